@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+
+import {
+    Certificate,
+    Decision,
+    Permit,
+    Request,
+    RequestId,
+    RequestTerms,
+    Seat,
+    Status
+} from "../types/Types.sol";
+import {IAgentRegistry} from "./IAgentRegistry.sol";
+
+/// @title Requests, committees, decisions and pay
+/// @notice Requested -> Drawn -> Decided | Hung, or Refunded after the deadline. One storage word per request: status,
+/// attempt, flags and a hash of everything else, which is in the events and comes back in calldata.
+/// @dev The stored hash is truncated to 232 bits: the free choice of two colliding witnesses costs about 2^116 hashes, and
+/// a second witness for somebody else's request about 2^232. EIP-712 domain: name "Conclave", version "1", this chain,
+/// this contract.
+/// @dev Warning: whoever can change the registry between the seed block and the draw (register, unbond, top up) changes
+/// the draw. Call `draw` as soon as the seed block is mined; the relayers of the agents do.
+interface IDecisionOracle {
+    /// @notice A request was made and its fee escrowed.
+    /// @param requestId consecutive from 1
+    /// @param consumer who asked; gets the callback and every refund
+    /// @param terms packed, see `RequestTerms`
+    /// @param seedBlock number of the block whose hash seeds the draw
+    /// @param question UTF-8
+    event Requested(
+        RequestId indexed requestId,
+        address indexed consumer,
+        RequestTerms terms,
+        uint64 seedBlock,
+        bytes question
+    );
+
+    /// @notice The seed block fell out of the block-hash window; a new one was scheduled.
+    /// @param requestId the request
+    /// @param seedBlock number of the new block whose hash seeds the draw
+    event SeedRescheduled(RequestId indexed requestId, uint64 seedBlock);
+
+    /// @notice A committee was drawn and the attempt began.
+    /// @param requestId the request
+    /// @param attempt from 0
+    /// @param seed what the draw was derived from
+    /// @param committee the seats in order, see `Seat`
+    event CommitteeDrawn(RequestId indexed requestId, uint32 attempt, bytes32 seed, Seat[] committee);
+
+    /// @notice A request was settled, `Decided` or `Hung`; see `Decision` for the fields in common.
+    /// @param requestId the request
+    /// @param attempt see `Decision`
+    /// @param round see `Decision`
+    /// @param status see `Decision`
+    /// @param outcome see `Decision`
+    /// @param answer see `Decision`
+    /// @param confidence see `Decision`
+    /// @param transcript see `Decision`
+    /// @param reputationChanges see `Decision`; the registry emits what they did
+    /// @param shares see `Decision`
+    /// @param signers bit i set = seat i signed
+    /// @param relayer who submitted it
+    event DecisionCommitted(
+        RequestId indexed requestId,
+        uint32 attempt,
+        uint32 round,
+        Status status,
+        bytes32 outcome,
+        bytes answer,
+        uint32 confidence,
+        bytes32 transcript,
+        bytes reputationChanges,
+        bytes shares,
+        uint256 signers,
+        address relayer
+    );
+
+    /// @notice The consumer took the decision; nothing is pending any more.
+    /// @param requestId the request
+    event CallbackSucceeded(RequestId indexed requestId);
+
+    /// @notice The consumer reverted, ran out of gas or has no code; `retryCallback` is open to anybody.
+    /// @param requestId the request
+    event CallbackFailed(RequestId indexed requestId);
+
+    /// @notice An operator earned its share.
+    /// @param requestId the request
+    /// @param operator whose balance grew
+    /// @param seat the seat that earned it
+    /// @param amount in the smallest unit of the fee token, above 0
+    event PayCredited(RequestId indexed requestId, address indexed operator, uint256 seat, uint256 amount);
+
+    /// @notice What was not earned went back to the consumer's balance. Emitted once per request, also when the amount is
+    /// 0: with it the escrow of the request is gone.
+    /// @param requestId the request
+    /// @param consumer whose balance grew
+    /// @param amount in the smallest unit of the fee token
+    event FeeRefunded(RequestId indexed requestId, address indexed consumer, uint256 amount);
+
+    /// @notice The request expired without a decision and is final.
+    /// @param requestId the request
+    event RequestRefunded(RequestId indexed requestId);
+
+    /// @notice A balance was topped up.
+    /// @param account whose balance grew
+    /// @param from who paid
+    /// @param amount in the smallest unit of the fee token
+    event Deposited(address indexed account, address indexed from, uint256 amount);
+
+    /// @notice A balance was paid out.
+    /// @param account whose balance shrank
+    /// @param to who received the tokens
+    /// @param amount in the smallest unit of the fee token
+    event Withdrawn(address indexed account, address indexed to, uint256 amount);
+
+    /// @notice The oracle was deployed without this protocol.
+    error UnknownProtocol(uint8 protocol);
+    /// @notice `field` is the name of the member of `Terms` as a left-aligned string.
+    error InvalidTerms(bytes32 field, uint256 value);
+    error QuestionTooLong(uint256 length, uint256 maximum);
+    error QuestionIsEmpty();
+    error InsufficientBalance(address account, uint256 balance, uint256 required);
+    /// @notice The request is not in the status that the call needs.
+    error WrongStatus(RequestId requestId, Status status);
+    /// @notice What came in calldata is not what the stored hash covers.
+    error WitnessMismatch(RequestId requestId);
+    /// @notice The hash of `seedBlock` is known from the next block on.
+    error SeedNotReady(RequestId requestId, uint64 seedBlock);
+    error DeadlinePassed(RequestId requestId, uint40 deadline);
+    error DeadlineNotPassed(RequestId requestId, uint40 deadline);
+    error QuorumNotReached(uint256 signers, uint256 required);
+    /// @notice `recovered` is 0 for a malformed or malleable (high s) signature.
+    error InvalidSignature(uint256 seat, address recovered, address expected);
+    /// @notice `field` is the name of the member of `Decision` or `Certificate` as a left-aligned string.
+    error InvalidDecision(bytes32 field, uint256 value);
+    /// @notice The transaction carries too little gas for the callback that the consumer paid for.
+    error InsufficientCallbackGas(uint256 available, uint256 required);
+    error CallbackNotPending(RequestId requestId);
+    error CallbackStillFails(RequestId requestId);
+    error PayAlreadyCredited(RequestId requestId);
+    /// @notice The fee token moved another amount than asked (fee on transfer, rebasing): refused.
+    error TransferMismatch(uint256 expected, uint256 received);
+
+    /// @notice Moves `amount` of the fee token from the caller to the balance of `account`.
+    /// @dev Warning: only `account` can withdraw it. Tokens sent by a plain transfer belong to nobody.
+    /// @param account whose balance grows; usually a consumer contract
+    /// @param amount in the smallest unit of the fee token
+    function deposit(address account, uint256 amount) external;
+
+    /// @notice `deposit` of `permit.value` with an EIP-2612 permit of the caller.
+    /// @dev A permit that somebody else submitted first does no harm: what counts is the allowance.
+    /// @param account whose balance grows
+    /// @param permit signed by the caller for this contract
+    function depositWithPermit(address account, Permit calldata permit) external;
+
+    /// @notice Pays out `amount` of the caller's balance: unused deposits, refunds and earned pay alike.
+    /// @param amount in the smallest unit of the fee token
+    /// @param to receives the tokens
+    function withdraw(uint256 amount, address to) external;
+
+    /// @notice What `account` can spend on requests or withdraw.
+    /// @param account a consumer or an operator
+    /// @return the balance in the smallest unit of the fee token
+    function balanceOf(address account) external view returns (uint256);
+
+    /// @notice Asks; the fee moves from the caller's balance into escrow.
+    /// @param terms packed by `RequestTermsLib.pack`
+    /// @param question UTF-8, 1 to 8192 bytes
+    /// @return requestId consecutive from 1
+    function request(RequestTerms terms, bytes calldata question) external returns (RequestId requestId);
+
+    /// @notice Draws the committee, or schedules a new seed block when the old one is out of the window of 256 blocks.
+    /// Anybody may call.
+    /// @dev The seed is keccak256(abi.encode(blockhash(seedBlock), requestId, attempt)).
+    /// @dev Warning: the proposer of the seed block can withhold it for another hash, at the cost of the block.
+    /// @param request_ as in the `Requested` event
+    /// @param seedBlock as in the latest `Requested` or `SeedRescheduled` event
+    function draw(Request calldata request_, uint64 seedBlock) external;
+
+    /// @notice Settles a decision and calls the consumer back. Anybody may call.
+    /// @dev The signers are those of the drawn seats: a key rotated since then still owes its signature here.
+    /// @dev Warning: applies `reputationChanges` through the registry; without its role there the oracle settles only
+    /// decisions that change no reputation.
+    /// @param request_ as in the `Requested` event
+    /// @param committee as in the `CommitteeDrawn` event
+    /// @param decision what the committee signed
+    /// @param certificate signatures of more than two thirds of the seats
+    function commit(
+        Request calldata request_,
+        Seat[] calldata committee,
+        Decision calldata decision,
+        Certificate calldata certificate
+    ) external;
+
+    /// @notice Retries a failed callback. Anybody may call; reverts if it fails again.
+    /// @param request_ as in the `Requested` event
+    /// @param committee as in the `CommitteeDrawn` event
+    /// @param decision as in the `DecisionCommitted` event
+    function retryCallback(Request calldata request_, Seat[] calldata committee, Decision calldata decision) external;
+
+    /// @notice Credits the pay of a settled request to the operators' balances, once. Anybody may call.
+    /// @dev `Decided` pays out the fee, `Hung` half of it, by shares and rounded down for each seat; the consumer gets the
+    /// rest, and everything if all shares are 0.
+    /// @param request_ as in the `Requested` event
+    /// @param committee as in the `CommitteeDrawn` event
+    /// @param decision as in the `DecisionCommitted` event
+    function creditPay(Request calldata request_, Seat[] calldata committee, Decision calldata decision) external;
+
+    /// @notice Returns the fee of a request whose deadline has passed. Anybody may call.
+    /// @param request_ as in the `Requested` event
+    /// @param witness what the stored hash covers beside the request: `abi.encode(seedBlock)` while Requested,
+    /// `abi.encode(attempt, committeeHash)` once Drawn
+    function refund(Request calldata request_, bytes calldata witness) external;
+
+    /// @notice Where a request stands.
+    /// @param requestId any number; an unused one is `None`
+    /// @return status see `Status`
+    /// @return attempt the latest attempt, from 0
+    /// @return callbackPending the callback failed and can be retried
+    /// @return payCredited the escrow has been distributed
+    function statusOf(
+        RequestId requestId
+    ) external view returns (Status status, uint32 attempt, bool callbackPending, bool payCredited);
+
+    /// @notice How many requests were made; also the latest request id.
+    /// @return the count
+    function requestCount() external view returns (uint256);
+
+    /// @notice The EIP-712 digest that a committee signs.
+    /// @param request_ as in the `Requested` event
+    /// @param committeeHash keccak256 of the seats' words, concatenated
+    /// @param decision the decision
+    /// @return the digest
+    function decisionDigest(
+        Request calldata request_,
+        bytes32 committeeHash,
+        Decision calldata decision
+    ) external view returns (bytes32);
+
+    /// @notice The EIP-712 digest that an agent signs for one message of the deliberation.
+    /// @param requestId the request
+    /// @param attempt from 0
+    /// @param protocol the on-chain code of the protocol
+    /// @param phase code of the phase within the protocol
+    /// @param round from 0
+    /// @param seat index in the committee
+    /// @param payloadDigest sha2-256 digest of the payload's dag-cbor block
+    /// @return the digest
+    function messageDigest(
+        RequestId requestId,
+        uint32 attempt,
+        uint32 protocol,
+        uint32 phase,
+        uint32 round,
+        uint32 seat,
+        bytes32 payloadDigest
+    ) external view returns (bytes32);
+
+    /// @notice Where committees are drawn and reputations kept.
+    /// @return the registry
+    function registry() external view returns (IAgentRegistry);
+
+    /// @notice The token of fees and pay.
+    /// @return the token
+    function feeToken() external view returns (IERC20);
+
+    /// @notice Bit i set = protocol i can be asked for.
+    /// @return the bitmap
+    function supportedProtocols() external view returns (uint256);
+}

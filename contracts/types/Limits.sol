@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+// Every bound of the contracts, in one place. Nothing here can be changed after deployment.
+
+/// @dev Blocks between a request (or a reschedule) and the block whose hash seeds its draw.
+uint256 constant SEED_DELAY = 2;
+/// @dev Smallest committee: n = 3f + 1 with f = 1.
+uint256 constant MIN_COMMITTEE = 4;
+/// @dev Largest committee; the seat bitmap and every loop over seats are bounded by it.
+uint256 constant MAX_COMMITTEE = 64;
+/// @dev Longest question, in bytes.
+uint256 constant MAX_QUESTION_BYTES = 8192;
+/// @dev Longest answer, in bytes.
+uint256 constant MAX_ANSWER_BYTES = 1024;
+/// @dev Most gas a consumer can ask for its callback.
+uint256 constant MAX_CALLBACK_GAS = 2_000_000;
+/// @dev Gas that must remain beside the callback's: cold account access, the last storage write, the last event.
+uint256 constant CALLBACK_RESERVE_GAS = 15_000;
+/// @dev Longest life of a request, in seconds.
+uint256 constant MAX_DURATION = 30 days;
+/// @dev Most decimals of a number: the outcome stays far inside int256.
+uint256 constant MAX_DECIMALS = 18;
+/// @dev Fewest options of a choice.
+uint256 constant MIN_OPTIONS = 2;
+/// @dev Most options of a choice: one letter each.
+uint256 constant MAX_OPTIONS = 26;
+/// @dev Confidence is in parts per million.
+uint256 constant CONFIDENCE_ONE = 1_000_000;
+/// @dev A hung committee gets the fee divided by this.
+uint256 constant HUNG_PAY_DIVISOR = 2;
+
+/// @dev Reputation of 1.
+uint256 constant REPUTATION_ONE = 1_000_000;
+/// @dev Reputation never falls below this, so that every agent can recover.
+uint256 constant REPUTATION_FLOOR = 10_000;
+/// @dev One slash multiplies the reputation by this many parts per million (sigma).
+uint256 constant SLASH_FACTOR_PPM = 800_000;
+/// @dev One recovery step adds this many parts per million.
+uint256 constant RECOVERY_STEP_PPM = 10_000;
+/// @dev maxStake <= minStake * this, so that a candidate at full reputation is accepted at least once in so many probes.
+uint256 constant MAX_STAKE_RATIO = 16;
+/// @dev Probes per wanted seat before a draw falls back to linear probing.
+uint256 constant PROBES_PER_SEAT = 64;
+/// @dev Longest model descriptor, in bytes.
+uint256 constant MAX_MODEL_BYTES = 256;
+/// @dev Longest endpoint list, in bytes.
+uint256 constant MAX_ENDPOINT_BYTES = 512;
