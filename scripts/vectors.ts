@@ -1,0 +1,341 @@
+/**
+ * Writes test/vectors/eip712.json with ethers, an implementation independent of both the contracts and the core.
+ * `node scripts/vectors.ts` writes it, `node scripts/vectors.ts --check` exits 1 if the file differs.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import {
+  AbiCoder,
+  SigningKey,
+  TypedDataEncoder,
+  computeAddress,
+  concat,
+  hexlify,
+  id,
+  keccak256,
+  sha256,
+  toBeHex,
+  toUtf8Bytes,
+} from "ethers";
+import type { TypedDataDomain, TypedDataField } from "ethers";
+
+const FILE = new URL("../test/vectors/eip712.json", import.meta.url);
+const coder = AbiCoder.defaultAbiCoder();
+const word = (value: bigint): string => toBeHex(value, 32);
+
+const MESSAGE: Record<string, TypedDataField[]> = {
+  Message: [
+    { name: "requestId", type: "uint256" },
+    { name: "attempt", type: "uint32" },
+    { name: "protocol", type: "uint32" },
+    { name: "phase", type: "uint32" },
+    { name: "round", type: "uint32" },
+    { name: "seat", type: "uint32" },
+    { name: "payloadDigest", type: "bytes32" },
+  ],
+};
+const DECISION: Record<string, TypedDataField[]> = {
+  Decision: [
+    { name: "requestHash", type: "bytes32" },
+    { name: "attempt", type: "uint32" },
+    { name: "committeeHash", type: "bytes32" },
+    { name: "round", type: "uint32" },
+    { name: "status", type: "uint8" },
+    { name: "outcome", type: "bytes32" },
+    { name: "answer", type: "bytes" },
+    { name: "confidence", type: "uint32" },
+    { name: "transcript", type: "bytes32" },
+    { name: "reputationChanges", type: "bytes" },
+    { name: "shares", type: "bytes" },
+  ],
+};
+const POSSESSION: Record<string, TypedDataField[]> = {
+  Possession: [
+    { name: "operator", type: "address" },
+    { name: "publicKey", type: "bytes" },
+  ],
+};
+
+const domain: TypedDataDomain = {
+  name: "Conclave",
+  version: "1",
+  chainId: 31337,
+  verifyingContract: "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+};
+const registryDomain: TypedDataDomain = {
+  name: "ConclaveRegistry",
+  version: "1",
+  chainId: 31337,
+  verifyingContract: "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512",
+};
+
+/** Key i of the vectors: keccak256("conclave vector key i"). Never use one outside tests. */
+const privateKey = (index: number): string => id(`conclave vector key ${index}`);
+const publicKey = (key: string): string => `0x${new SigningKey(key).publicKey.slice(4)}`;
+const sign = (key: string, digest: string): string => new SigningKey(key).sign(digest).serialized;
+
+const STATUS = { Decided: 3, Hung: 4 };
+
+interface Terms {
+  fee: string;
+  deadline: number;
+  tolerance: number;
+  callbackGasLimit: number;
+  committeeSize: number;
+  assurance: number;
+  decimals: number;
+  options: number;
+  kind: number;
+  protocol: number;
+}
+
+const WIDTHS: [keyof Terms, number][] = [
+  ["fee", 96],
+  ["deadline", 40],
+  ["tolerance", 40],
+  ["callbackGasLimit", 32],
+  ["committeeSize", 8],
+  ["assurance", 8],
+  ["decimals", 8],
+  ["options", 8],
+  ["kind", 8],
+  ["protocol", 8],
+];
+const packTerms = (terms: Terms): string =>
+  word(WIDTHS.reduce((packed, [name, bits]) => (packed << BigInt(bits)) | BigInt(terms[name]), 0n));
+
+const makeRequest = (requestId: bigint, consumer: string, terms: Terms, question: string, seedBlock: bigint) => {
+  const termsWord = packTerms(terms);
+  const questionHash = keccak256(toUtf8Bytes(question));
+  const encoded = coder.encode(
+    ["uint256", "address", "uint256", "bytes32"],
+    [requestId, consumer, termsWord, questionHash],
+  );
+  const requestHash = keccak256(encoded);
+  return {
+    id: requestId.toString(),
+    consumer,
+    terms,
+    termsWord,
+    question,
+    questionHash,
+    requestHash,
+    seedBlock: seedBlock.toString(),
+    requestedCommitment: keccak256(coder.encode(["bytes32", "uint64"], [requestHash, seedBlock])),
+  };
+};
+
+const makeCommittee = (size: number, firstKey: number) => {
+  const seats = Array.from({ length: size }, (_, seat) => {
+    const key = privateKey(firstKey + seat);
+    const agentId = 1000 * firstKey + seat * 7 + 1;
+    const reputation = 1_000_000 - seat * 12_345;
+    const signer = computeAddress(new SigningKey(key).publicKey);
+    return {
+      agentId,
+      reputation,
+      signer,
+      privateKey: key,
+      word: word((BigInt(agentId) << 192n) | (BigInt(reputation) << 160n) | BigInt(signer)),
+    };
+  });
+  return { seats, words: seats.map((seat) => seat.word), committeeHash: keccak256(concat(seats.map((s) => s.word))) };
+};
+
+const base: Terms = {
+  fee: "1000000000000000000",
+  deadline: 1_900_000_000,
+  tolerance: 0,
+  callbackGasLimit: 100_000,
+  committeeSize: 4,
+  assurance: 0,
+  decimals: 0,
+  options: 0,
+  kind: 0,
+  protocol: 1,
+};
+const requests = [
+  makeRequest(1n, "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0", base, "Is 17 a prime number?", 12n),
+  makeRequest(
+    2n,
+    "0xdAC17F958D2ee523a2206206994597C13D831ec7",
+    { ...base, kind: 1, options: 3, committeeSize: 7, assurance: 1 },
+    "Which clause applies?\n(A) 1.1\n(B) 1.2\n(C) 2.1",
+    4_294_967_296n,
+  ),
+  makeRequest(
+    (1n << 200n) + 3n,
+    "0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF",
+    {
+      fee: ((1n << 96n) - 1n).toString(),
+      deadline: 2 ** 40 - 1,
+      tolerance: 2 ** 40 - 2,
+      callbackGasLimit: 2 ** 32 - 1,
+      committeeSize: 255,
+      assurance: 254,
+      decimals: 253,
+      options: 252,
+      kind: 251,
+      protocol: 250,
+    },
+    "Zwei und zwei — §1 ✓ 数",
+    1n,
+  ),
+];
+const committees = [makeCommittee(4, 1), makeCommittee(7, 10)];
+
+const makeDecision = (
+  request: number,
+  committee: number,
+  fields: {
+    attempt: number;
+    round: number;
+    status: number;
+    outcome: string;
+    answer: string;
+    confidence: number;
+    reputationChanges: string;
+    shares: string;
+  },
+) => {
+  const message = {
+    requestHash: requests[request]!.requestHash,
+    committeeHash: committees[committee]!.committeeHash,
+    ...fields,
+    transcript: sha256(toUtf8Bytes(`transcript ${request} ${committee}`)),
+  };
+  return {
+    request,
+    committee,
+    message,
+    drawnCommitment: keccak256(
+      coder.encode(
+        ["bytes32", "uint32", "bytes32"],
+        [message.requestHash, fields.attempt, message.committeeHash],
+      ),
+    ),
+    structHash: TypedDataEncoder.hashStruct("Decision", DECISION, message),
+    digest: TypedDataEncoder.hash(domain, DECISION, message),
+  };
+};
+const decisions = [
+  makeDecision(0, 0, {
+    attempt: 0,
+    round: 0,
+    status: STATUS.Decided,
+    outcome: word(1n),
+    answer: hexlify(toUtf8Bytes("yes")),
+    confidence: 875_000,
+    reputationChanges: "0x",
+    shares: "0x01010101",
+  }),
+  makeDecision(1, 1, {
+    attempt: 3,
+    round: 2,
+    status: STATUS.Decided,
+    outcome: word(2n),
+    answer: hexlify(toUtf8Bytes("C")),
+    confidence: 1_000_000,
+    // Seat 1 recovers one step, seat 4 is slashed twice, seat 6 once.
+    reputationChanges: "0x010104fe06ff",
+    shares: "0x010200ff010100",
+  }),
+  makeDecision(0, 0, {
+    attempt: 0,
+    round: 7,
+    status: STATUS.Hung,
+    outcome: word(0n),
+    answer: "0x",
+    confidence: 0,
+    reputationChanges: "0x",
+    shares: "0x00000000",
+  }),
+];
+
+/** A certificate by the given seats, in ascending order. */
+const makeCertificate = (decision: number, signerSeats: number[]) => {
+  const { digest, committee } = decisions[decision]!;
+  return {
+    decision,
+    signerSeats,
+    signers: word(signerSeats.reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n)),
+    signatures: concat(signerSeats.map((seat) => sign(committees[committee]!.seats[seat]!.privateKey, digest))),
+  };
+};
+const certificates = [
+  makeCertificate(0, [0, 1, 3]),
+  makeCertificate(0, [0, 1, 2, 3]),
+  makeCertificate(1, [0, 2, 3, 4, 6]),
+  makeCertificate(2, [1, 2, 3]),
+];
+
+const messages = [
+  { requestId: "1", attempt: 0, protocol: 1, phase: 0, round: 0, seat: 0, payload: "first" },
+  { requestId: "2", attempt: 3, protocol: 7, phase: 5, round: 12, seat: 6, payload: "second" },
+  {
+    requestId: ((1n << 256n) - 1n).toString(),
+    attempt: 2 ** 32 - 1,
+    protocol: 2 ** 32 - 2,
+    phase: 2 ** 32 - 3,
+    round: 2 ** 32 - 4,
+    seat: 2 ** 32 - 5,
+    payload: "",
+  },
+].map(({ payload, ...header }, index) => {
+  const message = { ...header, payloadDigest: sha256(toUtf8Bytes(payload)) };
+  const digest = TypedDataEncoder.hash(domain, MESSAGE, message);
+  const key = privateKey(index + 1);
+  return {
+    message,
+    structHash: TypedDataEncoder.hashStruct("Message", MESSAGE, message),
+    digest,
+    privateKey: key,
+    signer: computeAddress(new SigningKey(key).publicKey),
+    signature: sign(key, digest),
+  };
+});
+
+const possessions = [20, 21].map((index) => {
+  const key = privateKey(index);
+  const message = { operator: requests[0]!.consumer, publicKey: publicKey(key) };
+  const digest = TypedDataEncoder.hash(registryDomain, POSSESSION, message);
+  return {
+    message,
+    digest,
+    privateKey: key,
+    signer: computeAddress(new SigningKey(key).publicKey),
+    signature: sign(key, digest),
+  };
+});
+
+const typeHash = (name: string, types: Record<string, TypedDataField[]>): string =>
+  id(TypedDataEncoder.from(types).encodeType(name));
+
+const vectors = {
+  description:
+    "EIP-712 digests, request and seat words, certificates; made by scripts/vectors.ts with ethers. Big integers are decimal strings, words and bytes 0x hex.",
+  domain,
+  domainSeparator: TypedDataEncoder.hashDomain(domain),
+  registryDomain,
+  registryDomainSeparator: TypedDataEncoder.hashDomain(registryDomain),
+  typeHashes: {
+    Decision: typeHash("Decision", DECISION),
+    Message: typeHash("Message", MESSAGE),
+    Possession: typeHash("Possession", POSSESSION),
+  },
+  requests,
+  committees,
+  decisions,
+  certificates,
+  messages,
+  possessions,
+};
+
+const text = `${JSON.stringify(vectors, null, 2)}\n`;
+if (process.argv.includes("--check")) {
+  if (readFileSync(FILE, "utf8") !== text) {
+    console.error("test/vectors/eip712.json differs from what scripts/vectors.ts writes");
+    process.exitCode = 1;
+  }
+} else {
+  writeFileSync(FILE, text);
+}
