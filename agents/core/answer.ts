@@ -1,0 +1,155 @@
+import { compareHex, keccak256, utf8 } from "./digest.ts";
+import { limits } from "./limits.ts";
+import type { Digest, Hex, SeatIndex, Terms } from "./types.ts";
+
+/** Two answers agree iff their outcomes are equal; numbers within tolerance are brought together by `groupAnswers`. */
+export interface CanonicalAnswer {
+  readonly text: string;
+  /** What the chain stores: boolean 0/1, choice index, number int256, text keccak256. */
+  readonly outcome: Digest;
+}
+
+export interface SeatAnswer {
+  readonly seat: SeatIndex;
+  readonly answer: CanonicalAnswer;
+}
+
+/** A class of agreeing answers. */
+export interface AnswerGroup {
+  readonly representative: CanonicalAnswer;
+  /** Ascending. */
+  readonly seats: readonly SeatIndex[];
+}
+
+const YES = /^(?:yes|y|true)$/i;
+const NO = /^(?:no|n|false)$/i;
+const CHOICE = /^([A-Z])[).]?$/i;
+const NUMBER = /^([+-]?)([0-9]+)(?:\.([0-9]+))?$/;
+const NUMBER_BOUND = 1n << 127n;
+const ASCII_SPACE = /[\t\n\v\f\r ]+/g;
+/** Controls (C0, DEL, C1), line separators and bidirectional overrides: they make two answers look alike. A fixed list, no Unicode tables. */
+// eslint-disable-next-line no-control-regex
+const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/;
+
+/** The canonical form of an untrusted answer; null when it is none of the question's kind, or too long. */
+export function canonicalAnswer(terms: Terms, text: string): CanonicalAnswer | null {
+  // Every UTF-16 unit is at least one byte: bounds the work below.
+  if (text.length > limits.answerBytes) return null;
+  const trimmed = collapseSpace(text);
+  switch (terms.kind) {
+    case "boolean":
+      return canonicalBoolean(trimmed);
+    case "choice":
+      return canonicalChoice(trimmed, terms.options);
+    case "number":
+      return canonicalNumber(trimmed, terms.decimals);
+    case "text":
+      return canonicalText(trimmed);
+  }
+}
+
+/**
+ * Brings what a model wrote into the form its author signs: well-formed UTF-16 in normal form C. It runs only where
+ * an answer enters, never in a replay, because Unicode tables differ between engine versions; in the core, texts
+ * are equal iff they are equal byte for byte after `canonicalAnswer`.
+ */
+export function composeText(text: string): string {
+  return text.toWellFormed().normalize("NFC");
+}
+
+/** Agreeing answers, one class each; the result does not depend on the input's order. */
+export function groupAnswers(terms: Terms, answers: readonly SeatAnswer[]): readonly AnswerGroup[] {
+  const ordered = answers.toSorted((a, b) => compareOutcomes(terms, a.answer, b.answer) || a.seat - b.seat);
+  const tolerance = terms.kind === "number" ? terms.tolerance : 0n;
+  const classes: SeatAnswer[][] = [];
+  for (const entry of ordered) {
+    const current = classes.at(-1);
+    const first = current?.[0];
+    if (current !== undefined && first !== undefined && agrees(terms, first.answer, entry.answer, tolerance)) current.push(entry);
+    else classes.push([entry]);
+  }
+  return classes.map((members) => ({
+    // Members are in ascending order, so this is the lower median.
+    representative: (members[Math.floor((members.length - 1) / 2)] as SeatAnswer).answer,
+    seats: members.map(({ seat }) => seat).toSorted((a, b) => a - b),
+  }));
+}
+
+/** The answers a JSON schema should allow, or null when they cannot be listed. */
+export function answerSchemaEnum(terms: Terms): readonly string[] | null {
+  switch (terms.kind) {
+    case "boolean":
+      return ["yes", "no"];
+    case "choice":
+      return Array.from({ length: terms.options }, (_, index) => letter(index));
+    case "number":
+    case "text":
+      return null;
+  }
+}
+
+function canonicalBoolean(text: string): CanonicalAnswer | null {
+  if (YES.test(text)) return { text: "yes", outcome: int256(1n) };
+  if (NO.test(text)) return { text: "no", outcome: int256(0n) };
+  return null;
+}
+
+function canonicalChoice(text: string, options: number): CanonicalAnswer | null {
+  const match = CHOICE.exec(text)?.[1];
+  if (match === undefined) return null;
+  const index = match.toUpperCase().charCodeAt(0) - 65;
+  return index < options ? { text: letter(index), outcome: int256(BigInt(index)) } : null;
+}
+
+function canonicalNumber(text: string, decimals: number): CanonicalAnswer | null {
+  const match = NUMBER.exec(text);
+  if (match === null) return null;
+  const [, sign = "", whole = "", fraction = ""] = match;
+  if (/[^0]/.test(fraction.slice(decimals))) return null;
+  const magnitude = BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, "0"));
+  if (magnitude >= NUMBER_BOUND) return null;
+  const scaled = sign === "-" ? -magnitude : magnitude;
+  return { text: decimalText(scaled, decimals), outcome: int256(scaled) };
+}
+
+function canonicalText(text: string): CanonicalAnswer | null {
+  if (text === "" || !text.isWellFormed() || FORBIDDEN.test(text)) return null;
+  const bytes = utf8(text);
+  return bytes.length > limits.answerBytes ? null : { text, outcome: keccak256(bytes) };
+}
+
+/** No leading zeros, no trailing zeros after the point, no point without decimals. */
+function decimalText(scaled: bigint, decimals: number): string {
+  const digits = (scaled < 0n ? -scaled : scaled).toString().padStart(decimals + 1, "0");
+  const point = digits.length - decimals;
+  const fraction = digits.slice(point).replace(/0+$/, "");
+  return `${scaled < 0n ? "-" : ""}${digits.slice(0, point)}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+function collapseSpace(text: string): string {
+  return text.replace(ASCII_SPACE, " ").replace(/^ | $/g, "");
+}
+
+function letter(index: number): string {
+  return String.fromCharCode(65 + index);
+}
+
+function agrees(terms: Terms, first: CanonicalAnswer, other: CanonicalAnswer, tolerance: bigint): boolean {
+  if (terms.kind !== "number") return first.outcome === other.outcome;
+  return signed(other.outcome) - signed(first.outcome) <= tolerance;
+}
+
+/** Numbers by value, all others by the bytes of the outcome. */
+function compareOutcomes(terms: Terms, a: CanonicalAnswer, b: CanonicalAnswer): number {
+  if (terms.kind !== "number") return compareHex(a.outcome, b.outcome);
+  const difference = signed(a.outcome) - signed(b.outcome);
+  return difference === 0n ? 0 : difference < 0n ? -1 : 1;
+}
+
+function int256(value: bigint): Digest {
+  return `0x${BigInt.asUintN(256, value).toString(16).padStart(64, "0")}` as Digest;
+}
+
+function signed(outcome: Hex): bigint {
+  return BigInt.asIntN(256, BigInt(outcome));
+}

@@ -1,0 +1,168 @@
+import * as dagCbor from "@ipld/dag-cbor";
+import { base32 } from "multiformats/bases/base32";
+import { CID } from "multiformats/cid";
+import { create as createMultihash } from "multiformats/hashes/digest";
+import { bytesToHex, compareBytes, hexToBytes, sha256 } from "./digest.ts";
+import type { Digest, Value } from "./types.ts";
+
+const DAG_CBOR_CODE = 0x71;
+const SHA2_256_CODE = 0x12;
+const MAX_DEPTH = 16;
+/** "b" + base32 of 36 bytes. */
+const CID_TEXT_LENGTH = 59;
+
+/** An IPLD link (CBOR tag 42) to a dag-cbor block, so that pinning a block pins what it refers to. */
+export interface Link {
+  readonly link: Digest;
+}
+
+/**
+ * What a block with links holds. An object whose only key is `link` always is a link: plain data of that shape
+ * has no encoding in a block, and bytes that claim one are refused.
+ */
+export type BlockValue =
+  | null
+  | boolean
+  | number
+  | string
+  | Uint8Array
+  | Link
+  | readonly BlockValue[]
+  | { readonly [key: string]: BlockValue };
+
+/** Encodes canonically: equal values, equal bytes. Throws on what is not a `Value`, which is a bug of ours. */
+export function encode(value: Value): Uint8Array {
+  return dagCbor.encode(toIpld(value, false, 0));
+}
+
+/**
+ * Decodes untrusted bytes; null when malformed, longer than `maxBytes`, or not exactly what `encode` would give.
+ * Never throws. A block that holds nothing but null is null, too: no message is that.
+ */
+export function decode(bytes: Uint8Array, maxBytes: number): Value | null {
+  // Without links a BlockValue is a Value.
+  return decodeCanonical(bytes, maxBytes, false) as Value;
+}
+
+/** As `encode`, with links. */
+export function encodeBlock(value: BlockValue): Uint8Array {
+  return dagCbor.encode(toIpld(value, true, 0));
+}
+
+/** As `decode`, with links to CIDv1 / dag-cbor / sha2-256 blocks; any other CID is refused. */
+export function decodeBlock(bytes: Uint8Array, maxBytes: number): BlockValue | null {
+  return decodeCanonical(bytes, maxBytes, true);
+}
+
+/** sha2-256 of the encoding: the digest inside the value's CID. */
+export function digestOf(value: Value): Digest {
+  return sha256(encode(value));
+}
+
+/** CIDv1, dag-cbor, sha2-256, base32 lower case. */
+export function cidString(digest: Digest): string {
+  return cidOf(digest).toString(base32);
+}
+
+/** The inverse of `cidString`; null for any other text, other spellings of the same CID included. */
+export function digestFromCid(text: string): Digest | null {
+  if (text.length !== CID_TEXT_LENGTH) return null;
+  try {
+    const digest = digestOfCid(CID.parse(text, base32));
+    return digest !== null && cidString(digest) === text ? digest : null;
+  } catch {
+    return null;
+  }
+}
+
+function decodeCanonical(bytes: Uint8Array, maxBytes: number, links: boolean): BlockValue {
+  if (bytes.length > maxBytes) return null;
+  try {
+    // A plain Uint8Array, since a Buffer would make byte strings come out as views into it.
+    const value = fromIpld(dagCbor.decode(Uint8Array.from(bytes)), links, 0);
+    if (value === undefined) return null;
+    return compareBytes(dagCbor.encode(toIpld(value, links, 0)), bytes) === 0 ? value : null;
+  } catch {
+    // The library throws on malformed input, also on nesting that exhausts the stack.
+    return null;
+  }
+}
+
+function fromIpld(value: unknown, links: boolean, depth: number): BlockValue | undefined {
+  if (depth > MAX_DEPTH) return undefined;
+  if (value === null || typeof value === "boolean" || typeof value === "string") return value;
+  if (typeof value === "number") return Number.isSafeInteger(value) ? value : undefined;
+  if (value instanceof Uint8Array) return value;
+  if (Array.isArray(value)) return fromArray(value, links, depth);
+  if (value instanceof CID) {
+    const digest = links ? digestOfCid(value) : null;
+    return digest === null ? undefined : { link: digest };
+  }
+  return typeof value === "object" ? fromMap(value, links, depth) : undefined;
+}
+
+function fromArray(items: readonly unknown[], links: boolean, depth: number): BlockValue | undefined {
+  const result: BlockValue[] = [];
+  for (const item of items) {
+    const converted = fromIpld(item, links, depth + 1);
+    if (converted === undefined) return undefined;
+    result.push(converted);
+  }
+  return result;
+}
+
+function fromMap(map: object, links: boolean, depth: number): BlockValue | undefined {
+  const result: Record<string, BlockValue> = {};
+  for (const [key, item] of Object.entries(map)) {
+    if (isReservedKey(key)) return undefined;
+    const converted = fromIpld(item, links, depth + 1);
+    if (converted === undefined) return undefined;
+    result[key] = converted;
+  }
+  return result;
+}
+
+function toIpld(value: BlockValue, links: boolean, depth: number): unknown {
+  if (depth > MAX_DEPTH) throw new RangeError(`encode: nesting is deeper than ${MAX_DEPTH}`);
+  if (value === null || typeof value === "boolean") return value;
+  if (typeof value === "number") {
+    if (!Number.isSafeInteger(value)) throw new RangeError(`encode: ${value} is not a safe integer`);
+    return value;
+  }
+  if (typeof value === "string") {
+    if (!value.isWellFormed()) throw new RangeError("encode: a string has a lone surrogate");
+    return value;
+  }
+  if (value instanceof Uint8Array) return value;
+  if (Array.isArray(value)) return value.map((item: BlockValue) => toIpld(item, links, depth + 1));
+  if (typeof value !== "object") throw new RangeError(`encode: a ${typeof value} has no encoding`);
+  if (links && isLink(value)) return cidOf(value.link);
+  const result: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value)) {
+    if (isReservedKey(key) || !key.isWellFormed()) throw new RangeError(`encode: the key ${JSON.stringify(key)} is reserved`);
+    result[key] = toIpld(item, links, depth + 1);
+  }
+  return result;
+}
+
+/** "/" marks links inside the libraries; "__proto__" is not an ordinary property in JavaScript. */
+function isReservedKey(key: string): boolean {
+  return key === "/" || key === "__proto__";
+}
+
+function isLink(value: object): value is Link {
+  const keys = Object.keys(value);
+  return keys.length === 1 && keys[0] === "link";
+}
+
+function cidOf(digest: Digest): CID {
+  const bytes = hexToBytes(digest);
+  if (bytes.length !== 32) throw new RangeError(`encode: ${digest} is not a 32-byte digest`);
+  return CID.createV1(DAG_CBOR_CODE, createMultihash(SHA2_256_CODE, bytes));
+}
+
+function digestOfCid(cid: CID): Digest | null {
+  const { version, code, multihash } = cid;
+  if (version !== 1 || code !== DAG_CBOR_CODE || multihash.code !== SHA2_256_CODE || multihash.digest.length !== 32) return null;
+  return bytesToHex(multihash.digest) as Digest;
+}

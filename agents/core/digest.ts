@@ -1,0 +1,299 @@
+import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import { bytesToHex as toHex, concatBytes, hexToBytes as fromHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { ConclaveError } from "./errors.ts";
+import type {
+  Address,
+  AgentId,
+  AnswerKind,
+  Assurance,
+  Attempt,
+  Decision,
+  DecisionStatus,
+  Digest,
+  Domain,
+  Header,
+  Hex,
+  Outcome,
+  Ppm,
+  Request,
+  SeatIndex,
+  SeatInfo,
+  Terms,
+} from "./types.ts";
+
+type ReputationChanges = Outcome["reputationChanges"];
+
+const ANSWER_KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text"];
+const ASSURANCES: readonly Assurance[] = ["normal", "high"];
+
+/** `RequestTerms` of contracts/types/Types.sol, from the highest bit to the lowest. */
+const TERMS_LAYOUT = [
+  ["fee", 96n],
+  ["deadline", 40n],
+  ["tolerance", 40n],
+  ["callbackGasLimit", 32n],
+  ["committeeSize", 8n],
+  ["assurance", 8n],
+  ["decimals", 8n],
+  ["options", 8n],
+  ["kind", 8n],
+  ["protocol", 8n],
+] as const;
+
+const DOMAIN_TYPE = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)";
+const DECISION_TYPE =
+  "Decision(bytes32 requestHash,uint32 attempt,bytes32 committeeHash,uint32 round,uint8 status,bytes32 outcome,bytes answer,uint32 confidence,bytes32 transcript,bytes reputationChanges,bytes shares)";
+const MESSAGE_TYPE =
+  "Message(uint256 requestId,uint32 attempt,uint32 protocol,uint32 phase,uint32 round,uint32 seat,bytes32 payloadDigest)";
+
+export function bytesToHex(bytes: Uint8Array): Hex {
+  return `0x${toHex(bytes)}`;
+}
+
+/** Throws on malformed hex; check untrusted text with `isHex` first. */
+export function hexToBytes(hex: Hex): Uint8Array {
+  if (!hex.startsWith("0x")) throw new RangeError(`hexToBytes: ${hex} does not start with 0x`);
+  return fromHex(hex.slice(2));
+}
+
+/** True for 0x-prefixed lower-case hex of exactly `length` bytes. */
+export function isHex(text: string, length: number): text is Hex {
+  return text.length === 2 + 2 * length && /^0x[0-9a-f]*$/.test(text);
+}
+
+/** Throws on a lone surrogate, which has no UTF-8: model and file text is made well-formed where it enters. */
+export function utf8(text: string): Uint8Array {
+  if (!text.isWellFormed()) throw new RangeError("utf8: the text has a lone surrogate");
+  return utf8ToBytes(text);
+}
+
+export function concat(...parts: readonly Uint8Array[]): Uint8Array {
+  return concatBytes(...parts);
+}
+
+/** Bytewise, a prefix before its extensions. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const shared = Math.min(a.length, b.length);
+  for (let index = 0; index < shared; index += 1) {
+    const difference = (a[index] as number) - (b[index] as number);
+    if (difference !== 0) return difference < 0 ? -1 : 1;
+  }
+  return a.length === b.length ? 0 : a.length < b.length ? -1 : 1;
+}
+
+/** The order of the bytes; lower-case ASCII hex sorts by code unit exactly as its bytes do. */
+export function compareHex(a: Hex, b: Hex): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+export function keccak256(bytes: Uint8Array): Digest {
+  return bytesToHex(keccak_256(bytes)) as Digest;
+}
+
+export function sha256(bytes: Uint8Array): Digest {
+  return bytesToHex(nobleSha256(bytes)) as Digest;
+}
+
+/** Throws TERMS_INVALID, naming the field, when a value does not fit its bits. */
+export function packTerms(terms: Terms): bigint {
+  const fields = {
+    ...terms,
+    assurance: ASSURANCES.indexOf(terms.assurance),
+    kind: ANSWER_KINDS.indexOf(terms.kind),
+  };
+  return TERMS_LAYOUT.reduce((word, [name, bits]) => {
+    const value = fields[name];
+    const fits = typeof value === "bigint" || Number.isSafeInteger(value);
+    if (!fits || BigInt(value) < 0n || BigInt(value) >= 1n << bits) {
+      throw new ConclaveError("TERMS_INVALID", `Pack request terms: ${name} = ${value} is not an unsigned integer of ${bits} bits`, {
+        field: name,
+        value: String(value),
+      });
+    }
+    return (word << bits) | BigInt(value);
+  }, 0n);
+}
+
+/** Null when the word is no uint256 or holds an unknown kind or assurance. */
+export function unpackTerms(word: bigint): Terms | null {
+  if (word < 0n || word >= 1n << 256n) return null;
+  const fields: Record<string, bigint> = {};
+  let rest = word;
+  for (const [name, bits] of TERMS_LAYOUT.toReversed()) {
+    fields[name] = rest & ((1n << bits) - 1n);
+    rest >>= bits;
+  }
+  const field = (name: (typeof TERMS_LAYOUT)[number][0]): bigint => fields[name] as bigint;
+  const kind = ANSWER_KINDS[Number(field("kind"))];
+  const assurance = ASSURANCES[Number(field("assurance"))];
+  if (kind === undefined || assurance === undefined) return null;
+  return {
+    fee: field("fee"),
+    deadline: Number(field("deadline")),
+    tolerance: field("tolerance"),
+    callbackGasLimit: Number(field("callbackGasLimit")),
+    committeeSize: Number(field("committeeSize")),
+    assurance,
+    decimals: Number(field("decimals")),
+    options: Number(field("options")),
+    kind,
+    protocol: Number(field("protocol")),
+  };
+}
+
+/** agentId uint32 << 192 | reputation uint32 << 160 | signer. */
+export function packSeat(seat: SeatInfo): bigint {
+  return (uint(BigInt(seat.agentId), 32n) << 192n) | (uint(BigInt(seat.reputation), 32n) << 160n) | BigInt(seat.signer);
+}
+
+/** Null unless agent id and signer are not zero, the reputation is in (0, 1_000_000] and the upper bits are clear. */
+export function unpackSeat(word: bigint): SeatInfo | null {
+  if (word < 0n) return null;
+  const agentId = word >> 192n;
+  const reputation = (word >> 160n) & 0xffff_ffffn;
+  const signer = word & ((1n << 160n) - 1n);
+  if (agentId === 0n || agentId > 0xffff_ffffn || reputation === 0n || reputation > 1_000_000n || signer === 0n) return null;
+  return {
+    agentId: Number(agentId) as AgentId,
+    signer: `0x${signer.toString(16).padStart(40, "0")}` as Address,
+    reputation: Number(reputation) as Ppm,
+  };
+}
+
+/** keccak256(abi.encode(Request)). */
+export function requestHash(request: Request): Digest {
+  const questionHash = keccak256(utf8(request.question));
+  return keccak256(
+    concat(word(request.id), word(BigInt(request.consumer)), word(packTerms(request.terms)), hexToBytes(questionHash)),
+  );
+}
+
+/** keccak256 of the seats' words, one after the other. */
+export function committeeHash(committee: readonly SeatInfo[]): Digest {
+  return keccak256(concat(...committee.map((seat) => word(packSeat(seat)))));
+}
+
+/** The number of `Status` in contracts/types/Types.sol. */
+export function statusCode(status: DecisionStatus): number {
+  switch (status) {
+    case "decided":
+      return 3;
+    case "hung":
+      return 4;
+  }
+}
+
+/** EIP-712 digest that a seat signs to certify a decision. */
+export function decisionDigest(attempt: Attempt, decision: Decision): Digest {
+  return typedDataDigest(attempt.domain, DECISION_TYPE, [
+    hexToBytes(requestHash(attempt.request)),
+    word(uint(BigInt(decision.attempt), 32n)),
+    hexToBytes(committeeHash(attempt.committee)),
+    word(uint(BigInt(decision.round), 32n)),
+    word(BigInt(statusCode(decision.status))),
+    hexToBytes(decision.outcome),
+    keccak_256(utf8(decision.answer)),
+    word(uint(BigInt(decision.confidence), 32n)),
+    hexToBytes(decision.transcript),
+    keccak_256(encodeReputationChanges(decision.reputationChanges)),
+    keccak_256(encodeShares(decision.shares)),
+  ]);
+}
+
+/** EIP-712 digest that a seat signs to send a message. */
+export function messageDigest(domain: Domain, header: Header): Digest {
+  return typedDataDigest(domain, MESSAGE_TYPE, [
+    word(header.requestId),
+    word(uint(BigInt(header.attempt), 32n)),
+    word(uint(BigInt(header.protocol), 32n)),
+    word(uint(BigInt(header.phase), 32n)),
+    word(uint(BigInt(header.round), 32n)),
+    word(uint(BigInt(header.seat), 32n)),
+    hexToBytes(header.payloadDigest),
+  ]);
+}
+
+/** Pairs of bytes (seat, int8 steps). Throws unless seats ascend strictly and every step is in -128..-1 or +1. */
+export function encodeReputationChanges(changes: ReputationChanges): Uint8Array {
+  const bytes = Uint8Array.from(changes.flatMap(({ seat, steps }) => [seat, steps & 0xff]));
+  const decoded = decodeReputationChanges(bytes);
+  const same = decoded?.every((change, index) => change.seat === changes[index]?.seat && change.steps === changes[index].steps);
+  if (same !== true) throw new RangeError("encodeReputationChanges: a seat or a step is out of range or out of order");
+  return bytes;
+}
+
+/** Null when the bytes are not what `encodeReputationChanges` yields. */
+export function decodeReputationChanges(bytes: Uint8Array): ReputationChanges | null {
+  if (bytes.length % 2 !== 0) return null;
+  const changes: ReputationChanges[number][] = [];
+  for (let index = 0; index < bytes.length; index += 2) {
+    const seat = bytes[index] as number;
+    const unsigned = bytes[index + 1] as number;
+    const steps = unsigned > 127 ? unsigned - 256 : unsigned;
+    const previous = changes.at(-1)?.seat ?? -1;
+    if (seat <= previous || steps === 0 || steps > 1) return null;
+    changes.push({ seat: seat as SeatIndex, steps });
+  }
+  return changes;
+}
+
+/** One byte per seat. Throws when a share is not in 0..255. */
+export function encodeShares(shares: readonly number[]): Uint8Array {
+  if (!shares.every((share) => Number.isInteger(share) && share >= 0 && share <= 255)) {
+    throw new RangeError("encodeShares: a share is not an integer in 0..255");
+  }
+  return Uint8Array.from(shares);
+}
+
+export function decodeShares(bytes: Uint8Array): readonly number[] {
+  return [...bytes];
+}
+
+/** @param publicKey uncompressed without prefix, 64 bytes */
+export function publicKeyToAddress(publicKey: Uint8Array): Address {
+  if (publicKey.length !== 64) throw new RangeError(`publicKeyToAddress: ${publicKey.length} bytes are not 64`);
+  return bytesToHex(keccak_256(publicKey).subarray(12)) as Address;
+}
+
+/** Who signed; null for a malformed signature, a high s, or a v other than 27 and 28 (as the contract's verifier). */
+export function recoverSigner(digest: Digest, signature: Hex): Address | null {
+  if (!isHex(signature, 65)) return null;
+  const bytes = hexToBytes(signature);
+  const v = bytes[64];
+  if (v !== 27 && v !== 28) return null;
+  try {
+    const parsed = secp256k1.Signature.fromBytes(bytes.subarray(0, 64), "compact");
+    if (parsed.hasHighS()) return null;
+    const point = parsed.addRecoveryBit(v - 27).recoverPublicKey(hexToBytes(digest));
+    return publicKeyToAddress(point.toBytes(false).subarray(1));
+  } catch {
+    // r or s out of range, or r not on the curve.
+    return null;
+  }
+}
+
+function typedDataDigest(domain: Domain, type: string, words: readonly Uint8Array[]): Digest {
+  const separator = keccak_256(
+    concat(
+      keccak_256(utf8(DOMAIN_TYPE)),
+      keccak_256(utf8("Conclave")),
+      keccak_256(utf8("1")),
+      word(BigInt(domain.chainId)),
+      word(BigInt(domain.oracle)),
+    ),
+  );
+  const struct = keccak_256(concat(keccak_256(utf8(type)), ...words));
+  return keccak256(concat(Uint8Array.of(0x19, 0x01), separator, struct));
+}
+
+/** 32 bytes, big-endian. */
+function word(value: bigint): Uint8Array {
+  return fromHex(uint(value, 256n).toString(16).padStart(64, "0"));
+}
+
+function uint(value: bigint, bits: bigint): bigint {
+  if (value < 0n || value >= 1n << bits) throw new RangeError(`${value} is not an unsigned integer of ${bits} bits`);
+  return value;
+}
