@@ -65,7 +65,8 @@ export function groupAnswers(terms: Terms, answers: readonly SeatAnswer[]): read
   for (const entry of ordered) {
     const current = classes.at(-1);
     const first = current?.[0];
-    if (current !== undefined && first !== undefined && agrees(terms, first.answer, entry.answer, tolerance)) current.push(entry);
+    if (current !== undefined && first !== undefined && agrees(terms, first.answer, entry.answer, tolerance))
+      current.push(entry);
     else classes.push([entry]);
   }
   return classes.map((members) => ({

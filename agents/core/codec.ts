@@ -21,14 +21,7 @@ export interface Link {
  * has no encoding in a block, and bytes that claim one are refused.
  */
 export type BlockValue =
-  | null
-  | boolean
-  | number
-  | string
-  | Uint8Array
-  | Link
-  | readonly BlockValue[]
-  | { readonly [key: string]: BlockValue };
+  null | boolean | number | string | Uint8Array | Link | readonly BlockValue[] | { readonly [key: string]: BlockValue };
 
 /** Encodes canonically: equal values, equal bytes. Throws on what is not a `Value`, which is a bug of ours. */
 export function encode(value: Value): Uint8Array {
@@ -139,7 +132,8 @@ function toIpld(value: BlockValue, links: boolean, depth: number): unknown {
   if (links && isLink(value)) return cidOf(value.link);
   const result: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
-    if (isReservedKey(key) || !key.isWellFormed()) throw new RangeError(`encode: the key ${JSON.stringify(key)} is reserved`);
+    if (isReservedKey(key) || !key.isWellFormed())
+      throw new RangeError(`encode: the key ${JSON.stringify(key)} is reserved`);
     result[key] = toIpld(item, links, depth + 1);
   }
   return result;
@@ -163,6 +157,7 @@ function cidOf(digest: Digest): CID {
 
 function digestOfCid(cid: CID): Digest | null {
   const { version, code, multihash } = cid;
-  if (version !== 1 || code !== DAG_CBOR_CODE || multihash.code !== SHA2_256_CODE || multihash.digest.length !== 32) return null;
+  if (version !== 1 || code !== DAG_CBOR_CODE || multihash.code !== SHA2_256_CODE || multihash.digest.length !== 32)
+    return null;
   return bytesToHex(multihash.digest) as Digest;
 }

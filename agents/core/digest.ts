@@ -107,10 +107,14 @@ export function packTerms(terms: Terms): bigint {
     const value = fields[name];
     const fits = typeof value === "bigint" || Number.isSafeInteger(value);
     if (!fits || BigInt(value) < 0n || BigInt(value) >= 1n << bits) {
-      throw new ConclaveError("TERMS_INVALID", `Pack request terms: ${name} = ${value} is not an unsigned integer of ${bits} bits`, {
-        field: name,
-        value: String(value),
-      });
+      throw new ConclaveError(
+        "TERMS_INVALID",
+        `Pack request terms: ${name} = ${value} is not an unsigned integer of ${bits} bits`,
+        {
+          field: name,
+          value: String(value),
+        },
+      );
     }
     return (word << bits) | BigInt(value);
   }, 0n);
@@ -154,7 +158,8 @@ export function unpackSeat(word: bigint): SeatInfo | null {
   const agentId = word >> 192n;
   const reputation = (word >> 160n) & 0xffff_ffffn;
   const signer = word & ((1n << 160n) - 1n);
-  if (agentId === 0n || agentId > 0xffff_ffffn || reputation === 0n || reputation > 1_000_000n || signer === 0n) return null;
+  if (agentId === 0n || agentId > 0xffff_ffffn || reputation === 0n || reputation > 1_000_000n || signer === 0n)
+    return null;
   return {
     agentId: Number(agentId) as AgentId,
     signer: `0x${signer.toString(16).padStart(40, "0")}` as Address,
@@ -219,7 +224,9 @@ export function messageDigest(domain: Domain, header: Header): Digest {
 export function encodeReputationChanges(changes: ReputationChanges): Uint8Array {
   const bytes = Uint8Array.from(changes.flatMap(({ seat, steps }) => [seat, steps & 0xff]));
   const decoded = decodeReputationChanges(bytes);
-  const same = decoded?.every((change, index) => change.seat === changes[index]?.seat && change.steps === changes[index].steps);
+  const same = decoded?.every(
+    (change, index) => change.seat === changes[index]?.seat && change.steps === changes[index].steps,
+  );
   if (same !== true) throw new RangeError("encodeReputationChanges: a seat or a step is out of range or out of order");
   return bytes;
 }

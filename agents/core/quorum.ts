@@ -7,7 +7,8 @@ type Integer = number | bigint;
 
 /** f: how many of n seats may be Byzantine, the largest f with n >= 3f + 1. */
 export function faultTolerance(seats: number): number {
-  if (!Number.isSafeInteger(seats) || seats < 1) throw new RangeError(`faultTolerance: ${seats} is not a number of seats`);
+  if (!Number.isSafeInteger(seats) || seats < 1)
+    throw new RangeError(`faultTolerance: ${seats} is not a number of seats`);
   return Math.floor((seats - 1) / 3);
 }
 
