@@ -1,0 +1,46 @@
+import { createRequire } from "node:module";
+
+import hardhatEthers from "@nomicfoundation/hardhat-ethers";
+import hardhatEthersChaiMatchers from "@nomicfoundation/hardhat-ethers-chai-matchers";
+import hardhatMocha from "@nomicfoundation/hardhat-mocha";
+import hardhatNetworkHelpers from "@nomicfoundation/hardhat-network-helpers";
+import { defineConfig } from "hardhat/config";
+
+// The compiler is the npm package: nothing is downloaded, and package-lock.json pins it.
+const compiler = { version: "0.8.34", path: createRequire(import.meta.url).resolve("solc/soljson.js") };
+const evmVersion = "osaka";
+
+export default defineConfig({
+  plugins: [hardhatEthers, hardhatEthersChaiMatchers, hardhatMocha, hardhatNetworkHelpers],
+  solidity: {
+    profiles: {
+      // For development and tests: fast to compile.
+      default: {
+        ...compiler,
+        settings: { evmVersion, optimizer: { enabled: true, runs: 200 } },
+      },
+      // For deployment and gas figures: three times slower to compile.
+      production: {
+        ...compiler,
+        settings: { evmVersion, viaIR: true, optimizer: { enabled: true, runs: 10_000 } },
+      },
+    },
+  },
+  paths: {
+    sources: "contracts",
+    tests: { solidity: "test/contracts", mocha: "test/contracts" },
+  },
+  test: {
+    solidity: {
+      // A fixed seed: the same commit runs the same cases everywhere. FUZZ_SEED and FUZZ_RUNS search further.
+      fuzz: { runs: Number(process.env["FUZZ_RUNS"] ?? 256), seed: process.env["FUZZ_SEED"] ?? "0xc0c1a7e" },
+      invariant: { runs: 64, depth: 64, failOnRevert: false },
+      // Solidity reads the same vectors as TypeScript.
+      fsPermissions: { readDirectory: ["test/vectors"] },
+    },
+    mocha: { timeout: 60_000 },
+  },
+  networks: {
+    default: { type: "edr-simulated", chainType: "l1", hardfork: "osaka" },
+  },
+});
