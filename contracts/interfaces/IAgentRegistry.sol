@@ -129,6 +129,7 @@ interface IAgentRegistry {
     error NothingToWithdraw(AgentId agentId);
     error StillUnbonding(AgentId agentId, uint40 unbondingEnd);
     error TooFewAgents(uint256 active, uint256 wanted);
+    error InvalidCommitteeSize(uint256 size, uint256 maximum);
     error InsufficientStake(uint128 stake, uint128 amount);
     /// @notice Deployment: 0 < minimum <= maximum <= 16 * minimum is broken.
     error InvalidStakeBounds(uint128 minimum, uint128 maximum);

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
+
+import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
+
+/// @title Proof that an operator holds the hot key it registers
+library PossessionLib {
+    bytes32 internal constant POSSESSION_TYPEHASH = keccak256("Possession(address operator,bytes publicKey)");
+
+    /// @notice The address of an uncompressed public key without its 0x04 prefix.
+    /// @dev That the point is on the curve follows from a signature that recovers to its address.
+    function signerOf(bytes calldata publicKey) internal pure returns (address) {
+        require(publicKey.length == 64, IAgentRegistry.InvalidPublicKey(publicKey.length));
+        // An address is the lowest 160 bits of the hash.
+        return address(uint160(uint256(keccak256(publicKey))));
+    }
+
+    function structHash(address operator, bytes calldata publicKey) internal pure returns (bytes32) {
+        return keccak256(abi.encode(POSSESSION_TYPEHASH, operator, keccak256(publicKey)));
+    }
+
+    /// @notice Reverts unless `signature` on `digest` is of `signer`.
+    function verify(bytes32 digest, bytes calldata signature, address signer) internal pure {
+        (address recovered, , ) = ECDSA.tryRecoverCalldata(digest, signature);
+        require(recovered == signer, IAgentRegistry.InvalidPossession(recovered, signer));
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {RECOVERY_STEP_PPM, REPUTATION_FLOOR, REPUTATION_ONE, SLASH_FACTOR_PPM} from "../types/Limits.sol";
+
+/// @title How a reputation moves
+library ReputationLib {
+    /// @notice The reputation after `steps`: negative ones are slashes, positive ones recoveries.
+    /// @dev The loop ends at the floor, after at most 21 slashes from the top, and `steps` has 8 bits anyway.
+    /// @param reputation parts per million, between the floor and one
+    /// @param steps -128 to 127
+    function moved(uint32 reputation, int8 steps) internal pure returns (uint32) {
+        uint256 value = reputation;
+        if (steps > 0) {
+            // Positive, so the cast keeps the value.
+            value += uint256(int256(steps)) * RECOVERY_STEP_PPM;
+            if (value > REPUTATION_ONE) value = REPUTATION_ONE;
+        }
+        for (int256 i = steps; i < 0 && value > REPUTATION_FLOOR; ++i) {
+            // Rounds down, against the agent.
+            value = (value * SLASH_FACTOR_PPM) / REPUTATION_ONE;
+            if (value < REPUTATION_FLOOR) value = REPUTATION_FLOOR;
+        }
+        // At most REPUTATION_ONE.
+        return uint32(value);
+    }
+}

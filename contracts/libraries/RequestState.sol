@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {Status} from "../types/Types.sol";
+
+/// @notice The one storage word of a request, from the lowest bit: status uint8 | attempt uint8 | flags uint8 |
+/// the upper 232 bits of a hash. Which hash depends on the status:
+///
+/// * `Requested`: keccak256(abi.encode(requestHash, seedBlock))
+/// * `Drawn`: keccak256(abi.encode(requestHash, attempt, committeeHash))
+/// * `Decided`, `Hung`: the EIP-712 struct hash of the decision, which covers requestHash and committeeHash
+/// * `Refunded`: 0
+///
+/// @dev 232 bits are enough: somebody who may choose both witnesses needs about 2^116 hashes for a collision, and
+/// a second witness for a given word costs about 2^232.
+type RequestState is uint256;
+
+using RequestStateLib for RequestState global;
+
+/// @title Reading and writing the storage word of a request
+library RequestStateLib {
+    uint256 internal constant CALLBACK_PENDING = 1 << 16;
+    uint256 internal constant PAY_CREDITED = 1 << 17;
+
+    uint256 private constant COMMITMENT_SHIFT = 24;
+
+    function make(Status status_, uint256 attempt_, bytes32 commitment) internal pure returns (RequestState) {
+        // Attempts are counted by the oracle alone, one at a time; 255 of them do not happen within 30 days of deadline.
+        return
+            RequestState.wrap(
+                ((uint256(commitment) >> COMMITMENT_SHIFT) << COMMITMENT_SHIFT) |
+                    ((attempt_ & 0xff) << 8) |
+                    uint256(status_)
+            );
+    }
+
+    function status(RequestState state) internal pure returns (Status) {
+        return Status(RequestState.unwrap(state) & 0xff);
+    }
+
+    function attempt(RequestState state) internal pure returns (uint32) {
+        // Cuts to the byte of the attempt.
+        return uint8(RequestState.unwrap(state) >> 8);
+    }
+
+    function has(RequestState state, uint256 flag) internal pure returns (bool) {
+        return RequestState.unwrap(state) & flag != 0;
+    }
+
+    function set(RequestState state, uint256 flag) internal pure returns (RequestState) {
+        return RequestState.wrap(RequestState.unwrap(state) | flag);
+    }
+
+    function clear(RequestState state, uint256 flag) internal pure returns (RequestState) {
+        return RequestState.wrap(RequestState.unwrap(state) & ~flag);
+    }
+
+    function covers(RequestState state, bytes32 commitment) internal pure returns (bool) {
+        return (RequestState.unwrap(state) ^ uint256(commitment)) >> COMMITMENT_SHIFT == 0;
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+
+import {Permit} from "../types/Types.sol";
+
+/// @title Takes tokens in
+library TokenLib {
+    using SafeERC20 for IERC20;
+
+    /// @notice Declared by the interfaces of the contracts that use this, too.
+    error TransferMismatch(uint256 expected, uint256 received);
+
+    /// @notice Pulls exactly `amount` from `from`; a token that takes a fee on transfers is refused.
+    /// @dev Credit only after this: a token that calls back in between can only make the comparison fail.
+    function pullExact(IERC20 token, address from, uint256 amount) internal {
+        uint256 before = token.balanceOf(address(this));
+        token.safeTransferFrom(from, address(this), amount);
+        uint256 afterwards = token.balanceOf(address(this));
+        uint256 received = afterwards > before ? afterwards - before : 0;
+        require(received == amount, TransferMismatch(amount, received));
+    }
+
+    /// @notice Submits a permit of `owner` for this contract and ignores its failure.
+    /// @dev Somebody may have submitted the same permit first; the allowance decides, when the tokens are pulled.
+    function tryPermit(IERC20 token, address owner, Permit calldata permit) internal {
+        try
+            IERC20Permit(address(token)).permit(
+                owner,
+                address(this),
+                permit.value,
+                permit.deadline,
+                permit.v,
+                permit.r,
+                permit.s
+            )
+        {} catch {}
+    }
+}
