@@ -1,0 +1,23 @@
+import { ConclaveError } from "../../core/errors.ts";
+
+const NAME = /^[a-z0-9-]{1,80}$/u;
+
+/** Names come from our own code; the check keeps a path out of them all the same. */
+export function checkJournalName(name: string): void {
+  if (!NAME.test(name))
+    throw new RangeError(`a journal's name is [a-z0-9-]{1,80}, not ${JSON.stringify(name.slice(0, 100))}`);
+}
+
+export function locked(path: string): ConclaveError {
+  return new ConclaveError("JOURNAL_LOCKED", `Open journal ${path} failed: it is open already; close it first`, {
+    path,
+  });
+}
+
+export function corrupt(path: string, offset: number, reason: string): ConclaveError {
+  return new ConclaveError(
+    "JOURNAL_CORRUPT",
+    `Read journal ${path} failed at byte ${offset}: ${reason}; restore the file from a copy. Deleting it can make the agent sign twice`,
+    { path, offset, reason },
+  );
+}
