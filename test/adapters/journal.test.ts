@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { fork, type ChildProcess } from "node:child_process";
+import { fork, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
@@ -82,6 +83,26 @@ describe("journal: file, two processes", () => {
         );
         await journal.close();
       }
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  it("fails the append that the disk does not take, and opens again with what was acknowledged", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "conclave-journal-"));
+    try {
+      const limited = ["-c", 'ulimit -f 16; exec "$0" "$@"', process.execPath, fileURLToPath(writer), directory];
+      const { stderr, status } = spawnSync("sh", limited, { encoding: "utf8" });
+      assert.notEqual(status, 0);
+      assert.match(stderr, /Write to journal .*a\.journal failed \(EFBIG\)/u);
+      const journal = await createFileJournals(directory).open("a");
+      const records = await readAll(journal);
+      assert.ok(records.length > 100);
+      assert.deepEqual(
+        records,
+        records.map((_, i) => `record ${i}`),
+      );
+      await journal.close();
     } finally {
       await rm(directory, { recursive: true });
     }

@@ -1,0 +1,21 @@
+import type { Clock } from "../../ports/clock.ts";
+
+/** The longest delay that setTimeout takes; a larger one would fire at once. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+/** `keepAlive: false` lets the process end while timers are pending. */
+export function createSystemClock({ keepAlive = true }: { readonly keepAlive?: boolean } = {}): Clock {
+  return {
+    now: () => Date.now(),
+    schedule(delayMs, callback) {
+      let timer: NodeJS.Timeout;
+      const wait = (leftMs: number): void => {
+        const stepMs = Math.min(Math.max(0, leftMs), MAX_DELAY_MS);
+        timer = setTimeout(() => (leftMs > stepMs ? wait(leftMs - stepMs) : callback()), stepMs);
+        if (!keepAlive) timer.unref();
+      };
+      wait(delayMs);
+      return () => clearTimeout(timer);
+    },
+  };
+}
