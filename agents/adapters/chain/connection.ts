@@ -1,0 +1,104 @@
+import { createPublicClient, defineChain, http, type Chain, type HttpTransport, type PublicClient } from "viem";
+import { ConclaveError } from "../../core/errors.ts";
+import type { Address, Domain } from "../../core/types.ts";
+import { originOf, toChainError } from "./errors.ts";
+
+export interface ChainOptions {
+  /** HTTP JSON-RPC; never logged, only its origin. */
+  readonly rpcUrl: string;
+  readonly chainId: number;
+  readonly oracle: Address;
+  readonly registry: Address;
+  /** Block of the deployment, where scans begin; 0 works everywhere and is slow on a long chain. */
+  readonly deploymentBlock?: bigint;
+  /** Of one RPC call. */
+  readonly requestTimeoutMs?: number;
+}
+
+export type Client = PublicClient<HttpTransport, Chain>;
+
+export interface Connection {
+  readonly domain: Domain;
+  readonly registry: Address;
+  readonly deploymentBlock: bigint;
+  readonly chain: Chain;
+  /** Runs RPC calls that end with the signal; failures become ConclaveErrors. `doing` begins with a verb. */
+  call<T>(
+    doing: string,
+    signal: AbortSignal | undefined,
+    action: (client: Client) => Promise<T>,
+    retries?: number,
+  ): Promise<T>;
+  /** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
+  check(signal?: AbortSignal): Promise<void>;
+}
+
+const DEFAULT_TIMEOUT_MS = 15_000;
+const DEFAULT_RETRIES = 2;
+
+/** Connects and checks the chain id and that both contracts exist. */
+export async function connect(options: ChainOptions, signal?: AbortSignal): Promise<Connection> {
+  const connection = createConnection(options);
+  await connection.check(signal);
+  return connection;
+}
+
+function createConnection(options: ChainOptions): Connection {
+  const { rpcUrl, chainId, oracle, registry } = options;
+  const chain = defineChain({
+    id: chainId,
+    name: `chain ${chainId}`,
+    nativeCurrency: { name: "coin", symbol: "coin", decimals: 18 },
+    rpcUrls: { default: { http: [rpcUrl] } },
+  });
+
+  const call: Connection["call"] = async (doing, signal, action, retries = DEFAULT_RETRIES) => {
+    signal?.throwIfAborted();
+    try {
+      return await action(createClient(options, chain, retries, signal));
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw toChainError(error, doing, rpcUrl);
+    }
+  };
+
+  const check = async (signal?: AbortSignal): Promise<void> => {
+    const found = await call("Read the chain id", signal, (client) => client.getChainId());
+    if (found !== chainId) {
+      throw new ConclaveError(
+        "CHAIN_WRONG_ID",
+        `Connect to ${originOf(rpcUrl)}: it serves chain ${found}, but chain ${chainId} is configured; correct one of them`,
+        { expected: chainId, found },
+      );
+    }
+    for (const [name, address] of Object.entries({ oracle, registry })) {
+      const code = await call(`Read the code of the ${name}`, signal, (client) => client.getCode({ address }));
+      if (code !== undefined && code !== "0x") continue;
+      throw new ConclaveError(
+        "CHAIN_NO_CONTRACT",
+        `Find the ${name}: chain ${chainId} has no contract at ${address}; check the address or deploy first`,
+        { contract: name, address, chainId },
+      );
+    }
+  };
+
+  return { domain: { chainId, oracle }, registry, deploymentBlock: options.deploymentBlock ?? 0n, chain, call, check };
+}
+
+function createClient(
+  options: ChainOptions,
+  chain: Chain,
+  retryCount: number,
+  signal: AbortSignal | undefined,
+): Client {
+  const fetchFn: typeof fetch = (input, init) => {
+    const signals = [init?.signal, signal].filter((one) => one !== undefined && one !== null);
+    return fetch(input, { ...init, signal: AbortSignal.any(signals) });
+  };
+  const transport = http(options.rpcUrl, {
+    fetchFn,
+    retryCount,
+    timeout: options.requestTimeoutMs ?? DEFAULT_TIMEOUT_MS,
+  });
+  return createPublicClient({ chain, transport, cacheTime: 0 });
+}

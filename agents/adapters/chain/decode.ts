@@ -1,0 +1,136 @@
+import { decodeEventLog, type Log } from "viem";
+import { decodeReputationChanges, decodeShares, hexToBytes, unpackSeat, unpackTerms } from "../../core/digest.ts";
+import { limits } from "../../core/limits.ts";
+import {
+  ONE_PPM,
+  type Address,
+  type AgentId,
+  type DecisionStatus,
+  type Digest,
+  type Ppm,
+  type RequestId,
+} from "../../core/types.ts";
+import type { ChainEvent } from "../../ports/chain.ts";
+import { agentRegistryAbi, decisionOracleAbi } from "./abi.ts";
+
+/** A mined log. */
+export type MinedLog = Log<bigint, number, false>;
+
+/** An event an agent acts on, one it has no use for, or one that cannot be taken at its word. */
+export type Decoded =
+  | { readonly kind: "event"; readonly event: ChainEvent }
+  | { readonly kind: "irrelevant" }
+  | { readonly kind: "skipped"; readonly reason: string };
+
+/** `ChainEvent` without its position, each member of the union on its own. */
+type Body = ChainEvent extends infer Event ? (Event extends ChainEvent ? Omit<Event, PositionKey> : never) : never;
+type PositionKey = "blockNumber" | "blockHash" | "logIndex" | "transactionHash";
+
+type OracleEvent = ReturnType<typeof decodeOracleLog>;
+
+const statusOfCode: Readonly<Record<number, DecisionStatus>> = { 3: "decided", 4: "hung" };
+/** A question is hashed as bytes, so a byte order mark must survive. */
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Decodes a log of the oracle or the registry strictly. Never throws: anybody can make the oracle emit odd content. */
+export function decodeLog(log: MinedLog, oracle: Address, registry: Address): Decoded {
+  const address = log.address.toLowerCase();
+  try {
+    if (address !== oracle && address !== registry) return skipped(`a log of ${address} was not asked for`);
+    const body = address === oracle ? oracleBody(decodeOracleLog(log)) : registryBody(log);
+    if (body === null) return { kind: "irrelevant" };
+    if (typeof body === "string") return skipped(body);
+    const { blockNumber, blockHash, logIndex, transactionHash } = log;
+    return { kind: "event", event: { blockNumber, blockHash, logIndex, transactionHash, ...body } };
+  } catch (error) {
+    return skipped(error instanceof Error ? (error.message.split("\n")[0] ?? error.name) : String(error));
+  }
+}
+
+/** UTF-8 text of hex bytes; null when malformed. */
+export function textOf(hex: `0x${string}`): string | null {
+  try {
+    return decoder.decode(hexToBytes(hex));
+  } catch {
+    return null;
+  }
+}
+
+function skipped(reason: string): Decoded {
+  return { kind: "skipped", reason };
+}
+
+function decodeOracleLog(log: MinedLog) {
+  return decodeEventLog({ abi: decisionOracleAbi, data: log.data, topics: log.topics, strict: true });
+}
+
+/** A string is the reason why the event is skipped; null: of no use to agents. */
+function oracleBody(event: OracleEvent): Body | string | null {
+  switch (event.eventName) {
+    case "Requested":
+      return requested(event.args);
+    case "SeedRescheduled":
+      return { kind: "seedRescheduled", requestId: event.args.requestId as RequestId, seedBlock: event.args.seedBlock };
+    case "CommitteeDrawn":
+      return committeeDrawn(event.args);
+    case "DecisionCommitted":
+      return decisionCommitted(event.args);
+    case "RequestRefunded":
+      return { kind: "requestRefunded", requestId: event.args.requestId as RequestId };
+    default:
+      return null;
+  }
+}
+
+type ArgsOf<Name extends OracleEvent["eventName"]> = Extract<OracleEvent, { eventName: Name }>["args"];
+
+function requested(args: ArgsOf<"Requested">): Body | string {
+  const bytes = (args.question.length - 2) / 2;
+  if (bytes > limits.questionBytes) return `the question has ${bytes} bytes, more than ${limits.questionBytes}`;
+  const question = textOf(args.question);
+  if (question === null) return "the question is not UTF-8";
+  const terms = unpackTerms(args.terms);
+  if (terms === null) return "the terms name an unknown answer kind or assurance";
+  const request = { id: args.requestId as RequestId, consumer: lower(args.consumer), terms, question };
+  return { kind: "requested", request, seedBlock: args.seedBlock };
+}
+
+function committeeDrawn(args: ArgsOf<"CommitteeDrawn">): Body | string {
+  if (args.committee.length > limits.maxCommittee)
+    return `the committee has ${args.committee.length} seats, more than ${limits.maxCommittee}`;
+  const committee = args.committee.map(unpackSeat).filter((seat) => seat !== null);
+  if (committee.length !== args.committee.length) return "a seat is malformed";
+  return { kind: "committeeDrawn", requestId: args.requestId as RequestId, attempt: args.attempt, committee };
+}
+
+function decisionCommitted(args: ArgsOf<"DecisionCommitted">): Body | string {
+  const status = statusOfCode[args.status];
+  if (status === undefined) return `the status ${args.status} is neither decided nor hung`;
+  const answer = textOf(args.answer);
+  if (answer === null) return "the answer is not UTF-8";
+  const reputationChanges = decodeReputationChanges(hexToBytes(args.reputationChanges));
+  if (reputationChanges === null) return "the reputation changes are malformed";
+  if (args.confidence > ONE_PPM) return `the confidence ${args.confidence} exceeds one million`;
+  const decision = {
+    attempt: args.attempt,
+    round: args.round,
+    status,
+    outcome: args.outcome as Digest,
+    answer,
+    confidence: args.confidence as Ppm,
+    transcript: args.transcript as Digest,
+    reputationChanges,
+    shares: decodeShares(hexToBytes(args.shares)),
+  };
+  const requestId = args.requestId as RequestId;
+  return { kind: "decisionCommitted", requestId, decision, signers: args.signers, relayer: lower(args.relayer) };
+}
+
+function registryBody(log: MinedLog): Body | null {
+  const { args } = decodeEventLog({ abi: agentRegistryAbi, data: log.data, topics: log.topics, strict: true });
+  return "agentId" in args ? { kind: "agentsChanged", agentId: args.agentId as AgentId } : null;
+}
+
+export function lower(address: string): Address {
+  return address.toLowerCase() as Address;
+}

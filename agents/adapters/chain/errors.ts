@@ -1,0 +1,130 @@
+import { BaseError, HttpRequestError, decodeErrorResult, type Abi, type Hex } from "viem";
+import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
+import { agentRegistryAbi, decisionOracleAbi, tokenAbi } from "./abi.ts";
+
+/** Custom errors that have a code of their own; every other one is CHAIN_REVERTED. */
+const codeOfError: Readonly<Record<string, ErrorCode>> = {
+  UnknownProtocol: "PROTOCOL_UNKNOWN",
+  QuestionTooLong: "QUESTION_TOO_LONG",
+  QuestionIsEmpty: "TERMS_INVALID",
+  InvalidTerms: "TERMS_INVALID",
+  InsufficientBalance: "BALANCE_TOO_LOW",
+  ERC20InsufficientBalance: "BALANCE_TOO_LOW",
+  ERC20InsufficientAllowance: "BALANCE_TOO_LOW",
+  StakeBelowMinimum: "STAKE_MISSING",
+  UnknownAgent: "AGENT_NOT_REGISTERED",
+};
+
+const allErrors: Abi = [...decisionOracleAbi, ...agentRegistryAbi, ...tokenAbi].filter(({ type }) => type === "error");
+
+/** Deepest nesting of causes that is searched. */
+const MAX_CAUSES = 16;
+
+/** What a failed RPC call means: a decoded revert, too little ether for the gas, or an unreachable node. `doing` begins with a verb. */
+export function toChainError(error: unknown, doing: string, rpcUrl: string): ConclaveError {
+  if (error instanceof ConclaveError) return error;
+  const data = revertData(error);
+  if (data !== null) return revertError(data, doing);
+  const details = describe(error, rpcUrl);
+  if (/insufficient funds|exceeds transaction sender account balance|doesn't have enough funds/i.test(details)) {
+    return new ConclaveError(
+      "BALANCE_TOO_LOW",
+      `${doing}: the account has too little of the chain's coin to pay for the gas; send it some`,
+      { details },
+    );
+  }
+  if (/execution reverted|revert|out of gas|gas required exceeds/i.test(details)) {
+    return new ConclaveError("CHAIN_REVERTED", `${doing}: the contract reverted without a reason`, {
+      error: "none",
+      details,
+    });
+  }
+  return new ConclaveError(
+    "CHAIN_UNREACHABLE",
+    `${doing}: the RPC node at ${originOf(rpcUrl)} does not answer properly (${details}); check the URL and the node`,
+    { rpcOrigin: originOf(rpcUrl), refused: !isUnreachable(error) },
+    new Error(details),
+  );
+}
+
+/** Decodes the bytes that a call reverted with. */
+export function revertError(data: Hex, doing: string): ConclaveError {
+  const { name, values } = decodeRevert(data);
+  const listed = Object.entries(values).map(([key, value]) => `${key} ${value}`);
+  const reason = listed.length === 0 ? name : `${name} (${listed.join(", ")})`;
+  return new ConclaveError(codeOfError[name] ?? "CHAIN_REVERTED", `${doing}: the contract refused with ${reason}`, {
+    ...values,
+    error: name,
+  });
+}
+
+/** Name of the custom error that an error of this module stands for; null when it is no revert. */
+export function revertName(error: unknown): string | null {
+  return error instanceof ConclaveError && typeof error.data["error"] === "string" ? error.data["error"] : null;
+}
+
+function decodeRevert(data: Hex): { readonly name: string; readonly values: Readonly<Record<string, string>> } {
+  try {
+    const { abiItem, args, errorName } = decodeErrorResult({ abi: allErrors, data });
+    const inputs = "inputs" in abiItem ? (abiItem.inputs ?? []) : [];
+    const values = (args ?? []).map((value, index) => {
+      const input = inputs[index];
+      return [
+        input?.name || `argument${index}`,
+        input?.type === "bytes32" ? shortString(value as Hex) : String(value),
+      ] as const;
+    });
+    return { name: errorName, values: Object.fromEntries(values) };
+  } catch {
+    // An error of a contract we do not know, or not even a selector.
+    return { name: data.length >= 10 ? data.slice(0, 10) : "none", values: {} };
+  }
+}
+
+/** "deadline" for the left-aligned bytes32 of it; the hex itself when it is no printable ASCII. */
+function shortString(word: Hex): string {
+  const text = Buffer.from(word.slice(2), "hex").toString("latin1").replace(/\0+$/, "");
+  return /^[\x20-\x7e]+$/.test(text) ? text : word;
+}
+
+/** Nodes put the revert data in different places: error.data, error.data.data, or on one of the causes. */
+function revertData(error: unknown): Hex | null {
+  let current: unknown = error;
+  for (let depth = 0; depth < MAX_CAUSES && typeof current === "object" && current !== null; depth += 1) {
+    const data = "data" in current ? current.data : undefined;
+    if (isData(data)) return data;
+    if (typeof data === "object" && data !== null && "data" in data && isData(data.data)) return data.data;
+    current = "cause" in current ? current.cause : undefined;
+  }
+  return null;
+}
+
+/** True when no answer came at all; false when the node answered with an error, was too slow or sent too much. */
+function isUnreachable(error: unknown): boolean {
+  if (!(error instanceof BaseError)) return true;
+  const http = error.walk((cause) => cause instanceof HttpRequestError);
+  return http instanceof HttpRequestError && http.status === undefined;
+}
+
+function isData(value: unknown): value is Hex {
+  return typeof value === "string" && /^0x([0-9a-f]{2}){4,}$/i.test(value);
+}
+
+/** One line without the URL, which often holds an API key. */
+function describe(error: unknown, rpcUrl: string): string {
+  const parts: string[] = [];
+  let current: unknown = error;
+  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
+    const short =
+      "shortMessage" in current && typeof current.shortMessage === "string" ? current.shortMessage : current.message;
+    const details = "details" in current && typeof current.details === "string" ? current.details : "";
+    for (const part of [short, details]) if (part !== "" && !parts.includes(part)) parts.push(part);
+    current = current.cause;
+  }
+  return parts.join("; ").replaceAll(rpcUrl, originOf(rpcUrl)).replace(/\s+/g, " ").slice(0, 500);
+}
+
+/** Scheme, host and port. */
+export function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : "an invalid URL";
+}

@@ -1,0 +1,201 @@
+import { ConclaveError } from "../../core/errors.ts";
+import type { ChainEvent, ChainReader, Cursor } from "../../ports/chain.ts";
+import type { Client, Connection } from "./connection.ts";
+import { decodeLog, type MinedLog } from "./decode.ts";
+import { endOfRange, grow, readLogs, shrinkAfter, type RangeSize } from "./logs.ts";
+import { backoffMs, delay } from "./retry.ts";
+
+/** Where an adapter reports what it survived; pino fits. */
+export interface Logger {
+  info(data: object, message: string): void;
+  warn(data: object, message: string): void;
+}
+
+export interface FollowOptions {
+  /** Blocks on top of a delivered block, itself not counted; 0 delivers the newest block. */
+  readonly finalityDepth: number;
+  readonly pollIntervalMs: number;
+  /** Longest range of one eth_getLogs call. */
+  readonly maxBlockRange: bigint;
+  readonly logger: Logger | undefined;
+}
+
+type Batch = Parameters<Parameters<ChainReader["follow"]>[1]>[0];
+
+interface Progress {
+  next: bigint;
+  /** Ends of the latest batches, oldest first: the places to go back to. */
+  trail: Cursor[];
+  /** Contents of delivered logs since the start of the trail. */
+  readonly delivered: Map<string, bigint>;
+  readonly size: RangeSize;
+}
+
+const MAX_TRAIL = 128;
+const MAX_REMEMBERED_LOGS = 10_000;
+
+/** See `ChainReader.follow`. Resolves when the signal aborts; rejects with CHAIN_REORGED or CHAIN_WRONG_ID, or with what `onBatch` throws. */
+export async function follow(
+  connection: Connection,
+  options: FollowOptions,
+  [from, onBatch, signal, onTrouble]: Parameters<ChainReader["follow"]>,
+): Promise<void> {
+  const progress: Progress = {
+    next: from === null ? connection.deploymentBlock : from.blockNumber + 1n,
+    trail: from === null ? [] : [from],
+    delivered: new Map(),
+    size: { current: options.maxBlockRange, maximum: options.maxBlockRange },
+  };
+  let failures = 0;
+  while (!signal.aborted) {
+    let batch: Batch | null;
+    try {
+      if (failures > 0) await connection.check(signal);
+      batch = await nextBatch(connection, options, progress, signal, onTrouble);
+      if (failures > 0) options.logger?.info({ failures }, "the RPC node answers again");
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof ConclaveError) || error.code === "CHAIN_REORGED" || error.code === "CHAIN_WRONG_ID")
+        throw error;
+      if (shrinkAfter(error, progress.size)) continue;
+      if (failures === 0) onTrouble?.(error);
+      await pause(backoffMs(failures), signal);
+      failures += 1;
+      continue;
+    }
+    if (batch === null) await pause(options.pollIntervalMs, signal);
+    else await onBatch(batch);
+  }
+}
+
+/** The next batch of final blocks; null when there is none yet or the chain changed while it was read. */
+async function nextBatch(
+  connection: Connection,
+  options: FollowOptions,
+  progress: Progress,
+  signal: AbortSignal,
+  onTrouble: ((error: Error) => void) | undefined,
+): Promise<Batch | null> {
+  const { oracle } = connection.domain;
+  return connection.call(
+    "Follow the chain",
+    signal,
+    async (client) => {
+      const head = await client.getBlockNumber();
+      const final = head - BigInt(options.finalityDepth);
+      if (final < progress.next) {
+        requireNotBehind(head, progress.trail.at(-1));
+        await rewindIfReorged(client, progress, onTrouble);
+        return null;
+      }
+      const to = endOfRange(progress.next, final, progress.size);
+      const before = await hashOf(client, to);
+      const logs = await readLogs(client, { address: [oracle, connection.registry] }, progress.next, to);
+      if (before === null || before !== (await hashOf(client, to))) return null;
+      if (await rewindIfReorged(client, progress, onTrouble)) return null;
+      const cursor = { blockNumber: to, blockHash: before };
+      const events = freshEvents(connection, options, progress, logs);
+      advance(progress, cursor, logs);
+      return { events, cursor };
+    },
+    0,
+  );
+}
+
+function freshEvents(
+  connection: Connection,
+  options: FollowOptions,
+  progress: Progress,
+  logs: readonly MinedLog[],
+): readonly ChainEvent[] {
+  const events: ChainEvent[] = [];
+  for (const log of logs) {
+    if (progress.delivered.has(contentOf(log))) continue;
+    const decoded = decodeLog(log, connection.domain.oracle, connection.registry);
+    if (decoded.kind === "event") events.push(decoded.event);
+    if (decoded.kind !== "skipped") continue;
+    const { transactionHash, logIndex } = log;
+    options.logger?.warn({ transactionHash, logIndex, reason: decoded.reason }, "skipped an event that cannot be used");
+  }
+  return events;
+}
+
+function advance(progress: Progress, cursor: Cursor, logs: readonly MinedLog[]): void {
+  progress.next = cursor.blockNumber + 1n;
+  progress.trail = [...progress.trail, cursor].slice(-MAX_TRAIL);
+  grow(progress.size);
+  for (const log of logs) progress.delivered.set(contentOf(log), log.blockNumber);
+  const oldest = progress.trail[0]?.blockNumber ?? 0n;
+  for (const [content, blockNumber] of progress.delivered) {
+    if (blockNumber >= oldest && progress.delivered.size <= MAX_REMEMBERED_LOGS) break;
+    progress.delivered.delete(content);
+  }
+}
+
+/**
+ * A reorg deeper than the finality depth undoes what was delivered. Nothing can be taken back, so the operator is told, and
+ * the stream goes on from the latest block that both chains share: what is new is delivered, what is the same is not again.
+ */
+async function rewindIfReorged(
+  client: Client,
+  progress: Progress,
+  onTrouble: ((error: Error) => void) | undefined,
+): Promise<boolean> {
+  const last = progress.trail.at(-1);
+  if (last === undefined) return false;
+  const current = await hashOf(client, last.blockNumber);
+  if (current === last.blockHash) return false;
+  // Another node behind the same URL may not have the block yet: ask again later.
+  if (current === null) return true;
+  for (let index = progress.trail.length - 2; index >= 0; index -= 1) {
+    const ancestor = progress.trail[index];
+    if (ancestor === undefined || (await hashOf(client, ancestor.blockNumber)) !== ancestor.blockHash) continue;
+    progress.trail = progress.trail.slice(0, index + 1);
+    progress.next = ancestor.blockNumber + 1n;
+    onTrouble?.(reorged(last, `the stream goes on after block ${ancestor.blockNumber}; raise the finality depth`));
+    return true;
+  }
+  throw reorged(
+    last,
+    "start from an earlier block: delete the stored cursor, or raise the finality depth if this is a public chain",
+  );
+}
+
+/** A chain that stays shorter than what was processed was reset, or the node has to catch up. */
+function requireNotBehind(head: bigint, last: Cursor | undefined): void {
+  if (last === undefined || head >= last.blockNumber) return;
+  throw new ConclaveError(
+    "CHAIN_UNREACHABLE",
+    `Follow the chain: the node is at block ${head}, before the processed block ${last.blockNumber}; let it catch up, or delete the stored cursor if the chain was reset`,
+    { head: String(head), blockNumber: String(last.blockNumber), refused: false },
+  );
+}
+
+function reorged(last: Cursor, wayOut: string): ConclaveError {
+  return new ConclaveError(
+    "CHAIN_REORGED",
+    `Follow the chain: block ${last.blockNumber} (${last.blockHash}), already processed, is no longer part of it; ${wayOut}`,
+    { blockNumber: String(last.blockNumber), blockHash: last.blockHash },
+  );
+}
+
+/** Null when the node has no such block (yet). */
+async function hashOf(client: Client, blockNumber: bigint): Promise<`0x${string}` | null> {
+  const block = await client.request({
+    method: "eth_getBlockByNumber",
+    params: [`0x${blockNumber.toString(16)}`, false],
+  });
+  return block?.hash ?? null;
+}
+
+/** Equal when the same transaction emitted the same log, in whatever block. */
+function contentOf(log: MinedLog): string {
+  return [log.transactionHash, log.address, ...log.topics, log.data].join(":");
+}
+
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await delay(milliseconds, signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+}

@@ -1,0 +1,82 @@
+import { formatLog, type Hex } from "viem";
+import { ConclaveError } from "../../core/errors.ts";
+import type { Address } from "../../core/types.ts";
+import type { Client, Connection } from "./connection.ts";
+import type { MinedLog } from "./decode.ts";
+
+export interface LogQuery {
+  readonly address: readonly Address[];
+  /** Topics after the event signature; null matches anything. */
+  readonly topics?: readonly (Hex | null)[];
+}
+
+/** Splits a scan into ranges the node accepts: halves on refusal, grows back on success. */
+export interface RangeSize {
+  current: bigint;
+  readonly maximum: bigint;
+}
+
+/** Logs of one range in chain order, one RPC call. */
+export async function readLogs(
+  client: Client,
+  query: LogQuery,
+  fromBlock: bigint,
+  toBlock: bigint,
+): Promise<readonly MinedLog[]> {
+  const logs = await client.request({
+    method: "eth_getLogs",
+    params: [
+      {
+        address: [...query.address],
+        topics: query.topics === undefined ? [] : [null, ...query.topics],
+        fromBlock: `0x${fromBlock.toString(16)}`,
+        toBlock: `0x${toBlock.toString(16)}`,
+      },
+    ],
+  });
+  return logs
+    .map((log) => formatLog(log))
+    .filter((log): log is MinedLog => log.blockNumber !== null && log.logIndex !== null)
+    .toSorted((left, right) => Number(left.blockNumber - right.blockNumber) || left.logIndex - right.logIndex);
+}
+
+/** All logs of a range, however long, in bounded calls. */
+export async function scanLogs(
+  connection: Connection,
+  query: LogQuery,
+  range: { readonly from: bigint; readonly to: bigint; readonly size: RangeSize },
+  signal?: AbortSignal,
+): Promise<readonly MinedLog[]> {
+  const found: MinedLog[] = [];
+  let from = range.from;
+  while (from <= range.to) {
+    const to = endOfRange(from, range.to, range.size);
+    try {
+      found.push(...(await connection.call("Read event logs", signal, (client) => readLogs(client, query, from, to))));
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!shrinkAfter(error, range.size)) throw error;
+      continue;
+    }
+    grow(range.size);
+    from = to + 1n;
+  }
+  return found;
+}
+
+export function endOfRange(from: bigint, last: bigint, size: RangeSize): bigint {
+  const end = from + size.current - 1n;
+  return end < last ? end : last;
+}
+
+/** Halves the range when the node answered with a refusal, which may be due to its length; false when that is no way out. */
+export function shrinkAfter(error: unknown, size: RangeSize): boolean {
+  const refused = error instanceof ConclaveError && error.data["refused"] === true;
+  if (!refused || size.current === 1n) return false;
+  size.current /= 2n;
+  return true;
+}
+
+export function grow(size: RangeSize): void {
+  size.current = size.current * 2n < size.maximum ? size.current * 2n : size.maximum;
+}

@@ -1,0 +1,130 @@
+import { numberToHex } from "viem";
+import { ConclaveError } from "../../core/errors.ts";
+import type { RequestId } from "../../core/types.ts";
+import type { ChainEvent, ChainReader, RequestState, RequestStatus } from "../../ports/chain.ts";
+import { decisionOracleAbi } from "./abi.ts";
+import { connect, type ChainOptions, type Connection } from "./connection.ts";
+import { decodeLog } from "./decode.ts";
+import { follow, type Logger } from "./follow.ts";
+import { scanLogs, type RangeSize } from "./logs.ts";
+import { findBySigner, foldAgents, type Agents } from "./registry.ts";
+
+export interface ReaderOptions extends ChainOptions {
+  /** Blocks on top of a block before `follow` delivers it; 0 delivers the newest. */
+  readonly finalityDepth: number;
+  readonly pollIntervalMs: number;
+  /** Longest range of one eth_getLogs call; halved while the node refuses. */
+  readonly maxBlockRange?: bigint;
+  readonly logger?: Logger;
+}
+
+const DEFAULT_BLOCK_RANGE = 2_000n;
+const statuses: readonly RequestStatus[] = ["none", "requested", "drawn", "decided", "hung", "refunded"];
+
+/** Connects to a node over HTTP JSON-RPC. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
+export async function createChainReader(options: ReaderOptions, signal?: AbortSignal): Promise<ChainReader> {
+  const connection = await connect(options, signal);
+  const maximum = options.maxBlockRange ?? DEFAULT_BLOCK_RANGE;
+  const agentsAt = createAgentIndex(connection, options.finalityDepth, { current: maximum, maximum });
+  const { finalityDepth, pollIntervalMs, logger } = options;
+
+  return {
+    domain: connection.domain,
+    head: (signal) => readHead(connection, signal),
+    follow: (...parameters) =>
+      follow(connection, { finalityDepth, pollIntervalMs, logger, maxBlockRange: maximum }, parameters),
+    requestEvents: (requestId, signal) =>
+      readRequestEvents(connection, requestId, { current: maximum, maximum }, signal),
+    requestState: (requestId, signal) => readRequestState(connection, requestId, signal),
+    agents: async (signal) => [...(await agentsAt(signal)).values()],
+    agentBySigner: async (signer, signal) => findBySigner(await agentsAt(signal), signer),
+  };
+}
+
+async function readHead(
+  connection: Connection,
+  signal?: AbortSignal,
+): Promise<{ readonly number: bigint; readonly timestamp: number }> {
+  const { number, timestamp } = await connection.call("Read the newest block", signal, (client) => client.getBlock());
+  return { number, timestamp: Number(timestamp) };
+}
+
+export async function readRequestState(
+  connection: Connection,
+  requestId: RequestId,
+  signal?: AbortSignal,
+): Promise<RequestState> {
+  const [status, attempt, callbackPending, payCredited] = await connection.call(
+    `Read request ${requestId}`,
+    signal,
+    (client) =>
+      client.readContract({
+        address: connection.domain.oracle,
+        abi: decisionOracleAbi,
+        functionName: "statusOf",
+        args: [requestId],
+      }),
+  );
+  return { status: statuses[status] ?? "none", attempt, callbackPending, payCredited };
+}
+
+async function readRequestEvents(
+  connection: Connection,
+  requestId: RequestId,
+  size: RangeSize,
+  signal?: AbortSignal,
+): Promise<readonly ChainEvent[]> {
+  const { oracle } = connection.domain;
+  const { number } = await readHead(connection, signal);
+  const query = { address: [oracle], topics: [numberToHex(requestId, { size: 32 })] };
+  const logs = await scanLogs(connection, query, { from: connection.deploymentBlock, to: number, size }, signal);
+  const events = logs.flatMap((log) => {
+    const decoded = decodeLog(log, oracle, connection.registry);
+    return decoded.kind === "event" ? [decoded.event] : [];
+  });
+  // Other events of the oracle have an address in the same topic; a request id that large does not exist.
+  const own = events.filter((event) => requestIdOf(event) === requestId);
+  if (own.length > 0) return own;
+  throw new ConclaveError(
+    "REQUEST_UNKNOWN",
+    `Find request ${requestId}: the oracle has no usable request of that number; check the id and the oracle's address`,
+    {
+      requestId: String(requestId),
+    },
+  );
+}
+
+function requestIdOf(event: ChainEvent): RequestId | null {
+  switch (event.kind) {
+    case "requested":
+      return event.request.id;
+    case "agentsChanged":
+      return null;
+    default:
+      return event.requestId;
+  }
+}
+
+/** Agents as of the newest block: the final part of the registry's events is folded once, the rest on every call. */
+function createAgentIndex(
+  connection: Connection,
+  finalityDepth: number,
+  size: RangeSize,
+): (signal?: AbortSignal) => Promise<Agents> {
+  const query = { address: [connection.registry] };
+  let settled: { readonly agents: Agents; readonly next: bigint } = {
+    agents: new Map(),
+    next: connection.deploymentBlock,
+  };
+
+  return async (signal) => {
+    const { number } = await readHead(connection, signal);
+    const start = settled;
+    const logs = await scanLogs(connection, query, { from: start.next, to: number, size }, signal);
+    const final = number - BigInt(finalityDepth);
+    const isFinal = logs.filter(({ blockNumber }) => blockNumber <= final);
+    const agents = foldAgents(start.agents, isFinal);
+    if (final >= start.next && settled === start) settled = { agents, next: final + 1n };
+    return foldAgents(agents, logs.slice(isFinal.length));
+  };
+}

@@ -1,0 +1,83 @@
+import { decodeEventLog, hexToBytes } from "viem";
+import { ONE_PPM, type Address, type AgentId, type Ppm } from "../../core/types.ts";
+import type { AgentRecord } from "../../ports/chain.ts";
+import { agentRegistryAbi } from "./abi.ts";
+import { lower, type MinedLog } from "./decode.ts";
+
+export type Agents = ReadonlyMap<AgentId, AgentRecord>;
+
+type RegistryEvent = ReturnType<typeof decodeRegistryLog>;
+type ArgsOf<Name extends RegistryEvent["eventName"]> = Extract<RegistryEvent, { eventName: Name }>["args"];
+
+/** Multiaddrs of one agent that are looked at. */
+const MAX_ENDPOINTS = 8;
+
+/** Rebuilds the registry from its events, in chain order; the contract's events carry the whole state. */
+export function foldAgents(agents: Agents, logs: readonly MinedLog[]): Agents {
+  const result = new Map(agents);
+  for (const log of logs) {
+    const event = decodeRegistryLog(log);
+    if (event.eventName === "AgentRegistered") {
+      result.set(event.args.agentId as AgentId, newAgent(event.args));
+      continue;
+    }
+    const agent = "agentId" in event.args ? result.get(event.args.agentId as AgentId) : undefined;
+    if (agent !== undefined) result.set(agent.agentId, { ...agent, ...changeOf(event) });
+  }
+  return result;
+}
+
+export function findBySigner(agents: Agents, signer: Address): AgentRecord | null {
+  return agents.values().find((agent) => agent.signer === signer) ?? null;
+}
+
+function decodeRegistryLog(log: MinedLog) {
+  return decodeEventLog({ abi: agentRegistryAbi, data: log.data, topics: log.topics, strict: true });
+}
+
+function newAgent(args: ArgsOf<"AgentRegistered">): AgentRecord {
+  return {
+    agentId: args.agentId as AgentId,
+    operator: lower(args.operator),
+    signer: lower(args.signer),
+    publicKey: hexToBytes(args.publicKey),
+    endpoint: parseEndpoint(args.endpoint),
+    model: args.model,
+    reputation: Math.min(args.reputation, ONE_PPM) as Ppm,
+    stake: 0n,
+    unbonding: 0n,
+    unbondingEnd: 0,
+    active: false,
+  };
+}
+
+function changeOf(event: RegistryEvent): Partial<AgentRecord> {
+  switch (event.eventName) {
+    case "StakeAdded":
+      return { stake: event.args.stake };
+    case "UnbondingStarted":
+      return { stake: event.args.stake, unbonding: event.args.unbonding, unbondingEnd: event.args.unbondingEnd };
+    case "StakeWithdrawn":
+      return { unbonding: 0n, unbondingEnd: 0 };
+    case "SignerRotated":
+      return { signer: lower(event.args.signer), publicKey: hexToBytes(event.args.publicKey) };
+    case "EndpointUpdated":
+      return { endpoint: parseEndpoint(event.args.endpoint) };
+    case "ModelUpdated":
+      return { model: event.args.model };
+    case "AgentActivated":
+      return { active: true };
+    case "AgentDeactivated":
+      return { active: false };
+    case "ReputationChanged":
+      return { reputation: Math.min(event.args.reputation, ONE_PPM) as Ppm };
+    default:
+      return {};
+  }
+}
+
+/** Comma separated multiaddrs; what they mean is the network adapter's business. */
+function parseEndpoint(text: string): readonly string[] {
+  const parts = text.split(",", MAX_ENDPOINTS).map((part) => part.trim());
+  return parts.filter((part) => part.startsWith("/"));
+}
