@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
+
+import {IDecisionOracle} from "../../interfaces/IDecisionOracle.sol";
+import {RequestTermsLib} from "../../libraries/RequestTermsLib.sol";
+import {RequestId, Status, Terms} from "../../types/Types.sol";
+import {DecisionConsumer} from "../DecisionConsumer.sol";
+
+/// @title An example: a desk that has its questions decided and keeps what was decided
+/// @notice The owner asks yes-or-no questions, choices and numbers; anybody funds the desk with
+/// `oracle.deposit(address(desk), amount)`. The outcomes are kept by request id.
+contract PolicyDesk is DecisionConsumer, Ownable {
+    /// @param fee per question, in the smallest unit of the fee token
+    /// @param duration seconds a committee has
+    /// @param callbackGasLimit gas for `onDecision`
+    /// @param committeeSize number of seats
+    /// @param assurance see `Terms`
+    /// @param protocol see `Terms`
+    struct Settings {
+        uint96 fee;
+        uint32 duration;
+        uint32 callbackGasLimit;
+        uint8 committeeSize;
+        uint8 assurance;
+        uint8 protocol;
+    }
+
+    /// @param status `None` until it is final
+    /// @param confidence parts per million
+    /// @param value see `Decision.outcome`
+    struct Outcome {
+        Status status;
+        uint32 confidence;
+        bytes32 value;
+    }
+
+    uint8 private constant KIND_BOOLEAN = 0;
+
+    /// @notice What every question is asked with.
+    Settings public settings;
+    /// @notice What was decided.
+    mapping(RequestId requestId => Outcome outcome) public outcomes;
+
+    /// @notice A question was asked.
+    event Asked(RequestId indexed requestId, uint8 indexed kind, string question);
+    /// @notice A question was decided, or the committee found no consensus.
+    event Answered(RequestId indexed requestId, Status indexed status, bytes32 value, bytes answer, uint32 confidence);
+    /// @notice The next questions are asked with other settings.
+    event SettingsChanged(Settings settings);
+
+    error NotDecided(RequestId requestId, Status status);
+
+    /// @param oracle_ asked and trusted to deliver
+    /// @param owner_ asks, pays and withdraws
+    /// @param settings_ what every question is asked with
+    constructor(IDecisionOracle oracle_, address owner_, Settings memory settings_) DecisionConsumer(oracle_) Ownable(owner_) {
+        settings = settings_;
+        emit SettingsChanged(settings_);
+    }
+
+    /// @notice Changes what the next questions are asked with.
+    function setSettings(Settings calldata settings_) external onlyOwner {
+        settings = settings_;
+        emit SettingsChanged(settings_);
+    }
+
+    /// @notice Asks a yes-or-no question.
+    function askBoolean(string calldata question) external onlyOwner returns (RequestId requestId) {
+        return _askAs(KIND_BOOLEAN, 0, 0, 0, question);
+    }
+
+    /// @notice Asks for one of `options` options, which the question lists.
+    function askChoice(string calldata question, uint8 options) external onlyOwner returns (RequestId requestId) {
+        return _askAs(RequestTermsLib.KIND_CHOICE, options, 0, 0, question);
+    }
+
+    /// @notice Asks for a number; answers within `tolerance` units of 10^-decimals agree.
+    function askNumber(
+        string calldata question,
+        uint8 decimals,
+        uint40 tolerance
+    ) external onlyOwner returns (RequestId requestId) {
+        return _askAs(RequestTermsLib.KIND_NUMBER, 0, decimals, tolerance, question);
+    }
+
+    /// @notice Takes unspent funds out of the oracle.
+    function withdraw(uint256 amount, address to) external onlyOwner {
+        oracle.withdraw(amount, to);
+    }
+
+    /// @notice The answer to a yes-or-no question; reverts unless it was decided.
+    function isYes(RequestId requestId) external view returns (bool) {
+        return uint256(_decided(requestId)) == 1;
+    }
+
+    /// @notice The index of the chosen option; reverts unless it was decided.
+    function choiceOf(RequestId requestId) external view returns (uint256) {
+        return uint256(_decided(requestId));
+    }
+
+    /// @notice The number, in units of 10^-decimals; reverts unless it was decided.
+    function numberOf(RequestId requestId) external view returns (int256) {
+        // An outcome of this kind is the two's complement of the number.
+        return int256(uint256(_decided(requestId)));
+    }
+
+    /// @dev Stores and nothing else: what can fail belongs into a later transaction.
+    function _onDecision(
+        RequestId requestId,
+        Status status,
+        bytes32 outcome,
+        bytes calldata answer,
+        uint32 confidence
+    ) internal override {
+        outcomes[requestId] = Outcome({status: status, confidence: confidence, value: outcome});
+        emit Answered(requestId, status, outcome, answer, confidence);
+    }
+
+    function _askAs(
+        uint8 kind,
+        uint8 options,
+        uint8 decimals,
+        uint40 tolerance,
+        string calldata question
+    ) private returns (RequestId requestId) {
+        Settings memory current = settings;
+        Terms memory terms = Terms({
+            fee: current.fee,
+            // The cast is safe for 34,000 years.
+            deadline: uint40(block.timestamp) + current.duration,
+            tolerance: tolerance,
+            callbackGasLimit: current.callbackGasLimit,
+            committeeSize: current.committeeSize,
+            assurance: current.assurance,
+            decimals: decimals,
+            options: options,
+            kind: kind,
+            protocol: current.protocol
+        });
+        requestId = _ask(terms, bytes(question));
+        emit Asked(requestId, kind, question);
+    }
+
+    function _decided(RequestId requestId) private view returns (bytes32) {
+        Outcome memory outcome = outcomes[requestId];
+        require(outcome.status == Status.Decided, NotDecided(requestId, outcome.status));
+        return outcome.value;
+    }
+}

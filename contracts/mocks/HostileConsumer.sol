@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {DecisionConsumer} from "../consumers/DecisionConsumer.sol";
+import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
+import {RequestId, Status, Terms} from "../types/Types.sol";
+
+/// @title A consumer that misbehaves as told, for tests
+contract HostileConsumer is DecisionConsumer {
+    /// @notice What it does when it is called back.
+    enum Mode {
+        Accept,
+        Revert,
+        BurnGas,
+        ReturnBomb,
+        RevertBomb,
+        Reenter
+    }
+
+    /// @notice What it does next.
+    Mode public mode;
+    /// @notice How often a callback went through.
+    uint256 public calls;
+    /// @notice Whether the call made from within the callback succeeded.
+    bool public reentered;
+    /// @notice What that call returned.
+    bytes public reentryResult;
+    bytes private _reentry;
+
+    error Refused();
+
+    constructor(IDecisionOracle oracle_) DecisionConsumer(oracle_) {}
+
+    /// @notice Asks with any terms.
+    function ask(Terms calldata terms, bytes calldata question) external returns (RequestId) {
+        return _ask(terms, question);
+    }
+
+    /// @notice Changes what it does next.
+    function setMode(Mode mode_) external {
+        mode = mode_;
+    }
+
+    /// @notice The calldata for the oracle in mode `Reenter`.
+    function setReentry(bytes calldata data) external {
+        _reentry = data;
+    }
+
+    function _onDecision(RequestId, Status, bytes32, bytes calldata, uint32) internal override {
+        Mode current = mode;
+        require(current != Mode.Revert, Refused());
+        if (current == Mode.BurnGas) {
+            assembly {
+                invalid()
+            }
+        }
+        if (current == Mode.ReturnBomb) {
+            assembly {
+                return(0, 200000)
+            }
+        }
+        if (current == Mode.RevertBomb) {
+            assembly {
+                revert(0, 200000)
+            }
+        }
+        ++calls;
+        if (current == Mode.Reenter) (reentered, reentryResult) = address(oracle).call(_reentry);
+    }
+}

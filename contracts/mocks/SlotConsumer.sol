@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {DecisionConsumer} from "../consumers/DecisionConsumer.sol";
+import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
+import {RequestTerms, RequestId, Status} from "../types/Types.sol";
+
+/// @title The least a consumer does: one new storage slot per decision, for gas figures
+contract SlotConsumer is DecisionConsumer {
+    /// @notice What was decided.
+    mapping(RequestId requestId => bytes32 outcome) public outcomeOf;
+
+    constructor(IDecisionOracle oracle_) DecisionConsumer(oracle_) {}
+
+    /// @notice Passes a request on.
+    function ask(RequestTerms terms, bytes calldata question) external returns (RequestId) {
+        return oracle.request(terms, question);
+    }
+
+    function _onDecision(RequestId requestId, Status, bytes32 outcome, bytes calldata, uint32) internal override {
+        outcomeOf[requestId] = outcome;
+    }
+}
