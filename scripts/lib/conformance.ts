@@ -1,0 +1,272 @@
+import { z } from "zod";
+import {
+  runBayesianReference,
+  type BayesianResult,
+  type BayesianScenario,
+} from "../../agents/core/protocols/mbft-bayesian-reference.ts";
+import {
+  runReference,
+  runReferenceSequence,
+  type ReferenceResult,
+  type ReferenceScenario,
+} from "../../agents/core/protocols/mbft-reference.ts";
+
+/** One field of one case in which this implementation and the file disagree. */
+export interface Difference {
+  readonly scenario: string;
+  /** Path inside the expectation, such as `history[2].leader`. */
+  readonly field: string;
+  readonly expected: unknown;
+  readonly got: unknown;
+}
+
+export interface CaseResult {
+  readonly scenario: string;
+  readonly differences: readonly Difference[];
+}
+
+export type VectorFile =
+  | { readonly format: "mbft-reference"; readonly content: z.infer<typeof mbftFile> }
+  | { readonly format: "mbft-bayesian-reference"; readonly content: z.infer<typeof bayesianFile> };
+
+export type Parsed = { readonly ok: true; readonly file: VectorFile } | { readonly ok: false; readonly reason: string };
+
+/** Relative, for values that come out of logarithms and exponentials; all others must be equal. */
+const RELATIVE_TOLERANCE = 1e-9;
+/** Absolute, for the log Bayes factor, the difference of two logarithms. */
+const LOG_TOLERANCE = 1e-9;
+/** 6! orders of six tied hypotheses. */
+const MAX_ORDERS = 720;
+
+const proposals = z.array(z.tuple([z.string(), z.number()])).min(1);
+const reputation = z.record(z.string(), z.number());
+const rounds = z.int().min(0).max(10_000);
+const id = z.string();
+
+const mockAgent = z.object({
+  id,
+  answer: z.string(),
+  tau: z.number(),
+  byzantine: z.boolean(),
+  accept: z.array(z.string()).nullable(),
+  rho0: z.number(),
+});
+const scriptedAgent = z.object({ id, props: proposals, votes: z.array(z.number()).min(1), rho0: z.number() });
+const mbftSetting = z.object({
+  id,
+  agents: z.array(z.union([scriptedAgent, mockAgent])).min(1),
+  theta: z.number(),
+  sigma: z.number(),
+  maxRounds: rounds,
+});
+const mbftOutcome = z.object({
+  committed: z.boolean(),
+  value: z.string().nullable(),
+  leader: z.string().nullable(),
+  rounds,
+});
+const mbftRound = z.object({
+  round: rounds,
+  leader: z.string(),
+  aggregate: z.number(),
+  committed: z.string().nullable(),
+  slashed: z.array(z.string()),
+  votes: z.array(z.tuple([z.string(), z.number()])),
+});
+const mbftCase = mbftSetting.extend({
+  expect: mbftOutcome.extend({ finalReputation: reputation, history: z.array(mbftRound) }),
+});
+const mbftSequence = mbftSetting.extend({ tasks: z.array(mbftOutcome.extend({ reputation })) });
+const mbftFile = z.object({
+  scenarios: z.array(mbftCase),
+  edges: z.array(mbftCase).default([]),
+  sequences: z.array(mbftSequence).default([]),
+});
+
+const bayesianRound = z.object({
+  round: rounds,
+  posterior: reputation,
+  logBf: z.number(),
+  committed: z.string().nullable(),
+});
+const bayesianCase = z.object({
+  id,
+  agents: z.array(z.object({ id, props: proposals, rho0: z.number() })).min(1),
+  thetaPost: z.number(),
+  logBfMin: z.number(),
+  sigma: z.number(),
+  maxRounds: rounds,
+  hashSeedDependent: z.boolean().default(false),
+  expect: z.object({
+    committed: z.boolean(),
+    value: z.string().nullable(),
+    rounds,
+    logBayesFactor: z.number(),
+    posterior: reputation,
+    finalReputation: reputation,
+    history: z.array(bayesianRound),
+  }),
+});
+const bayesianFile = z.object({
+  scenarios: z.array(bayesianCase),
+  edges: z.array(bayesianCase).default([]),
+  sequences: z.array(z.unknown()).max(0, "sequences of Bayesian decisions have no defined semantics").default([]),
+});
+
+const anyFile = z.object({
+  scenarios: z.array(z.record(z.string(), z.unknown())),
+  edges: z.array(z.record(z.string(), z.unknown())).default([]),
+  sequences: z.array(z.record(z.string(), z.unknown())).default([]),
+});
+
+/** Recognises the format of a vector file and checks every field that is read from it. */
+export function parseVectors(text: string): Parsed {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    return { ok: false, reason: `is not JSON: ${(error as Error).message}` };
+  }
+  if (typeof json === "object" && json !== null && "cases" in json) {
+    return { ok: false, reason: "is a hashgraph file; that protocol is not available yet" };
+  }
+  const any = anyFile.safeParse(json);
+  if (!any.success) return { ok: false, reason: `has an unknown format: ${describe(any.error)}` };
+  const first = [...any.data.scenarios, ...any.data.edges, ...any.data.sequences][0];
+  if (first === undefined)
+    return { ok: false, reason: "has an unknown format: scenarios, edges and sequences are empty" };
+  if ("thetaPost" in first) {
+    const parsed = bayesianFile.safeParse(json);
+    if (!parsed.success)
+      return { ok: false, reason: `is not a valid mbft-bayesian-reference file: ${describe(parsed.error)}` };
+    return { ok: true, file: { format: "mbft-bayesian-reference", content: parsed.data } };
+  }
+  if ("theta" in first) {
+    const parsed = mbftFile.safeParse(json);
+    if (!parsed.success) return { ok: false, reason: `is not a valid mbft-reference file: ${describe(parsed.error)}` };
+    return { ok: true, file: { format: "mbft-reference", content: parsed.data } };
+  }
+  return {
+    ok: false,
+    reason: `has an unknown format: the first case, ${String(first["id"])}, has neither theta nor thetaPost`,
+  };
+}
+
+/** Runs every scenario, edge and sequence of a file. */
+export function checkVectors(file: VectorFile): readonly CaseResult[] {
+  switch (file.format) {
+    case "mbft-reference": {
+      const { scenarios, edges, sequences } = file.content;
+      const cases = [...scenarios, ...edges].map((entry) =>
+        caseResult(entry.id, compareMbft(runReference(entry), entry.expect)),
+      );
+      return [...cases, ...sequences.map((entry) => caseResult(entry.id, compareSequence(entry)))];
+    }
+    case "mbft-bayesian-reference":
+      return [...file.content.scenarios, ...file.content.edges].map((entry) =>
+        caseResult(entry.id, compareBayesianCase(entry)),
+      );
+  }
+}
+
+type FieldDifference = Omit<Difference, "scenario">;
+
+function caseResult(scenario: string, differences: readonly FieldDifference[]): CaseResult {
+  return { scenario, differences: differences.map((difference) => ({ scenario, ...difference })) };
+}
+
+function compareMbft(got: ReferenceResult, expected: z.infer<typeof mbftCase>["expect"]): readonly FieldDifference[] {
+  return compareValues("", expected, got);
+}
+
+function compareSequence(entry: z.infer<typeof mbftSequence>): readonly FieldDifference[] {
+  const scenario: ReferenceScenario = entry;
+  const got = runReferenceSequence(scenario, entry.tasks.length).map(
+    ({ committed, value, leader, rounds: count, finalReputation }) => ({
+      committed,
+      value,
+      leader,
+      rounds: count,
+      reputation: finalReputation,
+    }),
+  );
+  return compareValues("tasks", entry.tasks, got);
+}
+
+/**
+ * The reference keeps its hypotheses in an unordered set. So a scenario whose result hangs on that order, because
+ * hypotheses tie or because its author flagged it, matches when some order of the hypotheses gives what is expected.
+ */
+function compareBayesianCase(entry: z.infer<typeof bayesianCase>): readonly FieldDifference[] {
+  const scenario: BayesianScenario = entry;
+  const result = runBayesianReference(scenario);
+  const differences = compareBayesian(result, entry.expect);
+  if (differences.length === 0 || !(result.tied || entry.hashSeedDependent)) return differences;
+  const hypotheses = [...new Set(entry.agents.flatMap(({ props }) => props.map(([answer]) => answer)))];
+  let tried = 0;
+  for (const order of permutations(hypotheses)) {
+    if (compareBayesian(runBayesianReference(scenario, order), entry.expect).length === 0) return [];
+    tried += 1;
+    if (tried === MAX_ORDERS) break;
+  }
+  return differences;
+}
+
+function compareBayesian(
+  got: BayesianResult,
+  expected: z.infer<typeof bayesianCase>["expect"],
+): readonly FieldDifference[] {
+  const { tied: _, ...comparable } = got;
+  return compareValues("", expected, comparable);
+}
+
+/** Every key and index of either side, in depth. */
+function compareValues(path: string, expected: unknown, got: unknown): readonly FieldDifference[] {
+  if (typeof expected !== "object" || expected === null || typeof got !== "object" || got === null) {
+    return sameScalar(path, expected, got) ? [] : [{ field: path, expected, got }];
+  }
+  const list = Array.isArray(expected);
+  const keys = new Set([...Object.keys(expected), ...Object.keys(got)]);
+  return [...keys].flatMap((key) => {
+    const field = list ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`;
+    return compareValues(field, ownProperty(expected, key), ownProperty(got, key));
+  });
+}
+
+function sameScalar(path: string, expected: unknown, got: unknown): boolean {
+  if (expected === got) return true;
+  if (typeof expected !== "number" || typeof got !== "number") return false;
+  const distance = Math.abs(expected - got);
+  if (/(?:^|\.)posterior\./.test(path))
+    return distance <= RELATIVE_TOLERANCE * Math.max(Math.abs(expected), Math.abs(got));
+  if (/(?:^|\.)(?:logBf|logBayesFactor)$/.test(path)) return distance <= LOG_TOLERANCE;
+  return false;
+}
+
+function ownProperty(object: object, key: string): unknown {
+  return Object.hasOwn(object, key) ? (object as Record<string, unknown>)[key] : undefined;
+}
+
+function* permutations(items: readonly string[]): Generator<readonly string[]> {
+  if (items.length === 0) yield [];
+  for (const [index, item] of items.entries()) {
+    for (const rest of permutations(items.toSpliced(index, 1))) yield [item, ...rest];
+  }
+}
+
+/** Path and message of the first issue; of a union, those of the branch with the fewest issues. */
+function describe(error: z.ZodError): string {
+  let path: readonly PropertyKey[] = [];
+  let issue = error.issues[0];
+  for (let inner = issue; inner !== undefined;) {
+    issue = inner;
+    path = [...path, ...inner.path];
+    inner = inner.code === "invalid_union" ? inner.errors.toSorted((a, b) => a.length - b.length)[0]?.[0] : undefined;
+  }
+  return `${formatPath(path)}: ${issue?.message ?? error.message}`;
+}
+
+function formatPath(path: readonly PropertyKey[]): string {
+  const parts = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`));
+  return parts.length === 0 ? "top level" : parts.join("").replace(/^\./, "");
+}
