@@ -218,16 +218,9 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
         emit StakeAdded(agentId, amount, stake);
     }
 
-    function _provenSigner(
-        bytes calldata publicKey,
-        bytes calldata possession
-    ) private view returns (address signer) {
+    function _provenSigner(bytes calldata publicKey, bytes calldata possession) private view returns (address signer) {
         signer = PossessionLib.signerOf(publicKey);
-        PossessionLib.verify(
-            _hashTypedDataV4(PossessionLib.structHash(msg.sender, publicKey)),
-            possession,
-            signer
-        );
+        PossessionLib.verify(_hashTypedDataV4(PossessionLib.structHash(msg.sender, publicKey)), possession, signer);
     }
 
     function _bounds() private view returns (AgentBook.Bounds memory) {

@@ -100,10 +100,7 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
         RequestState state = _states[requestId];
         bytes32 requestHash = request_.hash();
         require(state.status() == Status.Requested, WrongStatus(requestId, state.status()));
-        require(
-            state.covers(RequestLib.requestedCommitment(requestHash, seedBlock)),
-            WitnessMismatch(requestId)
-        );
+        require(state.covers(RequestLib.requestedCommitment(requestHash, seedBlock)), WitnessMismatch(requestId));
         _requireBeforeDeadline(request_);
         require(block.number > seedBlock, SeedNotReady(requestId, seedBlock));
 
@@ -171,11 +168,7 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
         require(!state.has(RequestStateLib.PAY_CREDITED), PayAlreadyCredited(requestId));
 
         _states[requestId] = state.set(RequestStateLib.PAY_CREDITED);
-        (uint256[] memory amounts, uint256 rest) = PayLib.split(
-            request_.terms.fee(),
-            decision.status,
-            decision.shares
-        );
+        (uint256[] memory amounts, uint256 rest) = PayLib.split(request_.terms.fee(), decision.status, decision.shares);
         // At most 64 seats.
         for (uint256 seat = 0; seat < amounts.length; ++seat) {
             uint256 amount = amounts[seat];

@@ -3,57 +3,29 @@
  * `node scripts/vectors.ts` writes it, `node scripts/vectors.ts --check` exits 1 if the file differs.
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import {
-  AbiCoder,
-  SigningKey,
-  TypedDataEncoder,
-  computeAddress,
-  concat,
-  hexlify,
-  id,
-  keccak256,
-  sha256,
-  toBeHex,
-  toUtf8Bytes,
-} from "ethers";
+import { SigningKey, TypedDataEncoder, concat, hexlify, id, keccak256, sha256, toUtf8Bytes } from "ethers";
 import type { TypedDataDomain, TypedDataField } from "ethers";
 
-const FILE = new URL("../test/vectors/eip712.json", import.meta.url);
-const coder = AbiCoder.defaultAbiCoder();
-const word = (value: bigint): string => toBeHex(value, 32);
+import {
+  Status,
+  addressOf,
+  certify,
+  decisionTypes,
+  drawnWitness,
+  hashCommittee,
+  hashRequest,
+  messageTypes,
+  packSeat,
+  packTerms,
+  possessionTypes,
+  publicKeyOf,
+  requestedWitness,
+  testKey,
+  word,
+} from "./lib/typed-data.ts";
+import type { Terms } from "./lib/typed-data.ts";
 
-const MESSAGE: Record<string, TypedDataField[]> = {
-  Message: [
-    { name: "requestId", type: "uint256" },
-    { name: "attempt", type: "uint32" },
-    { name: "protocol", type: "uint32" },
-    { name: "phase", type: "uint32" },
-    { name: "round", type: "uint32" },
-    { name: "seat", type: "uint32" },
-    { name: "payloadDigest", type: "bytes32" },
-  ],
-};
-const DECISION: Record<string, TypedDataField[]> = {
-  Decision: [
-    { name: "requestHash", type: "bytes32" },
-    { name: "attempt", type: "uint32" },
-    { name: "committeeHash", type: "bytes32" },
-    { name: "round", type: "uint32" },
-    { name: "status", type: "uint8" },
-    { name: "outcome", type: "bytes32" },
-    { name: "answer", type: "bytes" },
-    { name: "confidence", type: "uint32" },
-    { name: "transcript", type: "bytes32" },
-    { name: "reputationChanges", type: "bytes" },
-    { name: "shares", type: "bytes" },
-  ],
-};
-const POSSESSION: Record<string, TypedDataField[]> = {
-  Possession: [
-    { name: "operator", type: "address" },
-    { name: "publicKey", type: "bytes" },
-  ],
-};
+const FILE = new URL("../test/vectors/eip712.json", import.meta.url);
 
 const domain: TypedDataDomain = {
   name: "Conclave",
@@ -69,48 +41,12 @@ const registryDomain: TypedDataDomain = {
 };
 
 /** Key i of the vectors: keccak256("conclave vector key i"). Never use one outside tests. */
-const privateKey = (index: number): string => id(`conclave vector key ${index}`);
-const publicKey = (key: string): string => `0x${new SigningKey(key).publicKey.slice(4)}`;
-const sign = (key: string, digest: string): string => new SigningKey(key).sign(digest).serialized;
-
-const STATUS = { Decided: 3, Hung: 4 };
-
-interface Terms {
-  fee: string;
-  deadline: number;
-  tolerance: number;
-  callbackGasLimit: number;
-  committeeSize: number;
-  assurance: number;
-  decimals: number;
-  options: number;
-  kind: number;
-  protocol: number;
-}
-
-const WIDTHS: [keyof Terms, number][] = [
-  ["fee", 96],
-  ["deadline", 40],
-  ["tolerance", 40],
-  ["callbackGasLimit", 32],
-  ["committeeSize", 8],
-  ["assurance", 8],
-  ["decimals", 8],
-  ["options", 8],
-  ["kind", 8],
-  ["protocol", 8],
-];
-const packTerms = (terms: Terms): string =>
-  word(WIDTHS.reduce((packed, [name, bits]) => (packed << BigInt(bits)) | BigInt(terms[name]), 0n));
+const vectorKey = (index: number): SigningKey => testKey(`conclave vector key ${index}`);
 
 const makeRequest = (requestId: bigint, consumer: string, terms: Terms, question: string, seedBlock: bigint) => {
   const termsWord = packTerms(terms);
   const questionHash = keccak256(toUtf8Bytes(question));
-  const encoded = coder.encode(
-    ["uint256", "address", "uint256", "bytes32"],
-    [requestId, consumer, termsWord, questionHash],
-  );
-  const requestHash = keccak256(encoded);
+  const requestHash = hashRequest({ id: requestId, consumer, terms: termsWord, questionHash });
   return {
     id: requestId.toString(),
     consumer,
@@ -120,25 +56,20 @@ const makeRequest = (requestId: bigint, consumer: string, terms: Terms, question
     questionHash,
     requestHash,
     seedBlock: seedBlock.toString(),
-    requestedCommitment: keccak256(coder.encode(["bytes32", "uint64"], [requestHash, seedBlock])),
+    requestedCommitment: keccak256(concat([requestHash, requestedWitness(seedBlock)])),
   };
 };
 
 const makeCommittee = (size: number, firstKey: number) => {
   const seats = Array.from({ length: size }, (_, seat) => {
-    const key = privateKey(firstKey + seat);
+    const key = vectorKey(firstKey + seat);
     const agentId = 1000 * firstKey + seat * 7 + 1;
     const reputation = 1_000_000 - seat * 12_345;
-    const signer = computeAddress(new SigningKey(key).publicKey);
-    return {
-      agentId,
-      reputation,
-      signer,
-      privateKey: key,
-      word: word((BigInt(agentId) << 192n) | (BigInt(reputation) << 160n) | BigInt(signer)),
-    };
+    const signer = addressOf(key);
+    return { agentId, reputation, signer, privateKey: key.privateKey, word: packSeat(agentId, reputation, signer) };
   });
-  return { seats, words: seats.map((seat) => seat.word), committeeHash: keccak256(concat(seats.map((s) => s.word))) };
+  const words = seats.map((seat) => seat.word);
+  return { seats, words, committeeHash: hashCommittee(words) };
 };
 
 const base: Terms = {
@@ -207,21 +138,16 @@ const makeDecision = (
     request,
     committee,
     message,
-    drawnCommitment: keccak256(
-      coder.encode(
-        ["bytes32", "uint32", "bytes32"],
-        [message.requestHash, fields.attempt, message.committeeHash],
-      ),
-    ),
-    structHash: TypedDataEncoder.hashStruct("Decision", DECISION, message),
-    digest: TypedDataEncoder.hash(domain, DECISION, message),
+    drawnCommitment: keccak256(concat([message.requestHash, drawnWitness(fields.attempt, message.committeeHash)])),
+    structHash: TypedDataEncoder.hashStruct("Decision", decisionTypes, message),
+    digest: TypedDataEncoder.hash(domain, decisionTypes, message),
   };
 };
 const decisions = [
   makeDecision(0, 0, {
     attempt: 0,
     round: 0,
-    status: STATUS.Decided,
+    status: Status.Decided,
     outcome: word(1n),
     answer: hexlify(toUtf8Bytes("yes")),
     confidence: 875_000,
@@ -231,7 +157,7 @@ const decisions = [
   makeDecision(1, 1, {
     attempt: 3,
     round: 2,
-    status: STATUS.Decided,
+    status: Status.Decided,
     outcome: word(2n),
     answer: hexlify(toUtf8Bytes("C")),
     confidence: 1_000_000,
@@ -242,7 +168,7 @@ const decisions = [
   makeDecision(0, 0, {
     attempt: 0,
     round: 7,
-    status: STATUS.Hung,
+    status: Status.Hung,
     outcome: word(0n),
     answer: "0x",
     confidence: 0,
@@ -254,12 +180,10 @@ const decisions = [
 /** A certificate by the given seats, in ascending order. */
 const makeCertificate = (decision: number, signerSeats: number[]) => {
   const { digest, committee } = decisions[decision]!;
-  return {
-    decision,
-    signerSeats,
-    signers: word(signerSeats.reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n)),
-    signatures: concat(signerSeats.map((seat) => sign(committees[committee]!.seats[seat]!.privateKey, digest))),
-  };
+  const { signers, signatures } = certify(digest, signerSeats, (seat) => {
+    return new SigningKey(committees[committee]!.seats[seat]!.privateKey);
+  });
+  return { decision, signerSeats, signers: word(signers), signatures };
 };
 const certificates = [
   makeCertificate(0, [0, 1, 3]),
@@ -282,28 +206,28 @@ const messages = [
   },
 ].map(({ payload, ...header }, index) => {
   const message = { ...header, payloadDigest: sha256(toUtf8Bytes(payload)) };
-  const digest = TypedDataEncoder.hash(domain, MESSAGE, message);
-  const key = privateKey(index + 1);
+  const digest = TypedDataEncoder.hash(domain, messageTypes, message);
+  const key = vectorKey(index + 1);
   return {
     message,
-    structHash: TypedDataEncoder.hashStruct("Message", MESSAGE, message),
+    structHash: TypedDataEncoder.hashStruct("Message", messageTypes, message),
     digest,
-    privateKey: key,
-    signer: computeAddress(new SigningKey(key).publicKey),
-    signature: sign(key, digest),
+    privateKey: key.privateKey,
+    signer: addressOf(key),
+    signature: key.sign(digest).serialized,
   };
 });
 
 const possessions = [20, 21].map((index) => {
-  const key = privateKey(index);
-  const message = { operator: requests[0]!.consumer, publicKey: publicKey(key) };
-  const digest = TypedDataEncoder.hash(registryDomain, POSSESSION, message);
+  const key = vectorKey(index);
+  const message = { operator: requests[0]!.consumer, publicKey: publicKeyOf(key) };
+  const digest = TypedDataEncoder.hash(registryDomain, possessionTypes, message);
   return {
     message,
     digest,
-    privateKey: key,
-    signer: computeAddress(new SigningKey(key).publicKey),
-    signature: sign(key, digest),
+    privateKey: key.privateKey,
+    signer: addressOf(key),
+    signature: key.sign(digest).serialized,
   };
 });
 
@@ -318,9 +242,9 @@ const vectors = {
   registryDomain,
   registryDomainSeparator: TypedDataEncoder.hashDomain(registryDomain),
   typeHashes: {
-    Decision: typeHash("Decision", DECISION),
-    Message: typeHash("Message", MESSAGE),
-    Possession: typeHash("Possession", POSSESSION),
+    Decision: typeHash("Decision", decisionTypes),
+    Message: typeHash("Message", messageTypes),
+    Possession: typeHash("Possession", possessionTypes),
   },
   requests,
   committees,

@@ -3,16 +3,7 @@ pragma solidity 0.8.34;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
-import {
-    Certificate,
-    Decision,
-    Permit,
-    Request,
-    RequestId,
-    RequestTerms,
-    Seat,
-    Status
-} from "../types/Types.sol";
+import {Certificate, Decision, Permit, Request, RequestId, RequestTerms, Seat, Status} from "../types/Types.sol";
 import {IAgentRegistry} from "./IAgentRegistry.sol";
 
 /// @title Requests, committees, decisions and pay

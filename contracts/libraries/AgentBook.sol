@@ -60,7 +60,12 @@ library AgentBook {
         _sync(self, bounds, agentId, record);
     }
 
-    function bond(State storage self, Bounds memory bounds, AgentId agentId, uint128 amount) internal returns (uint128) {
+    function bond(
+        State storage self,
+        Bounds memory bounds,
+        AgentId agentId,
+        uint128 amount
+    ) internal returns (uint128) {
         Record storage record = self.records[agentId];
         uint256 wanted = uint256(record.stake) + amount;
         require(

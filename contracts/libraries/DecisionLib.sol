@@ -7,14 +7,12 @@ import {Decision, RequestId, Status} from "../types/Types.sol";
 
 /// @title What committees and agents sign (EIP-712), and what makes a decision well formed
 library DecisionLib {
-    bytes32 internal constant DECISION_TYPEHASH =
-        keccak256(
-            "Decision(bytes32 requestHash,uint32 attempt,bytes32 committeeHash,uint32 round,uint8 status,bytes32 outcome,bytes answer,uint32 confidence,bytes32 transcript,bytes reputationChanges,bytes shares)"
-        );
-    bytes32 internal constant MESSAGE_TYPEHASH =
-        keccak256(
-            "Message(uint256 requestId,uint32 attempt,uint32 protocol,uint32 phase,uint32 round,uint32 seat,bytes32 payloadDigest)"
-        );
+    bytes32 internal constant DECISION_TYPEHASH = keccak256(
+        "Decision(bytes32 requestHash,uint32 attempt,bytes32 committeeHash,uint32 round,uint8 status,bytes32 outcome,bytes answer,uint32 confidence,bytes32 transcript,bytes reputationChanges,bytes shares)"
+    );
+    bytes32 internal constant MESSAGE_TYPEHASH = keccak256(
+        "Message(uint256 requestId,uint32 attempt,uint32 protocol,uint32 phase,uint32 round,uint32 seat,bytes32 payloadDigest)"
+    );
 
     /// @notice The EIP-712 struct hash of a decision about a request by a committee.
     function structHash(
@@ -50,10 +48,7 @@ library DecisionLib {
         uint32 seat,
         bytes32 payloadDigest
     ) internal pure returns (bytes32) {
-        return
-            keccak256(
-                abi.encode(MESSAGE_TYPEHASH, requestId, attempt, protocol, phase, round, seat, payloadDigest)
-            );
+        return keccak256(abi.encode(MESSAGE_TYPEHASH, requestId, attempt, protocol, phase, round, seat, payloadDigest));
     }
 
     /// @notice Reverts unless the decision is one that a committee of `size` may make.
@@ -78,10 +73,7 @@ library DecisionLib {
     /// @dev At most `size` pairs, so the loop is capped by the committee's size.
     function _validateChanges(bytes calldata changes, uint256 size) private pure {
         uint256 length = changes.length;
-        require(
-            length % 2 == 0 && length <= 2 * size,
-            IDecisionOracle.InvalidDecision("reputationChanges", length)
-        );
+        require(length % 2 == 0 && length <= 2 * size, IDecisionOracle.InvalidDecision("reputationChanges", length));
         uint256 next = 0;
         for (uint256 i = 0; i < length; i += 2) {
             uint256 seat = uint8(changes[i]);

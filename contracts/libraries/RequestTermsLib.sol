@@ -23,14 +23,16 @@ library RequestTermsLib {
 
     /// @notice Packs the terms; the inverse of `unpack`.
     function pack(Terms memory terms) internal pure returns (RequestTerms) {
-        uint256 high = (uint256(terms.fee) << 160) | (uint256(terms.deadline) << 120) | (uint256(terms.tolerance) << 80);
-        uint256 low = (uint256(terms.callbackGasLimit) << 48) |
-            (uint256(terms.committeeSize) << 40) |
-            (uint256(terms.assurance) << 32) |
-            (uint256(terms.decimals) << 24) |
-            (uint256(terms.options) << 16) |
-            (uint256(terms.kind) << 8) |
-            uint256(terms.protocol);
+        uint256 high =
+            (uint256(terms.fee) << 160) | (uint256(terms.deadline) << 120) | (uint256(terms.tolerance) << 80);
+        uint256 low =
+            (uint256(terms.callbackGasLimit) << 48) |
+                (uint256(terms.committeeSize) << 40) |
+                (uint256(terms.assurance) << 32) |
+                (uint256(terms.decimals) << 24) |
+                (uint256(terms.options) << 16) |
+                (uint256(terms.kind) << 8) |
+                uint256(terms.protocol);
         return RequestTerms.wrap(high | low);
     }
 
@@ -73,7 +75,10 @@ library RequestTermsLib {
         require((protocols >> uint8(word)) & 1 == 1, IDecisionOracle.UnknownProtocol(uint8(word)));
         uint256 due = deadline(packed);
         // Not an overflow: block.timestamp is far below 2^256 - 30 days.
-        require(due > block.timestamp && due <= block.timestamp + MAX_DURATION, IDecisionOracle.InvalidTerms("deadline", due));
+        require(
+            due > block.timestamp && due <= block.timestamp + MAX_DURATION,
+            IDecisionOracle.InvalidTerms("deadline", due)
+        );
         uint256 size = committeeSize(packed);
         require(size >= MIN_COMMITTEE && size <= MAX_COMMITTEE, IDecisionOracle.InvalidTerms("committeeSize", size));
         uint256 callbackGas = callbackGasLimit(packed);
@@ -94,7 +99,10 @@ library RequestTermsLib {
         );
         bool isNumber = kind == KIND_NUMBER;
         uint256 decimals = uint8(word >> 24);
-        require(isNumber ? decimals <= MAX_DECIMALS : decimals == 0, IDecisionOracle.InvalidTerms("decimals", decimals));
+        require(
+            isNumber ? decimals <= MAX_DECIMALS : decimals == 0,
+            IDecisionOracle.InvalidTerms("decimals", decimals)
+        );
         uint256 tolerance = uint40(word >> 80);
         require(isNumber || tolerance == 0, IDecisionOracle.InvalidTerms("tolerance", tolerance));
     }

@@ -55,7 +55,11 @@ contract PolicyDesk is DecisionConsumer, Ownable {
     /// @param oracle_ asked and trusted to deliver
     /// @param owner_ asks, pays and withdraws
     /// @param settings_ what every question is asked with
-    constructor(IDecisionOracle oracle_, address owner_, Settings memory settings_) DecisionConsumer(oracle_) Ownable(owner_) {
+    constructor(
+        IDecisionOracle oracle_,
+        address owner_,
+        Settings memory settings_
+    ) DecisionConsumer(oracle_) Ownable(owner_) {
         settings = settings_;
         emit SettingsChanged(settings_);
     }

@@ -1,0 +1,135 @@
+// The EIP-712 types and packed words of the contracts, written down with ethers alone: independent of the Solidity
+// libraries and of the agents' core, so that tests and vectors compare three implementations.
+import { AbiCoder, SigningKey, computeAddress, concat, id, keccak256, toBeHex } from "ethers";
+import type { TypedDataField } from "ethers";
+
+type Types = Record<string, TypedDataField[]>;
+
+export const messageTypes: Types = {
+  Message: [
+    { name: "requestId", type: "uint256" },
+    { name: "attempt", type: "uint32" },
+    { name: "protocol", type: "uint32" },
+    { name: "phase", type: "uint32" },
+    { name: "round", type: "uint32" },
+    { name: "seat", type: "uint32" },
+    { name: "payloadDigest", type: "bytes32" },
+  ],
+};
+
+export const decisionTypes: Types = {
+  Decision: [
+    { name: "requestHash", type: "bytes32" },
+    { name: "attempt", type: "uint32" },
+    { name: "committeeHash", type: "bytes32" },
+    { name: "round", type: "uint32" },
+    { name: "status", type: "uint8" },
+    { name: "outcome", type: "bytes32" },
+    { name: "answer", type: "bytes" },
+    { name: "confidence", type: "uint32" },
+    { name: "transcript", type: "bytes32" },
+    { name: "reputationChanges", type: "bytes" },
+    { name: "shares", type: "bytes" },
+  ],
+};
+
+export const possessionTypes: Types = {
+  Possession: [
+    { name: "operator", type: "address" },
+    { name: "publicKey", type: "bytes" },
+  ],
+};
+
+export const permitTypes: Types = {
+  Permit: [
+    { name: "owner", type: "address" },
+    { name: "spender", type: "address" },
+    { name: "value", type: "uint256" },
+    { name: "nonce", type: "uint256" },
+    { name: "deadline", type: "uint256" },
+  ],
+};
+
+/** `Status` of contracts/types/Types.sol. */
+export const Status = { None: 0, Requested: 1, Drawn: 2, Decided: 3, Hung: 4, Refunded: 5 } as const;
+
+/** `Terms` of contracts/types/Types.sol; the fee as a decimal string or bigint. */
+export interface Terms {
+  readonly fee: bigint | string;
+  readonly deadline: number;
+  readonly tolerance: number;
+  readonly callbackGasLimit: number;
+  readonly committeeSize: number;
+  readonly assurance: number;
+  readonly decimals: number;
+  readonly options: number;
+  readonly kind: number;
+  readonly protocol: number;
+}
+
+const termWidths: readonly (readonly [keyof Terms, bigint])[] = [
+  ["fee", 96n],
+  ["deadline", 40n],
+  ["tolerance", 40n],
+  ["callbackGasLimit", 32n],
+  ["committeeSize", 8n],
+  ["assurance", 8n],
+  ["decimals", 8n],
+  ["options", 8n],
+  ["kind", 8n],
+  ["protocol", 8n],
+];
+
+/** 32 bytes, big endian. */
+export const word = (value: bigint): string => toBeHex(value, 32);
+
+export const packTerms = (terms: Terms): string =>
+  word(termWidths.reduce((packed, [name, bits]) => (packed << bits) | BigInt(terms[name]), 0n));
+
+export const packSeat = (agentId: number, reputation: number, signer: string): string =>
+  word((BigInt(agentId) << 192n) | (BigInt(reputation) << 160n) | BigInt(signer));
+
+export const hashCommittee = (words: readonly string[]): string => keccak256(concat(words));
+
+/** `Request` of contracts/types/Types.sol. */
+export interface RequestWitness {
+  readonly id: bigint;
+  readonly consumer: string;
+  readonly terms: string;
+  readonly questionHash: string;
+}
+
+const coder = AbiCoder.defaultAbiCoder();
+
+export const hashRequest = (request: RequestWitness): string =>
+  keccak256(
+    coder.encode(
+      ["uint256", "address", "uint256", "bytes32"],
+      [request.id, request.consumer, request.terms, request.questionHash],
+    ),
+  );
+
+/** The `witness` of `refund` while the request waits for its draw. */
+export const requestedWitness = (seedBlock: bigint): string => coder.encode(["uint64"], [seedBlock]);
+
+/** The `witness` of `refund` once the committee is drawn. */
+export const drawnWitness = (attempt: number, committeeHash: string): string =>
+  coder.encode(["uint32", "bytes32"], [attempt, committeeHash]);
+
+/** A key for tests, reproducible from its label. */
+export const testKey = (label: string): SigningKey => new SigningKey(id(label));
+
+/** 64 bytes: uncompressed, without the 0x04. */
+export const publicKeyOf = (key: SigningKey): string => `0x${key.publicKey.slice(4)}`;
+
+export const addressOf = (key: SigningKey): string => computeAddress(key.publicKey);
+
+/** The seats as a bitmap and their 65-byte signatures on `digest`, in ascending order. */
+export const certify = (
+  digest: string,
+  seats: readonly number[],
+  keyOf: (seat: number) => SigningKey,
+): { signers: bigint; signatures: string } => ({
+  signers: seats.reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n),
+  signatures: concat(seats.map((seat) => keyOf(seat).sign(digest).serialized)),
+});
