@@ -21,7 +21,10 @@ export async function launch(target, args) {
   if (target === undefined) return;
 
   const command = resolveTarget(target, node);
-  const child = spawn(command.file, [...command.args, ...args], { stdio: "inherit", env: { ...process.env, PATH: path } });
+  const child = spawn(command.file, [...command.args, ...args], {
+    stdio: "inherit",
+    env: { ...process.env, PATH: path },
+  });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     // Ctrl-C reaches the child by itself; a second SIGINT would read as "at once".
     const delivered = signal === "SIGINT" && process.stdin.isTTY;

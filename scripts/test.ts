@@ -10,7 +10,7 @@ import { join, resolve } from "node:path";
 import { finished } from "node:stream/promises";
 import { run } from "node:test";
 import { dot, spec } from "node:test/reporters";
-import { parseArgs, styleText } from "node:util";
+import { parseArgs, stripVTControlCharacters, styleText } from "node:util";
 
 const suites = ["core", "adapters", "contracts", "integration"] as const;
 type Suite = (typeof suites)[number];
@@ -96,10 +96,10 @@ async function runContracts(selection: Selection): Promise<Outcome> {
   };
   child.stdout.setEncoding("utf8").on("data", collect);
   child.stderr.setEncoding("utf8").on("data", collect);
-  const ok = await new Promise<boolean>((resolve, reject) => {
+  const ok = await new Promise<boolean>((settle, reject) => {
     child.on("error", reject);
     child.on("close", (code) => {
-      resolve(code === 0);
+      settle(code === 0);
     });
   });
   if (selection.compact && !ok) process.stdout.write(output);
@@ -109,8 +109,9 @@ async function runContracts(selection: Selection): Promise<Outcome> {
 
 /** Hardhat closes with lines such as "12 passing (8 solidity, 4 mocha)"; only the table uses these, never the exit code. */
 function countHardhat(output: string): Pick<Outcome, "passed" | "failed" | "skipped"> {
-  const plain = output.replaceAll(/\u001B\[[\d;]*m/g, "");
-  const count = (word: string): number => Number([...plain.matchAll(new RegExp(`(\\d+) ${word} \\(`, "g"))].at(-1)?.[1] ?? 0);
+  const plain = stripVTControlCharacters(output);
+  const count = (word: string): number =>
+    Number([...plain.matchAll(new RegExp(`(\\d+) ${word} \\(`, "g"))].at(-1)?.[1] ?? 0);
   return { passed: count("passing"), failed: count("failing"), skipped: count("skipped") };
 }
 
