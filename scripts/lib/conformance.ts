@@ -256,11 +256,11 @@ function* permutations(items: readonly string[]): Generator<readonly string[]> {
 
 /** Path and message of the first issue; of a union, those of the branch with the fewest issues. */
 function describe(error: z.ZodError): string {
-  let path: readonly PropertyKey[] = [];
+  const path: PropertyKey[] = [];
   let issue = error.issues[0];
   for (let inner = issue; inner !== undefined;) {
     issue = inner;
-    path = [...path, ...inner.path];
+    path.push(...inner.path);
     inner = inner.code === "invalid_union" ? inner.errors.toSorted((a, b) => a.length - b.length)[0]?.[0] : undefined;
   }
   return `${formatPath(path)}: ${issue?.message ?? error.message}`;

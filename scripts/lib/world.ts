@@ -1,0 +1,302 @@
+// A deployed system with registered agents on an in-process chain: what the contract tests and the gas figures start from.
+import type { HardhatEthers, HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
+import { TypedDataEncoder, concat, hexlify, keccak256, sha256, toUtf8Bytes } from "ethers";
+import type {
+  BaseContract,
+  ContractMethod,
+  ContractTransactionReceipt,
+  ContractTransactionResponse,
+  Signer,
+  SigningKey,
+  TypedDataDomain,
+} from "ethers";
+
+import {
+  Status,
+  addressOf,
+  certify,
+  decisionTypes,
+  hashCommittee,
+  hashRequest,
+  packTerms,
+  possessionTypes,
+  publicKeyOf,
+  testKey,
+  word,
+} from "./typed-data.ts";
+import type { RequestWitness, Terms } from "./typed-data.ts";
+
+/** A contract whose methods are known by name; arguments and results are not typed. */
+type WithMethods<Name extends string> = Omit<BaseContract, "connect"> & {
+  readonly [name in Name]: ContractMethod;
+} & { connect(signer: Signer): WithMethods<Name> };
+
+export type Token = WithMethods<"mint" | "approve" | "balanceOf" | "nonces" | "transfer">;
+export type Oracle = WithMethods<
+  | "deposit"
+  | "depositWithPermit"
+  | "withdraw"
+  | "balanceOf"
+  | "request"
+  | "draw"
+  | "commit"
+  | "retryCallback"
+  | "creditPay"
+  | "refund"
+  | "statusOf"
+  | "requestCount"
+  | "decisionDigest"
+  | "messageDigest"
+  | "registry"
+  | "feeToken"
+  | "supportedProtocols"
+>;
+export type Registry = WithMethods<
+  | "register"
+  | "registerWithPermit"
+  | "addStake"
+  | "addStakeWithPermit"
+  | "startUnbonding"
+  | "withdrawStake"
+  | "rotateSigner"
+  | "setEndpoint"
+  | "setModel"
+  | "applyReputationChanges"
+  | "draw"
+  | "getAgent"
+  | "agentOf"
+  | "operatorOf"
+  | "activeCount"
+  | "agentCount"
+  | "minStake"
+  | "maxStake"
+  | "unbondingDelay"
+  | "stakeToken"
+>;
+export type Manager = WithMethods<"setTargetFunctionRole" | "grantRole" | "revokeRole" | "setTargetClosed">;
+
+export interface World {
+  readonly ethers: HardhatEthers;
+  readonly deployer: HardhatEthersSigner;
+  readonly token: Token;
+  readonly manager: Manager;
+  readonly registry: Registry;
+  readonly oracle: Oracle;
+  readonly domain: TypedDataDomain;
+  readonly registryDomain: TypedDataDomain;
+  /** Hot keys by signer address. */
+  readonly keys: Map<string, SigningKey>;
+}
+
+export const oracleRole = 1n;
+export const minStake = 10n ** 18n;
+export const maxStake = 16n * minStake;
+export const unbondingDelay = 7 * 24 * 3600;
+export const supportedProtocols = 0b11n;
+const funds = 10n ** 30n;
+
+/** Deploys token, access manager, registry and oracle, and funds the deployer with tokens and a prepaid balance. */
+export async function deployWorld(ethers: HardhatEthers): Promise<World> {
+  const [deployer] = await ethers.getSigners();
+  const deploy = async <Deployed>(name: string, args: unknown[] = []): Promise<Deployed> =>
+    (await ethers.deployContract(name, args)) as unknown as Deployed;
+  const token = await deploy<Token>("TestToken");
+  const manager = await deploy<Manager>("ConclaveAccessManager", [deployer!.address]);
+  const bounds = [minStake, maxStake, unbondingDelay];
+  const registry = await deploy<Registry>("AgentRegistry", [manager.target, token.target, ...bounds]);
+  const oracle = await deploy<Oracle>("DecisionOracle", [registry.target, token.target, supportedProtocols]);
+  const selector = registry.interface.getFunction("applyReputationChanges")!.selector;
+  await manager.setTargetFunctionRole(registry.target, [selector], oracleRole);
+  await manager.grantRole(oracleRole, oracle.target, 0);
+  await token.mint(deployer!.address, funds);
+  await token.approve(registry.target, funds);
+  await token.approve(oracle.target, funds);
+  await oracle.deposit(deployer!.address, 10n ** 24n);
+
+  const { chainId } = await ethers.provider.getNetwork();
+  const domain = { name: "Conclave", version: "1", chainId, verifyingContract: String(oracle.target) };
+  const registryDomain = { ...domain, name: "ConclaveRegistry", verifyingContract: String(registry.target) };
+  return { ethers, deployer: deployer!, token, manager, registry, oracle, domain, registryDomain, keys: new Map() };
+}
+
+/** `Registration` of the interface for a test key. */
+export function registration(world: World, operator: string, key: SigningKey, stake: bigint) {
+  world.keys.set(addressOf(key), key);
+  return {
+    publicKey: publicKeyOf(key),
+    possession: provePossession(world, operator, key),
+    model: "test",
+    endpoint: "/ip4/127.0.0.1/tcp/4001",
+    stake,
+  };
+}
+
+export function provePossession(world: World, operator: string, key: SigningKey): string {
+  const digest = TypedDataEncoder.hash(world.registryDomain, possessionTypes, {
+    operator,
+    publicKey: publicKeyOf(key),
+  });
+  return key.sign(digest).serialized;
+}
+
+/** Registers `count` agents of `operator` with keys derived from their numbers. */
+export async function registerAgents(
+  world: World,
+  count: number,
+  options: { operator?: HardhatEthersSigner; stake?: bigint; label?: string } = {},
+): Promise<void> {
+  const { operator = world.deployer, stake = maxStake, label = "agent" } = options;
+  const registry = world.registry.connect(operator);
+  const first = Number(await registry.agentCount());
+  for (let index = 0; index < count; index++) {
+    const key = testKey(`${label} ${first + index}`);
+    await registry.register(registration(world, operator.address, key, stake));
+  }
+}
+
+export interface Asked {
+  readonly request: RequestWitness;
+  readonly seedBlock: bigint;
+  readonly receipt: ContractTransactionReceipt;
+}
+
+/** Anything that passes a question on to the oracle: the oracle itself, or a consumer's `ask`. */
+type Ask = (terms: string, question: Uint8Array) => Promise<ContractTransactionResponse>;
+
+export async function termsFor(world: World, overrides: Partial<Terms> = {}): Promise<Terms> {
+  const now = (await world.ethers.provider.getBlock("latest"))!.timestamp;
+  return {
+    fee: 10n ** 18n,
+    deadline: now + 3600,
+    tolerance: 0,
+    callbackGasLimit: 0,
+    committeeSize: 4,
+    assurance: 0,
+    decimals: 0,
+    options: 0,
+    kind: 0,
+    protocol: 1,
+    ...overrides,
+  };
+}
+
+/** Asks and reads the request back from its event. */
+export async function ask(
+  world: World,
+  overrides: Partial<Terms> = {},
+  question = "Is 17 a prime number?",
+  by: Ask = (terms, bytes) => world.oracle.request(terms, bytes),
+): Promise<Asked> {
+  const bytes = toUtf8Bytes(question);
+  const sent = await by(packTerms(await termsFor(world, overrides)), bytes);
+  const receipt = (await sent.wait())!;
+  const { args } = findEvent(world.oracle, receipt, "Requested");
+  const request = {
+    id: args["requestId"] as bigint,
+    consumer: args["consumer"] as string,
+    terms: word(args["terms"] as bigint),
+    questionHash: keccak256(bytes),
+  };
+  return { request, seedBlock: args["seedBlock"] as bigint, receipt };
+}
+
+export interface Drawn extends Asked {
+  readonly committee: readonly string[];
+}
+
+/** Mines past the seed block and draws; the receipt is that of the draw. */
+export async function draw(world: World, asked: Asked): Promise<Drawn> {
+  await mineTo(world, asked.seedBlock + 1n);
+  const sent: ContractTransactionResponse = await world.oracle.draw(asked.request, asked.seedBlock);
+  const receipt = (await sent.wait())!;
+  const { args } = findEvent(world.oracle, receipt, "CommitteeDrawn");
+  return { ...asked, receipt, committee: [...(args["committee"] as bigint[])].map(word) };
+}
+
+export async function mineTo(world: World, block: bigint): Promise<void> {
+  const missing = block - BigInt(await world.ethers.provider.getBlockNumber());
+  if (missing > 0n) await world.ethers.provider.send("hardhat_mine", [`0x${missing.toString(16)}`]);
+}
+
+/** `Decision` of contracts/types/Types.sol. */
+export interface Decision {
+  readonly attempt: number;
+  readonly round: number;
+  readonly status: number;
+  readonly outcome: string;
+  readonly answer: string;
+  readonly confidence: number;
+  readonly transcript: string;
+  readonly reputationChanges: string;
+  readonly shares: string;
+}
+
+/** A yes with equal shares. */
+export function decisionFor(drawn: Drawn, overrides: Partial<Decision> = {}): Decision {
+  return {
+    attempt: 0,
+    round: 0,
+    status: Status.Decided,
+    outcome: word(1n),
+    answer: hexlify(toUtf8Bytes("yes")),
+    confidence: 900_000,
+    transcript: sha256(toUtf8Bytes("transcript")),
+    reputationChanges: "0x",
+    shares: concat(drawn.committee.map(() => "0x01")),
+    ...overrides,
+  };
+}
+
+export function digestOf(domain: TypedDataDomain, drawn: Drawn, decision: Decision): string {
+  return TypedDataEncoder.hash(domain, decisionTypes, {
+    ...decision,
+    requestHash: hashRequest(drawn.request),
+    committeeHash: hashCommittee(drawn.committee),
+  });
+}
+
+/** The fewest seats that are more than two thirds. */
+export const quorum = (size: number): number => Math.floor((size * 2) / 3) + 1;
+
+/** The first `count` seats; by default just more than two thirds. */
+export const firstSeats = (size: number, count = quorum(size)): number[] => [...Array(count).keys()];
+
+export function certificateFor(
+  world: World,
+  drawn: Drawn,
+  decision: Decision,
+  seats = firstSeats(drawn.committee.length),
+  domain = world.domain,
+) {
+  return certify(digestOf(domain, drawn, decision), seats, (seat) => keyOfSeat(world, drawn.committee[seat]!));
+}
+
+/** The hot key of the seat's signer. */
+export function keyOfSeat(world: World, seat: string): SigningKey {
+  const signer = world.ethers.getAddress(`0x${seat.slice(-40)}`);
+  const key = world.keys.get(signer);
+  if (key === undefined) throw new Error(`No key for signer ${signer}`);
+  return key;
+}
+
+/** Commits with a valid certificate. */
+export async function commit(world: World, drawn: Drawn, decision: Decision): Promise<ContractTransactionReceipt> {
+  const certificate = certificateFor(world, drawn, decision);
+  const sent: ContractTransactionResponse = await world.oracle.commit(
+    drawn.request,
+    drawn.committee,
+    decision,
+    certificate,
+  );
+  return (await sent.wait())!;
+}
+
+/** The first event of that name that the contract emitted in the transaction. */
+export function findEvent(contract: Pick<Oracle, "interface" | "target">, receipt: ContractTransactionReceipt, name: string) {
+  for (const log of receipt.logs) {
+    if (log.address !== contract.target) continue;
+    const parsed = contract.interface.parseLog(log);
+    if (parsed?.name === name) return parsed;
+  }
+  throw new Error(`No event ${name} in ${receipt.hash}`);
+}
