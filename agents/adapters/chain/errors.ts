@@ -1,4 +1,4 @@
-import { BaseError, HttpRequestError, decodeErrorResult, type Abi, type Hex } from "viem";
+import { BaseError, HttpRequestError, RpcRequestError, decodeErrorResult, type Abi, type Hex } from "viem";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import { agentRegistryAbi, decisionOracleAbi, tokenAbi } from "./abi.ts";
 
@@ -42,7 +42,7 @@ export function toChainError(error: unknown, doing: string, rpcUrl: string): Con
   return new ConclaveError(
     "CHAIN_UNREACHABLE",
     `${doing}: the RPC node at ${originOf(rpcUrl)} does not answer properly (${details}); check the URL and the node`,
-    { rpcOrigin: originOf(rpcUrl), refused: !isUnreachable(error) },
+    { rpcOrigin: originOf(rpcUrl), kind: failureOf(error) },
     new Error(details),
   );
 }
@@ -99,11 +99,12 @@ function revertData(error: unknown): Hex | null {
   return null;
 }
 
-/** True when no answer came at all; false when the node answered with an error, was too slow or sent too much. */
-function isUnreachable(error: unknown): boolean {
-  if (!(error instanceof BaseError)) return true;
+/** No answer at all, no useful one (slow, too large, HTTP error), or a JSON-RPC error. */
+function failureOf(error: unknown): "unreachable" | "overloaded" | "refused" {
+  if (!(error instanceof BaseError)) return "unreachable";
+  if (error.walk((cause) => cause instanceof RpcRequestError) !== null) return "refused";
   const http = error.walk((cause) => cause instanceof HttpRequestError);
-  return http instanceof HttpRequestError && http.status === undefined;
+  return http instanceof HttpRequestError && http.status === undefined ? "unreachable" : "overloaded";
 }
 
 function isData(value: unknown): value is Hex {

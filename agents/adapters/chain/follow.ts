@@ -168,7 +168,7 @@ function requireNotBehind(head: bigint, last: Cursor | undefined): void {
   throw new ConclaveError(
     "CHAIN_UNREACHABLE",
     `Follow the chain: the node is at block ${head}, before the processed block ${last.blockNumber}; let it catch up, or delete the stored cursor if the chain was reset`,
-    { head: String(head), blockNumber: String(last.blockNumber), refused: false },
+    { head: String(head), blockNumber: String(last.blockNumber) },
   );
 }
 

@@ -6,7 +6,7 @@ import type { MinedLog } from "./decode.ts";
 
 export interface LogQuery {
   readonly address: readonly Address[];
-  /** Topics after the event signature; null matches anything. */
+  /** The event's signature first; null matches anything. */
   readonly topics?: readonly (Hex | null)[];
 }
 
@@ -28,7 +28,7 @@ export async function readLogs(
     params: [
       {
         address: [...query.address],
-        topics: query.topics === undefined ? [] : [null, ...query.topics],
+        topics: query.topics === undefined ? [] : [...query.topics],
         fromBlock: `0x${fromBlock.toString(16)}`,
         toBlock: `0x${toBlock.toString(16)}`,
       },
@@ -71,8 +71,8 @@ export function endOfRange(from: bigint, last: bigint, size: RangeSize): bigint 
 
 /** Halves the range when the node answered with a refusal, which may be due to its length; false when that is no way out. */
 export function shrinkAfter(error: unknown, size: RangeSize): boolean {
-  const refused = error instanceof ConclaveError && error.data["refused"] === true;
-  if (!refused || size.current === 1n) return false;
+  const kind = error instanceof ConclaveError ? error.data["kind"] : undefined;
+  if ((kind !== "refused" && kind !== "overloaded") || size.current === 1n) return false;
   size.current /= 2n;
   return true;
 }

@@ -76,7 +76,7 @@ async function readRequestEvents(
 ): Promise<readonly ChainEvent[]> {
   const { oracle } = connection.domain;
   const { number } = await readHead(connection, signal);
-  const query = { address: [oracle], topics: [numberToHex(requestId, { size: 32 })] };
+  const query = { address: [oracle], topics: [null, numberToHex(requestId, { size: 32 })] };
   const logs = await scanLogs(connection, query, { from: connection.deploymentBlock, to: number, size }, signal);
   const events = logs.flatMap((log) => {
     const decoded = decodeLog(log, oracle, connection.registry);

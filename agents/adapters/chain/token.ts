@@ -1,0 +1,89 @@
+import { domainSeparator, parseSignature, type LocalAccount, type TypedDataDomain } from "viem";
+import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
+import type { Address, Hex } from "../../core/types.ts";
+import { tokenAbi } from "./abi.ts";
+import type { Client, Connection } from "./connection.ts";
+
+/** As in contracts/types/Types.sol. */
+export interface Permit {
+  readonly value: bigint;
+  readonly deadline: bigint;
+  readonly v: number;
+  readonly r: Hex;
+  readonly s: Hex;
+}
+
+const PERMIT_SECONDS = 3_600n;
+
+const permitTypes = {
+  Permit: [
+    { name: "owner", type: "address" },
+    { name: "spender", type: "address" },
+    { name: "value", type: "uint256" },
+    { name: "nonce", type: "uint256" },
+    { name: "deadline", type: "uint256" },
+  ],
+} as const;
+
+/** Throws `code` when the account holds less than `amount`. */
+export async function requireTokens(connection: Connection, token: Address, owner: Address, amount: bigint, code: ErrorCode): Promise<void> {
+  const balance = await connection.call("Read the token balance", undefined, (client) =>
+    client.readContract({ address: token, abi: tokenAbi, functionName: "balanceOf", args: [owner] }),
+  );
+  if (balance >= amount) return;
+  throw new ConclaveError(code, `Pay ${amount} of token ${token}: ${owner} holds ${balance}; send it ${amount - balance} more`, {
+    token,
+    account: owner,
+    balance: String(balance),
+    required: String(amount),
+  });
+}
+
+export async function allowanceOf(connection: Connection, token: Address, owner: Address, spender: Address): Promise<bigint> {
+  return connection.call("Read the token allowance", undefined, (client) =>
+    client.readContract({ address: token, abi: tokenAbi, functionName: "allowance", args: [owner, spender] }),
+  );
+}
+
+/** An EIP-2612 permit; null when the token has none that we can be sure of (an EIP-5267 domain that yields its separator). */
+export async function signPermit(
+  connection: Connection,
+  account: LocalAccount,
+  token: Address,
+  spender: Address,
+  value: bigint,
+): Promise<Permit | null> {
+  const facts = await connection.call("Read the token's permit domain", undefined, (client) =>
+    readPermitFacts(client, token, account.address).catch((error: unknown) => nullIfUnsupported(error)),
+  );
+  if (facts === null || domainSeparator({ domain: facts.domain }) !== facts.separator) return null;
+  const deadline = facts.timestamp + PERMIT_SECONDS;
+  const message = { owner: account.address, spender, value, nonce: facts.nonce, deadline };
+  const signature = await account.signTypedData({ domain: facts.domain, types: permitTypes, primaryType: "Permit", message });
+  const { r, s, yParity } = parseSignature(signature);
+  return { value, deadline, v: 27 + yParity, r, s };
+}
+
+interface PermitFacts {
+  readonly domain: TypedDataDomain;
+  readonly separator: Hex;
+  readonly nonce: bigint;
+  readonly timestamp: bigint;
+}
+
+async function readPermitFacts(client: Client, token: Address, owner: Hex): Promise<PermitFacts> {
+  const contract = { address: token, abi: tokenAbi } as const;
+  const [[, name, version, chainId, verifyingContract], separator, nonce, { timestamp }] = await Promise.all([
+    client.readContract({ ...contract, functionName: "eip712Domain" }),
+    client.readContract({ ...contract, functionName: "DOMAIN_SEPARATOR" }),
+    client.readContract({ ...contract, functionName: "nonces", args: [owner] }),
+    client.getBlock(),
+  ]);
+  return { domain: { name, version, chainId: Number(chainId), verifyingContract }, separator, nonce, timestamp };
+}
+
+/** A token without the functions reverts, or returns nothing; anything else is the node's failure. */
+function nullIfUnsupported(error: unknown): null {
+  if (error instanceof Error && error.name === "ContractFunctionExecutionError") return null;
+  throw error;
+}

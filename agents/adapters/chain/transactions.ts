@@ -1,0 +1,255 @@
+import PQueue from "p-queue";
+import { keccak256, type Hex, type LocalAccount, type TransactionReceipt } from "viem";
+import { ConclaveError } from "../../core/errors.ts";
+import type { Address } from "../../core/types.ts";
+import type { Connection } from "./connection.ts";
+import { revertError } from "./errors.ts";
+import { isAtLeast, nextFees, raised, type Fees } from "./fees.ts";
+import { delay } from "./retry.ts";
+
+export interface TransactionOptions {
+  /** How long to wait for a receipt before CHAIN_TIMEOUT. */
+  readonly receiptTimeoutMs?: number;
+  readonly receiptPollMs?: number;
+  /** Blocks without a receipt after which the fees are raised. */
+  readonly stuckAfterBlocks?: number;
+  /** Most wei per gas this account pays; a transaction that needs more waits. */
+  readonly maxFeePerGas?: bigint;
+}
+
+export interface TransactionCall {
+  readonly to: Address;
+  readonly data: Hex;
+  /** What is done, beginning with a verb, for messages. */
+  readonly doing: string;
+}
+
+/** Sends transactions of one account, one after the other. */
+export interface Sender {
+  readonly account: LocalAccount;
+  /**
+   * Resolves with the receipt of a successful transaction. Throws the decoded revert, BALANCE_TOO_LOW, CHAIN_UNREACHABLE, or
+   * CHAIN_TIMEOUT: then it may still be mined, so read the state before doing it again.
+   */
+  send(call: TransactionCall, signal?: AbortSignal): Promise<TransactionReceipt>;
+}
+
+/** Signed transactions with one nonce, at most one of which can be mined. */
+interface Flight {
+  readonly nonce: number;
+  readonly gas: bigint;
+  fees: Fees;
+  readonly hashes: Hex[];
+  /** The latest signed one, until a node has accepted it. */
+  unsent: Hex | null;
+  /** Block after which it counts as stuck. */
+  patience: bigint;
+  replacements: number;
+}
+
+interface Context {
+  readonly connection: Connection;
+  readonly account: LocalAccount;
+  readonly options: Required<TransactionOptions>;
+  /** A transaction given up without a receipt: it blocks the account until its nonce is used. */
+  abandoned: { readonly nonce: number; readonly fees: Fees } | null;
+}
+
+type Submission = "accepted" | "nonce-used" | "underpriced";
+
+const MAX_REPLACEMENTS = 8;
+const MAX_NONCE_ATTEMPTS = 5;
+const GAS_MARGIN_PERCENT = 20n;
+const defaults: Required<TransactionOptions> = { receiptTimeoutMs: 180_000, receiptPollMs: 1_000, stuckAfterBlocks: 5, maxFeePerGas: 2n ** 64n };
+
+export function createSender(connection: Connection, account: LocalAccount, options: TransactionOptions = {}): Sender {
+  const context: Context = { connection, account, options: { ...defaults, ...options }, abandoned: null };
+  const queue = new PQueue({ concurrency: 1 });
+  return {
+    account,
+    send: (call, signal) => queue.add(() => sendOne(context, call, signal), signal === undefined ? {} : { signal }),
+  };
+}
+
+async function sendOne(context: Context, call: TransactionCall, signal?: AbortSignal): Promise<TransactionReceipt> {
+  const deadline = Date.now() + context.options.receiptTimeoutMs;
+  for (let attempt = 0; attempt < MAX_NONCE_ATTEMPTS; attempt += 1) {
+    const flight = await takeOff(context, call, signal);
+    if (flight === null) {
+      await delay(context.options.receiptPollMs, signal);
+      continue;
+    }
+    try {
+      const receipt = await land(context, call, flight, deadline, signal);
+      if (receipt === null) continue;
+      if (receipt.status === "success") return receipt;
+      throw await revertOf(context, call, receipt, signal);
+    } catch (error) {
+      const mined = error instanceof ConclaveError && error.code !== "CHAIN_TIMEOUT" && error.code !== "CHAIN_UNREACHABLE";
+      if (!mined) context.abandoned = { nonce: flight.nonce, fees: flight.fees };
+      throw error;
+    }
+  }
+  throw new ConclaveError("CHAIN_TIMEOUT", `${call.doing}: other transactions of ${context.account.address} keep taking its nonce; use the account in one place only`);
+}
+
+/** Estimates, signs and sends; null when somebody else used the nonce meanwhile. */
+async function takeOff(context: Context, call: TransactionCall, signal?: AbortSignal): Promise<Flight | null> {
+  const { connection, account, options } = context;
+  const { address } = account;
+  const [estimate, pending, mined, market, head] = await connection.call(call.doing, signal, (client) =>
+    Promise.all([
+      client.estimateGas({ account: address, to: call.to, data: call.data }),
+      client.getTransactionCount({ address, blockTag: "pending" }),
+      client.getTransactionCount({ address, blockTag: "latest" }),
+      client.estimateFeesPerGas(),
+      client.getBlockNumber(),
+    ]),
+  );
+  const blocked = context.abandoned !== null && context.abandoned.nonce >= mined ? context.abandoned : null;
+  const flight: Flight = {
+    nonce: blocked?.nonce ?? pending,
+    // The estimate is the least gas that succeeds, so it covers the oracle's check on the gas for the callback.
+    gas: estimate + (estimate * GAS_MARGIN_PERCENT) / 100n,
+    fees: nextFees(blocked?.fees ?? null, market, options.maxFeePerGas),
+    hashes: [],
+    unsent: null,
+    patience: head + BigInt(options.stuckAfterBlocks),
+    replacements: 0,
+  };
+  await sign(context, call, flight);
+  const submission = await submit(context, call, flight, signal);
+  context.abandoned = null;
+  return submission === "nonce-used" ? null : flight;
+}
+
+async function sign(context: Context, call: TransactionCall, flight: Flight): Promise<void> {
+  const { account, connection } = context;
+  const transaction = await account.signTransaction({
+    type: "eip1559",
+    chainId: connection.chain.id,
+    to: call.to,
+    data: call.data,
+    value: 0n,
+    nonce: flight.nonce,
+    gas: flight.gas,
+    ...flight.fees,
+  });
+  flight.unsent = transaction;
+  flight.hashes.push(keccak256(transaction));
+}
+
+/** Hands the latest signed transaction to the node. A lost answer is no failure: the receipt will tell. */
+async function submit(context: Context, call: TransactionCall, flight: Flight, signal?: AbortSignal): Promise<Submission> {
+  const serializedTransaction = flight.unsent;
+  if (serializedTransaction === null) return "accepted";
+  try {
+    await context.connection.call(call.doing, signal, (client) => client.sendRawTransaction({ serializedTransaction }), 0);
+  } catch (error) {
+    if (!(error instanceof ConclaveError) || error.code !== "CHAIN_UNREACHABLE") throw error;
+    if (/already known|already imported|known transaction/i.test(error.message)) {
+      flight.unsent = null;
+      return "accepted";
+    }
+    if (/nonce too low|nonce is too low|nonce has already been used/i.test(error.message)) {
+      flight.unsent = null;
+      return "nonce-used";
+    }
+    if (/underpriced|fee too low/i.test(error.message)) return "underpriced";
+    if (error.data["kind"] === "refused" && flight.hashes.length === 1) throw error;
+    return "accepted";
+  }
+  flight.unsent = null;
+  return "accepted";
+}
+
+/** Waits for a receipt of any of the flight's transactions; null when the nonce went to a foreign transaction. */
+async function land(
+  context: Context,
+  call: TransactionCall,
+  flight: Flight,
+  deadline: number,
+  signal?: AbortSignal,
+): Promise<TransactionReceipt | null> {
+  let displaced = false;
+  for (;;) {
+    const seen = await observe(context, call, flight, signal);
+    if (seen?.receipt !== undefined) return seen.receipt;
+    // The count and the receipt come from two calls: look once more before believing that the nonce is lost.
+    if (seen !== null && seen.mined > flight.nonce && displaced) return null;
+    displaced = seen !== null && seen.mined > flight.nonce;
+    if (Date.now() >= deadline) throw timedOut(context, call, flight);
+    if (seen !== null && !displaced) await keepFlying(context, call, flight, seen.head, signal);
+    await delay(context.options.receiptPollMs, signal);
+  }
+}
+
+interface Observation {
+  readonly receipt: TransactionReceipt | undefined;
+  readonly mined: number;
+  readonly head: bigint;
+}
+
+/** Null while the node does not answer: the deadline bounds the wait. */
+async function observe(context: Context, call: TransactionCall, flight: Flight, signal?: AbortSignal): Promise<Observation | null> {
+  const { connection, account } = context;
+  try {
+    return await connection.call(call.doing, signal, async (client) => {
+      const receipts = await Promise.all(
+        flight.hashes.map((hash) => client.getTransactionReceipt({ hash }).catch((error: unknown) => nullIfNotFound(error))),
+      );
+      const mined = await client.getTransactionCount({ address: account.address, blockTag: "latest" });
+      return { receipt: receipts.find((receipt) => receipt !== null), mined, head: await client.getBlockNumber() };
+    });
+  } catch (error) {
+    if (error instanceof ConclaveError) return null;
+    throw error;
+  }
+}
+
+function nullIfNotFound(error: unknown): null {
+  if (error instanceof Error && error.name === "TransactionReceiptNotFoundError") return null;
+  throw error;
+}
+
+/** Sends again what no node has accepted yet, and replaces what is stuck by the same call with higher fees. */
+async function keepFlying(context: Context, call: TransactionCall, flight: Flight, head: bigint, signal?: AbortSignal): Promise<void> {
+  if (flight.unsent !== null) {
+    if ((await submit(context, call, flight, signal)) !== "underpriced") return;
+  } else if (head < flight.patience) {
+    return;
+  }
+  if (flight.replacements >= MAX_REPLACEMENTS) return;
+  const market = await context.connection.call(call.doing, signal, (client) => client.estimateFeesPerGas()).catch(() => null);
+  signal?.throwIfAborted();
+  if (market === null) return;
+  const fees = nextFees(flight.fees, market, context.options.maxFeePerGas);
+  if (!isAtLeast(fees, raised(flight.fees))) return;
+  flight.fees = fees;
+  flight.replacements += 1;
+  flight.patience = head + BigInt(context.options.stuckAfterBlocks);
+  await sign(context, call, flight);
+  await submit(context, call, flight, signal);
+}
+
+/** Runs the call again as of the block in which it failed, for the reason. */
+async function revertOf(context: Context, call: TransactionCall, receipt: TransactionReceipt, signal?: AbortSignal): Promise<ConclaveError> {
+  const { connection, account } = context;
+  try {
+    await connection.call(call.doing, signal, (client) =>
+      client.call({ account: account.address, to: call.to, data: call.data, blockNumber: receipt.blockNumber }),
+    );
+  } catch (error) {
+    if (error instanceof ConclaveError && error.code !== "CHAIN_UNREACHABLE") return error;
+  }
+  return revertError("0x", `${call.doing} (transaction ${receipt.transactionHash})`);
+}
+
+function timedOut(context: Context, call: TransactionCall, flight: Flight): ConclaveError {
+  const seconds = Math.round(context.options.receiptTimeoutMs / 1000);
+  return new ConclaveError(
+    "CHAIN_TIMEOUT",
+    `${call.doing}: no receipt within ${seconds} s; the transaction may still be mined, so look before you repeat it`,
+    { transactionHash: flight.hashes.at(-1) ?? "", nonce: flight.nonce, replacements: flight.replacements },
+  );
+}

@@ -1,0 +1,93 @@
+import { numberToHex, toEventSelector, type LocalAccount, type TransactionReceipt } from "viem";
+import { ConclaveError } from "../../core/errors.ts";
+import type { RequestId } from "../../core/types.ts";
+import type { ChainWriter, Receipt, RequestState } from "../../ports/chain.ts";
+import { connect, type ChainOptions, type Connection } from "./connection.ts";
+import { lower } from "./decode.ts";
+import { encodeCommit, encodeCreditPay, encodeDraw, encodeRefund, encodeRetryCallback } from "./encode.ts";
+import { revertName } from "./errors.ts";
+import { readLogs } from "./logs.ts";
+import { readRequestState } from "./reader.ts";
+import { createSender, type Sender, type TransactionCall, type TransactionOptions } from "./transactions.ts";
+
+export interface WriterOptions extends ChainOptions, TransactionOptions {
+  /** Pays the gas. */
+  readonly account: LocalAccount;
+}
+
+interface Step {
+  readonly requestId: RequestId;
+  readonly call: TransactionCall;
+  readonly isDone: (state: RequestState) => boolean;
+}
+
+/** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
+export async function createChainWriter(options: WriterOptions, signal?: AbortSignal): Promise<ChainWriter> {
+  const connection = await connect(options, signal);
+  const sender = createSender(connection, options.account, options);
+  const to = connection.domain.oracle;
+  const submit = (step: Step, signal: AbortSignal | undefined): Promise<Receipt | "already"> => submitOnce(connection, sender, step, signal);
+
+  return {
+    account: lower(options.account.address),
+    draw: async (request, seedBlock, signal) => {
+      const call = { to, data: encodeDraw(request, seedBlock), doing: `Draw the committee of request ${request.id}` };
+      const isDone = ({ status }: RequestState): boolean => status !== "requested" && status !== "none";
+      try {
+        return await submit({ requestId: request.id, call, isDone }, signal);
+      } catch (error) {
+        if (revertName(error) === "WitnessMismatch" && (await wasRescheduled(connection, request.id, seedBlock, signal))) return "already";
+        throw error;
+      }
+    },
+    commit: (request, committee, certificate, signal) => {
+      const data = encodeCommit(request, committee, certificate);
+      const call = { to, data, doing: `Commit the decision on request ${request.id}` };
+      return submit({ requestId: request.id, call, isDone: isSettled }, signal);
+    },
+    retryCallback: (request, committee, decision, signal) => {
+      const data = encodeRetryCallback(request, committee, decision);
+      const call = { to, data, doing: `Retry the callback of request ${request.id}` };
+      return submit({ requestId: request.id, call, isDone: (state) => isSettled(state) && !state.callbackPending }, signal);
+    },
+    creditPay: (request, committee, decision, signal) => {
+      const data = encodeCreditPay(request, committee, decision);
+      const call = { to, data, doing: `Credit the pay of request ${request.id}` };
+      return submit({ requestId: request.id, call, isDone: ({ payCredited }) => payCredited }, signal);
+    },
+    refund: (request, witness, signal) => {
+      const call = { to, data: encodeRefund(request, witness), doing: `Refund request ${request.id}` };
+      return submit({ requestId: request.id, call, isDone: ({ status }) => status === "refunded" }, signal);
+    },
+  };
+}
+
+export function toReceipt({ transactionHash, blockNumber, gasUsed }: TransactionReceipt): Receipt {
+  return { transactionHash, blockNumber, gasUsed };
+}
+
+/** Looks before it sends, and again after a failure: whoever did it, and however the confirmation was lost, done is done. */
+async function submitOnce(connection: Connection, sender: Sender, step: Step, signal: AbortSignal | undefined): Promise<Receipt | "already"> {
+  if (step.isDone(await readRequestState(connection, step.requestId, signal))) return "already";
+  try {
+    return toReceipt(await sender.send(step.call, signal));
+  } catch (error) {
+    if (!(error instanceof ConclaveError)) throw error;
+    const state = await readRequestState(connection, step.requestId, signal).catch(() => null);
+    if (state !== null && step.isDone(state)) return "already";
+    throw error;
+  }
+}
+
+function isSettled({ status }: RequestState): boolean {
+  return status === "decided" || status === "hung";
+}
+
+/** Another keeper drew too late and so scheduled a new seed block: this one is out of date. */
+async function wasRescheduled(connection: Connection, requestId: RequestId, seedBlock: bigint, signal: AbortSignal | undefined): Promise<boolean> {
+  const topics = [toEventSelector("SeedRescheduled(uint256,uint64)"), numberToHex(requestId, { size: 32 })];
+  const logs = await connection.call(`Find the seed block of request ${requestId}`, signal, async (client) =>
+    readLogs(client, { address: [connection.domain.oracle], topics }, seedBlock, await client.getBlockNumber()),
+  );
+  return logs.length > 0;
+}
