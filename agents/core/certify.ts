@@ -1,0 +1,351 @@
+import { PRECOMMIT, PREVOTE, PROPOSE, decodePropose, decodeVote } from "./certify-payloads.ts";
+import { decisionDigest, hexToBytes, recoverSigner, sha256 } from "./digest.ts";
+import { limits } from "./limits.ts";
+import { canonicalOrder, seatsOf } from "./order.ts";
+import type { Conclusion, Effect, Protocol, SeatContext, Step } from "./protocol.ts";
+import { comparePositions } from "./protocol.ts";
+import { holdsHonest, isSupermajority } from "./quorum.ts";
+import { addMessage, emptyTally, messagesOf, missingFrom, variants, type Tally } from "./tally.ts";
+import { buildTranscript, decodeMessage, encodeMessage, readRoot, replay } from "./transcript.ts";
+import type { Attempt, Decision, Digest, Hex, Message, SeatIndex } from "./types.ts";
+
+type Final = Extract<Conclusion, { kind: "final" }>;
+
+/** A proposed transcript and what this seat's own replay made of it. */
+type Candidate =
+  | { readonly kind: "loading"; readonly rootBlock: Uint8Array; readonly messages: readonly Digest[] }
+  | { readonly kind: "bad"; readonly reason: string }
+  | { readonly kind: "good"; readonly tally: Tally; readonly conclusion: Final; readonly blocks: readonly Uint8Array[] };
+
+interface Lock {
+  readonly root: Digest;
+  readonly round: number;
+}
+
+/**
+ * docs/spec/certify.md: single-shot Tendermint (arXiv 1807.04938, Algorithm 1) on the transcript root. A vote names a
+ * root; the decision is a function of the root and the certify round. "L.." cites the paper's lines.
+ */
+export interface CertifyState {
+  /** What this seat held in time; null until its deliberation is over (CE2). */
+  readonly inTime: Tally | null;
+  readonly round: number;
+  readonly stage: "propose" | "prevote" | "precommit";
+  readonly locked: Lock | null;
+  readonly valid: Lock | null;
+  /** PROPOSE, PREVOTE and PRECOMMIT messages. */
+  readonly votes: Tally;
+  readonly candidates: ReadonlyMap<Digest, Candidate>;
+  /** Verified decision signatures: `round.seat` -> root and signature. */
+  readonly signatures: ReadonlyMap<string, { readonly root: Digest; readonly signature: Hex }>;
+  /** Timers of this round already running. */
+  readonly running: readonly string[];
+  readonly done: boolean;
+}
+
+export const initialCertify: CertifyState = {
+  inTime: null,
+  round: 0,
+  stage: "propose",
+  locked: null,
+  valid: null,
+  votes: emptyTally,
+  candidates: new Map(),
+  signatures: new Map(),
+  running: [],
+  done: false,
+};
+
+/** What the engine sees of the seat around it. */
+export interface CertifyContext extends SeatContext {
+  readonly protocol: Protocol;
+  /** Deliberation messages now held. */
+  readonly tally: Tally;
+  /** The same messages by the digest of their block. */
+  readonly byBlock: ReadonlyMap<Digest, Message>;
+}
+
+/** CE2: this seat's deliberation is over; from now on it proposes and votes. */
+export function startCertify(state: CertifyState, context: CertifyContext, inTime: Tally): Step<CertifyState> {
+  if (state.inTime !== null || state.done) return { state, effects: [] };
+  const begun = beginRound({ ...state, inTime }, context, 0);
+  return chain(begun, (next) => applyRules(next, context));
+}
+
+export function certifyMessage(state: CertifyState, context: CertifyContext, message: Message): Step<CertifyState> {
+  const added = addMessage(state.votes, message);
+  if (state.done || added.kind === "duplicate") return { state, effects: [] };
+  const { seat, phase, round } = message.header;
+  if (added.kind === "full") return { state, effects: [{ kind: "drop", reason: "slot-full", seat }] };
+  const evidence: Effect[] = added.kind === "equivocation" ? [{ kind: "evidence", evidence: added.evidence }] : [];
+  let next: Step<CertifyState> = { state: checkSignature({ ...state, votes: added.tally }, context, message), effects: evidence };
+  if (phase === PROPOSE && seat === proposerOf(context.attempt, round)) next = chain(next, (one) => admitProposal(one, context, message));
+  return chain(next, (one) => applyRules(one, context));
+}
+
+export function certifyLoaded(state: CertifyState, context: CertifyContext, root: Digest, blocks: readonly (Uint8Array | null)[]): Step<CertifyState> {
+  const candidate = state.candidates.get(root);
+  if (candidate?.kind !== "loading" || state.done) return { state, effects: [] };
+  return chain(judgeCandidate(state, context, root, candidate, blocks), (next) => applyRules(next, context));
+}
+
+export function certifyElapsed(state: CertifyState, context: CertifyContext, timer: string): Step<CertifyState> {
+  const { round } = state;
+  if (state.done || state.inTime === null) return { state, effects: [] };
+  if (timer === `certify.propose.${round}` && state.stage === "propose") return chain(prevote(state, null), (next) => applyRules(next, context)); // L57
+  if (timer === `certify.prevote.${round}` && state.stage === "prevote") return chain(precommit(state, null), (next) => applyRules(next, context)); // L61
+  if (timer === `certify.precommit.${round}`) return chain(beginRound(state, context, round + 1), (next) => applyRules(next, context)); // L65
+  return { state, effects: [] };
+}
+
+/** CE1: proposers take turns in canonical order. */
+export function proposerOf(attempt: Attempt, round: number): SeatIndex {
+  const order = canonicalOrder(attempt);
+  return order[round % order.length] as SeatIndex;
+}
+
+function chain(before: Step<CertifyState>, continuation: (state: CertifyState) => Step<CertifyState>): Step<CertifyState> {
+  const after = continuation(before.state);
+  return { state: after.state, effects: [...before.effects, ...after.effects] };
+}
+
+/** L11: the proposer speaks; everybody waits for it. Seats bring along the quorum behind the value they hold valid (CE7). */
+function beginRound(state: CertifyState, context: CertifyContext, round: number): Step<CertifyState> {
+  if (round >= limits.certifyRounds) return { state: { ...state, done: true }, effects: [{ kind: "stalled" }] };
+  const effects: Effect[] = [wait("propose", round, context)];
+  const next: CertifyState = { ...state, round, stage: "propose", running: [] };
+  if (round > 0 && state.valid !== null) effects.push({ kind: "forward", messages: quorumBehind(state, context.attempt, state.valid) });
+  if (proposerOf(context.attempt, round) !== context.self) return { state: next, effects };
+  const proposal = ownProposal(next, context);
+  if (proposal === null) return { state: next, effects };
+  effects.push({ kind: "send", phase: PROPOSE, round, payload: { root: proposal.rootBlock, validRound: state.valid?.round ?? null } });
+  return { state: proposal.state, effects };
+}
+
+function wait(stage: "propose" | "prevote" | "precommit", round: number, context: SeatContext): Effect {
+  const { certifyMs, certifyDeltaMs } = context.timing;
+  return { kind: "wait", timer: `certify.${stage}.${round}`, delayMs: certifyMs + round * certifyDeltaMs };
+}
+
+function quorumBehind(state: CertifyState, attempt: Attempt, lock: Lock): readonly Message[] {
+  const prevotes = seatsOf(attempt).flatMap((seat) => variants(state.votes, PREVOTE, lock.round, seat).filter((message) => decodeVote(PREVOTE, message.payload)?.root === lock.root));
+  return [...variants(state.votes, PROPOSE, lock.round, proposerOf(attempt, lock.round)), ...prevotes];
+}
+
+/** The valid value, else everything held, else (when that is not conclusive) what was held in time. */
+function ownProposal(state: CertifyState, context: CertifyContext): { readonly rootBlock: Uint8Array; readonly state: CertifyState } | null {
+  if (state.valid !== null) {
+    const rootBlock = rootBlockOf(state, context.attempt, state.valid);
+    return rootBlock === null ? null : { rootBlock, state };
+  }
+  for (const tally of [context.tally, state.inTime]) {
+    const conclusion = tally === null ? null : context.protocol.conclude(context.attempt, tally);
+    if (tally === null || conclusion === null || conclusion.kind === "open") continue;
+    const transcript = buildTranscript(context.attempt, context.protocol, tally, conclusion.through);
+    const blocks = [transcript.rootBlock, ...transcript.blocks];
+    return { rootBlock: transcript.rootBlock, state: adopt(state, context, transcript.root, { kind: "good", tally, conclusion, blocks }) };
+  }
+  return null;
+}
+
+function rootBlockOf(state: CertifyState, attempt: Attempt, lock: Lock): Uint8Array | null {
+  const proposals = variants(state.votes, PROPOSE, lock.round, proposerOf(attempt, lock.round));
+  return proposals.map((message) => decodePropose(message.payload, lock.round)).find((payload) => payload?.root === lock.root)?.rootBlock ?? null;
+}
+
+/** CE3: read the root, load what is missing, replay. */
+function admitProposal(state: CertifyState, context: CertifyContext, message: Message): Step<CertifyState> {
+  const payload = decodePropose(message.payload, message.header.round);
+  if (payload === null || state.candidates.has(payload.root)) return { state, effects: [] };
+  const read = readRoot(context.attempt, context.protocol, payload.rootBlock);
+  if ("refused" in read) {
+    const candidates = new Map(state.candidates).set(payload.root, { kind: "bad", reason: read.refused });
+    return { state: { ...state, candidates }, effects: [{ kind: "drop", reason: `proposal: ${read.refused}`, seat: message.header.seat }] };
+  }
+  const candidate = { kind: "loading", rootBlock: payload.rootBlock, messages: read.messages } as const;
+  const missing = read.messages.filter((digest) => !context.byBlock.has(digest));
+  const next = { ...state, candidates: new Map(state.candidates).set(payload.root, candidate) };
+  if (missing.length > 0) return { state: next, effects: [{ kind: "load", root: payload.root, blocks: missing }] };
+  return judgeCandidate(next, context, payload.root, candidate, []);
+}
+
+/** CE4: sign only what the own replay yields. `loaded` answers the digests this seat did not hold, in their order. */
+function judgeCandidate(
+  state: CertifyState,
+  context: CertifyContext,
+  root: Digest,
+  candidate: Extract<Candidate, { kind: "loading" }>,
+  loaded: readonly (Uint8Array | null)[],
+): Step<CertifyState> {
+  const missing = candidate.messages.filter((digest) => !context.byBlock.has(digest));
+  const fetched = new Map(loaded.flatMap((bytes) => (bytes === null ? [] : [fetchedMessage(bytes)])));
+  if (missing.some((digest) => !fetched.has(digest))) {
+    // Not all could be had: judged again when the same root is proposed again.
+    const candidates = new Map(state.candidates);
+    candidates.delete(root);
+    return { state: { ...state, candidates }, effects: [{ kind: "drop", reason: "proposal-incomplete", seat: null }] };
+  }
+  const entries = candidate.messages.map((digest) => {
+    const own = context.byBlock.get(digest);
+    return { digest, message: own ?? fetched.get(digest)?.message ?? null, verified: own !== undefined };
+  });
+  const result = replay(context.attempt, context.protocol, root, entries);
+  const settle = (settled: Candidate): CertifyState => ({ ...state, candidates: new Map(state.candidates).set(root, settled) });
+  if (result.kind === "failed" || result.conclusion.kind === "open") {
+    const reason = result.kind === "failed" ? result.reason : "open";
+    return { state: settle({ kind: "bad", reason }), effects: [{ kind: "drop", reason: `proposal: ${reason}`, seat: null }] };
+  }
+  const blocks = [candidate.rootBlock, ...entries.flatMap(({ message }) => (message === null ? [] : [encodeMessage(message)]))];
+  return { state: adopt(state, context, root, { kind: "good", tally: result.tally, conclusion: result.conclusion, blocks }), effects: [] };
+}
+
+function fetchedMessage(bytes: Uint8Array): readonly [Digest, { readonly message: Message | null }] {
+  const message = decodeMessage(bytes);
+  return [sha256(bytes), { message }];
+}
+
+/** Precommits that came before the root could be replayed are verified now. */
+function adopt(state: CertifyState, context: CertifyContext, root: Digest, candidate: Candidate): CertifyState {
+  let next: CertifyState = { ...state, candidates: new Map(state.candidates).set(root, candidate) };
+  for (const message of messagesOf(state.votes)) next = checkSignature(next, context, message);
+  return next;
+}
+
+function checkSignature(state: CertifyState, context: CertifyContext, message: Message): CertifyState {
+  const { phase, round, seat } = message.header;
+  const key = `${round}.${seat}`;
+  const vote = phase === PRECOMMIT ? decodeVote(PRECOMMIT, message.payload) : null;
+  if (vote === null || vote.root === null || vote.signature === null || state.signatures.has(key)) return state;
+  const root = vote.root;
+  const decision = decisionOf(state, context.attempt, root, round);
+  if (decision === null || recoverSigner(decisionDigest(context.attempt, decision), vote.signature) !== context.attempt.committee[seat]?.signer) return state;
+  return { ...state, signatures: new Map(state.signatures).set(key, { root, signature: vote.signature }) };
+}
+
+function decisionOf(state: CertifyState, attempt: Attempt, root: Digest, round: number): Decision | null {
+  const candidate = state.candidates.get(root);
+  return candidate?.kind === "good" ? { ...candidate.conclusion.outcome, attempt: attempt.attempt, round, transcript: root } : null;
+}
+
+/** Applies the rules until none fires; each firing moves the state forward, so this ends. */
+function applyRules(state: CertifyState, context: CertifyContext): Step<CertifyState> {
+  let step: Step<CertifyState> = { state, effects: [] };
+  for (;;) {
+    const fired = step.state.done ? null : fireRule(step.state, context);
+    if (fired === null) return step;
+    step = { state: fired.state, effects: [...step.effects, ...fired.effects] };
+  }
+}
+
+function fireRule(state: CertifyState, context: CertifyContext): Step<CertifyState> | null {
+  const certified = certify(state, context);
+  if (certified !== null || state.inTime === null) return certified;
+  return skipAhead(state, context) ?? voteOnProposal(state, context) ?? lockOrNil(state, context) ?? startTimers(state, context);
+}
+
+/** L49: more than 2/3 precommits of one round for one replayed root. The lowest seats suffice for the certificate. */
+function certify(state: CertifyState, context: CertifyContext): Step<CertifyState> | null {
+  const seats = seatsOf(context.attempt);
+  for (const [root, candidate] of state.candidates) {
+    if (candidate.kind !== "good") continue;
+    for (const round of roundsSigned(state, root)) {
+      const signatures = seats.flatMap((seat) => {
+        const signed = state.signatures.get(`${round}.${seat}`);
+        return signed?.root === root ? [{ seat, signature: signed.signature }] : [];
+      });
+      const decision = decisionOf(state, context.attempt, root, round);
+      if (decision === null || !isSupermajority(signatures.length, seats.length)) continue;
+      const quorum = signatures.filter((_, index) => !isSupermajority(index, seats.length));
+      return { state: { ...state, done: true }, effects: [{ kind: "certified", certificate: { decision, signatures: quorum }, blocks: candidate.blocks }] };
+    }
+  }
+  return null;
+}
+
+function roundsSigned(state: CertifyState, root: Digest): ReadonlySet<number> {
+  const keys = [...state.signatures].filter(([, signed]) => signed.root === root).map(([key]) => key);
+  return new Set(keys.map((key) => Number(key.split(".")[0])));
+}
+
+/** L55: more than 1/3 of the seats are in a later round. */
+function skipAhead(state: CertifyState, context: CertifyContext): Step<CertifyState> | null {
+  const later = new Map<number, Set<SeatIndex>>();
+  for (const held of state.votes.slots.values()) {
+    const header = held[0]?.header;
+    if (header !== undefined && header.round > state.round) later.set(header.round, (later.get(header.round) ?? new Set()).add(header.seat));
+  }
+  const rounds = [...later].filter(([, seats]) => holdsHonest(seats.size, context.attempt.committee.length)).map(([round]) => round);
+  return rounds.length === 0 ? null : beginRound(state, context, Math.max(...rounds));
+}
+
+/** L22, L28: the first proposal of the round's proposer. */
+function voteOnProposal(state: CertifyState, context: CertifyContext): Step<CertifyState> | null {
+  const message = variants(state.votes, PROPOSE, state.round, proposerOf(context.attempt, state.round))[0];
+  const payload = message === undefined ? null : decodePropose(message.payload, state.round);
+  const candidate = payload === null ? undefined : state.candidates.get(payload.root);
+  if (state.stage !== "propose" || payload === null || candidate === undefined || candidate.kind === "loading") return null;
+  if (candidate.kind === "bad") return prevote(state, null);
+  const { root, validRound } = payload;
+  if (validRound === null) {
+    if (state.locked !== null && state.locked.root !== root) return prevote(state, null);
+    const omitted = omittedFrom(candidate, state.inTime ?? emptyTally);
+    if (omitted.length === 0) return prevote(state, root);
+    // CE5: refuse, and hand over what was left out, so that the next proposer has it.
+    const refused = prevote(state, null);
+    return { state: refused.state, effects: [...refused.effects, { kind: "forward", messages: omitted }] };
+  }
+  // CE6: a root with more than 2/3 prevotes behind it is not refused for omissions again.
+  if (!isSupermajority(votesFor(state, context, PREVOTE, validRound, root), context.attempt.committee.length)) return null;
+  const free = state.locked === null || state.locked.round <= validRound || state.locked.root === root;
+  return prevote(state, free ? root : null);
+}
+
+function omittedFrom(candidate: Extract<Candidate, { kind: "good" }>, inTime: Tally): readonly Message[] {
+  return missingFrom(candidate.tally, inTime).filter((message) => comparePositions(message.header, candidate.conclusion.through) <= 0);
+}
+
+/** L36, L44: more than 2/3 prevotes for a replayed root lock it; more than 2/3 nil end the round. */
+function lockOrNil(state: CertifyState, context: CertifyContext): Step<CertifyState> | null {
+  if (state.stage === "propose") return null;
+  const seats = context.attempt.committee.length;
+  for (const [root, candidate] of state.candidates) {
+    if (candidate.kind !== "good" || !isSupermajority(votesFor(state, context, PREVOTE, state.round, root), seats)) continue;
+    const lock = { root, round: state.round };
+    if (state.stage === "prevote") return precommit({ ...state, locked: lock, valid: lock }, decisionOf(state, context.attempt, root, state.round));
+    if (state.valid === null || state.valid.round < state.round) return { state: { ...state, valid: lock }, effects: [] };
+  }
+  if (state.stage === "prevote" && isSupermajority(votesFor(state, context, PREVOTE, state.round, null), seats)) return precommit(state, null);
+  return null;
+}
+
+/** L34, L47: more than 2/3 have voted anything: wait a little longer, once. */
+function startTimers(state: CertifyState, context: CertifyContext): Step<CertifyState> | null {
+  for (const [stage, phase] of [
+    ["prevote", PREVOTE],
+    ["precommit", PRECOMMIT],
+  ] as const) {
+    const heard = seatsOf(context.attempt).filter((seat) => variants(state.votes, phase, state.round, seat).length > 0).length;
+    const wanted = stage === "precommit" || state.stage === "prevote";
+    if (!wanted || state.running.includes(stage) || !isSupermajority(heard, context.attempt.committee.length)) continue;
+    return { state: { ...state, running: [...state.running, stage] }, effects: [wait(stage, state.round, context)] };
+  }
+  return null;
+}
+
+/** Seats with a vote for the root (null = nil). An equivocator counts for each of its votes; its second one is evidence. */
+function votesFor(state: CertifyState, context: CertifyContext, phase: number, round: number, root: Digest | null): number {
+  return seatsOf(context.attempt).filter((seat) =>
+    variants(state.votes, phase, round, seat).some((message) => decodeVote(phase, message.payload)?.root === root),
+  ).length;
+}
+
+function prevote(state: CertifyState, root: Digest | null): Step<CertifyState> {
+  const effect: Effect = { kind: "send", phase: PREVOTE, round: state.round, payload: { root: root === null ? null : hexToBytes(root) } };
+  return { state: { ...state, stage: "prevote" }, effects: [effect] };
+}
+
+function precommit(state: CertifyState, decision: Decision | null): Step<CertifyState> {
+  const payload = { root: decision === null ? null : hexToBytes(decision.transcript), signature: null };
+  const effect: Effect = { kind: "send", phase: PRECOMMIT, round: state.round, payload, ...(decision === null ? {} : { decision }) };
+  return { state: { ...state, stage: "precommit" }, effects: [effect] };
+}

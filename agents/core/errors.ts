@@ -1,0 +1,46 @@
+/** Every code is explained in docs/reasons.md; a test compares that list with this union. */
+export type ErrorCode =
+  | "CONFIG_INVALID"
+  | "CONFIG_MISSING"
+  | "KEYSTORE_MISSING"
+  | "KEYSTORE_EXISTS"
+  | "KEYSTORE_PASSWORD_WRONG"
+  | "KEYSTORE_PASSWORD_MISSING"
+  | "CHAIN_UNREACHABLE"
+  | "CHAIN_WRONG_ID"
+  | "CHAIN_NO_CONTRACT"
+  | "CHAIN_REVERTED"
+  | "CHAIN_TIMEOUT"
+  | "CHAIN_REORGED"
+  | "STAKE_MISSING"
+  | "BALANCE_TOO_LOW"
+  | "AGENT_NOT_REGISTERED"
+  | "PROTOCOL_UNKNOWN"
+  | "QUESTION_TOO_LONG"
+  | "TERMS_INVALID"
+  | "REQUEST_UNKNOWN"
+  | "MODEL_FILE_MISSING"
+  | "MODEL_FILE_BROKEN"
+  | "MODEL_UNREACHABLE"
+  | "MODEL_FAILED"
+  | "JOURNAL_CORRUPT"
+  | "JOURNAL_LOCKED"
+  | "JOURNAL_CONFLICT"
+  | "BLOCK_MISSING"
+  | "BLOCK_INVALID"
+  | "TRANSCRIPT_INVALID"
+  | "NETWORK_FAILED"
+  | "USAGE";
+
+/** Errors are data: callers branch on `code`; the message begins with a verb and names field, value and way out. */
+export class ConclaveError extends Error {
+  readonly code: ErrorCode;
+  readonly data: Readonly<Record<string, string | number | boolean>>;
+
+  constructor(code: ErrorCode, message: string, data: Readonly<Record<string, string | number | boolean>> = {}, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "ConclaveError";
+    this.code = code;
+    this.data = data;
+  }
+}

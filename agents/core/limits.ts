@@ -1,0 +1,27 @@
+/** Every bound of the system in one place. Bytes are UTF-8 bytes. */
+export const limits = {
+  minCommittee: 4,
+  maxCommittee: 64,
+  questionBytes: 4096,
+  answerBytes: 256,
+  proofBytes: 2048,
+  counterProofBytes: 2048,
+  /** One encoded message block. */
+  messageBytes: 65_536,
+  /** The encoded root block of a transcript. */
+  rootBytes: 262_144,
+  /** Messages of one attempt that a seat holds, equivocations included. */
+  messagesPerAttempt: 8192,
+  /** Conflicting payloads of one seat kept per slot. */
+  payloadsPerSlot: 4,
+  /** Distinct answer classes verified per round; further ones are not verified. */
+  classesPerRound: 8,
+  /** Counter-proofs adjudicated per round; further ones are dismissed. */
+  counterProofsPerRound: 32,
+  /** Deliberation rounds R, the first included. */
+  deliberationRounds: 3,
+  certifyRounds: 64,
+  /** Unverified or early frames buffered per peer. */
+  bufferedFramesPerPeer: 256,
+  modelOutputTokens: 512,
+} as const;

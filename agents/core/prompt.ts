@@ -1,0 +1,28 @@
+/** A JSON object of strings, properties in order: what every engine can be held to. */
+export interface OutputSchema {
+  readonly properties: readonly {
+    readonly name: string;
+    /** Closed list of allowed values, else free text. */
+    readonly enum?: readonly string[];
+    /** Characters. */
+    readonly maxLength?: number;
+  }[];
+}
+
+export interface Prompt {
+  /** Instructions; never contains text of askers or peers. */
+  readonly system: string;
+  /** Rendered fields: the only place for askers' and peers' text. */
+  readonly user: string;
+  readonly schema: OutputSchema;
+  /** The property whose token probability is the confidence. */
+  readonly confidenceOf: string;
+}
+
+/**
+ * Renders data for a model, one `name: value` per line. Untrusted text is a JSON string literal, so it can neither
+ * break out of its line nor forge a field (docs/spec/prompts.md P1).
+ */
+export function renderFields(fields: readonly (readonly [name: string, value: string, trust: "trusted" | "untrusted"])[]): string {
+  return fields.map(([name, value, trust]) => `${name}: ${trust === "trusted" ? value : JSON.stringify(value)}`).join("\n");
+}

@@ -1,0 +1,104 @@
+import type { Attempt, Certificate, Decision, Digest, Evidence, Message, Outcome, Ppm, SeatIndex, Value } from "./types.ts";
+import type { Prompt } from "./prompt.ts";
+import type { Tally } from "./tally.ts";
+
+/** What a model call came to. A failure is a typed abstention; it can never look like agreement. */
+export type Observation =
+  | { readonly kind: "answered"; readonly fields: Readonly<Record<string, string>>; readonly confidence: Ppm | null }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** Everything that can happen to a seat. The runtime journals each input before it acts on it. */
+export type Input =
+  | { readonly kind: "message"; readonly message: Message }
+  | { readonly kind: "observed"; readonly ask: string; readonly observation: Observation }
+  | { readonly kind: "elapsed"; readonly timer: string }
+  /** The blocks asked for by `load`, in that order; null where one could not be had. */
+  | { readonly kind: "loaded"; readonly root: Digest; readonly blocks: readonly (Uint8Array | null)[] };
+
+/** What a seat wants done. Duties of the host are stated at each. */
+export type Effect =
+  /** Ask the model once; answer with `observed`. */
+  | { readonly kind: "ask"; readonly ask: string; readonly prompt: Prompt }
+  /**
+   * Sign, journal, send to every seat, and give back as `message`. With `decision`: sign its digest too and put the
+   * 65 bytes into the payload as `signature`.
+   */
+  | { readonly kind: "send"; readonly phase: number; readonly round: number; readonly payload: PayloadMap; readonly decision?: Decision }
+  /** Relay others' signed messages to every seat. */
+  | { readonly kind: "forward"; readonly messages: readonly Message[] }
+  /** Answer with `elapsed` after the delay. */
+  | { readonly kind: "wait"; readonly timer: string; readonly delayMs: number }
+  /** Fetch blocks by content; answer with `loaded`. */
+  | { readonly kind: "load"; readonly root: Digest; readonly blocks: readonly Digest[] }
+  /** Store and pin the transcript, then relay the certificate to the chain. The seat is done. */
+  | { readonly kind: "certified"; readonly certificate: Certificate; readonly blocks: readonly Uint8Array[] }
+  /** Keep the proof of equivocation. */
+  | { readonly kind: "evidence"; readonly evidence: Evidence }
+  /** Count and log; peer input never throws. */
+  | { readonly kind: "drop"; readonly reason: string; readonly seat: SeatIndex | null }
+  /** The bound on certify rounds is exhausted; the chain refunds after the deadline. */
+  | { readonly kind: "stalled" };
+
+export type PayloadMap = { readonly [key: string]: Value };
+
+export interface Step<State> {
+  readonly state: State;
+  readonly effects: readonly Effect[];
+}
+
+/** Local patience; never part of a decision. */
+export interface Timing {
+  /** Longest wait for a phase that contains model calls. */
+  readonly phaseMs: number;
+  /** Wait for stragglers once more than 2/3 of the seats have spoken. */
+  readonly graceMs: number;
+  /** Certify time-outs: base plus `certifyDeltaMs` per round. */
+  readonly certifyMs: number;
+  readonly certifyDeltaMs: number;
+}
+
+/** One seat's view of its attempt. */
+export interface SeatContext {
+  readonly attempt: Attempt;
+  readonly self: SeatIndex;
+  /** 32 secret bytes of this seat and attempt; salts are derived from it. */
+  readonly secret: Uint8Array;
+  readonly timing: Timing;
+}
+
+/** The decision a message set yields, and the last (round, phase) it rests on; `open` = the set is not conclusive. */
+export type Conclusion = { readonly kind: "open" } | { readonly kind: "final"; readonly outcome: Outcome; readonly through: Position };
+
+/** A place in the course of a deliberation, ordered by round, then phase. */
+export interface Position {
+  readonly round: number;
+  readonly phase: number;
+}
+
+export function comparePositions(a: Position, b: Position): number {
+  return a.round - b.round || a.phase - b.phase;
+}
+
+/**
+ * What a deliberation protocol implements. `conclude` is the protocol: a pure function of the message set, whatever the
+ * order of arrival. `start` and `step` only decide what this seat says next.
+ */
+export interface Protocol<State = unknown> {
+  /** Kebab case, e.g. "mbft". */
+  readonly id: string;
+  /** On-chain code, 1..255. */
+  readonly code: number;
+  /** Raised when rules or prompts change; recorded in the transcript. */
+  readonly version: number;
+  readonly title: string;
+  /** Why this attempt cannot run under the protocol, or null. */
+  check(attempt: Attempt): string | null;
+  /** Whether a payload is well formed for its place. Others are dropped, and make a transcript invalid. */
+  accepts(attempt: Attempt, place: Position, payload: Value): boolean;
+  start(context: SeatContext): Step<State>;
+  /** The last place this seat has closed: all earlier ones are closed too. Null before the first. */
+  closed(state: State): Position | null;
+  /** `tally` already holds the message of a `message` input. */
+  step(state: State, context: SeatContext, tally: Tally, input: Input): Step<State>;
+  conclude(attempt: Attempt, tally: Tally): Conclusion;
+}

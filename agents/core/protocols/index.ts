@@ -1,0 +1,13 @@
+import type { Protocol } from "../protocol.ts";
+import { mbft } from "./mbft/index.ts";
+
+/** The only registration: CLI choices, config validation, docs and on-chain codes derive from this list. */
+export const protocols: readonly Protocol[] = [mbft];
+
+export function protocolByCode(code: number): Protocol | null {
+  return protocols.find((protocol) => protocol.code === code) ?? null;
+}
+
+export function protocolById(id: string): Protocol | null {
+  return protocols.find((protocol) => protocol.id === id) ?? null;
+}

@@ -1,0 +1,251 @@
+import { canonicalAnswer, groupAnswers, type CanonicalAnswer } from "../../answer.ts";
+import { limits } from "../../limits.ts";
+import { canonicalRanks, seatsOf } from "../../order.ts";
+import { isMajority, isSupermajority } from "../../quorum.ts";
+import { spoken, type Tally } from "../../tally.ts";
+import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
+import { COMMIT, JUDGE, REVEAL, SLASH_FACTOR_PPM, TIER_MAX, VOTE, type MbftConfig } from "./config.ts";
+import { commitmentOf, decodeCommit, decodeJudgements, decodeReveal, decodeVotes, type RevealPayload, type Vote } from "./payloads.ts";
+
+/** A proposal that counts: committed, revealed, canonical. */
+export interface Candidate {
+  readonly seat: SeatIndex;
+  /** Payload digest of the reveal; what votes name. */
+  readonly target: Digest;
+  readonly answer: CanonicalAnswer;
+  readonly proof: string;
+  readonly tier: Ppm;
+}
+
+/** Candidates with equal canonical answers. */
+export interface AnswerClass {
+  readonly answer: CanonicalAnswer;
+  readonly members: readonly Candidate[];
+  /** Member with the greatest rho * tau. */
+  readonly leader: Candidate;
+}
+
+export interface CounterProof {
+  readonly author: SeatIndex;
+  readonly target: Digest;
+  readonly text: string;
+  readonly tier: Ppm;
+}
+
+export type Standing = "upheld" | "refuted" | "dismissed";
+
+export interface ClassResult {
+  readonly class: AnswerClass;
+  /** ppm^2. */
+  readonly sum: bigint;
+  readonly supporters: readonly SeatIndex[];
+  readonly counterProofs: readonly (CounterProof & { readonly standing: Standing })[];
+  readonly mayCommit: boolean;
+}
+
+export interface RoundResult {
+  readonly classes: readonly ClassResult[];
+  readonly winner: ClassResult | null;
+  /** Slashes per seat in this round: 0, 1 or more. */
+  readonly slashes: readonly number[];
+  /** Seats with a proposal and a vote that count. */
+  readonly participants: readonly SeatIndex[];
+}
+
+/** MB3, MB4: the proposals of a round that count, in canonical seat order. */
+export function candidatesOf(attempt: Attempt, tally: Tally, round: number): readonly Candidate[] {
+  const reveals = seatsOf(attempt).map((seat) => revealOf(attempt, tally, round, seat));
+  return seatsOf(attempt).flatMap((seat) => {
+    const message = spoken(tally, REVEAL, round, seat);
+    const proposal = reveals[seat]?.proposal;
+    if (message === null || message === "void" || proposal === null || proposal === undefined) return [];
+    const answer = canonicalAnswer(attempt.request.terms, proposal.answer);
+    if (answer === null || !committedInTime(attempt, tally, round, seat, reveals)) return [];
+    return [{ seat, target: message.header.payloadDigest, answer, proof: proposal.proof, tier: proposal.tier }];
+  });
+}
+
+function revealOf(attempt: Attempt, tally: Tally, round: number, seat: SeatIndex): RevealPayload | null {
+  const message = spoken(tally, REVEAL, round, seat);
+  return message === null || message === "void" ? null : decodeReveal(attempt, message.payload);
+}
+
+/** MB4: the reveal opens the commitment, and more than half of the seats held that commitment when they revealed. */
+function committedInTime(attempt: Attempt, tally: Tally, round: number, seat: SeatIndex, reveals: readonly (RevealPayload | null)[]): boolean {
+  const commit = spoken(tally, COMMIT, round, seat);
+  const proposal = reveals[seat]?.proposal;
+  if (commit === null || commit === "void" || proposal === null || proposal === undefined) return false;
+  const payload = decodeCommit(commit.payload);
+  if (payload === null || payload.commitment !== commitmentOf(attempt, round, seat, proposal, proposal.salt)) return false;
+  const witnesses = reveals.filter((reveal) => reveal?.seen[seat] === commit.header.payloadDigest).length;
+  return isMajority(witnesses, attempt.committee.length);
+}
+
+/** MB6: distinct answers, each with its leader; the strongest first, at most `limits.classesPerRound`. */
+export function classesOf(attempt: Attempt, reputations: readonly Ppm[], candidates: readonly Candidate[]): readonly AnswerClass[] {
+  const order = leaderOrder(attempt, reputations, candidates);
+  const rank = (candidate: Candidate) => order.indexOf(candidate);
+  const classes = groupAnswers(attempt.request.terms, candidates).map((group): AnswerClass => {
+    const members = order.filter((candidate) => group.seats.includes(candidate.seat));
+    return { answer: group.representative, members, leader: members[0] as Candidate };
+  });
+  return classes.toSorted((a, b) => rank(a.leader) - rank(b.leader)).slice(0, limits.classesPerRound);
+}
+
+/** MB7: argmax rho * tau, canonical tie-break (paper Eq. 1; M04, M05). */
+export function leaderOrder(attempt: Attempt, reputations: readonly Ppm[], candidates: readonly Candidate[]): readonly Candidate[] {
+  const ranks = canonicalRanks(attempt);
+  return candidates.toSorted((a, b) => {
+    const difference = weight(reputations, b.seat, b.tier) - weight(reputations, a.seat, a.tier);
+    return difference === 0n ? (ranks[a.seat] as number) - (ranks[b.seat] as number) : difference > 0n ? 1 : -1;
+  });
+}
+
+/** rho * tau in ppm^2. */
+function weight(reputations: readonly Ppm[], seat: SeatIndex, tier: Ppm): bigint {
+  return BigInt(reputations[seat] as Ppm) * BigInt(tier);
+}
+
+/** What a seat says of a class: its vote on any member's reveal; conflicting votes cancel to null (MB9). */
+function voteOn(answerClass: AnswerClass, votes: readonly Vote[]): Vote | null {
+  const targets = new Set(answerClass.members.map((member) => member.target));
+  const relevant = votes.filter((vote) => targets.has(vote.target) && vote.verdict !== "abstain");
+  return relevant.length === 1 ? (relevant[0] as Vote) : null;
+}
+
+function votesOf(tally: Tally, round: number, seat: SeatIndex): readonly Vote[] {
+  const message = spoken(tally, VOTE, round, seat);
+  return message === null || message === "void" ? [] : (decodeVotes(message.payload) ?? []);
+}
+
+/** MB10: the counter-proofs of a round, by author's rho * tau then canonical order, at most `limits.counterProofsPerRound`. */
+export function counterProofsOf(attempt: Attempt, tally: Tally, reputations: readonly Ppm[], round: number, classes: readonly AnswerClass[]): readonly CounterProof[] {
+  const ranks = canonicalRanks(attempt);
+  const all = seatsOf(attempt).flatMap((author) => {
+    const votes = votesOf(tally, round, author);
+    return classes.flatMap((answerClass): CounterProof[] => {
+      if (answerClass.members.some((member) => member.seat === author)) return [];
+      const vote = voteOn(answerClass, votes);
+      return vote?.verdict === "reject" ? [{ author, target: vote.target, text: vote.counterProof, tier: vote.tier }] : [];
+    });
+  });
+  const sorted = all.toSorted((a, b) => {
+    const difference = weight(reputations, b.author, b.tier) - weight(reputations, a.author, a.tier);
+    if (difference !== 0n) return difference > 0n ? 1 : -1;
+    return (ranks[a.author] as number) - (ranks[b.author] as number) || (a.target < b.target ? -1 : 1);
+  });
+  return sorted.slice(0, limits.counterProofsPerRound);
+}
+
+/** MB11: upheld by more than 1/2 of all seats, refuted by more than 2/3 of all seats, else dismissed; the author has no say. */
+function standingOf(attempt: Attempt, tally: Tally, round: number, proof: CounterProof): Standing {
+  const seats = attempt.committee.length;
+  let upheld = 0;
+  let refuted = 0;
+  for (const seat of seatsOf(attempt)) {
+    const message = spoken(tally, JUDGE, round, seat);
+    if (seat === proof.author || message === null || message === "void") continue;
+    const judgement = decodeJudgements(attempt, message.payload)?.find((one) => one.author === proof.author && one.target === proof.target);
+    if (judgement?.verdict === "uphold") upheld++;
+    if (judgement?.verdict === "refute") refuted++;
+  }
+  if (isMajority(upheld, seats)) return "upheld";
+  return isSupermajority(refuted, seats) ? "refuted" : "dismissed";
+}
+
+/** Evaluates one round under the reputations at its start. */
+export function evaluateRound(attempt: Attempt, config: MbftConfig, tally: Tally, reputations: readonly Ppm[], round: number): RoundResult {
+  const candidates = candidatesOf(attempt, tally, round);
+  const classes = classesOf(attempt, reputations, candidates);
+  const proofs = counterProofsOf(attempt, tally, reputations, round, classes).map((proof) => ({
+    ...proof,
+    standing: standingOf(attempt, tally, round, proof),
+  }));
+  const results = classes.map((one) => evaluateClass(attempt, config, tally, reputations, round, one, proofs));
+  const slashes = slashesOf(attempt, tally, reputations, round, candidates, results);
+  const participants = candidates.map(({ seat }) => seat).filter((seat) => isHeard(tally, VOTE, round, seat));
+  return { classes: results, winner: best(attempt, results), slashes, participants };
+}
+
+function isHeard(tally: Tally, phase: number, round: number, seat: SeatIndex): boolean {
+  const message = spoken(tally, phase, round, seat);
+  return message !== null && message !== "void";
+}
+
+function evaluateClass(
+  attempt: Attempt,
+  config: MbftConfig,
+  tally: Tally,
+  reputations: readonly Ppm[],
+  round: number,
+  answerClass: AnswerClass,
+  proofs: readonly (CounterProof & { readonly standing: Standing })[],
+): ClassResult {
+  const seats = attempt.committee.length;
+  const against = proofs.filter((proof) => answerClass.members.some((member) => member.target === proof.target));
+  let sum = 0n;
+  const supporters: SeatIndex[] = [];
+  for (const seat of seatsOf(attempt)) {
+    const member = answerClass.members.find((one) => one.seat === seat);
+    const vote = member ? null : voteOn(answerClass, votesOf(tally, round, seat));
+    const tier = member?.tier ?? (vote?.verdict === "accept" ? vote.tier : null);
+    if (tier === null) continue;
+    supporters.push(seat);
+    sum += weight(reputations, seat, tier);
+  }
+  for (const proof of against) if (proof.standing === "upheld") sum -= weight(reputations, proof.author, proof.tier);
+  // MB13: only an author of untouched reputation vetoes, and only with an upheld counter-proof (M10, Eq. 3).
+  const vetoed = against.some((proof) => proof.standing === "upheld" && reputations[proof.author] === ONE_PPM);
+  const accepted = attempt.request.terms.assurance === "high" ? isSupermajority(supporters.length, seats) : isMajority(supporters.length, seats);
+  return { class: answerClass, sum, supporters, counterProofs: against, mayCommit: sum >= config.theta && accepted && !vetoed };
+}
+
+/** MB14: of all classes that may commit the one with the greatest sum; ties by the class leader's canonical rank. */
+function best(attempt: Attempt, results: readonly ClassResult[]): ClassResult | null {
+  const ranks = canonicalRanks(attempt);
+  const rank = (result: ClassResult) => ranks[result.class.leader.seat] as number;
+  let winner: ClassResult | null = null;
+  for (const result of results) {
+    if (!result.mayCommit) continue;
+    if (winner === null || result.sum > winner.sum || (result.sum === winner.sum && rank(result) < rank(winner))) winner = result;
+  }
+  return winner;
+}
+
+/** MB16: authors of refuted counter-proofs, the first in leader order when refuted by an upheld one, equivocators. */
+function slashesOf(
+  attempt: Attempt,
+  tally: Tally,
+  reputations: readonly Ppm[],
+  round: number,
+  candidates: readonly Candidate[],
+  results: readonly ClassResult[],
+): readonly number[] {
+  const slashes = attempt.committee.map(() => 0);
+  const slash = (seat: SeatIndex) => (slashes[seat] = (slashes[seat] as number) + 1);
+  const proofs = results.flatMap((result) => result.counterProofs);
+  for (const author of new Set(proofs.filter((proof) => proof.standing === "refuted").map((proof) => proof.author))) slash(author);
+  const first = leaderOrder(attempt, reputations, candidates)[0];
+  const firstClass = results.find((result) => result.class.members.some((member) => member.seat === first?.seat));
+  if (first && firstClass?.counterProofs.some((proof) => proof.standing === "upheld")) slash(first.seat);
+  for (const seat of seatsOf(attempt)) {
+    if ([COMMIT, REVEAL, VOTE, JUDGE].some((phase) => spoken(tally, phase, round, seat) === "void")) slash(seat);
+  }
+  return slashes;
+}
+
+/** rho *= sigma once per slash, rounded down, never below 1 ppm (M16: non-increasing within a decision). */
+export function applySlashes(reputations: readonly Ppm[], slashes: readonly number[]): readonly Ppm[] {
+  return reputations.map((reputation, seat) => {
+    let value: number = reputation;
+    for (let i = 0; i < (slashes[seat] as number); i++) value = Math.max(1, Math.floor((value * SLASH_FACTOR_PPM) / ONE_PPM));
+    return value as Ppm;
+  });
+}
+
+/** MB18: the winner's sum as a share of what all seats at the top tier would weigh. */
+export function confidenceOf(sum: bigint, reputations: readonly Ppm[]): Ppm {
+  const greatest = reputations.reduce((total, reputation) => total + BigInt(reputation) * BigInt(TIER_MAX), 0n);
+  const share = (sum * BigInt(ONE_PPM)) / greatest;
+  return Number(share > BigInt(ONE_PPM) ? BigInt(ONE_PPM) : share) as Ppm;
+}

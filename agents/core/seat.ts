@@ -1,0 +1,107 @@
+import { FIRST_CERTIFY_PHASE, acceptsCertify } from "./certify-payloads.ts";
+import { certifyElapsed, certifyLoaded, certifyMessage, initialCertify, startCertify, type CertifyContext, type CertifyState } from "./certify.ts";
+import { sha256 } from "./digest.ts";
+import { comparePositions, type Effect, type Input, type Protocol, type SeatContext, type Step } from "./protocol.ts";
+import { addMessage, emptyTally, missingFrom, type Tally } from "./tally.ts";
+import { encodeMessage } from "./transcript.ts";
+import type { Digest, Message } from "./types.ts";
+
+/** One seat in one attempt: deliberation by its protocol, then certification. The host runs the effects. */
+export interface SeatState {
+  /** The protocol's own. */
+  readonly deliberation: unknown;
+  readonly tally: Tally;
+  readonly byBlock: ReadonlyMap<Digest, Message>;
+  readonly certify: CertifyState;
+}
+
+export function startSeat(protocol: Protocol, context: SeatContext): Step<SeatState> {
+  const started = protocol.start(context);
+  return { state: { deliberation: started.state, tally: emptyTally, byBlock: new Map(), certify: initialCertify }, effects: started.effects };
+}
+
+/** Whether the seat has a certificate or gave up. */
+export function isSeatDone(state: SeatState): boolean {
+  return state.certify.done;
+}
+
+/** Messages must come with a verified signature (`refuseMessage`). */
+export function stepSeat(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
+  switch (input.kind) {
+    case "message":
+      return input.message.header.phase >= FIRST_CERTIFY_PHASE
+        ? certifyInput(protocol, context, state, input.message)
+        : deliberationMessage(protocol, context, state, input.message);
+    case "elapsed":
+      return input.timer.startsWith("certify.")
+        ? liftCertify(state, certifyElapsed(state.certify, view(protocol, context, state), input.timer))
+        : deliberate(protocol, context, state, input);
+    case "observed":
+      return deliberate(protocol, context, state, input);
+    case "loaded":
+      return absorb(protocol, context, liftCertify(state, certifyLoaded(state.certify, view(protocol, context, state), input.root, input.blocks)), input.root);
+  }
+}
+
+function certifyInput(protocol: Protocol, context: SeatContext, state: SeatState, message: Message): Step<SeatState> {
+  const { phase, round, seat } = message.header;
+  if (!acceptsCertify(phase, round, message.payload)) return dropped(state, "payload", message);
+  const stepped = liftCertify(state, certifyMessage(state.certify, view(protocol, context, state), message));
+  return { state: stepped.state, effects: [...stepped.effects, ...shareEvidence(stepped.effects, seat)] };
+}
+
+function deliberationMessage(protocol: Protocol, context: SeatContext, state: SeatState, message: Message): Step<SeatState> {
+  if (!protocol.accepts(context.attempt, message.header, message.payload)) return dropped(state, "payload", message);
+  const added = addMessage(state.tally, message);
+  if (added.kind === "duplicate") return { state, effects: [] };
+  if (added.kind === "full") return dropped(state, "slot-full", message);
+  const evidence: Effect[] = added.kind === "equivocation" ? [{ kind: "evidence", evidence: added.evidence }] : [];
+  const byBlock = new Map(state.byBlock).set(sha256(encodeMessage(message)), message);
+  const next = deliberate(protocol, context, { ...state, tally: added.tally, byBlock }, { kind: "message", message });
+  return { state: next.state, effects: [...evidence, ...shareEvidence(evidence, message.header.seat), ...next.effects] };
+}
+
+/** CE8: both halves of an equivocation go to everybody, so that all seats void the same slots. */
+function shareEvidence(effects: readonly Effect[], accused: number): readonly Effect[] {
+  return effects.flatMap((effect): Effect[] => {
+    if (effect.kind !== "evidence" || effect.evidence.first.header.seat !== accused) return [];
+    return [{ kind: "forward", messages: [effect.evidence.first, effect.evidence.second] }];
+  });
+}
+
+/** Lets the protocol act; once its closed phases are conclusive, certification starts with what is held now (CE2). */
+function deliberate(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
+  const stepped = protocol.step(state.deliberation, context, state.tally, input);
+  const next: SeatState = { ...state, deliberation: stepped.state };
+  if (next.certify.inTime !== null || next.certify.done) return { state: next, effects: stepped.effects };
+  const closed = protocol.closed(stepped.state);
+  const conclusion = closed === null ? null : protocol.conclude(context.attempt, next.tally);
+  if (closed === null || conclusion?.kind !== "final" || comparePositions(conclusion.through, closed) > 0) return { state: next, effects: stepped.effects };
+  const certified = liftCertify(next, startCertify(next.certify, view(protocol, context, next), next.tally));
+  return { state: certified.state, effects: [...stepped.effects, ...certified.effects] };
+}
+
+/** CE3: verified messages of a replayed proposal that this seat lacked count as received. */
+function absorb(protocol: Protocol, context: SeatContext, step: Step<SeatState>, root: Digest): Step<SeatState> {
+  const candidate = step.state.certify.candidates.get(root);
+  if (candidate?.kind !== "good") return step;
+  let { state, effects } = step;
+  for (const message of missingFrom(step.state.tally, candidate.tally)) {
+    const next = deliberationMessage(protocol, context, state, message);
+    state = next.state;
+    effects = [...effects, ...next.effects];
+  }
+  return { state, effects };
+}
+
+function view(protocol: Protocol, context: SeatContext, state: SeatState): CertifyContext {
+  return { ...context, protocol, tally: state.tally, byBlock: state.byBlock };
+}
+
+function liftCertify(state: SeatState, step: Step<CertifyState>): Step<SeatState> {
+  return { state: { ...state, certify: step.state }, effects: step.effects };
+}
+
+function dropped(state: SeatState, reason: string, message: Message): Step<SeatState> {
+  return { state, effects: [{ kind: "drop", reason, seat: message.header.seat }] };
+}

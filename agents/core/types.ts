@@ -1,0 +1,133 @@
+/** The vocabulary of the core. Everything here is an immutable value; parse at the boundary, trust inside. */
+
+declare const brand: unique symbol;
+type Brand<T, Name extends string> = T & { readonly [brand]: Name };
+
+/** 0x-prefixed lower-case hex. */
+export type Hex = `0x${string}`;
+/** 32 bytes. */
+export type Digest = Brand<Hex, "Digest">;
+/** 20 bytes, lower case. */
+export type Address = Brand<Hex, "Address">;
+/** Consecutive from 1 within one oracle. */
+export type RequestId = Brand<bigint, "RequestId">;
+/** Consecutive from 1 within one registry. */
+export type AgentId = Brand<number, "AgentId">;
+/** Index 0..n-1 in the committee. */
+export type SeatIndex = Brand<number, "SeatIndex">;
+/** Parts per million, an integer in 0..1_000_000. */
+export type Ppm = Brand<number, "Ppm">;
+
+/** Full weight, certainty, untouched reputation. */
+export const ONE_PPM = 1_000_000 as Ppm;
+
+export type AnswerKind = "boolean" | "choice" | "number" | "text";
+export type Assurance = "normal" | "high";
+
+/** The unpacked `RequestTerms` of contracts/types/Types.sol; same fields, same units. */
+export interface Terms {
+  readonly fee: bigint;
+  /** Unix seconds. */
+  readonly deadline: number;
+  /** Numbers only, in units of 10^-decimals. */
+  readonly tolerance: bigint;
+  readonly callbackGasLimit: number;
+  readonly committeeSize: number;
+  readonly assurance: Assurance;
+  readonly decimals: number;
+  readonly options: number;
+  readonly kind: AnswerKind;
+  /** On-chain code of the protocol. */
+  readonly protocol: number;
+}
+
+export interface Request {
+  readonly id: RequestId;
+  readonly consumer: Address;
+  readonly terms: Terms;
+  /** UTF-8 text; its keccak256 is the on-chain questionHash. */
+  readonly question: string;
+}
+
+/** One member of the committee as drawn: fixed for the attempt, whatever the registry says later. */
+export interface SeatInfo {
+  readonly agentId: AgentId;
+  readonly signer: Address;
+  /** At the draw; in (0, 1_000_000]. */
+  readonly reputation: Ppm;
+}
+
+/** EIP-712 domain of the oracle. */
+export interface Domain {
+  readonly chainId: number;
+  readonly oracle: Address;
+}
+
+/** All that the chain fixes for one try at a request. Together with a message set it determines the decision. */
+export interface Attempt {
+  readonly domain: Domain;
+  readonly request: Request;
+  /** From 0. */
+  readonly attempt: number;
+  readonly committee: readonly SeatInfo[];
+}
+
+/** The slot (all but payloadDigest) may be filled once per seat; two digests in one slot are equivocation. */
+export interface Header {
+  readonly requestId: RequestId;
+  readonly attempt: number;
+  readonly protocol: number;
+  readonly phase: number;
+  readonly round: number;
+  readonly seat: SeatIndex;
+  /** sha2-256 of the dag-cbor encoding of the payload. */
+  readonly payloadDigest: Digest;
+}
+
+/** A dag-cbor value: null, boolean, safe integer, string, bytes, array, map. No floats. */
+export type Value = null | boolean | number | string | Uint8Array | readonly Value[] | { readonly [key: string]: Value };
+
+/** A signed message whose signature has been verified against the committee. */
+export interface Message {
+  readonly header: Header;
+  readonly payload: Value;
+  /** 65 bytes r, s, v over the EIP-712 digest of the header. */
+  readonly signature: Hex;
+}
+
+export type DecisionStatus = "decided" | "hung";
+
+/** What the protocol yields from a message set, before the transcript root and certify round are known. */
+export interface Outcome {
+  readonly status: DecisionStatus;
+  /** Canonical 32-byte value; zero when hung. */
+  readonly outcome: Digest;
+  /** Canonical answer text; empty when hung. */
+  readonly answer: string;
+  readonly confidence: Ppm;
+  /** Sparse, seats ascending: negative = that many slashes, +1 = one recovery step. */
+  readonly reputationChanges: readonly { readonly seat: SeatIndex; readonly steps: number }[];
+  /** One integer 0..255 per seat. */
+  readonly shares: readonly number[];
+}
+
+/** The `Decision` of contracts/types/Types.sol. */
+export interface Decision extends Outcome {
+  readonly attempt: number;
+  /** Certify round in which it was precommitted. */
+  readonly round: number;
+  /** sha2-256 digest of the transcript's root block. */
+  readonly transcript: Digest;
+}
+
+/** More than 2/3 of the seats signed the decision; signatures in ascending seat order. */
+export interface Certificate {
+  readonly decision: Decision;
+  readonly signatures: readonly { readonly seat: SeatIndex; readonly signature: Hex }[];
+}
+
+/** Two messages of one seat in one slot with different payloads: proof of equivocation. */
+export interface Evidence {
+  readonly first: Message;
+  readonly second: Message;
+}

@@ -1,0 +1,117 @@
+import type { Address, AgentId, Certificate, Decision, Digest, Domain, Hex, Ppm, Request, RequestId, SeatInfo, Terms } from "../core/types.ts";
+
+export interface AgentRecord {
+  readonly agentId: AgentId;
+  readonly operator: Address;
+  readonly signer: Address;
+  readonly publicKey: Uint8Array;
+  /** Multiaddrs. */
+  readonly endpoint: readonly string[];
+  readonly model: string;
+  readonly reputation: Ppm;
+  readonly stake: bigint;
+  readonly unbonding: bigint;
+  /** Unix seconds. */
+  readonly unbondingEnd: number;
+  readonly active: boolean;
+}
+
+interface Position {
+  readonly blockNumber: bigint;
+  readonly blockHash: Hex;
+  readonly logIndex: number;
+  readonly transactionHash: Hex;
+}
+
+/** Events an agent acts on, in chain order. */
+export type ChainEvent = Position &
+  (
+    | { readonly kind: "requested"; readonly request: Request; readonly seedBlock: bigint }
+    | { readonly kind: "seedRescheduled"; readonly requestId: RequestId; readonly seedBlock: bigint }
+    | { readonly kind: "committeeDrawn"; readonly requestId: RequestId; readonly attempt: number; readonly committee: readonly SeatInfo[] }
+    | {
+        readonly kind: "decisionCommitted";
+        readonly requestId: RequestId;
+        readonly decision: Decision;
+        /** Bit i = seat i. */
+        readonly signers: bigint;
+        readonly relayer: Address;
+      }
+    | { readonly kind: "requestRefunded"; readonly requestId: RequestId }
+    | { readonly kind: "agentsChanged"; readonly agentId: AgentId }
+  );
+
+export type RequestStatus = "none" | "requested" | "drawn" | "decided" | "hung" | "refunded";
+
+export interface RequestState {
+  readonly status: RequestStatus;
+  readonly attempt: number;
+  readonly callbackPending: boolean;
+  readonly payCredited: boolean;
+}
+
+export interface Receipt {
+  readonly transactionHash: Hex;
+  readonly blockNumber: bigint;
+  readonly gasUsed: bigint;
+}
+
+/** What agents, the relayer and auditors read. */
+export interface ChainReader {
+  readonly domain: Domain;
+  /** Newest block number and its unix time in seconds. */
+  head(signal?: AbortSignal): Promise<{ readonly number: bigint; readonly timestamp: number }>;
+  /**
+   * Follows oracle and registry events from a block on, only blocks at finality depth, each exactly once and in order
+   * across RPC failures (retries with back-off, reports through `onTrouble`). `commit(cursor)` of the caller's storage
+   * makes it resumable: each batch carries the cursor to resume after it.
+   */
+  follow(
+    from: Cursor | null,
+    onBatch: (batch: { readonly events: readonly ChainEvent[]; readonly cursor: Cursor }) => Promise<void>,
+    signal: AbortSignal,
+    onTrouble?: (error: Error) => void,
+  ): Promise<void>;
+  /** All events of one request, e.g. for verify and decision. Throws REQUEST_UNKNOWN. */
+  requestEvents(requestId: RequestId, signal?: AbortSignal): Promise<readonly ChainEvent[]>;
+  requestState(requestId: RequestId, signal?: AbortSignal): Promise<RequestState>;
+  agents(signal?: AbortSignal): Promise<readonly AgentRecord[]>;
+  agentBySigner(signer: Address, signal?: AbortSignal): Promise<AgentRecord | null>;
+}
+
+/** Resume point of the event stream; hash-checked so that a reorg below it is noticed. */
+export interface Cursor {
+  readonly blockNumber: bigint;
+  readonly blockHash: Hex;
+}
+
+/** What the relayer and the keeper submit; each call is idempotent from the caller's view (already done is success). */
+export interface ChainWriter {
+  /** Account that pays gas. */
+  readonly account: Address;
+  draw(request: Request, seedBlock: bigint, signal?: AbortSignal): Promise<Receipt | "already">;
+  commit(request: Request, committee: readonly SeatInfo[], certificate: Certificate, signal?: AbortSignal): Promise<Receipt | "already">;
+  retryCallback(request: Request, committee: readonly SeatInfo[], decision: Decision, signal?: AbortSignal): Promise<Receipt | "already">;
+  creditPay(request: Request, committee: readonly SeatInfo[], decision: Decision, signal?: AbortSignal): Promise<Receipt | "already">;
+  refund(request: Request, witness: RefundWitness, signal?: AbortSignal): Promise<Receipt | "already">;
+}
+
+export type RefundWitness =
+  | { readonly kind: "requested"; readonly seedBlock: bigint }
+  | { readonly kind: "drawn"; readonly attempt: number; readonly committeeHash: Digest };
+
+/** What operators and askers submit from the CLI. */
+export interface OperatorActions {
+  readonly account: Address;
+  register(registration: { readonly publicKey: Uint8Array; readonly possession: Hex; readonly model: string; readonly endpoint: readonly string[]; readonly stake: bigint }): Promise<{ readonly agentId: AgentId; readonly receipt: Receipt }>;
+  addStake(agentId: AgentId, amount: bigint): Promise<Receipt>;
+  startUnbonding(agentId: AgentId, amount: bigint): Promise<Receipt>;
+  withdrawStake(agentId: AgentId, to: Address): Promise<Receipt>;
+  rotateSigner(agentId: AgentId, publicKey: Uint8Array, possession: Hex): Promise<Receipt>;
+  setEndpoint(agentId: AgentId, endpoint: readonly string[]): Promise<Receipt>;
+  /** Deposits what is missing for the fee, then asks. */
+  request(terms: Terms, question: string): Promise<{ readonly requestId: RequestId; readonly receipt: Receipt }>;
+  deposit(amount: bigint): Promise<Receipt>;
+  withdrawBalance(amount: bigint, to: Address): Promise<Receipt>;
+  balanceOf(account: Address): Promise<bigint>;
+}

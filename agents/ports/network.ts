@@ -1,0 +1,31 @@
+import type { Address } from "../core/types.ts";
+
+/** A peer of the committee mesh, as the chain's registry describes it. */
+export interface Peer {
+  /** Address of the agent's signer; the libp2p peer id is derived from the same key and must match. */
+  readonly signer: Address;
+  /** Uncompressed public key without prefix, 64 bytes. */
+  readonly publicKey: Uint8Array;
+  /** Multiaddrs without the /p2p part. */
+  readonly multiaddrs: readonly string[];
+}
+
+/** Point-to-point frames between authenticated agents, plus best-effort announcements to everybody. */
+export interface Network {
+  /** Multiaddrs this node listens on, without the /p2p part. */
+  readonly multiaddrs: readonly string[];
+  /** Replaces the set of peers to stay connected with; reconnects with back-off until replaced. */
+  setPeers(peers: readonly Peer[]): void;
+  /** Queues one frame for one peer; never throws for an unreachable peer (bounded queue, oldest dropped, resent on reconnect is the caller's duty). */
+  send(to: Address, frame: Uint8Array): void;
+  /** Frames from authenticated, configured peers only; `from` is proven by the handshake. Returns an unsubscribe function. */
+  onFrame(listener: (from: Address, frame: Uint8Array) => void): () => void;
+  /** A configured peer's stream (re)opened. Returns an unsubscribe function. */
+  onConnect(listener: (peer: Address) => void): () => void;
+  connected(): readonly Address[];
+  /** Publishes to everybody (gossipsub); best effort. */
+  announce(topic: string, data: Uint8Array): Promise<void>;
+  /** Subscribes to announcements. Returns an unsubscribe function. */
+  onAnnouncement(topic: string, listener: (data: Uint8Array) => void): () => void;
+  close(): Promise<void>;
+}

@@ -1,0 +1,175 @@
+import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { digestOf } from "../../agents/core/codec.ts";
+import { bytesToHex, concat, decisionDigest, hexToBytes, messageDigest, publicKeyToAddress, sha256, utf8 } from "../../agents/core/digest.ts";
+import type { Effect, Input, Protocol, SeatContext, Timing } from "../../agents/core/protocol.ts";
+import { isSeatDone, startSeat, stepSeat, type SeatState } from "../../agents/core/seat.ts";
+import { encodeMessage, refuseMessage } from "../../agents/core/transcript.ts";
+import type { Address, AgentId, Attempt, Certificate, Decision, Digest, Header, Hex, Message, Ppm, RequestId, SeatIndex, Terms, Value } from "../../agents/core/types.ts";
+
+/** Deterministic keys for tests. */
+export function keyOf(seat: number): Uint8Array {
+  return hexToBytes(sha256(utf8(`test key ${seat}`)));
+}
+
+export function addressOf(seat: number): Address {
+  return publicKeyToAddress(secp256k1.getPublicKey(keyOf(seat), false).slice(1));
+}
+
+export function signDigest(seat: number, digest: Digest): Hex {
+  const signature = secp256k1.sign(hexToBytes(digest), keyOf(seat), { prehash: false, format: "recovered" });
+  return bytesToHex(concat(signature.slice(1), Uint8Array.of(27 + (signature[0] as number))));
+}
+
+export const booleanTerms: Terms = {
+  fee: 1_000n,
+  deadline: 2_000_000_000,
+  tolerance: 0n,
+  callbackGasLimit: 0,
+  committeeSize: 4,
+  assurance: "normal",
+  decimals: 0,
+  options: 0,
+  kind: "boolean",
+  protocol: 1,
+};
+
+export function attemptOf(seats: number, terms: Partial<Terms> = {}, reputations: readonly number[] = []): Attempt {
+  return {
+    domain: { chainId: 31_337, oracle: `0x${"0a".repeat(20)}` as Address },
+    request: { id: 7n as RequestId, consumer: `0x${"0c".repeat(20)}` as Address, terms: { ...booleanTerms, committeeSize: seats, ...terms }, question: "Is 720 more than 500?" },
+    attempt: 0,
+    committee: Array.from({ length: seats }, (_, seat) => ({
+      agentId: (seat + 1) as AgentId,
+      signer: addressOf(seat),
+      reputation: (reputations[seat] ?? 1_000_000) as Ppm,
+    })),
+  };
+}
+
+export function signMessage(attempt: Attempt, seat: number, phase: number, round: number, payload: Value): Message {
+  const header: Header = {
+    requestId: attempt.request.id,
+    attempt: attempt.attempt,
+    protocol: attempt.request.terms.protocol,
+    phase,
+    round,
+    seat: seat as SeatIndex,
+    payloadDigest: digestOf(payload),
+  };
+  return { header, payload, signature: signDigest(seat, messageDigest(attempt.domain, header)) };
+}
+
+export const timing: Timing = { phaseMs: 10_000, graceMs: 1_000, certifyMs: 2_000, certifyDeltaMs: 500 };
+
+type SendEffect = Extract<Effect, { kind: "send" }>;
+type AskEffect = Extract<Effect, { kind: "ask" }>;
+
+/** What a test may bend per seat; everything else is the real core. */
+export interface SeatScript {
+  /** Fields and confidence of a model answer; null = the model fails. */
+  readonly answer: (ask: AskEffect) => { readonly fields: Record<string, string>; readonly confidence?: number } | null;
+  /** Payloads to send instead, per receiver; undefined = silence to that receiver. */
+  readonly say?: (effect: SendEffect, to: number) => readonly SendEffect[];
+  readonly crashed?: boolean;
+}
+
+interface Event {
+  readonly at: number;
+  readonly order: number;
+  readonly seat: number;
+  readonly input: Input;
+}
+
+export interface CommitteeRun {
+  readonly certificates: readonly (Certificate | null)[];
+  readonly states: readonly SeatState[];
+  readonly effects: readonly (readonly Effect[])[];
+  readonly blocks: readonly (readonly Uint8Array[])[];
+  readonly elapsedMs: number;
+  readonly asks: number;
+}
+
+/** Runs all seats over a virtual network with seeded delays until nothing is left to do. */
+export function runCommittee(protocol: Protocol, attempt: Attempt, scripts: readonly SeatScript[], options: { readonly seed?: number; readonly delayMs?: number } = {}): CommitteeRun {
+  const random = generator(options.seed ?? 1);
+  const delay = () => 1 + (random() % (options.delayMs ?? 20));
+  const seats = attempt.committee.length;
+  const contexts = scripts.map((_, self): SeatContext => ({ attempt, self: self as SeatIndex, secret: keyOf(1000 + self), timing }));
+  const states: SeatState[] = [];
+  const log: Effect[][] = scripts.map(() => []);
+  const certificates: (Certificate | null)[] = scripts.map(() => null);
+  const blocks: (readonly Uint8Array[])[] = scripts.map(() => []);
+  const store = new Map<Digest, Uint8Array>();
+  const queue: Event[] = [];
+  let now = 0;
+  let order = 0;
+  let asks = 0;
+
+  const later = (seat: number, input: Input, delayMs: number) => queue.push({ at: now + delayMs, order: order++, seat, input });
+  const deliver = (to: number, message: Message, delayMs: number) => {
+    store.set(sha256(encodeMessage(message)), encodeMessage(message));
+    if (refuseMessage(attempt, message) === null) later(to, { kind: "message", message }, delayMs);
+  };
+  const run = (seat: number, effect: Effect): void => {
+    log[seat]?.push(effect);
+    const script = scripts[seat] as SeatScript;
+    if (effect.kind === "ask") {
+      asks++;
+      const answer = script.answer(effect);
+      const observation = answer === null ? ({ kind: "failed", reason: "crashed" } as const) : ({ kind: "answered", fields: answer.fields, confidence: (answer.confidence ?? 900_000) as Ppm } as const);
+      later(seat, { kind: "observed", ask: effect.ask, observation }, 50 + delay());
+    } else if (effect.kind === "send") {
+      for (let to = 0; to < seats; to++) {
+        for (const sent of script.say && to !== seat ? script.say(effect, to) : [effect]) {
+          const message = signMessage(attempt, seat, sent.phase, sent.round, withSignature(attempt, seat, sent));
+          deliver(to, message, to === seat ? 0 : delay());
+        }
+      }
+    } else if (effect.kind === "forward") {
+      for (const message of effect.messages) for (let to = 0; to < seats; to++) if (to !== seat) deliver(to, message, delay());
+    } else if (effect.kind === "wait") {
+      later(seat, { kind: "elapsed", timer: effect.timer }, effect.delayMs);
+    } else if (effect.kind === "load") {
+      later(seat, { kind: "loaded", root: effect.root, blocks: effect.blocks.map((digest) => store.get(digest) ?? null) }, delay());
+    } else if (effect.kind === "certified") {
+      certificates[seat] = effect.certificate;
+      blocks[seat] = effect.blocks;
+    }
+  };
+
+  scripts.forEach((script, seat) => {
+    const started = startSeat(protocol, contexts[seat] as SeatContext);
+    states[seat] = started.state;
+    if (!script.crashed) started.effects.forEach((effect) => run(seat, effect));
+  });
+  let lastCertified = 0;
+  while (queue.length > 0) {
+    queue.sort((a, b) => a.at - b.at || a.order - b.order);
+    const event = queue.shift() as Event;
+    now = event.at;
+    const state = states[event.seat] as SeatState;
+    if (scripts[event.seat]?.crashed || isSeatDone(state)) continue;
+    const stepped = stepSeat(protocol, contexts[event.seat] as SeatContext, state, event.input);
+    states[event.seat] = stepped.state;
+    stepped.effects.forEach((effect) => run(event.seat, effect));
+    if (isSeatDone(stepped.state)) lastCertified = now;
+  }
+  return { certificates, states, effects: log, blocks, elapsedMs: lastCertified, asks };
+}
+
+/** What the host does with a `send` that carries a decision. */
+export function withSignature(attempt: Attempt, seat: number, effect: { readonly payload: SendEffect["payload"]; readonly decision?: Decision }): Value {
+  return effect.decision === undefined ? effect.payload : { ...effect.payload, signature: hexToBytes(signDigest(seat, decisionDigest(attempt, effect.decision))) };
+}
+
+/** mulberry32. */
+function generator(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return (t ^ (t >>> 14)) >>> 0;
+  };
+}
