@@ -62,6 +62,9 @@ async function runNode(suite: Suite, selection: Selection): Promise<Outcome> {
     timeout: testTimeoutMs,
     ...(selection.grep === undefined ? {} : { testNamePatterns: [new RegExp(selection.grep)] }),
   });
+  const errors: string[] = [];
+  // A file that cannot even be loaded says why only here.
+  stream.on("test:stderr", ({ message }) => errors.push(message));
   stream.on("test:summary", (summary) => {
     if (summary.file !== undefined) return;
     const { counts } = summary;
@@ -76,6 +79,7 @@ async function runNode(suite: Suite, selection: Selection): Promise<Outcome> {
   const output = selection.compact ? stream.compose(dot) : stream.compose(new spec());
   output.pipe(process.stdout, { end: false });
   await finished(output);
+  if (selection.compact && !outcome.ok) process.stdout.write(errors.join(""));
   return outcome;
 }
 
