@@ -103,7 +103,7 @@ export function packTerms(terms: Terms): bigint {
     assurance: ASSURANCES.indexOf(terms.assurance),
     kind: ANSWER_KINDS.indexOf(terms.kind),
   };
-  return TERMS_LAYOUT.reduce((word, [name, bits]) => {
+  return TERMS_LAYOUT.reduce((packed, [name, bits]) => {
     const value = fields[name];
     const fits = typeof value === "bigint" || Number.isSafeInteger(value);
     if (!fits || BigInt(value) < 0n || BigInt(value) >= 1n << bits) {
@@ -116,15 +116,15 @@ export function packTerms(terms: Terms): bigint {
         },
       );
     }
-    return (word << bits) | BigInt(value);
+    return (packed << bits) | BigInt(value);
   }, 0n);
 }
 
 /** Null when the word is no uint256 or holds an unknown kind or assurance. */
-export function unpackTerms(word: bigint): Terms | null {
-  if (word < 0n || word >= 1n << 256n) return null;
+export function unpackTerms(packed: bigint): Terms | null {
+  if (packed < 0n || packed >= 1n << 256n) return null;
   const fields: Record<string, bigint> = {};
-  let rest = word;
+  let rest = packed;
   for (const [name, bits] of TERMS_LAYOUT.toReversed()) {
     fields[name] = rest & ((1n << bits) - 1n);
     rest >>= bits;
@@ -153,11 +153,11 @@ export function packSeat(seat: SeatInfo): bigint {
 }
 
 /** Null unless agent id and signer are not zero, the reputation is in (0, 1_000_000] and the upper bits are clear. */
-export function unpackSeat(word: bigint): SeatInfo | null {
-  if (word < 0n) return null;
-  const agentId = word >> 192n;
-  const reputation = (word >> 160n) & 0xffff_ffffn;
-  const signer = word & ((1n << 160n) - 1n);
+export function unpackSeat(packed: bigint): SeatInfo | null {
+  if (packed < 0n) return null;
+  const agentId = packed >> 192n;
+  const reputation = (packed >> 160n) & 0xffff_ffffn;
+  const signer = packed & ((1n << 160n) - 1n);
   if (agentId === 0n || agentId > 0xffff_ffffn || reputation === 0n || reputation > 1_000_000n || signer === 0n)
     return null;
   return {

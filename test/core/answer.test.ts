@@ -1,0 +1,271 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import {
+  answerSchemaEnum,
+  canonicalAnswer,
+  composeText,
+  groupAnswers,
+  type CanonicalAnswer,
+  type SeatAnswer,
+} from "../../agents/core/answer.ts";
+import { keccak256, utf8 } from "../../agents/core/digest.ts";
+import { limits } from "../../agents/core/limits.ts";
+import type { Digest, SeatIndex, Terms } from "../../agents/core/types.ts";
+
+const base: Terms = {
+  fee: 0n,
+  deadline: 0,
+  tolerance: 0n,
+  callbackGasLimit: 0,
+  committeeSize: 4,
+  assurance: "normal",
+  decimals: 0,
+  options: 0,
+  kind: "boolean",
+  protocol: 1,
+};
+const booleanTerms = base;
+const choiceTerms: Terms = { ...base, kind: "choice", options: 3 };
+const textTerms: Terms = { ...base, kind: "text" };
+
+function numberTerms(decimals: number, tolerance = 0n): Terms {
+  return { ...base, kind: "number", decimals, tolerance };
+}
+
+function outcome(value: bigint): Digest {
+  return `0x${BigInt.asUintN(256, value).toString(16).padStart(64, "0")}` as Digest;
+}
+
+function textsOf(terms: Terms, inputs: readonly string[]): readonly (string | null)[] {
+  return inputs.map((input) => canonicalAnswer(terms, input)?.text ?? null);
+}
+
+describe("answer: canonical form", () => {
+  it("reads booleans", () => {
+    for (const input of ["yes", "YES", " y ", "True", "\ttRuE\n"]) {
+      assert.deepEqual(canonicalAnswer(booleanTerms, input), { text: "yes", outcome: outcome(1n) }, input);
+    }
+    for (const input of ["no", "N", "FALSE"]) {
+      assert.deepEqual(canonicalAnswer(booleanTerms, input), { text: "no", outcome: outcome(0n) }, input);
+    }
+    const none = ["", "yes.", "yes no", "1", "0", "maybe", "not", "yeſ", "ｙｅｓ", "y\u00a0", "null"];
+    for (const input of none) assert.equal(canonicalAnswer(booleanTerms, input), null, input);
+  });
+
+  it("reads choices below the number of options", () => {
+    assert.deepEqual(canonicalAnswer(choiceTerms, "A"), { text: "A", outcome: outcome(0n) });
+    assert.deepEqual(canonicalAnswer(choiceTerms, " c) "), { text: "C", outcome: outcome(2n) });
+    assert.deepEqual(textsOf(choiceTerms, ["b.", "B)", "b"]), ["B", "B", "B"]);
+    const none = ["D", "d)", "", "AB", "A))", "(A)", "1", "A B", "á", "İ", "["];
+    for (const input of none) assert.equal(canonicalAnswer(choiceTerms, input), null, input);
+    assert.deepEqual(canonicalAnswer({ ...choiceTerms, options: 26 }, "z"), { text: "Z", outcome: outcome(25n) });
+  });
+
+  it("reads numbers exactly", () => {
+    const cases: readonly (readonly [number, string, string, bigint])[] = [
+      [0, "42", "42", 42n],
+      [0, "+0042.000", "42", 42n],
+      [0, "-0", "0", 0n],
+      [2, "-0.00", "0", 0n],
+      [2, "3.1", "3.1", 310n],
+      [2, "3.10000", "3.1", 310n],
+      [2, "-0.05", "-0.05", -5n],
+      [2, "100", "100", 10_000n],
+      [18, "0.000000000000000001", "0.000000000000000001", 1n],
+      [0, ` ${2n ** 127n - 1n} `, String(2n ** 127n - 1n), 2n ** 127n - 1n],
+      [0, `-${2n ** 127n - 1n}`, String(1n - 2n ** 127n), 1n - 2n ** 127n],
+    ];
+    for (const [decimals, input, text, value] of cases) {
+      assert.deepEqual(canonicalAnswer(numberTerms(decimals), input), { text, outcome: outcome(value) }, input);
+    }
+  });
+
+  it("refuses what is no decimal number, too precise or too large", () => {
+    const none = [
+      "",
+      "-",
+      "+",
+      "1e3",
+      ".5",
+      "5.",
+      "1,000",
+      "0x10",
+      "NaN",
+      "Infinity",
+      "1 000",
+      "--1",
+      "٣",
+      "−1",
+      "1.001",
+      "1/2",
+    ];
+    for (const input of none) assert.equal(canonicalAnswer(numberTerms(2), input), null, input);
+    assert.equal(canonicalAnswer(numberTerms(0), String(2n ** 127n)), null);
+    assert.equal(canonicalAnswer(numberTerms(0), `-${2n ** 127n}`), null);
+    assert.equal(canonicalAnswer(numberTerms(1), String(2n ** 127n / 10n + 1n)), null);
+    assert.equal(canonicalAnswer(numberTerms(0), "1".padStart(limits.answerBytes + 1, "0")), null);
+  });
+
+  it("reads text byte for byte but for white space, bounded", () => {
+    assert.deepEqual(canonicalAnswer(textTerms, "  The  \n Hague\t"), {
+      text: "The Hague",
+      outcome: keccak256(utf8("The Hague")),
+    });
+    assert.deepEqual(textsOf(textTerms, ["the hague", "É", "E\u0301"]), ["the hague", "É", "E\u0301"]);
+    const longest = "é".repeat(limits.answerBytes / 2);
+    assert.equal(canonicalAnswer(textTerms, longest)?.text, longest);
+    const none = [
+      "",
+      " \n",
+      `${longest}a`,
+      "a".repeat(limits.answerBytes + 1),
+      "a\u0000",
+      "a\u001b[2J",
+      "a\u202eb",
+      "\ud800",
+      "\ufeffa",
+      "a\u0085",
+    ];
+    for (const input of none) assert.equal(canonicalAnswer(textTerms, input), null, JSON.stringify(input));
+  });
+
+  it("composes what a model wrote before its author signs it", () => {
+    assert.equal(composeText("E\u0301\ud800"), "É\ufffd");
+    assert.notEqual(canonicalAnswer(textTerms, composeText("\ud800x")), null);
+  });
+
+  it("is its own canonical form, and never throws", () => {
+    const terms = fc.constantFrom(
+      booleanTerms,
+      choiceTerms,
+      textTerms,
+      numberTerms(0),
+      numberTerms(2),
+      numberTerms(18),
+    );
+    const number = fc
+      .tuple(fc.bigInt(-(2n ** 130n), 2n ** 130n), fc.nat(999))
+      .map(([whole, part]) => `${whole}.${part}`);
+    const input = fc.oneof(fc.string(), fc.string({ unit: "binary" }), number, fc.constantFrom("yes", "B)", "-0.50"));
+    fc.assert(
+      fc.property(terms, input, (kind, text) => {
+        const answer = canonicalAnswer(kind, text);
+        if (answer === null) return;
+        assert.deepEqual(canonicalAnswer(kind, answer.text), answer);
+        assert.ok(utf8(answer.text).length <= limits.answerBytes);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("lists the answers of a schema, each of them canonical", () => {
+    assert.deepEqual(answerSchemaEnum(booleanTerms), ["yes", "no"]);
+    assert.deepEqual(answerSchemaEnum(choiceTerms), ["A", "B", "C"]);
+    assert.equal(answerSchemaEnum(numberTerms(2)), null);
+    assert.equal(answerSchemaEnum(textTerms), null);
+    for (const terms of [booleanTerms, { ...choiceTerms, options: 26 }]) {
+      const listed = answerSchemaEnum(terms) ?? [];
+      assert.deepEqual(textsOf(terms, listed), listed);
+    }
+  });
+});
+
+function entries(terms: Terms, texts: readonly string[]): readonly SeatAnswer[] {
+  return texts.map((text, seat) => ({
+    seat: seat as SeatIndex,
+    answer: canonicalAnswer(terms, text) as CanonicalAnswer,
+  }));
+}
+
+function summary(terms: Terms, texts: readonly string[]): readonly (readonly [string, readonly number[]])[] {
+  return groupAnswers(terms, entries(terms, texts)).map(({ representative, seats }) => [representative.text, seats]);
+}
+
+describe("answer: groups", () => {
+  it("joins equal outcomes, in the order of their bytes", () => {
+    assert.deepEqual(summary(booleanTerms, ["yes", "no", "Y"]), [
+      ["no", [1]],
+      ["yes", [0, 2]],
+    ]);
+    assert.deepEqual(summary(choiceTerms, ["C", "A", "c)"]), [
+      ["A", [1]],
+      ["C", [0, 2]],
+    ]);
+    assert.deepEqual(groupAnswers(textTerms, []), []);
+    const texts = groupAnswers(textTerms, entries(textTerms, ["x", "y", "z", "x"]));
+    assert.deepEqual(
+      texts.map(({ representative }) => representative.outcome),
+      texts.map(({ representative }) => representative.outcome).toSorted(),
+    );
+    assert.equal(texts.length, 3);
+  });
+
+  it("joins numbers within tolerance of the smallest, which does not chain", () => {
+    assert.deepEqual(summary(numberTerms(0, 2n), ["5", "1", "3", "2"]), [
+      ["2", [1, 2, 3]],
+      ["5", [0]],
+    ]);
+    assert.deepEqual(summary(numberTerms(1, 5n), ["-0.2", "0.3", "0.4"]), [
+      ["-0.2", [0, 1]],
+      ["0.4", [2]],
+    ]);
+    assert.deepEqual(summary(numberTerms(0), ["-1", "1", "-1.0"]), [
+      ["-1", [0, 2]],
+      ["1", [1]],
+    ]);
+    // Signed order, not the order of the two's complement.
+    assert.deepEqual(summary(numberTerms(0), ["1", "-1"]), [
+      ["-1", [1]],
+      ["1", [0]],
+    ]);
+  });
+
+  it("represents a class by its lower median", () => {
+    assert.deepEqual(summary(numberTerms(0, 10n), ["1", "2", "9", "10"]), [["2", [0, 1, 2, 3]]]);
+    assert.deepEqual(summary(numberTerms(0, 10n), ["10", "10", "10", "1", "2"]), [["10", [0, 1, 2, 3, 4]]]);
+  });
+
+  it("does not depend on the order of the answers, and puts every seat in one class", () => {
+    const terms = fc.constantFrom(
+      booleanTerms,
+      choiceTerms,
+      textTerms,
+      numberTerms(1),
+      numberTerms(1, 7n),
+      numberTerms(0, 3n),
+    );
+    const text = (kind: Terms["kind"]): fc.Arbitrary<string> => {
+      if (kind === "boolean") return fc.constantFrom("yes", "no");
+      if (kind === "choice") return fc.constantFrom("A", "B", "C");
+      return kind === "text" ? fc.constantFrom("one", "two", "three") : fc.integer({ min: -12, max: 12 }).map(String);
+    };
+    const inputs = terms.chain((kind) =>
+      fc.array(text(kind.kind), { maxLength: 12 }).chain((texts) => {
+        const given = entries(kind, texts);
+        return fc.record({
+          kind: fc.constant(kind),
+          given: fc.constant(given),
+          shuffled: fc.shuffledSubarray([...given], { minLength: given.length }),
+        });
+      }),
+    );
+    fc.assert(
+      fc.property(inputs, ({ kind, given, shuffled }) => {
+        const groups = groupAnswers(kind, given);
+        assert.deepEqual(groupAnswers(kind, shuffled), groups);
+        assert.deepEqual(
+          groups.flatMap(({ seats }) => seats).toSorted((a, b) => a - b),
+          given.map(({ seat }) => seat),
+        );
+        for (const { representative, seats } of groups) {
+          assert.ok(seats.some((seat) => given[seat]?.answer.outcome === representative.outcome));
+          const values = seats.map((seat) => BigInt.asIntN(256, BigInt(given[seat]?.answer.outcome ?? "")));
+          const spread = values.reduce((a, b) => (a > b ? a : b)) - values.reduce((a, b) => (a < b ? a : b));
+          if (kind.kind === "number") assert.ok(spread <= kind.tolerance);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,421 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { secp256k1 } from "@noble/curves/secp256k1.js";
+import fc from "fast-check";
+import { encodeAbiParameters, hashTypedData, keccak256 as viemKeccak, recoverAddress, stringToHex } from "viem";
+import { privateKeyToAccount, sign } from "viem/accounts";
+import {
+  bytesToHex,
+  committeeHash,
+  compareBytes,
+  compareHex,
+  concat,
+  decisionDigest,
+  decodeReputationChanges,
+  decodeShares,
+  encodeReputationChanges,
+  encodeShares,
+  hexToBytes,
+  isHex,
+  keccak256,
+  messageDigest,
+  packSeat,
+  packTerms,
+  publicKeyToAddress,
+  recoverSigner,
+  requestHash,
+  sha256,
+  statusCode,
+  unpackSeat,
+  unpackTerms,
+  utf8,
+} from "../../agents/core/digest.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import type {
+  Address,
+  Attempt,
+  Decision,
+  Digest,
+  Domain,
+  Header,
+  Hex,
+  Request,
+  SeatIndex,
+  SeatInfo,
+  Terms,
+} from "../../agents/core/types.ts";
+
+const digests = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytesToHex(bytes) as Digest);
+const addresses = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => bytesToHex(bytes) as Address);
+const uint32 = fc.integer({ min: 0, max: 0xffff_ffff });
+const byte = fc.integer({ min: 0, max: 255 });
+const question = fc.string({ unit: "grapheme", maxLength: 60 });
+const domains: fc.Arbitrary<Domain> = fc.record({ chainId: fc.integer({ min: 1, max: 2 ** 48 }), oracle: addresses });
+const termsArbitrary: fc.Arbitrary<Terms> = fc.record(
+  {
+    fee: fc.bigInt(0n, 2n ** 96n - 1n),
+    deadline: fc.integer({ min: 0, max: 2 ** 40 - 1 }),
+    tolerance: fc.bigInt(0n, 2n ** 40n - 1n),
+    callbackGasLimit: uint32,
+    committeeSize: byte,
+    assurance: fc.constantFrom("normal", "high"),
+    decimals: byte,
+    options: byte,
+    kind: fc.constantFrom("boolean", "choice", "number", "text"),
+    protocol: byte,
+  },
+  { noNullPrototype: true },
+);
+const requests: fc.Arbitrary<Request> = fc.record({
+  id: fc.bigInt(0n, 2n ** 256n - 1n) as fc.Arbitrary<Request["id"]>,
+  consumer: addresses,
+  terms: termsArbitrary,
+  question,
+});
+const seats: fc.Arbitrary<SeatInfo> = fc.record(
+  {
+    agentId: fc.integer({ min: 1, max: 0xffff_ffff }) as fc.Arbitrary<SeatInfo["agentId"]>,
+    signer: addresses.filter((address) => BigInt(address) !== 0n),
+    reputation: fc.integer({ min: 1, max: 1_000_000 }) as fc.Arbitrary<SeatInfo["reputation"]>,
+  },
+  { noNullPrototype: true },
+);
+const changes: fc.Arbitrary<Decision["reputationChanges"]> = fc
+  .uniqueArray(
+    fc.tuple(byte as fc.Arbitrary<SeatIndex>, fc.oneof(fc.constant(1), fc.integer({ min: -128, max: -1 }))),
+    {
+      selector: ([seat]) => seat,
+      maxLength: 20,
+    },
+  )
+  .map((pairs) => pairs.toSorted(([a], [b]) => a - b).map(([seat, steps]) => ({ seat, steps })));
+const decisions: fc.Arbitrary<Decision> = fc.record({
+  attempt: uint32,
+  round: uint32,
+  status: fc.constantFrom("decided", "hung"),
+  outcome: digests,
+  answer: question,
+  confidence: fc.integer({ min: 0, max: 1_000_000 }) as fc.Arbitrary<Decision["confidence"]>,
+  transcript: digests,
+  reputationChanges: changes,
+  shares: fc.array(byte, { maxLength: 64 }),
+});
+
+const decisionFields = [
+  ["bytes32", "requestHash"],
+  ["uint32", "attempt"],
+  ["bytes32", "committeeHash"],
+  ["uint32", "round"],
+  ["uint8", "status"],
+  ["bytes32", "outcome"],
+  ["bytes", "answer"],
+  ["uint32", "confidence"],
+  ["bytes32", "transcript"],
+  ["bytes", "reputationChanges"],
+  ["bytes", "shares"],
+].map(([type, name]) => ({ type: String(type), name: String(name) }));
+const messageFields = [
+  ["uint256", "requestId"],
+  ["uint32", "attempt"],
+  ["uint32", "protocol"],
+  ["uint32", "phase"],
+  ["uint32", "round"],
+  ["uint32", "seat"],
+  ["bytes32", "payloadDigest"],
+].map(([type, name]) => ({ type: String(type), name: String(name) }));
+
+function viemDomain(domain: Domain): { name: string; version: string; chainId: number; verifyingContract: Address } {
+  return { name: "Conclave", version: "1", chainId: domain.chainId, verifyingContract: domain.oracle };
+}
+
+describe("digest: agreement with viem", () => {
+  it("hashes a request as keccak256(abi.encode(Request))", () => {
+    const struct = ["uint256", "address", "uint256", "bytes32"].map((type) => ({ type }));
+    fc.assert(
+      fc.property(requests, (request) => {
+        const questionHash = viemKeccak(stringToHex(request.question));
+        const encoded = encodeAbiParameters(struct, [
+          request.id,
+          request.consumer,
+          packTerms(request.terms),
+          questionHash,
+        ]);
+        assert.equal(requestHash(request), viemKeccak(encoded));
+      }),
+    );
+  });
+
+  it("hashes decisions and messages as EIP-712 typed data", () => {
+    fc.assert(
+      fc.property(
+        domains,
+        requests,
+        fc.array(seats, { maxLength: 6 }),
+        decisions,
+        (domain, request, committee, decision) => {
+          const attempt: Attempt = { domain, request, attempt: decision.attempt, committee };
+          const message = {
+            ...decision,
+            requestHash: requestHash(request),
+            committeeHash: committeeHash(committee),
+            status: statusCode(decision.status),
+            answer: stringToHex(decision.answer),
+            reputationChanges: bytesToHex(encodeReputationChanges(decision.reputationChanges)),
+            shares: bytesToHex(encodeShares(decision.shares)),
+          };
+          const types = { Decision: decisionFields };
+          const expected = hashTypedData({ domain: viemDomain(domain), types, primaryType: "Decision", message });
+          assert.equal(decisionDigest(attempt, decision), expected);
+        },
+      ),
+    );
+    const headers = fc.record({
+      requestId: fc.bigInt(0n, 2n ** 256n - 1n) as fc.Arbitrary<Header["requestId"]>,
+      attempt: uint32,
+      protocol: uint32,
+      phase: uint32,
+      round: uint32,
+      seat: uint32 as fc.Arbitrary<SeatIndex>,
+      payloadDigest: digests,
+    });
+    fc.assert(
+      fc.property(domains, headers, (domain, header) => {
+        const types = { Message: messageFields };
+        const expected = hashTypedData({
+          domain: viemDomain(domain),
+          types,
+          primaryType: "Message",
+          message: { ...header },
+        });
+        assert.equal(messageDigest(domain, header), expected);
+      }),
+    );
+  });
+
+  it("recovers the signer that viem recovers", async () => {
+    const keys = fc.uint8Array({ minLength: 32, maxLength: 32 }).filter((key) => secp256k1.utils.isValidSecretKey(key));
+    await fc.assert(
+      fc.asyncProperty(keys, digests, digests, async (key, digest, other) => {
+        const signature = await sign({ hash: digest, privateKey: bytesToHex(key), to: "hex" });
+        const account = privateKeyToAccount(bytesToHex(key));
+        assert.equal(recoverSigner(digest, signature), account.address.toLowerCase());
+        assert.equal(recoverSigner(other, signature), (await recoverAddress({ hash: other, signature })).toLowerCase());
+        assert.equal(publicKeyToAddress(secp256k1.getPublicKey(key, false).subarray(1)), account.address.toLowerCase());
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+describe("digest: the shared EIP-712 vectors", () => {
+  const vectors = JSON.parse(readFileSync(new URL("../vectors/eip712.json", import.meta.url), "utf8")) as {
+    domain: { chainId: number; verifyingContract: Hex };
+    requests: { id: string; consumer: Hex; termsWord: Hex; question: string; requestHash: Hex }[];
+    committees: { words: Hex[]; committeeHash: Hex; seats: { agentId: number; reputation: number; signer: Hex }[] }[];
+    decisions: { request: number; committee: number; digest: Hex; message: Record<string, string | number> }[];
+    certificates: { decision: number; signerSeats: number[]; signatures: Hex }[];
+    messages: { message: Record<string, string | number>; digest: Hex; signer: Hex; signature: Hex }[];
+  };
+  const domain: Domain = {
+    chainId: vectors.domain.chainId,
+    oracle: vectors.domain.verifyingContract.toLowerCase() as Address,
+  };
+  const committees = vectors.committees.map(({ words }) => words.map((word) => unpackSeat(BigInt(word)) as SeatInfo));
+  const attempts = vectors.decisions.map(({ request: index, committee, message }): Attempt => {
+    const request = vectors.requests[index];
+    assert.ok(request);
+    const terms = unpackTerms(BigInt(request.termsWord));
+    assert.ok(terms);
+    const consumer = request.consumer.toLowerCase() as Address;
+    return {
+      domain,
+      request: { id: BigInt(request.id) as Request["id"], consumer, terms, question: request.question },
+      attempt: Number(message["attempt"]),
+      committee: committees[committee] as SeatInfo[],
+    };
+  });
+
+  it("has the same request and committee hashes", () => {
+    for (const [index, attempt] of attempts.entries()) {
+      assert.equal(requestHash(attempt.request), vectors.decisions[index]?.message["requestHash"]);
+    }
+    for (const [index, committee] of committees.entries()) {
+      assert.equal(committeeHash(committee), vectors.committees[index]?.committeeHash);
+      const { seats: expected = [] } = vectors.committees[index] ?? {};
+      assert.deepEqual(
+        committee.map(({ agentId, reputation, signer }) => ({ agentId, reputation, signer })),
+        expected.map(({ agentId, reputation, signer }) => ({ agentId, reputation, signer: signer.toLowerCase() })),
+      );
+    }
+  });
+
+  it("has the same decision digests, and their certificates recover to the seats' signers", () => {
+    const digestsFound = vectors.decisions.map(({ message, digest }, index) => {
+      const { attempt, round, confidence, status } = message as Record<string, number>;
+      const bytes = (field: string): Uint8Array => hexToBytes(message[field] as Hex);
+      const decision = {
+        attempt,
+        round,
+        confidence,
+        status: status === 3 ? "decided" : "hung",
+        outcome: message["outcome"],
+        transcript: message["transcript"],
+        answer: Buffer.from(bytes("answer")).toString("utf8"),
+        reputationChanges: decodeReputationChanges(bytes("reputationChanges")),
+        shares: decodeShares(bytes("shares")),
+      } as Decision;
+      assert.equal(decisionDigest(attempts[index] as Attempt, decision), digest);
+      return digest as Digest;
+    });
+    for (const { decision, signerSeats, signatures } of vectors.certificates) {
+      for (const [position, seat] of signerSeats.entries()) {
+        const signature: Hex = `0x${signatures.slice(2 + 130 * position, 2 + 130 * (position + 1))}`;
+        const { signer } = (attempts[decision] as Attempt).committee[seat] as SeatInfo;
+        assert.equal(recoverSigner(digestsFound[decision] as Digest, signature), signer);
+      }
+    }
+  });
+
+  it("has the same message digests and signers", () => {
+    for (const { message, digest, signer, signature } of vectors.messages) {
+      const header = { ...message, requestId: BigInt(message["requestId"] as string) } as unknown as Header;
+      assert.equal(messageDigest(domain, header), digest);
+      assert.equal(recoverSigner(digest as Digest, signature), signer.toLowerCase());
+    }
+  });
+
+  it("refuses the words whose kind or assurance is unknown", () => {
+    const unknown = vectors.requests.filter(({ termsWord }) => unpackTerms(BigInt(termsWord)) === null);
+    assert.deepEqual(
+      unknown.map(({ id }) => id),
+      [vectors.requests[2]?.id],
+    );
+  });
+});
+
+describe("digest: packing", () => {
+  it("unpacks what it packs", () => {
+    fc.assert(fc.property(termsArbitrary, (terms) => assert.deepEqual(unpackTerms(packTerms(terms)), terms)));
+    fc.assert(fc.property(seats, (seat) => assert.deepEqual(unpackSeat(packSeat(seat)), seat)));
+    fc.assert(
+      fc.property(changes, (list) => assert.deepEqual(decodeReputationChanges(encodeReputationChanges(list)), list)),
+    );
+    fc.assert(fc.property(fc.array(byte), (shares) => assert.deepEqual(decodeShares(encodeShares(shares)), shares)));
+  });
+
+  it("unpacks a word only if it packs to that word again", () => {
+    const words = fc.bigInt(0n, 2n ** 256n - 1n);
+    fc.assert(
+      fc.property(words, (word) => {
+        const seat = unpackSeat(word & (2n ** 224n - 1n));
+        if (seat !== null) assert.equal(packSeat(seat), word & (2n ** 224n - 1n));
+        // Clears kind and assurance to known values.
+        const termsWord = word & ~(0xfen << 32n) & ~(0xfcn << 8n);
+        const terms = unpackTerms(termsWord);
+        assert.ok(terms);
+        assert.equal(packTerms(terms), termsWord);
+      }),
+    );
+  });
+
+  it("names the field of terms that do not fit", () => {
+    const terms = fc.sample(termsArbitrary, 1)[0] as Terms;
+    const wrong = [
+      { fee: 2n ** 96n },
+      { deadline: 2 ** 40 },
+      { tolerance: -1n },
+      { committeeSize: 256 },
+      { decimals: 0.5 },
+      { kind: "essay" as Terms["kind"] },
+    ];
+    for (const change of wrong) {
+      const [field] = Object.keys(change);
+      assert.throws(
+        () => packTerms({ ...terms, ...change }),
+        (error) => error instanceof ConclaveError && error.code === "TERMS_INVALID" && error.data["field"] === field,
+      );
+    }
+  });
+
+  it("refuses impossible seats and reputation changes", () => {
+    const seat = packSeat({ agentId: 7, signer: `0x${"11".repeat(20)}`, reputation: 1 } as SeatInfo);
+    for (const word of [-1n, 0n, seat >> 160n, seat | (1n << 224n), seat + (1_000_000n << 160n), seat - (1n << 160n)]) {
+      assert.equal(unpackSeat(word), null);
+    }
+    for (const bytes of [[1], [0, 0], [0, 2], [0, 127], [3, 1, 3, 1], [3, 1, 2, 1]]) {
+      assert.equal(decodeReputationChanges(Uint8Array.from(bytes)), null);
+    }
+    for (const [seatIndex, steps] of [
+      [0, 0],
+      [0, 2],
+      [0, -129],
+      [256, 1],
+      [-1, 1],
+      [0, 0.5],
+    ]) {
+      assert.throws(
+        () => encodeReputationChanges([{ seat: seatIndex as SeatIndex, steps: steps as number }]),
+        RangeError,
+      );
+    }
+    for (const share of [-1, 256, 0.5, Number.NaN]) assert.throws(() => encodeShares([share]), RangeError);
+  });
+});
+
+describe("digest: bytes", () => {
+  it("knows the empty hashes", () => {
+    assert.equal(keccak256(new Uint8Array()), "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470");
+    assert.equal(sha256(new Uint8Array()), "0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  });
+
+  it("orders bytes as Buffer does, and hex as its bytes", () => {
+    const arrays = fc.uint8Array({ max: 3, maxLength: 4 });
+    fc.assert(
+      fc.property(arrays, arrays, (a, b) => {
+        assert.equal(compareBytes(a, b), Buffer.compare(a, b));
+        assert.equal(compareHex(bytesToHex(a), bytesToHex(b)), Buffer.compare(a, b));
+        assert.deepEqual(concat(a, b), Uint8Array.from(Buffer.concat([a, b])));
+        assert.deepEqual(hexToBytes(bytesToHex(a)), a);
+      }),
+    );
+  });
+
+  it("refuses text and hex that have no bytes", () => {
+    assert.throws(() => utf8("a\ud800"), RangeError);
+    assert.throws(() => hexToBytes("11" as Hex));
+    assert.throws(() => hexToBytes("0x1"));
+    assert.throws(() => hexToBytes("0xzz"));
+    assert.equal(isHex("0x0f", 1), true);
+    for (const text of ["0x0F", "0x0", "0f", "0x0f0", "0x0f\n", "1x0f"]) assert.equal(isHex(text, 1), false);
+  });
+
+  it("recovers nobody from a malformed signature", async () => {
+    const digest = keccak256(utf8("x"));
+    const order = secp256k1.Point.CURVE().n;
+    const good = await sign({ hash: digest, privateKey: `0x${"01".repeat(32)}`, to: "hex" });
+    const r = good.slice(2, 66);
+    const s = BigInt(`0x${good.slice(66, 130)}`);
+    const v = good.slice(130);
+    const hex = (value: bigint): string => value.toString(16).padStart(64, "0");
+    const high = `0x${r}${hex(order - s)}${v === "1b" ? "1c" : "1b"}`;
+    const malformed = [
+      high,
+      `0x${r}${hex(s)}00`,
+      `0x${r}${hex(s)}01`,
+      `0x${r}${hex(s)}1d`,
+      `0x${hex(0n)}${hex(s)}${v}`,
+      `0x${r}${hex(0n)}${v}`,
+      `0x${hex(order)}${hex(s)}${v}`,
+      `0x${hex(5n)}${hex(s)}${v}`,
+      `${good}00`,
+      good.slice(0, -2),
+      good.toUpperCase(),
+      "0x",
+      "",
+    ];
+    assert.notEqual(recoverSigner(digest, good), null);
+    // x = 5 is on no point of the curve.
+    for (const signature of malformed) assert.equal(recoverSigner(digest, signature as Hex), null, signature);
+  });
+});
