@@ -1,0 +1,35 @@
+import { z } from "zod";
+import type { Timing } from "../core/protocol.ts";
+
+const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected a 20-byte hex address");
+
+/** The chain an agent serves: where it is and which contracts. */
+export const chainConfigSchema = z.strictObject({
+  rpcUrl: z.url(),
+  chainId: z.int().positive(),
+  oracle: address,
+  registry: address,
+  /** Blocks behind the head before an event is acted on. */
+  finalityDepth: z.int().min(0).max(1024).default(0),
+  pollIntervalMs: z.int().min(50).max(60_000).default(1_000),
+});
+
+export const contentConfigSchema = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("helia") }),
+  z.strictObject({ kind: z.literal("kubo"), url: z.url() }),
+]);
+
+export const timingConfigSchema = z
+  .strictObject({
+    phaseMs: z.int().min(100).max(600_000).default(60_000),
+    graceMs: z.int().min(10).max(600_000).default(5_000),
+    certifyMs: z.int().min(100).max(600_000).default(5_000),
+    certifyDeltaMs: z.int().min(10).max(60_000).default(1_000),
+    /** Between two agents in the order of relaying and keeping. */
+    relayStaggerMs: z.int().min(100).max(600_000).default(5_000),
+  })
+  .prefault({});
+
+export type ChainConfig = z.infer<typeof chainConfigSchema>;
+export type ContentConfig = z.infer<typeof contentConfigSchema>;
+export type AgentTiming = Timing & { readonly relayStaggerMs: number };
