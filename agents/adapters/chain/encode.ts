@@ -33,11 +33,19 @@ export function encodeCommit(request: Request, committee: readonly SeatInfo[], c
 }
 
 export function encodeRetryCallback(request: Request, committee: readonly SeatInfo[], decision: Decision): Hex {
-  return encodeFunctionData({ abi, functionName: "retryCallback", args: [requestOf(request), committee.map(packSeat), decisionOf(decision)] });
+  return encodeFunctionData({
+    abi,
+    functionName: "retryCallback",
+    args: [requestOf(request), committee.map(packSeat), decisionOf(decision)],
+  });
 }
 
 export function encodeCreditPay(request: Request, committee: readonly SeatInfo[], decision: Decision): Hex {
-  return encodeFunctionData({ abi, functionName: "creditPay", args: [requestOf(request), committee.map(packSeat), decisionOf(decision)] });
+  return encodeFunctionData({
+    abi,
+    functionName: "creditPay",
+    args: [requestOf(request), committee.map(packSeat), decisionOf(decision)],
+  });
 }
 
 export function encodeRefund(request: Request, witness: RefundWitness): Hex {

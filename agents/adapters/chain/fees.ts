@@ -11,7 +11,10 @@ const RAISE_PERCENT = 25n;
 export function nextFees(previous: Fees | null, market: Fees, maximum: bigint): Fees {
   const floor = previous === null ? market : raised(previous);
   const maxFeePerGas = smaller(larger(market.maxFeePerGas, floor.maxFeePerGas), maximum);
-  return { maxFeePerGas, maxPriorityFeePerGas: smaller(larger(market.maxPriorityFeePerGas, floor.maxPriorityFeePerGas), maxFeePerGas) };
+  return {
+    maxFeePerGas,
+    maxPriorityFeePerGas: smaller(larger(market.maxPriorityFeePerGas, floor.maxPriorityFeePerGas), maxFeePerGas),
+  };
 }
 
 export function raised({ maxFeePerGas, maxPriorityFeePerGas }: Fees): Fees {

@@ -37,7 +37,8 @@ export async function createOperatorActions(options: OperatorOptions, signal?: A
         ...(await stakeOf(connection, stake)),
         doing: "Register the agent",
         plain: encodeFunctionData({ ...registryCall, functionName: "register", args: [registration] }),
-        permitted: (permit) => encodeFunctionData({ ...registryCall, functionName: "registerWithPermit", args: [registration, permit] }),
+        permitted: (permit) =>
+          encodeFunctionData({ ...registryCall, functionName: "registerWithPermit", args: [registration, permit] }),
       });
       return { agentId: registeredId(receipt, registry), receipt: toReceipt(receipt) };
     },
@@ -46,21 +47,34 @@ export async function createOperatorActions(options: OperatorOptions, signal?: A
         ...(await stakeOf(connection, amount)),
         doing: `Add stake to agent ${agentId}`,
         plain: encodeFunctionData({ ...registryCall, functionName: "addStake", args: [agentId, amount] }),
-        permitted: (permit) => encodeFunctionData({ ...registryCall, functionName: "addStakeWithPermit", args: [agentId, amount, permit] }),
+        permitted: (permit) =>
+          encodeFunctionData({ ...registryCall, functionName: "addStakeWithPermit", args: [agentId, amount, permit] }),
       });
       return toReceipt(receipt);
     },
     startUnbonding: (agentId, amount) =>
-      toRegistry(`Unbond stake of agent ${agentId}`, encodeFunctionData({ ...registryCall, functionName: "startUnbonding", args: [agentId, amount] })),
+      toRegistry(
+        `Unbond stake of agent ${agentId}`,
+        encodeFunctionData({ ...registryCall, functionName: "startUnbonding", args: [agentId, amount] }),
+      ),
     withdrawStake: (agentId, to) =>
-      toRegistry(`Withdraw the stake of agent ${agentId}`, encodeFunctionData({ ...registryCall, functionName: "withdrawStake", args: [agentId, to] })),
+      toRegistry(
+        `Withdraw the stake of agent ${agentId}`,
+        encodeFunctionData({ ...registryCall, functionName: "withdrawStake", args: [agentId, to] }),
+      ),
     rotateSigner: (agentId, publicKey, possession) => {
       const args = [agentId, bytesToHex(publicKey), possession] as const;
-      return toRegistry(`Rotate the signer of agent ${agentId}`, encodeFunctionData({ ...registryCall, functionName: "rotateSigner", args }));
+      return toRegistry(
+        `Rotate the signer of agent ${agentId}`,
+        encodeFunctionData({ ...registryCall, functionName: "rotateSigner", args }),
+      );
     },
     setEndpoint: (agentId, endpoint) => {
       const args = [agentId, endpoint.join(",")] as const;
-      return toRegistry(`Set the endpoint of agent ${agentId}`, encodeFunctionData({ ...registryCall, functionName: "setEndpoint", args }));
+      return toRegistry(
+        `Set the endpoint of agent ${agentId}`,
+        encodeFunctionData({ ...registryCall, functionName: "setEndpoint", args }),
+      );
     },
     request: async (terms, question) => {
       const call = { to: oracle, data: encodeAsk(terms, question), doing: "Ask the question" };
@@ -70,7 +84,10 @@ export async function createOperatorActions(options: OperatorOptions, signal?: A
     },
     deposit: async (amount) => toReceipt(await deposit(connection, sender, amount)),
     withdrawBalance: (amount, to) =>
-      toOracle(`Withdraw ${amount} from the balance`, encodeFunctionData({ ...oracleCall, functionName: "withdraw", args: [amount, to] })),
+      toOracle(
+        `Withdraw ${amount} from the balance`,
+        encodeFunctionData({ ...oracleCall, functionName: "withdraw", args: [amount, to] }),
+      ),
     balanceOf: (owner) => balanceOf(connection, owner),
   };
 }
@@ -101,7 +118,10 @@ async function pay(connection: Connection, sender: Sender, payment: Payment): Pr
   return sender.send({ to: spender, data: payment.plain, doing });
 }
 
-async function stakeOf(connection: Connection, amount: bigint): Promise<Pick<Payment, "token" | "spender" | "amount" | "missing">> {
+async function stakeOf(
+  connection: Connection,
+  amount: bigint,
+): Promise<Pick<Payment, "token" | "spender" | "amount" | "missing">> {
   const { registry } = connection;
   const token = await connection.call("Read the stake token", undefined, (client) =>
     client.readContract({ address: registry, ...registryCall, functionName: "stakeToken" }),
@@ -122,7 +142,8 @@ async function deposit(connection: Connection, sender: Sender, amount: bigint): 
     missing: "BALANCE_TOO_LOW",
     doing: `Deposit ${amount}`,
     plain: encodeFunctionData({ ...oracleCall, functionName: "deposit", args: [address, amount] }),
-    permitted: (permit) => encodeFunctionData({ ...oracleCall, functionName: "depositWithPermit", args: [address, permit] }),
+    permitted: (permit) =>
+      encodeFunctionData({ ...oracleCall, functionName: "depositWithPermit", args: [address, permit] }),
   });
 }
 
@@ -130,7 +151,9 @@ async function deposit(connection: Connection, sender: Sender, amount: bigint): 
 async function depositMissing(connection: Connection, sender: Sender, ask: Hex, fee: bigint): Promise<void> {
   const { address } = sender.account;
   try {
-    await connection.call("Ask the question", undefined, (client) => client.call({ account: address, to: connection.domain.oracle, data: ask }));
+    await connection.call("Ask the question", undefined, (client) =>
+      client.call({ account: address, to: connection.domain.oracle, data: ask }),
+    );
   } catch (error) {
     if (!(error instanceof ConclaveError) || error.data["error"] !== "InsufficientBalance") throw error;
     const balance = await balanceOf(connection, address);
@@ -159,5 +182,9 @@ function askedId({ logs }: TransactionReceipt, oracle: Address): RequestId {
 }
 
 function missingEvent(name: string): ConclaveError {
-  return new ConclaveError("CHAIN_NO_CONTRACT", `Read the receipt: it has no ${name} event; the contract is not what it should be`, { event: name });
+  return new ConclaveError(
+    "CHAIN_NO_CONTRACT",
+    `Read the receipt: it has no ${name} event; the contract is not what it should be`,
+    { event: name },
+  );
 }

@@ -26,20 +26,35 @@ const permitTypes = {
 } as const;
 
 /** Throws `code` when the account holds less than `amount`. */
-export async function requireTokens(connection: Connection, token: Address, owner: Address, amount: bigint, code: ErrorCode): Promise<void> {
+export async function requireTokens(
+  connection: Connection,
+  token: Address,
+  owner: Address,
+  amount: bigint,
+  code: ErrorCode,
+): Promise<void> {
   const balance = await connection.call("Read the token balance", undefined, (client) =>
     client.readContract({ address: token, abi: tokenAbi, functionName: "balanceOf", args: [owner] }),
   );
   if (balance >= amount) return;
-  throw new ConclaveError(code, `Pay ${amount} of token ${token}: ${owner} holds ${balance}; send it ${amount - balance} more`, {
-    token,
-    account: owner,
-    balance: String(balance),
-    required: String(amount),
-  });
+  throw new ConclaveError(
+    code,
+    `Pay ${amount} of token ${token}: ${owner} holds ${balance}; send it ${amount - balance} more`,
+    {
+      token,
+      account: owner,
+      balance: String(balance),
+      required: String(amount),
+    },
+  );
 }
 
-export async function allowanceOf(connection: Connection, token: Address, owner: Address, spender: Address): Promise<bigint> {
+export async function allowanceOf(
+  connection: Connection,
+  token: Address,
+  owner: Address,
+  spender: Address,
+): Promise<bigint> {
   return connection.call("Read the token allowance", undefined, (client) =>
     client.readContract({ address: token, abi: tokenAbi, functionName: "allowance", args: [owner, spender] }),
   );
@@ -59,7 +74,12 @@ export async function signPermit(
   if (facts === null || domainSeparator({ domain: facts.domain }) !== facts.separator) return null;
   const deadline = facts.timestamp + PERMIT_SECONDS;
   const message = { owner: account.address, spender, value, nonce: facts.nonce, deadline };
-  const signature = await account.signTypedData({ domain: facts.domain, types: permitTypes, primaryType: "Permit", message });
+  const signature = await account.signTypedData({
+    domain: facts.domain,
+    types: permitTypes,
+    primaryType: "Permit",
+    message,
+  });
   const { r, s, yParity } = parseSignature(signature);
   return { value, deadline, v: 27 + yParity, r, s };
 }

@@ -60,7 +60,12 @@ type Submission = "accepted" | "nonce-used" | "underpriced";
 const MAX_REPLACEMENTS = 8;
 const MAX_NONCE_ATTEMPTS = 5;
 const GAS_MARGIN_PERCENT = 20n;
-const defaults: Required<TransactionOptions> = { receiptTimeoutMs: 180_000, receiptPollMs: 1_000, stuckAfterBlocks: 5, maxFeePerGas: 2n ** 64n };
+const defaults: Required<TransactionOptions> = {
+  receiptTimeoutMs: 180_000,
+  receiptPollMs: 1_000,
+  stuckAfterBlocks: 5,
+  maxFeePerGas: 2n ** 64n,
+};
 
 export function createSender(connection: Connection, account: LocalAccount, options: TransactionOptions = {}): Sender {
   const context: Context = { connection, account, options: { ...defaults, ...options }, abandoned: null };
@@ -85,12 +90,16 @@ async function sendOne(context: Context, call: TransactionCall, signal?: AbortSi
       if (receipt.status === "success") return receipt;
       throw await revertOf(context, call, receipt, signal);
     } catch (error) {
-      const mined = error instanceof ConclaveError && error.code !== "CHAIN_TIMEOUT" && error.code !== "CHAIN_UNREACHABLE";
+      const mined =
+        error instanceof ConclaveError && error.code !== "CHAIN_TIMEOUT" && error.code !== "CHAIN_UNREACHABLE";
       if (!mined) context.abandoned = { nonce: flight.nonce, fees: flight.fees };
       throw error;
     }
   }
-  throw new ConclaveError("CHAIN_TIMEOUT", `${call.doing}: other transactions of ${context.account.address} keep taking its nonce; use the account in one place only`);
+  throw new ConclaveError(
+    "CHAIN_TIMEOUT",
+    `${call.doing}: other transactions of ${context.account.address} keep taking its nonce; use the account in one place only`,
+  );
 }
 
 /** Estimates, signs and sends; null when somebody else used the nonce meanwhile. */
@@ -140,11 +149,21 @@ async function sign(context: Context, call: TransactionCall, flight: Flight): Pr
 }
 
 /** Hands the latest signed transaction to the node. A lost answer is no failure: the receipt will tell. */
-async function submit(context: Context, call: TransactionCall, flight: Flight, signal?: AbortSignal): Promise<Submission> {
+async function submit(
+  context: Context,
+  call: TransactionCall,
+  flight: Flight,
+  signal?: AbortSignal,
+): Promise<Submission> {
   const serializedTransaction = flight.unsent;
   if (serializedTransaction === null) return "accepted";
   try {
-    await context.connection.call(call.doing, signal, (client) => client.sendRawTransaction({ serializedTransaction }), 0);
+    await context.connection.call(
+      call.doing,
+      signal,
+      (client) => client.sendRawTransaction({ serializedTransaction }),
+      0,
+    );
   } catch (error) {
     if (!(error instanceof ConclaveError) || error.code !== "CHAIN_UNREACHABLE") throw error;
     if (/already known|already imported|known transaction/i.test(error.message)) {
@@ -191,12 +210,19 @@ interface Observation {
 }
 
 /** Null while the node does not answer: the deadline bounds the wait. */
-async function observe(context: Context, call: TransactionCall, flight: Flight, signal?: AbortSignal): Promise<Observation | null> {
+async function observe(
+  context: Context,
+  call: TransactionCall,
+  flight: Flight,
+  signal?: AbortSignal,
+): Promise<Observation | null> {
   const { connection, account } = context;
   try {
     return await connection.call(call.doing, signal, async (client) => {
       const receipts = await Promise.all(
-        flight.hashes.map((hash) => client.getTransactionReceipt({ hash }).catch((error: unknown) => nullIfNotFound(error))),
+        flight.hashes.map((hash) =>
+          client.getTransactionReceipt({ hash }).catch((error: unknown) => nullIfNotFound(error)),
+        ),
       );
       const mined = await client.getTransactionCount({ address: account.address, blockTag: "latest" });
       return { receipt: receipts.find((receipt) => receipt !== null), mined, head: await client.getBlockNumber() };
@@ -213,14 +239,22 @@ function nullIfNotFound(error: unknown): null {
 }
 
 /** Sends again what no node has accepted yet, and replaces what is stuck by the same call with higher fees. */
-async function keepFlying(context: Context, call: TransactionCall, flight: Flight, head: bigint, signal?: AbortSignal): Promise<void> {
+async function keepFlying(
+  context: Context,
+  call: TransactionCall,
+  flight: Flight,
+  head: bigint,
+  signal?: AbortSignal,
+): Promise<void> {
   if (flight.unsent !== null) {
     if ((await submit(context, call, flight, signal)) !== "underpriced") return;
   } else if (head < flight.patience) {
     return;
   }
   if (flight.replacements >= MAX_REPLACEMENTS) return;
-  const market = await context.connection.call(call.doing, signal, (client) => client.estimateFeesPerGas()).catch(() => null);
+  const market = await context.connection
+    .call(call.doing, signal, (client) => client.estimateFeesPerGas())
+    .catch(() => null);
   signal?.throwIfAborted();
   if (market === null) return;
   const fees = nextFees(flight.fees, market, context.options.maxFeePerGas);
@@ -233,7 +267,12 @@ async function keepFlying(context: Context, call: TransactionCall, flight: Fligh
 }
 
 /** Runs the call again as of the block in which it failed, for the reason. */
-async function revertOf(context: Context, call: TransactionCall, receipt: TransactionReceipt, signal?: AbortSignal): Promise<ConclaveError> {
+async function revertOf(
+  context: Context,
+  call: TransactionCall,
+  receipt: TransactionReceipt,
+  signal?: AbortSignal,
+): Promise<ConclaveError> {
   const { connection, account } = context;
   try {
     await connection.call(call.doing, signal, (client) =>

@@ -26,7 +26,8 @@ export async function createChainWriter(options: WriterOptions, signal?: AbortSi
   const connection = await connect(options, signal);
   const sender = createSender(connection, options.account, options);
   const to = connection.domain.oracle;
-  const submit = (step: Step, signal: AbortSignal | undefined): Promise<Receipt | "already"> => submitOnce(connection, sender, step, signal);
+  const submit = (step: Step, signal: AbortSignal | undefined): Promise<Receipt | "already"> =>
+    submitOnce(connection, sender, step, signal);
 
   return {
     account: lower(options.account.address),
@@ -36,7 +37,11 @@ export async function createChainWriter(options: WriterOptions, signal?: AbortSi
       try {
         return await submit({ requestId: request.id, call, isDone }, signal);
       } catch (error) {
-        if (revertName(error) === "WitnessMismatch" && (await wasRescheduled(connection, request.id, seedBlock, signal))) return "already";
+        if (
+          revertName(error) === "WitnessMismatch" &&
+          (await wasRescheduled(connection, request.id, seedBlock, signal))
+        )
+          return "already";
         throw error;
       }
     },
@@ -48,7 +53,10 @@ export async function createChainWriter(options: WriterOptions, signal?: AbortSi
     retryCallback: (request, committee, decision, signal) => {
       const data = encodeRetryCallback(request, committee, decision);
       const call = { to, data, doing: `Retry the callback of request ${request.id}` };
-      return submit({ requestId: request.id, call, isDone: (state) => isSettled(state) && !state.callbackPending }, signal);
+      return submit(
+        { requestId: request.id, call, isDone: (state) => isSettled(state) && !state.callbackPending },
+        signal,
+      );
     },
     creditPay: (request, committee, decision, signal) => {
       const data = encodeCreditPay(request, committee, decision);
@@ -67,7 +75,12 @@ export function toReceipt({ transactionHash, blockNumber, gasUsed }: Transaction
 }
 
 /** Looks before it sends, and again after a failure: whoever did it, and however the confirmation was lost, done is done. */
-async function submitOnce(connection: Connection, sender: Sender, step: Step, signal: AbortSignal | undefined): Promise<Receipt | "already"> {
+async function submitOnce(
+  connection: Connection,
+  sender: Sender,
+  step: Step,
+  signal: AbortSignal | undefined,
+): Promise<Receipt | "already"> {
   if (step.isDone(await readRequestState(connection, step.requestId, signal))) return "already";
   try {
     return toReceipt(await sender.send(step.call, signal));
@@ -84,7 +97,12 @@ function isSettled({ status }: RequestState): boolean {
 }
 
 /** Another keeper drew too late and so scheduled a new seed block: this one is out of date. */
-async function wasRescheduled(connection: Connection, requestId: RequestId, seedBlock: bigint, signal: AbortSignal | undefined): Promise<boolean> {
+async function wasRescheduled(
+  connection: Connection,
+  requestId: RequestId,
+  seedBlock: bigint,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
   const topics = [toEventSelector("SeedRescheduled(uint256,uint64)"), numberToHex(requestId, { size: 32 })];
   const logs = await connection.call(`Find the seed block of request ${requestId}`, signal, async (client) =>
     readLogs(client, { address: [connection.domain.oracle], topics }, seedBlock, await client.getBlockNumber()),

@@ -1,0 +1,81 @@
+// Hardhat's artifacts, compiled when they are missing or older than the sources.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync } from "node:fs";
+import { mkdir, readFile, rmdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Abi, Hex } from "viem";
+
+export interface Artifact {
+  readonly abi: Abi;
+  readonly bytecode: Hex;
+}
+
+export type BuildProfile = "default" | "production";
+
+const root = dirname(dirname(import.meta.dirname));
+const lock = join(root, "cache", "conclave-build.lock");
+const LOCK_POLL_MS = 250;
+/** A build takes half a minute, the production profile up to three times that. */
+const STALE_LOCK_MS = 300_000;
+
+/** @param names e.g. "contracts/mocks/TestToken.sol:TestToken" */
+export async function loadArtifacts(names: readonly string[], profile: BuildProfile): Promise<readonly Artifact[]> {
+  // Which profile made the artifacts is Hardhat's knowledge: it builds what differs.
+  if (profile === "production" || !(await areFresh(names))) await buildOnce(names, profile);
+  return Promise.all(names.map(async (name) => JSON.parse(await readFile(pathOf(name), "utf8")) as Artifact));
+}
+
+function pathOf(name: string): string {
+  const [file = "", contract = ""] = name.split(":");
+  return join(root, "artifacts", file, `${contract}.json`);
+}
+
+async function areFresh(names: readonly string[]): Promise<boolean> {
+  const built = await Promise.all(names.map((name) => modifiedMs(pathOf(name))));
+  const sources = globSync("contracts/**/*.sol", { cwd: root });
+  const written = await Promise.all(sources.map((path) => modifiedMs(join(root, path))));
+  return Math.min(...built) > Math.max(...written);
+}
+
+async function modifiedMs(path: string): Promise<number> {
+  const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: 0 }));
+  return mtimeMs;
+}
+
+/** One build at a time: test files run in parallel processes. */
+async function buildOnce(names: readonly string[], profile: BuildProfile): Promise<void> {
+  await takeLock();
+  try {
+    if (profile === "production" || !(await areFresh(names))) await build(profile);
+  } finally {
+    await rmdir(lock);
+  }
+}
+
+async function takeLock(): Promise<void> {
+  await mkdir(dirname(lock), { recursive: true });
+  for (;;) {
+    try {
+      return await mkdir(lock);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    const age = Date.now() - (await modifiedMs(lock));
+    if (age > STALE_LOCK_MS) await rmdir(lock).catch(() => undefined);
+    else await sleep(LOCK_POLL_MS);
+  }
+}
+
+async function build(profile: BuildProfile): Promise<void> {
+  const hardhat = join(root, "node_modules", ".bin", "hardhat");
+  const args = [hardhat, "build", "--build-profile", profile];
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => output.push(chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  if (code !== 0) throw new Error(`Build the contracts: hardhat ended with code ${code}\n${output.join("")}`);
+}

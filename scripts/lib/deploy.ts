@@ -1,0 +1,157 @@
+// Deploys the system: token (local chains only), access manager, registry, oracle, the oracle's role, an example consumer.
+import { createPublicClient, createWalletClient, defineChain, http, toFunctionSelector } from "viem";
+import type {
+  Account,
+  Chain,
+  Hex,
+  HttpTransport,
+  LocalAccount,
+  PublicClient,
+  TransactionReceipt,
+  WalletClient,
+} from "viem";
+
+import { protocols } from "../../agents/core/protocols/index.ts";
+import type { Address } from "../../agents/core/types.ts";
+import { loadArtifacts, type Artifact, type BuildProfile } from "./artifacts.ts";
+
+export interface DeployOptions {
+  readonly rpcUrl: string;
+  /** Deploys and pays the gas. */
+  readonly account: LocalAccount;
+  /** Stake and fee token; null deploys a test token that anybody can mint. */
+  readonly token: Address | null;
+  /** Administrator of the access manager in the end; the deployer if not given. */
+  readonly admin?: Address;
+  readonly minStake: bigint;
+  /** At most 16 times `minStake`. */
+  readonly maxStake: bigint;
+  readonly unbondingDelaySeconds: number;
+  readonly buildProfile: BuildProfile;
+  /** Deploys the example consumer `PolicyDesk`, owned by the deployer. */
+  readonly example?: ExampleSettings;
+}
+
+/** As `PolicyDesk.Settings`; `duration` in seconds. */
+export interface ExampleSettings {
+  readonly fee: bigint;
+  readonly duration: number;
+  readonly callbackGasLimit: number;
+  readonly committeeSize: number;
+  readonly assurance: number;
+  readonly protocol: number;
+}
+
+/** Plain data, as kept in deployments/<chainId>.json. */
+export interface Deployment {
+  readonly chainId: number;
+  /** Scans of events begin here. */
+  readonly deploymentBlock: number;
+  readonly token: Address;
+  readonly accessManager: Address;
+  readonly registry: Address;
+  readonly oracle: Address;
+  readonly example: Address | null;
+}
+
+interface Deployer {
+  readonly reader: PublicClient<HttpTransport, Chain>;
+  readonly wallet: WalletClient<HttpTransport, Chain, Account>;
+}
+
+const names = {
+  token: "contracts/mocks/TestToken.sol:TestToken",
+  manager: "contracts/ConclaveAccessManager.sol:ConclaveAccessManager",
+  registry: "contracts/AgentRegistry.sol:AgentRegistry",
+  oracle: "contracts/DecisionOracle.sol:DecisionOracle",
+  example: "contracts/consumers/examples/PolicyDesk.sol:PolicyDesk",
+} as const;
+
+const ADMIN_ROLE = 0n;
+const ORACLE_ROLE = 1n;
+const POLLING_MS = 100;
+
+export async function deploy(options: DeployOptions): Promise<Deployment> {
+  const { account, token, minStake, maxStake, unbondingDelaySeconds } = options;
+  const [tokenArtifact, managerArtifact, registryArtifact, oracleArtifact, exampleArtifact] = (await loadArtifacts(
+    Object.values(names),
+    options.buildProfile,
+  )) as [Artifact, Artifact, Artifact, Artifact, Artifact];
+  const deployer = await createDeployer(options.rpcUrl, account);
+  const { chain } = deployer.reader;
+
+  const tokenAddress = token ?? (await create(deployer, tokenArtifact, [])).address;
+  const manager = await create(deployer, managerArtifact, [account.address]);
+  const stakeTerms = [minStake, maxStake, unbondingDelaySeconds];
+  const registry = await create(deployer, registryArtifact, [manager.address, tokenAddress, ...stakeTerms]);
+  const oracle = await create(deployer, oracleArtifact, [registry.address, tokenAddress, protocolBitmap()]);
+
+  const administer = (functionName: string, args: readonly unknown[]): Promise<void> =>
+    execute(deployer, { address: manager.address, abi: managerArtifact.abi, functionName, args });
+  const selector = toFunctionSelector("applyReputationChanges(uint256[],bytes)");
+  await administer("setTargetFunctionRole", [registry.address, [selector], ORACLE_ROLE]);
+  await administer("grantRole", [ORACLE_ROLE, oracle.address, 0]);
+  if (options.admin !== undefined && options.admin !== account.address.toLowerCase()) {
+    await administer("grantRole", [ADMIN_ROLE, options.admin, 0]);
+    await administer("renounceRole", [ADMIN_ROLE, account.address]);
+  }
+  const example =
+    options.example === undefined
+      ? null
+      : (await create(deployer, exampleArtifact, [oracle.address, account.address, options.example])).address;
+  return {
+    chainId: chain.id,
+    deploymentBlock: Number(registry.blockNumber),
+    token: tokenAddress,
+    accessManager: manager.address,
+    registry: registry.address,
+    oracle: oracle.address,
+    example,
+  };
+}
+
+/** Bit i set = protocol i can be asked for. */
+function protocolBitmap(): bigint {
+  return protocols.reduce((bits, { code }) => bits | (1n << BigInt(code)), 0n);
+}
+
+async function createDeployer(rpcUrl: string, account: LocalAccount): Promise<Deployer> {
+  const transport = http(rpcUrl);
+  const id = await createPublicClient({ transport }).getChainId();
+  const nativeCurrency = { name: "coin", symbol: "coin", decimals: 18 };
+  const chain = defineChain({ id, name: `chain ${id}`, nativeCurrency, rpcUrls: { default: { http: [rpcUrl] } } });
+  return {
+    reader: createPublicClient({ chain, transport, pollingInterval: POLLING_MS, cacheTime: 0 }),
+    wallet: createWalletClient({ chain, transport, account }),
+  };
+}
+
+async function create(
+  deployer: Deployer,
+  { abi, bytecode }: Artifact,
+  args: readonly unknown[],
+): Promise<{ readonly address: Address; readonly blockNumber: bigint }> {
+  const hash = await deployer.wallet.deployContract({ abi, bytecode, args });
+  const { contractAddress, blockNumber } = await mined(deployer, hash);
+  if (contractAddress === null || contractAddress === undefined)
+    throw new Error(`Deploy: transaction ${hash} created no contract`);
+  return { address: contractAddress.toLowerCase() as Address, blockNumber };
+}
+
+async function execute(
+  { reader, wallet }: Deployer,
+  call: {
+    readonly address: Address;
+    readonly abi: Artifact["abi"];
+    readonly functionName: string;
+    readonly args: readonly unknown[];
+  },
+): Promise<void> {
+  await mined({ reader, wallet }, await wallet.writeContract(call));
+}
+
+async function mined({ reader }: Deployer, hash: Hex): Promise<TransactionReceipt> {
+  const receipt = await reader.waitForTransactionReceipt({ hash });
+  if (receipt.status !== "success") throw new Error(`Deploy: transaction ${hash} reverted`);
+  return receipt;
+}
