@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+import { type GossipsubOpts, type Message, TopicValidatorResult } from "@libp2p/gossipsub";
+import { ConclaveError } from "../../core/errors.ts";
+import type { NetworkBounds } from "./bounds.ts";
+import { describe, notify, type Report } from "./events.ts";
+import type { AgentLibp2p } from "./node.ts";
+import { createTokenBucket, type TokenBucket } from "./rate.ts";
+
+type Listener = (data: Uint8Array) => void;
+
+export interface Announcements {
+  readonly announce: (topic: string, data: Uint8Array) => Promise<void>;
+  readonly onAnnouncement: (topic: string, listener: Listener) => () => void;
+}
+
+export function announcementOptions(bounds: NetworkBounds): Partial<GossipsubOpts> {
+  return {
+    allowPublishToZeroTopicPeers: true,
+    ignoreDuplicatePublishError: true,
+    fallbackToFloodsub: false,
+    maxInboundDataLength: bounds.announcementBytes,
+    // A committee on one host would otherwise score itself out of its own mesh.
+    scoreParams: { IPColocationFactorWeight: 0 },
+    // Spares the signature check of duplicates. It covers the signature, so that a forgery cannot stand in for the original.
+    fastMsgIdFn(message) {
+      const hash = createHash("sha256");
+      for (const part of [message.from, message.seqno, message.signature, message.data]) {
+        hash.update(`${part?.length ?? 0}:`).update(part ?? new Uint8Array());
+      }
+      return hash.update(message.topic).digest("base64");
+    },
+  };
+}
+
+/** Gossip to and from everybody. Announcements are hints: nothing of value may depend on one. */
+export function createAnnouncements(libp2p: AgentLibp2p, bounds: NetworkBounds, report: Report): Announcements {
+  const { pubsub } = libp2p.services;
+  const listeners = new Map<string, Set<Listener>>();
+  const budgets = new Map<string, TokenBucket>();
+
+  function budgetOf(peerId: string): TokenBucket {
+    const known = budgets.get(peerId) ?? createTokenBucket(bounds.announcementsPerSecond);
+    budgets.set(peerId, known);
+    return known;
+  }
+
+  libp2p.addEventListener("peer:disconnect", (event) => budgets.delete(event.detail.toString()));
+  pubsub.addEventListener("message", (event: CustomEvent<Message>) => {
+    notify(listeners.get(event.detail.topic) ?? [], report, event.detail.data);
+  });
+
+  return {
+    async announce(topic, data) {
+      if (data.length > bounds.announcementBytes) {
+        throw new ConclaveError(
+          "NETWORK_FAILED",
+          `Announce at most ${bounds.announcementBytes} bytes, not ${data.length}`,
+          {
+            bytes: data.length,
+          },
+        );
+      }
+      try {
+        await pubsub.publish(topic, data);
+      } catch (error) {
+        throw new ConclaveError(
+          "NETWORK_FAILED",
+          `Announce on ${topic} again later: ${describe(error)}`,
+          { topic },
+          error,
+        );
+      }
+    },
+    onAnnouncement(topic, listener) {
+      // A wrapper, so that one function can subscribe twice.
+      const entry: Listener = (data) => listener(data);
+      const existing = listeners.get(topic);
+      if (existing === undefined) {
+        listeners.set(topic, new Set([entry]));
+        pubsub.topicValidators.set(topic, (source, message) => {
+          // Provably invalid is punished; too much may only be bad luck of the forwarder.
+          if (message.data.length > bounds.announcementBytes) return TopicValidatorResult.Reject;
+          return budgetOf(source.toString()).tryTake() ? TopicValidatorResult.Accept : TopicValidatorResult.Ignore;
+        });
+        pubsub.subscribe(topic);
+      } else {
+        existing.add(entry);
+      }
+      return () => {
+        const set = listeners.get(topic);
+        if (set === undefined || !set.delete(entry) || set.size > 0) return;
+        listeners.delete(topic);
+        pubsub.unsubscribe(topic);
+        pubsub.topicValidators.delete(topic);
+      };
+    },
+  };
+}

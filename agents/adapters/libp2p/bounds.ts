@@ -1,0 +1,42 @@
+import { limits } from "../../core/limits.ts";
+
+/** What one network adapter holds and lets through per peer. Bytes and milliseconds; rates are per second. */
+export interface NetworkBounds {
+  /** One frame: a message block and the envelope of its sender. */
+  readonly frameBytes: number;
+  /** Frames that wait for a peer; the oldest go first. */
+  readonly queuedFrames: number;
+  readonly queuedBytes: number;
+  /** Frames and bytes read from one peer; a faster one is slowed down by back-pressure. */
+  readonly framesPerSecond: number;
+  readonly bytesPerSecond: number;
+  readonly announcementBytes: number;
+  /** Per forwarding peer; further announcements are ignored. */
+  readonly announcementsPerSecond: number;
+  readonly peers: number;
+  readonly multiaddrsPerPeer: number;
+  /** Connections of all kinds, auditors and observers included; agents are pruned last. */
+  readonly connections: number;
+  readonly connectionsPerSecondPerHost: number;
+  /** To dial a peer, open the stream and be accepted. */
+  readonly openTimeoutMs: number;
+  readonly minBackoffMs: number;
+  readonly maxBackoffMs: number;
+}
+
+export const networkBounds: NetworkBounds = {
+  frameBytes: limits.messageBytes + 1024,
+  queuedFrames: limits.bufferedFramesPerPeer,
+  queuedBytes: 4_194_304,
+  framesPerSecond: 2_000,
+  bytesPerSecond: 8_388_608,
+  announcementBytes: 16_384,
+  announcementsPerSecond: 50,
+  peers: 1_024,
+  multiaddrsPerPeer: 8,
+  connections: 1_024,
+  connectionsPerSecondPerHost: 128,
+  openTimeoutMs: 10_000,
+  minBackoffMs: 200,
+  maxBackoffMs: 5_000,
+};

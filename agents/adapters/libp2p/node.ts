@@ -1,0 +1,71 @@
+import { noise } from "@libp2p/noise";
+import { yamux } from "@libp2p/yamux";
+import { gossipsub, type GossipSub } from "@libp2p/gossipsub";
+import { identify, identifyPush, type Identify, type IdentifyPush } from "@libp2p/identify";
+import type { Libp2p, PrivateKey } from "@libp2p/interface";
+import { ping, type Ping } from "@libp2p/ping";
+import { tcp } from "@libp2p/tcp";
+import type { Datastore } from "interface-datastore";
+import { createLibp2p } from "libp2p";
+import { ConclaveError } from "../../core/errors.ts";
+import { announcementOptions } from "./announcements.ts";
+import type { NetworkBounds } from "./bounds.ts";
+import { describe } from "./events.ts";
+import { STREAM_WINDOW_BYTES } from "./frames.ts";
+
+export type AgentServices = {
+  readonly identify: Identify;
+  /** Tells connected peers of protocols that are added later, such as bitswap. */
+  readonly identifyPush: IdentifyPush;
+  readonly ping: Ping;
+  readonly pubsub: GossipSub;
+};
+
+export type AgentLibp2p = Libp2p<AgentServices>;
+
+export interface NodeOptions {
+  readonly identity: PrivateKey;
+  readonly listen: readonly string[];
+  readonly datastore?: Datastore;
+  readonly bounds: NetworkBounds;
+}
+
+/** TCP, noise and yamux, and nothing that looks for peers by itself. Throws NETWORK_FAILED when it cannot listen. */
+export async function startNode(options: NodeOptions): Promise<AgentLibp2p> {
+  const { bounds } = options;
+  try {
+    return await createLibp2p<AgentServices>({
+      privateKey: options.identity,
+      nodeInfo: { name: "conclave", userAgent: "conclave" },
+      addresses: { listen: [...options.listen] },
+      ...(options.datastore === undefined ? {} : { datastore: options.datastore }),
+      transports: [tcp()],
+      connectionEncrypters: [noise()],
+      streamMuxers: [
+        yamux({
+          streamOptions: { initialStreamWindowSize: STREAM_WINDOW_BYTES, maxStreamWindowSize: STREAM_WINDOW_BYTES },
+        }),
+      ],
+      connectionManager: {
+        maxConnections: bounds.connections,
+        // Many agents may share a host, on a development network all of them do.
+        inboundConnectionThreshold: bounds.connectionsPerSecondPerHost,
+        maxIncomingPendingConnections: bounds.connectionsPerSecondPerHost,
+        dialTimeout: bounds.openTimeoutMs,
+      },
+      services: {
+        identify: identify(),
+        identifyPush: identifyPush(),
+        ping: ping(),
+        pubsub: gossipsub(announcementOptions(bounds)),
+      },
+    });
+  } catch (error) {
+    throw new ConclaveError(
+      "NETWORK_FAILED",
+      `Choose another listen address than ${options.listen.join(", ")}: ${describe(error)}`,
+      { listen: options.listen.join(",") },
+      error,
+    );
+  }
+}
