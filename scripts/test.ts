@@ -69,9 +69,9 @@ async function runNode(suite: Suite, selection: Selection): Promise<Outcome> {
     if (summary.file !== undefined) return;
     const { counts } = summary;
     Object.assign(outcome, {
-      ok: summary.success && counts.cancelled === 0,
+      ok: summary.success,
       passed: counts.passed,
-      failed: counts.failed + counts.cancelled,
+      failed: counts.tests - counts.passed - counts.skipped - counts.todo,
       skipped: counts.skipped + counts.todo,
       durationMs: summary.duration_ms,
     });
