@@ -292,7 +292,11 @@ export async function commit(world: World, drawn: Drawn, decision: Decision): Pr
 }
 
 /** The first event of that name that the contract emitted in the transaction. */
-export function findEvent(contract: Pick<Oracle, "interface" | "target">, receipt: ContractTransactionReceipt, name: string) {
+export function findEvent(
+  contract: Pick<Oracle, "interface" | "target">,
+  receipt: ContractTransactionReceipt,
+  name: string,
+) {
   for (const log of receipt.logs) {
     if (log.address !== contract.target) continue;
     const parsed = contract.interface.parseLog(log);

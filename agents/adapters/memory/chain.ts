@@ -1,0 +1,178 @@
+import { ConclaveError } from "../../core/errors.ts";
+import type { Address } from "../../core/types.ts";
+import type { ChainReader, ChainWriter, RequestState } from "../../ports/chain.ts";
+import { createLedger, type Ledger, type LedgerOptions } from "./ledger.ts";
+
+/** One chain that its readers and writers share; blocks are made by transactions and by `mine`, never by time. */
+export interface MemoryChain extends Omit<Ledger, "draw" | "commit" | "retryCallback" | "creditPay" | "refund"> {
+  reader(options?: { readonly finalityDepth?: number }): ChainReader;
+  writer(account: Address): ChainWriter;
+  /** While false every call fails with CHAIN_UNREACHABLE. */
+  setReachable(reachable: boolean): void;
+}
+
+const defaults: LedgerOptions = {
+  domain: { chainId: 31_337, oracle: `0x${"0c".repeat(20)}` as Address },
+  genesisTimestamp: 1_800_000_000,
+  blockSeconds: 1,
+  onDecision: () => true,
+};
+
+export function createMemoryChain(options: Partial<LedgerOptions> = {}): MemoryChain {
+  const ledger = createLedger({ ...defaults, ...options });
+  const waiting = new Set<() => void>();
+  const wake = (): void => {
+    for (const resume of [...waiting]) resume();
+  };
+  let reachable = true;
+  /** What a node does for a call: refuse while it is down, else act and tell the followers of a new block. */
+  const serve = <T>(signal: AbortSignal | undefined, action: () => T): Promise<T> =>
+    new Promise((resolve) => {
+      signal?.throwIfAborted();
+      if (!reachable) throw new ConclaveError("CHAIN_UNREACHABLE", "Call the memory chain: it is switched off");
+      const { length } = ledger.blocks;
+      resolve(action());
+      if (ledger.blocks.length !== length) wake();
+    });
+  const mine: Ledger["mine"] = (count) => {
+    ledger.mine(count);
+    wake();
+  };
+
+  return {
+    ...ledger,
+    mine,
+    setReachable: (value) => {
+      reachable = value;
+      wake();
+    },
+    addAgent: (agent) => andWake(ledger.addAgent(agent), wake),
+    ask: (consumer, terms, question) => andWake(ledger.ask(consumer, terms, question), wake),
+    reader: ({ finalityDepth = 0 } = {}) => createReader(ledger, serve, waiting, finalityDepth),
+    writer: (account) => createWriter(ledger, serve, account),
+  };
+}
+
+type Serve = <T>(signal: AbortSignal | undefined, action: () => T) => Promise<T>;
+
+function andWake<T>(value: T, wake: () => void): T {
+  wake();
+  return value;
+}
+
+function createReader(ledger: Ledger, serve: Serve, waiting: Set<() => void>, finalityDepth: number): ChainReader {
+  return {
+    domain: ledger.domain,
+    head: (signal) =>
+      serve(signal, () => ({
+        number: BigInt(ledger.blocks.length - 1),
+        timestamp: ledger.blocks.at(-1)?.timestamp ?? 0,
+      })),
+    follow: (...parameters) => follow(ledger, serve, waiting, finalityDepth, parameters),
+    requestEvents: (requestId, signal) =>
+      serve(signal, () => {
+        const events = ledger.blocks
+          .flatMap((block) => block.events)
+          .filter(
+            (event) =>
+              (event.kind === "requested" ? event.request.id : "requestId" in event ? event.requestId : null) ===
+              requestId,
+          );
+        if (events.length > 0) return events;
+        throw new ConclaveError("REQUEST_UNKNOWN", `Find request ${requestId}: the ledger has none of that number`, {
+          requestId: String(requestId),
+        });
+      }),
+    requestState: (requestId, signal) => serve(signal, () => stateOf(ledger, requestId)),
+    agents: (signal) => serve(signal, () => [...ledger.agents.values()]),
+    agentBySigner: (signer, signal) =>
+      serve(signal, () => ledger.agents.values().find((agent) => agent.signer === signer) ?? null),
+  };
+}
+
+function stateOf(ledger: Ledger, requestId: Parameters<ChainReader["requestState"]>[0]): RequestState {
+  const { status = "none", callbackPending = false, payCredited = false } = ledger.requests.get(requestId) ?? {};
+  return { status, attempt: 0, callbackPending, payCredited };
+}
+
+async function follow(
+  ledger: Ledger,
+  serve: Serve,
+  waiting: Set<() => void>,
+  finalityDepth: number,
+  [from, onBatch, signal, onTrouble]: Parameters<ChainReader["follow"]>,
+): Promise<void> {
+  let next = from === null ? 0 : Number(from.blockNumber) + 1;
+  if (from !== null && ledger.blocks[Number(from.blockNumber)]?.hash !== from.blockHash) {
+    throw new ConclaveError("CHAIN_REORGED", `Follow the chain: block ${from.blockNumber} is not part of it`, {
+      blockNumber: String(from.blockNumber),
+    });
+  }
+  let down = false;
+  while (!signal.aborted) {
+    // Registered before looking, so that no block is missed.
+    const { changed, forget } = nextChange(waiting, signal);
+    const block = await serve(
+      signal,
+      () => ledger.blocks.slice(0, Math.max(0, ledger.blocks.length - finalityDepth))[next],
+    ).catch((error: unknown) => {
+      if (!signal.aborted && !down) onTrouble?.(error as Error);
+      down = true;
+      return null;
+    });
+    if (block !== null) down = false;
+    if (block === null || block === undefined) {
+      await changed;
+      continue;
+    }
+    forget();
+    next += 1;
+    await onBatch({ events: block.events, cursor: { blockNumber: block.number, blockHash: block.hash } });
+  }
+}
+
+function nextChange(
+  waiting: Set<() => void>,
+  signal: AbortSignal,
+): { readonly changed: Promise<void>; readonly forget: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const forget = (): void => {
+    waiting.delete(forget);
+    signal.removeEventListener("abort", forget);
+    resolve();
+  };
+  waiting.add(forget);
+  signal.addEventListener("abort", forget);
+  return { changed: promise, forget };
+}
+
+function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWriter {
+  const isSettled = ({ status }: RequestState): boolean => status === "decided" || status === "hung";
+  return {
+    account,
+    draw: (request, seedBlock, signal) =>
+      serve(signal, () => {
+        const { status } = stateOf(ledger, request.id);
+        return status !== "requested" && status !== "none" ? "already" : ledger.draw(request, seedBlock);
+      }),
+    commit: (request, committee, certificate, signal) =>
+      serve(signal, () =>
+        isSettled(stateOf(ledger, request.id)) ? "already" : ledger.commit(request, committee, certificate, account),
+      ),
+    retryCallback: (request, committee, decision, signal) =>
+      serve(signal, () => {
+        const state = stateOf(ledger, request.id);
+        return isSettled(state) && !state.callbackPending
+          ? "already"
+          : ledger.retryCallback(request, committee, decision);
+      }),
+    creditPay: (request, committee, decision, signal) =>
+      serve(signal, () =>
+        stateOf(ledger, request.id).payCredited ? "already" : ledger.creditPay(request, committee, decision),
+      ),
+    refund: (request, witness, signal) =>
+      serve(signal, () =>
+        stateOf(ledger, request.id).status === "refunded" ? "already" : ledger.refund(request, witness),
+      ),
+  };
+}

@@ -1,0 +1,354 @@
+import {
+  committeeHash,
+  compareHex,
+  decisionDigest,
+  keccak256,
+  recoverSigner,
+  requestHash,
+  utf8,
+} from "../../core/digest.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import { isSupermajority } from "../../core/quorum.ts";
+import { ONE_PPM } from "../../core/types.ts";
+import type {
+  Address,
+  AgentId,
+  Certificate,
+  Decision,
+  Digest,
+  Domain,
+  Hex,
+  Ppm,
+  Request,
+  RequestId,
+  SeatInfo,
+  Terms,
+} from "../../core/types.ts";
+import type { AgentRecord, ChainEvent, Receipt, RefundWitness, RequestStatus } from "../../ports/chain.ts";
+
+/** The contracts' rules without a chain: what settles when, for whom. Sizes of terms are not checked again here. */
+export interface Ledger {
+  readonly domain: Domain;
+  readonly blocks: readonly Block[];
+  readonly agents: ReadonlyMap<AgentId, AgentRecord>;
+  readonly requests: ReadonlyMap<RequestId, RequestEntry>;
+  balanceOf(account: Address): bigint;
+  /** Appends empty blocks. */
+  mine(count?: number): void;
+  addAgent(agent: NewAgent): AgentRecord;
+  ask(consumer: Address, terms: Terms, question: string): { readonly request: Request; readonly seedBlock: bigint };
+  draw(request: Request, seedBlock: bigint): Receipt;
+  commit(request: Request, committee: readonly SeatInfo[], certificate: Certificate, relayer: Address): Receipt;
+  retryCallback(request: Request, committee: readonly SeatInfo[], decision: Decision): Receipt;
+  creditPay(request: Request, committee: readonly SeatInfo[], decision: Decision): Receipt;
+  refund(request: Request, witness: RefundWitness): Receipt;
+}
+
+export interface LedgerOptions {
+  readonly domain: Domain;
+  /** Unix seconds of block 0. */
+  readonly genesisTimestamp: number;
+  readonly blockSeconds: number;
+  /** The consumer's reaction; false or a throw leaves the callback pending. */
+  readonly onDecision: (request: Request, decision: Decision) => boolean;
+}
+
+export type NewAgent = Pick<AgentRecord, "operator" | "signer" | "publicKey" | "endpoint" | "model" | "stake">;
+
+export interface Block {
+  readonly number: bigint;
+  readonly hash: Hex;
+  readonly timestamp: number;
+  readonly events: readonly ChainEvent[];
+}
+
+export interface RequestEntry {
+  readonly status: RequestStatus;
+  /** What the caller must bring along: the hash of request and seed block, committee or decision. */
+  readonly commitment: Digest;
+  readonly callbackPending: boolean;
+  readonly payCredited: boolean;
+}
+
+type Body = ChainEvent extends infer Event ? (Event extends ChainEvent ? Omit<Event, keyof Position> : never) : never;
+type Position = Pick<ChainEvent, "blockNumber" | "blockHash" | "logIndex" | "transactionHash">;
+
+const SEED_DELAY = 2n;
+const BLOCK_HASH_WINDOW = 256n;
+const REPUTATION_FLOOR = 10_000;
+const SLASH_PPM = 800_000;
+const RECOVERY_PPM = 10_000;
+
+interface State {
+  readonly options: LedgerOptions;
+  readonly blocks: Block[];
+  readonly agents: Map<AgentId, AgentRecord>;
+  readonly requests: Map<RequestId, RequestEntry>;
+  readonly balances: Map<Address, bigint>;
+}
+
+export function createLedger(options: LedgerOptions): Ledger {
+  const state: State = { options, blocks: [], agents: new Map(), requests: new Map(), balances: new Map() };
+  append(state, []);
+  return {
+    domain: options.domain,
+    blocks: state.blocks,
+    agents: state.agents,
+    requests: state.requests,
+    balanceOf: (account) => state.balances.get(account) ?? 0n,
+    mine: (count = 1) => {
+      for (let index = 0; index < count; index += 1) append(state, []);
+    },
+    addAgent: (agent) => addAgent(state, agent),
+    ask: (consumer, terms, question) => ask(state, consumer, terms, question),
+    draw: (request, seedBlock) => draw(state, request, seedBlock),
+    commit: (request, committee, certificate, relayer) => commit(state, request, committee, certificate, relayer),
+    retryCallback: (request, committee, decision) => retryCallback(state, request, committee, decision),
+    creditPay: (request, committee, decision) => creditPay(state, request, committee, decision),
+    refund: (request, witness) => refund(state, request, witness),
+  };
+}
+
+/** Mines a block with one transaction that emits these events. */
+function append(state: State, bodies: readonly Body[]): Receipt {
+  const { chainId } = state.options.domain;
+  const number = BigInt(state.blocks.length);
+  const hash = keccak256(utf8(`${chainId} block ${number}`));
+  const transactionHash = keccak256(utf8(`${chainId} transaction ${number}`));
+  const timestamp = nextTimestamp(state);
+  const events = bodies.map((body, logIndex) => ({
+    ...body,
+    blockNumber: number,
+    blockHash: hash,
+    logIndex,
+    transactionHash,
+  }));
+  state.blocks.push({ number, hash, timestamp, events });
+  return { transactionHash, blockNumber: number, gasUsed: 0n };
+}
+
+function nextTimestamp({ options, blocks }: State): number {
+  return options.genesisTimestamp + blocks.length * options.blockSeconds;
+}
+
+function addAgent(state: State, agent: NewAgent): AgentRecord {
+  const agentId = (state.agents.size + 1) as AgentId;
+  const record = { ...agent, agentId, reputation: ONE_PPM, unbonding: 0n, unbondingEnd: 0, active: true };
+  state.agents.set(agentId, record);
+  append(state, [{ kind: "agentsChanged", agentId }]);
+  return record;
+}
+
+function ask(
+  state: State,
+  consumer: Address,
+  terms: Terms,
+  question: string,
+): { readonly request: Request; readonly seedBlock: bigint } {
+  const request: Request = { id: BigInt(state.requests.size + 1) as RequestId, consumer, terms, question };
+  const seedBlock = BigInt(state.blocks.length) + SEED_DELAY;
+  const commitment = requestedCommitment(request, seedBlock);
+  state.requests.set(request.id, { status: "requested", commitment, callbackPending: false, payCredited: false });
+  append(state, [{ kind: "requested", request, seedBlock }]);
+  return { request, seedBlock };
+}
+
+function draw(state: State, request: Request, seedBlock: bigint): Receipt {
+  const entry = requireEntry(state, request.id, ["requested"], requestedCommitment(request, seedBlock));
+  requireOpen(state, request);
+  const number = BigInt(state.blocks.length);
+  if (number <= seedBlock) throw refused("SeedNotReady", { seedBlock: String(seedBlock) });
+  if (number - seedBlock > BLOCK_HASH_WINDOW) {
+    const next = number + SEED_DELAY;
+    state.requests.set(request.id, { ...entry, commitment: requestedCommitment(request, next) });
+    return append(state, [{ kind: "seedRescheduled", requestId: request.id, seedBlock: next }]);
+  }
+  const seed = keccak256(utf8(`${state.blocks[Number(seedBlock)]?.hash} ${request.id}`));
+  const committee = drawSeats([...state.agents.values()], seed, request.terms.committeeSize);
+  state.requests.set(request.id, {
+    ...entry,
+    status: "drawn",
+    commitment: drawnCommitment(request, 0, committeeHash(committee)),
+  });
+  return append(state, [{ kind: "committeeDrawn", requestId: request.id, attempt: 0, committee }]);
+}
+
+function commit(
+  state: State,
+  request: Request,
+  committee: readonly SeatInfo[],
+  certificate: Certificate,
+  relayer: Address,
+): Receipt {
+  const { decision } = certificate;
+  const entry = requireEntry(
+    state,
+    request.id,
+    ["drawn"],
+    drawnCommitment(request, decision.attempt, committeeHash(committee)),
+  );
+  requireOpen(state, request);
+  const commitment = settledCommitment(state, request, committee, decision);
+  const signers = verifyCertificate(committee, certificate, commitment);
+  const callbackPending = request.terms.callbackGasLimit !== 0 && !callBack(state, request, decision);
+  state.requests.set(request.id, { ...entry, status: decision.status, commitment, callbackPending });
+  const changed = decision.reputationChanges.flatMap(({ seat, steps }) => {
+    const agent = agentAt(state, committee, seat);
+    if (agent === undefined) return [];
+    state.agents.set(agent.agentId, { ...agent, reputation: moved(agent.reputation, steps) });
+    return [{ kind: "agentsChanged" as const, agentId: agent.agentId }];
+  });
+  return append(state, [{ kind: "decisionCommitted", requestId: request.id, decision, signers, relayer }, ...changed]);
+}
+
+function retryCallback(state: State, request: Request, committee: readonly SeatInfo[], decision: Decision): Receipt {
+  const entry = requireEntry(
+    state,
+    request.id,
+    ["decided", "hung"],
+    settledCommitment(state, request, committee, decision),
+  );
+  if (!entry.callbackPending) throw refused("CallbackNotPending", { requestId: String(request.id) });
+  if (!callBack(state, request, decision)) throw refused("CallbackStillFails", { requestId: String(request.id) });
+  state.requests.set(request.id, { ...entry, callbackPending: false });
+  return append(state, []);
+}
+
+/** As contracts/libraries/PayLib.sol. */
+function creditPay(state: State, request: Request, committee: readonly SeatInfo[], decision: Decision): Receipt {
+  const entry = requireEntry(
+    state,
+    request.id,
+    ["decided", "hung"],
+    settledCommitment(state, request, committee, decision),
+  );
+  if (entry.payCredited) throw refused("PayAlreadyCredited", { requestId: String(request.id) });
+  state.requests.set(request.id, { ...entry, payCredited: true });
+  const { fee } = request.terms;
+  const total = BigInt(decision.shares.reduce((sum, share) => sum + share, 0));
+  const pay = decision.status === "decided" ? fee : fee / 2n;
+  let rest = fee;
+  for (const [seat, share] of decision.shares.entries()) {
+    const amount = total === 0n ? 0n : (pay * BigInt(share)) / total;
+    const agent = agentAt(state, committee, seat);
+    if (agent === undefined) continue;
+    credit(state, agent.operator, amount);
+    rest -= amount;
+  }
+  credit(state, request.consumer, rest);
+  return append(state, []);
+}
+
+function refund(state: State, request: Request, witness: RefundWitness): Receipt {
+  const entry = requireEntry(state, request.id, ["requested", "drawn"], witnessCommitment(request, witness));
+  const { deadline, fee } = request.terms;
+  if (nextTimestamp(state) <= deadline) throw refused("DeadlineNotPassed", { deadline });
+  state.requests.set(request.id, { ...entry, status: "refunded", payCredited: true });
+  credit(state, request.consumer, fee);
+  return append(state, [{ kind: "requestRefunded", requestId: request.id }]);
+}
+
+function requireEntry(
+  { requests }: State,
+  id: RequestId,
+  allowed: readonly RequestStatus[],
+  commitment: Digest,
+): RequestEntry {
+  const entry = requests.get(id);
+  if (entry === undefined || !allowed.includes(entry.status))
+    throw refused("WrongStatus", { status: entry?.status ?? "none" });
+  if (entry.commitment !== commitment) throw refused("WitnessMismatch", { requestId: String(id) });
+  return entry;
+}
+
+function requireOpen(state: State, { terms: { deadline } }: Request): void {
+  if (nextTimestamp(state) > deadline) throw refused("DeadlinePassed", { deadline });
+}
+
+function callBack({ options }: State, request: Request, decision: Decision): boolean {
+  try {
+    return options.onDecision(request, decision);
+  } catch {
+    return false;
+  }
+}
+
+function credit({ balances }: State, account: Address, amount: bigint): void {
+  balances.set(account, (balances.get(account) ?? 0n) + amount);
+}
+
+function agentAt({ agents }: State, committee: readonly SeatInfo[], seat: number): AgentRecord | undefined {
+  const agentId = committee[seat]?.agentId;
+  return agentId === undefined ? undefined : agents.get(agentId);
+}
+
+/** As the contracts' custom errors arrive through the chain adapter. */
+function refused(error: string, data: Readonly<Record<string, string | number>>): ConclaveError {
+  return new ConclaveError("CHAIN_REVERTED", `Submit: the ledger refused with ${error}`, { ...data, error });
+}
+
+function witnessCommitment(request: Request, witness: RefundWitness): Digest {
+  switch (witness.kind) {
+    case "requested":
+      return requestedCommitment(request, witness.seedBlock);
+    case "drawn":
+      return drawnCommitment(request, witness.attempt, witness.committeeHash);
+  }
+}
+
+function requestedCommitment(request: Request, seedBlock: bigint): Digest {
+  return keccak256(utf8(`requested ${requestHash(request)} ${seedBlock}`));
+}
+
+function drawnCommitment(request: Request, attempt: number, committee: Digest): Digest {
+  return keccak256(utf8(`drawn ${requestHash(request)} ${attempt} ${committee}`));
+}
+
+function settledCommitment(
+  domain: Domain,
+  request: Request,
+  committee: readonly SeatInfo[],
+  decision: Decision,
+): Digest {
+  return decisionDigest({ domain, request, attempt: decision.attempt, committee }, decision);
+}
+
+/** Bit i = seat i. */
+function verifyCertificate(committee: readonly SeatInfo[], { signatures }: Certificate, digest: Digest): bigint {
+  let signers = 0n;
+  for (const { seat, signature } of signatures) {
+    const recovered = recoverSigner(digest, signature);
+    if (recovered === null || recovered !== committee[seat]?.signer)
+      throw refused("InvalidSignature", { seat, recovered: recovered ?? "none" });
+    signers |= 1n << BigInt(seat);
+  }
+  const count = signers.toString(2).replaceAll("0", "").length;
+  if (!isSupermajority(count, committee.length)) throw refused("QuorumNotReached", { signers: count });
+  return signers;
+}
+
+/** Distinct active agents with probability proportional to stake x reputation; another draw than the contract's, same law. */
+function drawSeats(agents: readonly AgentRecord[], seed: Digest, size: number): readonly SeatInfo[] {
+  const pool = agents.filter(({ active }) => active).toSorted((left, right) => compareHex(left.signer, right.signer));
+  if (pool.length < size) throw refused("TooFewAgents", { active: pool.length, wanted: size });
+  return Array.from({ length: size }, (_, seat) => {
+    const total = pool.reduce((sum, agent) => sum + weightOf(agent), 0n);
+    let ticket = BigInt(keccak256(utf8(`${seed} ${seat}`))) % total;
+    const index = pool.findIndex((agent) => (ticket -= weightOf(agent)) < 0n);
+    const [drawn] = pool.splice(index, 1);
+    if (drawn === undefined) throw new RangeError("drawSeats: the weights do not add up");
+    return { agentId: drawn.agentId, signer: drawn.signer, reputation: drawn.reputation };
+  });
+}
+
+function weightOf({ stake, reputation }: AgentRecord): bigint {
+  return stake * BigInt(reputation);
+}
+
+/** As contracts/libraries/ReputationLib.sol. */
+function moved(reputation: Ppm, steps: number): Ppm {
+  let value: number = Math.min(ONE_PPM, reputation + Math.max(steps, 0) * RECOVERY_PPM);
+  for (let step = steps; step < 0; step += 1)
+    value = Math.max(REPUTATION_FLOOR, Math.floor((value * SLASH_PPM) / ONE_PPM));
+  return value as Ppm;
+}
