@@ -163,7 +163,10 @@ function digestOfCid(cid: CID): Digest | null {
 }
 
 /** Whether a decoded value is a map with exactly these keys. */
-export function isMapOf<Key extends string>(value: Value | undefined, keys: readonly Key[]): value is { readonly [key in Key]: Value } {
+export function isMapOf<Key extends string>(
+  value: Value | undefined,
+  keys: readonly Key[],
+): value is { readonly [key in Key]: Value } {
   if (value === null || typeof value !== "object" || Array.isArray(value) || value instanceof Uint8Array) return false;
   const own = Object.keys(value);
   return own.length === keys.length && keys.every((key) => own.includes(key));

@@ -14,6 +14,7 @@ import {
   digestOf,
   encode,
   encodeBlock,
+  isMapOf,
   type BlockValue,
 } from "../../agents/core/codec.ts";
 import { bytesToHex } from "../../agents/core/digest.ts";
@@ -52,7 +53,7 @@ function hasForeignLink(value: unknown): boolean {
   return isLink ? typeof entries[0]?.[1] !== "string" : entries.some(([, item]) => hasForeignLink(item));
 }
 
-function bytes(hex: string): Uint8Array {
+function fromHex(hex: string): Uint8Array {
   return Uint8Array.from(Buffer.from(hex.replaceAll(" ", ""), "hex"));
 }
 
@@ -123,11 +124,11 @@ describe("codec: values", () => {
       "the key /": "a1 61 2f 61 61",
     };
     for (const [name, hex] of Object.entries(refused)) {
-      assert.equal(decode(bytes(hex), LIMIT), null, name);
-      assert.equal(decodeBlock(bytes(hex), LIMIT), null, name);
+      assert.equal(decode(fromHex(hex), LIMIT), null, name);
+      assert.equal(decodeBlock(fromHex(hex), LIMIT), null, name);
     }
-    assert.equal(decode(bytes("1b 001fffffffffffff"), LIMIT), Number.MAX_SAFE_INTEGER);
-    assert.equal(decode(bytes("3b 001ffffffffffffe"), LIMIT), Number.MIN_SAFE_INTEGER);
+    assert.equal(decode(fromHex("1b 001fffffffffffff"), LIMIT), Number.MAX_SAFE_INTEGER);
+    assert.equal(decode(fromHex("3b 001ffffffffffffe"), LIMIT), Number.MIN_SAFE_INTEGER);
   });
 
   it("bounds size and depth", () => {
@@ -161,6 +162,18 @@ describe("codec: values", () => {
     }
     assert.throws(() => encode(JSON.parse('{"__proto__": 1}') as Value), RangeError);
     assert.throws(() => encode({ "\ud800": 1 }), RangeError);
+  });
+});
+
+describe("codec: maps", () => {
+  it("have exactly the keys asked for", () => {
+    assert.equal(isMapOf({ a: 1, b: null }, ["b", "a"]), true);
+    assert.equal(isMapOf({}, []), true);
+    for (const value of [null, 1, "a", ["a"], Uint8Array.of(1), {}, { a: 1, b: 2 }, { b: 1 }, undefined]) {
+      assert.equal(isMapOf(value, ["a"]), false);
+    }
+    assert.equal(isMapOf({ a: 1 }, ["toString"]), false);
+    assert.equal(isMapOf([], []), false);
   });
 });
 
@@ -234,7 +247,7 @@ describe("codec: CIDs", () => {
     );
     // The last base32 digit carries padding bits: another spelling of the same bytes is not accepted.
     const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
-    const spellings = [...alphabet].filter((digit) => digestFromCid(text.slice(0, -1) + digit) === digestOf(1));
+    const spellings = alphabet.split("").filter((digit) => digestFromCid(text.slice(0, -1) + digit) === digestOf(1));
     assert.deepEqual(spellings, [text.at(-1)]);
   });
 });

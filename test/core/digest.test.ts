@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import fc from "fast-check";
@@ -204,92 +203,6 @@ describe("digest: agreement with viem", () => {
         assert.equal(publicKeyToAddress(secp256k1.getPublicKey(key, false).subarray(1)), account.address.toLowerCase());
       }),
       { numRuns: 25 },
-    );
-  });
-});
-
-describe("digest: the shared EIP-712 vectors", () => {
-  const vectors = JSON.parse(readFileSync(new URL("../vectors/eip712.json", import.meta.url), "utf8")) as {
-    domain: { chainId: number; verifyingContract: Hex };
-    requests: { id: string; consumer: Hex; termsWord: Hex; question: string; requestHash: Hex }[];
-    committees: { words: Hex[]; committeeHash: Hex; seats: { agentId: number; reputation: number; signer: Hex }[] }[];
-    decisions: { request: number; committee: number; digest: Hex; message: Record<string, string | number> }[];
-    certificates: { decision: number; signerSeats: number[]; signatures: Hex }[];
-    messages: { message: Record<string, string | number>; digest: Hex; signer: Hex; signature: Hex }[];
-  };
-  const domain: Domain = {
-    chainId: vectors.domain.chainId,
-    oracle: vectors.domain.verifyingContract.toLowerCase() as Address,
-  };
-  const committees = vectors.committees.map(({ words }) => words.map((word) => unpackSeat(BigInt(word)) as SeatInfo));
-  const attempts = vectors.decisions.map(({ request: index, committee, message }): Attempt => {
-    const request = vectors.requests[index];
-    assert.ok(request);
-    const terms = unpackTerms(BigInt(request.termsWord));
-    assert.ok(terms);
-    const consumer = request.consumer.toLowerCase() as Address;
-    return {
-      domain,
-      request: { id: BigInt(request.id) as Request["id"], consumer, terms, question: request.question },
-      attempt: Number(message["attempt"]),
-      committee: committees[committee] as SeatInfo[],
-    };
-  });
-
-  it("has the same request and committee hashes", () => {
-    for (const [index, attempt] of attempts.entries()) {
-      assert.equal(requestHash(attempt.request), vectors.decisions[index]?.message["requestHash"]);
-    }
-    for (const [index, committee] of committees.entries()) {
-      assert.equal(committeeHash(committee), vectors.committees[index]?.committeeHash);
-      const { seats: expected = [] } = vectors.committees[index] ?? {};
-      assert.deepEqual(
-        committee.map(({ agentId, reputation, signer }) => ({ agentId, reputation, signer })),
-        expected.map(({ agentId, reputation, signer }) => ({ agentId, reputation, signer: signer.toLowerCase() })),
-      );
-    }
-  });
-
-  it("has the same decision digests, and their certificates recover to the seats' signers", () => {
-    const digestsFound = vectors.decisions.map(({ message, digest }, index) => {
-      const { attempt, round, confidence, status } = message as Record<string, number>;
-      const bytes = (field: string): Uint8Array => hexToBytes(message[field] as Hex);
-      const decision = {
-        attempt,
-        round,
-        confidence,
-        status: status === 3 ? "decided" : "hung",
-        outcome: message["outcome"],
-        transcript: message["transcript"],
-        answer: Buffer.from(bytes("answer")).toString("utf8"),
-        reputationChanges: decodeReputationChanges(bytes("reputationChanges")),
-        shares: decodeShares(bytes("shares")),
-      } as Decision;
-      assert.equal(decisionDigest(attempts[index] as Attempt, decision), digest);
-      return digest as Digest;
-    });
-    for (const { decision, signerSeats, signatures } of vectors.certificates) {
-      for (const [position, seat] of signerSeats.entries()) {
-        const signature: Hex = `0x${signatures.slice(2 + 130 * position, 2 + 130 * (position + 1))}`;
-        const { signer } = (attempts[decision] as Attempt).committee[seat] as SeatInfo;
-        assert.equal(recoverSigner(digestsFound[decision] as Digest, signature), signer);
-      }
-    }
-  });
-
-  it("has the same message digests and signers", () => {
-    for (const { message, digest, signer, signature } of vectors.messages) {
-      const header = { ...message, requestId: BigInt(message["requestId"] as string) } as unknown as Header;
-      assert.equal(messageDigest(domain, header), digest);
-      assert.equal(recoverSigner(digest as Digest, signature), signer.toLowerCase());
-    }
-  });
-
-  it("refuses the words whose kind or assurance is unknown", () => {
-    const unknown = vectors.requests.filter(({ termsWord }) => unpackTerms(BigInt(termsWord)) === null);
-    assert.deepEqual(
-      unknown.map(({ id }) => id),
-      [vectors.requests[2]?.id],
     );
   });
 });

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const vectorFile = (name: string): string => fileURLToPath(new URL(`../vectors/${name}.json`, import.meta.url));
+const script = fileURLToPath(new URL("../../scripts/conformance.ts", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "conclave-conformance-"));
+
+interface Case {
+  id: string;
+  agents: { id: string; answer?: unknown; props: [string, number][]; rho0: number }[];
+  maxRounds: unknown;
+  hashSeedDependent?: boolean;
+  expect: Record<string, unknown> & {
+    finalReputation: Record<string, number>;
+    history: { logBf: number; posterior: Record<string, number> }[];
+  };
+}
+
+interface Vectors {
+  scenarios: Case[];
+  edges: Case[];
+  sequences: { tasks: { reputation: Record<string, number> }[] }[];
+}
+
+/** A copy of a shared file with changes, in a temporary folder. */
+function changed(name: string, change: (vectors: Vectors) => void): string {
+  const vectors = JSON.parse(readFileSync(vectorFile(name), "utf8")) as Vectors;
+  change(vectors);
+  return written(JSON.stringify(vectors));
+}
+
+let files = 0;
+function written(text: string): string {
+  files += 1;
+  const path = join(folder, `${files}.json`);
+  writeFileSync(path, text);
+  return path;
+}
+
+function conformance(...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [script, ...args], { encoding: "utf8" });
+}
+
+describe("conformance command", () => {
+  after(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it("matches both shared files", () => {
+    const result = conformance(vectorFile("mbft-reference"), vectorFile("mbft-bayesian-reference"));
+    assert.deepEqual(result, { ...result, status: 0, stdout: "matched 236, differed 0\n", stderr: "" });
+  });
+
+  it("prints each difference with scenario, field, expected and got, and exits 1", () => {
+    const path = changed("mbft-reference", ({ scenarios: [first], edges: [edge], sequences: [sequence] }) => {
+      assert.ok(first && edge && sequence?.tasks[2]);
+      Object.assign(first.expect, { leader: "zz" });
+      edge.expect.history.pop();
+      sequence.tasks[2].reputation["b"] = 0.9;
+    });
+    const { status, stdout } = conformance(path);
+    assert.equal(status, 1);
+    const lines = stdout.trimEnd().split("\n");
+    assert.equal(lines[0], `${path}: m529: leader: expected "zz", got "a0"`);
+    assert.match(lines[1] ?? "", /: readme-demo: history\[3\]: expected nothing, got \{"round":3/);
+    assert.equal(lines[2], `${path}: reputation-capture-n4: tasks[2].reputation.b: expected 0.9, got 1`);
+    assert.deepEqual(lines.slice(3), ["matched 128, differed 3"]);
+  });
+
+  it("shows twenty differences, then a count; as JSON, too", () => {
+    const path = changed("mbft-reference", ({ scenarios }) => {
+      for (const { expect } of scenarios) expect["value"] = "another";
+    });
+    const lines = conformance(path).stdout.trimEnd().split("\n");
+    assert.deepEqual(lines.slice(20), ["... and 100 more differences", "matched 11, differed 120"]);
+    const { status, stdout } = conformance("--json", path, vectorFile("mbft-bayesian-reference"));
+    const report = JSON.parse(stdout) as {
+      matched: number;
+      differed: number;
+      files: { format: string; differenceCount: number; differences: object[] }[];
+    };
+    assert.equal(status, 1);
+    assert.deepEqual([report.matched, report.differed], [116, 120]);
+    assert.deepEqual(
+      report.files.map(({ format, differenceCount, differences }) => [format, differenceCount, differences.length]),
+      [
+        ["mbft-reference", 120, 20],
+        ["mbft-bayesian-reference", 0, 0],
+      ],
+    );
+  });
+
+  it("tolerates the last digits of posteriors, nothing else", () => {
+    const nudge = (relative: number): number | null => {
+      const path = changed("mbft-bayesian-reference", ({ scenarios: [first] }) => {
+        const [round] = first?.expect.history ?? [];
+        assert.ok(round);
+        round.posterior["FALSE"] = (round.posterior["FALSE"] ?? 0) * (1 + relative);
+        round.logBf += relative / 10;
+      });
+      return conformance(path).status;
+    };
+    assert.deepEqual([nudge(1e-10), nudge(1e-8)], [0, 1]);
+    const reputation = changed("mbft-bayesian-reference", ({ scenarios: [first] }) => {
+      assert.ok(first);
+      first.expect.finalReputation["a5"] = 0.045;
+    });
+    assert.equal(conformance(reputation).status, 1);
+  });
+
+  it("accepts either order of tied hypotheses, but no third result", () => {
+    const tie = (finalReputation: Record<string, number>): number | null => {
+      const path = changed("mbft-bayesian-reference", (vectors) => {
+        const [first] = vectors.scenarios;
+        assert.ok(first);
+        const posterior = { FALSE: 0.5, TRUE: 0.5 };
+        first.agents = ["TRUE", "FALSE"].map((answer, index) => ({ id: `a${index}`, props: [[answer, 0.6]], rho0: 1 }));
+        Object.assign(first, { sigma: 0.5, maxRounds: 1, thetaPost: 0.85 });
+        const history = [{ round: 0, posterior, logBf: 0, committed: null }];
+        Object.assign(first.expect, {
+          committed: false,
+          value: null,
+          rounds: 1,
+          logBayesFactor: 0,
+          posterior,
+          finalReputation,
+          history,
+        });
+        vectors.scenarios = [first];
+      });
+      return conformance(path).status;
+    };
+    assert.deepEqual([tie({ a0: 1, a1: 0.5 }), tie({ a0: 0.5, a1: 1 }), tie({ a0: 1, a1: 1 })], [0, 0, 1]);
+  });
+
+  it("names file and field of what it cannot use, and exits 2", () => {
+    const unusable: readonly (readonly [string, RegExp])[] = [
+      [join(folder, "absent.json"), /absent\.json: it cannot be read: ENOENT/],
+      [written("{"), /it is not JSON/],
+      [written("[]"), /it has an unknown format: top level/],
+      [written('{"a": 1}'), /it has an unknown format: scenarios/],
+      [written('{"scenarios": []}'), /it has an unknown format: scenarios, edges and sequences are empty/],
+      [written('{"scenarios": [{"id": "s1"}]}'), /the first case, s1, has neither theta nor thetaPost/],
+      [written('{"meta": {}, "cases": []}'), /hashgraph file; that protocol is not available yet/],
+      [
+        changed("mbft-reference", ({ scenarios }) => Object.assign(scenarios[2] ?? {}, { maxRounds: null })),
+        /not a valid mbft-reference file: scenarios\[2\]\.maxRounds: /,
+      ],
+      [
+        changed("mbft-reference", ({ scenarios }) => Object.assign(scenarios[0]?.agents[1] ?? {}, { answer: 5 })),
+        /not a valid mbft-reference file: scenarios\[0\]\.agents\[1\]\.answer: /,
+      ],
+      [
+        changed("mbft-bayesian-reference", ({ edges }) =>
+          Object.assign(edges[0]?.expect ?? {}, { posterior: { T: "1" } }),
+        ),
+        /not a valid mbft-bayesian-reference file: edges\[0\]\.expect\.posterior\.T: /,
+      ],
+      [
+        changed("mbft-bayesian-reference", ({ sequences }) => sequences.push({ tasks: [] })),
+        /sequences: sequences of Bayesian decisions have no defined semantics/,
+      ],
+    ];
+    for (const [path, reason] of unusable) {
+      const { status, stdout, stderr } = conformance(path);
+      assert.deepEqual([status, stdout], [2, ""], path);
+      assert.match(stderr, reason);
+      assert.ok(stderr.startsWith(`Cannot use ${path}: `));
+    }
+  });
+
+  it("explains itself", () => {
+    const help = conformance("--help");
+    assert.equal(help.status, 0);
+    assert.match(help.stdout, /Example:\n {2}npm run conformance -- test\/vectors/);
+    assert.equal(conformance().status, 2);
+    assert.equal(conformance("--unknown", "x").status, 2);
+  });
+});
