@@ -53,7 +53,7 @@ library DrawLib {
         uint256 filter = 0;
 
         for (uint256 i = 0; filled < size && i < size * PROBES_PER_SEAT; ++i) {
-            uint256 random = uint256(keccak256(abi.encode(seed, i)));
+            uint256 random = _random(seed, i);
             // The low half picks (bias below 2^-96), the upper 96 bits accept with probability weight / WEIGHT_ONE.
             Candidate candidate = _at(candidates, uint128(random) % count);
             if ((random >> 160) * WEIGHT_ONE >= candidate.weight() << 96) continue;
@@ -63,7 +63,7 @@ library DrawLib {
 
         // Whatever the weights: the next free ones from a random index on. Every step adds a seat or meets one that was
         // drawn before, so there are at most `size` steps.
-        uint256 index = uint256(keccak256(abi.encode(seed, size * PROBES_PER_SEAT))) % count;
+        uint256 index = _random(seed, size * PROBES_PER_SEAT) % count;
         for (uint256 i = 0; filled < size && i < MAX_COMMITTEE; ++i) {
             (filled, filter) = _add(committee, filled, filter, _at(candidates, index).seat());
             index = index + 1 == count ? 0 : index + 1;
@@ -86,6 +86,15 @@ library DrawLib {
         }
         committee[filled] = seat;
         return (filled + 1, filter | mark);
+    }
+
+    /// @dev keccak256(abi.encode(seed, index)) in the scratch space: thousands of probes must not grow the memory.
+    function _random(bytes32 seed, uint256 index) private pure returns (uint256 random) {
+        assembly ("memory-safe") {
+            mstore(0x00, seed)
+            mstore(0x20, index)
+            random := keccak256(0x00, 0x40)
+        }
     }
 
     /// @dev The index is below the length, so Solidity's own check, which reads the length again, is left out.

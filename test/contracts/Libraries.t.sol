@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {IDecisionOracle} from "../../contracts/interfaces/IDecisionOracle.sol";
+import {CertificateLib} from "../../contracts/libraries/CertificateLib.sol";
+import {DecisionLib} from "../../contracts/libraries/DecisionLib.sol";
+import {PayLib} from "../../contracts/libraries/PayLib.sol";
+import {ReputationLib} from "../../contracts/libraries/ReputationLib.sol";
+import {RequestState, RequestStateLib} from "../../contracts/libraries/RequestState.sol";
+import {RequestTermsLib} from "../../contracts/libraries/RequestTermsLib.sol";
+import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
+import {AgentId, Certificate, Decision, RequestTerms, Seat, Status, Terms} from "../../contracts/types/Types.sol";
+import {Assertions, vm} from "./utils/Vm.sol";
+
+contract LibrariesTest is Assertions {
+    using SeatLib for Seat;
+
+    function testFuzz_termsSurvivePacking(Terms memory terms) public pure {
+        Terms memory unpacked = RequestTermsLib.unpack(RequestTermsLib.pack(terms));
+        assertEq(keccak256(abi.encode(unpacked)), keccak256(abi.encode(terms)), "terms");
+    }
+
+    function testFuzz_everyWordIsTerms(uint256 word) public pure {
+        RequestTerms packed = RequestTermsLib.pack(RequestTermsLib.unpack(RequestTerms.wrap(word)));
+        assertEq(RequestTerms.unwrap(packed), word, "word");
+    }
+
+    function testFuzz_accessorsReadTheirMember(Terms memory terms) public pure {
+        RequestTerms packed = RequestTermsLib.pack(terms);
+        assertEq(RequestTermsLib.fee(packed), terms.fee, "fee");
+        assertEq(RequestTermsLib.deadline(packed), terms.deadline, "deadline");
+        assertEq(RequestTermsLib.callbackGasLimit(packed), terms.callbackGasLimit, "callbackGasLimit");
+        assertEq(RequestTermsLib.committeeSize(packed), terms.committeeSize, "committeeSize");
+    }
+
+    function testFuzz_seatSurvivesPacking(uint32 agentId, uint32 reputation, address signer) public pure {
+        Seat seat = SeatLib.pack(AgentId.wrap(agentId), reputation, signer);
+        assertEq(AgentId.unwrap(seat.agentId()), agentId, "agentId");
+        assertEq(seat.reputation(), reputation, "reputation");
+        assertEq(seat.signer(), signer, "signer");
+    }
+
+    function testFuzz_stateKeepsItsParts(uint8 status, uint8 attempt, bytes32 commitment, bytes32 other) public pure {
+        status = uint8(bound(status, 0, 5));
+        RequestState state = RequestStateLib.make(Status(status), attempt, commitment);
+        state = state.set(RequestStateLib.CALLBACK_PENDING).set(RequestStateLib.PAY_CREDITED);
+        assertTrue(state.has(RequestStateLib.CALLBACK_PENDING), "pending");
+        state = state.clear(RequestStateLib.CALLBACK_PENDING);
+        assertTrue(!state.has(RequestStateLib.CALLBACK_PENDING), "not pending");
+        assertTrue(state.has(RequestStateLib.PAY_CREDITED), "credited");
+        assertEq(uint8(state.status()), status, "status");
+        assertEq(state.attempt(), attempt, "attempt");
+        assertTrue(state.covers(commitment), "covers its own");
+        assertTrue(state.covers(other) == (other >> 24 == commitment >> 24), "covers no other");
+    }
+
+    function testFuzz_reputationStaysInBounds(uint32 reputation, int8 steps) public pure {
+        reputation = uint32(bound(reputation, 10_000, 1_000_000));
+        uint256 moved = ReputationLib.moved(reputation, steps);
+        assertTrue(moved >= 10_000 && moved <= 1_000_000, "bounds");
+        if (steps > 0) assertTrue(moved > reputation || moved == 1_000_000, "recovers");
+        if (steps < 0) assertTrue(moved < reputation || moved == 10_000, "is slashed");
+        if (steps == 0) assertEq(moved, reputation, "does not move");
+    }
+
+    function test_reputationFigures() public pure {
+        assertEq(ReputationLib.moved(1_000_000, -1), 800_000, "one slash");
+        assertEq(ReputationLib.moved(1_000_000, -2), 640_000, "two slashes");
+        assertEq(ReputationLib.moved(800_000, 1), 810_000, "one recovery");
+        assertEq(ReputationLib.moved(999_999, 1), 1_000_000, "never above one");
+        assertEq(ReputationLib.moved(1_000_000, -128), 10_000, "never below the floor");
+        assertEq(ReputationLib.moved(10_001, -1), 10_000, "never below the floor");
+        assertEq(ReputationLib.moved(123_457, -1), 98_765, "rounded down");
+    }
+
+    function testFuzz_paySumsToTheFee(uint96 fee, bool hung, bytes memory shares) public view {
+        vm.assume(shares.length <= 64);
+        (uint256[] memory amounts, uint256 rest) = this.split(fee, hung ? Status.Hung : Status.Decided, shares);
+        uint256 paid = 0;
+        uint256 total = 0;
+        for (uint256 seat = 0; seat < shares.length; ++seat) {
+            paid += amounts[seat];
+            total += uint8(shares[seat]);
+            assertTrue(shares[seat] != 0 || amounts[seat] == 0, "no share, no pay");
+        }
+        assertEq(paid + rest, fee, "sum");
+        if (total == 0) assertEq(rest, fee, "nobody earned");
+        else if (hung) assertTrue(paid <= fee / 2 && paid + shares.length >= fee / 2, "hung pays half");
+        else assertTrue(rest < shares.length, "rounding leaves less than a unit per seat");
+    }
+
+    function split(uint96 fee, Status status, bytes calldata shares) external pure returns (uint256[] memory, uint256) {
+        return PayLib.split(fee, status, shares);
+    }
+}
+
+/// @dev The quorum against plain arithmetic, with one key that sits on every seat.
+contract CertificateTest is Assertions {
+    uint256 private constant KEY = 0xa11ce;
+    bytes32 private constant DIGEST = keccak256("digest");
+
+    bytes private _signature;
+
+    function setUp() public {
+        (uint8 v, bytes32 r, bytes32 s) = vm.sign(KEY, DIGEST);
+        _signature = abi.encodePacked(r, s, v);
+    }
+
+    function test_quorumIsMoreThanTwoThirds() public {
+        for (uint256 size = 1; size <= 64; ++size) {
+            // The smallest count c with 3c > 2n, found by counting.
+            uint256 quorum = 0;
+            while (3 * quorum <= 2 * size) ++quorum;
+            this.verify(_certificate(quorum, (1 << quorum) - 1), size);
+            vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.QuorumNotReached.selector, quorum - 1, quorum));
+            this.verify(_certificate(quorum - 1, (1 << (quorum - 1)) - 1), size);
+        }
+    }
+
+    function testFuzz_bitmapIsCounted(uint64 signers) public {
+        uint256 count = 0;
+        for (uint256 seat = 0; seat < 64; ++seat) count += (signers >> seat) & 1;
+        if (count < 43) {
+            vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.QuorumNotReached.selector, count, 43));
+        }
+        this.verify(_certificate(count, signers), 64);
+    }
+
+    function testFuzz_seatsBeyondTheCommitteeAreRefused(uint256 signers, uint256 size) public {
+        size = bound(size, 4, 64);
+        vm.assume(signers >> size != 0);
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidDecision.selector, bytes32("signers"), signers));
+        this.verify(_certificate(3, signers), size);
+    }
+
+    function testFuzz_signaturesMatchTheCount(uint256 length) public {
+        length = bound(length, 0, 400);
+        vm.assume(length != 195);
+        Certificate memory certificate = Certificate(7, new bytes(length));
+        vm.expectRevert(
+            abi.encodeWithSelector(IDecisionOracle.InvalidDecision.selector, bytes32("signatures"), length)
+        );
+        this.verify(certificate, 4);
+    }
+
+    /// @dev Any changed byte of any signature is found, and the error names its seat.
+    function testFuzz_flippedByteIsFound(uint256 position, uint8 flip) public view {
+        vm.assume(flip != 0);
+        Certificate memory certificate = _certificate(5, 0x6b);
+        position = bound(position, 0, certificate.signatures.length - 1);
+        certificate.signatures[position] = bytes1(uint8(certificate.signatures[position]) ^ flip);
+        uint8[5] memory seats = [0, 1, 3, 5, 6];
+        try this.verify(certificate, 7) {
+            revert("accepted");
+        } catch (bytes memory reason) {
+            assertEq(bytes4(reason), IDecisionOracle.InvalidSignature.selector, "error");
+            uint256 seat;
+            assembly {
+                seat := mload(add(reason, 0x24))
+            }
+            assertEq(seat, seats[position / 65], "seat");
+        }
+    }
+
+    function test_malleableTwinIsRefused() public {
+        Certificate memory certificate = _certificate(3, 7);
+        (uint8 v, bytes32 r, bytes32 s) = vm.sign(KEY, DIGEST);
+        uint256 order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141;
+        bytes memory twin = abi.encodePacked(r, order - uint256(s), v == 27 ? uint8(28) : uint8(27));
+        assertEq(ecrecover(DIGEST, v == 27 ? 28 : 27, r, bytes32(order - uint256(s))), vm.addr(KEY), "a real twin");
+        certificate.signatures = bytes.concat(_signature, twin, _signature);
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidSignature.selector, 1, address(0), vm.addr(KEY)));
+        this.verify(certificate, 4);
+    }
+
+    function test_versionZeroIsRefused() public {
+        Certificate memory certificate = _certificate(3, 7);
+        // 0 and 1 in place of 27 and 28.
+        certificate.signatures[64] = bytes1(uint8(certificate.signatures[64]) - 27);
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidSignature.selector, 0, address(0), vm.addr(KEY)));
+        this.verify(certificate, 4);
+    }
+
+    /// @dev The recovered address of the seat before must not be taken for that of an invalid signature.
+    function test_invalidSignatureAfterValidOne() public {
+        Certificate memory certificate = _certificate(3, 7);
+        certificate.signatures = bytes.concat(_signature, new bytes(65), _signature);
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidSignature.selector, 1, address(0), vm.addr(KEY)));
+        this.verify(certificate, 4);
+    }
+
+    function verify(Certificate calldata certificate, uint256 size) external view {
+        this.verifySeats(certificate, _seats(size));
+    }
+
+    function verifySeats(Certificate calldata certificate, Seat[] calldata seats) external view {
+        CertificateLib.verify(certificate, seats, DIGEST);
+    }
+
+    function _seats(uint256 size) private pure returns (Seat[] memory seats) {
+        seats = new Seat[](size);
+        for (uint256 i = 0; i < size; ++i) {
+            seats[i] = SeatLib.pack(AgentId.wrap(uint32(i + 1)), 1_000_000, vm.addr(KEY));
+        }
+    }
+
+    function _certificate(uint256 count, uint256 signers) private view returns (Certificate memory certificate) {
+        certificate.signers = signers;
+        for (uint256 i = 0; i < count; ++i) {
+            certificate.signatures = bytes.concat(certificate.signatures, _signature);
+        }
+    }
+}
+
+contract DecisionRulesTest is Assertions {
+    function test_hungHasNoOutcome() public {
+        Decision memory decision = _hung();
+        this.validate(decision, 4);
+        decision.outcome = bytes32(uint256(1));
+        _refused("outcome", 1);
+        this.validate(decision, 4);
+        decision = _hung();
+        decision.answer = "no";
+        _refused("answer", 2);
+        this.validate(decision, 4);
+    }
+
+    function testFuzz_statusIsFinal(uint8 status) public {
+        Decision memory decision = _hung();
+        status = uint8(bound(status, 0, 5));
+        decision.status = Status(status);
+        if (status != 3 && status != 4) _refused("status", status);
+        this.validate(decision, 4);
+    }
+
+    function test_bounds() public {
+        Decision memory decision = _hung();
+        decision.confidence = 1_000_001;
+        _refused("confidence", 1_000_001);
+        this.validate(decision, 4);
+        decision = _hung();
+        _refused("shares", 4);
+        this.validate(decision, 5);
+        decision.status = Status.Decided;
+        decision.answer = new bytes(1024);
+        this.validate(decision, 4);
+        decision.answer = new bytes(1025);
+        _refused("answer", 1025);
+        this.validate(decision, 4);
+    }
+
+    /// @dev The rule again, in other words: pairs, ascending seats below n, steps of +1 or below 0.
+    function testFuzz_reputationChanges(bytes memory changes, uint256 size) public {
+        size = bound(size, 4, 64);
+        Decision memory decision = _hung();
+        decision.shares = new bytes(size);
+        decision.reputationChanges = changes;
+        bool valid = changes.length % 2 == 0;
+        int256 last = -1;
+        for (uint256 i = 0; valid && i < changes.length; i += 2) {
+            int256 seat = int256(uint256(uint8(changes[i])));
+            int8 steps = int8(uint8(changes[i + 1]));
+            valid = seat > last && seat < int256(size) && (steps == 1 || steps < 0);
+            last = seat;
+        }
+        (bool accepted, ) = address(this).call(abi.encodeCall(this.validate, (decision, size)));
+        assertTrue(accepted == valid, "accepted iff well formed");
+    }
+
+    function test_reputationChangesExamples() public {
+        Decision memory decision = _hung();
+        bytes[4] memory accepted = [bytes(hex"0001"), hex"00ff03fe", hex"00ff01ff02ff03ff", hex"0380"];
+        for (uint256 i = 0; i < accepted.length; ++i) {
+            decision.reputationChanges = accepted[i];
+            this.validate(decision, 4);
+        }
+        bytes[6] memory refused = [bytes(hex"00"), hex"0000", hex"0002", hex"04ff", hex"01ff00ff", hex"01ff01ff"];
+        for (uint256 i = 0; i < refused.length; ++i) {
+            decision.reputationChanges = refused[i];
+            vm.expectRevert();
+            this.validate(decision, 4);
+        }
+    }
+
+    function validate(Decision calldata decision, uint256 size) external pure {
+        DecisionLib.validate(decision, size);
+    }
+
+    function _hung() private pure returns (Decision memory decision) {
+        decision.status = Status.Hung;
+        decision.shares = new bytes(4);
+    }
+
+    function _refused(bytes32 field, uint256 value) private {
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidDecision.selector, field, value));
+    }
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {CertificateLib} from "../../contracts/libraries/CertificateLib.sol";
+import {DecisionLib} from "../../contracts/libraries/DecisionLib.sol";
+import {PossessionLib} from "../../contracts/libraries/PossessionLib.sol";
+import {RequestLib} from "../../contracts/libraries/RequestLib.sol";
+import {RequestTermsLib} from "../../contracts/libraries/RequestTermsLib.sol";
+import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
+import {
+    AgentId,
+    Certificate,
+    Decision,
+    Request,
+    RequestId,
+    RequestTerms,
+    Seat,
+    Status,
+    Terms
+} from "../../contracts/types/Types.sol";
+import {Assertions, vm} from "./utils/Vm.sol";
+
+/// @dev Reads test/vectors/eip712.json, which ethers made and the TypeScript core reads, too.
+contract VectorsTest is Assertions {
+    using SeatLib for Seat;
+
+    string private _json;
+
+    function setUp() public {
+        _json = vm.readFile("test/vectors/eip712.json");
+    }
+
+    function test_typeHashes() public view {
+        assertEq(DecisionLib.DECISION_TYPEHASH, _bytes32(".typeHashes.Decision"), "Decision");
+        assertEq(DecisionLib.MESSAGE_TYPEHASH, _bytes32(".typeHashes.Message"), "Message");
+        assertEq(PossessionLib.POSSESSION_TYPEHASH, _bytes32(".typeHashes.Possession"), "Possession");
+    }
+
+    function test_requests() public view {
+        uint256 count = 0;
+        for (; _exists("requests", count); ++count) {
+            string memory at = _at("requests", count);
+            assertEq(RequestTerms.unwrap(RequestTermsLib.pack(_terms(at))), _word(at, ".termsWord"), "terms");
+            bytes32 requestHash = this.hashRequest(_request(at));
+            assertEq(requestHash, _bytes32(_join(at, ".requestHash")), "requestHash");
+            assertEq(
+                RequestLib.requestedCommitment(requestHash, uint64(_decimal(at, ".seedBlock"))),
+                _bytes32(_join(at, ".requestedCommitment")),
+                "requestedCommitment"
+            );
+        }
+        assertEq(count, 3, "requests read");
+    }
+
+    function test_committees() public view {
+        uint256 count = 0;
+        for (; _exists("committees", count); ++count) {
+            string memory at = _at("committees", count);
+            Seat[] memory committee = _committee(count);
+            for (uint256 seat = 0; seat < committee.length; ++seat) {
+                string memory one = _join(at, _join(".seats[", _join(vm.toString(seat), "]")));
+                assertEq(AgentId.unwrap(committee[seat].agentId()), _number(one, ".agentId"), "agentId");
+                assertEq(committee[seat].reputation(), _number(one, ".reputation"), "reputation");
+                assertEq(committee[seat].signer(), vm.parseJsonAddress(_json, _join(one, ".signer")), "signer");
+            }
+            assertEq(this.hashCommittee(committee), _bytes32(_join(at, ".committeeHash")), "committeeHash");
+            assertEq(SeatLib.hashMemory(committee), _bytes32(_join(at, ".committeeHash")), "the same from memory");
+        }
+        assertEq(count, 2, "committees read");
+    }
+
+    function test_decisions() public view {
+        uint256 count = 0;
+        for (; _exists("decisions", count); ++count) {
+            string memory at = _at("decisions", count);
+            Decision memory decision = _decision(at);
+            bytes32 requestHash = _bytes32(_join(at, ".message.requestHash"));
+            bytes32 committeeHash = _bytes32(_join(at, ".message.committeeHash"));
+            bytes32 structHash = this.hashDecision(decision, requestHash, committeeHash);
+            assertEq(structHash, _bytes32(_join(at, ".structHash")), "structHash");
+            assertEq(_digest(".domainSeparator", structHash), _bytes32(_join(at, ".digest")), "digest");
+            assertEq(
+                RequestLib.drawnCommitment(requestHash, decision.attempt, committeeHash),
+                _bytes32(_join(at, ".drawnCommitment")),
+                "drawnCommitment"
+            );
+        }
+        assertEq(count, 3, "decisions read");
+    }
+
+    function test_certificates() public view {
+        uint256 count = 0;
+        for (; _exists("certificates", count); ++count) {
+            string memory at = _at("certificates", count);
+            string memory decision = _at("decisions", _number(at, ".decision"));
+            Certificate memory certificate = Certificate(
+                _word(at, ".signers"),
+                vm.parseJsonBytes(_json, _join(at, ".signatures"))
+            );
+            bytes32 digest = _bytes32(_join(decision, ".digest"));
+            this.verify(certificate, _committee(_number(decision, ".committee")), digest);
+        }
+        assertEq(count, 4, "certificates read");
+    }
+
+    function test_messages() public view {
+        uint256 count = 0;
+        for (; _exists("messages", count); ++count) {
+            string memory at = _at("messages", count);
+            bytes32 structHash = DecisionLib.messageStructHash(
+                RequestId.wrap(_decimal(at, ".message.requestId")),
+                uint32(_number(at, ".message.attempt")),
+                uint32(_number(at, ".message.protocol")),
+                uint32(_number(at, ".message.phase")),
+                uint32(_number(at, ".message.round")),
+                uint32(_number(at, ".message.seat")),
+                _bytes32(_join(at, ".message.payloadDigest"))
+            );
+            assertEq(structHash, _bytes32(_join(at, ".structHash")), "structHash");
+            assertEq(_digest(".domainSeparator", structHash), _bytes32(_join(at, ".digest")), "digest");
+        }
+        assertEq(count, 3, "messages read");
+    }
+
+    function test_possessions() public view {
+        uint256 count = 0;
+        for (; _exists("possessions", count); ++count) {
+            string memory at = _at("possessions", count);
+            bytes memory publicKey = vm.parseJsonBytes(_json, _join(at, ".message.publicKey"));
+            address operator = vm.parseJsonAddress(_json, _join(at, ".message.operator"));
+            bytes32 digest = _digest(".registryDomainSeparator", this.hashPossession(operator, publicKey));
+            assertEq(digest, _bytes32(_join(at, ".digest")), "digest");
+            address signer = this.signerOf(publicKey);
+            assertEq(signer, vm.parseJsonAddress(_json, _join(at, ".signer")), "signer");
+            this.verifyPossession(digest, vm.parseJsonBytes(_json, _join(at, ".signature")), signer);
+        }
+        assertEq(count, 2, "possessions read");
+    }
+
+    function hashRequest(Request calldata request) external pure returns (bytes32) {
+        return RequestLib.hash(request);
+    }
+
+    function hashCommittee(Seat[] calldata committee) external pure returns (bytes32) {
+        return SeatLib.hash(committee);
+    }
+
+    function hashDecision(Decision calldata decision, bytes32 request, bytes32 seats) external pure returns (bytes32) {
+        return DecisionLib.structHash(decision, request, seats);
+    }
+
+    function verify(Certificate calldata certificate, Seat[] calldata committee, bytes32 digest) external view {
+        CertificateLib.verify(certificate, committee, digest);
+    }
+
+    function hashPossession(address operator, bytes calldata publicKey) external pure returns (bytes32) {
+        return PossessionLib.structHash(operator, publicKey);
+    }
+
+    function signerOf(bytes calldata publicKey) external pure returns (address) {
+        return PossessionLib.signerOf(publicKey);
+    }
+
+    function verifyPossession(bytes32 digest, bytes calldata signature, address signer) external pure {
+        PossessionLib.verify(digest, signature, signer);
+    }
+
+    function _terms(string memory at) private view returns (Terms memory terms) {
+        terms.fee = uint96(_decimal(at, ".terms.fee"));
+        terms.deadline = uint40(_number(at, ".terms.deadline"));
+        terms.tolerance = uint40(_number(at, ".terms.tolerance"));
+        terms.callbackGasLimit = uint32(_number(at, ".terms.callbackGasLimit"));
+        terms.committeeSize = uint8(_number(at, ".terms.committeeSize"));
+        terms.assurance = uint8(_number(at, ".terms.assurance"));
+        terms.decimals = uint8(_number(at, ".terms.decimals"));
+        terms.options = uint8(_number(at, ".terms.options"));
+        terms.kind = uint8(_number(at, ".terms.kind"));
+        terms.protocol = uint8(_number(at, ".terms.protocol"));
+    }
+
+    function _request(string memory at) private view returns (Request memory) {
+        bytes32 questionHash = keccak256(bytes(vm.parseJsonString(_json, _join(at, ".question"))));
+        assertEq(questionHash, _bytes32(_join(at, ".questionHash")), "questionHash");
+        return
+            Request(
+                RequestId.wrap(_decimal(at, ".id")),
+                vm.parseJsonAddress(_json, _join(at, ".consumer")),
+                RequestTerms.wrap(_word(at, ".termsWord")),
+                questionHash
+            );
+    }
+
+    function _committee(uint256 index) private view returns (Seat[] memory committee) {
+        bytes32[] memory words = vm.parseJsonBytes32Array(_json, _join(_at("committees", index), ".words"));
+        committee = new Seat[](words.length);
+        for (uint256 i = 0; i < words.length; ++i) committee[i] = Seat.wrap(uint256(words[i]));
+    }
+
+    function _decision(string memory at) private view returns (Decision memory decision) {
+        decision.attempt = uint32(_number(at, ".message.attempt"));
+        decision.round = uint32(_number(at, ".message.round"));
+        decision.status = Status(_number(at, ".message.status"));
+        decision.outcome = _bytes32(_join(at, ".message.outcome"));
+        decision.answer = vm.parseJsonBytes(_json, _join(at, ".message.answer"));
+        decision.confidence = uint32(_number(at, ".message.confidence"));
+        decision.transcript = _bytes32(_join(at, ".message.transcript"));
+        decision.reputationChanges = vm.parseJsonBytes(_json, _join(at, ".message.reputationChanges"));
+        decision.shares = vm.parseJsonBytes(_json, _join(at, ".message.shares"));
+    }
+
+    function _digest(string memory separator, bytes32 structHash) private view returns (bytes32) {
+        return keccak256(abi.encodePacked(hex"1901", _bytes32(separator), structHash));
+    }
+
+    function _exists(string memory list, uint256 index) private view returns (bool) {
+        return vm.keyExistsJson(_json, _at(list, index));
+    }
+
+    function _at(string memory list, uint256 index) private pure returns (string memory) {
+        return string.concat(".", list, "[", vm.toString(index), "]");
+    }
+
+    function _join(string memory a, string memory b) private pure returns (string memory) {
+        return string.concat(a, b);
+    }
+
+    function _bytes32(string memory key) private view returns (bytes32) {
+        return vm.parseJsonBytes32(_json, key);
+    }
+
+    function _word(string memory at, string memory key) private view returns (uint256) {
+        return uint256(_bytes32(_join(at, key)));
+    }
+
+    function _number(string memory at, string memory key) private view returns (uint256) {
+        return vm.parseJsonUint(_json, _join(at, key));
+    }
+
+    /// @dev Big integers are decimal strings in the file.
+    function _decimal(string memory at, string memory key) private view returns (uint256) {
+        return vm.parseUint(vm.parseJsonString(_json, _join(at, key)));
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {AgentRegistry} from "../../../contracts/AgentRegistry.sol";
+import {ConclaveAccessManager} from "../../../contracts/ConclaveAccessManager.sol";
+import {DecisionOracle} from "../../../contracts/DecisionOracle.sol";
+import {IAgentRegistry} from "../../../contracts/interfaces/IAgentRegistry.sol";
+import {RequestTermsLib} from "../../../contracts/libraries/RequestTermsLib.sol";
+import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
+import {PossessionLib} from "../../../contracts/libraries/PossessionLib.sol";
+import {TestToken} from "../../../contracts/mocks/TestToken.sol";
+import {
+    AgentId,
+    Certificate,
+    Decision,
+    Request,
+    RequestId,
+    RequestTerms,
+    Seat,
+    Status,
+    Terms
+} from "../../../contracts/types/Types.sol";
+import {Assertions, Vm, vm} from "./Vm.sol";
+
+/// @dev A deployed system and short ways through it.
+abstract contract ConclaveTest is Assertions {
+    using SeatLib for Seat;
+
+    uint128 internal constant MIN_STAKE = 1 ether;
+    uint128 internal constant MAX_STAKE = 16 ether;
+    uint40 internal constant UNBONDING_DELAY = 7 days;
+    uint256 internal constant PROTOCOLS = 2;
+    uint64 internal constant ORACLE_ROLE = 1;
+
+    TestToken internal token;
+    ConclaveAccessManager internal manager;
+    AgentRegistry internal registry;
+    DecisionOracle internal oracle;
+    /// @dev Private keys by signer.
+    mapping(address signer => uint256 privateKey) internal keys;
+    uint256 private _nextKey = 1;
+
+    function deployConclave() internal {
+        // Block 1 has no earlier blocks to take hashes from.
+        vm.roll(1000);
+        vm.warp(1_800_000_000);
+        token = new TestToken();
+        manager = new ConclaveAccessManager(address(this));
+        registry = new AgentRegistry(address(manager), token, MIN_STAKE, MAX_STAKE, UNBONDING_DELAY);
+        oracle = new DecisionOracle(registry, token, PROTOCOLS);
+        bytes4[] memory selectors = new bytes4[](1);
+        selectors[0] = IAgentRegistry.applyReputationChanges.selector;
+        manager.setTargetFunctionRole(address(registry), selectors, ORACLE_ROLE);
+        manager.grantRole(ORACLE_ROLE, address(oracle), 0);
+        token.mint(address(this), 1e30);
+        token.approve(address(registry), type(uint256).max);
+        token.approve(address(oracle), type(uint256).max);
+    }
+
+    /// @dev A fresh key's public key and its proof of possession for `operator`.
+    function freshKey(address operator) internal returns (bytes memory publicKey, bytes memory possession) {
+        uint256 privateKey = uint256(keccak256(abi.encode("key", _nextKey++)));
+        Vm.Wallet memory wallet = vm.createWallet(privateKey);
+        keys[wallet.addr] = privateKey;
+        publicKey = abi.encodePacked(wallet.publicKeyX, wallet.publicKeyY);
+        bytes32 structHash = keccak256(abi.encode(PossessionLib.POSSESSION_TYPEHASH, operator, keccak256(publicKey)));
+        possession = signDigest(privateKey, typedDigest("ConclaveRegistry", address(registry), structHash));
+    }
+
+    function registrationOf(
+        address operator,
+        uint128 stake
+    ) internal returns (IAgentRegistry.Registration memory registration) {
+        (bytes memory publicKey, bytes memory possession) = freshKey(operator);
+        return IAgentRegistry.Registration(publicKey, possession, "test", "/ip4/127.0.0.1/tcp/4001", stake);
+    }
+
+    /// @dev Registers an agent of this contract.
+    function registerAgent(uint128 stake) internal returns (AgentId) {
+        return registry.register(registrationOf(address(this), stake));
+    }
+
+    function registerAgents(uint256 count, uint128 stake) internal {
+        for (uint256 i = 0; i < count; ++i) registerAgent(stake);
+    }
+
+    function termsFor(uint256 size, uint96 fee) internal view returns (Terms memory terms) {
+        terms.fee = fee;
+        terms.deadline = uint40(block.timestamp + 1 hours);
+        terms.committeeSize = uint8(size);
+        terms.protocol = 1;
+    }
+
+    /// @dev Asks from this contract's balance.
+    function ask(Terms memory terms) internal returns (Request memory request, uint64 seedBlock) {
+        request.consumer = address(this);
+        request.terms = RequestTermsLib.pack(terms);
+        request.questionHash = keccak256("question");
+        request.id = oracle.request(request.terms, "question");
+        seedBlock = uint64(block.number + 2);
+    }
+
+    /// @dev Rolls past the seed block, draws, and returns the committee, which is a pure function of the seed.
+    function drawCommittee(Request memory request, uint64 seedBlock) internal returns (Seat[] memory committee) {
+        vm.roll(seedBlock + 1);
+        bytes32 seed = keccak256(abi.encode(blockhash(seedBlock), request.id, uint32(0)));
+        uint256 size = uint8(RequestTerms.unwrap(request.terms) >> 40);
+        committee = registry.draw(seed, size);
+        oracle.draw(request, seedBlock);
+    }
+
+    function decisionFor(uint256 size) internal pure returns (Decision memory decision) {
+        decision.status = Status.Decided;
+        decision.outcome = bytes32(uint256(1));
+        decision.answer = "yes";
+        decision.confidence = 900_000;
+        decision.transcript = keccak256("transcript");
+        decision.shares = new bytes(size);
+        for (uint256 i = 0; i < size; ++i) decision.shares[i] = 0x01;
+    }
+
+    /// @dev A certificate of the seats whose bits are set.
+    function certify(
+        Request memory request,
+        Seat[] memory committee,
+        Decision memory decision,
+        uint256 signers
+    ) internal view returns (Certificate memory certificate) {
+        bytes32 digest = oracle.decisionDigest(request, SeatLib.hashMemory(committee), decision);
+        certificate.signers = signers;
+        for (uint256 seat = 0; seat < committee.length; ++seat) {
+            if ((signers >> seat) & 1 == 0) continue;
+            bytes memory signature = signDigest(keys[committee[seat].signer()], digest);
+            certificate.signatures = bytes.concat(certificate.signatures, signature);
+        }
+    }
+
+    /// @dev The first seats, just more than two thirds.
+    function quorumOf(uint256 size) internal pure returns (uint256) {
+        return (1 << ((size * 2) / 3 + 1)) - 1;
+    }
+
+    function statusOf(Request memory request) internal view returns (Status status) {
+        (status, , , ) = oracle.statusOf(request.id);
+    }
+
+    function typedDigest(string memory name, address verifier, bytes32 structHash) internal view returns (bytes32) {
+        bytes32 domainType = keccak256(
+            "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
+        );
+        bytes32 separator = keccak256(
+            abi.encode(domainType, keccak256(bytes(name)), keccak256("1"), block.chainid, verifier)
+        );
+        return keccak256(abi.encodePacked(hex"1901", separator, structHash));
+    }
+
+    function signDigest(uint256 privateKey, bytes32 digest) internal pure returns (bytes memory) {
+        (uint8 v, bytes32 r, bytes32 s) = vm.sign(privateKey, digest);
+        return abi.encodePacked(r, s, v);
+    }
+}
