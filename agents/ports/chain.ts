@@ -79,6 +79,13 @@ export interface ChainReader {
   agentBySigner(signer: Address, signal?: AbortSignal): Promise<AgentRecord | null>;
 }
 
+/** What an auditor reads of the transactions behind the events. */
+export interface TransactionReader {
+  receipt(transactionHash: Hex, signal?: AbortSignal): Promise<Receipt>;
+  /** Signatures in the calldata of a `commit`; null when the transaction reached the oracle through another contract. */
+  certificate(transactionHash: Hex, signal?: AbortSignal): Promise<Certificate["signatures"] | null>;
+}
+
 /** Resume point of the event stream; hash-checked so that a reorg below it is noticed. */
 export interface Cursor {
   readonly blockNumber: bigint;

@@ -1,0 +1,91 @@
+import { erc20Abi } from "viem";
+import type { Address } from "../../core/types.ts";
+import { agentRegistryAbi, decisionOracleAbi } from "./abi.ts";
+import { connect, type ChainOptions, type Connection } from "./connection.ts";
+import { lower } from "./decode.ts";
+
+export interface Token {
+  readonly address: Address;
+  readonly symbol: string;
+  readonly decimals: number;
+}
+
+/** What the contracts fix for everybody, and what an account holds. */
+export interface ChainTerms {
+  readonly stakeToken: Token;
+  readonly feeToken: Token;
+  readonly minStake: bigint;
+  readonly maxStake: bigint;
+  readonly unbondingDelaySeconds: number;
+  readonly activeAgents: number;
+  /** In the chain's coin, in the stake token, and prepaid or earned in the oracle. */
+  holdings(
+    account: Address,
+    signal?: AbortSignal,
+  ): Promise<{ readonly coin: bigint; readonly stakeToken: bigint; readonly oracle: bigint }>;
+}
+
+/** A hostile token could print anything; this is shown on a terminal. */
+const SYMBOL = /^[\x21-\x7e]{1,16}$/;
+
+/** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
+export async function readChainTerms(options: ChainOptions, signal?: AbortSignal): Promise<ChainTerms> {
+  const connection = await connect(options, signal);
+  const registry = { address: connection.registry, abi: agentRegistryAbi } as const;
+  const oracle = { address: connection.domain.oracle, abi: decisionOracleAbi } as const;
+  const [stake, fee, minStake, maxStake, delay, active] = await connection.call(
+    "Read the terms of the contracts",
+    signal,
+    (client) =>
+      Promise.all([
+        client.readContract({ ...registry, functionName: "stakeToken" }),
+        client.readContract({ ...oracle, functionName: "feeToken" }),
+        client.readContract({ ...registry, functionName: "minStake" }),
+        client.readContract({ ...registry, functionName: "maxStake" }),
+        client.readContract({ ...registry, functionName: "unbondingDelay" }),
+        client.readContract({ ...registry, functionName: "activeCount" }),
+      ]),
+  );
+  const stakeToken = await readToken(connection, lower(stake), signal);
+  const feeToken = lower(fee) === stakeToken.address ? stakeToken : await readToken(connection, lower(fee), signal);
+  return {
+    stakeToken,
+    feeToken,
+    minStake,
+    maxStake,
+    unbondingDelaySeconds: delay,
+    activeAgents: Number(active),
+    holdings: async (account, signal) => {
+      const [coin, stakeHeld, prepaid] = await connection.call(`Read what ${account} holds`, signal, (client) =>
+        Promise.all([
+          client.getBalance({ address: account }),
+          client.readContract({
+            address: stakeToken.address,
+            abi: erc20Abi,
+            functionName: "balanceOf",
+            args: [account],
+          }),
+          client.readContract({ ...oracle, functionName: "balanceOf", args: [account] }),
+        ]),
+      );
+      return { coin, stakeToken: stakeHeld, oracle: prepaid };
+    },
+  };
+}
+
+/** Name and decimals are optional in ERC-20: without them amounts are whole numbers of the smallest unit. */
+async function readToken(connection: Connection, address: Address, signal?: AbortSignal): Promise<Token> {
+  const token = { address, abi: erc20Abi } as const;
+  const [symbol, decimals] = await connection.call("Read the token", signal, (client) =>
+    Promise.all([
+      client.readContract({ ...token, functionName: "symbol" }).catch(nullIfUnsupported),
+      client.readContract({ ...token, functionName: "decimals" }).catch(nullIfUnsupported),
+    ]),
+  );
+  return { address, symbol: symbol !== null && SYMBOL.test(symbol) ? symbol : "tokens", decimals: decimals ?? 0 };
+}
+
+function nullIfUnsupported(error: unknown): null {
+  if (error instanceof Error && error.name === "ContractFunctionExecutionError") return null;
+  throw error;
+}

@@ -1,0 +1,333 @@
+import { cidString, decodeBlock, encodeBlock, type BlockValue } from "../core/codec.ts";
+import {
+  bytesToHex,
+  decisionDigest,
+  encodeReputationChanges,
+  encodeShares,
+  recoverSigner,
+  sha256,
+} from "../core/digest.ts";
+import { ConclaveError } from "../core/errors.ts";
+import { limits } from "../core/limits.ts";
+import type { Protocol } from "../core/protocol.ts";
+import { protocolByCode } from "../core/protocols/index.ts";
+import { isSupermajority } from "../core/quorum.ts";
+import { emptyTally } from "../core/tally.ts";
+import { buildTranscript, decodeMessage, readRoot, refuseMessage, replay } from "../core/transcript.ts";
+import type {
+  Attempt,
+  Certificate,
+  Decision,
+  Digest,
+  Hex,
+  Message,
+  Outcome,
+  RequestId,
+  SeatIndex,
+} from "../core/types.ts";
+import type { ChainEvent, ChainReader, TransactionReader } from "../ports/chain.ts";
+import type { ContentStore } from "../ports/content-store.ts";
+
+/** In this order; the first failure ends the audit. */
+export type VerifyStep = "chain" | "certificate" | "root" | "messages" | "replay" | "decision";
+
+export interface VerifyReport {
+  readonly requestId: string;
+  readonly ok: boolean;
+  /** CID of the transcript; null while there is no decision. */
+  readonly root: string | null;
+  /** Message blocks that the root links. */
+  readonly messages: number;
+  /** What was found good. */
+  readonly checked: {
+    /** Signatures on the decision; null when its transaction reached the oracle through another contract, which hides them. */
+    readonly certificateSignatures: number | null;
+    /** Blocks whose bytes have the hash that their link states, the root included. */
+    readonly blocks: number;
+    /** Signatures on messages. */
+    readonly messageSignatures: number;
+  };
+  readonly decision: Decision | null;
+  readonly failure?: {
+    readonly step: VerifyStep;
+    /** The first block that fails; null where no single block is at fault. */
+    readonly cid: string | null;
+    readonly reason: string;
+  };
+}
+
+export interface VerifyOptions {
+  readonly chain: Pick<ChainReader, "domain" | "requestEvents"> & Pick<TransactionReader, "certificate">;
+  readonly store: Pick<ContentStore, "get">;
+  readonly requestId: RequestId;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (step: VerifyStep, done: number, total: number) => void;
+}
+
+/** Blocks fetched at once. */
+const CONCURRENCY = 16;
+
+/** Ends the audit with a verdict; errors that are no verdict (chain or network out of reach, aborted) are thrown as they come. */
+class Refuted extends Error {
+  readonly step: VerifyStep;
+  readonly block: Digest | null;
+
+  constructor(step: VerifyStep, reason: string, block: Digest | null = null) {
+    super(reason);
+    this.step = step;
+    this.block = block;
+  }
+}
+
+/** What is known so far, for the report. */
+interface Audit {
+  readonly options: VerifyOptions;
+  decision: Decision | null;
+  messages: number;
+  certificateSignatures: number | null;
+  blocks: number;
+  messageSignatures: number;
+}
+
+/**
+ * Proves a decision from the chain and the transcript alone: every hash and signature, then the protocol's pure replay,
+ * which must yield exactly what the chain holds. Throws REQUEST_UNKNOWN, CHAIN_* and NETWORK_FAILED: those are no verdict.
+ */
+export async function verifyRequest(options: VerifyOptions): Promise<VerifyReport> {
+  const audit: Audit = {
+    options,
+    decision: null,
+    messages: 0,
+    certificateSignatures: 0,
+    blocks: 0,
+    messageSignatures: 0,
+  };
+  try {
+    await run(audit);
+    return report(audit, null);
+  } catch (error) {
+    if (error instanceof Refuted) return report(audit, error);
+    throw error;
+  }
+}
+
+function report(audit: Audit, refuted: Refuted | null): VerifyReport {
+  const { decision, messages, certificateSignatures, blocks, messageSignatures } = audit;
+  const cid = refuted === null || refuted.block === null ? null : cidString(refuted.block);
+  return {
+    requestId: String(audit.options.requestId),
+    ok: refuted === null,
+    root: decision === null ? null : cidString(decision.transcript),
+    messages,
+    checked: { certificateSignatures, blocks, messageSignatures },
+    decision,
+    ...(refuted === null ? {} : { failure: { step: refuted.step, cid, reason: refuted.message } }),
+  };
+}
+
+async function run(audit: Audit): Promise<void> {
+  const { options } = audit;
+  const { chain, requestId, signal } = options;
+  const { attempt, protocol, committed } = settledAttempt(chain.domain, await chain.requestEvents(requestId, signal));
+  audit.decision = committed.decision;
+  options.onProgress?.("chain", 1, 1);
+  await checkCertificate(audit, attempt, committed);
+  const digests = await checkRoot(audit, attempt, protocol, committed.decision.transcript);
+  const messages = await checkMessages(audit, attempt, digests);
+  const replayed = replay(attempt, protocol, committed.decision.transcript, messages);
+  if (replayed.kind === "failed") throw new Refuted("replay", replayed.reason, replayed.block);
+  if (replayed.conclusion.kind !== "final")
+    throw new Refuted("replay", "the messages do not conclude the deliberation");
+  options.onProgress?.("replay", 1, 1);
+  const differences = differencesOf(replayed.conclusion.outcome, committed.decision);
+  if (differences.length > 0) throw new Refuted("decision", `the transcript yields ${differences.join(", ")}`);
+  options.onProgress?.("decision", 1, 1);
+}
+
+type Committed = Extract<ChainEvent, { kind: "decisionCommitted" }>;
+
+/** What the chain fixed for the attempt that was decided. */
+function settledAttempt(
+  domain: Attempt["domain"],
+  events: readonly ChainEvent[],
+): { readonly attempt: Attempt; readonly protocol: Protocol; readonly committed: Committed } {
+  const asked = events.find((event) => event.kind === "requested");
+  const committed = events.find((event) => event.kind === "decisionCommitted");
+  if (asked === undefined) throw new Refuted("chain", "its question cannot be read from the chain");
+  if (committed === undefined) throw new Refuted("chain", "it has no decision yet");
+  const drawn = events.find((event) => event.kind === "committeeDrawn" && event.attempt === committed.decision.attempt);
+  if (drawn?.kind !== "committeeDrawn")
+    throw new Refuted("chain", `attempt ${committed.decision.attempt} has no committee`);
+  const { request } = asked;
+  const protocol = protocolByCode(request.terms.protocol);
+  if (protocol === null) throw new Refuted("chain", `protocol ${request.terms.protocol} is not one of this program's`);
+  return { attempt: { domain, request, attempt: drawn.attempt, committee: drawn.committee }, protocol, committed };
+}
+
+async function checkCertificate(audit: Audit, attempt: Attempt, committed: Committed): Promise<void> {
+  const { chain, signal, onProgress } = audit.options;
+  const signatures = await chain.certificate(committed.transactionHash, signal);
+  if (signatures === null) {
+    audit.certificateSignatures = null;
+    return;
+  }
+  const digest = decisionDigest(attempt, committed.decision);
+  const seats = new Set<SeatIndex>();
+  for (const { seat, signature } of signatures) {
+    requireSeatSigned(attempt, digest, seat, signature);
+    seats.add(seat);
+    audit.certificateSignatures = seats.size;
+    onProgress?.("certificate", seats.size, signatures.length);
+  }
+  if (bitsOf(signatures) !== committed.signers)
+    throw new Refuted("certificate", "the event names other signers than the certificate");
+  if (!isSupermajority(seats.size, attempt.committee.length)) {
+    throw new Refuted(
+      "certificate",
+      `${seats.size} of ${attempt.committee.length} seats signed, which is not more than 2/3`,
+    );
+  }
+}
+
+function requireSeatSigned(attempt: Attempt, digest: Digest, seat: SeatIndex, signature: Hex): void {
+  const signer = attempt.committee[seat]?.signer;
+  if (signer !== undefined && recoverSigner(digest, signature) === signer) return;
+  throw new Refuted("certificate", `the signature of seat ${seat} on the decision is not that of its agent`);
+}
+
+function bitsOf(signatures: Certificate["signatures"]): bigint {
+  return signatures.reduce((bits, { seat }) => bits | (1n << BigInt(seat)), 0n);
+}
+
+async function checkRoot(audit: Audit, attempt: Attempt, protocol: Protocol, root: Digest): Promise<readonly Digest[]> {
+  const fetched = await fetchBlock(audit.options, root, audit.options.signal);
+  const bytes = requireBlock("root", root, fetched);
+  audit.blocks = 1;
+  const read = readRoot(attempt, protocol, bytes);
+  if ("refused" in read) throw new Refuted("root", explainRoot(attempt, protocol, bytes) ?? read.refused, root);
+  audit.messages = read.messages.length;
+  audit.options.onProgress?.("root", 1, 1);
+  return read.messages;
+}
+
+/** Names what the root says otherwise than the chain; null when that is not the matter. */
+function explainRoot(attempt: Attempt, protocol: Protocol, bytes: Uint8Array): string | null {
+  const found = decodeBlock(bytes, limits.rootBytes);
+  const expected = decodeBlock(
+    buildTranscript(attempt, protocol, emptyTally, { round: 0, phase: 0 }).rootBlock,
+    limits.rootBytes,
+  );
+  const others = ["version", "protocol", "protocolVersion"].flatMap((name) =>
+    compareField(name, field(found, name), field(expected, name)),
+  );
+  const [theirs, ours] = [field(found, "attempt"), field(expected, "attempt")];
+  const names = typeof ours === "object" && ours !== null ? Object.keys(ours) : [];
+  const differing = [...others, ...names.flatMap((name) => compareField(name, field(theirs, name), field(ours, name)))];
+  return differing.length === 0 ? null : `it is the transcript of something else: ${differing.join(", ")}`;
+}
+
+function compareField(
+  name: string,
+  found: BlockValue | undefined,
+  expected: BlockValue | undefined,
+): readonly string[] {
+  if (found === undefined || expected === undefined) return found === expected ? [] : [`no ${name}`];
+  if (sha256(encodeBlock([found])) === sha256(encodeBlock([expected]))) return [];
+  return typeof found === "number" && typeof expected === "number"
+    ? [`${name} ${found}, not ${expected}`]
+    : [`another ${name}`];
+}
+
+function field(value: BlockValue | undefined, name: string): BlockValue | undefined {
+  if (value === null || typeof value !== "object" || Array.isArray(value) || value instanceof Uint8Array)
+    return undefined;
+  return (value as Readonly<Record<string, BlockValue>>)[name];
+}
+
+interface CheckedMessage {
+  readonly digest: Digest;
+  readonly message: Message;
+  readonly verified: true;
+}
+
+/** In the order of the root's links, so that the block that is named is the first that fails. */
+async function checkMessages(
+  audit: Audit,
+  attempt: Attempt,
+  digests: readonly Digest[],
+): Promise<readonly CheckedMessage[]> {
+  const { options } = audit;
+  const leaving = new AbortController();
+  const signal = AbortSignal.any([options.signal, leaving.signal]);
+  const pending: Promise<Fetched>[] = [];
+  const messages: CheckedMessage[] = [];
+  try {
+    for (const [index, digest] of digests.entries()) {
+      for (const ahead of digests.slice(index + pending.length, index + CONCURRENCY))
+        pending.push(fetchBlock(options, ahead, signal));
+      const bytes = requireBlock("messages", digest, await (pending.shift() as Promise<Fetched>));
+      audit.blocks += 1;
+      const message = decodeMessage(bytes);
+      if (message === null) throw new Refuted("messages", "it is no message", digest);
+      const refused = refuseMessage(attempt, message);
+      if (refused !== null) throw new Refuted("messages", refusalText(refused, message), digest);
+      audit.messageSignatures += 1;
+      messages.push({ digest, message, verified: true });
+      options.onProgress?.("messages", messages.length, digests.length);
+    }
+  } finally {
+    leaving.abort();
+  }
+  return messages;
+}
+
+function refusalText(refused: string, { header }: Message): string {
+  const place = `round ${header.round}, phase ${header.phase}, seat ${header.seat}`;
+  return refused === "bad-signature"
+    ? `bad signature: not that of the seat's agent (${place})`
+    : `${refused} (${place})`;
+}
+
+type Fetched = { readonly bytes: Uint8Array } | { readonly error: unknown };
+
+/** Never rejects, so that one that is not awaited any more cannot end the process. */
+async function fetchBlock({ store }: VerifyOptions, digest: Digest, signal: AbortSignal): Promise<Fetched> {
+  try {
+    return { bytes: await store.get(digest, signal) };
+  } catch (error) {
+    return { error: signal.aborted ? signal.reason : error };
+  }
+}
+
+/** The store is not trusted with the hash. */
+function requireBlock(step: VerifyStep, digest: Digest, fetched: Fetched): Uint8Array {
+  if ("error" in fetched) {
+    const { error } = fetched;
+    if (error instanceof ConclaveError && error.code === "BLOCK_MISSING")
+      throw new Refuted(step, "missing block: nobody delivered it in time", digest);
+    if (error instanceof ConclaveError && error.code === "BLOCK_INVALID")
+      throw new Refuted(step, `hash mismatch: ${error.message}`, digest);
+    throw error;
+  }
+  const actual = sha256(fetched.bytes);
+  if (actual !== digest) throw new Refuted(step, `hash mismatch: its bytes are those of ${cidString(actual)}`, digest);
+  return fetched.bytes;
+}
+
+function differencesOf(yielded: Outcome, committed: Decision): readonly string[] {
+  const pairs: readonly (readonly [name: string, yielded: string, committed: string])[] = [
+    ["status", yielded.status, committed.status],
+    ["outcome", yielded.outcome, committed.outcome],
+    ["answer", JSON.stringify(yielded.answer), JSON.stringify(committed.answer)],
+    ["confidence", String(yielded.confidence), String(committed.confidence)],
+    [
+      "reputation changes",
+      bytesToHex(encodeReputationChanges(yielded.reputationChanges)),
+      bytesToHex(encodeReputationChanges(committed.reputationChanges)),
+    ],
+    ["shares", bytesToHex(encodeShares(yielded.shares)), bytesToHex(encodeShares(committed.shares))],
+  ];
+  return pairs
+    .filter(([, mine, theirs]) => mine !== theirs)
+    .map(([name, mine, theirs]) => `${name} ${mine} where the chain has ${theirs}`);
+}
