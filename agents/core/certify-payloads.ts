@@ -53,5 +53,8 @@ export function decodeVote(phase: number, value: Value): VotePayload | null {
   if (root !== null && !(root instanceof Uint8Array && root.length === 32)) return null;
   if (signature !== null && !(signature instanceof Uint8Array && signature.length === 65)) return null;
   if (precommit && (root === null) !== (signature === null)) return null;
-  return { root: root === null ? null : (bytesToHex(root) as Digest), signature: signature === null ? null : bytesToHex(signature) };
+  return {
+    root: root === null ? null : (bytesToHex(root) as Digest),
+    signature: signature === null ? null : bytesToHex(signature),
+  };
 }

@@ -15,7 +15,12 @@ type Final = Extract<Conclusion, { kind: "final" }>;
 type Candidate =
   | { readonly kind: "loading"; readonly rootBlock: Uint8Array; readonly messages: readonly Digest[] }
   | { readonly kind: "bad"; readonly reason: string }
-  | { readonly kind: "good"; readonly tally: Tally; readonly conclusion: Final; readonly blocks: readonly Uint8Array[] };
+  | {
+      readonly kind: "good";
+      readonly tally: Tally;
+      readonly conclusion: Final;
+      readonly blocks: readonly Uint8Array[];
+    };
 
 interface Lock {
   readonly root: Digest;
@@ -78,12 +83,21 @@ export function certifyMessage(state: CertifyState, context: CertifyContext, mes
   const { seat, phase, round } = message.header;
   if (added.kind === "full") return { state, effects: [{ kind: "drop", reason: "slot-full", seat }] };
   const evidence: Effect[] = added.kind === "equivocation" ? [{ kind: "evidence", evidence: added.evidence }] : [];
-  let next: Step<CertifyState> = { state: checkSignature({ ...state, votes: added.tally }, context, message), effects: evidence };
-  if (phase === PROPOSE && seat === proposerOf(context.attempt, round)) next = chain(next, (one) => admitProposal(one, context, message));
+  let next: Step<CertifyState> = {
+    state: checkSignature({ ...state, votes: added.tally }, context, message),
+    effects: evidence,
+  };
+  if (phase === PROPOSE && seat === proposerOf(context.attempt, round))
+    next = chain(next, (one) => admitProposal(one, context, message));
   return chain(next, (one) => applyRules(one, context));
 }
 
-export function certifyLoaded(state: CertifyState, context: CertifyContext, root: Digest, blocks: readonly (Uint8Array | null)[]): Step<CertifyState> {
+export function certifyLoaded(
+  state: CertifyState,
+  context: CertifyContext,
+  root: Digest,
+  blocks: readonly (Uint8Array | null)[],
+): Step<CertifyState> {
   const candidate = state.candidates.get(root);
   if (candidate?.kind !== "loading" || state.done) return { state, effects: [] };
   return chain(judgeCandidate(state, context, root, candidate, blocks), (next) => applyRules(next, context));
@@ -92,9 +106,12 @@ export function certifyLoaded(state: CertifyState, context: CertifyContext, root
 export function certifyElapsed(state: CertifyState, context: CertifyContext, timer: string): Step<CertifyState> {
   const { round } = state;
   if (state.done || state.inTime === null) return { state, effects: [] };
-  if (timer === `certify.propose.${round}` && state.stage === "propose") return chain(prevote(state, null), (next) => applyRules(next, context)); // L57
-  if (timer === `certify.prevote.${round}` && state.stage === "prevote") return chain(precommit(state, null), (next) => applyRules(next, context)); // L61
-  if (timer === `certify.precommit.${round}`) return chain(beginRound(state, context, round + 1), (next) => applyRules(next, context)); // L65
+  if (timer === `certify.propose.${round}` && state.stage === "propose")
+    return chain(prevote(state, null), (next) => applyRules(next, context)); // L57
+  if (timer === `certify.prevote.${round}` && state.stage === "prevote")
+    return chain(precommit(state, null), (next) => applyRules(next, context)); // L61
+  if (timer === `certify.precommit.${round}`)
+    return chain(beginRound(state, context, round + 1), (next) => applyRules(next, context)); // L65
   return { state, effects: [] };
 }
 
@@ -104,7 +121,10 @@ export function proposerOf(attempt: Attempt, round: number): SeatIndex {
   return order[round % order.length] as SeatIndex;
 }
 
-function chain(before: Step<CertifyState>, continuation: (state: CertifyState) => Step<CertifyState>): Step<CertifyState> {
+function chain(
+  before: Step<CertifyState>,
+  continuation: (state: CertifyState) => Step<CertifyState>,
+): Step<CertifyState> {
   const after = continuation(before.state);
   return { state: after.state, effects: [...before.effects, ...after.effects] };
 }
@@ -114,11 +134,17 @@ function beginRound(state: CertifyState, context: CertifyContext, round: number)
   if (round >= limits.certifyRounds) return { state: { ...state, done: true }, effects: [{ kind: "stalled" }] };
   const effects: Effect[] = [wait("propose", round, context)];
   const next: CertifyState = { ...state, round, stage: "propose", running: [] };
-  if (round > 0 && state.valid !== null) effects.push({ kind: "forward", messages: quorumBehind(state, context.attempt, state.valid) });
+  if (round > 0 && state.valid !== null)
+    effects.push({ kind: "forward", messages: quorumBehind(state, context.attempt, state.valid) });
   if (proposerOf(context.attempt, round) !== context.self) return { state: next, effects };
   const proposal = ownProposal(next, context);
   if (proposal === null) return { state: next, effects };
-  effects.push({ kind: "send", phase: PROPOSE, round, payload: { root: proposal.rootBlock, validRound: state.valid?.round ?? null } });
+  effects.push({
+    kind: "send",
+    phase: PROPOSE,
+    round,
+    payload: { root: proposal.rootBlock, validRound: state.valid?.round ?? null },
+  });
   return { state: proposal.state, effects };
 }
 
@@ -128,12 +154,19 @@ function wait(stage: "propose" | "prevote" | "precommit", round: number, context
 }
 
 function quorumBehind(state: CertifyState, attempt: Attempt, lock: Lock): readonly Message[] {
-  const prevotes = seatsOf(attempt).flatMap((seat) => variants(state.votes, PREVOTE, lock.round, seat).filter((message) => decodeVote(PREVOTE, message.payload)?.root === lock.root));
+  const prevotes = seatsOf(attempt).flatMap((seat) =>
+    variants(state.votes, PREVOTE, lock.round, seat).filter(
+      (message) => decodeVote(PREVOTE, message.payload)?.root === lock.root,
+    ),
+  );
   return [...variants(state.votes, PROPOSE, lock.round, proposerOf(attempt, lock.round)), ...prevotes];
 }
 
 /** The valid value, else everything held, else (when that is not conclusive) what was held in time. */
-function ownProposal(state: CertifyState, context: CertifyContext): { readonly rootBlock: Uint8Array; readonly state: CertifyState } | null {
+function ownProposal(
+  state: CertifyState,
+  context: CertifyContext,
+): { readonly rootBlock: Uint8Array; readonly state: CertifyState } | null {
   if (state.valid !== null) {
     const rootBlock = rootBlockOf(state, context.attempt, state.valid);
     return rootBlock === null ? null : { rootBlock, state };
@@ -143,14 +176,21 @@ function ownProposal(state: CertifyState, context: CertifyContext): { readonly r
     if (tally === null || conclusion === null || conclusion.kind === "open") continue;
     const transcript = buildTranscript(context.attempt, context.protocol, tally, conclusion.through);
     const blocks = [transcript.rootBlock, ...transcript.blocks];
-    return { rootBlock: transcript.rootBlock, state: adopt(state, context, transcript.root, { kind: "good", tally, conclusion, blocks }) };
+    return {
+      rootBlock: transcript.rootBlock,
+      state: adopt(state, context, transcript.root, { kind: "good", tally, conclusion, blocks }),
+    };
   }
   return null;
 }
 
 function rootBlockOf(state: CertifyState, attempt: Attempt, lock: Lock): Uint8Array | null {
   const proposals = variants(state.votes, PROPOSE, lock.round, proposerOf(attempt, lock.round));
-  return proposals.map((message) => decodePropose(message.payload, lock.round)).find((payload) => payload?.root === lock.root)?.rootBlock ?? null;
+  return (
+    proposals
+      .map((message) => decodePropose(message.payload, lock.round))
+      .find((payload) => payload?.root === lock.root)?.rootBlock ?? null
+  );
 }
 
 /** CE3: read the root, load what is missing, replay. */
@@ -160,7 +200,10 @@ function admitProposal(state: CertifyState, context: CertifyContext, message: Me
   const read = readRoot(context.attempt, context.protocol, payload.rootBlock);
   if ("refused" in read) {
     const candidates = new Map(state.candidates).set(payload.root, { kind: "bad", reason: read.refused });
-    return { state: { ...state, candidates }, effects: [{ kind: "drop", reason: `proposal: ${read.refused}`, seat: message.header.seat }] };
+    return {
+      state: { ...state, candidates },
+      effects: [{ kind: "drop", reason: `proposal: ${read.refused}`, seat: message.header.seat }],
+    };
   }
   const candidate = { kind: "loading", rootBlock: payload.rootBlock, messages: read.messages } as const;
   const missing = read.messages.filter((digest) => !context.byBlock.has(digest));
@@ -190,13 +233,25 @@ function judgeCandidate(
     return { digest, message: own ?? fetched.get(digest)?.message ?? null, verified: own !== undefined };
   });
   const result = replay(context.attempt, context.protocol, root, entries);
-  const settle = (settled: Candidate): CertifyState => ({ ...state, candidates: new Map(state.candidates).set(root, settled) });
+  const settle = (settled: Candidate): CertifyState => ({
+    ...state,
+    candidates: new Map(state.candidates).set(root, settled),
+  });
   if (result.kind === "failed" || result.conclusion.kind === "open") {
     const reason = result.kind === "failed" ? result.reason : "open";
-    return { state: settle({ kind: "bad", reason }), effects: [{ kind: "drop", reason: `proposal: ${reason}`, seat: null }] };
+    return {
+      state: settle({ kind: "bad", reason }),
+      effects: [{ kind: "drop", reason: `proposal: ${reason}`, seat: null }],
+    };
   }
-  const blocks = [candidate.rootBlock, ...entries.flatMap(({ message }) => (message === null ? [] : [encodeMessage(message)]))];
-  return { state: adopt(state, context, root, { kind: "good", tally: result.tally, conclusion: result.conclusion, blocks }), effects: [] };
+  const blocks = [
+    candidate.rootBlock,
+    ...entries.flatMap(({ message }) => (message === null ? [] : [encodeMessage(message)])),
+  ];
+  return {
+    state: adopt(state, context, root, { kind: "good", tally: result.tally, conclusion: result.conclusion, blocks }),
+    effects: [],
+  };
 }
 
 function fetchedMessage(bytes: Uint8Array): readonly [Digest, { readonly message: Message | null }] {
@@ -218,13 +273,19 @@ function checkSignature(state: CertifyState, context: CertifyContext, message: M
   if (vote === null || vote.root === null || vote.signature === null || state.signatures.has(key)) return state;
   const root = vote.root;
   const decision = decisionOf(state, context.attempt, root, round);
-  if (decision === null || recoverSigner(decisionDigest(context.attempt, decision), vote.signature) !== context.attempt.committee[seat]?.signer) return state;
+  if (
+    decision === null ||
+    recoverSigner(decisionDigest(context.attempt, decision), vote.signature) !== context.attempt.committee[seat]?.signer
+  )
+    return state;
   return { ...state, signatures: new Map(state.signatures).set(key, { root, signature: vote.signature }) };
 }
 
 function decisionOf(state: CertifyState, attempt: Attempt, root: Digest, round: number): Decision | null {
   const candidate = state.candidates.get(root);
-  return candidate?.kind === "good" ? { ...candidate.conclusion.outcome, attempt: attempt.attempt, round, transcript: root } : null;
+  return candidate?.kind === "good"
+    ? { ...candidate.conclusion.outcome, attempt: attempt.attempt, round, transcript: root }
+    : null;
 }
 
 /** Applies the rules until none fires; each firing moves the state forward, so this ends. */
@@ -240,7 +301,12 @@ function applyRules(state: CertifyState, context: CertifyContext): Step<CertifyS
 function fireRule(state: CertifyState, context: CertifyContext): Step<CertifyState> | null {
   const certified = certify(state, context);
   if (certified !== null || state.inTime === null) return certified;
-  return skipAhead(state, context) ?? voteOnProposal(state, context) ?? lockOrNil(state, context) ?? startTimers(state, context);
+  return (
+    skipAhead(state, context) ??
+    voteOnProposal(state, context) ??
+    lockOrNil(state, context) ??
+    startTimers(state, context)
+  );
 }
 
 /** L49: more than 2/3 precommits of one round for one replayed root. The lowest seats suffice for the certificate. */
@@ -256,7 +322,10 @@ function certify(state: CertifyState, context: CertifyContext): Step<CertifyStat
       const decision = decisionOf(state, context.attempt, root, round);
       if (decision === null || !isSupermajority(signatures.length, seats.length)) continue;
       const quorum = signatures.filter((_, index) => !isSupermajority(index, seats.length));
-      return { state: { ...state, done: true }, effects: [{ kind: "certified", certificate: { decision, signatures: quorum }, blocks: candidate.blocks }] };
+      return {
+        state: { ...state, done: true },
+        effects: [{ kind: "certified", certificate: { decision, signatures: quorum }, blocks: candidate.blocks }],
+      };
     }
   }
   return null;
@@ -272,9 +341,12 @@ function skipAhead(state: CertifyState, context: CertifyContext): Step<CertifySt
   const later = new Map<number, Set<SeatIndex>>();
   for (const held of state.votes.slots.values()) {
     const header = held[0]?.header;
-    if (header !== undefined && header.round > state.round) later.set(header.round, (later.get(header.round) ?? new Set()).add(header.seat));
+    if (header !== undefined && header.round > state.round)
+      later.set(header.round, (later.get(header.round) ?? new Set()).add(header.seat));
   }
-  const rounds = [...later].filter(([, seats]) => holdsHonest(seats.size, context.attempt.committee.length)).map(([round]) => round);
+  const rounds = [...later]
+    .filter(([, seats]) => holdsHonest(seats.size, context.attempt.committee.length))
+    .map(([round]) => round);
   return rounds.length === 0 ? null : beginRound(state, context, Math.max(...rounds));
 }
 
@@ -283,7 +355,8 @@ function voteOnProposal(state: CertifyState, context: CertifyContext): Step<Cert
   const message = variants(state.votes, PROPOSE, state.round, proposerOf(context.attempt, state.round))[0];
   const payload = message === undefined ? null : decodePropose(message.payload, state.round);
   const candidate = payload === null ? undefined : state.candidates.get(payload.root);
-  if (state.stage !== "propose" || payload === null || candidate === undefined || candidate.kind === "loading") return null;
+  if (state.stage !== "propose" || payload === null || candidate === undefined || candidate.kind === "loading")
+    return null;
   if (candidate.kind === "bad") return prevote(state, null);
   const { root, validRound } = payload;
   if (validRound === null) {
@@ -295,13 +368,16 @@ function voteOnProposal(state: CertifyState, context: CertifyContext): Step<Cert
     return { state: refused.state, effects: [...refused.effects, { kind: "forward", messages: omitted }] };
   }
   // CE6: a root with more than 2/3 prevotes behind it is not refused for omissions again.
-  if (!isSupermajority(votesFor(state, context, PREVOTE, validRound, root), context.attempt.committee.length)) return null;
+  if (!isSupermajority(votesFor(state, context, PREVOTE, validRound, root), context.attempt.committee.length))
+    return null;
   const free = state.locked === null || state.locked.round <= validRound || state.locked.root === root;
   return prevote(state, free ? root : null);
 }
 
 function omittedFrom(candidate: Extract<Candidate, { kind: "good" }>, inTime: Tally): readonly Message[] {
-  return missingFrom(candidate.tally, inTime).filter((message) => comparePositions(message.header, candidate.conclusion.through) <= 0);
+  return missingFrom(candidate.tally, inTime).filter(
+    (message) => comparePositions(message.header, candidate.conclusion.through) <= 0,
+  );
 }
 
 /** L36, L44: more than 2/3 prevotes for a replayed root lock it; more than 2/3 nil end the round. */
@@ -309,12 +385,16 @@ function lockOrNil(state: CertifyState, context: CertifyContext): Step<CertifySt
   if (state.stage === "propose") return null;
   const seats = context.attempt.committee.length;
   for (const [root, candidate] of state.candidates) {
-    if (candidate.kind !== "good" || !isSupermajority(votesFor(state, context, PREVOTE, state.round, root), seats)) continue;
+    if (candidate.kind !== "good" || !isSupermajority(votesFor(state, context, PREVOTE, state.round, root), seats))
+      continue;
     const lock = { root, round: state.round };
-    if (state.stage === "prevote") return precommit({ ...state, locked: lock, valid: lock }, decisionOf(state, context.attempt, root, state.round));
-    if (state.valid === null || state.valid.round < state.round) return { state: { ...state, valid: lock }, effects: [] };
+    if (state.stage === "prevote")
+      return precommit({ ...state, locked: lock, valid: lock }, decisionOf(state, context.attempt, root, state.round));
+    if (state.valid === null || state.valid.round < state.round)
+      return { state: { ...state, valid: lock }, effects: [] };
   }
-  if (state.stage === "prevote" && isSupermajority(votesFor(state, context, PREVOTE, state.round, null), seats)) return precommit(state, null);
+  if (state.stage === "prevote" && isSupermajority(votesFor(state, context, PREVOTE, state.round, null), seats))
+    return precommit(state, null);
   return null;
 }
 
@@ -324,7 +404,9 @@ function startTimers(state: CertifyState, context: CertifyContext): Step<Certify
     ["prevote", PREVOTE],
     ["precommit", PRECOMMIT],
   ] as const) {
-    const heard = seatsOf(context.attempt).filter((seat) => variants(state.votes, phase, state.round, seat).length > 0).length;
+    const heard = seatsOf(context.attempt).filter(
+      (seat) => variants(state.votes, phase, state.round, seat).length > 0,
+    ).length;
     const wanted = stage === "precommit" || state.stage === "prevote";
     if (!wanted || state.running.includes(stage) || !isSupermajority(heard, context.attempt.committee.length)) continue;
     return { state: { ...state, running: [...state.running, stage] }, effects: [wait(stage, state.round, context)] };
@@ -333,19 +415,36 @@ function startTimers(state: CertifyState, context: CertifyContext): Step<Certify
 }
 
 /** Seats with a vote for the root (null = nil). An equivocator counts for each of its votes; its second one is evidence. */
-function votesFor(state: CertifyState, context: CertifyContext, phase: number, round: number, root: Digest | null): number {
+function votesFor(
+  state: CertifyState,
+  context: CertifyContext,
+  phase: number,
+  round: number,
+  root: Digest | null,
+): number {
   return seatsOf(context.attempt).filter((seat) =>
     variants(state.votes, phase, round, seat).some((message) => decodeVote(phase, message.payload)?.root === root),
   ).length;
 }
 
 function prevote(state: CertifyState, root: Digest | null): Step<CertifyState> {
-  const effect: Effect = { kind: "send", phase: PREVOTE, round: state.round, payload: { root: root === null ? null : hexToBytes(root) } };
+  const effect: Effect = {
+    kind: "send",
+    phase: PREVOTE,
+    round: state.round,
+    payload: { root: root === null ? null : hexToBytes(root) },
+  };
   return { state: { ...state, stage: "prevote" }, effects: [effect] };
 }
 
 function precommit(state: CertifyState, decision: Decision | null): Step<CertifyState> {
   const payload = { root: decision === null ? null : hexToBytes(decision.transcript), signature: null };
-  const effect: Effect = { kind: "send", phase: PRECOMMIT, round: state.round, payload, ...(decision === null ? {} : { decision }) };
+  const effect: Effect = {
+    kind: "send",
+    phase: PRECOMMIT,
+    round: state.round,
+    payload,
+    ...(decision === null ? {} : { decision }),
+  };
   return { state: { ...state, stage: "precommit" }, effects: [effect] };
 }

@@ -37,7 +37,12 @@ export class ConclaveError extends Error {
   readonly code: ErrorCode;
   readonly data: Readonly<Record<string, string | number | boolean>>;
 
-  constructor(code: ErrorCode, message: string, data: Readonly<Record<string, string | number | boolean>> = {}, cause?: unknown) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    data: Readonly<Record<string, string | number | boolean>> = {},
+    cause?: unknown,
+  ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "ConclaveError";
     this.code = code;

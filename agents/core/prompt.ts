@@ -23,6 +23,10 @@ export interface Prompt {
  * Renders data for a model, one `name: value` per line. Untrusted text is a JSON string literal, so it can neither
  * break out of its line nor forge a field (docs/spec/prompts.md P1).
  */
-export function renderFields(fields: readonly (readonly [name: string, value: string, trust: "trusted" | "untrusted"])[]): string {
-  return fields.map(([name, value, trust]) => `${name}: ${trust === "trusted" ? value : JSON.stringify(value)}`).join("\n");
+export function renderFields(
+  fields: readonly (readonly [name: string, value: string, trust: "trusted" | "untrusted"])[],
+): string {
+  return fields
+    .map(([name, value, trust]) => `${name}: ${trust === "trusted" ? value : JSON.stringify(value)}`)
+    .join("\n");
 }

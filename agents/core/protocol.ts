@@ -1,4 +1,15 @@
-import type { Attempt, Certificate, Decision, Digest, Evidence, Message, Outcome, Ppm, SeatIndex, Value } from "./types.ts";
+import type {
+  Attempt,
+  Certificate,
+  Decision,
+  Digest,
+  Evidence,
+  Message,
+  Outcome,
+  Ppm,
+  SeatIndex,
+  Value,
+} from "./types.ts";
 import type { Prompt } from "./prompt.ts";
 import type { Tally } from "./tally.ts";
 
@@ -23,7 +34,13 @@ export type Effect =
    * Sign, journal, send to every seat, and give back as `message`. With `decision`: sign its digest too and put the
    * 65 bytes into the payload as `signature`.
    */
-  | { readonly kind: "send"; readonly phase: number; readonly round: number; readonly payload: PayloadMap; readonly decision?: Decision }
+  | {
+      readonly kind: "send";
+      readonly phase: number;
+      readonly round: number;
+      readonly payload: PayloadMap;
+      readonly decision?: Decision;
+    }
   /** Relay others' signed messages to every seat. */
   | { readonly kind: "forward"; readonly messages: readonly Message[] }
   /** Answer with `elapsed` after the delay. */
@@ -67,7 +84,8 @@ export interface SeatContext {
 }
 
 /** The decision a message set yields, and the last (round, phase) it rests on; `open` = the set is not conclusive. */
-export type Conclusion = { readonly kind: "open" } | { readonly kind: "final"; readonly outcome: Outcome; readonly through: Position };
+export type Conclusion =
+  { readonly kind: "open" } | { readonly kind: "final"; readonly outcome: Outcome; readonly through: Position };
 
 /** A place in the course of a deliberation, ordered by round, then phase. */
 export interface Position {

@@ -1,10 +1,18 @@
 import { FIRST_CERTIFY_PHASE, acceptsCertify } from "./certify-payloads.ts";
-import { certifyElapsed, certifyLoaded, certifyMessage, initialCertify, startCertify, type CertifyContext, type CertifyState } from "./certify.ts";
+import {
+  certifyElapsed,
+  certifyLoaded,
+  certifyMessage,
+  initialCertify,
+  startCertify,
+  type CertifyContext,
+  type CertifyState,
+} from "./certify.ts";
 import { sha256 } from "./digest.ts";
 import { comparePositions, type Effect, type Input, type Protocol, type SeatContext, type Step } from "./protocol.ts";
 import { addMessage, emptyTally, missingFrom, type Tally } from "./tally.ts";
 import { encodeMessage } from "./transcript.ts";
-import type { Digest, Message } from "./types.ts";
+import type { Attempt, Digest, Message } from "./types.ts";
 
 /** One seat in one attempt: deliberation by its protocol, then certification. The host runs the effects. */
 export interface SeatState {
@@ -17,7 +25,10 @@ export interface SeatState {
 
 export function startSeat(protocol: Protocol, context: SeatContext): Step<SeatState> {
   const started = protocol.start(context);
-  return { state: { deliberation: started.state, tally: emptyTally, byBlock: new Map(), certify: initialCertify }, effects: started.effects };
+  return {
+    state: { deliberation: started.state, tally: emptyTally, byBlock: new Map(), certify: initialCertify },
+    effects: started.effects,
+  };
 }
 
 /** Whether the seat has a certificate or gave up. */
@@ -25,10 +36,19 @@ export function isSeatDone(state: SeatState): boolean {
   return state.certify.done;
 }
 
+/** Whether a message is well formed for its place; others are not even journalled. */
+export function acceptsMessage(protocol: Protocol, attempt: Attempt, message: Message): boolean {
+  const { phase, round } = message.header;
+  return phase >= FIRST_CERTIFY_PHASE
+    ? acceptsCertify(phase, round, message.payload)
+    : protocol.accepts(attempt, message.header, message.payload);
+}
+
 /** Messages must come with a verified signature (`refuseMessage`). */
 export function stepSeat(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
   switch (input.kind) {
     case "message":
+      if (!acceptsMessage(protocol, context.attempt, input.message)) return dropped(state, "payload", input.message);
       return input.message.header.phase >= FIRST_CERTIFY_PHASE
         ? certifyInput(protocol, context, state, input.message)
         : deliberationMessage(protocol, context, state, input.message);
@@ -39,26 +59,39 @@ export function stepSeat(protocol: Protocol, context: SeatContext, state: SeatSt
     case "observed":
       return deliberate(protocol, context, state, input);
     case "loaded":
-      return absorb(protocol, context, liftCertify(state, certifyLoaded(state.certify, view(protocol, context, state), input.root, input.blocks)), input.root);
+      return absorb(
+        protocol,
+        context,
+        liftCertify(state, certifyLoaded(state.certify, view(protocol, context, state), input.root, input.blocks)),
+        input.root,
+      );
   }
 }
 
 function certifyInput(protocol: Protocol, context: SeatContext, state: SeatState, message: Message): Step<SeatState> {
-  const { phase, round, seat } = message.header;
-  if (!acceptsCertify(phase, round, message.payload)) return dropped(state, "payload", message);
   const stepped = liftCertify(state, certifyMessage(state.certify, view(protocol, context, state), message));
-  return { state: stepped.state, effects: [...stepped.effects, ...shareEvidence(stepped.effects, seat)] };
+  return {
+    state: stepped.state,
+    effects: [...stepped.effects, ...shareEvidence(stepped.effects, message.header.seat)],
+  };
 }
 
-function deliberationMessage(protocol: Protocol, context: SeatContext, state: SeatState, message: Message): Step<SeatState> {
-  if (!protocol.accepts(context.attempt, message.header, message.payload)) return dropped(state, "payload", message);
+function deliberationMessage(
+  protocol: Protocol,
+  context: SeatContext,
+  state: SeatState,
+  message: Message,
+): Step<SeatState> {
   const added = addMessage(state.tally, message);
   if (added.kind === "duplicate") return { state, effects: [] };
   if (added.kind === "full") return dropped(state, "slot-full", message);
   const evidence: Effect[] = added.kind === "equivocation" ? [{ kind: "evidence", evidence: added.evidence }] : [];
   const byBlock = new Map(state.byBlock).set(sha256(encodeMessage(message)), message);
   const next = deliberate(protocol, context, { ...state, tally: added.tally, byBlock }, { kind: "message", message });
-  return { state: next.state, effects: [...evidence, ...shareEvidence(evidence, message.header.seat), ...next.effects] };
+  return {
+    state: next.state,
+    effects: [...evidence, ...shareEvidence(evidence, message.header.seat), ...next.effects],
+  };
 }
 
 /** CE8: both halves of an equivocation go to everybody, so that all seats void the same slots. */
@@ -76,7 +109,8 @@ function deliberate(protocol: Protocol, context: SeatContext, state: SeatState, 
   if (next.certify.inTime !== null || next.certify.done) return { state: next, effects: stepped.effects };
   const closed = protocol.closed(stepped.state);
   const conclusion = closed === null ? null : protocol.conclude(context.attempt, next.tally);
-  if (closed === null || conclusion?.kind !== "final" || comparePositions(conclusion.through, closed) > 0) return { state: next, effects: stepped.effects };
+  if (closed === null || conclusion?.kind !== "final" || comparePositions(conclusion.through, closed) > 0)
+    return { state: next, effects: stepped.effects };
   const certified = liftCertify(next, startCertify(next.certify, view(protocol, context, next), next.tally));
   return { state: certified.state, effects: [...stepped.effects, ...certified.effects] };
 }

@@ -25,12 +25,15 @@ export function addMessage(tally: Tally, message: Message): Added {
   const { phase, round, seat } = message.header;
   const key = slotKey(phase, round, seat);
   const held = tally.slots.get(key) ?? [];
-  if (held.some((other) => other.header.payloadDigest === message.header.payloadDigest)) return { kind: "duplicate", tally };
+  if (held.some((other) => other.header.payloadDigest === message.header.payloadDigest))
+    return { kind: "duplicate", tally };
   const first = held[0];
   if (held.length >= limits.payloadsPerSlot) return { kind: "full", tally };
   if (tally.size >= limits.messagesPerAttempt) return { kind: "full", tally };
   const next: Tally = { slots: new Map(tally.slots).set(key, [...held, message]), size: tally.size + 1 };
-  return first === undefined ? { kind: "added", tally: next } : { kind: "equivocation", tally: next, evidence: { first, second: message } };
+  return first === undefined
+    ? { kind: "added", tally: next }
+    : { kind: "equivocation", tally: next, evidence: { first, second: message } };
 }
 
 /** What a seat said in a slot: one message, nothing, or "void" for an equivocation. */

@@ -1,5 +1,14 @@
 import { cidString, decode, decodeBlock, encode, encodeBlock, isMapOf, type BlockValue } from "./codec.ts";
-import { bytesToHex, compareHex, hexToBytes, messageDigest, packSeat, packTerms, recoverSigner, sha256 } from "./digest.ts";
+import {
+  bytesToHex,
+  compareHex,
+  hexToBytes,
+  messageDigest,
+  packSeat,
+  packTerms,
+  recoverSigner,
+  sha256,
+} from "./digest.ts";
 import { limits } from "./limits.ts";
 import { comparePositions, type Conclusion, type Position, type Protocol } from "./protocol.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "./tally.ts";
@@ -29,12 +38,27 @@ export function decodeMessage(bytes: Uint8Array): Message | null {
   if (!isMapOf(value, ["header", "payload", "signature"])) return null;
   const { header, payload, signature } = value;
   const keys = ["attempt", "phase", "protocol", "requestId", "round", "seat"] as const;
-  if (!isMapOf(header, keys) || payload === undefined || !(signature instanceof Uint8Array) || signature.length !== 65) return null;
+  if (!isMapOf(header, keys) || payload === undefined || !(signature instanceof Uint8Array) || signature.length !== 65)
+    return null;
   const numbers = keys.map((key) => header[key]);
   if (!numbers.every((entry) => typeof entry === "number" && entry >= 0)) return null;
-  const [attempt, phase, protocol, requestId, round, seat] = numbers as [number, number, number, number, number, number];
+  const [attempt, phase, protocol, requestId, round, seat] = numbers as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
   if ([attempt, phase, protocol, round, seat].some((entry) => entry > 0xffff_ffff)) return null;
-  const slot = { requestId: BigInt(requestId) as Header["requestId"], attempt, protocol, phase, round, seat: seat as SeatIndex };
+  const slot = {
+    requestId: BigInt(requestId) as Header["requestId"],
+    attempt,
+    protocol,
+    phase,
+    round,
+    seat: seat as SeatIndex,
+  };
   return { header: { ...slot, payloadDigest: sha256(encode(payload)) }, payload, signature: bytesToHex(signature) };
 }
 
@@ -45,7 +69,9 @@ export function refuseMessage(attempt: Attempt, message: Message): string | null
   if (header.protocol !== attempt.request.terms.protocol) return "other-protocol";
   const seat = attempt.committee[header.seat];
   if (seat === undefined) return "no-such-seat";
-  return recoverSigner(messageDigest(attempt.domain, header), message.signature) === seat.signer ? null : "bad-signature";
+  return recoverSigner(messageDigest(attempt.domain, header), message.signature) === seat.signer
+    ? null
+    : "bad-signature";
 }
 
 /** Everything that the chain fixes for the attempt, as it stands in the root. */
@@ -70,19 +96,39 @@ export function buildTranscript(attempt: Attempt, protocol: Protocol, tally: Tal
     .toSorted(compareMessages)
     .map((message) => encodeMessage(message));
   const links = entries.map((bytes) => ({ link: sha256(bytes) }));
-  const rootBlock = encodeBlock({ version: 1, protocol: protocol.code, protocolVersion: protocol.version, attempt: describeAttempt(attempt), messages: links });
+  const rootBlock = encodeBlock({
+    version: 1,
+    protocol: protocol.code,
+    protocolVersion: protocol.version,
+    attempt: describeAttempt(attempt),
+    messages: links,
+  });
   return { root: sha256(rootBlock), rootBlock, blocks: entries };
 }
 
 function compareMessages(a: Message, b: Message): number {
-  return comparePositions(a.header, b.header) || a.header.seat - b.header.seat || compareHex(a.header.payloadDigest, b.header.payloadDigest);
+  return (
+    comparePositions(a.header, b.header) ||
+    a.header.seat - b.header.seat ||
+    compareHex(a.header.payloadDigest, b.header.payloadDigest)
+  );
 }
 
 /** The message digests a root links, or why the root is not one of this attempt's. */
-export function readRoot(attempt: Attempt, protocol: Protocol, rootBlock: Uint8Array): { readonly messages: readonly Digest[] } | { readonly refused: string } {
+export function readRoot(
+  attempt: Attempt,
+  protocol: Protocol,
+  rootBlock: Uint8Array,
+): { readonly messages: readonly Digest[] } | { readonly refused: string } {
   const root = decodeBlock(rootBlock, limits.rootBytes);
   if (!isBlockMap(root) || !Array.isArray(root["messages"])) return { refused: "malformed root block" };
-  const expected = encodeBlock({ version: 1, protocol: protocol.code, protocolVersion: protocol.version, attempt: describeAttempt(attempt), messages: root["messages"] as BlockValue[] });
+  const expected = encodeBlock({
+    version: 1,
+    protocol: protocol.code,
+    protocolVersion: protocol.version,
+    attempt: describeAttempt(attempt),
+    messages: root["messages"] as BlockValue[],
+  });
   if (sha256(expected) !== sha256(rootBlock)) return { refused: "root of another attempt, protocol version or chain" };
   const messages: Digest[] = [];
   for (const entry of root["messages"] as readonly BlockValue[]) {
@@ -109,18 +155,28 @@ export function replay(
   let tally = emptyTally;
   let previous: Message | null = null;
   for (const { digest, message, verified } of messages) {
-    if (message === null) return { kind: "failed", block: digest, reason: `malformed message block ${cidString(digest)}` };
+    if (message === null)
+      return { kind: "failed", block: digest, reason: `malformed message block ${cidString(digest)}` };
     const refused = verified ? null : refuseMessage(attempt, message);
-    if (refused !== null) return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${refused}` };
-    if (!protocol.accepts(attempt, message.header, message.payload)) return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: payload not allowed in its place` };
-    if (previous !== null && compareMessages(previous, message) >= 0) return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: out of order or repeated` };
+    if (refused !== null)
+      return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${refused}` };
+    if (!protocol.accepts(attempt, message.header, message.payload))
+      return {
+        kind: "failed",
+        block: digest,
+        reason: `message block ${cidString(digest)}: payload not allowed in its place`,
+      };
+    if (previous !== null && compareMessages(previous, message) >= 0)
+      return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: out of order or repeated` };
     const added = addMessage(tally, message);
-    if (added.kind !== "added" && added.kind !== "equivocation") return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${added.kind}` };
+    if (added.kind !== "added" && added.kind !== "equivocation")
+      return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${added.kind}` };
     tally = added.tally;
     previous = message;
   }
   const conclusion = protocol.conclude(attempt, tally);
-  if (conclusion.kind === "open") return { kind: "failed", block: root, reason: "the messages do not conclude the deliberation" };
+  if (conclusion.kind === "open")
+    return { kind: "failed", block: root, reason: "the messages do not conclude the deliberation" };
   return { kind: "replayed", tally, conclusion };
 }
 

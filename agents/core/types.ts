@@ -85,7 +85,8 @@ export interface Header {
 }
 
 /** A dag-cbor value: null, boolean, safe integer, string, bytes, array, map. No floats. */
-export type Value = null | boolean | number | string | Uint8Array | readonly Value[] | { readonly [key: string]: Value };
+export type Value =
+  null | boolean | number | string | Uint8Array | readonly Value[] | { readonly [key: string]: Value };
 
 /** A signed message whose signature has been verified against the committee. */
 export interface Message {

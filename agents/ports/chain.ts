@@ -1,4 +1,17 @@
-import type { Address, AgentId, Certificate, Decision, Digest, Domain, Hex, Ppm, Request, RequestId, SeatInfo, Terms } from "../core/types.ts";
+import type {
+  Address,
+  AgentId,
+  Certificate,
+  Decision,
+  Digest,
+  Domain,
+  Hex,
+  Ppm,
+  Request,
+  RequestId,
+  SeatInfo,
+  Terms,
+} from "../core/types.ts";
 
 export interface AgentRecord {
   readonly agentId: AgentId;
@@ -28,7 +41,12 @@ export type ChainEvent = Position &
   (
     | { readonly kind: "requested"; readonly request: Request; readonly seedBlock: bigint }
     | { readonly kind: "seedRescheduled"; readonly requestId: RequestId; readonly seedBlock: bigint }
-    | { readonly kind: "committeeDrawn"; readonly requestId: RequestId; readonly attempt: number; readonly committee: readonly SeatInfo[] }
+    | {
+        readonly kind: "committeeDrawn";
+        readonly requestId: RequestId;
+        readonly attempt: number;
+        readonly committee: readonly SeatInfo[];
+      }
     | {
         readonly kind: "decisionCommitted";
         readonly requestId: RequestId;
@@ -97,9 +115,24 @@ export interface ChainWriter {
   /** Account that pays gas. */
   readonly account: Address;
   draw(request: Request, seedBlock: bigint, signal?: AbortSignal): Promise<Receipt | "already">;
-  commit(request: Request, committee: readonly SeatInfo[], certificate: Certificate, signal?: AbortSignal): Promise<Receipt | "already">;
-  retryCallback(request: Request, committee: readonly SeatInfo[], decision: Decision, signal?: AbortSignal): Promise<Receipt | "already">;
-  creditPay(request: Request, committee: readonly SeatInfo[], decision: Decision, signal?: AbortSignal): Promise<Receipt | "already">;
+  commit(
+    request: Request,
+    committee: readonly SeatInfo[],
+    certificate: Certificate,
+    signal?: AbortSignal,
+  ): Promise<Receipt | "already">;
+  retryCallback(
+    request: Request,
+    committee: readonly SeatInfo[],
+    decision: Decision,
+    signal?: AbortSignal,
+  ): Promise<Receipt | "already">;
+  creditPay(
+    request: Request,
+    committee: readonly SeatInfo[],
+    decision: Decision,
+    signal?: AbortSignal,
+  ): Promise<Receipt | "already">;
   refund(request: Request, witness: RefundWitness, signal?: AbortSignal): Promise<Receipt | "already">;
 }
 
@@ -110,7 +143,13 @@ export type RefundWitness =
 /** What operators and askers submit from the CLI. */
 export interface OperatorActions {
   readonly account: Address;
-  register(registration: { readonly publicKey: Uint8Array; readonly possession: Hex; readonly model: string; readonly endpoint: readonly string[]; readonly stake: bigint }): Promise<{ readonly agentId: AgentId; readonly receipt: Receipt }>;
+  register(registration: {
+    readonly publicKey: Uint8Array;
+    readonly possession: Hex;
+    readonly model: string;
+    readonly endpoint: readonly string[];
+    readonly stake: bigint;
+  }): Promise<{ readonly agentId: AgentId; readonly receipt: Receipt }>;
   addStake(agentId: AgentId, amount: bigint): Promise<Receipt>;
   startUnbonding(agentId: AgentId, amount: bigint): Promise<Receipt>;
   withdrawStake(agentId: AgentId, to: Address): Promise<Receipt>;

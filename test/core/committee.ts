@@ -1,10 +1,34 @@
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { digestOf } from "../../agents/core/codec.ts";
-import { bytesToHex, concat, decisionDigest, hexToBytes, messageDigest, publicKeyToAddress, sha256, utf8 } from "../../agents/core/digest.ts";
+import {
+  bytesToHex,
+  concat,
+  decisionDigest,
+  hexToBytes,
+  messageDigest,
+  publicKeyToAddress,
+  sha256,
+  utf8,
+} from "../../agents/core/digest.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../../agents/core/seat.ts";
 import { encodeMessage, refuseMessage } from "../../agents/core/transcript.ts";
-import type { Address, AgentId, Attempt, Certificate, Decision, Digest, Header, Hex, Message, Ppm, RequestId, SeatIndex, Terms, Value } from "../../agents/core/types.ts";
+import type {
+  Address,
+  AgentId,
+  Attempt,
+  Certificate,
+  Decision,
+  Digest,
+  Header,
+  Hex,
+  Message,
+  Ppm,
+  RequestId,
+  SeatIndex,
+  Terms,
+  Value,
+} from "../../agents/core/types.ts";
 
 /** Deterministic keys for tests. */
 export function keyOf(seat: number): Uint8Array {
@@ -36,7 +60,12 @@ export const booleanTerms: Terms = {
 export function attemptOf(seats: number, terms: Partial<Terms> = {}, reputations: readonly number[] = []): Attempt {
   return {
     domain: { chainId: 31_337, oracle: `0x${"0a".repeat(20)}` as Address },
-    request: { id: 7n as RequestId, consumer: `0x${"0c".repeat(20)}` as Address, terms: { ...booleanTerms, committeeSize: seats, ...terms }, question: "Is 720 more than 500?" },
+    request: {
+      id: 7n as RequestId,
+      consumer: `0x${"0c".repeat(20)}` as Address,
+      terms: { ...booleanTerms, committeeSize: seats, ...terms },
+      question: "Is 720 more than 500?",
+    },
     attempt: 0,
     committee: Array.from({ length: seats }, (_, seat) => ({
       agentId: (seat + 1) as AgentId,
@@ -90,11 +119,21 @@ export interface CommitteeRun {
 }
 
 /** Runs all seats over a virtual network with seeded delays until nothing is left to do. */
-export function runCommittee(protocol: Protocol, attempt: Attempt, scripts: readonly SeatScript[], options: { readonly seed?: number; readonly delayMs?: number } = {}): CommitteeRun {
+export function runCommittee(
+  protocol: Protocol,
+  attempt: Attempt,
+  scripts: readonly SeatScript[],
+  options: { readonly seed?: number; readonly delayMs?: number } = {},
+): CommitteeRun {
   const random = generator(options.seed ?? 1);
   const delay = () => 1 + (random() % (options.delayMs ?? 20));
   const seats = attempt.committee.length;
-  const contexts = scripts.map((_, self): SeatContext => ({ attempt, self: self as SeatIndex, secret: keyOf(1000 + self), timing }));
+  const contexts = scripts.map((_, self): SeatContext => ({
+    attempt,
+    self: self as SeatIndex,
+    secret: keyOf(1000 + self),
+    timing,
+  }));
   const states: SeatState[] = [];
   const log: Effect[][] = scripts.map(() => []);
   const certificates: (Certificate | null)[] = scripts.map(() => null);
@@ -105,10 +144,11 @@ export function runCommittee(protocol: Protocol, attempt: Attempt, scripts: read
   let order = 0;
   let asks = 0;
 
-  const later = (seat: number, input: Input, delayMs: number) => queue.push({ at: now + delayMs, order: order++, seat, input });
+  const later = (seat: number, input: Input, delayMs: number) =>
+    queue.push({ at: now + delayMs, order: order++, seat, input });
   const deliver = (to: number, message: Message, delayMs: number) => {
     store.set(sha256(encodeMessage(message)), encodeMessage(message));
-    if (refuseMessage(attempt, message) === null) later(to, { kind: "message", message }, delayMs);
+    if (verified(attempt, message)) later(to, { kind: "message", message }, delayMs);
   };
   const run = (seat: number, effect: Effect): void => {
     log[seat]?.push(effect);
@@ -116,7 +156,10 @@ export function runCommittee(protocol: Protocol, attempt: Attempt, scripts: read
     if (effect.kind === "ask") {
       asks++;
       const answer = script.answer(effect);
-      const observation = answer === null ? ({ kind: "failed", reason: "crashed" } as const) : ({ kind: "answered", fields: answer.fields, confidence: (answer.confidence ?? 900_000) as Ppm } as const);
+      const observation =
+        answer === null
+          ? ({ kind: "failed", reason: "crashed" } as const)
+          : ({ kind: "answered", fields: answer.fields, confidence: (answer.confidence ?? 900_000) as Ppm } as const);
       later(seat, { kind: "observed", ask: effect.ask, observation }, 50 + delay());
     } else if (effect.kind === "send") {
       for (let to = 0; to < seats; to++) {
@@ -126,11 +169,16 @@ export function runCommittee(protocol: Protocol, attempt: Attempt, scripts: read
         }
       }
     } else if (effect.kind === "forward") {
-      for (const message of effect.messages) for (let to = 0; to < seats; to++) if (to !== seat) deliver(to, message, delay());
+      for (const message of effect.messages)
+        for (let to = 0; to < seats; to++) if (to !== seat) deliver(to, message, delay());
     } else if (effect.kind === "wait") {
       later(seat, { kind: "elapsed", timer: effect.timer }, effect.delayMs);
     } else if (effect.kind === "load") {
-      later(seat, { kind: "loaded", root: effect.root, blocks: effect.blocks.map((digest) => store.get(digest) ?? null) }, delay());
+      later(
+        seat,
+        { kind: "loaded", root: effect.root, blocks: effect.blocks.map((digest) => store.get(digest) ?? null) },
+        delay(),
+      );
     } else if (effect.kind === "certified") {
       certificates[seat] = effect.certificate;
       blocks[seat] = effect.blocks;
@@ -157,9 +205,25 @@ export function runCommittee(protocol: Protocol, attempt: Attempt, scripts: read
   return { certificates, states, effects: log, blocks, elapsedMs: lastCertified, asks };
 }
 
+const verdicts = new Map<string, boolean>();
+
+/** Verifies each distinct signature once per process. */
+function verified(attempt: Attempt, message: Message): boolean {
+  const key = `${message.signature}${message.header.seat}.${message.header.round}.${message.header.phase}`;
+  const known = verdicts.get(key) ?? refuseMessage(attempt, message) === null;
+  verdicts.set(key, known);
+  return known;
+}
+
 /** What the host does with a `send` that carries a decision. */
-export function withSignature(attempt: Attempt, seat: number, effect: { readonly payload: SendEffect["payload"]; readonly decision?: Decision }): Value {
-  return effect.decision === undefined ? effect.payload : { ...effect.payload, signature: hexToBytes(signDigest(seat, decisionDigest(attempt, effect.decision))) };
+export function withSignature(
+  attempt: Attempt,
+  seat: number,
+  effect: { readonly payload: SendEffect["payload"]; readonly decision?: Decision },
+): Value {
+  return effect.decision === undefined
+    ? effect.payload
+    : { ...effect.payload, signature: hexToBytes(signDigest(seat, decisionDigest(attempt, effect.decision))) };
 }
 
 /** mulberry32. */

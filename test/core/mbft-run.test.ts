@@ -10,7 +10,8 @@ export function honest(truth: string, confidence = 900_000): SeatScript {
     answer: ({ ask, prompt }) => {
       const right = prompt.user.includes(`\nanswer: ${JSON.stringify(truth)}`);
       if (ask.includes("propose")) return { fields: { proof: "computed", answer: truth }, confidence };
-      if (ask.includes("verify")) return { fields: { check: right ? "ok" : `it is ${truth}`, verdict: right ? "accept" : "reject" }, confidence };
+      if (ask.includes("verify"))
+        return { fields: { check: right ? "ok" : `it is ${truth}`, verdict: right ? "accept" : "reject" }, confidence };
       return { fields: { check: "computed", verdict: right ? "refute" : "uphold" }, confidence };
     },
   };
@@ -21,7 +22,11 @@ export const liar: SeatScript = {
   answer: ({ ask, prompt }) => {
     const right = prompt.user.includes('\nanswer: "yes"');
     if (ask.includes("propose")) return { fields: { proof: "certain", answer: "no" }, confidence: 1_000_000 };
-    if (ask.includes("verify")) return { fields: { check: "the limit is exceeded", verdict: right ? "reject" : "accept" }, confidence: 1_000_000 };
+    if (ask.includes("verify"))
+      return {
+        fields: { check: "the limit is exceeded", verdict: right ? "reject" : "accept" },
+        confidence: 1_000_000,
+      };
     return { fields: { check: "certain", verdict: right ? "uphold" : "refute" }, confidence: 1_000_000 };
   },
 };
@@ -29,12 +34,18 @@ export const liar: SeatScript = {
 describe("mbft over a committee", () => {
   it("decides unanimously in round 0 with one certificate", () => {
     const attempt = attemptOf(4);
-    const run = runCommittee(mbft, attempt, Array.from({ length: 4 }, () => honest("yes")));
+    const run = runCommittee(
+      mbft,
+      attempt,
+      Array.from({ length: 4 }, () => honest("yes")),
+    );
     for (const certificate of run.certificates) {
       expect(certificate?.decision).to.include({ status: "decided", answer: "yes" });
       expect(certificate?.signatures.length).to.equal(3);
       for (const { seat, signature } of certificate?.signatures ?? []) {
-        expect(recoverSigner(decisionDigest(attempt, certificate!.decision), signature)).to.equal(attempt.committee[seat]?.signer);
+        expect(recoverSigner(decisionDigest(attempt, certificate!.decision), signature)).to.equal(
+          attempt.committee[seat]?.signer,
+        );
       }
     }
   });
@@ -46,28 +57,50 @@ describe("mbft over a committee", () => {
       for (let seed = 1; seed <= 3; seed++) {
         const run = runCommittee(mbft, attemptOf(n), scripts, { seed });
         const decisions = run.certificates.map((certificate) => certificate?.decision);
-        expect(decisions.map((decision) => `${decision?.status} ${decision?.answer}`)).to.deep.equal(scripts.map(() => "decided yes"));
+        expect(decisions.map((decision) => `${decision?.status} ${decision?.answer}`)).to.deep.equal(
+          scripts.map(() => "decided yes"),
+        );
         expect(new Set(decisions.map((decision) => decision?.transcript)).size).to.equal(1);
-        expect(decisions[0]?.reputationChanges.map(({ seat }) => seat)).to.deep.equal(Array.from({ length: f }, (_, seat) => seat));
+        expect(decisions[0]?.reputationChanges.map(({ seat }) => seat)).to.deep.equal(
+          Array.from({ length: f }, (_, seat) => seat),
+        );
       }
     });
   }
 
   it("f crashed seats delay but do not stop a decision", () => {
-    const scripts = [0, 1, 2, 3, 4, 5, 6].map((seat) => (seat < 2 ? { ...honest("yes"), crashed: true } : honest("yes")));
+    const scripts = [0, 1, 2, 3, 4, 5, 6].map((seat) =>
+      seat < 2 ? { ...honest("yes"), crashed: true } : honest("yes"),
+    );
     const run = runCommittee(mbft, attemptOf(7), scripts);
     for (const certificate of run.certificates.slice(2)) expect(certificate?.decision.answer).to.equal("yes");
   });
 
-  it("an equivocating seat yields evidence at every honest seat and is slashed", () => {
+  it("an equivocating seat that then falls silent yields evidence at every honest seat and is slashed", () => {
     const scripts: SeatScript[] = [0, 1, 2, 3].map(() => honest("yes"));
     scripts[0] = {
       ...honest("yes"),
-      say: (effect, to) => (effect.phase === 3 && to > 1 ? [{ ...effect, payload: { votes: [] } }] : [effect.phase === 3 ? { ...effect, payload: { votes: [{ target: new Uint8Array(32), verdict: "accept", tier: 900_000, counterProof: "" }] } } : effect]),
+      say: (effect, to) =>
+        effect.phase > 200
+          ? []
+          : effect.phase === 3 && to > 1
+            ? [{ ...effect, payload: { votes: [] } }]
+            : [
+                effect.phase === 3
+                  ? {
+                      ...effect,
+                      payload: {
+                        votes: [{ target: new Uint8Array(32), verdict: "accept", tier: 900_000, counterProof: "" }],
+                      },
+                    }
+                  : effect,
+              ],
     };
     const run = runCommittee(mbft, attemptOf(4), scripts);
     for (const seat of [1, 2, 3]) {
-      expect(run.effects[seat]?.some((effect) => effect.kind === "evidence" && effect.evidence.first.header.seat === 0)).to.equal(true);
+      expect(
+        run.effects[seat]?.some((effect) => effect.kind === "evidence" && effect.evidence.first.header.seat === 0),
+      ).to.equal(true);
       expect(run.certificates[seat]?.decision.answer).to.equal("yes");
     }
     expect(run.certificates[1]?.decision.reputationChanges).to.deep.equal([{ seat: 0, steps: -1 }]);
@@ -78,10 +111,13 @@ describe("mbft over a committee", () => {
       answer: ({ ask, prompt }) => {
         if (ask.includes("propose")) return { fields: { proof: "p", answer } };
         const own = prompt.user.includes(`\nanswer: "${answer}"`);
-        return ask.includes("verify") ? { fields: { check: "c", verdict: own ? "accept" : "abstain" } } : { fields: { check: "c", verdict: "abstain" } };
+        return ask.includes("verify")
+          ? { fields: { check: "c", verdict: own ? "accept" : "abstain" } }
+          : { fields: { check: "c", verdict: "abstain" } };
       },
     });
     const run = runCommittee(mbft, attemptOf(4), [stubborn("yes"), stubborn("yes"), stubborn("no"), stubborn("no")]);
-    for (const certificate of run.certificates) expect(certificate?.decision).to.include({ status: "hung", answer: "" });
+    for (const certificate of run.certificates)
+      expect(certificate?.decision).to.include({ status: "hung", answer: "" });
   });
 });

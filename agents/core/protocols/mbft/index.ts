@@ -2,15 +2,44 @@ import { canonicalAnswer } from "../../answer.ts";
 import { concat, sha256, hexToBytes, utf8 } from "../../digest.ts";
 import { limits } from "../../limits.ts";
 import { seatsOf } from "../../order.ts";
-import type { Conclusion, Effect, Input, Observation, PayloadMap, Protocol, SeatContext, Step } from "../../protocol.ts";
+import type {
+  Conclusion,
+  Effect,
+  Input,
+  Observation,
+  PayloadMap,
+  Protocol,
+  SeatContext,
+  Step,
+} from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
 import { filled, spoken, type Tally } from "../../tally.ts";
 import type { Attempt, Digest, Outcome, Ppm, SeatIndex } from "../../types.ts";
 import { COMMIT, JUDGE, REVEAL, VOTE, mbftConfig, tierOf } from "./config.ts";
-import { acceptsPayload, commitmentOf, encodeCommit, encodeJudgements, encodeReveal, encodeVotes, type Judgement, type Proposal, type Vote } from "./payloads.ts";
+import {
+  acceptsPayload,
+  commitmentOf,
+  encodeCommit,
+  encodeJudgements,
+  encodeReveal,
+  encodeVotes,
+  type Judgement,
+  type Proposal,
+  type Vote,
+} from "./payloads.ts";
 import type { Prompt } from "../../prompt.ts";
 import { PROMPTS_VERSION, adjudicatePrompt, proposePrompt, revisePrompt, verifyPrompt } from "./prompts.ts";
-import { applySlashes, candidatesOf, classesOf, confidenceOf, counterProofsOf, evaluateRound, type AnswerClass, type ClassResult, type RoundResult } from "./rules.ts";
+import {
+  applySlashes,
+  candidatesOf,
+  classesOf,
+  confidenceOf,
+  counterProofsOf,
+  evaluateRound,
+  type AnswerClass,
+  type ClassResult,
+  type RoundResult,
+} from "./rules.ts";
 
 /** mbft, sound mode: docs/spec/mbft.md. One seat's course through the phases; `conclude` is the rule book applied. */
 export const mbft: Protocol<MbftState> = {
@@ -19,7 +48,8 @@ export const mbft: Protocol<MbftState> = {
   version: PROMPTS_VERSION,
   title: "Metacognitive BFT, sound mode",
   check,
-  accepts: (attempt, place, payload) => place.round < limits.deliberationRounds && acceptsPayload(attempt, place, payload),
+  accepts: (attempt, place, payload) =>
+    place.round < limits.deliberationRounds && acceptsPayload(attempt, place, payload),
   start: (context) => openRound(context, 0, proposePrompt(context.attempt)),
   step,
   closed: (state) => state.closed,
@@ -52,9 +82,12 @@ interface PendingAsk {
 
 function check(attempt: Attempt): string | null {
   const seats = attempt.committee.length;
-  if (seats < limits.minCommittee || seats > limits.maxCommittee) return `committee size ${seats} is outside ${limits.minCommittee}..${limits.maxCommittee}`;
+  if (seats < limits.minCommittee || seats > limits.maxCommittee)
+    return `committee size ${seats} is outside ${limits.minCommittee}..${limits.maxCommittee}`;
   // MB1: theta > (f + h) * tauMax must hold for some h >= 0.
-  return mbftConfig(attempt, limits.deliberationRounds).fooled < 0 ? `theta cannot exceed f * tauMax for ${seats} seats` : null;
+  return mbftConfig(attempt, limits.deliberationRounds).fooled < 0
+    ? `theta cannot exceed f * tauMax for ${seats} seats`
+    : null;
 }
 
 function conclude(attempt: Attempt, tally: Tally): Conclusion {
@@ -96,7 +129,12 @@ function evaluateRounds(attempt: Attempt, tally: Tally): readonly EvaluatedRound
 }
 
 /** MB15, MB17, MB18. */
-function outcomeOf(attempt: Attempt, result: RoundResult, reputations: readonly Ppm[], slashes: readonly number[]): Outcome {
+function outcomeOf(
+  attempt: Attempt,
+  result: RoundResult,
+  reputations: readonly Ppm[],
+  slashes: readonly number[],
+): Outcome {
   const winner = result.winner;
   const unslashed = (seat: SeatIndex) => slashes[seat] === 0;
   const completed = result.participants.filter(unslashed);
@@ -105,9 +143,12 @@ function outcomeOf(attempt: Attempt, result: RoundResult, reputations: readonly 
     const recovers = completed.includes(seat) && attempt.committee[seat]?.reputation !== 1_000_000;
     return recovers ? [{ seat, steps: 1 }] : [];
   });
-  const shares = seatsOf(attempt).map((seat) => (completed.includes(seat) ? (winner?.supporters.includes(seat) ? 2 : 1) : 0));
+  const shares = seatsOf(attempt).map((seat) =>
+    completed.includes(seat) ? (winner?.supporters.includes(seat) ? 2 : 1) : 0,
+  );
   const common = { reputationChanges, shares };
-  if (winner === null) return { ...common, status: "hung", outcome: `0x${"00".repeat(32)}` as Digest, answer: "", confidence: 0 as Ppm };
+  if (winner === null)
+    return { ...common, status: "hung", outcome: `0x${"00".repeat(32)}` as Digest, answer: "", confidence: 0 as Ppm };
   const { text, outcome } = winner.class.answer;
   return { ...common, status: "decided", outcome, answer: text, confidence: confidenceOf(winner.sum, reputations) };
 }
@@ -148,7 +189,16 @@ function advance(state: MbftState, context: SeatContext, tally: Tally): Step<Mbf
 function closePhase(state: MbftState, context: SeatContext, tally: Tally): Step<MbftState> {
   const late = state.said ? [] : [sayPhase(state, context)];
   const closed = { round: state.round, phase: state.phase };
-  const next: MbftState = { ...state, phase: state.phase + 1, said: false, graceRunning: false, pending: [], votes: [], judgements: [], closed };
+  const next: MbftState = {
+    ...state,
+    phase: state.phase + 1,
+    said: false,
+    graceRunning: false,
+    pending: [],
+    votes: [],
+    judgements: [],
+    closed,
+  };
   const entered = enterPhase(state.phase, next, context, tally);
   return { state: entered.state, effects: [...late, ...entered.effects] };
 }
@@ -178,13 +228,16 @@ function revealEffect(state: MbftState, context: SeatContext, tally: Tally): Eff
     return message === null || message === "void" ? null : message.header.payloadDigest;
   });
   const committed = spoken(tally, COMMIT, state.round, self);
-  const proposal = state.proposal === null || committed === "void" ? null : { ...state.proposal, salt: saltOf(context, state.round) };
+  const proposal =
+    state.proposal === null || committed === "void" ? null : { ...state.proposal, salt: saltOf(context, state.round) };
   return say(REVEAL, state.round, encodeReveal({ proposal, seen }));
 }
 
 /** MB6, MB8: one verification per distinct answer other than the own one, all at once. */
 function enterVote(state: MbftState, context: SeatContext, tally: Tally): Step<MbftState> {
-  const foreign = classesInView(state, context, tally).filter((one) => !one.members.some((member) => member.seat === context.self));
+  const foreign = classesInView(state, context, tally).filter(
+    (one) => !one.members.some((member) => member.seat === context.self),
+  );
   const calls = foreign.map(({ leader }) => ({
     pending: { ask: `${state.round}.verify.${leader.target}`, target: leader.target, author: null },
     prompt: verifyPrompt(context.attempt, leader),
@@ -195,18 +248,33 @@ function enterVote(state: MbftState, context: SeatContext, tally: Tally): Step<M
 /** MB10, MB11: every counter-proof of another seat is judged once. */
 function enterJudge(state: MbftState, context: SeatContext, tally: Tally): Step<MbftState> {
   const classes = classesInView(state, context, tally);
-  const proofs = counterProofsOf(context.attempt, tally, reputationsInView(state, context, tally), state.round, classes);
+  const proofs = counterProofsOf(
+    context.attempt,
+    tally,
+    reputationsInView(state, context, tally),
+    state.round,
+    classes,
+  );
   const calls = proofs.flatMap((proof) => {
     const accused = classes.flatMap((one) => one.members).find((member) => member.target === proof.target);
     if (accused === undefined || proof.author === context.self) return [];
     const { author, target } = proof;
-    return [{ pending: { ask: `${state.round}.adjudicate.${author}.${target}`, target, author }, prompt: adjudicatePrompt(context.attempt, accused, proof) }];
+    return [
+      {
+        pending: { ask: `${state.round}.adjudicate.${author}.${target}`, target, author },
+        prompt: adjudicatePrompt(context.attempt, accused, proof),
+      },
+    ];
   });
   return askAll(state, context, calls);
 }
 
 /** Asks everything at once; with nothing to ask the phase's message goes out at once. */
-function askAll(state: MbftState, context: SeatContext, calls: readonly { readonly pending: PendingAsk; readonly prompt: Prompt }[]): Step<MbftState> {
+function askAll(
+  state: MbftState,
+  context: SeatContext,
+  calls: readonly { readonly pending: PendingAsk; readonly prompt: Prompt }[],
+): Step<MbftState> {
   if (calls.length === 0) return open(state, context, [sayPhase(state, context)], true);
   const asks = calls.map(({ pending, prompt }): Effect => ({ kind: "ask", ask: pending.ask, prompt }));
   return open({ ...state, pending: calls.map((call) => call.pending) }, context, asks, false);
@@ -214,9 +282,9 @@ function askAll(state: MbftState, context: SeatContext, calls: readonly { readon
 
 /** MB15: nothing may commit -> a revision round; waits while the round is incomplete in this view. */
 function nextRound(state: MbftState, context: SeatContext, tally: Tally): Step<MbftState> {
-  const last = evaluateRounds(context.attempt, tally).at(-1);
-  const result = last?.round === state.round ? last.result : null;
-  if (result === null || result.winner !== null || state.round + 1 >= limits.deliberationRounds) return { state, effects: [] };
+  const result = evaluateRounds(context.attempt, tally).find((one) => one.round === state.round)?.result ?? null;
+  if (result === null || result.winner !== null || state.round + 1 >= limits.deliberationRounds)
+    return { state, effects: [] };
   const against = objections(result.classes, context.self);
   return openRound(context, state.round + 1, revisePrompt(context.attempt, state.proposal, against), state.closed);
 }
@@ -227,7 +295,9 @@ function objections(classes: readonly ClassResult[], self: SeatIndex): readonly 
   const against = own?.counterProofs ?? [];
   const upheld = against.filter((proof) => proof.standing === "upheld").map((proof) => proof.text);
   const standing = against.filter((proof) => proof.standing === "dismissed").map((proof) => proof.text);
-  const differing = classes.filter((result) => result !== own).map((result) => `${result.class.answer.text}: ${result.class.leader.proof}`);
+  const differing = classes
+    .filter((result) => result !== own)
+    .map((result) => `${result.class.answer.text}: ${result.class.leader.proof}`);
   return [...upheld, ...standing, ...differing];
 }
 
@@ -238,11 +308,27 @@ function openRound(
   closed: MbftState["closed"] = null,
 ): Step<MbftState> {
   const pending = { ask: `${round}.propose`, target: null, author: null };
-  const state: MbftState = { round, phase: COMMIT, said: false, graceRunning: false, proposal: null, pending: [], votes: [], judgements: [], closed };
+  const state: MbftState = {
+    round,
+    phase: COMMIT,
+    said: false,
+    graceRunning: false,
+    proposal: null,
+    pending: [],
+    votes: [],
+    judgements: [],
+    closed,
+  };
   return askAll(state, context, [{ pending, prompt }]);
 }
 
-function observe(state: MbftState, context: SeatContext, tally: Tally, ask: string, observation: Observation): Step<MbftState> {
+function observe(
+  state: MbftState,
+  context: SeatContext,
+  tally: Tally,
+  ask: string,
+  observation: Observation,
+): Step<MbftState> {
   const call = state.pending.find((one) => one.ask === ask);
   if (call === undefined) return { state, effects: [] };
   const noted = note({ ...state, pending: state.pending.filter((one) => one !== call) }, context, call, observation);
@@ -260,12 +346,17 @@ function note(state: MbftState, context: SeatContext, call: PendingAsk, observat
   const verdict = fields["verdict"];
   if (call.target === null) {
     const answer = canonicalAnswer(context.attempt.request.terms, fields["answer"] ?? "");
-    return answer === null ? state : { ...state, proposal: { answer: answer.text, proof: clip(fields["proof"] ?? "", limits.proofBytes), tier } };
+    return answer === null
+      ? state
+      : { ...state, proposal: { answer: answer.text, proof: clip(fields["proof"] ?? "", limits.proofBytes), tier } };
   }
   if (call.author === null) {
     const text = clip(fields["check"] ?? "", limits.counterProofBytes);
     if ((verdict !== "accept" && verdict !== "reject") || (verdict === "reject" && text === "")) return state;
-    return { ...state, votes: [...state.votes, { target: call.target, verdict, tier, counterProof: verdict === "reject" ? text : "" }] };
+    return {
+      ...state,
+      votes: [...state.votes, { target: call.target, verdict, tier, counterProof: verdict === "reject" ? text : "" }],
+    };
   }
   if (verdict !== "uphold" && verdict !== "refute") return state;
   return { ...state, judgements: [...state.judgements, { author: call.author, target: call.target, verdict }] };
@@ -276,7 +367,8 @@ function sayPhase(state: MbftState, context: SeatContext): Effect {
   switch (state.phase) {
     case COMMIT: {
       const { proposal, round } = state;
-      const commitment = proposal === null ? null : commitmentOf(context.attempt, round, context.self, proposal, saltOf(context, round));
+      const commitment =
+        proposal === null ? null : commitmentOf(context.attempt, round, context.self, proposal, saltOf(context, round));
       return say(COMMIT, round, encodeCommit({ commitment }));
     }
     case VOTE:
@@ -299,7 +391,11 @@ function reputationsInView(state: MbftState, context: SeatContext, tally: Tally)
 }
 
 function classesInView(state: MbftState, context: SeatContext, tally: Tally): readonly AnswerClass[] {
-  return classesOf(context.attempt, reputationsInView(state, context, tally), candidatesOf(context.attempt, tally, state.round));
+  return classesOf(
+    context.attempt,
+    reputationsInView(state, context, tally),
+    candidatesOf(context.attempt, tally, state.round),
+  );
 }
 
 function saltOf(context: SeatContext, round: number): Uint8Array {

@@ -41,7 +41,13 @@ export interface Judgement {
 }
 
 /** MB4: the commitment binds request, attempt, round and seat, so that it cannot be copied by another seat. */
-export function commitmentOf(attempt: Attempt, round: number, seat: SeatIndex, proposal: Proposal, salt: Uint8Array): Digest {
+export function commitmentOf(
+  attempt: Attempt,
+  round: number,
+  seat: SeatIndex,
+  proposal: Proposal,
+  salt: Uint8Array,
+): Digest {
   return digestOf({
     requestId: Number(attempt.request.id),
     attempt: attempt.attempt,
@@ -67,12 +73,19 @@ export function encodeReveal(payload: RevealPayload): PayloadMap {
 
 export function encodeVotes(votes: readonly Vote[]): PayloadMap {
   return {
-    votes: votes.map(({ target, verdict, tier, counterProof }) => ({ target: hexToBytes(target), verdict, tier, counterProof })),
+    votes: votes.map(({ target, verdict, tier, counterProof }) => ({
+      target: hexToBytes(target),
+      verdict,
+      tier,
+      counterProof,
+    })),
   };
 }
 
 export function encodeJudgements(judgements: readonly Judgement[]): PayloadMap {
-  return { judgements: judgements.map(({ author, target, verdict }) => ({ author, target: hexToBytes(target), verdict })) };
+  return {
+    judgements: judgements.map(({ author, target, verdict }) => ({ author, target: hexToBytes(target), verdict })),
+  };
 }
 
 export function acceptsPayload(attempt: Attempt, place: Position, payload: Value): boolean {

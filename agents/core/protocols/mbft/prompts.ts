@@ -13,7 +13,8 @@ const COMMON =
   "Answer with one JSON object and nothing else.";
 
 const TASKS = {
-  propose: "Decide the question. `proof` is a short trace of checkable steps; `answer` is your answer in the stated kind.",
+  propose:
+    "Decide the question. `proof` is a short trace of checkable steps; `answer` is your answer in the stated kind.",
   verify:
     "Another member gave this answer. Derive the answer yourself in `check`. `verdict` is accept if the answer is right, reject if it is " +
     "wrong (then `check` must be a counter-proof that shows the error), abstain if you cannot tell.",
@@ -35,7 +36,12 @@ function answerSchema(terms: Terms): OutputSchema {
 }
 
 function verdictSchema(verdicts: readonly string[]): OutputSchema {
-  return { properties: [{ name: "check", maxLength: TEXT }, { name: "verdict", enum: verdicts }] };
+  return {
+    properties: [
+      { name: "check", maxLength: TEXT },
+      { name: "verdict", enum: verdicts },
+    ],
+  };
 }
 
 /** e.g. "boolean", "choice A-D", "number 2". */
@@ -53,7 +59,13 @@ function kindLine(terms: Terms): string {
 
 type Field = readonly [name: string, value: string, trust: "trusted" | "untrusted"];
 
-function prompt(task: keyof typeof TASKS, attempt: Attempt, data: readonly (readonly [string, string])[], schema: OutputSchema, confidenceOf: string): Prompt {
+function prompt(
+  task: keyof typeof TASKS,
+  attempt: Attempt,
+  data: readonly (readonly [string, string])[],
+  schema: OutputSchema,
+  confidenceOf: string,
+): Prompt {
   const { terms, question } = attempt.request;
   const fields: Field[] = [
     ["task", task, "trusted"],

@@ -5,7 +5,15 @@ import { isMajority, isSupermajority } from "../../quorum.ts";
 import { spoken, type Tally } from "../../tally.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { COMMIT, JUDGE, REVEAL, SLASH_FACTOR_PPM, TIER_MAX, VOTE, type MbftConfig } from "./config.ts";
-import { commitmentOf, decodeCommit, decodeJudgements, decodeReveal, decodeVotes, type RevealPayload, type Vote } from "./payloads.ts";
+import {
+  commitmentOf,
+  decodeCommit,
+  decodeJudgements,
+  decodeReveal,
+  decodeVotes,
+  type RevealPayload,
+  type Vote,
+} from "./payloads.ts";
 
 /** A proposal that counts: committed, revealed, canonical. */
 export interface Candidate {
@@ -71,18 +79,29 @@ function revealOf(attempt: Attempt, tally: Tally, round: number, seat: SeatIndex
 }
 
 /** MB4: the reveal opens the commitment, and more than half of the seats held that commitment when they revealed. */
-function committedInTime(attempt: Attempt, tally: Tally, round: number, seat: SeatIndex, reveals: readonly (RevealPayload | null)[]): boolean {
+function committedInTime(
+  attempt: Attempt,
+  tally: Tally,
+  round: number,
+  seat: SeatIndex,
+  reveals: readonly (RevealPayload | null)[],
+): boolean {
   const commit = spoken(tally, COMMIT, round, seat);
   const proposal = reveals[seat]?.proposal;
   if (commit === null || commit === "void" || proposal === null || proposal === undefined) return false;
   const payload = decodeCommit(commit.payload);
-  if (payload === null || payload.commitment !== commitmentOf(attempt, round, seat, proposal, proposal.salt)) return false;
+  if (payload === null || payload.commitment !== commitmentOf(attempt, round, seat, proposal, proposal.salt))
+    return false;
   const witnesses = reveals.filter((reveal) => reveal?.seen[seat] === commit.header.payloadDigest).length;
   return isMajority(witnesses, attempt.committee.length);
 }
 
 /** MB6: distinct answers, each with its leader; the strongest first, at most `limits.classesPerRound`. */
-export function classesOf(attempt: Attempt, reputations: readonly Ppm[], candidates: readonly Candidate[]): readonly AnswerClass[] {
+export function classesOf(
+  attempt: Attempt,
+  reputations: readonly Ppm[],
+  candidates: readonly Candidate[],
+): readonly AnswerClass[] {
   const order = leaderOrder(attempt, reputations, candidates);
   const rank = (candidate: Candidate) => order.indexOf(candidate);
   const classes = groupAnswers(attempt.request.terms, candidates).map((group): AnswerClass => {
@@ -93,7 +112,11 @@ export function classesOf(attempt: Attempt, reputations: readonly Ppm[], candida
 }
 
 /** MB7: argmax rho * tau, canonical tie-break (paper Eq. 1; M04, M05). */
-export function leaderOrder(attempt: Attempt, reputations: readonly Ppm[], candidates: readonly Candidate[]): readonly Candidate[] {
+export function leaderOrder(
+  attempt: Attempt,
+  reputations: readonly Ppm[],
+  candidates: readonly Candidate[],
+): readonly Candidate[] {
   const ranks = canonicalRanks(attempt);
   return candidates.toSorted((a, b) => {
     const difference = weight(reputations, b.seat, b.tier) - weight(reputations, a.seat, a.tier);
@@ -119,14 +142,22 @@ function votesOf(tally: Tally, round: number, seat: SeatIndex): readonly Vote[] 
 }
 
 /** MB10: the counter-proofs of a round, by author's rho * tau then canonical order, at most `limits.counterProofsPerRound`. */
-export function counterProofsOf(attempt: Attempt, tally: Tally, reputations: readonly Ppm[], round: number, classes: readonly AnswerClass[]): readonly CounterProof[] {
+export function counterProofsOf(
+  attempt: Attempt,
+  tally: Tally,
+  reputations: readonly Ppm[],
+  round: number,
+  classes: readonly AnswerClass[],
+): readonly CounterProof[] {
   const ranks = canonicalRanks(attempt);
   const all = seatsOf(attempt).flatMap((author) => {
     const votes = votesOf(tally, round, author);
     return classes.flatMap((answerClass): CounterProof[] => {
       if (answerClass.members.some((member) => member.seat === author)) return [];
       const vote = voteOn(answerClass, votes);
-      return vote?.verdict === "reject" ? [{ author, target: vote.target, text: vote.counterProof, tier: vote.tier }] : [];
+      return vote?.verdict === "reject"
+        ? [{ author, target: vote.target, text: vote.counterProof, tier: vote.tier }]
+        : [];
     });
   });
   const sorted = all.toSorted((a, b) => {
@@ -145,7 +176,9 @@ function standingOf(attempt: Attempt, tally: Tally, round: number, proof: Counte
   for (const seat of seatsOf(attempt)) {
     const message = spoken(tally, JUDGE, round, seat);
     if (seat === proof.author || message === null || message === "void") continue;
-    const judgement = decodeJudgements(attempt, message.payload)?.find((one) => one.author === proof.author && one.target === proof.target);
+    const judgement = decodeJudgements(attempt, message.payload)?.find(
+      (one) => one.author === proof.author && one.target === proof.target,
+    );
     if (judgement?.verdict === "uphold") upheld++;
     if (judgement?.verdict === "refute") refuted++;
   }
@@ -154,7 +187,13 @@ function standingOf(attempt: Attempt, tally: Tally, round: number, proof: Counte
 }
 
 /** Evaluates one round under the reputations at its start. */
-export function evaluateRound(attempt: Attempt, config: MbftConfig, tally: Tally, reputations: readonly Ppm[], round: number): RoundResult {
+export function evaluateRound(
+  attempt: Attempt,
+  config: MbftConfig,
+  tally: Tally,
+  reputations: readonly Ppm[],
+  round: number,
+): RoundResult {
   const candidates = candidatesOf(attempt, tally, round);
   const classes = classesOf(attempt, reputations, candidates);
   const proofs = counterProofsOf(attempt, tally, reputations, round, classes).map((proof) => ({
@@ -196,8 +235,17 @@ function evaluateClass(
   for (const proof of against) if (proof.standing === "upheld") sum -= weight(reputations, proof.author, proof.tier);
   // MB13: only an author of untouched reputation vetoes, and only with an upheld counter-proof (M10, Eq. 3).
   const vetoed = against.some((proof) => proof.standing === "upheld" && reputations[proof.author] === ONE_PPM);
-  const accepted = attempt.request.terms.assurance === "high" ? isSupermajority(supporters.length, seats) : isMajority(supporters.length, seats);
-  return { class: answerClass, sum, supporters, counterProofs: against, mayCommit: sum >= config.theta && accepted && !vetoed };
+  const accepted =
+    attempt.request.terms.assurance === "high"
+      ? isSupermajority(supporters.length, seats)
+      : isMajority(supporters.length, seats);
+  return {
+    class: answerClass,
+    sum,
+    supporters,
+    counterProofs: against,
+    mayCommit: sum >= config.theta && accepted && !vetoed,
+  };
 }
 
 /** MB14: of all classes that may commit the one with the greatest sum; ties by the class leader's canonical rank. */
@@ -207,7 +255,8 @@ function best(attempt: Attempt, results: readonly ClassResult[]): ClassResult | 
   let winner: ClassResult | null = null;
   for (const result of results) {
     if (!result.mayCommit) continue;
-    if (winner === null || result.sum > winner.sum || (result.sum === winner.sum && rank(result) < rank(winner))) winner = result;
+    if (winner === null || result.sum > winner.sum || (result.sum === winner.sum && rank(result) < rank(winner)))
+      winner = result;
   }
   return winner;
 }
@@ -224,7 +273,8 @@ function slashesOf(
   const slashes = attempt.committee.map(() => 0);
   const slash = (seat: SeatIndex) => (slashes[seat] = (slashes[seat] as number) + 1);
   const proofs = results.flatMap((result) => result.counterProofs);
-  for (const author of new Set(proofs.filter((proof) => proof.standing === "refuted").map((proof) => proof.author))) slash(author);
+  for (const author of new Set(proofs.filter((proof) => proof.standing === "refuted").map((proof) => proof.author)))
+    slash(author);
   const first = leaderOrder(attempt, reputations, candidates)[0];
   const firstClass = results.find((result) => result.class.members.some((member) => member.seat === first?.seat));
   if (first && firstClass?.counterProofs.some((proof) => proof.standing === "upheld")) slash(first.seat);
@@ -238,7 +288,8 @@ function slashesOf(
 export function applySlashes(reputations: readonly Ppm[], slashes: readonly number[]): readonly Ppm[] {
   return reputations.map((reputation, seat) => {
     let value: number = reputation;
-    for (let i = 0; i < (slashes[seat] as number); i++) value = Math.max(1, Math.floor((value * SLASH_FACTOR_PPM) / ONE_PPM));
+    for (let i = 0; i < (slashes[seat] as number); i++)
+      value = Math.max(1, Math.floor((value * SLASH_FACTOR_PPM) / ONE_PPM));
     return value as Ppm;
   });
 }

@@ -1,0 +1,280 @@
+import { cidString, encode } from "../core/codec.ts";
+import { committeeHash, hexToBytes } from "../core/digest.ts";
+import { ConclaveError } from "../core/errors.ts";
+import { seatsOf } from "../core/order.ts";
+import type { Protocol } from "../core/protocol.ts";
+import { protocolByCode } from "../core/protocols/index.ts";
+import { encodeMessage } from "../core/transcript.ts";
+import type { Address, Attempt, Certificate, Domain, Evidence, Request, RequestId, SeatIndex } from "../core/types.ts";
+import { relay } from "../relayer/relayer.ts";
+import type { ChainEvent, ChainReader, ChainWriter, Cursor } from "../ports/chain.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { ContentStore } from "../ports/content-store.ts";
+import type { JournalFactory } from "../ports/journal.ts";
+import type { Log } from "../ports/log.ts";
+import type { Model } from "../ports/model.ts";
+import type { Network } from "../ports/network.ts";
+import type { Signer } from "../ports/signer.ts";
+import type { AgentTiming } from "./config.ts";
+import { openCursor } from "./cursor.ts";
+import { createIngress, type Ingress } from "./ingress.ts";
+import { createKeeper, type Keeper } from "./keeper.ts";
+import { openSession, type Session } from "./session.ts";
+
+export interface AgentPorts {
+  readonly chain: ChainReader;
+  readonly writer: ChainWriter;
+  readonly network: Network;
+  readonly store: ContentStore;
+  readonly model: Model;
+  readonly signer: Signer;
+  readonly journals: JournalFactory;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface AgentStatus {
+  readonly signer: Address;
+  readonly peers: readonly Address[];
+  /** Duties not yet settled. */
+  readonly seats: readonly { readonly requestId: string; readonly attempt: number; readonly seat: number }[];
+}
+
+export interface Agent {
+  /** Serves until the signal aborts; rejects only on what an operator must mend. */
+  run(signal: AbortSignal): Promise<void>;
+  status(): AgentStatus;
+}
+
+/** Topic on which certified transcripts are announced to observers. */
+export function announcementTopic(domain: Domain): string {
+  return `conclave/1/${domain.chainId}/${domain.oracle}/certified`;
+}
+
+interface Duty {
+  readonly session: Session;
+  readonly seat: SeatIndex;
+  readonly journal: string;
+}
+
+/** An agent: follows the chain, sits on committees, relays certificates, keeps requests moving. */
+export function createAgent(ports: AgentPorts, timing: AgentTiming): Agent {
+  return new RunningAgent(ports, timing);
+}
+
+class RunningAgent implements Agent {
+  private readonly ports: AgentPorts;
+  private readonly timing: AgentTiming;
+  private readonly ingress: Ingress;
+  private readonly keeper: Keeper;
+  private readonly lifetime = new AbortController();
+  private readonly requests = new Map<RequestId, Request>();
+  private readonly duties = new Map<RequestId, Duty>();
+
+  constructor(ports: AgentPorts, timing: AgentTiming) {
+    this.ports = ports;
+    this.timing = timing;
+    this.ingress = createIngress(ports.log);
+    this.keeper = createKeeper(ports, timing.relayStaggerMs, this.lifetime.signal);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { chain, journals, network, log } = this.ports;
+    signal.addEventListener("abort", () => this.lifetime.abort(signal.reason), { once: true });
+    if (signal.aborted) this.lifetime.abort(signal.reason);
+    const cursor = await openCursor(journals);
+    const unsubscribe = [
+      network.onFrame((from, frame) => this.ingress.receive(from, frame)),
+      network.onConnect((peer) => this.resend(peer)),
+    ];
+    const onBatch = async (batch: {
+      readonly events: readonly ChainEvent[];
+      readonly cursor: Cursor;
+    }): Promise<void> => {
+      for (const event of batch.events) await this.guarded(event);
+      await cursor.advance(batch.cursor, openRequests(batch.events), [...this.requests.keys()]);
+    };
+    try {
+      await this.refreshPeers();
+      await chain.follow(cursor.position, onBatch, this.lifetime.signal, (error) =>
+        log.warn({ error: error.message }, "chain trouble"),
+      );
+    } finally {
+      this.lifetime.abort();
+      for (const off of unsubscribe) off();
+      for (const { session } of this.duties.values()) await session.close();
+      await cursor.close();
+    }
+  }
+
+  status(): AgentStatus {
+    return {
+      signer: this.ports.signer.address,
+      peers: this.ports.network.connected(),
+      seats: [...this.duties].map(([requestId, duty]) => ({
+        requestId: requestId.toString(),
+        attempt: duty.session.attempt.attempt,
+        seat: duty.seat,
+      })),
+    };
+  }
+
+  /** A hostile or unlucky request must not stop the others; what an operator must mend does. */
+  private async guarded(event: ChainEvent): Promise<void> {
+    try {
+      await this.handle(event);
+    } catch (error) {
+      if (this.lifetime.signal.aborted) return;
+      if (error instanceof ConclaveError && error.code === "JOURNAL_LOCKED") throw error;
+      this.ports.log.error({ event: event.kind, error: textOf(error) }, "could not handle a chain event");
+    }
+  }
+
+  private async handle(event: ChainEvent): Promise<void> {
+    switch (event.kind) {
+      case "requested":
+        this.requests.set(event.request.id, event.request);
+        this.keeper.requested(event.request, event.seedBlock);
+        return;
+      case "seedRescheduled":
+        this.keeper.reseeded(event.requestId, event.seedBlock);
+        return;
+      case "committeeDrawn": {
+        const request = this.requests.get(event.requestId);
+        if (request === undefined) return;
+        this.keeper.drawn(event.requestId, event.attempt, committeeHash(event.committee));
+        await this.takeSeat({
+          domain: this.ports.chain.domain,
+          request,
+          attempt: event.attempt,
+          committee: event.committee,
+        });
+        return;
+      }
+      case "decisionCommitted":
+      case "requestRefunded":
+        await this.leaveSeat(event.requestId, event.kind);
+        return;
+      case "agentsChanged":
+        await this.refreshPeers();
+    }
+  }
+
+  private async takeSeat(attempt: Attempt): Promise<void> {
+    const { request } = attempt;
+    const { chain, log, signer } = this.ports;
+    const seat = seatsOf(attempt).find((one) => attempt.committee[one]?.signer === signer.address);
+    if (seat === undefined || this.duties.has(request.id)) return;
+    const protocol = protocolByCode(request.terms.protocol);
+    const reason = protocol === null ? "unknown protocol" : protocol.check(attempt);
+    if (protocol === null || reason !== null) {
+      log.warn({ requestId: request.id.toString(), reason }, "cannot sit: abstaining from the attempt");
+      return;
+    }
+    const state = await chain.requestState(request.id, this.lifetime.signal);
+    if (state.status === "drawn" && state.attempt === attempt.attempt) await this.openDuty(protocol, attempt, seat);
+  }
+
+  private async openDuty(protocol: Protocol, attempt: Attempt, seat: SeatIndex): Promise<void> {
+    const { journals, log } = this.ports;
+    const requestId = attempt.request.id;
+    const name = `request-${requestId}-${attempt.attempt}`;
+    const journal = await journals.open(name);
+    if (journal.truncatedBytes > 0)
+      log.warn({ journal: name, bytes: journal.truncatedBytes }, "journal ended in a torn record, which was dropped");
+    const events = {
+      onCertified: (certificate: Certificate) => void this.submit(attempt, seat, certificate),
+      onEvidence: ({ first }: Evidence) =>
+        log.warn(
+          { requestId: requestId.toString(), seat: first.header.seat, phase: first.header.phase },
+          "a seat signed two messages for one slot",
+        ),
+    };
+    try {
+      const session = await openSession(protocol, attempt, seat, this.timing, { ...this.ports, journal }, events);
+      this.duties.set(requestId, { session, seat, journal: name });
+      this.ingress.opened(session);
+      log.info(
+        { requestId: requestId.toString(), attempt: attempt.attempt, seat, protocol: protocol.id },
+        "took a seat",
+      );
+    } catch (error) {
+      await journal.close();
+      throw error;
+    }
+  }
+
+  private async submit(attempt: Attempt, seat: SeatIndex, certificate: Certificate): Promise<void> {
+    const { chain, log, network } = this.ports;
+    const { decision } = certificate;
+    const requestId = attempt.request.id.toString();
+    log.info(
+      {
+        requestId,
+        status: decision.status,
+        answer: decision.answer,
+        round: decision.round,
+        transcript: cidString(decision.transcript),
+      },
+      "certified",
+    );
+    try {
+      const announcement = encode({
+        requestId: Number(attempt.request.id),
+        attempt: attempt.attempt,
+        root: hexToBytes(decision.transcript),
+      });
+      await network
+        .announce(announcementTopic(chain.domain), announcement)
+        .catch((error: unknown) => log.debug({ error: textOf(error) }, "announcement failed"));
+      const receipt = await relay(
+        this.ports,
+        attempt,
+        seat,
+        certificate,
+        this.timing.relayStaggerMs,
+        this.lifetime.signal,
+      );
+      if (receipt !== "already")
+        log.info({ requestId, transaction: receipt.transactionHash, gas: receipt.gasUsed.toString() }, "committed");
+    } catch (error) {
+      if (!this.lifetime.signal.aborted) log.error({ requestId, error: textOf(error) }, "gave up relaying");
+    }
+  }
+
+  private async leaveSeat(requestId: RequestId, why: string): Promise<void> {
+    this.keeper.settled(requestId);
+    this.requests.delete(requestId);
+    const duty = this.duties.get(requestId);
+    if (duty === undefined) return;
+    this.duties.delete(requestId);
+    this.ingress.closed(duty.session);
+    await duty.session.close();
+    await this.ports.journals.remove(duty.journal);
+    this.ports.log.info({ requestId: requestId.toString(), why }, "left the seat");
+  }
+
+  /** Frames may have been lost with the connection; duplicates cost nothing. */
+  private resend(peer: Address): void {
+    for (const { session } of this.duties.values())
+      for (const message of session.sent()) this.ports.network.send(peer, encodeMessage(message));
+  }
+
+  private async refreshPeers(): Promise<void> {
+    const { chain, network, signer } = this.ports;
+    const agents = await chain.agents(this.lifetime.signal);
+    this.keeper.agents(agents.filter((agent) => agent.active));
+    const others = agents.filter((agent) => agent.signer !== signer.address && agent.endpoint.length > 0);
+    network.setPeers(
+      others.map((agent) => ({ signer: agent.signer, publicKey: agent.publicKey, multiaddrs: agent.endpoint })),
+    );
+  }
+}
+
+function openRequests(events: readonly ChainEvent[]): readonly RequestId[] {
+  return events.flatMap((event) => (event.kind === "requested" ? [event.request.id] : []));
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

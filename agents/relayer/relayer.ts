@@ -1,0 +1,61 @@
+import { canonicalRanks } from "../core/order.ts";
+import type { Attempt, Certificate, SeatIndex } from "../core/types.ts";
+import type { ChainReader, ChainWriter, Receipt } from "../ports/chain.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+
+export interface RelayPorts {
+  readonly chain: ChainReader;
+  readonly writer: ChainWriter;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Submits a certificate once, whatever happens: the seats take turns in canonical order, each one stagger after the one
+ * before; whoever is due first looks whether the request is already settled. The chain accepts one decision per request,
+ * so a lost confirmation or two relayers at once cost at most a reverted transaction.
+ */
+export async function relay(
+  ports: RelayPorts,
+  attempt: Attempt,
+  self: SeatIndex,
+  certificate: Certificate,
+  staggerMs: number,
+  signal: AbortSignal,
+): Promise<Receipt | "already"> {
+  const rank = canonicalRanks(attempt)[self] as number;
+  await sleep(ports.clock, rank * staggerMs, signal);
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      const state = await ports.chain.requestState(attempt.request.id, signal);
+      if (state.status !== "drawn" || state.attempt !== attempt.attempt) return "already";
+      return await ports.writer.commit(attempt.request, attempt.committee, certificate, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const text = error instanceof Error ? error.message : String(error);
+      ports.log.warn(
+        { requestId: attempt.request.id.toString(), error: text },
+        "could not commit; trying again in this seat's next turn",
+      );
+      await sleep(ports.clock, attempt.committee.length * staggerMs, signal);
+    }
+  }
+}
+
+/** Resolves after the delay; rejects when the signal aborts. */
+export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      cancel();
+      reject(signal.reason as Error);
+    };
+    const cancel = clock.schedule(delayMs, () => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
