@@ -59,7 +59,7 @@ export function composeText(text: string): string {
 
 /** Agreeing answers, one class each; the result does not depend on the input's order. */
 export function groupAnswers(terms: Terms, answers: readonly SeatAnswer[]): readonly AnswerGroup[] {
-  const ordered = answers.toSorted((a, b) => compareOutcomes(terms, a.answer, b.answer) || a.seat - b.seat);
+  const ordered = answers.toSorted((a, b) => compareOutcomes(terms, a.answer, b.answer));
   const tolerance = terms.kind === "number" ? terms.tolerance : 0n;
   const classes: SeatAnswer[][] = [];
   for (const entry of ordered) {

@@ -62,57 +62,29 @@ export function digestFromCid(text: string): Digest | null {
   if (text.length !== CID_TEXT_LENGTH) return null;
   try {
     const digest = digestOfCid(CID.parse(text, base32));
-    return digest !== null && cidString(digest) === text ? digest : null;
+    return cidString(digest) === text ? digest : null;
   } catch {
     return null;
   }
 }
 
+/** Whatever is decoded loosely here, of whatever depth, key or CID, does not survive the strict encoder and the comparison. */
 function decodeCanonical(bytes: Uint8Array, maxBytes: number, links: boolean): BlockValue {
   if (bytes.length > maxBytes) return null;
   try {
-    // A plain Uint8Array, since a Buffer would make byte strings come out as views into it.
-    const value = fromIpld(dagCbor.decode(Uint8Array.from(bytes)), links, 0);
-    if (value === undefined) return null;
+    const value = fromIpld(dagCbor.decode(bytes));
     return compareBytes(dagCbor.encode(toIpld(value, links, 0)), bytes) === 0 ? value : null;
   } catch {
-    // The library throws on malformed input, also on nesting that exhausts the stack.
+    // Malformed input, also nesting that exhausts the stack.
     return null;
   }
 }
 
-function fromIpld(value: unknown, links: boolean, depth: number): BlockValue | undefined {
-  if (depth > MAX_DEPTH) return undefined;
-  if (value === null || typeof value === "boolean" || typeof value === "string") return value;
-  if (typeof value === "number") return Number.isSafeInteger(value) ? value : undefined;
-  if (value instanceof Uint8Array) return value;
-  if (Array.isArray(value)) return fromArray(value, links, depth);
-  if (value instanceof CID) {
-    const digest = links ? digestOfCid(value) : null;
-    return digest === null ? undefined : { link: digest };
-  }
-  return typeof value === "object" ? fromMap(value, links, depth) : undefined;
-}
-
-function fromArray(items: readonly unknown[], links: boolean, depth: number): BlockValue | undefined {
-  const result: BlockValue[] = [];
-  for (const item of items) {
-    const converted = fromIpld(item, links, depth + 1);
-    if (converted === undefined) return undefined;
-    result.push(converted);
-  }
-  return result;
-}
-
-function fromMap(map: object, links: boolean, depth: number): BlockValue | undefined {
-  const result: Record<string, BlockValue> = {};
-  for (const [key, item] of Object.entries(map)) {
-    if (isReservedKey(key)) return undefined;
-    const converted = fromIpld(item, links, depth + 1);
-    if (converted === undefined) return undefined;
-    result[key] = converted;
-  }
-  return result;
+function fromIpld(value: unknown): BlockValue {
+  if (Array.isArray(value)) return value.map(fromIpld);
+  if (value instanceof CID) return { link: digestOfCid(value) };
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value as BlockValue;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fromIpld(item)]));
 }
 
 function toIpld(value: BlockValue, links: boolean, depth: number): unknown {
@@ -155,11 +127,9 @@ function cidOf(digest: Digest): CID {
   return CID.createV1(DAG_CBOR_CODE, createMultihash(SHA2_256_CODE, bytes));
 }
 
-function digestOfCid(cid: CID): Digest | null {
-  const { version, code, multihash } = cid;
-  if (version !== 1 || code !== DAG_CBOR_CODE || multihash.code !== SHA2_256_CODE || multihash.digest.length !== 32)
-    return null;
-  return bytesToHex(multihash.digest) as Digest;
+/** The digest of a CID of any kind: compare `cidOf` of it with where the CID came from. */
+function digestOfCid(cid: CID): Digest {
+  return bytesToHex(cid.multihash.digest) as Digest;
 }
 
 /** Whether a decoded value is a map with exactly these keys. */

@@ -96,16 +96,17 @@ describe("conformance command", () => {
   });
 
   it("tolerates the last digits of posteriors, nothing else", () => {
-    const nudge = (relative: number): number | null => {
+    const nudge = (field: "posterior" | "logBf", amount: number): number | null => {
       const path = changed("mbft-bayesian-reference", ({ scenarios: [first] }) => {
         const [round] = first?.expect.history ?? [];
         assert.ok(round);
-        round.posterior["FALSE"] = (round.posterior["FALSE"] ?? 0) * (1 + relative);
-        round.logBf += relative / 10;
+        if (field === "posterior") round.posterior["FALSE"] = (round.posterior["FALSE"] ?? 0) * (1 + amount);
+        else round.logBf += amount;
       });
       return conformance(path).status;
     };
-    assert.deepEqual([nudge(1e-10), nudge(1e-8)], [0, 1]);
+    assert.deepEqual([nudge("posterior", 1e-10), nudge("posterior", 1e-8)], [0, 1]);
+    assert.deepEqual([nudge("logBf", 1e-10), nudge("logBf", 1e-8)], [0, 1]);
     const reputation = changed("mbft-bayesian-reference", ({ scenarios: [first] }) => {
       assert.ok(first);
       first.expect.finalReputation["a5"] = 0.045;

@@ -176,16 +176,19 @@ describe("mbft-bayesian reference: properties", () => {
     near(weights.at(-1) ?? -1, 0);
   });
 
-  it("compares exactly at equality: one report of 3/4 against none is a Bayes factor of 3", () => {
-    const scenario = {
-      ...swarm([
-        ["T", 0.75],
-        ["F", 0.5],
-      ]),
-      thetaPost: 0.7,
-      logBfMin: 1.0986122886681098,
-    };
-    assert.equal(runBayesianReference(scenario).value, "T");
+  it("commits at equality with both thresholds, not above", () => {
+    fc.assert(
+      fc.property(scenarios, (scenario) => {
+        const [first] = runBayesianReference({ ...scenario, maxRounds: 1 }).history;
+        const { posterior = {}, logBf = 0 } = first ?? {};
+        const thetaPost = Math.max(...Object.values(posterior));
+        const commits = (change: Partial<BayesianScenario>): boolean =>
+          runBayesianReference({ ...scenario, thetaPost, logBfMin: logBf, maxRounds: 1, ...change }).committed;
+        assert.equal(commits({}), true);
+        assert.equal(commits({ thetaPost: thetaPost + 1e-15 }), false);
+        assert.equal(commits({ logBfMin: logBf + 1e-14 }), false);
+      }),
+    );
   });
 
   it("gives hypotheses that come later a prior of 1e-9", () => {
