@@ -1,0 +1,60 @@
+import type { Model, ModelRequest, ModelResponse } from "../../ports/model.ts";
+import { aborted, closed, modelFailed, parseOutput } from "../models/output.ts";
+
+type Fields = Readonly<Record<string, string>>;
+
+/** Answers from the request alone. What it throws is a crash of the model, unless it is a ConclaveError. */
+export type Script = (request: ModelRequest, signal: AbortSignal) => Fields | Promise<Fields>;
+
+export interface MemoryModelOptions {
+  readonly descriptor?: string;
+  /** Parts per million for an answer; absent: the model has none. */
+  readonly confidence?: (request: ModelRequest, fields: Fields) => number | null;
+}
+
+/** A model that is a function, for tests and the simulator; its answers are checked against the schema like those of real ones. */
+export function createMemoryModel(script: Script, options: MemoryModelOptions = {}): Model {
+  const { descriptor = "memory", confidence = () => null } = options;
+  const closing = new AbortController();
+
+  const answer = async (
+    request: ModelRequest,
+    signal: AbortSignal,
+    onToken?: (text: string) => void,
+  ): Promise<ModelResponse> => {
+    const text = JSON.stringify(await script(request, signal));
+    if (signal.aborted) throw aborted(descriptor, signal);
+    const output = parseOutput(text, request.schema);
+    if ("reason" in output) throw modelFailed(descriptor, "unparsable", output.reason);
+    onToken?.(text);
+    const { fields } = output;
+    const promptTokens = request.system.length + request.user.length;
+    return {
+      fields,
+      confidencePpm: confidence(request, fields),
+      promptTokens,
+      outputTokens: text.length,
+      durationMs: 0,
+    };
+  };
+
+  return {
+    descriptor,
+    async ask(request, signal, onToken) {
+      if (closing.signal.aborted) throw closed(descriptor);
+      if (signal.aborted) throw aborted(descriptor, signal);
+      const { promise, reject } = Promise.withResolvers<never>();
+      const abort = (): void => reject(aborted(descriptor, signal));
+      const close = (): void => reject(closed(descriptor));
+      signal.addEventListener("abort", abort, { once: true });
+      closing.signal.addEventListener("abort", close, { once: true });
+      try {
+        return await Promise.race([answer(request, signal, onToken), promise]);
+      } finally {
+        signal.removeEventListener("abort", abort);
+        closing.signal.removeEventListener("abort", close);
+      }
+    },
+    close: async () => closing.abort(),
+  };
+}

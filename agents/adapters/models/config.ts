@@ -1,0 +1,48 @@
+import { z } from "zod";
+
+/** One node-wide choice: a GGUF file, or a server. */
+export const modelConfigSchema = z.discriminatedUnion("kind", [
+  z.strictObject({
+    kind: z.literal("llama"),
+    /** GGUF file. */
+    path: z.string().min(1).max(4096),
+    /** Answers generated at the same time. */
+    sequences: z.int().min(1).max(64).default(4),
+    threads: z.int().min(1).max(256).default(1),
+    gpu: z.union([z.literal("auto"), z.literal(false)]).default("auto"),
+    temperature: z.number().min(0).max(2).default(0),
+    /** Tokens per sequence; absent: what the model was trained for, at most 8192. */
+    contextSize: z.int().min(128).max(1_048_576).optional(),
+  }),
+  z
+    .strictObject({
+      kind: z.literal("openai"),
+      /** Up to and with the version, e.g. http://127.0.0.1:8000/v1. */
+      url: z
+        .url({ protocol: /^https?$/u })
+        .refine(hasNoCredentials, "must not contain a user or password; use apiKeyFile"),
+      model: z.string().min(1).max(200),
+      /** File whose content is the API key. */
+      apiKeyFile: z.string().min(1).max(4096).optional(),
+      /** Name of the environment variable that holds the API key. */
+      apiKeyEnv: z
+        .string()
+        .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/u)
+        .optional(),
+      temperature: z.number().min(0).max(2).default(0),
+      /** For one answer, all attempts included. */
+      timeoutMs: z.int().min(100).max(3_600_000).default(120_000),
+      retries: z.int().min(0).max(10).default(3),
+    })
+    .refine(
+      ({ apiKeyFile, apiKeyEnv }) => apiKeyFile === undefined || apiKeyEnv === undefined,
+      "give apiKeyFile or apiKeyEnv, not both",
+    ),
+]);
+
+export type ModelConfig = z.infer<typeof modelConfigSchema>;
+
+function hasNoCredentials(url: string): boolean {
+  const parsed = URL.parse(url);
+  return parsed === null || (parsed.username === "" && parsed.password === "");
+}

@@ -1,0 +1,144 @@
+import {
+  LlamaGrammarEvaluationState,
+  type ChatWrapper,
+  type Llama,
+  type LlamaContextSequence,
+  type LlamaGrammar,
+  type LlamaModel,
+  type Token,
+} from "node-llama-cpp";
+
+import { grammarOf } from "./grammar.ts";
+import type { WorkerAnswer, WorkerAsk } from "./llama-messages.ts";
+import { confidenceOf, valueRange, type TokenSpan } from "./output.ts";
+
+export interface Engine {
+  readonly llama: Llama;
+  readonly model: LlamaModel;
+  /** Null for a model that gets the bare user text. */
+  readonly chatWrapper: ChatWrapper | null;
+  readonly temperature: number;
+}
+
+/** Ends a generation that has not reached the end of the JSON. */
+export class Unfinished extends Error {
+  readonly why: "truncated" | "aborted";
+
+  constructor(why: "truncated" | "aborted", reason: string) {
+    super(reason);
+    this.why = why;
+  }
+}
+
+/** Fewer characters of a prompt than this make a token only in nonsense; bounds the work of tokenising a hostile prompt. */
+const MAX_CHARACTERS_PER_TOKEN = 16;
+/** Candidates when sampling. Top-p and min-p are off: they would turn 0.96 into certainty. */
+const TOP_K = 40;
+
+/**
+ * One answer on one sequence, from an empty context, so that it depends on nothing but the ask. Generation has two parts: up to the name
+ * of the confidence property without, from there on with token probabilities, which cost a sort of the vocabulary for each token.
+ */
+export async function generate(
+  engine: Engine,
+  sequence: LlamaContextSequence,
+  ask: WorkerAsk,
+  signal: AbortSignal,
+  onText: (text: string) => void,
+): Promise<WorkerAnswer> {
+  const { model, temperature } = engine;
+  const contextSize = Math.min(sequence.contextSize, model.trainContextSize);
+  const prompt = promptTokens(engine, ask, contextSize);
+  const room = contextSize - prompt.length;
+  if (room < 1) throw new Unfinished("truncated", `the prompt has ${prompt.length} tokens, the context ${contextSize}`);
+  const limit = Math.min(ask.maxTokens, room);
+  const grammar = await grammarFor(engine.llama, ask);
+  const grammarEvaluationState = new LlamaGrammarEvaluationState({ model, grammar });
+  await sequence.clearHistory();
+
+  const output: Token[] = [];
+  const spans: TokenSpan[] = [];
+  let text = "";
+  const key = JSON.stringify(ask.confidenceOf).slice(0, -1);
+  let input: readonly Token[] = prompt;
+  for (const measured of [false, true]) {
+    const metadata = { confidence: measured && temperature === 0, probabilities: measured && temperature > 0 };
+    const sampling = {
+      temperature,
+      topK: TOP_K,
+      topP: 1,
+      minP: 0,
+      seed: measured ? ask.seed + 1 : ask.seed,
+      grammarEvaluationState,
+    };
+    let ended = true;
+    for await (const { token, ...step } of sequence.evaluateWithMetadata([...input], metadata, sampling)) {
+      if (signal.aborted) throw new Unfinished("aborted", "the call was aborted");
+      if (output.length >= limit) throw new Unfinished("truncated", `the answer is not complete after ${limit} tokens`);
+      output.push(token);
+      const before = text.length;
+      text = model.detokenize(output);
+      onText(text.slice(before));
+      if (measured)
+        spans.push({ start: before, end: text.length, probability: probabilityAtOne(token, step, temperature) });
+      if (!measured && text.includes(key)) {
+        ended = false;
+        input = [token];
+        break;
+      }
+    }
+    if (ended) break;
+  }
+  const confidencePpm = confidenceOf(spans, valueRange(text, ask.schema, ask.confidenceOf));
+  return { text, confidencePpm, promptTokens: prompt.length, outputTokens: output.length };
+}
+
+/**
+ * The probability of the chosen token at temperature 1. At 0 the engine reports it as it is; above, it reports p^(1/T) normalised
+ * over the candidates, from which p follows.
+ */
+function probabilityAtOne(
+  token: Token,
+  step: { readonly confidence?: number; readonly probabilities?: ReadonlyMap<Token, number> },
+  temperature: number,
+): number {
+  if (step.probabilities === undefined) return step.confidence ?? Number.NaN;
+  let sum = 0;
+  for (const probability of step.probabilities.values()) sum += probability ** temperature;
+  return (step.probabilities.get(token) ?? Number.NaN) ** temperature / sum;
+}
+
+/** The text of user and question is tokenised as plain text: no character sequence in it becomes a control token. */
+function promptTokens({ model, chatWrapper }: Engine, { system, user }: WorkerAsk, contextSize: number): Token[] {
+  if (system.length + user.length > contextSize * MAX_CHARACTERS_PER_TOKEN) {
+    throw new Unfinished(
+      "truncated",
+      `the prompt has ${system.length + user.length} characters, too many for ${contextSize} tokens`,
+    );
+  }
+  if (chatWrapper === null) return model.tokenize(`${user}\n`);
+  const { contextText } = chatWrapper.generateContextState({
+    chatHistory: [
+      { type: "system", text: system },
+      { type: "user", text: user },
+      { type: "model", response: [] },
+    ],
+  });
+  return contextText.tokenize(model.tokenizer);
+}
+
+const MAX_GRAMMARS = 64;
+const grammars = new Map<string, Promise<LlamaGrammar>>();
+
+/** Compiled grammars are kept: the same few schemas come again and again. */
+async function grammarFor(llama: Llama, { schema }: WorkerAsk): Promise<LlamaGrammar> {
+  const grammar = grammarOf(schema);
+  const known = grammars.get(grammar);
+  if (known !== undefined) return await known;
+  const [oldest] = grammars.keys();
+  if (grammars.size >= MAX_GRAMMARS && oldest !== undefined) grammars.delete(oldest);
+  const compiled = llama.createGrammar({ grammar });
+  grammars.set(grammar, compiled);
+  compiled.catch(() => grammars.delete(grammar));
+  return await compiled;
+}

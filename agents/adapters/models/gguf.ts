@@ -1,0 +1,224 @@
+import { createHash } from "node:crypto";
+import { closeSync, createReadStream, fstatSync, openSync, readSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+
+import { ConclaveError } from "../../core/errors.ts";
+
+/** What the header of a GGUF file says, as far as it concerns us. */
+export interface GgufHeader {
+  readonly name: string;
+  /** Null when the file has none. */
+  readonly version: string | null;
+  /** `user-only`: the model knows no roles and gets the bare user text (metadata key `conclave.prompt`). */
+  readonly prompt: "user-only" | "chat";
+}
+
+const bounds = {
+  entries: 4096,
+  tensors: 65_536,
+  text: 1 << 24,
+  arrayItems: 1 << 24,
+  dimensions: 4,
+  headerBytes: 1 << 28,
+} as const;
+const MAGIC = 0x46554747;
+/** Bytes of the metadata value types 0..12; strings (8) and arrays (9) have their own length. */
+const VALUE_BYTES = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8] as const;
+const STRING = 8;
+const ARRAY = 9;
+/** [elements, bytes] of one block of the usual tensor types; of others only the beginning is checked. */
+const BLOCKS: Readonly<Record<number, readonly [number, number]>> = {
+  0: [1, 4],
+  1: [1, 2],
+  2: [32, 18],
+  3: [32, 20],
+  6: [32, 22],
+  7: [32, 24],
+  8: [32, 34],
+  10: [256, 84],
+  11: [256, 110],
+  12: [256, 144],
+  13: [256, 176],
+  14: [256, 210],
+  30: [1, 2],
+};
+const WANTED = new Set(["general.name", "general.version", "conclave.prompt", "general.alignment"]);
+
+/**
+ * Reads and checks the header and the extent of every tensor, because the native loader aborts the process on a file it does not
+ * expect. Throws MODEL_FILE_MISSING or MODEL_FILE_BROKEN.
+ */
+export function readGgufHeader(path: string): GgufHeader {
+  let file: number;
+  try {
+    file = openSync(path, "r");
+  } catch (cause) {
+    throw missingFile(path, cause);
+  }
+  try {
+    return parse(file, path);
+  } catch (error) {
+    if (error instanceof RangeError) throw brokenFile(path, error.message);
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+const hashes = new Map<string, Promise<string>>();
+
+/** `name@version sha256:<16 hex>`; the file is hashed once per process. */
+export async function describeGguf(path: string, { name, version }: GgufHeader): Promise<string> {
+  const { size, mtimeMs } = await stat(path);
+  const key = `${path} ${size} ${mtimeMs}`;
+  const hash = hashes.get(key) ?? hashFile(path);
+  hashes.set(key, hash);
+  hash.catch(() => hashes.delete(key));
+  const label = version === null ? name : `${name}@${version}`;
+  return `${label} sha256:${(await hash).slice(0, 16)}`;
+}
+
+export function brokenFile(path: string, reason: string, cause?: unknown): ConclaveError {
+  const wayOut = "restore or download the GGUF file again, or set another model in the config";
+  return new ConclaveError(
+    "MODEL_FILE_BROKEN",
+    `Load model ${path} failed: ${reason}; ${wayOut}`,
+    { path, reason },
+    cause,
+  );
+}
+
+function missingFile(path: string, cause: unknown): ConclaveError {
+  const reason = (cause as NodeJS.ErrnoException).code ?? "unknown";
+  const message = `Load model ${path} failed: the file cannot be opened (${reason}); correct the path in the config or put the GGUF file there`;
+  return new ConclaveError("MODEL_FILE_MISSING", message, { path, reason }, cause);
+}
+
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Uint8Array);
+  return hash.digest("hex");
+}
+
+function parse(file: number, path: string): GgufHeader {
+  const { size } = fstatSync(file);
+  const read = cursorOver(file, size);
+  if (read.u32() !== MAGIC) throw new RangeError("it is not a GGUF file");
+  const version = read.u32();
+  if (version !== 2 && version !== 3) throw new RangeError(`GGUF version ${version} is not 2 or 3`);
+  const tensors = read.count("tensors", bounds.tensors);
+  const entries = read.count("metadata entries", bounds.entries);
+  const metadata = new Map<string, string | number>();
+  for (let i = 0; i < entries; i++) {
+    const key = read.text();
+    const value = readValue(read, read.u32());
+    if (value !== null && WANTED.has(key)) metadata.set(key, value);
+  }
+  if (tensors === 0) throw new RangeError("it has no tensors");
+  const ends = Array.from({ length: tensors }, () => tensorExtent(read));
+  const alignment = Number(metadata.get("general.alignment") ?? 32);
+  if (!(alignment >= 1 && alignment <= 1 << 16)) throw new RangeError(`alignment ${alignment} is not sane`);
+  const start = Math.ceil(read.offset() / alignment) * alignment;
+  const end = start + ends.reduce((most, one) => Math.max(most, one), 0);
+  if (end > size) throw new RangeError(`it is cut short: its tensors end at byte ${end}, the file at ${size}`);
+  return {
+    name: label(metadata.get("general.name")) ?? label(basename(path).replace(/\.gguf$/iu, "")) ?? "model",
+    version: label(metadata.get("general.version")),
+    prompt: metadata.get("conclave.prompt") === "user-only" ? "user-only" : "chat",
+  };
+}
+
+/** Where a tensor ends, relative to the tensor data. */
+function tensorExtent(read: Cursor): number {
+  read.text();
+  const dimensions = read.u32();
+  if (dimensions > bounds.dimensions) throw new RangeError(`a tensor has ${dimensions} dimensions`);
+  let elements = 1;
+  for (let i = 0; i < dimensions; i++) elements *= read.u64();
+  const block = BLOCKS[read.u32()];
+  const offset = read.u64();
+  return block === undefined ? offset + 1 : offset + Math.ceil(elements / block[0]) * block[1];
+}
+
+function readValue(read: Cursor, type: number): string | number | null {
+  if (type === STRING) return read.text();
+  if (type === ARRAY) {
+    const itemType = read.u32();
+    const items = read.count("items of an array", bounds.arrayItems);
+    if (itemType === STRING) for (let i = 0; i < items; i++) read.skip(read.count("bytes of a text", bounds.text));
+    else read.skip(items * fixedBytes(itemType));
+    return null;
+  }
+  if (type === 4) return read.u32();
+  read.skip(fixedBytes(type));
+  return null;
+}
+
+function fixedBytes(type: number): number {
+  const bytes = VALUE_BYTES[type] ?? 0;
+  if (bytes === 0) throw new RangeError(`metadata type ${type} is not known here`);
+  return bytes;
+}
+
+/** It goes into transcripts and on the chain: short, printable ASCII, no spaces. */
+function label(value: string | number | undefined): string | null {
+  const text = typeof value === "string" ? value.replaceAll(/[^\x21-\x7e]+/gu, "-").slice(0, 64) : "";
+  return text === "" ? null : text;
+}
+
+interface Cursor {
+  u32(): number;
+  /** Throws when it is not a safe integer. */
+  u64(): number;
+  count(what: string, most: number): number;
+  text(): string;
+  skip(bytes: number): void;
+  offset(): number;
+}
+
+/** Synchronous: a header has some hundred thousand little fields, and is read once at start. */
+function cursorOver(file: number, size: number): Cursor {
+  const piece = Buffer.alloc(1 << 20);
+  let start = 0;
+  let filled = 0;
+  let at = 0;
+  const take = (bytes: number): number => {
+    if (at + bytes > Math.min(size, bounds.headerBytes)) throw new RangeError("its header is cut short or too long");
+    if (at < start || at + bytes > start + filled) {
+      start = at;
+      filled = readSync(file, piece, 0, piece.length, at);
+      if (bytes > filled) throw new RangeError("its header is cut short");
+    }
+    at += bytes;
+    return at - bytes - start;
+  };
+  const cursor: Cursor = {
+    u32: () => piece.readUInt32LE(take(4)),
+    u64() {
+      const value = Number(piece.readBigUInt64LE(take(8)));
+      if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is not a sane length`);
+      return value;
+    },
+    count(what, most) {
+      const count = cursor.u64();
+      if (count > most) throw new RangeError(`${count} ${what} are more than the ${most} that are sane`);
+      return count;
+    },
+    text() {
+      const bytes = cursor.count("bytes of a text", bounds.text);
+      if (bytes > piece.length) {
+        cursor.skip(bytes);
+        return "";
+      }
+      const from = take(bytes);
+      return piece.toString("utf8", from, from + bytes);
+    },
+    skip(bytes) {
+      if (at + bytes > Math.min(size, bounds.headerBytes)) throw new RangeError("its header is cut short or too long");
+      at += bytes;
+    },
+    offset: () => at,
+  };
+  return cursor;
+}

@@ -1,0 +1,48 @@
+import type { OutputSchema } from "../../ports/model.ts";
+
+/** What the adapter sends to its worker process. `load` is the first message and the only one of its kind. */
+export type ToWorker =
+  | { readonly kind: "load"; readonly options: WorkerOptions }
+  | { readonly kind: "ask"; readonly id: number; readonly ask: WorkerAsk }
+  | { readonly kind: "abort"; readonly id: number };
+
+/** What the worker answers: `ready` or `unloadable` once, then one `answer` or `failed` for each `ask`. */
+export type FromWorker =
+  | { readonly kind: "ready"; readonly contextSize: number }
+  | { readonly kind: "unloadable"; readonly what: "engine" | "model" | "context"; readonly reason: string }
+  | { readonly kind: "token"; readonly id: number; readonly text: string }
+  | ({ readonly kind: "answer"; readonly id: number } & WorkerAnswer)
+  | {
+      readonly kind: "failed";
+      readonly id: number;
+      readonly why: "truncated" | "crashed" | "aborted";
+      readonly reason: string;
+    };
+
+export interface WorkerOptions {
+  readonly path: string;
+  readonly sequences: number;
+  readonly threads: number;
+  readonly gpu: "auto" | false;
+  readonly temperature: number;
+  /** Tokens per sequence; null: what the model was trained for, up to a bound. */
+  readonly contextSize: number | null;
+  readonly prompt: "user-only" | "chat";
+}
+
+export interface WorkerAsk {
+  readonly system: string;
+  readonly user: string;
+  readonly schema: OutputSchema;
+  readonly maxTokens: number;
+  readonly seed: number;
+  readonly confidenceOf: string;
+  readonly stream: boolean;
+}
+
+export interface WorkerAnswer {
+  readonly text: string;
+  readonly confidencePpm: number | null;
+  readonly promptTokens: number;
+  readonly outputTokens: number;
+}

@@ -1,0 +1,114 @@
+import { fork, type ChildProcess } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+import type { FromWorker, ToWorker, WorkerAnswer, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
+
+/** How a worker process came to its end, or failed to begin. */
+export type WorkerFailure =
+  | { readonly kind: "unloadable"; readonly what: "engine" | "model" | "context"; readonly reason: string }
+  | { readonly kind: "died"; readonly reason: string };
+
+/** A call that the worker did not answer; `dead` when the process is gone. */
+export type CallFailure = Pick<Extract<FromWorker, { kind: "failed" }>, "why" | "reason">;
+
+export interface LlamaProcess {
+  readonly pid: number;
+  /** Resolves when the model is loaded, with null, or with what prevented it. */
+  readonly loaded: Promise<WorkerFailure | null>;
+  /** Resolves when the process has ended, with why. */
+  readonly ended: Promise<string>;
+  /** Never rejects. After an abort it resolves once the generation has really stopped. */
+  ask(ask: WorkerAsk, signal: AbortSignal, onToken: (text: string) => void): Promise<WorkerAnswer | CallFailure>;
+  kill(): void;
+}
+
+interface Call {
+  readonly settle: (result: WorkerAnswer | CallFailure) => void;
+  readonly onToken: (text: string) => void;
+}
+
+/** Native code that has not stopped this long after an abort hangs. */
+const ABORT_GRACE_MS = 10_000;
+const STDERR_BYTES = 2000;
+/** The worker needs these to find libraries and devices; it gets nothing else, above all no password. */
+const PASSED_ON =
+  /^(PATH|HOME|TMPDIR|LANG|LC_.*|SystemRoot|LD_.*|DYLD_.*|CUDA_.*|NVIDIA_.*|VK_.*|HIP_.*|ROCM_.*|ROCR_.*|GGML_.*)$/u;
+
+export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
+  const child = fork(fileURLToPath(new URL("llama-worker.ts", import.meta.url)), [], {
+    execArgv: [],
+    // Without the last one, native code that aborts would start a debugger to print where.
+    env: { ...passedOn(process.env), GGML_NO_BACKTRACE: "1" },
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  const stderr = tailOf(child);
+  const calls = new Map<number, Call>();
+  let lastId = 0;
+  let end: string | null = null;
+  const loaded = Promise.withResolvers<WorkerFailure | null>();
+  const ended = Promise.withResolvers<string>();
+
+  const finish = (how: string): void => {
+    if (end !== null) return;
+    end = `${how}${stderr() === "" ? "" : `: ${stderr()}`}`;
+    loaded.resolve({ kind: "died", reason: end });
+    for (const call of calls.values()) call.settle({ why: "crashed", reason: `the model process ended (${how})` });
+    calls.clear();
+    ended.resolve(end);
+  };
+  child.on("error", (error) => finish(`not started, ${error.message}`));
+  child.on("exit", (code, signal) => finish(signal === null ? `exit ${code}` : signal));
+  child.on("message", (message: FromWorker) => {
+    if (message.kind === "ready") return loaded.resolve(null);
+    if (message.kind === "unloadable") return loaded.resolve(message);
+    const call = calls.get(message.id);
+    if (message.kind === "token") return call?.onToken(message.text);
+    calls.delete(message.id);
+    return call?.settle(message.kind === "answer" ? message : { why: message.why, reason: message.reason });
+  });
+  const send = (message: ToWorker): void => {
+    // A send to a process that has just died fails; its exit settles the call.
+    if (child.connected) child.send(message, () => {});
+  };
+  send({ kind: "load", options });
+
+  return {
+    pid: child.pid ?? -1,
+    loaded: loaded.promise,
+    ended: ended.promise,
+    kill: () => void child.kill("SIGKILL"),
+    async ask(ask, signal, onToken) {
+      if (end !== null) return { why: "crashed", reason: `the model process ended (${end})` };
+      const id = ++lastId;
+      const { promise, resolve } = Promise.withResolvers<WorkerAnswer | CallFailure>();
+      calls.set(id, { settle: resolve, onToken });
+      let grace: NodeJS.Timeout | undefined;
+      const abort = (): void => {
+        send({ kind: "abort", id });
+        grace = setTimeout(() => child.kill("SIGKILL"), ABORT_GRACE_MS);
+      };
+      signal.addEventListener("abort", abort, { once: true });
+      send({ kind: "ask", id, ask });
+      if (signal.aborted) abort();
+      try {
+        return await promise;
+      } finally {
+        signal.removeEventListener("abort", abort);
+        clearTimeout(grace);
+      }
+    },
+  };
+}
+
+function passedOn(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => PASSED_ON.test(name)));
+}
+
+/** The end of what the native library writes when it dies, in one line. */
+function tailOf(child: ChildProcess): () => string {
+  let tail = "";
+  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    tail = (tail + chunk).slice(-STDERR_BYTES);
+  });
+  return () => tail.trim().split("\n").at(-1)?.slice(0, 300) ?? "";
+}

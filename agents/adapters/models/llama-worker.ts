@@ -1,0 +1,91 @@
+/**
+ * The process that holds one native model. It is started by llama-model.ts, speaks only over the IPC channel, and ends with it.
+ * A file or an input that makes the native code abort kills this process and nothing else.
+ */
+import {
+  getLlama,
+  InsufficientMemoryError,
+  LlamaLogLevel,
+  resolveChatWrapper,
+  type LlamaContextSequence,
+} from "node-llama-cpp";
+
+import { generate, Unfinished, type Engine } from "./generate.ts";
+import type { FromWorker, ToWorker, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
+
+/** Contexts cost memory by their length; no prompt of ours is longer. */
+const MAX_DEFAULT_CONTEXT = 8192;
+
+const running = new Map<number, AbortController>();
+const idle: LlamaContextSequence[] = [];
+let engine: Engine | null = null;
+
+process.on("disconnect", () => process.exit(0));
+// A signal to the whole process group (Ctrl-C) is for the parent, which then disconnects.
+process.on("SIGINT", () => {});
+process.on("message", (message: ToWorker) => {
+  if (message.kind === "load") void load(message.options);
+  else if (message.kind === "ask") void answer(message.id, message.ask);
+  else running.get(message.id)?.abort();
+});
+
+async function load({ path, sequences, threads, gpu, temperature, contextSize, prompt }: WorkerOptions): Promise<void> {
+  let what: "engine" | "model" | "context" = "engine";
+  try {
+    const llama = await getLlama({
+      gpu,
+      build: "never",
+      skipDownload: true,
+      maxThreads: threads,
+      logLevel: LlamaLogLevel.error,
+      logger: (_, line) => process.stderr.write(`${line}\n`),
+    });
+    what = "model";
+    const model = await llama.loadModel({ modelPath: path });
+    what = "context";
+    // Flash attention and other cache types make the result depend on what else is in the batch.
+    const context = await model.createContext({
+      sequences,
+      threads,
+      flashAttention: false,
+      contextSize: contextSize ?? { max: Math.min(model.trainContextSize, MAX_DEFAULT_CONTEXT) },
+    });
+    for (let i = 0; i < sequences; i++) idle.push(context.getSequence());
+    const chatWrapper = prompt === "user-only" ? null : resolveChatWrapper(model);
+    engine = { llama, model, chatWrapper, temperature };
+    send({ kind: "ready", contextSize: context.contextSize });
+  } catch (error) {
+    // Too little memory says nothing about the file.
+    send({
+      kind: "unloadable",
+      what: error instanceof InsufficientMemoryError ? "context" : what,
+      reason: reasonOf(error),
+    });
+  }
+}
+
+async function answer(id: number, ask: WorkerAsk): Promise<void> {
+  const sequence = idle.pop();
+  if (engine === null || sequence === undefined)
+    return send({ kind: "failed", id, why: "crashed", reason: "no sequence is free" });
+  const controller = new AbortController();
+  running.set(id, controller);
+  try {
+    const onText = (text: string): void => (ask.stream && text !== "" ? send({ kind: "token", id, text }) : undefined);
+    const result = await generate(engine, sequence, ask, controller.signal, onText);
+    send({ kind: "answer", id, ...result });
+  } catch (error) {
+    send({ kind: "failed", id, why: error instanceof Unfinished ? error.why : "crashed", reason: reasonOf(error) });
+  } finally {
+    running.delete(id);
+    idle.push(sequence);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, 500);
+}
+
+function send(message: FromWorker): void {
+  if (process.connected) process.send?.(message);
+}

@@ -1,0 +1,101 @@
+import { ConclaveError } from "../../core/errors.ts";
+import type { OutputSchema } from "../../ports/model.ts";
+
+export type ModelFailureKind = "timeout" | "rate-limit" | "unparsable" | "truncated" | "crashed" | "refused";
+
+export function modelFailed(
+  descriptor: string,
+  kind: ModelFailureKind,
+  reason: string,
+  cause?: unknown,
+): ConclaveError {
+  return new ConclaveError(
+    "MODEL_FAILED",
+    `Ask model ${descriptor} failed (${kind}): ${reason}`,
+    { kind, model: descriptor },
+    cause,
+  );
+}
+
+/** The error for a call whose signal aborted: to the protocol it is an answer that did not come in time. */
+export function aborted(descriptor: string, signal: AbortSignal): ConclaveError {
+  return modelFailed(descriptor, "timeout", "the call was aborted", signal.reason);
+}
+
+/** The error for calls that `close` ends or that come after it. */
+export function closed(descriptor: string): ConclaveError {
+  return modelFailed(descriptor, "crashed", "the model is closed");
+}
+
+/** The fields of the model's JSON, or the reason why it is not what the schema says. Engines promise it; we check it again. */
+export function parseOutput(
+  text: string,
+  schema: OutputSchema,
+): { readonly fields: Readonly<Record<string, string>> } | { readonly reason: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { reason: "the output is not JSON" };
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return { reason: "the output is not a JSON object" };
+  const given = new Map(Object.entries(value));
+  const fields: [string, string][] = [];
+  for (const { name, enum: allowed, maxLength } of schema.properties) {
+    const field: unknown = given.get(name);
+    if (typeof field !== "string")
+      return { reason: `the field ${name} is ${field === undefined ? "missing" : "not a string"}` };
+    if (!field.isWellFormed()) return { reason: `the field ${name} is not valid Unicode` };
+    if (allowed !== undefined && !allowed.includes(field))
+      return { reason: `the field ${name} is not one of the allowed values` };
+    if (maxLength !== undefined && characters(field) > maxLength)
+      return { reason: `the field ${name} has more than ${maxLength} characters` };
+    fields.push([name, field]);
+  }
+  if (given.size > fields.length) return { reason: "the output has fields that nobody asked for" };
+  return { fields: Object.fromEntries(fields) };
+}
+
+/**
+ * Where the value of a property stands in compact or spaced JSON text: from after the opening quote to after the closing one.
+ * The closing quote belongs to the value: it is what decides between "1" and "12".
+ */
+export function valueRange(
+  text: string,
+  schema: OutputSchema,
+  name: string,
+): { readonly start: number; readonly end: number } | null {
+  const literal = /\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*"((?:[^"\\]|\\.)*")/suy;
+  for (let i = 0; i < schema.properties.length; i++) {
+    const match = literal.exec(text);
+    if (match === null) return null;
+    const [, key, value] = match as unknown as [string, string, string];
+    if (key === JSON.stringify(name)) return { start: literal.lastIndex - value.length, end: literal.lastIndex };
+  }
+  return null;
+}
+
+/** One token of the output with the characters it covers and its probability under the grammar at temperature 1. */
+export interface TokenSpan {
+  readonly start: number;
+  readonly end: number;
+  readonly probability: number;
+}
+
+/** Product over the tokens that touch the range, parts per million; null when there are none. */
+export function confidenceOf(
+  spans: readonly TokenSpan[],
+  range: { readonly start: number; readonly end: number } | null,
+): number | null {
+  if (range === null) return null;
+  const touching = spans.filter(({ start, end }) => start < range.end && end > range.start);
+  if (touching.length === 0) return null;
+  const product = touching.reduce((all, { probability }) => all * probability, 1);
+  return Number.isFinite(product) ? Math.round(Math.min(1, Math.max(0, product)) * 1_000_000) : null;
+}
+
+/** Unicode characters, as JSON Schema counts them. */
+function characters(text: string): number {
+  return [...text].length;
+}

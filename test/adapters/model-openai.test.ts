@@ -1,0 +1,291 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { inspect } from "node:util";
+
+import { createOpenAiModel, type OpenAiModelOptions } from "../../agents/adapters/models/openai-model.ts";
+import type { Model } from "../../agents/ports/model.ts";
+import {
+  completion,
+  minimalAnswer,
+  reply,
+  startOpenAiServer,
+  type Handler,
+  type Seen,
+} from "./fixtures/openai-server.ts";
+import { failsWith, modelRequest, modelSuite, never, type ModelHarness } from "./model.suite.ts";
+
+const KEY = "sk-very-secret-key";
+const good = '{"proof":"p","answer":"yes"}';
+
+async function served(
+  handler: Handler,
+  options: Partial<OpenAiModelOptions> = {},
+): Promise<ModelHarness & { readonly seen: Seen[] }> {
+  const { url, seen, close } = await startOpenAiServer(handler);
+  const model = createOpenAiModel({
+    baseUrl: url,
+    model: "test-model",
+    apiKey: KEY,
+    timeoutMs: 5000,
+    retries: 2,
+    ...options,
+  });
+  return {
+    model,
+    seen,
+    async dispose() {
+      await model.close();
+      await close();
+    },
+  };
+}
+
+modelSuite(
+  "openai",
+  async () => await served((seen, response) => reply(response, 200, completion(JSON.stringify(minimalAnswer(seen))))),
+  async () => await served(async () => await new Promise(() => {})),
+);
+
+/** Runs one ask against a server that behaves as the handler does. */
+function against(
+  title: string,
+  handler: Handler,
+  body: (model: Model, seen: readonly Seen[]) => Promise<void>,
+  options: Partial<OpenAiModelOptions> = {},
+): void {
+  it(title, async () => {
+    const { model, seen, dispose } = await served(handler, options);
+    try {
+      await body(model, seen);
+    } finally {
+      await dispose();
+    }
+  });
+}
+
+/** The failure is of this kind after so many attempts, and does not show the key. */
+const fails =
+  (code: "MODEL_FAILED" | "MODEL_UNREACHABLE", kind: string | undefined, attempts: number, text?: RegExp) =>
+  async (model: Model, seen: readonly Seen[]): Promise<void> => {
+    await assert.rejects(model.ask(modelRequest(), never()), (error) => {
+      assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes(KEY));
+      return failsWith(code, kind, text)(error);
+    });
+    assert.equal(seen.length, attempts);
+  };
+
+describe("model: openai, request and answer", () => {
+  const logprobs = (values: [string, number | null][]): unknown => ({
+    content: values.map(([token, logprob]) => ({ token, logprob })),
+  });
+
+  against(
+    "sends roles, strict schema, seed, limit and key",
+    (_, response) => reply(response, 200, completion(good)),
+    async (model, seen) => {
+      const response = await model.ask(modelRequest({ maxTokens: 99, seed: 2 ** 32 - 1 }), never());
+      assert.deepEqual(response.fields, { proof: "p", answer: "yes" });
+      assert.equal(response.confidencePpm, null);
+      assert.deepEqual([response.promptTokens, response.outputTokens], [20, 10]);
+      const [{ body, authorization }] = seen as [Seen];
+      assert.equal(authorization, `Bearer ${KEY}`);
+      assert.deepEqual(
+        body.messages.map(({ role }) => role),
+        ["system", "user"],
+      );
+      assert.deepEqual([body.model, body.max_tokens, body.seed, body.logprobs], ["test-model", 99, 2 ** 31 - 1, true]);
+      assert.equal(body.response_format.json_schema.strict, true);
+      assert.deepEqual(body.response_format.json_schema.schema, {
+        type: "object",
+        properties: {
+          proof: { type: "string", description: "at most 24 characters", maxLength: 24 },
+          answer: { type: "string", enum: ["yes", "no"] },
+        },
+        required: ["proof", "answer"],
+        additionalProperties: false,
+      });
+    },
+  );
+
+  const tokens: [string, number | null][] = [
+    ['{"', 0],
+    ['proof":"p","', -0.1],
+    ["answer", -0.1],
+    ['":"', -0.1],
+    ["y", Math.log(0.8)],
+    ["es", Math.log(0.5)],
+    ['"}', Math.log(0.9)],
+  ];
+  against(
+    "reads the confidence from log-probabilities",
+    (_, response) => reply(response, 200, completion(good, { logprobs: logprobs(tokens) })),
+    async (model) => {
+      assert.equal((await model.ask(modelRequest(), never())).confidencePpm, 360_000);
+    },
+  );
+  against(
+    "takes a null log-probability for minus infinity, and skips tokens around the content",
+    (_, response) =>
+      reply(
+        response,
+        200,
+        completion(good, { logprobs: logprobs([["<think>", -3], ...tokens.with(4, ["y", null]), ["<end>", -2]]) }),
+      ),
+    async (model) => {
+      assert.equal((await model.ask(modelRequest(), never())).confidencePpm, 0);
+    },
+  );
+  against(
+    "has no confidence when the tokens are not those of the content, or malformed",
+    (_, response, attempt) =>
+      reply(
+        response,
+        200,
+        completion(good, { logprobs: attempt === 1 ? logprobs([["other", -1]]) : { content: "?" } }),
+      ),
+    async (model) => {
+      for (let i = 0; i < 2; i++) assert.equal((await model.ask(modelRequest(), never())).confidencePpm, null);
+    },
+  );
+  against(
+    "leaves out what the server does not understand, and remembers it",
+    ({ body }, response) => {
+      const { proof } = body.response_format.json_schema.schema.properties;
+      if (body.logprobs === true) return reply(response, 400, '{"error":{"message":"logprobs is not supported"}}');
+      if (proof?.maxLength !== undefined)
+        return reply(response, 400, '{"error":{"message":"maxLength is not permitted"}}');
+      return reply(response, 200, completion(good));
+    },
+    async (model, seen) => {
+      await model.ask(modelRequest(), never());
+      assert.equal(seen.length, 3);
+      await model.ask(modelRequest(), never());
+      assert.equal(seen.length, 4);
+    },
+  );
+});
+
+describe("model: openai, servers that misbehave", () => {
+  against(
+    "asks again after 429 and 500, as late as the server says",
+    (_, response, attempt) => {
+      if (attempt === 1) return reply(response, 429, "{}", { "retry-after": "1" });
+      return attempt === 2 ? reply(response, 500, "oops") : reply(response, 200, completion(good));
+    },
+    async (model, seen) => {
+      const startMs = performance.now();
+      assert.equal((await model.ask(modelRequest(), never())).fields["answer"], "yes");
+      assert.equal(seen.length, 3);
+      assert.ok(performance.now() - startMs > 1000);
+    },
+  );
+  against(
+    "gives up after the retries: 429",
+    (_, response) => reply(response, 429, "{}"),
+    fails("MODEL_FAILED", "rate-limit", 3),
+  );
+  against(
+    "gives up after the retries: 500",
+    (_, response) => reply(response, 503, "busy"),
+    fails("MODEL_UNREACHABLE", undefined, 3, /503: "busy"/u),
+  );
+  against(
+    "does not wait for ever because the server says so",
+    (_, response) => reply(response, 429, "{}", { "retry-after": "86400" }),
+    async (model) => {
+      const startMs = performance.now();
+      await fails("MODEL_FAILED", "timeout", 1)(model, [undefined as never]);
+      assert.ok(performance.now() - startMs < 2000);
+    },
+    { timeoutMs: 400 },
+  );
+  against(
+    "answer that never comes",
+    async () => await new Promise(() => {}),
+    fails("MODEL_FAILED", "timeout", 1, /no answer within 300 ms/u),
+    {
+      timeoutMs: 300,
+    },
+  );
+  against(
+    "answer that trickles for ever",
+    async (_, response) => {
+      response.writeHead(200);
+      const timer = setInterval(() => response.write(" "), 20);
+      response.on("close", () => clearInterval(timer));
+      await Promise.resolve();
+    },
+    fails("MODEL_FAILED", "timeout", 1),
+    { timeoutMs: 300 },
+  );
+  against(
+    "body that is cut off",
+    (_, response) => {
+      response.writeHead(200, { "content-length": "1000" });
+      response.write('{"choices":');
+      setTimeout(() => response.destroy(), 20);
+    },
+    fails("MODEL_UNREACHABLE", undefined, 3),
+  );
+  against(
+    "connection that is dropped",
+    (_, response) => void response.destroy(),
+    fails("MODEL_UNREACHABLE", undefined, 3, /127\.0\.0\.1/u),
+  );
+  against(
+    "huge answer",
+    (_, response) => {
+      response.writeHead(200);
+      const chunk = Buffer.alloc(1 << 16, 0x20);
+      const pump = (): void => {
+        while (!response.destroyed && response.write(chunk));
+        if (!response.destroyed) response.once("drain", pump);
+      };
+      pump();
+    },
+    fails("MODEL_FAILED", "unparsable", 1, /more than 1048576 bytes/u),
+  );
+  const bodies: [string, string, string, RegExp][] = [
+    ["no JSON", "<html>", "unparsable", /not JSON/u],
+    ["other JSON", '{"choices":[]}', "unparsable", /not a chat completion/u],
+    ["content that is not JSON", completion("yes"), "unparsable", /not JSON/u],
+    ["no content", completion(null as never), "unparsable", /not JSON/u],
+    ["wrong enum value", completion('{"proof":"p","answer":"perhaps"}'), "unparsable", /not one of/u],
+    ["overlong field", completion(`{"proof":"${"x".repeat(25)}","answer":"yes"}`), "unparsable", /more than 24/u],
+    ["truncated answer", completion('{"proof":"p', { finish_reason: "length" }), "truncated", /not complete/u],
+    ["refusal", completion("", { message: { refusal: "I cannot" } }), "refused", /refused/u],
+    ["content filter", completion("", { finish_reason: "content_filter" }), "refused", /filter/u],
+  ];
+  for (const [title, body, kind, text] of bodies) {
+    against(title, (_, response) => reply(response, 200, body), fails("MODEL_FAILED", kind, 1, text));
+  }
+  against(
+    "error that echoes the key",
+    (_, response) =>
+      reply(response, 401, JSON.stringify({ error: { message: `Incorrect API key: ${KEY}\u001b[31m` } })),
+    fails("MODEL_FAILED", "refused", 1, /Incorrect API key: \[key\].*apiKeyFile/u),
+  );
+  against(
+    "unknown model",
+    (_, response) => reply(response, 404, '{"error":"model not found"}'),
+    fails("MODEL_FAILED", "refused", 1, /model not found/u),
+  );
+  against("bad request", (_, response) => reply(response, 400, "{}"), fails("MODEL_FAILED", "refused", 1));
+  against(
+    "redirect, which could carry the key elsewhere",
+    (_, response) => reply(response, 307, "", { location: "http://127.0.0.1:1/v1" }),
+    fails("MODEL_UNREACHABLE", undefined, 3),
+  );
+
+  it("server that is not there", async () => {
+    const seen: Seen[] = [];
+    const gone = createOpenAiModel({
+      baseUrl: "http://127.0.0.1:1/v1",
+      model: "m",
+      apiKey: KEY,
+      timeoutMs: 5000,
+      retries: 1,
+    });
+    await fails("MODEL_UNREACHABLE", undefined, 0, /127\.0\.0\.1:1.*check that the server runs/u)(gone, seen);
+  });
+});

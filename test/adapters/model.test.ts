@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+
+import { createMemoryModel, type Script } from "../../agents/adapters/memory/model.ts";
+import { modelConfigSchema } from "../../agents/adapters/models/config.ts";
+import { createModel } from "../../agents/adapters/models/create-model.ts";
+import { confidenceOf, parseOutput, valueRange } from "../../agents/adapters/models/output.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import { completion, minimalAnswer, reply, startOpenAiServer } from "./fixtures/openai-server.ts";
+import { answerSchema, failsWith, modelRequest, modelSuite, never } from "./model.suite.ts";
+
+const minimal: Script = ({ schema }) =>
+  Object.fromEntries(schema.properties.map((property) => [property.name, property.enum?.[0] ?? ""]));
+
+modelSuite(
+  "memory",
+  async () => ({
+    model: createMemoryModel(minimal, {
+      confidence: ({ confidenceOf: of }, fields) => (of in fields ? 600_000 : null),
+    }),
+    dispose: async () => {},
+  }),
+  async () => {
+    const model = createMemoryModel(async () => await new Promise(() => {}));
+    return { model, dispose: async () => {} };
+  },
+);
+
+describe("model: memory", () => {
+  it("checks what the script says like any other answer", async () => {
+    const ask = async (fields: Record<string, string>): Promise<unknown> =>
+      await createMemoryModel(() => fields).ask(modelRequest(), never());
+    await assert.rejects(
+      ask({ proof: "", answer: "maybe" }),
+      failsWith("MODEL_FAILED", "unparsable", /answer is not one of/u),
+    );
+    await assert.rejects(
+      ask({ proof: "x".repeat(25), answer: "yes" }),
+      failsWith("MODEL_FAILED", "unparsable", /more than 24/u),
+    );
+    await assert.rejects(ask({ answer: "yes" }), failsWith("MODEL_FAILED", "unparsable", /proof is missing/u));
+  });
+});
+
+describe("model: output", () => {
+  it("refuses everything that is not exactly the schema", () => {
+    const reasons: [string, RegExp][] = [
+      ["", /not JSON/u],
+      ['{"proof":"","answer":"yes"', /not JSON/u],
+      ['["yes"]', /not a JSON object/u],
+      ["null", /not a JSON object/u],
+      ['{"proof":1,"answer":"yes"}', /proof is not a string/u],
+      ['{"proof":"","answer":"yes","more":""}', /nobody asked/u],
+      ['{"proof":"","answer":"YES"}', /not one of/u],
+      [String.raw`{"proof":"\ud800","answer":"yes"}`, /not valid Unicode/u],
+      ['{"proof":"","__proto__":"yes"}', /answer is missing/u],
+    ];
+    for (const [text, reason] of reasons) {
+      const result = parseOutput(text, answerSchema);
+      assert.ok("reason" in result && reason.test(result.reason), `${text}: ${JSON.stringify(result)}`);
+    }
+    assert.deepEqual(parseOutput(`{"proof":"${"\u{1f600}".repeat(24)}","answer":"no"}`, answerSchema), {
+      fields: { proof: "\u{1f600}".repeat(24), answer: "no" },
+    });
+  });
+
+  it("finds a value also behind quotes and look-alikes", () => {
+    const text = String.raw`{"proof":"\",\"answer\":\"no\"","answer":"yes"}`;
+    const range = valueRange(text, answerSchema, "answer")!;
+    assert.equal(text.slice(range.start, range.end), 'yes"');
+    const spaced = '{ "proof" : "x" ,\n "answer" : "no" }';
+    const other = valueRange(spaced, answerSchema, "answer")!;
+    assert.equal(spaced.slice(other.start, other.end), 'no"');
+    assert.equal(valueRange(text, answerSchema, "absent"), null);
+    assert.equal(valueRange("not JSON", answerSchema, "answer"), null);
+  });
+
+  it("multiplies the probabilities of the tokens that touch the value", () => {
+    const spans = [
+      { start: 0, end: 5, probability: 0.1 },
+      { start: 5, end: 8, probability: 0.5 },
+      { start: 8, end: 9, probability: 0.5 },
+      { start: 9, end: 12, probability: 0.1 },
+    ];
+    assert.equal(confidenceOf(spans, { start: 6, end: 9 }), 250_000);
+    assert.equal(confidenceOf(spans, { start: 20, end: 22 }), null);
+    assert.equal(confidenceOf(spans, null), null);
+    assert.equal(confidenceOf([{ start: 0, end: 9, probability: Number.NaN }], { start: 0, end: 9 }), null);
+  });
+});
+
+describe("model: config", () => {
+  it("fills in the defaults and refuses what it does not know", () => {
+    assert.deepEqual(modelConfigSchema.parse({ kind: "llama", path: "m.gguf" }), {
+      kind: "llama",
+      path: "m.gguf",
+      sequences: 4,
+      threads: 1,
+      gpu: "auto",
+      temperature: 0,
+    });
+    const openai = { kind: "openai", url: "http://127.0.0.1:8000/v1", model: "m" };
+    assert.equal(modelConfigSchema.parse(openai).kind, "openai");
+    const bad = [
+      { kind: "other" },
+      { kind: "llama" },
+      { kind: "llama", path: "m", sequences: 0 },
+      { kind: "llama", path: "m", gpu: true },
+      { ...openai, apiKey: "secret" },
+      { ...openai, url: "ftp://x" },
+      { ...openai, url: "http://user:secret@x/v1" },
+      { ...openai, apiKeyEnv: "A", apiKeyFile: "b" },
+      { ...openai, apiKeyEnv: "not a name" },
+    ];
+    for (const config of bad) assert.equal(modelConfigSchema.safeParse(config).success, false, JSON.stringify(config));
+  });
+
+  it("makes the model that the config names, with the key from file or environment", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "conclave-model-"));
+    const server = await startOpenAiServer((seen, response) =>
+      reply(response, 200, completion(JSON.stringify(minimalAnswer(seen)))),
+    );
+    try {
+      const apiKeyFile = join(directory, "key");
+      await writeFile(apiKeyFile, "from-file\n");
+      const base = { kind: "openai", url: server.url, model: "m" } as const;
+      for (const source of [{ apiKeyFile }, { apiKeyEnv: "KEY" }, {}]) {
+        const model = await createModel(modelConfigSchema.parse({ ...base, ...source }), { KEY: "from-env" });
+        await model.ask(modelRequest(), never());
+        await model.close();
+      }
+      assert.deepEqual(
+        server.seen.map(({ authorization }) => authorization),
+        ["Bearer from-file", "Bearer from-env", undefined],
+      );
+      const missing = [{ apiKeyFile: join(directory, "absent") }, { apiKeyEnv: "ABSENT" }];
+      for (const source of missing)
+        await assert.rejects(
+          createModel(modelConfigSchema.parse({ ...base, ...source }), {}),
+          failsWith("CONFIG_MISSING"),
+        );
+      await writeFile(apiKeyFile, "two\nlines");
+      await assert.rejects(createModel(modelConfigSchema.parse({ ...base, apiKeyFile })), (error: ConclaveError) => {
+        assert.ok(!error.message.includes("two"));
+        return error.code === "CONFIG_INVALID";
+      });
+      const absent = createModel(
+        modelConfigSchema.parse({ kind: "llama", path: join(directory, "absent.gguf"), gpu: false }),
+      );
+      await assert.rejects(absent, failsWith("MODEL_FILE_MISSING", undefined, /absent\.gguf.*ENOENT.*config/u));
+    } finally {
+      await server.close();
+      await rm(directory, { recursive: true });
+    }
+  });
+});
