@@ -22,8 +22,8 @@ const DEFAULT_BLOCK_RANGE = 2_000n;
 const statuses: readonly RequestStatus[] = ["none", "requested", "drawn", "decided", "hung", "refunded"];
 
 /** Connects to a node over HTTP JSON-RPC. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
-export async function createChainReader(options: ReaderOptions, signal?: AbortSignal): Promise<ChainReader> {
-  const connection = await connect(options, signal);
+export async function createChainReader(options: ReaderOptions, startSignal?: AbortSignal): Promise<ChainReader> {
+  const connection = await connect(options, startSignal);
   const maximum = options.maxBlockRange ?? DEFAULT_BLOCK_RANGE;
   const agentsAt = createAgentIndex(connection, options.finalityDepth, { current: maximum, maximum });
   const { finalityDepth, pollIntervalMs, logger } = options;

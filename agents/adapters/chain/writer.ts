@@ -22,8 +22,8 @@ interface Step {
 }
 
 /** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
-export async function createChainWriter(options: WriterOptions, signal?: AbortSignal): Promise<ChainWriter> {
-  const connection = await connect(options, signal);
+export async function createChainWriter(options: WriterOptions, startSignal?: AbortSignal): Promise<ChainWriter> {
+  const connection = await connect(options, startSignal);
   const sender = createSender(connection, options.account, options);
   const to = connection.domain.oracle;
   const submit = (step: Step, signal: AbortSignal | undefined): Promise<Receipt | "already"> =>

@@ -22,7 +22,7 @@ export function createMemoryChain(options: Partial<LedgerOptions> = {}): MemoryC
   const ledger = createLedger({ ...defaults, ...options });
   const waiting = new Set<() => void>();
   const wake = (): void => {
-    for (const resume of [...waiting]) resume();
+    for (const resume of waiting) resume();
   };
   let reachable = true;
   /** What a node does for a call: refuse while it is down, else act and tell the followers of a new block. */

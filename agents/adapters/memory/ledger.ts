@@ -1,14 +1,4 @@
-import {
-  committeeHash,
-  compareHex,
-  decisionDigest,
-  keccak256,
-  recoverSigner,
-  requestHash,
-  utf8,
-} from "../../core/digest.ts";
-import { ConclaveError } from "../../core/errors.ts";
-import { isSupermajority } from "../../core/quorum.ts";
+import { committeeHash, decisionDigest, keccak256, requestHash, utf8 } from "../../core/digest.ts";
 import { ONE_PPM } from "../../core/types.ts";
 import type {
   Address,
@@ -18,13 +8,13 @@ import type {
   Digest,
   Domain,
   Hex,
-  Ppm,
   Request,
   RequestId,
   SeatInfo,
   Terms,
 } from "../../core/types.ts";
 import type { AgentRecord, ChainEvent, Receipt, RefundWitness, RequestStatus } from "../../ports/chain.ts";
+import { drawSeats, moved, refused, verifyCertificate } from "./rules.ts";
 
 /** The contracts' rules without a chain: what settles when, for whom. Sizes of terms are not checked again here. */
 export interface Ledger {
@@ -75,9 +65,6 @@ type Position = Pick<ChainEvent, "blockNumber" | "blockHash" | "logIndex" | "tra
 
 const SEED_DELAY = 2n;
 const BLOCK_HASH_WINDOW = 256n;
-const REPUTATION_FLOOR = 10_000;
-const SLASH_PPM = 800_000;
-const RECOVERY_PPM = 10_000;
 
 interface State {
   readonly options: LedgerOptions;
@@ -282,11 +269,6 @@ function agentAt({ agents }: State, committee: readonly SeatInfo[], seat: number
   return agentId === undefined ? undefined : agents.get(agentId);
 }
 
-/** As the contracts' custom errors arrive through the chain adapter. */
-function refused(error: string, data: Readonly<Record<string, string | number>>): ConclaveError {
-  return new ConclaveError("CHAIN_REVERTED", `Submit: the ledger refused with ${error}`, { ...data, error });
-}
-
 function witnessCommitment(request: Request, witness: RefundWitness): Digest {
   switch (witness.kind) {
     case "requested":
@@ -305,50 +287,10 @@ function drawnCommitment(request: Request, attempt: number, committee: Digest): 
 }
 
 function settledCommitment(
-  domain: Domain,
+  { options }: State,
   request: Request,
   committee: readonly SeatInfo[],
   decision: Decision,
 ): Digest {
-  return decisionDigest({ domain, request, attempt: decision.attempt, committee }, decision);
-}
-
-/** Bit i = seat i. */
-function verifyCertificate(committee: readonly SeatInfo[], { signatures }: Certificate, digest: Digest): bigint {
-  let signers = 0n;
-  for (const { seat, signature } of signatures) {
-    const recovered = recoverSigner(digest, signature);
-    if (recovered === null || recovered !== committee[seat]?.signer)
-      throw refused("InvalidSignature", { seat, recovered: recovered ?? "none" });
-    signers |= 1n << BigInt(seat);
-  }
-  const count = signers.toString(2).replaceAll("0", "").length;
-  if (!isSupermajority(count, committee.length)) throw refused("QuorumNotReached", { signers: count });
-  return signers;
-}
-
-/** Distinct active agents with probability proportional to stake x reputation; another draw than the contract's, same law. */
-function drawSeats(agents: readonly AgentRecord[], seed: Digest, size: number): readonly SeatInfo[] {
-  const pool = agents.filter(({ active }) => active).toSorted((left, right) => compareHex(left.signer, right.signer));
-  if (pool.length < size) throw refused("TooFewAgents", { active: pool.length, wanted: size });
-  return Array.from({ length: size }, (_, seat) => {
-    const total = pool.reduce((sum, agent) => sum + weightOf(agent), 0n);
-    let ticket = BigInt(keccak256(utf8(`${seed} ${seat}`))) % total;
-    const index = pool.findIndex((agent) => (ticket -= weightOf(agent)) < 0n);
-    const [drawn] = pool.splice(index, 1);
-    if (drawn === undefined) throw new RangeError("drawSeats: the weights do not add up");
-    return { agentId: drawn.agentId, signer: drawn.signer, reputation: drawn.reputation };
-  });
-}
-
-function weightOf({ stake, reputation }: AgentRecord): bigint {
-  return stake * BigInt(reputation);
-}
-
-/** As contracts/libraries/ReputationLib.sol. */
-function moved(reputation: Ppm, steps: number): Ppm {
-  let value: number = Math.min(ONE_PPM, reputation + Math.max(steps, 0) * RECOVERY_PPM);
-  for (let step = steps; step < 0; step += 1)
-    value = Math.max(REPUTATION_FLOOR, Math.floor((value * SLASH_PPM) / ONE_PPM));
-  return value as Ppm;
+  return decisionDigest({ domain: options.domain, request, attempt: decision.attempt, committee }, decision);
 }

@@ -1,0 +1,55 @@
+import { compareHex, keccak256, recoverSigner, utf8 } from "../../core/digest.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import { isSupermajority } from "../../core/quorum.ts";
+import { ONE_PPM } from "../../core/types.ts";
+import type { Certificate, Digest, Ppm, SeatInfo } from "../../core/types.ts";
+import type { AgentRecord } from "../../ports/chain.ts";
+
+const REPUTATION_FLOOR = 10_000;
+const SLASH_PPM = 800_000;
+const RECOVERY_PPM = 10_000;
+
+/** As the contracts' custom errors arrive through the chain adapter. */
+export function refused(error: string, data: Readonly<Record<string, string | number>>): ConclaveError {
+  return new ConclaveError("CHAIN_REVERTED", `Submit: the ledger refused with ${error}`, { ...data, error });
+}
+
+/** Bit i = seat i. */
+export function verifyCertificate(committee: readonly SeatInfo[], { signatures }: Certificate, digest: Digest): bigint {
+  let signers = 0n;
+  for (const { seat, signature } of signatures) {
+    const recovered = recoverSigner(digest, signature);
+    if (recovered === null || recovered !== committee[seat]?.signer)
+      throw refused("InvalidSignature", { seat, recovered: recovered ?? "none" });
+    signers |= 1n << BigInt(seat);
+  }
+  const count = signers.toString(2).replaceAll("0", "").length;
+  if (!isSupermajority(count, committee.length)) throw refused("QuorumNotReached", { signers: count });
+  return signers;
+}
+
+/** Distinct active agents with probability proportional to stake x reputation; another draw than the contract's, same law. */
+export function drawSeats(agents: readonly AgentRecord[], seed: Digest, size: number): readonly SeatInfo[] {
+  const pool = agents.filter(({ active }) => active).toSorted((left, right) => compareHex(left.signer, right.signer));
+  if (pool.length < size) throw refused("TooFewAgents", { active: pool.length, wanted: size });
+  return Array.from({ length: size }, (_, seat) => {
+    const total = pool.reduce((sum, agent) => sum + weightOf(agent), 0n);
+    let ticket = BigInt(keccak256(utf8(`${seed} ${seat}`))) % total;
+    const index = pool.findIndex((agent) => (ticket -= weightOf(agent)) < 0n);
+    const [drawn] = pool.splice(index, 1);
+    if (drawn === undefined) throw new RangeError("drawSeats: the weights do not add up");
+    return { agentId: drawn.agentId, signer: drawn.signer, reputation: drawn.reputation };
+  });
+}
+
+function weightOf({ stake, reputation }: AgentRecord): bigint {
+  return stake * BigInt(reputation);
+}
+
+/** As contracts/libraries/ReputationLib.sol. */
+export function moved(reputation: Ppm, steps: number): Ppm {
+  let value: number = Math.min(ONE_PPM, reputation + Math.max(steps, 0) * RECOVERY_PPM);
+  for (let step = steps; step < 0; step += 1)
+    value = Math.max(REPUTATION_FLOOR, Math.floor((value * SLASH_PPM) / ONE_PPM));
+  return value as Ppm;
+}
