@@ -1,0 +1,51 @@
+import type { CID } from "multiformats/cid";
+import { ConclaveError } from "../../core/errors.ts";
+import type { Digest } from "../../core/types.ts";
+import { type Block, cidOf, decodeLinks, MAX_PINNED_BLOCKS } from "./block.ts";
+
+/** Blocks fetched at once. */
+const CONCURRENCY = 16;
+
+export interface WalkedBlock {
+  readonly block: Block;
+  readonly depth: number;
+  readonly path: CID[];
+}
+
+/**
+ * Visits every block below a root once, parents first. A DAG may be hostile: shared children are not walked again and
+ * the number of blocks is bounded. Throws BLOCK_INVALID, and whatever `get` throws.
+ */
+export async function* walkDag(
+  root: Digest,
+  get: (digest: Digest) => Promise<Uint8Array>,
+): AsyncGenerator<WalkedBlock> {
+  const seen = new Set<Digest>([root]);
+  let level: { digest: Digest; path: CID[] }[] = [{ digest: root, path: [cidOf(root)] }];
+  for (let depth = 0; level.length > 0; depth++) {
+    const next: typeof level = [];
+    for (let start = 0; start < level.length; start += CONCURRENCY) {
+      const batch = level.slice(start, start + CONCURRENCY);
+      const blocks = await Promise.all(batch.map(async ({ digest }) => decodeLinks(digest, await get(digest))));
+      for (const [index, { block, links }] of blocks.entries()) {
+        const path = batch[index]?.path ?? [];
+        yield { block, depth, path };
+        for (const link of links) {
+          if (seen.has(link)) continue;
+          seen.add(link);
+          next.push({ digest: link, path: [...path, cidOf(link)] });
+        }
+      }
+      if (seen.size > MAX_PINNED_BLOCKS) throw tooMany(root);
+    }
+    level = next;
+  }
+}
+
+function tooMany(root: Digest): ConclaveError {
+  const cid = cidOf(root).toString();
+  return new ConclaveError("BLOCK_INVALID", `Refuse the DAG of ${cid}: it has more than ${MAX_PINNED_BLOCKS} blocks`, {
+    cid,
+    maxBlocks: MAX_PINNED_BLOCKS,
+  });
+}
