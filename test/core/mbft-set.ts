@@ -1,0 +1,69 @@
+import { emptyTally, addMessage, type Tally } from "../../agents/core/tally.ts";
+import { COMMIT, JUDGE, REVEAL, VOTE } from "../../agents/core/protocols/mbft/config.ts";
+import { commitmentOf, encodeCommit, encodeJudgements, encodeReveal, encodeVotes, type Verdict } from "../../agents/core/protocols/mbft/payloads.ts";
+import type { Attempt, Digest, Ppm, SeatIndex, Value } from "../../agents/core/types.ts";
+import { digestOf } from "../../agents/core/codec.ts";
+import { keyOf } from "./committee.ts";
+
+/** What one seat does in one round. Votes and judgements name seats, the builder turns them into digests. */
+export interface SeatActs {
+  readonly answer?: string;
+  readonly tier?: number;
+  readonly votes?: Readonly<Record<number, { readonly verdict: Verdict; readonly tier?: number }>>;
+  /** `author>accused` -> verdict. */
+  readonly judgements?: Readonly<Record<string, "uphold" | "refute" | "abstain">>;
+  /** Says nothing at all. */
+  readonly silent?: boolean;
+}
+
+/** Builds the message set of one round; signatures are not looked at by `conclude`. */
+export function addRound(tally: Tally, attempt: Attempt, round: number, acts: readonly SeatActs[]): Tally {
+  const commits = acts.map((act, seat) => {
+    if (act.answer === undefined) return { commitment: null };
+    return { commitment: commitmentOf(attempt, round, seat as SeatIndex, proposalOf(act), keyOf(seat)) };
+  });
+  const seen = commits.map((commit, seat) => (acts[seat]?.silent ? null : digestOf(encodeCommit(commit))));
+  const reveals = acts.map((act, seat) => encodeReveal({ proposal: act.answer === undefined ? null : { ...proposalOf(act), salt: keyOf(seat) }, seen }));
+  const target = (seat: number): Digest => digestOf(reveals[seat] as Value);
+  let next = tally;
+  acts.forEach((act, seat) => {
+    if (act.silent) return;
+    const votes = Object.entries(act.votes ?? {}).map(([accused, vote]) => ({
+      target: target(Number(accused)),
+      verdict: vote.verdict,
+      tier: (vote.tier ?? 900_000) as Ppm,
+      counterProof: vote.verdict === "reject" ? "counter-proof" : "",
+    }));
+    const judgements = Object.entries(act.judgements ?? {}).map(([key, verdict]) => {
+      const [author, accused] = key.split(">").map(Number) as [number, number];
+      return { author: author as SeatIndex, target: target(accused), verdict };
+    });
+    next = put(next, attempt, round, seat, COMMIT, encodeCommit(commits[seat] as { commitment: Digest | null }));
+    next = put(next, attempt, round, seat, REVEAL, reveals[seat] as Value);
+    next = put(next, attempt, round, seat, VOTE, encodeVotes(votes));
+    next = put(next, attempt, round, seat, JUDGE, encodeJudgements(judgements));
+  });
+  return next;
+}
+
+export function roundOf(attempt: Attempt, acts: readonly SeatActs[]): Tally {
+  return addRound(emptyTally, attempt, 0, acts);
+}
+
+/** Adds an unsigned message; for void slots, too. */
+export function put(tally: Tally, attempt: Attempt, round: number, seat: number, phase: number, payload: Value): Tally {
+  const header = {
+    requestId: attempt.request.id,
+    attempt: attempt.attempt,
+    protocol: attempt.request.terms.protocol,
+    phase,
+    round,
+    seat: seat as SeatIndex,
+    payloadDigest: digestOf(payload),
+  };
+  return addMessage(tally, { header, payload, signature: "0x" }).tally;
+}
+
+function proposalOf(act: SeatActs): { readonly answer: string; readonly proof: string; readonly tier: Ppm } {
+  return { answer: act.answer ?? "", proof: "proof", tier: (act.tier ?? 900_000) as Ppm };
+}
