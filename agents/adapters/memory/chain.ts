@@ -1,5 +1,5 @@
 import { ConclaveError } from "../../core/errors.ts";
-import type { Address } from "../../core/types.ts";
+import type { Address, RequestId } from "../../core/types.ts";
 import type { ChainReader, ChainWriter, RequestState } from "../../ports/chain.ts";
 import { createLedger, type Ledger, type LedgerOptions } from "./ledger.ts";
 
@@ -153,7 +153,8 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
     draw: (request, seedBlock, signal) =>
       serve(signal, () => {
         const { status } = stateOf(ledger, request.id);
-        return status !== "requested" && status !== "none" ? "already" : ledger.draw(request, seedBlock);
+        const isDrawn = status !== "requested" && status !== "none";
+        return isDrawn || wasRescheduled(ledger, request.id, seedBlock) ? "already" : ledger.draw(request, seedBlock);
       }),
     commit: (request, committee, certificate, signal) =>
       serve(signal, () =>
@@ -175,4 +176,12 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
         stateOf(ledger, request.id).status === "refunded" ? "already" : ledger.refund(request, witness),
       ),
   };
+}
+
+/** Somebody else drew too late and so scheduled a new seed block. */
+function wasRescheduled({ blocks }: Ledger, requestId: RequestId, seedBlock: bigint): boolean {
+  const later = blocks.slice(Number(seedBlock)).flatMap(({ events }) => events);
+  return later.some(
+    (event) => event.kind === "seedRescheduled" && event.requestId === requestId && event.seedBlock > seedBlock,
+  );
 }

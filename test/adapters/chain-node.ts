@@ -1,0 +1,231 @@
+// The viem adapter on a local chain behind a proxy that can be stopped and can misbehave.
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import {
+  createTestClient,
+  createWalletClient,
+  defineChain,
+  http,
+  publicActions,
+  type Abi,
+  type LocalAccount,
+} from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
+import { provePossession } from "../../agents/adapters/chain/possession.ts";
+import { createChainReader } from "../../agents/adapters/chain/reader.ts";
+import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
+import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
+import { keccak256, utf8, hexToBytes } from "../../agents/core/digest.ts";
+import type { Address, RequestId } from "../../agents/core/types.ts";
+import { loadArtifacts } from "../../scripts/lib/artifacts.ts";
+import { deploy, type Deployment } from "../../scripts/lib/deploy.ts";
+import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
+import type { ChainHarness } from "./chain.suite.ts";
+
+export const testKeys: readonly Keys[] = [0, 1, 2, 3].map((index) =>
+  keysFromPrivateKey(hexToBytes(keccak256(utf8(`agent ${index}`)))),
+);
+export const ONE = 10n ** 18n;
+
+export interface RpcCall {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+/** What the proxy does with a call: null lets it pass; "drop" passes it on and then closes the connection. */
+export type Intercept = (
+  call: RpcCall,
+) => null | "drop" | { readonly error: { readonly code: number; readonly message: string } };
+
+export interface Proxy {
+  readonly url: string;
+  intercept: Intercept;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface NodeHarness extends ChainHarness {
+  readonly chain: LocalChain;
+  readonly proxy: Proxy;
+  readonly deployment: Deployment;
+  readonly accounts: readonly LocalAccount[];
+  /** Options of every reader, writer and operator, through the proxy. */
+  readonly options: {
+    readonly rpcUrl: string;
+    readonly chainId: number;
+    readonly oracle: Address;
+    readonly registry: Address;
+  };
+  /** Straight to the node. */
+  readonly client: ReturnType<typeof createClient>;
+  /** Sends a transaction of account 0 and waits for it. */
+  execute(address: Address, abi: Abi, functionName: string, args: readonly unknown[]): Promise<void>;
+  deployContract(artifact: string, args: readonly unknown[]): Promise<{ readonly address: Address; readonly abi: Abi }>;
+}
+
+const CONSUMER_ACCEPT = 0;
+const CONSUMER_REVERT = 1;
+
+export async function createNodeHarness(): Promise<NodeHarness> {
+  const chain = await startLocalChain();
+  try {
+    return await setUp(chain);
+  } catch (error) {
+    await chain.stop();
+    throw error;
+  }
+}
+
+async function setUp(chain: LocalChain): Promise<NodeHarness> {
+  const accounts = chain.accounts.map(({ privateKey }) => privateKeyToAccount(privateKey));
+  const account = accounts[0];
+  if (account === undefined) throw new Error("the local chain has no account");
+  const limits = { minStake: ONE, maxStake: 16n * ONE, unbondingDelaySeconds: 60 };
+  const deployment = await deploy({ rpcUrl: chain.rpcUrl, account, token: null, ...limits, buildProfile: "default" });
+  const proxy = createProxy(chain.rpcUrl);
+  await proxy.start();
+  const { chainId, oracle, registry } = deployment;
+  const options = { rpcUrl: proxy.url, chainId, oracle, registry };
+  const client = createClient(chain, account);
+  const tools = toolsOf(client, account);
+
+  const [token] = await loadArtifacts(["contracts/mocks/TestToken.sol:TestToken"], "default");
+  if (token === undefined) throw new Error("there is no TestToken");
+  const consumer = await tools.deployContract("contracts/mocks/HostileConsumer.sol:HostileConsumer", [oracle]);
+  await tools.execute(deployment.token, token.abi, "mint", [account.address, 10_000n * ONE]);
+  await registerAgents(options, account);
+  await tools.execute(deployment.token, token.abi, "approve", [oracle, 1_000n * ONE]);
+  const [oracleArtifact] = await loadArtifacts(["contracts/DecisionOracle.sol:DecisionOracle"], "default");
+  if (oracleArtifact === undefined) throw new Error("there is no DecisionOracle");
+  await tools.execute(oracle, oracleArtifact.abi, "deposit", [consumer.address, 1_000n * ONE]);
+
+  return {
+    chain,
+    proxy,
+    deployment,
+    accounts,
+    options,
+    client,
+    ...tools,
+    keys: testKeys,
+    reader: async ({ finalityDepth = 0 } = {}) => createChainReader({ ...options, finalityDepth, pollIntervalMs: 25 }),
+    writer: async (index) =>
+      createChainWriter({ ...options, account: accounts[index + 1] ?? account, receiptPollMs: 20 }),
+    ask: async (terms, question) => {
+      const kinds = { boolean: 0, choice: 1, number: 2, text: 3 };
+      const assurance = terms.assurance === "high" ? 1 : 0;
+      await tools.execute(consumer.address, consumer.abi, "ask", [
+        { ...terms, assurance, kind: kinds[terms.kind] },
+        `0x${Buffer.from(question).toString("hex")}`,
+      ]);
+      return (await client.readContract({
+        address: oracle,
+        abi: oracleArtifact.abi,
+        functionName: "requestCount",
+      })) as RequestId;
+    },
+    setConsumer: (accepts) =>
+      tools.execute(consumer.address, consumer.abi, "setMode", [accepts ? CONSUMER_ACCEPT : CONSUMER_REVERT]),
+    mine: (blocks) => client.mine({ blocks }),
+    passTime: async (seconds) => {
+      await client.increaseTime({ seconds });
+      await client.mine({ blocks: 1 });
+    },
+    setReachable: (reachable) => (reachable ? proxy.start() : proxy.stop()),
+    stop: async () => {
+      await proxy.stop();
+      await chain.stop();
+    },
+  };
+}
+
+function createClient({ rpcUrl, chainId }: LocalChain, account: LocalAccount) {
+  const nativeCurrency = { name: "coin", symbol: "coin", decimals: 18 };
+  const chain = defineChain({ id: chainId, name: "local", nativeCurrency, rpcUrls: { default: { http: [rpcUrl] } } });
+  return createTestClient({
+    mode: "anvil",
+    chain,
+    account,
+    transport: http(rpcUrl),
+    pollingInterval: 20,
+    cacheTime: 0,
+  }).extend(publicActions);
+}
+
+function toolsOf(
+  client: ReturnType<typeof createClient>,
+  account: LocalAccount,
+): Pick<NodeHarness, "execute" | "deployContract"> {
+  const wallet = createWalletClient({ chain: client.chain, account, transport: http() });
+  return {
+    execute: async (address, abi, functionName, args) => {
+      const { status } = await client.waitForTransactionReceipt({
+        hash: await wallet.writeContract({ address, abi, functionName, args }),
+      });
+      if (status !== "success") throw new Error(`${functionName} reverted`);
+    },
+    deployContract: async (name, args) => {
+      const [artifact] = await loadArtifacts([name], "default");
+      if (artifact === undefined) throw new Error(`there is no ${name}`);
+      const { contractAddress } = await client.waitForTransactionReceipt({
+        hash: await wallet.deployContract({ ...artifact, args }),
+      });
+      return { address: (contractAddress ?? "0x").toLowerCase() as Address, abi: artifact.abi };
+    },
+  };
+}
+
+async function registerAgents(options: NodeHarness["options"], account: LocalAccount): Promise<void> {
+  const operator = await createOperatorActions({ ...options, account, receiptPollMs: 20 });
+  for (const signer of testKeys) {
+    const possession = provePossession(signer, { ...options, operator: operator.account });
+    const endpoint = ["/ip4/127.0.0.1/tcp/4001", "/ip4/127.0.0.1/tcp/4002"];
+    await operator.register({ publicKey: signer.publicKey, possession, model: "test", endpoint, stake: ONE });
+  }
+}
+
+/** Keeps its port over a stop, so that clients find it again. */
+function createProxy(target: string): Proxy {
+  let server: Server | null = null;
+  let port = 0;
+  const proxy: Proxy = {
+    get url() {
+      return `http://127.0.0.1:${port}`;
+    },
+    intercept: () => null,
+    start: async () => {
+      server = createServer((request, response) => {
+        const chunks: Buffer[] = [];
+        request.on("data", (chunk: Buffer) => chunks.push(chunk));
+        request.on("end", () => {
+          void forward(Buffer.concat(chunks).toString()).then(
+            (answer) =>
+              answer === null ? response.destroy() : response.setHeader("content-type", "application/json").end(answer),
+            () => response.destroy(),
+          );
+        });
+      });
+      await new Promise<void>((resolve) => server?.listen(port, "127.0.0.1", resolve));
+      ({ port } = server.address() as AddressInfo);
+    },
+    stop: async () => {
+      const closing = server;
+      server = null;
+      if (closing === null) return;
+      const closed = new Promise((resolve) => closing.close(resolve));
+      closing.closeAllConnections();
+      await closed;
+    },
+  };
+  const forward = async (body: string): Promise<string | null> => {
+    const call = JSON.parse(body) as RpcCall & { readonly id: number };
+    const decision = proxy.intercept(call);
+    if (decision !== null && decision !== "drop") return JSON.stringify({ jsonrpc: "2.0", id: call.id, ...decision });
+    const answer = await fetch(target, { method: "POST", headers: { "content-type": "application/json" }, body });
+    const text = await answer.text();
+    return decision === "drop" ? null : text;
+  };
+  return proxy;
+}

@@ -1,0 +1,425 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Keys } from "../../agents/adapters/keystore/keys.ts";
+import { committeeHash, decisionDigest } from "../../agents/core/digest.ts";
+import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
+import type {
+  Certificate,
+  Decision,
+  Digest,
+  Ppm,
+  Request,
+  RequestId,
+  SeatIndex,
+  SeatInfo,
+  Terms,
+} from "../../agents/core/types.ts";
+import type { ChainEvent, ChainReader, ChainWriter, Cursor } from "../../agents/ports/chain.ts";
+
+/** A chain with four agents and a consumer that holds a balance. */
+export interface ChainHarness {
+  /** Keys of the registered agents. */
+  readonly keys: readonly Keys[];
+  /** `finalityDepth` 0 unless given. */
+  reader(options?: { readonly finalityDepth?: number }): Promise<ChainReader>;
+  /** Writers of different accounts. */
+  writer(account: 0 | 1): Promise<ChainWriter>;
+  ask(terms: Terms, question: string): Promise<RequestId>;
+  /** Whether callbacks succeed from now on. */
+  setConsumer(accepts: boolean): Promise<void>;
+  mine(blocks: number): Promise<void>;
+  /** Mines a block so much later. */
+  passTime(seconds: number): Promise<void>;
+  setReachable(reachable: boolean): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Asked {
+  readonly request: Request;
+  readonly seedBlock: bigint;
+}
+
+const WAIT_MS = 20_000;
+const ONE = 10n ** 18n;
+
+export function chainSuite(name: string, createHarness: () => Promise<ChainHarness>): void {
+  describe(`chain: ${name}`, () => {
+    let harness: ChainHarness;
+    let reader: ChainReader;
+    before(async () => {
+      harness = await createHarness();
+      reader = await harness.reader();
+    });
+    after(async () => harness.stop());
+
+    it("lists the agents and finds them by signer", async () => {
+      const agents = await reader.agents();
+      assert.deepEqual(
+        agents.map(({ signer }) => signer),
+        harness.keys.map(({ address }) => address),
+      );
+      const [first] = harness.keys;
+      assert.ok(first !== undefined);
+      const agent = await reader.agentBySigner(first.address);
+      assert.deepEqual(agent?.publicKey, first.publicKey);
+      assert.deepEqual([agent?.active, agent?.reputation, agent?.model], [true, 1_000_000, "test"]);
+      assert.deepEqual(agent?.endpoint, ["/ip4/127.0.0.1/tcp/4001", "/ip4/127.0.0.1/tcp/4002"]);
+      assert.equal(await reader.agentBySigner(reader.domain.oracle), null);
+    });
+
+    it("takes a question through draw, commit, callback and pay", async () => {
+      const writer = await harness.writer(0);
+      const { request, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
+      assert.equal(new Set(committee.map(({ agentId }) => agentId)).size, 4);
+      assert.deepEqual(await reader.requestState(request.id), {
+        status: "drawn",
+        attempt: 0,
+        callbackPending: false,
+        payCredited: false,
+      });
+
+      const receipt = await writer.commit(request, committee, certificate);
+      assert.ok(receipt !== "already");
+      assert.deepEqual(await reader.requestState(request.id), {
+        status: "decided",
+        attempt: 0,
+        callbackPending: false,
+        payCredited: false,
+      });
+      assert.notEqual(await writer.creditPay(request, committee, certificate.decision), "already");
+      assert.equal((await reader.requestState(request.id)).payCredited, true);
+      assert.equal(await writer.creditPay(request, committee, certificate.decision), "already");
+
+      const events = await reader.requestEvents(request.id);
+      assert.deepEqual(
+        events.map(({ kind }) => kind),
+        ["requested", "committeeDrawn", "decisionCommitted"],
+      );
+      const committed = events.at(-1);
+      assert.ok(committed?.kind === "decisionCommitted");
+      assert.deepEqual(committed.decision, certificate.decision);
+      assert.equal(committed.signers, 0b0111n);
+      assert.equal(committed.relayer, writer.account);
+      assert.equal(committed.transactionHash, receipt.transactionHash);
+      const changed = await reader.agentBySigner(committee[3]?.signer ?? reader.domain.oracle);
+      assert.equal(changed?.reputation, 800_000);
+    });
+
+    it("lands one commit when two writers submit at once", async () => {
+      const { request, committee, certificate } = await drawn(harness);
+      const writers = await Promise.all([harness.writer(0), harness.writer(1)]);
+      const results = await Promise.all(writers.map((writer) => writer.commit(request, committee, certificate)));
+      assert.equal(results.filter((result) => result === "already").length, 1);
+      const committed = (await reader.requestEvents(request.id)).filter(({ kind }) => kind === "decisionCommitted");
+      assert.equal(committed.length, 1);
+    });
+
+    it("draws once, whoever comes first", async () => {
+      const { request, seedBlock } = await asked(harness);
+      await harness.mine(3);
+      const writers = await Promise.all([harness.writer(0), harness.writer(1)]);
+      const results = await Promise.all(writers.map((writer) => writer.draw(request, seedBlock)));
+      assert.equal(results.filter((result) => result === "already").length, 1);
+    });
+
+    it("schedules a new seed block when nobody drew in time, once", async () => {
+      const { request, seedBlock } = await asked(harness);
+      await harness.mine(300);
+      const writer = await harness.writer(0);
+      assert.notEqual(await writer.draw(request, seedBlock), "already");
+      assert.equal(await (await harness.writer(1)).draw(request, seedBlock), "already");
+      const rescheduled = (await reader.requestEvents(request.id)).at(-1);
+      assert.ok(rescheduled?.kind === "seedRescheduled");
+      await harness.mine(3);
+      assert.notEqual(await writer.draw(request, rescheduled.seedBlock), "already");
+      assert.equal((await reader.requestState(request.id)).status, "drawn");
+    });
+
+    it("keeps a failed callback pending and retries it", async () => {
+      const writer = await harness.writer(0);
+      const { request, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
+      await harness.setConsumer(false);
+      await writer.commit(request, committee, certificate);
+      assert.deepEqual(await reader.requestState(request.id), {
+        status: "decided",
+        attempt: 0,
+        callbackPending: true,
+        payCredited: false,
+      });
+      await rejects(
+        writer.retryCallback(request, committee, certificate.decision),
+        "CHAIN_REVERTED",
+        "CallbackStillFails",
+      );
+      await harness.setConsumer(true);
+      assert.notEqual(await writer.retryCallback(request, committee, certificate.decision), "already");
+      assert.equal(await writer.retryCallback(request, committee, certificate.decision), "already");
+    });
+
+    it("refunds after the deadline and not before, asked or drawn", async () => {
+      const writer = await harness.writer(0);
+      const waiting = await asked(harness);
+      const { request, committee } = await drawn(harness);
+      const drawnWitness = { kind: "drawn", attempt: 0, committeeHash: committeeHash(committee) } as const;
+      await rejects(writer.refund(request, drawnWitness), "CHAIN_REVERTED", "DeadlineNotPassed");
+      await harness.passTime(7_200);
+      assert.notEqual(await writer.refund(request, drawnWitness), "already");
+      assert.equal(await writer.refund(request, drawnWitness), "already");
+      assert.notEqual(
+        await writer.refund(waiting.request, { kind: "requested", seedBlock: waiting.seedBlock }),
+        "already",
+      );
+      assert.deepEqual(await reader.requestState(request.id), {
+        status: "refunded",
+        attempt: 0,
+        callbackPending: false,
+        payCredited: true,
+      });
+    });
+
+    it("says why the contract refuses", async () => {
+      const writer = await harness.writer(0);
+      const early = await asked(harness);
+      await rejects(writer.draw(early.request, early.seedBlock), "CHAIN_REVERTED", "SeedNotReady");
+      const { request, committee, certificate } = await drawn(harness);
+      const [first, second, third] = certificate.signatures;
+      assert.ok(first !== undefined && second !== undefined && third !== undefined);
+      const forged = { ...certificate, signatures: [first, second, { ...third, signature: second.signature }] };
+      const error = await rejects(writer.commit(request, committee, forged), "CHAIN_REVERTED", "InvalidSignature");
+      assert.equal(String(error.data["seat"]), "2");
+      await rejects(
+        writer.commit(request, committee, { ...certificate, signatures: [first, second] }),
+        "CHAIN_REVERTED",
+        "QuorumNotReached",
+      );
+      await rejects(writer.commit(request, committee.toReversed(), certificate), "CHAIN_REVERTED", "WitnessMismatch");
+      assert.equal((await reader.requestState(request.id)).status, "drawn");
+    });
+
+    it("knows nothing of a request that was never made", async () => {
+      const unknown = 999_999n as RequestId;
+      await rejects(reader.requestEvents(unknown), "REQUEST_UNKNOWN");
+      assert.equal((await reader.requestState(unknown)).status, "none");
+    });
+
+    it("follows exactly once and in order, only what is final", async () => {
+      const shy = await harness.reader({ finalityDepth: 3 });
+      const follower = startFollowing(shy, null);
+      const { request } = await asked(harness);
+      const head = (await reader.head()).number;
+      await sleep(300);
+      assert.equal(follower.of(request.id).length, 0, "delivered before it was final");
+      assert.ok(follower.cursor === null || follower.cursor.blockNumber <= head - 3n);
+      await harness.mine(3);
+      await until(() => follower.of(request.id).length === 1);
+      await drawn(harness);
+      await harness.mine(4);
+      await until(() => (follower.cursor?.blockNumber ?? 0n) > head + 4n);
+      await follower.stop();
+      assertOrdered(follower.events);
+      assert.deepEqual(follower.troubles, []);
+    });
+
+    it("resumes after the cursor with nothing lost and nothing twice", async () => {
+      const first = startFollowing(reader, null);
+      const before = await asked(harness);
+      await until(() => first.of(before.request.id).length === 1);
+      await first.stop();
+      const between = await asked(harness);
+      const second = startFollowing(reader, first.cursor);
+      const later = await asked(harness);
+      await until(() => second.of(later.request.id).length === 1);
+      await second.stop();
+      assert.deepEqual([second.of(before.request.id).length, second.of(between.request.id).length], [0, 1]);
+      assertOrdered([...first.events, ...second.events]);
+    });
+
+    it("survives an outage: one report, nothing lost, nothing twice", async () => {
+      const writer = await harness.writer(0);
+      const follower = startFollowing(reader, null);
+      const before = await asked(harness);
+      await until(() => follower.of(before.request.id).length === 1);
+      await harness.setReachable(false);
+      await until(() => follower.troubles.length === 1);
+      await rejects(reader.head(), "CHAIN_UNREACHABLE");
+      await rejects(writer.draw(before.request, before.seedBlock), "CHAIN_UNREACHABLE");
+      await harness.setReachable(true);
+      const later = await asked(harness);
+      await until(() => follower.of(later.request.id).length === 1);
+      assert.deepEqual(codesOf(follower.troubles), ["CHAIN_UNREACHABLE"]);
+      await harness.setReachable(false);
+      await until(() => follower.troubles.length === 2);
+      await harness.setReachable(true);
+      await follower.stop();
+      assertOrdered(follower.events);
+    });
+
+    it("refuses a cursor of another chain", async () => {
+      const cursor: Cursor = { blockNumber: 1n, blockHash: `0x${"ab".repeat(32)}` };
+      await rejects(
+        reader.follow(cursor, async () => {}, AbortSignal.timeout(WAIT_MS)),
+        "CHAIN_REORGED",
+      );
+    });
+
+    it("passes on what the caller's storage throws", async () => {
+      const failing = reader.follow(
+        null,
+        async () => {
+          throw new Error("disk full");
+        },
+        AbortSignal.timeout(WAIT_MS),
+      );
+      await assert.rejects(failing, /disk full/);
+    });
+
+    it("does nothing once the signal has aborted", async () => {
+      const { request, seedBlock } = await asked(harness);
+      await assert.rejects(reader.head(AbortSignal.abort(new Error("stop"))), /stop/);
+      await assert.rejects(
+        (await harness.writer(0)).draw(request, seedBlock, AbortSignal.abort(new Error("stop"))),
+        /stop/,
+      );
+      assert.equal((await reader.requestState(request.id)).status, "requested");
+    });
+  });
+}
+
+/** Asks a question and reads it back from its event. */
+export async function asked(harness: ChainHarness, change: Partial<Terms> = {}): Promise<Asked> {
+  const reader = await harness.reader();
+  const { timestamp } = await reader.head();
+  const terms: Terms = {
+    fee: ONE,
+    deadline: timestamp + 3_600,
+    tolerance: 0n,
+    callbackGasLimit: 0,
+    committeeSize: 4,
+    assurance: "normal",
+    decimals: 0,
+    options: 0,
+    kind: "boolean",
+    protocol: 1,
+    ...change,
+  };
+  const question = `Is this unique? ${crypto.randomUUID()} ✓`;
+  const [event] = await reader.requestEvents(await harness.ask(terms, question));
+  assert.ok(event?.kind === "requested");
+  assert.deepEqual([event.request.terms, event.request.question], [terms, question]);
+  return { request: event.request, seedBlock: event.seedBlock };
+}
+
+export async function drawn(
+  harness: ChainHarness,
+  change: Partial<Terms> = {},
+): Promise<{ readonly request: Request; readonly committee: readonly SeatInfo[]; readonly certificate: Certificate }> {
+  const { request, seedBlock } = await asked(harness, change);
+  const reader = await harness.reader();
+  await harness.mine(3);
+  assert.notEqual(await (await harness.writer(0)).draw(request, seedBlock), "already");
+  const event = (await reader.requestEvents(request.id)).find(({ kind }) => kind === "committeeDrawn");
+  assert.ok(event?.kind === "committeeDrawn");
+  const { committee } = event;
+  return { request, committee, certificate: certify(harness.keys, reader, request, committee) };
+}
+
+/** A decision that three of four seats sign; the fourth is slashed. */
+function certify(
+  keys: readonly Keys[],
+  reader: ChainReader,
+  request: Request,
+  committee: readonly SeatInfo[],
+): Certificate {
+  const decision: Decision = {
+    attempt: 0,
+    round: 1,
+    status: "decided",
+    outcome: `0x${"0".repeat(63)}1` as Digest,
+    answer: "true",
+    confidence: 900_000 as Ppm,
+    transcript: `0x${"5a".repeat(32)}` as Digest,
+    reputationChanges: [
+      { seat: 0 as SeatIndex, steps: 1 },
+      { seat: 3 as SeatIndex, steps: -1 },
+    ],
+    shares: [85, 85, 85, 0],
+  };
+  const digest = decisionDigest({ domain: reader.domain, request, attempt: 0, committee }, decision);
+  const signatures = committee.slice(0, 3).map(({ signer }, seat) => {
+    const key = keys.find(({ address }) => address === signer);
+    assert.ok(key !== undefined);
+    return { seat: seat as SeatIndex, signature: key.sign(digest) };
+  });
+  return { decision, signatures };
+}
+
+interface Follower {
+  readonly events: readonly ChainEvent[];
+  readonly troubles: readonly Error[];
+  readonly cursor: Cursor | null;
+  of(id: RequestId): readonly ChainEvent[];
+  stop(): Promise<void>;
+}
+
+export function startFollowing(reader: ChainReader, from: Cursor | null): Follower {
+  const events: ChainEvent[] = [];
+  const troubles: Error[] = [];
+  const controller = new AbortController();
+  let cursor = from;
+  const following = reader.follow(
+    from,
+    async (batch) => {
+      events.push(...batch.events);
+      ({ cursor } = batch);
+    },
+    controller.signal,
+    (error) => void troubles.push(error),
+  );
+  return {
+    events,
+    troubles,
+    get cursor() {
+      return cursor;
+    },
+    of: (id) =>
+      events.filter(
+        (event) =>
+          (event.kind === "requested" ? event.request.id : "requestId" in event ? event.requestId : null) === id,
+      ),
+    stop: async () => {
+      controller.abort();
+      await following;
+    },
+  };
+}
+
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + WAIT_MS;
+  while (!(await condition())) {
+    assert.ok(Date.now() < deadline, `waited in vain for: ${condition}`);
+    await sleep(20);
+  }
+}
+
+export async function rejects(promise: Promise<unknown>, code: ErrorCode, revert?: string): Promise<ConclaveError> {
+  const error = await promise.then(
+    () => assert.fail(`resolved instead of ${code}`),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof ConclaveError, String(error));
+  assert.equal(error.code, code, error.message);
+  if (revert !== undefined) assert.equal(error.data["error"], revert, error.message);
+  return error;
+}
+
+export function codesOf(errors: readonly Error[]): readonly string[] {
+  return errors.map((error) => (error instanceof ConclaveError ? error.code : error.name));
+}
+
+export function assertOrdered(events: readonly ChainEvent[]): void {
+  const places = events.map(({ blockNumber, logIndex }) => Number(blockNumber) * 10_000 + logIndex);
+  for (const [index, place] of places.entries())
+    if (index > 0) assert.ok(place > (places[index - 1] ?? 0), `event ${index} is out of order or twice`);
+}

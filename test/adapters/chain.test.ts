@@ -1,0 +1,29 @@
+import { createMemoryChain } from "../../agents/adapters/memory/chain.ts";
+import type { Address } from "../../agents/core/types.ts";
+import { createNodeHarness, testKeys } from "./chain-node.ts";
+import { chainSuite } from "./chain.suite.ts";
+
+chainSuite("memory", async () => {
+  let accepts = true;
+  const chain = createMemoryChain({ onDecision: () => accepts });
+  const consumer = `0x${"c0".repeat(20)}` as Address;
+  const accounts = [`0x${"a0".repeat(20)}` as Address, `0x${"a1".repeat(20)}` as Address];
+  const endpoint = ["/ip4/127.0.0.1/tcp/4001", "/ip4/127.0.0.1/tcp/4002"];
+  for (const { address: signer, publicKey } of testKeys)
+    chain.addAgent({ operator: consumer, signer, publicKey, endpoint, model: "test", stake: 1n });
+  return {
+    keys: testKeys,
+    reader: async (options) => chain.reader(options),
+    writer: async (account) => chain.writer(accounts[account] ?? consumer),
+    ask: async (terms, question) => chain.ask(consumer, terms, question).request.id,
+    setConsumer: async (value) => {
+      accepts = value;
+    },
+    mine: async (blocks) => chain.mine(blocks),
+    passTime: async (seconds) => chain.mine(seconds),
+    setReachable: async (reachable) => chain.setReachable(reachable),
+    stop: async () => {},
+  };
+});
+
+chainSuite("viem on anvil", createNodeHarness);
