@@ -51,22 +51,27 @@ library DrawLib {
         uint256 filled = 0;
         // A bit per residue of the agent id: a clear bit proves that an agent is not in yet.
         uint256 filter = 0;
+        uint256 first = _firstSlot(candidates);
+        uint256 probes = size * PROBES_PER_SEAT;
+        unchecked {
+            // No counter exceeds 4,096; count is not 0 when a seat is wanted; the weight and WEIGHT_ONE are below 2^52, so
+            // their products with 96 bits stay below 2^148.
+            for (uint256 i = 0; filled < size && i < probes; ++i) {
+                uint256 random = _random(seed, i);
+                // The low half picks (bias below 2^-96), the upper 96 bits accept with probability weight / WEIGHT_ONE.
+                Candidate candidate = _at(first, uint128(random) % count);
+                if ((random >> 160) * WEIGHT_ONE >= candidate.weight() << 96) continue;
+                (filled, filter) = _add(committee, filled, filter, candidate.seat());
+            }
+            if (filled == size) return committee;
 
-        for (uint256 i = 0; filled < size && i < size * PROBES_PER_SEAT; ++i) {
-            uint256 random = _random(seed, i);
-            // The low half picks (bias below 2^-96), the upper 96 bits accept with probability weight / WEIGHT_ONE.
-            Candidate candidate = _at(candidates, uint128(random) % count);
-            if ((random >> 160) * WEIGHT_ONE >= candidate.weight() << 96) continue;
-            (filled, filter) = _add(committee, filled, filter, candidate.seat());
-        }
-        if (filled == size) return committee;
-
-        // Whatever the weights: the next free ones from a random index on. Every step adds a seat or meets one that was
-        // drawn before, so there are at most `size` steps.
-        uint256 index = _random(seed, size * PROBES_PER_SEAT) % count;
-        for (uint256 i = 0; filled < size && i < MAX_COMMITTEE; ++i) {
-            (filled, filter) = _add(committee, filled, filter, _at(candidates, index).seat());
-            index = index + 1 == count ? 0 : index + 1;
+            // Whatever the weights: the next free ones from a random index on. Every step adds a seat or meets one that
+            // was drawn before, so there are at most `size` steps.
+            uint256 index = _random(seed, probes) % count;
+            for (uint256 i = 0; filled < size && i < MAX_COMMITTEE; ++i) {
+                (filled, filter) = _add(committee, filled, filter, _at(first, index).seat());
+                index = index + 1 == count ? 0 : index + 1;
+            }
         }
     }
 
@@ -97,11 +102,18 @@ library DrawLib {
         }
     }
 
-    /// @dev The index is below the length, so Solidity's own check, which reads the length again, is left out.
-    function _at(Candidate[] storage candidates, uint256 index) private view returns (Candidate candidate) {
+    /// @dev Where the elements of a dynamic array begin.
+    function _firstSlot(Candidate[] storage candidates) private pure returns (uint256 slot) {
         assembly ("memory-safe") {
             mstore(0x00, candidates.slot)
-            candidate := sload(add(keccak256(0x00, 0x20), index))
+            slot := keccak256(0x00, 0x20)
+        }
+    }
+
+    /// @dev The index is below the length, so Solidity's own check, which reads the length again, is left out.
+    function _at(uint256 first, uint256 index) private view returns (Candidate candidate) {
+        assembly ("memory-safe") {
+            candidate := sload(add(first, index))
         }
     }
 }

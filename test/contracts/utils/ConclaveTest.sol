@@ -20,10 +20,11 @@ import {
     Status,
     Terms
 } from "../../../contracts/types/Types.sol";
-import {Assertions, Vm, vm} from "./Vm.sol";
+import {KeyChain} from "./KeyChain.sol";
+import {Assertions, vm} from "./Vm.sol";
 
 /// @dev A deployed system and short ways through it.
-abstract contract ConclaveTest is Assertions {
+abstract contract ConclaveTest is Assertions, KeyChain {
     using SeatLib for Seat;
 
     uint128 internal constant MIN_STAKE = 1 ether;
@@ -38,7 +39,6 @@ abstract contract ConclaveTest is Assertions {
     DecisionOracle internal oracle;
     /// @dev Private keys by signer.
     mapping(address signer => uint256 privateKey) internal keys;
-    uint256 private _nextKey = 1;
 
     function deployConclave() internal {
         // Block 1 has no earlier blocks to take hashes from.
@@ -59,10 +59,9 @@ abstract contract ConclaveTest is Assertions {
 
     /// @dev A fresh key's public key and its proof of possession for `operator`.
     function freshKey(address operator) internal returns (bytes memory publicKey, bytes memory possession) {
-        uint256 privateKey = uint256(keccak256(abi.encode("key", _nextKey++)));
-        Vm.Wallet memory wallet = vm.createWallet(privateKey);
-        keys[wallet.addr] = privateKey;
-        publicKey = abi.encodePacked(wallet.publicKeyX, wallet.publicKeyY);
+        uint256 privateKey;
+        (privateKey, publicKey) = nextKey();
+        keys[vm.addr(privateKey)] = privateKey;
         bytes32 structHash = keccak256(abi.encode(PossessionLib.POSSESSION_TYPEHASH, operator, keccak256(publicKey)));
         possession = signDigest(privateKey, typedDigest("ConclaveRegistry", address(registry), structHash));
     }

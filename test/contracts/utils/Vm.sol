@@ -3,18 +3,10 @@ pragma solidity 0.8.34;
 
 /// @dev The cheat codes of Hardhat's Solidity tests that are used here.
 interface Vm {
-    struct Wallet {
-        address addr;
-        uint256 publicKeyX;
-        uint256 publicKeyY;
-        uint256 privateKey;
-    }
-
     function addr(uint256 privateKey) external pure returns (address);
     function assume(bool condition) external pure;
-    function createWallet(uint256 privateKey) external returns (Wallet memory);
     function expectRevert() external;
-    function expectRevert(bytes4 selector) external;
+    function expectPartialRevert(bytes4 selector) external;
     function expectRevert(bytes calldata data) external;
     function prank(address sender) external;
     function startPrank(address sender) external;

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {IDecisionOracle} from "../../contracts/interfaces/IDecisionOracle.sol";
+import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
+import {Certificate, Decision, Request, RequestTerms, Seat, Status} from "../../contracts/types/Types.sol";
+import {ConclaveTest} from "./utils/ConclaveTest.sol";
+import {vm} from "./utils/Vm.sol";
+
+contract OracleTest is ConclaveTest {
+    using SeatLib for Seat;
+
+    function setUp() public {
+        deployConclave();
+        registerAgents(10, MAX_STAKE);
+        oracle.deposit(address(this), 1e24);
+    }
+
+    /// @dev Exactly the sets of more than two thirds settle, whatever else is in the bitmap.
+    function testFuzz_onlyQuorumsSettle(uint256 size, uint256 signers) public {
+        size = bound(size, 4, 10);
+        signers = bound(signers, 0, (1 << size) - 1);
+        (Request memory request, Seat[] memory committee) = _drawn(size, 1 ether);
+        Decision memory decision = decisionFor(size);
+        uint256 count = 0;
+        for (uint256 bits = signers; bits != 0; bits >>= 1) count += bits & 1;
+        Certificate memory certificate = certify(request, committee, decision, signers);
+        bool settles = 3 * count > 2 * size;
+        if (!settles) {
+            vm.expectRevert(
+                abi.encodeWithSelector(IDecisionOracle.QuorumNotReached.selector, count, (2 * size) / 3 + 1)
+            );
+        }
+        oracle.commit(request, committee, decision, certificate);
+        assertTrue(statusOf(request) == (settles ? Status.Decided : Status.Drawn), "status");
+    }
+
+    /// @dev No field of a signed decision can be changed by whoever submits it.
+    function testFuzz_everyFieldIsSigned(uint256 field, uint256 change) public {
+        field = bound(field, 0, 7);
+        (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
+        Decision memory decision = decisionFor(4);
+        Certificate memory certificate = certify(request, committee, decision, quorumOf(4));
+        change = bound(change, 1, 200);
+        if (field == 0) decision.round = uint32(change);
+        if (field == 1) decision.outcome = bytes32(change + 1);
+        if (field == 2) decision.answer = abi.encodePacked(change);
+        if (field == 3) decision.confidence = uint32(change);
+        if (field == 4) decision.transcript = bytes32(change);
+        if (field == 5) decision.reputationChanges = abi.encodePacked(uint8(change % 4), int8(-1));
+        if (field == 6) decision.shares[change % 4] = 0x02;
+        if (field == 7) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
+        vm.expectPartialRevert(IDecisionOracle.InvalidSignature.selector);
+        this.tryCommit(request, committee, decision, certificate);
+    }
+
+    function testFuzz_everyWitnessIsChecked(uint256 field, uint256 change) public {
+        field = bound(field, 0, 6);
+        change = bound(change, 1, type(uint64).max);
+        (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
+        Decision memory decision = decisionFor(4);
+        Certificate memory certificate = certify(request, committee, decision, quorumOf(4));
+        if (field == 0) request.consumer = address(uint160(request.consumer) ^ uint160(change));
+        if (field == 1) request.questionHash ^= bytes32(change);
+        // The fee, in the terms' highest bits.
+        if (field == 2) request.terms = _flip(request, change << 160);
+        // The deadline, far away.
+        if (field == 3) request.terms = _flip(request, 1 << 159);
+        if (field == 4) committee[change % 4] = Seat.wrap(Seat.unwrap(committee[change % 4]) ^ (change << 96));
+        if (field == 5) (committee[0], committee[1]) = (committee[1], committee[0]);
+        if (field == 6) decision.attempt = uint32(bound(change, 1, type(uint32).max));
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
+        this.tryCommit(request, committee, decision, certificate);
+    }
+
+    function testFuzz_payReachesOperatorsOrConsumer(uint96 fee, bytes32 shares, bool hung) public {
+        fee = uint96(bound(fee, 0, 1e23));
+        (Request memory request, Seat[] memory committee) = _drawn(7, fee);
+        Decision memory decision = decisionFor(7);
+        decision.shares = abi.encodePacked(bytes7(shares));
+        if (hung) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
+        oracle.commit(request, committee, decision, certify(request, committee, decision, quorumOf(7)));
+        uint256 before = oracle.balanceOf(address(this));
+        // This contract is consumer and operator of all agents: everything must come back, to the last unit.
+        oracle.creditPay(request, committee, decision);
+        assertEq(oracle.balanceOf(address(this)), before + fee, "sum");
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.PayAlreadyCredited.selector, request.id));
+        oracle.creditPay(request, committee, decision);
+    }
+
+    function testFuzz_refundOnlyAfterTheDeadline(uint256 delay, bool drawn, address anybody) public {
+        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 5 ether));
+        bytes memory witness = abi.encode(seedBlock);
+        if (drawn) {
+            Seat[] memory committee = drawCommittee(request, seedBlock);
+            witness = abi.encode(uint32(0), SeatLib.hashMemory(committee));
+        }
+        delay = bound(delay, 0, 2 hours);
+        vm.warp(block.timestamp + delay);
+        uint256 before = oracle.balanceOf(address(this));
+        bool late = delay > 1 hours;
+        if (!late) vm.expectPartialRevert(IDecisionOracle.DeadlineNotPassed.selector);
+        vm.prank(anybody);
+        this.passRefund(request, witness);
+        assertEq(oracle.balanceOf(address(this)), late ? before + 5 ether : before, "balance");
+        if (!late) return;
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WrongStatus.selector, request.id, Status.Refunded));
+        oracle.refund(request, witness);
+    }
+
+    function test_seedThatLeftTheWindowIsRescheduled() public {
+        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
+        vm.roll(seedBlock);
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedNotReady.selector, request.id, seedBlock));
+        oracle.draw(request, seedBlock);
+        for (uint256 i = 0; i < 3; ++i) {
+            vm.roll(seedBlock + 257);
+            oracle.draw(request, seedBlock);
+            assertTrue(statusOf(request) == Status.Requested, "not drawn");
+            vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
+            oracle.draw(request, seedBlock);
+            seedBlock = uint64(block.number + 2);
+        }
+        vm.roll(seedBlock + 256);
+        oracle.draw(request, seedBlock);
+        assertTrue(statusOf(request) == Status.Drawn, "drawn in the last block of the window");
+    }
+
+    /// @dev With a short way to a commit, a rotation in between and a new key: the seat's key signs, the new one does not.
+    function test_rotatedSignerStillOwesItsSignature() public {
+        (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
+        Decision memory decision = decisionFor(4);
+        Certificate memory certificate = certify(request, committee, decision, quorumOf(4));
+        for (uint256 i = 0; i < 4; ++i) {
+            (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
+            registry.rotateSigner(committee[i].agentId(), publicKey, possession);
+        }
+        oracle.commit(request, committee, decision, certificate);
+        assertTrue(statusOf(request) == Status.Decided, "status");
+    }
+
+    function test_chainAndContractAreSigned() public {
+        (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
+        Decision memory decision = decisionFor(4);
+        Certificate memory certificate = certify(request, committee, decision, quorumOf(4));
+        uint256 chain = block.chainid;
+        vm.chainId(chain + 1);
+        vm.expectPartialRevert(IDecisionOracle.InvalidSignature.selector);
+        this.tryCommit(request, committee, decision, certificate);
+        vm.chainId(chain);
+        this.tryCommit(request, committee, decision, certificate);
+    }
+
+    function tryCommit(
+        Request calldata request,
+        Seat[] calldata committee,
+        Decision calldata decision,
+        Certificate calldata certificate
+    ) external {
+        oracle.commit(request, committee, decision, certificate);
+    }
+
+    function passRefund(Request calldata request, bytes calldata witness) external {
+        oracle.refund(request, witness);
+    }
+
+    function _drawn(uint256 size, uint96 fee) private returns (Request memory request, Seat[] memory committee) {
+        uint64 seedBlock;
+        (request, seedBlock) = ask(termsFor(size, fee));
+        committee = drawCommittee(request, seedBlock);
+    }
+
+    function _flip(Request memory request, uint256 bits) private pure returns (RequestTerms) {
+        return RequestTerms.wrap(RequestTerms.unwrap(request.terms) ^ bits);
+    }
+}
