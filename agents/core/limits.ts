@@ -2,8 +2,8 @@
 export const limits = {
   minCommittee: 4,
   maxCommittee: 64,
-  questionBytes: 4096,
-  answerBytes: 256,
+  questionBytes: 8192,
+  answerBytes: 1024,
   proofBytes: 2048,
   counterProofBytes: 2048,
   /** One encoded message block. */

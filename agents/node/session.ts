@@ -1,3 +1,4 @@
+import { composeText } from "../core/answer.ts";
 import { digestOf } from "../core/codec.ts";
 import { committeeHash, decisionDigest, hexToBytes, messageDigest, requestHash, sha256, utf8 } from "../core/digest.ts";
 import { ConclaveError } from "../core/errors.ts";
@@ -287,7 +288,10 @@ class RunningSession implements Session {
         { ...effect.prompt, maxTokens: limits.modelOutputTokens, seed },
         signal,
       );
-      observation = { kind: "answered", fields: response.fields, confidence: response.confidencePpm as Ppm | null };
+      const fields = Object.fromEntries(
+        Object.entries(response.fields).map(([name, text]) => [name, composeText(text)]),
+      );
+      observation = { kind: "answered", fields, confidence: response.confidencePpm as Ppm | null };
     } catch (error) {
       const reason = error instanceof ConclaveError ? String(error.data["kind"] ?? error.code) : "crashed";
       this.warn(error, "model call failed: abstaining");

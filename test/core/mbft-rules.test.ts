@@ -9,7 +9,8 @@ import type { Attempt, Outcome, Ppm } from "../../agents/core/types.ts";
 import { attemptOf } from "./committee.ts";
 import { addRound, put, roundOf, type SeatActs } from "./mbft-set.ts";
 
-const seats = (n: number, act: (seat: number) => SeatActs): SeatActs[] => Array.from({ length: n }, (_, seat) => act(seat));
+const seats = (n: number, act: (seat: number) => SeatActs): SeatActs[] =>
+  Array.from({ length: n }, (_, seat) => act(seat));
 const accept = { verdict: "accept" } as const;
 const reject = { verdict: "reject" } as const;
 
@@ -30,7 +31,9 @@ describe("mbft rules", () => {
   });
 
   it("MB2: tiers at their exact bounds", () => {
-    expect([0, 499_999, 500_000, 799_999, 800_000, 1_000_000].map((ppm) => tierOf(ppm as Ppm))).to.deep.equal([300_000, 300_000, 600_000, 600_000, 900_000, 900_000]);
+    expect([0, 499_999, 500_000, 799_999, 800_000, 1_000_000].map((ppm) => tierOf(ppm as Ppm))).to.deep.equal([
+      300_000, 300_000, 600_000, 600_000, 900_000, 900_000,
+    ]);
     expect(tierOf(null)).to.equal(600_000);
   });
 
@@ -45,8 +48,14 @@ describe("mbft rules", () => {
         tally = addMessage(tally, message).tally;
         continue;
       }
-      const payload = message.payload as { proposal: { answer: string; proof: string; tier: Ppm; salt: Uint8Array }; seen: (Uint8Array | null)[] };
-      tally = put(tally, attempt, 0, message.header.seat, REVEAL, { ...payload, seen: [null, ...payload.seen.slice(1)] });
+      const payload = message.payload as {
+        proposal: { answer: string; proof: string; tier: Ppm; salt: Uint8Array };
+        seen: (Uint8Array | null)[];
+      };
+      tally = put(tally, attempt, 0, message.header.seat, REVEAL, {
+        ...payload,
+        seen: [null, ...payload.seen.slice(1)],
+      });
     }
     const conclusion = mbft.conclude(attempt, tally);
     expect(conclusion.kind).to.equal("final");
@@ -61,7 +70,10 @@ describe("mbft rules", () => {
       if (message.header.phase !== REVEAL || message.header.seat !== 0) tally = addMessage(tally, message).tally;
       else {
         const payload = message.payload as { proposal: object; seen: (Uint8Array | null)[] };
-        tally = put(tally, attempt, 0, 0, REVEAL, { ...payload, proposal: { ...payload.proposal, answer: "no" } as never });
+        tally = put(tally, attempt, 0, 0, REVEAL, {
+          ...payload,
+          proposal: { ...payload.proposal, answer: "no" } as never,
+        });
       }
     }
     const conclusion = mbft.conclude(attempt, tally);
@@ -71,11 +83,25 @@ describe("mbft rules", () => {
   it("MB5: a rejection without counter-proof is malformed", () => {
     const attempt = attemptOf(4);
     const target = `0x${"11".repeat(32)}` as never;
-    const vote = (verdict: "reject" | "accept", counterProof: string) => acceptsPayload(attempt, { round: 0, phase: VOTE }, encodeVotes([{ target, verdict, tier: 900_000 as Ppm, counterProof }]));
+    const vote = (verdict: "reject" | "accept", counterProof: string) =>
+      acceptsPayload(
+        attempt,
+        { round: 0, phase: VOTE },
+        encodeVotes([{ target, verdict, tier: 900_000 as Ppm, counterProof }]),
+      );
     expect(vote("reject", "why")).to.equal(true);
     expect(vote("reject", "")).to.equal(false);
     expect(vote("accept", "why")).to.equal(false);
-    expect(acceptsPayload(attempt, { round: 0, phase: REVEAL }, encodeReveal({ proposal: { answer: "yes", proof: "", tier: 910_000 as Ppm, salt: new Uint8Array(32) }, seen: [null, null, null, null] }))).to.equal(false);
+    expect(
+      acceptsPayload(
+        attempt,
+        { round: 0, phase: REVEAL },
+        encodeReveal({
+          proposal: { answer: "yes", proof: "", tier: 910_000 as Ppm, salt: new Uint8Array(32) },
+          seen: [null, null, null, null],
+        }),
+      ),
+    ).to.equal(false);
   });
 
   it("MB14: commits at equality with theta, not one ppm of reputation below", () => {
@@ -87,7 +113,10 @@ describe("mbft rules", () => {
 
   it("M15: an unanimous honest committee commits in round 0, whatever its tier, as far as theta allows", () => {
     for (const n of [4, 5, 7, 10, 31]) {
-      const outcome = final(attemptOf(n), seats(n, () => ({ answer: "yes", tier: 600_000 })));
+      const outcome = final(
+        attemptOf(n),
+        seats(n, () => ({ answer: "yes", tier: 600_000 })),
+      );
       expect(outcome).to.include({ status: "decided", answer: "yes" });
     }
   });
@@ -97,7 +126,11 @@ describe("mbft rules", () => {
       const acts = seats(7, (seat) =>
         seat < vetoers
           ? { answer: "no", votes: { 6: reject } }
-          : { answer: "yes", votes: { 0: reject }, judgements: Object.fromEntries(seats(vetoers, () => ({})).map((_, author) => [`${author}>6`, "refute"])) },
+          : {
+              answer: "yes",
+              votes: { 0: reject },
+              judgements: Object.fromEntries(seats(vetoers, () => ({})).map((_, author) => [`${author}>6`, "refute"])),
+            },
       );
       const outcome = final(attemptOf(7), acts);
       expect(outcome).to.include({ status: "decided", answer: "yes" });
@@ -106,14 +139,22 @@ describe("mbft rules", () => {
   }
 
   it("MB13: an upheld counter-proof of an untouched author vetoes; of a slashed author it only subtracts", () => {
-    const acts = seats(7, (seat) => (seat === 0 ? { answer: "no", votes: { 6: reject } } : { answer: "yes", judgements: seat < 5 ? { "0>6": "uphold" } : {} }));
+    const acts = seats(7, (seat) =>
+      seat === 0
+        ? { answer: "no", votes: { 6: reject } }
+        : { answer: "yes", judgements: seat < 5 ? { "0>6": "uphold" } : {} },
+    );
     expect(final(attemptOf(7), acts)).to.equal(null);
     expect(final(attemptOf(7, {}, [999_999]), acts)).to.include({ status: "decided", answer: "yes" });
   });
 
   it("MB11: exactly half upholds, exactly two thirds refutes: both are dismissed", () => {
     const base = (verdict: "uphold" | "refute", judges: number) =>
-      seats(6, (seat) => (seat === 0 ? { answer: "no", votes: { 5: reject } } : { answer: "yes", judgements: seat <= judges ? { "0>5": verdict } : {} }));
+      seats(6, (seat) =>
+        seat === 0
+          ? { answer: "no", votes: { 5: reject } }
+          : { answer: "yes", judgements: seat <= judges ? { "0>5": verdict } : {} },
+      );
     expect(final(attemptOf(6), base("uphold", 3))).to.include({ status: "decided", answer: "yes" });
     expect(final(attemptOf(6), base("uphold", 4))).to.equal(null);
     expect(final(attemptOf(6), base("refute", 4))?.reputationChanges).to.deep.equal([]);
@@ -121,12 +162,20 @@ describe("mbft rules", () => {
   });
 
   it("MB11: an author cannot uphold its own counter-proof", () => {
-    const acts = seats(6, (seat) => ({ answer: seat === 0 ? "no" : "yes", votes: seat === 0 ? { 5: reject } : {}, judgements: seat < 4 ? { "0>5": "uphold" } : {} }));
+    const acts = seats(6, (seat) => ({
+      answer: seat === 0 ? "no" : "yes",
+      votes: seat === 0 ? { 5: reject } : {},
+      judgements: seat < 4 ? { "0>5": "uphold" } : {},
+    }));
     expect(final(attemptOf(6), acts)).to.include({ status: "decided" });
   });
 
   it("one honest but wrong low-tier agent does not veto nine", () => {
-    const acts = seats(10, (seat) => (seat === 0 ? { answer: "no", tier: 300_000, votes: { 9: { verdict: "reject", tier: 300_000 } } } : { answer: "yes", judgements: { "0>9": "refute" } }));
+    const acts = seats(10, (seat) =>
+      seat === 0
+        ? { answer: "no", tier: 300_000, votes: { 9: { verdict: "reject", tier: 300_000 } } }
+        : { answer: "yes", judgements: { "0>9": "refute" } },
+    );
     expect(final(attemptOf(10), acts)).to.include({ status: "decided", answer: "yes" });
   });
 
@@ -135,7 +184,9 @@ describe("mbft rules", () => {
     const honestRound = final(attemptOf(4), acts);
     expect(honestRound?.reputationChanges).to.deep.equal([]);
     // The accuser must hold another answer to reject the class; its refuted counter-proof costs it, the accused nothing.
-    const accusing = seats(4, (seat) => (seat === 3 ? { answer: "no", votes: { 0: reject } } : { answer: "yes", judgements: { "3>0": "refute" } }));
+    const accusing = seats(4, (seat) =>
+      seat === 3 ? { answer: "no", votes: { 0: reject } } : { answer: "yes", judgements: { "3>0": "refute" } },
+    );
     expect(final(attemptOf(4), accusing)?.reputationChanges).to.deep.equal([{ seat: 3, steps: -1 }]);
   });
 
@@ -143,12 +194,21 @@ describe("mbft rules", () => {
     const acts = seats(6, (seat) => (seat < 4 ? { answer: "yes" } : {}));
     expect(final(attemptOf(6), acts)).to.include({ status: "decided" });
     expect(final(attemptOf(6, { assurance: "high" }), acts)).to.equal(null);
-    expect(final(attemptOf(6, { assurance: "high" }), seats(6, (seat) => (seat < 5 ? { answer: "yes" } : {})))).to.include({ status: "decided" });
+    expect(
+      final(
+        attemptOf(6, { assurance: "high" }),
+        seats(6, (seat) => (seat < 5 ? { answer: "yes" } : {})),
+      ),
+    ).to.include({ status: "decided" });
   });
 
   it("MB14: the greatest sum wins, not the loudest leader", () => {
     // Seat 0 leads with the top tier, but the class of the others carries more weight; everybody accepts both.
-    const acts = seats(5, (seat) => (seat === 0 ? { answer: "no", votes: { 4: accept } } : { answer: "yes", tier: 600_000, votes: { 0: { verdict: "accept", tier: 300_000 } } }));
+    const acts = seats(5, (seat) =>
+      seat === 0
+        ? { answer: "no", votes: { 4: accept } }
+        : { answer: "yes", tier: 600_000, votes: { 0: { verdict: "accept", tier: 300_000 } } },
+    );
     expect(final(attemptOf(5), acts)?.answer).to.equal("yes");
   });
 
@@ -157,7 +217,12 @@ describe("mbft rules", () => {
     const split = seats(4, (seat) => ({ answer: seat < 2 ? "yes" : "no" }));
     const two = addRound(roundOf(attempt, split), attempt, 1, split);
     expect(mbft.conclude(attempt, two).kind).to.equal("open");
-    const third = addRound(two, attempt, 2, seats(4, (seat) => (seat < 2 ? { ...split[seat], silent: true } : (split[seat] as SeatActs))));
+    const third = addRound(
+      two,
+      attempt,
+      2,
+      seats(4, (seat) => (seat < 2 ? { ...split[seat], silent: true } : (split[seat] as SeatActs))),
+    );
     expect(mbft.conclude(attempt, third).kind).to.equal("open");
     const conclusion = mbft.conclude(attempt, addRound(two, attempt, 2, split));
     expect(conclusion.kind === "final" && conclusion.outcome).to.include({ status: "hung", answer: "", confidence: 0 });
@@ -166,7 +231,17 @@ describe("mbft rules", () => {
 
   it("MB3, MB16: a void slot counts for nothing and is slashed", () => {
     const attempt = attemptOf(4);
-    const tally = put(roundOf(attempt, seats(4, () => ({ answer: "yes" }))), attempt, 0, 2, JUDGE, { judgements: [], extra: 1 } as never);
+    const tally = put(
+      roundOf(
+        attempt,
+        seats(4, () => ({ answer: "yes" })),
+      ),
+      attempt,
+      0,
+      2,
+      JUDGE,
+      { judgements: [], extra: 1 } as never,
+    );
     const twice = put(tally, attempt, 0, 2, REVEAL, encodeReveal({ proposal: null, seen: [null, null, null, null] }));
     const conclusion = mbft.conclude(attempt, twice);
     expect(conclusion.kind === "final" && conclusion.outcome.reputationChanges).to.deep.equal([{ seat: 2, steps: -1 }]);
@@ -174,7 +249,10 @@ describe("mbft rules", () => {
   });
 
   it("MB17: recovers the slashed of the past who took part, nobody else", () => {
-    const outcome = final(attemptOf(4, {}, [500_000, 500_000]), seats(4, (seat) => (seat === 1 ? {} : { answer: "yes" })));
+    const outcome = final(
+      attemptOf(4, {}, [500_000, 500_000]),
+      seats(4, (seat) => (seat === 1 ? {} : { answer: "yes" })),
+    );
     expect(outcome?.reputationChanges).to.deep.equal([{ seat: 0, steps: 1 }]);
   });
 
@@ -185,17 +263,26 @@ describe("mbft rules", () => {
       answer: fc.constantFrom("yes", "no"),
       tier,
       votes: fc.dictionary(fc.constantFrom("0", "1", "2", "3", "4"), fc.record({ verdict, tier })),
-      judgements: fc.dictionary(fc.constantFrom("0>1", "1>2", "2>3", "3>4", "4>0"), fc.constantFrom("uphold", "refute", "abstain" as const)),
+      judgements: fc.dictionary(
+        fc.constantFrom("0>1", "1>2", "2>3", "3>4", "4>0"),
+        fc.constantFrom("uphold", "refute", "abstain" as const),
+      ),
     });
     fc.assert(
-      fc.property(fc.array(act, { minLength: 5, maxLength: 5 }), fc.array(fc.nat(), { minLength: 20, maxLength: 20 }), (acts, shuffle) => {
-        const attempt = attemptOf(5);
-        const tally = roundOf(attempt, acts as SeatActs[]);
-        const messages = [...messagesOf(tally)];
-        const shuffled = messages.map((message, index) => ({ message, key: shuffle[index % 20] as number })).toSorted((a, b) => a.key - b.key);
-        const other = shuffled.reduce((sum, { message }) => addMessage(sum, message).tally, emptyTally);
-        expect(mbft.conclude(attempt, other)).to.deep.equal(mbft.conclude(attempt, tally));
-      }),
+      fc.property(
+        fc.array(act, { minLength: 5, maxLength: 5 }),
+        fc.array(fc.nat(), { minLength: 20, maxLength: 20 }),
+        (acts, shuffle) => {
+          const attempt = attemptOf(5);
+          const tally = roundOf(attempt, acts as SeatActs[]);
+          const messages = [...messagesOf(tally)];
+          const shuffled = messages
+            .map((message, index) => ({ message, key: shuffle[index % 20] as number }))
+            .toSorted((a, b) => a.key - b.key);
+          const other = shuffled.reduce((sum, { message }) => addMessage(sum, message).tally, emptyTally);
+          expect(mbft.conclude(attempt, other)).to.deep.equal(mbft.conclude(attempt, tally));
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -205,7 +292,8 @@ describe("mbft rules", () => {
     fc.assert(
       fc.property(fc.array(act, { minLength: 7, maxLength: 7 }), (acts) => {
         const outcome = final(attemptOf(7), acts);
-        const weight = (answer: string) => acts.filter((one) => one.answer === answer).reduce((sum, one) => sum + one.tier, 0);
+        const weight = (answer: string) =>
+          acts.filter((one) => one.answer === answer).reduce((sum, one) => sum + one.tier, 0);
         const members = (answer: string) => acts.filter((one) => one.answer === answer).length;
         const may = (answer: string) => weight(answer) >= 3_150_000 && members(answer) >= 4;
         expect(outcome === null).to.equal(!may("yes") && !may("no"));
@@ -220,4 +308,3 @@ function sized(n: number): Attempt {
   const one = attemptOf(4).committee[0]!;
   return { ...attemptOf(4), committee: Array.from({ length: n }, () => one) };
 }
-

@@ -1,6 +1,13 @@
 import { emptyTally, addMessage, type Tally } from "../../agents/core/tally.ts";
 import { COMMIT, JUDGE, REVEAL, VOTE } from "../../agents/core/protocols/mbft/config.ts";
-import { commitmentOf, encodeCommit, encodeJudgements, encodeReveal, encodeVotes, type Verdict } from "../../agents/core/protocols/mbft/payloads.ts";
+import {
+  commitmentOf,
+  encodeCommit,
+  encodeJudgements,
+  encodeReveal,
+  encodeVotes,
+  type Verdict,
+} from "../../agents/core/protocols/mbft/payloads.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Value } from "../../agents/core/types.ts";
 import { digestOf } from "../../agents/core/codec.ts";
 import { keyOf } from "./committee.ts";
@@ -23,7 +30,9 @@ export function addRound(tally: Tally, attempt: Attempt, round: number, acts: re
     return { commitment: commitmentOf(attempt, round, seat as SeatIndex, proposalOf(act), keyOf(seat)) };
   });
   const seen = commits.map((commit, seat) => (acts[seat]?.silent ? null : digestOf(encodeCommit(commit))));
-  const reveals = acts.map((act, seat) => encodeReveal({ proposal: act.answer === undefined ? null : { ...proposalOf(act), salt: keyOf(seat) }, seen }));
+  const reveals = acts.map((act, seat) =>
+    encodeReveal({ proposal: act.answer === undefined ? null : { ...proposalOf(act), salt: keyOf(seat) }, seen }),
+  );
   const target = (seat: number): Digest => digestOf(reveals[seat] as Value);
   let next = tally;
   acts.forEach((act, seat) => {

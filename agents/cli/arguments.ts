@@ -1,0 +1,68 @@
+import { formatUnits, parseUnits } from "viem";
+import { ConclaveError } from "../core/errors.ts";
+import type { Address, RequestId } from "../core/types.ts";
+
+interface Unit {
+  readonly symbol: string;
+  readonly decimals: number;
+}
+
+const DECIMAL = /^(\d{1,60})(?:\.(\d{1,60}))?$/;
+const DURATION = /^(\d{1,9})(s|m|h|d)$/;
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** "12.5" of a token in its smallest units. Throws USAGE. */
+export function parseAmount(text: string, unit: Unit, option: string): bigint {
+  const fraction = DECIMAL.exec(text)?.[2] ?? "";
+  if (!DECIMAL.test(text)) throw usage(option, text, `give an amount of ${unit.symbol} such as 12.5`);
+  if (fraction.length > unit.decimals) throw usage(option, text, `${unit.symbol} has ${unit.decimals} decimals`);
+  return parseUnits(text, unit.decimals);
+}
+
+export function formatAmount(amount: bigint, unit: Unit): string {
+  return `${formatUnits(amount, unit.decimals)} ${unit.symbol}`;
+}
+
+/** "90s", "10m", "2h" or "1d" in seconds. Throws USAGE. */
+export function parseDuration(text: string, option: string): number {
+  const [, count, unit] = DURATION.exec(text) ?? [];
+  const seconds = Number(count) * (SECONDS[unit ?? ""] ?? Number.NaN);
+  if (!Number.isSafeInteger(seconds) || seconds === 0)
+    throw usage(option, text, "give a duration such as 90s, 10m, 2h or 1d");
+  return seconds;
+}
+
+/** Throws USAGE. */
+export function parseInteger(text: string, option: string, least: number, most: number): number {
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= least && value <= most)) throw usage(option, text, `give a whole number from ${least} to ${most}`);
+  return value;
+}
+
+/** Throws USAGE. */
+export function parseRequestId(text: string | undefined): RequestId {
+  if (text === undefined || !/^[1-9]\d{0,77}$/.test(text))
+    throw usage("<id>", text ?? "", "give the number of a request, 1 or more");
+  return BigInt(text) as RequestId;
+}
+
+/** Throws USAGE. */
+export function parseAddress(text: string, option: string): Address {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) throw usage(option, text, "give a 20-byte address in hex, beginning with 0x");
+  return text.toLowerCase() as Address;
+}
+
+/** One of a closed list. Throws USAGE. */
+export function parseChoice<Choice extends string>(text: string, option: string, choices: readonly Choice[]): Choice {
+  const found = choices.find((choice) => choice === text);
+  if (found === undefined) throw usage(option, text, `choose one of ${choices.join(", ")}`);
+  return found;
+}
+
+export function usage(option: string, value: string, way: string): ConclaveError {
+  const shown = value.length > 80 ? `${value.slice(0, 80)}...` : value;
+  return new ConclaveError("USAGE", `Read ${option}: ${JSON.stringify(shown)} is no use; ${way}`, {
+    option,
+    value: shown,
+  });
+}

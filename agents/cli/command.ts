@@ -1,0 +1,73 @@
+import { Command } from "commander";
+import { toJson } from "./output.ts";
+
+/** The process around a command, so that tests can be one. */
+export interface CliHost {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Relative paths start here. */
+  readonly cwd: string;
+  /** Aborts on Ctrl-C. */
+  readonly signal: AbortSignal;
+}
+
+export interface Result {
+  readonly json: object;
+  readonly text: string;
+  /** False ends the process with exit code 1. */
+  readonly ok?: boolean;
+}
+
+export interface Invocation<Options> {
+  readonly args: readonly string[];
+  readonly options: Options;
+  readonly host: CliHost;
+  /** Whether stdout is for machines. */
+  readonly json: boolean;
+  /** A line for people, on stderr. */
+  readonly progress: (line: string) => void;
+}
+
+export interface OptionSpec {
+  readonly flags: string;
+  readonly description: string;
+  readonly default?: string;
+  readonly required?: boolean;
+}
+
+/** One command: its file declares it, `addCommand` wires it to the process. */
+export interface CommandSpec<Options> {
+  /** With its arguments, e.g. "decision <id>". */
+  readonly name: string;
+  readonly summary: string;
+  readonly example: string;
+  readonly options: readonly OptionSpec[];
+  readonly run: (invocation: Invocation<Options>) => Promise<Result>;
+}
+
+/** The only exit code that a command sets itself; errors are mapped in run-cli.ts. */
+export const FAILED = 1;
+
+export function addCommand<Options>(
+  parent: Command,
+  spec: CommandSpec<Options>,
+  host: CliHost,
+  exit: (code: number) => void,
+): void {
+  const command = parent.command(spec.name).description(spec.summary).allowExcessArguments(false);
+  for (const option of spec.options) {
+    if (option.required === true) command.requiredOption(option.flags, option.description, option.default);
+    else command.option(option.flags, option.description, option.default);
+  }
+  command.option("--json", "print one JSON value on stdout");
+  command.addHelpText("after", `\nExample:\n  $ ${spec.example}\n`);
+  command.action(async () => {
+    const options = command.opts<Options & { readonly json?: true }>();
+    const json = options.json === true;
+    const progress = (line: string): void => host.stderr(`${line}\n`);
+    const result = await spec.run({ args: command.processedArgs as string[], options, host, json, progress });
+    host.stdout(json ? `${toJson(result.json)}\n` : `${result.text}\n`);
+    if (result.ok === false) exit(FAILED);
+  });
+}

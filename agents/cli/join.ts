@@ -1,0 +1,83 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { createChainReader } from "../adapters/chain/reader.ts";
+import { createChainWriter } from "../adapters/chain/writer.ts";
+import { createSystemClock } from "../adapters/clock/system-clock.ts";
+import { createHeliaContentStore } from "../adapters/ipfs/helia-content-store.ts";
+import { createKuboContentStore } from "../adapters/ipfs/kubo-content-store.ts";
+import { createFileJournals } from "../adapters/journal/file-journal.ts";
+import type { Keys } from "../adapters/keystore/keys.ts";
+import { createLibp2pNetwork } from "../adapters/libp2p/network.ts";
+import { createModel } from "../adapters/models/create-model.ts";
+import type { Address } from "../core/types.ts";
+import { createAgent, type Agent } from "../node/agent.ts";
+import type { Model } from "../ports/model.ts";
+import type { Log } from "../ports/log.ts";
+import type { Network } from "../ports/network.ts";
+import type { AgentConfig } from "./config.ts";
+
+export interface JoinedAgent {
+  readonly agent: Agent;
+  /** What the agent listens on. */
+  readonly multiaddrs: readonly string[];
+  close(): Promise<void>;
+}
+
+/** For the demo's misbehaving agent and for tests: stands between an adapter and the runtime. */
+export interface Decorators {
+  readonly network?: (network: Network) => Network;
+  readonly model?: (model: Model) => Model;
+}
+
+/** Joins the real adapters to one agent. What opened is closed again when a later one fails. */
+export async function joinAgent(
+  config: AgentConfig,
+  keys: Keys,
+  log: Log,
+  decorators: Decorators = {},
+): Promise<JoinedAgent> {
+  const { chain: chainConfig, dataDir } = config;
+  const closers: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.toReversed()) await closer();
+  };
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    const contracts = {
+      rpcUrl: chainConfig.rpcUrl,
+      chainId: chainConfig.chainId,
+      oracle: chainConfig.oracle as Address,
+      registry: chainConfig.registry as Address,
+    };
+    const { finalityDepth, pollIntervalMs } = chainConfig;
+    const chain = await createChainReader({ ...contracts, finalityDepth, pollIntervalMs, logger: log });
+    const writer = await createChainWriter({ ...contracts, account: keys.viemAccount() });
+    const model = await createModel(config.model);
+    closers.push(() => model.close());
+    const network = await createLibp2pNetwork({ privateKey: keys.libp2pPrivateKey(), listen: config.listen });
+    closers.push(() => network.close());
+    const store =
+      config.content.kind === "kubo"
+        ? createKuboContentStore({ url: config.content.url })
+        : await createHeliaContentStore({ libp2p: network.libp2p, path: join(dataDir, "ipfs") });
+    closers.push(() => store.close());
+    const agent = createAgent(
+      {
+        chain,
+        writer,
+        network: decorators.network?.(network) ?? network,
+        store,
+        model: decorators.model?.(model) ?? model,
+        signer: keys,
+        journals: createFileJournals(join(dataDir, "journals")),
+        clock: createSystemClock(),
+        log,
+      },
+      config.timing,
+    );
+    return { agent, multiaddrs: network.multiaddrs, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

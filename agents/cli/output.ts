@@ -1,0 +1,65 @@
+import Table from "cli-table3";
+
+/** Bigints as decimal strings: they do not fit JSON's numbers everywhere. */
+export function toJson(value: unknown): string {
+  return JSON.stringify(value, (_, item: unknown) => (typeof item === "bigint" ? String(item) : item));
+}
+
+export type Row = readonly [name: string, value: string];
+
+/** Names and values; values that may come from others go through `printable` first. */
+export function rows(entries: readonly Row[]): string {
+  return plainTable(entries.map((row) => [...row]));
+}
+
+export function grid(head: readonly string[], lines: readonly (readonly string[])[]): string {
+  return plainTable([[...head], ...lines.map((line) => [...line])]);
+}
+
+/** Without frames or colours, so that it can be cut and grepped. */
+function plainTable(lines: readonly string[][]): string {
+  const none = {
+    mid: "",
+    "left-mid": "",
+    "mid-mid": "",
+    "right-mid": "",
+    top: "",
+    "top-mid": "",
+    "top-left": "",
+    "top-right": "",
+  };
+  const chars = {
+    ...none,
+    bottom: "",
+    "bottom-mid": "",
+    "bottom-left": "",
+    "bottom-right": "",
+    left: "",
+    right: "",
+    middle: "  ",
+  };
+  const table = new Table({ chars, style: { "padding-left": 0, "padding-right": 0, head: [], border: [] } });
+  table.push(...lines);
+  return table.toString().replace(/ +$/gm, "");
+}
+
+/** Controls, line separators and bidirectional overrides: text of others must not steer the terminal. */
+// eslint-disable-next-line no-control-regex
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
+
+/** One line, every character visible. */
+export function printable(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(UNPRINTABLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** Parts per million as a percentage. */
+export function percent(ppm: number): string {
+  return `${(ppm / 10_000).toFixed(2)} %`;
+}
+
+/** Unix seconds. */
+export function utc(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
+}

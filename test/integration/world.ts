@@ -1,0 +1,98 @@
+import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
+import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
+import { createMemoryChain, type MemoryChain } from "../../agents/adapters/memory/chain.ts";
+import { createMemoryContentHub, createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
+import { createMemoryJournals, type MemoryJournals } from "../../agents/adapters/memory/journal.ts";
+import { createMemoryModel, type Script } from "../../agents/adapters/memory/model.ts";
+import { createMemoryHub } from "../../agents/adapters/memory/network.ts";
+import { createAgent, type Agent } from "../../agents/node/agent.ts";
+import type { AgentTiming } from "../../agents/node/config.ts";
+import type { ContentStore } from "../../agents/ports/content-store.ts";
+import type { Log } from "../../agents/ports/log.ts";
+import type { Network } from "../../agents/ports/network.ts";
+import { keyOf } from "../core/committee.ts";
+
+export const fastTiming: AgentTiming = {
+  phaseMs: 2_000,
+  graceMs: 300,
+  certifyMs: 500,
+  certifyDeltaMs: 100,
+  relayStaggerMs: 200,
+};
+
+export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** Knows the truth in every role. */
+export function truthful(truth: string): Script {
+  return ({ user }) => {
+    const right = user.includes(`\nanswer: ${JSON.stringify(truth)}`);
+    if (user.startsWith("task: propose") || user.startsWith("task: revise")) return { proof: "computed", answer: truth };
+    if (user.startsWith("task: verify"))
+      return { check: right ? "ok" : `it is ${truth}`, verdict: right ? "accept" : "reject" };
+    return { check: "computed", verdict: right ? "refute" : "uphold" };
+  };
+}
+
+export interface MemoryAgent {
+  readonly keys: Keys;
+  readonly journals: MemoryJournals;
+  readonly store: ContentStore;
+  start(): RunningMemoryAgent;
+}
+
+export interface RunningMemoryAgent {
+  readonly agent: Agent;
+  readonly network: Network;
+  stop(): Promise<void>;
+}
+
+export interface MemoryWorld {
+  readonly chain: MemoryChain;
+  readonly agents: readonly MemoryAgent[];
+}
+
+/** Real runtime, in-memory adapters, one process. `wrap` may bend an agent's network. */
+export function memoryWorld(
+  scripts: readonly Script[],
+  wrap: (network: Network, keys: Keys, index: number) => Network = (network) => network,
+  log: Log = silentLog,
+): MemoryWorld {
+  const clock = createSystemClock();
+  const chain = createMemoryChain();
+  const hub = createMemoryHub({ clock });
+  const content = createMemoryContentHub();
+  const agents = scripts.map((script, index): MemoryAgent => {
+    const keys = keysFromPrivateKey(keyOf(index));
+    const journals = createMemoryJournals();
+    const store = createMemoryContentStore({ clock, hub: content, getTimeoutMs: 500 });
+    const { address, publicKey } = keys;
+    chain.addAgent({ operator: address, signer: address, publicKey, endpoint: ["/memory"], model: "memory", stake: 10n ** 18n });
+    const start = (): RunningMemoryAgent => {
+      const network = wrap(hub.join(address), keys, index);
+      const model = createMemoryModel(script, { confidence: () => 900_000 });
+      const ports = { chain: chain.reader(), writer: chain.writer(address), network, store, model, signer: keys, journals, clock, log };
+      const agent = createAgent(ports, fastTiming);
+      const abort = new AbortController();
+      const done = agent.run(abort.signal);
+      const stop = async (): Promise<void> => {
+        abort.abort();
+        await done;
+        await network.close();
+      };
+      return { agent, network, stop };
+    };
+    return { keys, journals, store, start };
+  });
+  return { chain, agents };
+}
+
+/** Polls until the condition gives a value. */
+export async function until<T>(condition: () => Promise<T> | T, timeoutMs = 30_000): Promise<NonNullable<T>> {
+  const end = Date.now() + timeoutMs;
+  for (;;) {
+    const value = await condition();
+    if (value !== null && value !== undefined && value !== false) return value;
+    if (Date.now() > end) throw new Error(`waited ${timeoutMs} ms in vain`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
