@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { globSync } from "node:fs";
-import { mkdir, readFile, rmdir, stat } from "node:fs/promises";
+import { mkdir, readFile, rmdir, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -17,6 +17,7 @@ export type BuildProfile = "default" | "production";
 
 const root = dirname(dirname(import.meta.dirname));
 const lock = join(root, "cache", "conclave-build.lock");
+const stamp = join(root, "cache", "conclave-build.stamp");
 const LOCK_POLL_MS = 250;
 /** A build takes half a minute, the production profile up to three times that. */
 const STALE_LOCK_MS = 300_000;
@@ -33,11 +34,12 @@ function pathOf(name: string): string {
   return join(root, "artifacts", file, `${contract}.json`);
 }
 
+/** Hardhat leaves artifacts alone that did not change, so their age says nothing: a stamp says when it last looked. */
 async function areFresh(names: readonly string[]): Promise<boolean> {
   const built = await Promise.all(names.map((name) => modifiedMs(pathOf(name))));
   const sources = globSync("contracts/**/*.sol", { cwd: root });
   const written = await Promise.all(sources.map((path) => modifiedMs(join(root, path))));
-  return Math.min(...built) > Math.max(...written);
+  return !built.includes(0) && (await modifiedMs(stamp)) > Math.max(...written);
 }
 
 async function modifiedMs(path: string): Promise<number> {
@@ -49,7 +51,11 @@ async function modifiedMs(path: string): Promise<number> {
 async function buildOnce(names: readonly string[], profile: BuildProfile): Promise<void> {
   await takeLock();
   try {
-    if (profile === "production" || !(await areFresh(names))) await build(profile);
+    if (profile !== "production" && (await areFresh(names))) return;
+    const started = new Date();
+    await build(profile);
+    await writeFile(stamp, "");
+    await utimes(stamp, started, started);
   } finally {
     await rmdir(lock);
   }

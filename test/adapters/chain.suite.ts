@@ -224,27 +224,27 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
 
     it("resumes after the cursor with nothing lost and nothing twice", async () => {
       const first = startFollowing(reader, null);
-      const before = await asked(harness);
-      await until(() => first.of(before.request.id).length === 1);
+      const early = await asked(harness);
+      await until(() => first.of(early.request.id).length === 1);
       await first.stop();
       const between = await asked(harness);
       const second = startFollowing(reader, first.cursor);
       const later = await asked(harness);
       await until(() => second.of(later.request.id).length === 1);
       await second.stop();
-      assert.deepEqual([second.of(before.request.id).length, second.of(between.request.id).length], [0, 1]);
+      assert.deepEqual([second.of(early.request.id).length, second.of(between.request.id).length], [0, 1]);
       assertOrdered([...first.events, ...second.events]);
     });
 
     it("survives an outage: one report, nothing lost, nothing twice", async () => {
       const writer = await harness.writer(0);
       const follower = startFollowing(reader, null);
-      const before = await asked(harness);
-      await until(() => follower.of(before.request.id).length === 1);
+      const early = await asked(harness);
+      await until(() => follower.of(early.request.id).length === 1);
       await harness.setReachable(false);
       await until(() => follower.troubles.length === 1);
       await rejects(reader.head(), "CHAIN_UNREACHABLE");
-      await rejects(writer.draw(before.request, before.seedBlock), "CHAIN_UNREACHABLE");
+      await rejects(writer.draw(early.request, early.seedBlock), "CHAIN_UNREACHABLE");
       await harness.setReachable(true);
       const later = await asked(harness);
       await until(() => follower.of(later.request.id).length === 1);
@@ -398,7 +398,7 @@ export function startFollowing(reader: ChainReader, from: Cursor | null): Follow
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + WAIT_MS;
   while (!(await condition())) {
-    assert.ok(Date.now() < deadline, `waited in vain for: ${condition}`);
+    assert.ok(Date.now() < deadline, `waited in vain for: ${condition.toString()}`);
     await sleep(20);
   }
 }

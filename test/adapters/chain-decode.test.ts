@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { encodeAbiParameters, encodeEventTopics, keccak256, toHex, type Hex } from "viem";
+import { agentRegistryAbi, decisionOracleAbi } from "../../agents/adapters/chain/abi.ts";
+import { decodeLog, type MinedLog } from "../../agents/adapters/chain/decode.ts";
+import { packSeat, packTerms } from "../../agents/core/digest.ts";
+import { limits } from "../../agents/core/limits.ts";
+import type { Address, AgentId, Ppm, Terms } from "../../agents/core/types.ts";
+
+const oracle = `0x${"0a".repeat(20)}` as Address;
+const registry = `0x${"0b".repeat(20)}` as Address;
+const consumer = `0x${"0c".repeat(20)}` as Address;
+const terms: Terms = {
+  fee: 1n,
+  deadline: 1_900_000_000,
+  tolerance: 0n,
+  callbackGasLimit: 0,
+  committeeSize: 4,
+  assurance: "high",
+  decimals: 0,
+  options: 3,
+  kind: "choice",
+  protocol: 1,
+};
+const seat = { agentId: 7 as AgentId, reputation: 1_000_000 as Ppm, signer: consumer };
+
+type Value = bigint | number | Hex | readonly bigint[];
+
+function logOf(topics: readonly Hex[], data: Hex, address: Address = oracle): MinedLog {
+  const hash = keccak256("0x01");
+  const place = { blockNumber: 5n, blockHash: hash, logIndex: 2, transactionHash: hash, transactionIndex: 0 };
+  return { address, topics: [...topics] as [Hex, ...Hex[]], data, removed: false, ...place };
+}
+
+function requested(word: bigint, question: Hex): MinedLog {
+  const topics = encodeEventTopics({
+    abi: decisionOracleAbi,
+    eventName: "Requested",
+    args: { requestId: 9n, consumer },
+  });
+  return logOf(
+    topics as Hex[],
+    encodeAbiParameters([{ type: "uint256" }, { type: "uint64" }, { type: "bytes" }], [word, 12n, question]),
+  );
+}
+
+function drawnCommittee(seats: readonly bigint[]): MinedLog {
+  const topics = encodeEventTopics({ abi: decisionOracleAbi, eventName: "CommitteeDrawn", args: { requestId: 9n } });
+  const types = [{ type: "uint32" }, { type: "bytes32" }, { type: "uint256[]" }] as const;
+  return logOf(topics as Hex[], encodeAbiParameters(types, [0, keccak256("0x02"), [...seats]]));
+}
+
+function committed(change: Readonly<Record<string, Value>> = {}): MinedLog {
+  const types = [
+    "uint32",
+    "uint32",
+    "uint8",
+    "bytes32",
+    "bytes",
+    "uint32",
+    "bytes32",
+    "bytes",
+    "bytes",
+    "uint256",
+    "address",
+  ];
+  const usual = {
+    attempt: 0,
+    round: 1,
+    status: 3,
+    outcome: keccak256("0x03"),
+    answer: toHex("B"),
+    confidence: 900_000,
+    transcript: keccak256("0x04"),
+  };
+  const values = {
+    ...usual,
+    reputationChanges: "0x00010380",
+    shares: "0x01020304",
+    signers: 7n,
+    relayer: consumer,
+    ...change,
+  };
+  const topics = encodeEventTopics({ abi: decisionOracleAbi, eventName: "DecisionCommitted", args: { requestId: 9n } });
+  return logOf(
+    topics as Hex[],
+    encodeAbiParameters(
+      types.map((type) => ({ type })),
+      Object.values(values),
+    ),
+  );
+}
+
+describe("chain: events", () => {
+  it("decodes a question byte for byte, a byte order mark included", () => {
+    const question = "\uFEFFWelche? 数 ✓";
+    const decoded = decodeLog(requested(packTerms(terms), toHex(question)), oracle, registry);
+    assert.ok(decoded.kind === "event" && decoded.event.kind === "requested");
+    assert.deepEqual(decoded.event.request, { id: 9n, consumer, terms, question });
+    assert.deepEqual([decoded.event.seedBlock, decoded.event.blockNumber, decoded.event.logIndex], [12n, 5n, 2]);
+  });
+
+  it("decodes a committee and a decision", () => {
+    const committee = decodeLog(drawnCommittee([packSeat(seat)]), oracle, registry);
+    assert.ok(committee.kind === "event" && committee.event.kind === "committeeDrawn");
+    assert.deepEqual(committee.event.committee, [seat]);
+    const decision = decodeLog(committed(), oracle, registry);
+    assert.ok(decision.kind === "event" && decision.event.kind === "decisionCommitted");
+    assert.deepEqual(decision.event.decision.shares, [1, 2, 3, 4]);
+    assert.deepEqual(decision.event.decision.reputationChanges, [
+      { seat: 0, steps: 1 },
+      { seat: 3, steps: -128 },
+    ]);
+  });
+
+  it("sees agents change, and has no use for payments", () => {
+    const topics = encodeEventTopics({ abi: agentRegistryAbi, eventName: "AgentActivated", args: { agentId: 3 } });
+    const changed = decodeLog(logOf(topics as Hex[], "0x", registry), oracle, registry);
+    assert.ok(changed.kind === "event" && changed.event.kind === "agentsChanged");
+    assert.equal(changed.event.agentId, 3);
+    const pending = encodeEventTopics({ abi: decisionOracleAbi, eventName: "CallbackFailed", args: { requestId: 9n } });
+    assert.equal(decodeLog(logOf(pending as Hex[], "0x"), oracle, registry).kind, "irrelevant");
+  });
+
+  const kindShift = 8n;
+  const hostile: readonly (readonly [name: string, log: MinedLog, reason: RegExp])[] = [
+    ["a question that is not UTF-8", requested(packTerms(terms), "0xc328"), /not UTF-8/],
+    [
+      "a question beyond the limit",
+      requested(packTerms(terms), `0x${"61".repeat(limits.questionBytes + 1)}`),
+      /more than/,
+    ],
+    ["an unknown answer kind", requested(packTerms(terms) | (200n << kindShift), toHex("?")), /unknown answer kind/],
+    ["too many seats", drawnCommittee(Array.from({ length: 65 }, () => packSeat(seat))), /65 seats/],
+    ["a seat without a signer", drawnCommittee([1n << 192n]), /seat is malformed/],
+    ["a status that decides nothing", committed({ status: 1 }), /status 1/],
+    ["an answer that is not UTF-8", committed({ answer: "0xff" }), /answer is not UTF-8/],
+    ["reputation changes out of order", committed({ reputationChanges: "0x03ff00ff" }), /reputation changes/],
+    ["an impossible confidence", committed({ confidence: 1_000_001 }), /confidence/],
+    ["data that is cut off", logOf(requested(1n, "0x61").topics as Hex[], "0x1234"), /./],
+    ["an event of nobody's", logOf([keccak256("0x05")], "0x"), /./],
+    ["no topics at all", { ...logOf([], "0x"), topics: [] }, /./],
+    ["a log of another contract", { ...committed(), address: consumer }, /not asked for/],
+  ];
+  for (const [name, log, reason] of hostile) {
+    it(`skips ${name}`, () => {
+      const decoded = decodeLog(log, oracle, registry);
+      assert.ok(decoded.kind === "skipped", decoded.kind);
+      assert.match(decoded.reason, reason);
+    });
+  }
+});

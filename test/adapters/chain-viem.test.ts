@@ -1,0 +1,372 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, it } from "node:test";
+
+import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
+import { possessionDigest, provePossession } from "../../agents/adapters/chain/possession.ts";
+import { createChainReader } from "../../agents/adapters/chain/reader.ts";
+import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
+import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
+import { hexToBytes, keccak256, utf8 } from "../../agents/core/digest.ts";
+import type { Address, AgentId, RequestId, Terms } from "../../agents/core/types.ts";
+import type { OperatorActions } from "../../agents/ports/chain.ts";
+import { generateAbi } from "../../scripts/abi.ts";
+import { createNodeHarness, ONE, testKeys, type NodeHarness } from "./chain-node.ts";
+import { asked, assertOrdered, codesOf, drawn, rejects, startFollowing, until } from "./chain.suite.ts";
+
+const nobody = `0x${"11".repeat(20)}` as Address;
+
+describe("chain: viem", () => {
+  let harness: NodeHarness;
+  before(async () => {
+    harness = await createNodeHarness();
+  });
+  beforeEach(() => {
+    harness.proxy.intercept = () => null;
+  });
+  after(async () => harness.stop());
+
+  const poll = { finalityDepth: 0, pollIntervalMs: 25 };
+  const operatorOf = (index: number): Promise<OperatorActions> => {
+    const account = harness.accounts[index];
+    assert.ok(account !== undefined);
+    return createOperatorActions({ ...harness.options, account, receiptPollMs: 20 });
+  };
+  const termsNow = async (change: Partial<Terms> = {}): Promise<Terms> => {
+    const { timestamp } = await harness.client.getBlock();
+    const common = {
+      fee: ONE,
+      deadline: Number(timestamp) + 3_600,
+      tolerance: 0n,
+      callbackGasLimit: 0,
+      committeeSize: 4,
+    };
+    return { ...common, assurance: "normal", decimals: 0, options: 0, kind: "boolean", protocol: 1, ...change };
+  };
+  const fund = async (account: Address, amount: bigint): Promise<void> => {
+    const abi = [
+      {
+        type: "function",
+        name: "mint",
+        inputs: [{ type: "address" }, { type: "uint256" }],
+        outputs: [],
+        stateMutability: "nonpayable",
+      },
+    ] as const;
+    await harness.execute(harness.deployment.token, abi, "mint", [account, amount]);
+  };
+
+  describe("start", () => {
+    it("names both chain ids when they differ", async () => {
+      const error = await rejects(createChainReader({ ...harness.options, ...poll, chainId: 1 }), "CHAIN_WRONG_ID");
+      assert.deepEqual([error.data["expected"], error.data["found"]], [1, 31_337]);
+    });
+
+    it("names the contract that is missing", async () => {
+      const oracle = await rejects(
+        createChainReader({ ...harness.options, ...poll, oracle: nobody }),
+        "CHAIN_NO_CONTRACT",
+      );
+      const registry = await rejects(
+        createChainReader({ ...harness.options, ...poll, registry: nobody }),
+        "CHAIN_NO_CONTRACT",
+      );
+      assert.deepEqual([oracle.data["contract"], registry.data["contract"]], ["oracle", "registry"]);
+    });
+
+    it("says which node does not answer, without the key in its URL", async () => {
+      const error = await rejects(
+        createChainReader({ ...harness.options, ...poll, rpcUrl: "http://127.0.0.1:1/v3/secret-key" }),
+        "CHAIN_UNREACHABLE",
+      );
+      assert.match(error.message, /http:\/\/127\.0\.0\.1:1 /);
+      assert.doesNotMatch(`${error.message} ${String(error.cause)} ${JSON.stringify(error)}`, /secret-key/);
+    });
+
+    it("uses the ABI of the contracts as they are", async () => {
+      const { readFile } = await import("node:fs/promises");
+      assert.equal(
+        await readFile(new URL("../../agents/adapters/chain/abi.ts", import.meta.url), "utf8"),
+        generateAbi(),
+      );
+    });
+  });
+
+  describe("follow", () => {
+    it("delivers nothing that a reorg above the finality depth undid", async () => {
+      await harness.mine(5);
+      const reader = await harness.reader({ finalityDepth: 4 });
+      const { request } = await asked(harness);
+      const follower = startFollowing(reader, null);
+      await harness.mine(1);
+      await harness.client.request({ method: "anvil_reorg", params: [3, []] } as never);
+      const later = await asked(harness);
+      assert.equal(later.request.id, request.id, "the reorg did not undo the request");
+      await harness.mine(5);
+      await until(() => follower.of(request.id).length > 0);
+      await follower.stop();
+      assert.deepEqual(
+        follower.of(request.id).map((event) => event.kind === "requested" && event.request.question),
+        [later.request.question],
+      );
+      assert.deepEqual(follower.troubles, []);
+      assertOrdered(follower.events);
+    });
+
+    it("tells the operator of a deeper reorg and goes on from the common ancestor", async () => {
+      await harness.mine(5);
+      const follower = startFollowing(await harness.reader(), null);
+      const first = await asked(harness);
+      await until(() => follower.of(first.request.id).length === 1);
+      await harness.mine(1);
+      const undone = await asked(harness);
+      await until(() => follower.of(undone.request.id).length === 1);
+      await harness.client.request({ method: "anvil_reorg", params: [2, []] } as never);
+      const later = await asked(harness);
+      await until(() => follower.of(later.request.id).length === 2);
+      await follower.stop();
+      assert.equal(later.request.id, undone.request.id, "the reorg did not undo the request");
+      assert.equal(follower.of(first.request.id).length, 1);
+      assert.deepEqual(new Set(codesOf(follower.troubles)), new Set(["CHAIN_REORGED"]));
+    });
+
+    it("skips what it cannot use, says why, and goes on", async () => {
+      const warnings: object[] = [];
+      const logger = { info: () => {}, warn: (data: object) => void warnings.push(data) };
+      const reader = await createChainReader({ ...harness.options, ...poll, logger });
+      const follower = startFollowing(reader, null);
+      const abi = [
+        {
+          type: "function",
+          name: "request",
+          inputs: [{ type: "uint256" }, { type: "bytes" }],
+          outputs: [{ type: "uint256" }],
+          stateMutability: "nonpayable",
+        },
+      ] as const;
+      const operator = await operatorOf(0);
+      await operator.deposit(10n * ONE);
+      const { packTerms } = await import("../../agents/core/digest.ts");
+      const word = packTerms(await termsNow());
+      await harness.execute(harness.options.oracle, abi, "request", [word, "0xff"]);
+      const { request } = await asked(harness);
+      await until(() => follower.of(request.id).length === 1);
+      await follower.stop();
+      const reasons = warnings.map((data) => "reason" in data && data.reason);
+      assert.deepEqual(reasons, ["the question is not UTF-8"]);
+      await rejects(reader.requestEvents((request.id - 1n) as RequestId), "REQUEST_UNKNOWN");
+    });
+
+    it("halves its ranges until the node accepts them", async () => {
+      await harness.mine(50);
+      let refused = 0;
+      harness.proxy.intercept = ({ method, params }) => {
+        const { fromBlock, toBlock } = (params?.[0] ?? {}) as {
+          readonly fromBlock?: string;
+          readonly toBlock?: string;
+        };
+        if (method !== "eth_getLogs" || Number(toBlock) - Number(fromBlock) < 10) return null;
+        refused += 1;
+        return { error: { code: -32_602, message: "block range is too wide" } };
+      };
+      const reader = await harness.reader();
+      const follower = startFollowing(reader, null);
+      const { request } = await asked(harness);
+      await until(() => follower.of(request.id).length === 1);
+      await follower.stop();
+      assert.ok(refused > 0);
+      assert.deepEqual(follower.troubles, []);
+      assertOrdered(follower.events);
+      assert.equal((await reader.agents()).length >= testKeys.length, true);
+    });
+  });
+
+  describe("transactions", () => {
+    it("finds its transaction although the node's answer was lost", async () => {
+      const { request, seedBlock } = await asked(harness);
+      await harness.mine(3);
+      let dropped = 0;
+      const writer = await harness.writer(0);
+      harness.proxy.intercept = ({ method }) =>
+        method === "eth_sendRawTransaction" && (dropped += 1) === 1 ? "drop" : null;
+      assert.notEqual(await writer.draw(request, seedBlock), "already");
+      assert.equal((await harness.client.getLogs({ address: harness.options.oracle, fromBlock: seedBlock })).length, 1);
+    });
+
+    it("does not submit again what landed before a confirmation was lost", async () => {
+      const { request, committee, certificate } = await drawn(harness);
+      const account = harness.accounts[5];
+      assert.ok(account !== undefined);
+      const impatient = await createChainWriter({
+        ...harness.options,
+        account,
+        receiptPollMs: 20,
+        receiptTimeoutMs: 300,
+      });
+      harness.proxy.intercept = ({ method }) => (method === "eth_getTransactionReceipt" ? "drop" : null);
+      assert.equal(await impatient.commit(request, committee, certificate), "already");
+      harness.proxy.intercept = () => null;
+      assert.equal(await impatient.commit(request, committee, certificate), "already");
+      assert.equal(await harness.client.getTransactionCount({ address: account.address }), 1);
+    });
+
+    it("replaces a stuck transaction with the same nonce and higher fees", async () => {
+      const { request, seedBlock } = await asked(harness);
+      await harness.mine(3);
+      const account = harness.accounts[6];
+      assert.ok(account !== undefined);
+      const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20, stuckAfterBlocks: 2 });
+      const fees: bigint[] = [];
+      const { parseTransaction } = await import("viem");
+      harness.proxy.intercept = ({ method, params }) => {
+        if (method !== "eth_sendRawTransaction") return null;
+        const { nonce, maxFeePerGas } = parseTransaction(params[0] as `0x02${string}`);
+        assert.equal(nonce ?? 0, 0);
+        fees.push(maxFeePerGas ?? 0n);
+        // The node takes the first one and forgets it.
+        return fees.length === 1 ? ({ result: `0x${"00".repeat(32)}` } as never) : null;
+      };
+      const drawing = writer.draw(request, seedBlock);
+      await until(() => fees.length === 1);
+      await harness.mine(3);
+      assert.notEqual(await drawing, "already");
+      assert.ok(fees.length >= 2 && (fees[1] ?? 0n) * 100n >= (fees[0] ?? 0n) * 110n, fees.join(" "));
+    });
+
+    it("frees the account from a transaction that was given up", async () => {
+      const account = harness.accounts[7];
+      assert.ok(account !== undefined);
+      const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20, receiptTimeoutMs: 300 });
+      const first = await asked(harness);
+      const second = await asked(harness);
+      await harness.mine(3);
+      await harness.client.setAutomine(false);
+      await rejects(writer.draw(first.request, first.seedBlock), "CHAIN_TIMEOUT");
+      await harness.client.setAutomine(true);
+      assert.notEqual(await writer.draw(second.request, second.seedBlock), "already");
+      assert.equal(
+        await harness.client.getTransactionCount({ address: account.address, blockTag: "pending" }),
+        await harness.client.getTransactionCount({ address: account.address }),
+      );
+    });
+
+    it("says when the account cannot pay for the gas", async () => {
+      const { request, seedBlock } = await asked(harness);
+      await harness.mine(3);
+      const key = keysFromPrivateKey(hexToBytes(keccak256(utf8("a poor account"))));
+      const writer = await createChainWriter({ ...harness.options, account: key.viemAccount() });
+      await rejects(writer.draw(request, seedBlock), "BALANCE_TOO_LOW");
+    });
+
+    it("gives the callback the gas that the consumer asked for", async () => {
+      const { request, committee, certificate } = await drawn(harness, { callbackGasLimit: 2_000_000 });
+      const receipt = await (await harness.writer(0)).commit(request, committee, certificate);
+      assert.ok(receipt !== "already");
+      const { gas } = await harness.client.getTransaction({ hash: receipt.transactionHash });
+      assert.ok(gas > 2_000_000n, String(gas));
+      assert.equal((await (await harness.reader()).requestState(request.id)).callbackPending, false);
+    });
+  });
+
+  describe("operator", () => {
+    it("registers with a permit in one transaction, and the events say what the contract says", async () => {
+      const operator = await operatorOf(9);
+      const signer = keysFromPrivateKey(hexToBytes(keccak256(utf8("a fifth agent"))));
+      const possession = provePossession(signer, { ...harness.options, operator: operator.account });
+      const registration = { publicKey: signer.publicKey, possession, model: "test", endpoint: ["/dns4/agent/tcp/1"] };
+      await rejects(operator.register({ ...registration, stake: ONE }), "STAKE_MISSING");
+      await fund(operator.account, 20n * ONE);
+      await rejects(operator.register({ ...registration, stake: 1n }), "STAKE_MISSING", "StakeBelowMinimum");
+      await rejects(
+        operator.register({
+          ...registration,
+          possession:
+            testKeys[0]?.sign(possessionDigest({ ...harness.options, operator: operator.account }, signer.publicKey)) ??
+            "0x",
+          stake: ONE,
+        }),
+        "CHAIN_REVERTED",
+        "InvalidPossession",
+      );
+
+      const nonce = await harness.client.getTransactionCount({ address: operator.account });
+      const { agentId } = await operator.register({ ...registration, stake: 2n * ONE });
+      assert.equal((await harness.client.getTransactionCount({ address: operator.account })) - nonce, 1);
+      await operator.addStake(agentId, ONE);
+      await operator.startUnbonding(agentId, (5n * ONE) / 2n);
+      await operator.setEndpoint(agentId, ["/dns4/agent/tcp/2"]);
+      const next = keysFromPrivateKey(hexToBytes(keccak256(utf8("its second key"))));
+      await operator.rotateSigner(
+        agentId,
+        next.publicKey,
+        provePossession(next, { ...harness.options, operator: operator.account }),
+      );
+      const reader = await harness.reader({ finalityDepth: 3 });
+      const record = await reader.agentBySigner(next.address);
+      assert.deepEqual(
+        [record?.endpoint, record?.active, record?.publicKey],
+        [["/dns4/agent/tcp/2"], false, next.publicKey],
+      );
+      assert.equal(await reader.agentBySigner(signer.address), null);
+      assert.deepEqual(await onChain(agentId), [
+        record?.stake,
+        record?.unbonding,
+        record?.unbondingEnd,
+        record?.reputation,
+        record?.active,
+      ]);
+
+      await rejects(operator.withdrawStake(agentId, nobody), "CHAIN_REVERTED", "StillUnbonding");
+      await harness.passTime(61);
+      await operator.withdrawStake(agentId, nobody);
+      const paid = await reader.agentBySigner(next.address);
+      assert.deepEqual(await onChain(agentId), [
+        paid?.stake,
+        paid?.unbonding,
+        paid?.unbondingEnd,
+        paid?.reputation,
+        paid?.active,
+      ]);
+    });
+
+    it("deposits what is missing, asks, and withdraws", async () => {
+      const operator = await operatorOf(10);
+      await rejects(operator.request(await termsNow(), "Am I poor?"), "BALANCE_TOO_LOW");
+      await fund(operator.account, 5n * ONE);
+      await operator.deposit(ONE / 2n);
+      const { requestId } = await operator.request(await termsNow({ fee: 2n * ONE }), "Is it done?");
+      assert.equal((await (await harness.reader()).requestState(requestId)).status, "requested");
+      assert.equal(await operator.balanceOf(operator.account), 0n);
+      await operator.deposit(ONE);
+      await operator.withdrawBalance(ONE, nobody);
+      await rejects(operator.withdrawBalance(1n, nobody), "BALANCE_TOO_LOW", "InsufficientBalance");
+    });
+
+    it("refuses bad questions before anything is deposited", async () => {
+      const operator = await operatorOf(11);
+      await fund(operator.account, 5n * ONE);
+      await rejects(operator.request(await termsNow({ protocol: 99 }), "Who?"), "PROTOCOL_UNKNOWN");
+      await rejects(operator.request(await termsNow(), "?".repeat(8_193)), "QUESTION_TOO_LONG");
+      await rejects(operator.request(await termsNow(), ""), "TERMS_INVALID");
+      const error = await rejects(operator.request(await termsNow({ deadline: 1 }), "When?"), "TERMS_INVALID");
+      assert.equal(error.data["field"], "deadline");
+      assert.equal(await operator.balanceOf(operator.account), 0n);
+    });
+
+    it("tells an unknown agent from a foreign one", async () => {
+      const operator = await operatorOf(12);
+      await rejects(operator.startUnbonding(999 as AgentId, 1n), "AGENT_NOT_REGISTERED", "UnknownAgent");
+      await rejects(operator.startUnbonding(1 as AgentId, 1n), "CHAIN_REVERTED", "NotOperator");
+    });
+  });
+
+  async function onChain(agentId: AgentId): Promise<readonly unknown[]> {
+    const { agentRegistryAbi: abi } = await import("../../agents/adapters/chain/abi.ts");
+    const agent = await harness.client.readContract({
+      address: harness.options.registry,
+      abi,
+      functionName: "getAgent",
+      args: [agentId],
+    });
+    return [agent.stake, agent.unbonding, agent.unbondingEnd, agent.reputation, agent.active];
+  }
+});
