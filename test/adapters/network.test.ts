@@ -64,8 +64,7 @@ async function withAttacker(
     bounds: { ...options.bounds },
     report: (event) => events.push(event),
   });
-  const identity =
-    options.key ?? (await import("../../agents/adapters/libp2p/identity.ts")).identityFromSignerKey(signerKey(1));
+  const identity = options.key ?? identityFromSignerKey(signerKey(1));
   const attacker = await startNode({ identity, listen: [LOCAL], bounds: networkBounds });
   try {
     if (options.configured) victim.setPeers([{ ...peerOf(1, victim), multiaddrs: [] }]);

@@ -51,7 +51,7 @@ export function decodeLinks(
   let block: Block;
   let targets: CID[];
   try {
-    block = createUnsafe({ bytes, cid, codec: dagCbor }) as Block;
+    block = createUnsafe({ bytes, cid, codec: dagCbor });
     targets = [...block.links()].map(([, target]) => target);
   } catch (cause) {
     throw new ConclaveError(

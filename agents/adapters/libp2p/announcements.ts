@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { type GossipsubOpts, type Message, TopicValidatorResult } from "@libp2p/gossipsub";
+import { type GossipSub, type GossipsubOpts, type Message, TopicValidatorResult } from "@libp2p/gossipsub";
+import type { Libp2p } from "@libp2p/interface";
 import { ConclaveError } from "../../core/errors.ts";
 import type { NetworkBounds } from "./bounds.ts";
 import { describe, notify, type Report } from "./events.ts";
-import type { AgentLibp2p } from "./node.ts";
 import { createTokenBucket, type TokenBucket } from "./rate.ts";
 
 type Listener = (data: Uint8Array) => void;
@@ -33,7 +33,11 @@ export function announcementOptions(bounds: NetworkBounds): Partial<GossipsubOpt
 }
 
 /** Gossip to and from everybody. Announcements are hints: nothing of value may depend on one. */
-export function createAnnouncements(libp2p: AgentLibp2p, bounds: NetworkBounds, report: Report): Announcements {
+export function createAnnouncements(
+  libp2p: Libp2p<{ pubsub: GossipSub }>,
+  bounds: NetworkBounds,
+  report: Report,
+): Announcements {
   const { pubsub } = libp2p.services;
   const listeners = new Map<string, Set<Listener>>();
   const budgets = new Map<string, TokenBucket>();

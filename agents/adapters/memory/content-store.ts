@@ -63,7 +63,7 @@ export function createMemoryContentStore(options: MemoryContentStoreOptions): Co
           if (bytes === null) return;
           resolve(bytes);
         } catch (error) {
-          reject(error as Error);
+          reject(error);
         }
         settle();
       };
@@ -78,7 +78,7 @@ export function createMemoryContentStore(options: MemoryContentStoreOptions): Co
     async put(bytes) {
       const digest = digestOfBlock(bytes);
       blocks.set(digest, bytes.slice());
-      for (const look of [...hub.waiting]) look();
+      for (const look of hub.waiting) look();
       return digest;
     },
     get,
