@@ -1,0 +1,38 @@
+// npm run demo: a local chain, five agents, a contract that asks three questions, and the proof of each answer.
+import { Command } from "commander";
+import { questions } from "./questions.ts";
+import { runDemo, type DemoReport } from "./run.ts";
+import { renderReport } from "./report.ts";
+
+const program = new Command("demo")
+  .description("Start a local chain and five agents (one lies and equivocates), have a contract ask three questions, verify the decisions.")
+  .option("--json", "print one JSON object as the last line of stdout")
+  .option("--keep", "keep chain and agents running until Ctrl-C, to try the printed commands")
+  .option("--logs <dir>", "copy the agents' logs there at the end")
+  .addHelpText("after", "\nExample:\n  $ npm run demo -- --json\n");
+
+const options = program.parse().opts<{ json?: true; keep?: true; logs?: string }>();
+const abort = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => abort.abort(new Error(`stopped by ${signal}`)));
+
+const started = Date.now();
+const progress = (line: string): void => void process.stderr.write(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
+
+try {
+  await runDemo({
+    questions,
+    signal: abort.signal,
+    progress,
+    ...(options.logs === undefined ? {} : { logs: options.logs }),
+    onReport: async (report: DemoReport) => {
+      process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : renderReport(report));
+      if (!report.decisions.every((decision) => decision.verified && decision.callbackSucceeded && decision.answer === decision.expected)) process.exitCode = 1;
+      if (!options.keep) return;
+      progress(`everything keeps running; CONCLAVE_DEPLOYMENT=${report.deploymentFile}; Ctrl-C stops and cleans up`);
+      await new Promise<void>((resolve) => abort.signal.addEventListener("abort", () => resolve(), { once: true }));
+    },
+  });
+} catch (error) {
+  process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = abort.signal.aborted ? 130 : 1;
+}
