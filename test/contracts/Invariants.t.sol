@@ -58,6 +58,40 @@ contract InvariantsTest is Assertions {
         targets[0] = FuzzSelector(address(_handler), selectors);
     }
 
+    /// @dev An invariant over nothing proves nothing: a random walk reaches every action, and no action reverts.
+    function test_everyActionIsReached() public {
+        bytes32[16] memory actions = [
+            bytes32("deposit"),
+            "withdraw",
+            "ask",
+            "draw",
+            "reschedule",
+            "commit",
+            "commitAgain",
+            "creditPay",
+            "retryCallback",
+            "refund",
+            "register",
+            "addStake",
+            "startUnbonding",
+            "withdrawStake",
+            "rotate",
+            "callbackFailed"
+        ];
+        bytes4[] memory selectors = this.targetSelectors()[0].selectors;
+        for (uint256 i = 0; i < 400; ++i) {
+            uint256 random = uint256(keccak256(abi.encode("walk", i)));
+            bytes memory arguments = abi.encode(random >> 8, uint64(random >> 16), (random >> 17) & 1, random >> 18);
+            (bool success, ) = address(_handler).call(bytes.concat(selectors[random % selectors.length], arguments));
+            assertTrue(success, "no action reverts");
+        }
+        for (uint256 i = 0; i < actions.length; ++i) {
+            assertTrue(_handler.done(actions[i]) != 0, string(abi.encodePacked(actions[i])));
+        }
+        invariant_oracleOwesExactlyWhatItHolds();
+        invariant_nothingForbiddenHappened();
+    }
+
     function invariant_oracleOwesExactlyWhatItHolds() public view {
         assertEq(_handler.tokensOfOracle(), _handler.balances() + _handler.escrow(), "balances and escrow");
     }

@@ -92,7 +92,7 @@ contract Handler is ConclaveTest {
         entry.request.terms = RequestTermsLib.pack(terms);
         entry.request.questionHash = keccak256("question");
         if (byConsumer) {
-            consumer.setMode(HostileConsumer.Mode(bound(mode, 0, 4)));
+            consumer.setMode(_mode(mode));
             entry.request.id = consumer.ask(terms, "question");
         } else {
             entry.request.id = oracle.request(entry.request.terms, "question");
@@ -103,12 +103,12 @@ contract Handler is ConclaveTest {
         ++done["ask"];
     }
 
-    function draw(uint256 index, bool late) external {
+    function draw(uint256 index, uint256 late) external {
         (bool found, Entry storage entry) = _entry(index, Status.Requested);
         if (!found || block.timestamp > entry.request.terms.deadline()) return;
         uint256 size = entry.request.terms.committeeSize();
         if (registry.activeCount() < size) return;
-        uint256 due = entry.seedBlock + 1 + (late ? 300 : 0);
+        uint256 due = entry.seedBlock + 1 + (late % 4 == 0 ? 300 : 0);
         if (block.number < due) vm.roll(due);
         if (blockhash(entry.seedBlock) == 0) {
             oracle.draw(entry.request, entry.seedBlock);
@@ -123,13 +123,13 @@ contract Handler is ConclaveTest {
         ++done["draw"];
     }
 
-    function commit(uint256 index, bool hung, bytes8 shares, uint256 slashed) external {
+    function commit(uint256 index, uint256 hung, uint64 shares, uint256 slashed) external {
         (bool found, Entry storage entry) = _entry(index, Status.Drawn);
         if (!found || block.timestamp > entry.request.terms.deadline()) return;
         uint256 size = entry.committee.length;
         Decision memory decision = decisionFor(size);
-        for (uint256 i = 0; i < size; ++i) decision.shares[i] = shares[i];
-        if (hung) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
+        for (uint256 i = 0; i < size; ++i) decision.shares[i] = bytes8(shares)[i];
+        if (hung % 4 == 0) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
         if (slashed % 2 == 1) {
             decision.reputationChanges = abi.encodePacked(uint8(slashed % size), slashed % 3 == 0 ? int8(1) : int8(-2));
         }
@@ -138,6 +138,8 @@ contract Handler is ConclaveTest {
         oracle.commit(entry.request, entry.committee, decision, certificate);
         ++entry.commits;
         _moved(entry, decision.status);
+        (, , bool pending, ) = oracle.statusOf(entry.request.id);
+        if (pending) ++done["callbackFailed"];
         ++done["commit"];
     }
 
@@ -179,7 +181,7 @@ contract Handler is ConclaveTest {
         Entry storage entry = _entries[index % _entries.length];
         (, , bool pending, ) = oracle.statusOf(entry.request.id);
         if (!pending) return;
-        consumer.setMode(HostileConsumer.Mode(bound(mode, 0, 4)));
+        consumer.setMode(_mode(mode));
         uint256 calls = consumer.calls();
         try oracle.retryCallback(entry.request, entry.committee, entry.decision) {
             ++done["retryCallback"];
@@ -316,6 +318,12 @@ contract Handler is ConclaveTest {
             none.slot := 0
         }
         return (false, none);
+    }
+
+    /// @dev Half of them accept, the others fail in one of four ways.
+    function _mode(uint256 random) private pure returns (HostileConsumer.Mode) {
+        uint256 mode = random % 8;
+        return mode < 4 ? HostileConsumer.Mode.Accept : HostileConsumer.Mode(mode - 3);
     }
 
     function _account(uint256 index) private view returns (address) {
