@@ -1,20 +1,25 @@
-import { readFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { readFile, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { z } from "zod";
 import { modelConfigSchema } from "../adapters/models/config.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { chainConfigSchema, contentConfigSchema, timingConfigSchema } from "../node/config.ts";
 
-/** conclave.json in an agent's directory; relative paths are relative to that directory. */
-export const agentConfigSchema = z.strictObject({
+/** An agent's folder when none is named. */
+export const DEFAULT_DIR = "conclave-agent";
+export const CONFIG_FILE = "conclave.json";
+export const KEYSTORE_FILE = "keystore.json";
+
+/** The config file of an agent; relative paths are relative to its folder. */
+const agentConfigSchema = z.strictObject({
   chain: chainConfigSchema,
   /** Encrypted key of the signer, which also pays the gas of relaying. */
-  keystore: z.string().min(1).default("keystore.json"),
+  keystore: z.string().min(1).default(KEYSTORE_FILE),
   /** Encrypted key of the operator; absent: the signer is its own operator. */
   operatorKeystore: z.string().min(1).optional(),
   model: modelConfigSchema,
   /** Multiaddrs to listen on. */
-  listen: z.array(z.string().min(1)).min(1).max(16).default(["/ip4/0.0.0.0/tcp/4401"]),
+  listen: z.array(z.string().min(1)).min(1).max(16).default(["/ip4/127.0.0.1/tcp/0"]),
   /** Multiaddrs to publish on chain instead of those listened on, e.g. behind a NAT. */
   announce: z.array(z.string().min(1)).max(8).default([]),
   content: contentConfigSchema.default({ kind: "helia" }),
@@ -23,52 +28,78 @@ export const agentConfigSchema = z.strictObject({
   dataDir: z.string().min(1).default("data"),
 });
 
-export type AgentConfig = z.infer<typeof agentConfigSchema>;
+/** What `conclave deploy` writes; further fields (token, example ...) are for people. */
+const deploymentSchema = z.object({
+  ...chainConfigSchema.pick({ chainId: true, oracle: true, registry: true, deploymentBlock: true }).shape,
+  rpcUrl: z.url().optional(),
+});
 
-/** Reads, validates, and makes every path absolute. Throws CONFIG_MISSING or CONFIG_INVALID that names field and value. */
-export async function loadAgentConfig(path: string): Promise<AgentConfig> {
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
-    throw new ConclaveError(
-      "CONFIG_MISSING",
-      `Read ${path} failed; create an agent with: conclave agent init`,
-      { path },
-      error,
-    );
-  });
-  const config = parseAgentConfig(text, path);
-  const directory = dirname(path);
-  const model =
-    config.model.kind === "llama" ? { ...config.model, path: resolve(directory, config.model.path) } : config.model;
-  const operator =
-    config.operatorKeystore === undefined ? {} : { operatorKeystore: resolve(directory, config.operatorKeystore) };
+export type AgentConfig = z.infer<typeof agentConfigSchema>;
+export type ChainFileConfig = AgentConfig["chain"];
+export type Deployment = z.infer<typeof deploymentSchema>;
+
+/** Reads, validates, and makes every path absolute. Throws CONFIG_MISSING or CONFIG_INVALID that names the field. */
+export async function readAgentConfig(directory: string): Promise<AgentConfig> {
+  const path = join(directory, CONFIG_FILE);
+  const config = checkAgentConfig(await readJson(path, "create an agent with: conclave agent init"), path);
+  const { model, operatorKeystore } = config;
   return {
     ...config,
-    ...operator,
-    model,
+    ...(operatorKeystore === undefined ? {} : { operatorKeystore: resolve(directory, operatorKeystore) }),
+    model: model.kind === "llama" ? { ...model, path: resolve(directory, model.path) } : model,
     keystore: resolve(directory, config.keystore),
     dataDir: resolve(directory, config.dataDir),
   };
 }
 
-function parseAgentConfig(text: string, path: string): AgentConfig {
-  let json: unknown;
+/** `source` is named in the error. Throws CONFIG_INVALID. */
+export function checkAgentConfig(value: unknown, source: string): AgentConfig {
+  return check(agentConfigSchema, value, source);
+}
+
+export async function writeAgentConfig(directory: string, config: AgentConfig): Promise<void> {
+  const path = join(directory, CONFIG_FILE);
+  await writeFile(path, `${JSON.stringify(config, null, 2)}\n`, { flag: "wx", mode: 0o600 }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw configExists(path);
+    throw error;
+  });
+}
+
+export function configExists(path: string): ConclaveError {
+  return new ConclaveError("CONFIG_INVALID", `Create ${path} failed: there is an agent already; choose another --dir`, {
+    path,
+  });
+}
+
+/** Throws CONFIG_MISSING or CONFIG_INVALID that names the field. */
+export async function readDeployment(path: string): Promise<Deployment> {
+  return check(deploymentSchema, await readJson(path, "give a file that npm run deploy wrote"), path);
+}
+
+async function readJson(path: string, way: string): Promise<unknown> {
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    throw new ConclaveError("CONFIG_MISSING", `Read ${path} failed; ${way}`, { path }, error);
+  });
   try {
-    json = JSON.parse(text);
+    return JSON.parse(text);
   } catch (error) {
     throw new ConclaveError(
       "CONFIG_INVALID",
-      `Parse ${path} failed: it is not JSON; mend it or run conclave agent init again`,
+      `Parse ${path} failed: it is not JSON; mend the file, or ${way}`,
       { path },
       error,
     );
   }
-  const parsed = agentConfigSchema.safeParse(json);
+}
+
+function check<Schema extends z.ZodType>(schema: Schema, value: unknown, source: string): z.infer<Schema> {
+  const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const field = issue?.path.join(".") ?? "";
   throw new ConclaveError(
     "CONFIG_INVALID",
-    `Validate ${path} failed at ${field === "" ? "the top level" : field}: ${issue?.message ?? "unknown"}`,
-    { path, field },
+    `Check ${source} failed at ${field === "" ? "the top level" : field}: ${issue?.message ?? "unknown"}`,
+    { path: source, field },
   );
 }

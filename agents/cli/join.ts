@@ -9,11 +9,11 @@ import { createFileJournals } from "../adapters/journal/file-journal.ts";
 import type { Keys } from "../adapters/keystore/keys.ts";
 import { createLibp2pNetwork } from "../adapters/libp2p/network.ts";
 import { createModel } from "../adapters/models/create-model.ts";
-import type { Address } from "../core/types.ts";
 import { createAgent, type Agent } from "../node/agent.ts";
 import type { Model } from "../ports/model.ts";
 import type { Log } from "../ports/log.ts";
 import type { Network } from "../ports/network.ts";
+import { chainSource } from "./chain-source.ts";
 import type { AgentConfig } from "./config.ts";
 
 export interface JoinedAgent {
@@ -36,22 +36,16 @@ export async function joinAgent(
   log: Log,
   decorators: Decorators = {},
 ): Promise<JoinedAgent> {
-  const { chain: chainConfig, dataDir } = config;
+  const { dataDir } = config;
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const closer of closers.toReversed()) await closer();
   };
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
-    const contracts = {
-      rpcUrl: chainConfig.rpcUrl,
-      chainId: chainConfig.chainId,
-      oracle: chainConfig.oracle as Address,
-      registry: chainConfig.registry as Address,
-    };
-    const { finalityDepth, pollIntervalMs } = chainConfig;
-    const chain = await createChainReader({ ...contracts, finalityDepth, pollIntervalMs, logger: log });
-    const writer = await createChainWriter({ ...contracts, account: keys.viemAccount() });
+    const source = chainSource(config.chain);
+    const chain = await createChainReader({ ...source, logger: log });
+    const writer = await createChainWriter({ ...source, account: keys.viemAccount() });
     const model = await createModel(config.model);
     closers.push(() => model.close());
     const network = await createLibp2pNetwork({ privateKey: keys.libp2pPrivateKey(), listen: config.listen });

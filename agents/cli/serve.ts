@@ -9,7 +9,12 @@ import type { AgentConfig } from "./config.ts";
 import { joinAgent, type Decorators } from "./join.ts";
 
 /** Runs a registered agent until the signal aborts; first publishes on chain where it listens. */
-export async function serveAgent(config: AgentConfig, keys: Keys, signal: AbortSignal, decorators: Decorators = {}): Promise<void> {
+export async function serveAgent(
+  config: AgentConfig,
+  keys: Keys,
+  signal: AbortSignal,
+  decorators: Decorators = {},
+): Promise<void> {
   const log: Log = pino({ base: undefined, redact: ["*.privateKey", "*.password"] }, pino.destination(2));
   const joined = await joinAgent(config, keys, log, decorators);
   try {
@@ -23,12 +28,22 @@ export async function serveAgent(config: AgentConfig, keys: Keys, signal: AbortS
 }
 
 async function publishEndpoint(config: AgentConfig, keys: Keys, listening: readonly string[], log: Log): Promise<void> {
-  const { rpcUrl, chainId, oracle, registry, finalityDepth, pollIntervalMs } = config.chain;
-  const contracts = { rpcUrl, chainId, oracle: oracle as Address, registry: registry as Address };
+  const { rpcUrl, chainId, oracle, registry, deploymentBlock, finalityDepth, pollIntervalMs } = config.chain;
+  const contracts = {
+    rpcUrl,
+    chainId,
+    oracle: oracle as Address,
+    registry: registry as Address,
+    deploymentBlock: BigInt(deploymentBlock),
+  };
   const chain = await createChainReader({ ...contracts, finalityDepth, pollIntervalMs, logger: log });
   const record = await chain.agentBySigner(keys.address);
   if (record === null) {
-    throw new ConclaveError("AGENT_NOT_REGISTERED", `Look up ${keys.address} failed: no agent has this signer; run conclave agent register first`, { signer: keys.address });
+    throw new ConclaveError(
+      "AGENT_NOT_REGISTERED",
+      `Look up ${keys.address} failed: no agent has this signer; run conclave agent register first`,
+      { signer: keys.address },
+    );
   }
   const endpoint = config.announce.length > 0 ? config.announce : listening;
   if (record.endpoint.join() === endpoint.join()) return;

@@ -12,6 +12,8 @@ export const chainConfigSchema = z.strictObject({
   /** Blocks behind the head before an event is acted on. */
   finalityDepth: z.int().min(0).max(1024).default(0),
   pollIntervalMs: z.int().min(50).max(60_000).default(1_000),
+  /** Where scans of events begin. */
+  deploymentBlock: z.int().min(0).default(0),
 });
 
 export const contentConfigSchema = z.discriminatedUnion("kind", [

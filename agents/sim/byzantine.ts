@@ -12,17 +12,29 @@ export function lyingModel(honest: Model): Model {
     descriptor: `liar over ${honest.descriptor}`,
     async ask(request, signal, onToken) {
       const response = await honest.ask(request, signal, onToken);
-      return { ...response, fields: { ...response.fields, ...lie(request, response.fields) }, confidencePpm: 1_000_000 };
+      return {
+        ...response,
+        fields: { ...response.fields, ...lie(request, response.fields) },
+        confidencePpm: 1_000_000,
+      };
     },
     close: () => honest.close(),
   };
 }
 
-const OPPOSITE: Readonly<Record<string, string>> = { accept: "reject", reject: "accept", uphold: "refute", refute: "uphold", yes: "no", no: "yes" };
+const OPPOSITE: Readonly<Record<string, string>> = {
+  accept: "reject",
+  reject: "accept",
+  uphold: "refute",
+  refute: "uphold",
+  yes: "no",
+  no: "yes",
+};
 
 function lie(request: ModelRequest, fields: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const answer = fields["answer"];
-  if (answer === undefined) return { check: "checked twice; the answer is wrong", verdict: OPPOSITE[fields["verdict"] ?? ""] ?? "reject" };
+  if (answer === undefined)
+    return { check: "checked twice; the answer is wrong", verdict: OPPOSITE[fields["verdict"] ?? ""] ?? "reject" };
   const allowed = request.schema.properties.find(({ name }) => name === "answer")?.enum;
   const other = allowed?.find((choice) => choice !== answer) ?? String((Number.parseInt(answer, 10) || 0) + 10);
   return { proof: "checked twice; it is certain", answer: other };
@@ -32,14 +44,26 @@ function lie(request: ModelRequest, fields: Readonly<Record<string, string>>): R
  * Says one thing to half of the peers and another to the rest, both properly signed, in every slot of one phase.
  * `conflicting` makes the second payload.
  */
-export function equivocatingNetwork(network: Network, signer: Signer, domain: Domain, phase: number, conflicting: (payload: Value) => Value): Network {
+export function equivocatingNetwork(
+  network: Network,
+  signer: Signer,
+  domain: Domain,
+  phase: number,
+  conflicting: (payload: Value) => Value,
+): Network {
   const deceived = new Map<Address, boolean>();
   return {
     ...network,
     send(to, frame) {
       if (!deceived.has(to)) deceived.set(to, deceived.size % 2 === 0);
       const message = decodeMessage(frame);
-      if (message === null || !isOwn(message, signer, domain) || message.header.phase !== phase || deceived.get(to) !== true) network.send(to, frame);
+      if (
+        message === null ||
+        !isOwn(message, signer, domain) ||
+        message.header.phase !== phase ||
+        deceived.get(to) !== true
+      )
+        network.send(to, frame);
       else network.send(to, encodeMessage(resign(message, conflicting(message.payload), signer, domain)));
     },
   };

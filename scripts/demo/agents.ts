@@ -49,9 +49,22 @@ export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
   };
   await writeFile(join(directory, "conclave.json"), JSON.stringify(config, null, 2));
   await settings.fund(keys);
-  const operator = await createOperatorActions({ rpcUrl, chainId, oracle, registry, account: keys.viemAccount(), receiptPollMs: 100 });
+  const operator = await createOperatorActions({
+    rpcUrl,
+    chainId,
+    oracle,
+    registry,
+    account: keys.viemAccount(),
+    receiptPollMs: 100,
+  });
   const possession = provePossession(keys, { chainId, registry, operator: keys.address });
-  const registration = { publicKey: keys.publicKey, possession, model: "conclave-small", endpoint: [], stake: settings.stake };
+  const registration = {
+    publicKey: keys.publicKey,
+    possession,
+    model: "conclave-small",
+    endpoint: [],
+    stake: settings.stake,
+  };
   const { agentId } = await operator.register(registration);
   return { agentId, directory, keys, lies: settings.lies };
 }

@@ -1,5 +1,13 @@
 // The demo's asker: the example contract PolicyDesk, driven by its owner.
-import { createPublicClient, createWalletClient, defineChain, http, parseEventLogs, type Abi, type LocalAccount } from "viem";
+import {
+  createPublicClient,
+  createWalletClient,
+  defineChain,
+  http,
+  parseEventLogs,
+  type Abi,
+  type LocalAccount,
+} from "viem";
 import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
 import { loadArtifacts } from "../lib/artifacts.ts";
 import type { DemoQuestion } from "./questions.ts";
@@ -19,7 +27,12 @@ export async function openDesk(rpcUrl: string, chainId: number, address: Address
   const [artifact] = await loadArtifacts(["contracts/consumers/examples/PolicyDesk.sol:PolicyDesk"], "default");
   if (artifact === undefined) throw new Error("Load PolicyDesk: no artifact");
   const abi: Abi = artifact.abi;
-  const chain = defineChain({ id: chainId, name: "demo", nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 }, rpcUrls: { default: { http: [rpcUrl] } } });
+  const chain = defineChain({
+    id: chainId,
+    name: "demo",
+    nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
+    rpcUrls: { default: { http: [rpcUrl] } },
+  });
   const reader = createPublicClient({ chain, transport: http(rpcUrl), pollingInterval: 100 });
   const wallet = createWalletClient({ chain, transport: http(rpcUrl), account: owner });
   return {
@@ -27,18 +40,28 @@ export async function openDesk(rpcUrl: string, chainId: number, address: Address
       const hash = await wallet.writeContract({ address, abi, ...callFor(question) });
       const receipt = await reader.waitForTransactionReceipt({ hash });
       if (receipt.status !== "success") throw new Error(`Ask "${question.question}": the transaction ${hash} reverted`);
-      const [asked] = parseEventLogs({ abi, eventName: "Asked", logs: receipt.logs }) as unknown as readonly { readonly args: { readonly requestId: bigint } }[];
+      const [asked] = parseEventLogs({ abi, eventName: "Asked", logs: receipt.logs }) as unknown as readonly {
+        readonly args: { readonly requestId: bigint };
+      }[];
       if (asked === undefined) throw new Error("Ask: the desk emitted no Asked event");
       return { requestId: asked.args.requestId as RequestId, requestGas: receipt.gasUsed };
     },
     async outcomeOf(requestId) {
-      const [status, , value] = (await reader.readContract({ address, abi, functionName: "outcomes", args: [requestId] })) as readonly [number, number, Hex];
+      const [status, , value] = (await reader.readContract({
+        address,
+        abi,
+        functionName: "outcomes",
+        args: [requestId],
+      })) as readonly [number, number, Hex];
       return { status, value };
     },
   };
 }
 
-function callFor({ kind, question, options }: DemoQuestion): { readonly functionName: string; readonly args: readonly unknown[] } {
+function callFor({ kind, question, options }: DemoQuestion): {
+  readonly functionName: string;
+  readonly args: readonly unknown[];
+} {
   switch (kind) {
     case "boolean":
       return { functionName: "askBoolean", args: [question] };

@@ -1,15 +1,14 @@
 // The demo's misbehaving agent: it lies in every role, and tells half of the committee another vote than the rest.
-import { join } from "node:path";
 import { lyingModel, equivocatingNetwork } from "../../agents/sim/byzantine.ts";
 import { VOTE } from "../../agents/core/protocols/mbft/config.ts";
-import { loadAgentConfig } from "../../agents/cli/config.ts";
+import { readAgentConfig } from "../../agents/cli/config.ts";
 import { serveAgent } from "../../agents/cli/serve.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import type { Address } from "../../agents/core/types.ts";
 
 const [directory] = process.argv.slice(2);
 if (directory === undefined) throw new Error("usage: liar.ts DIR");
-const config = await loadAgentConfig(join(directory, "conclave.json"));
+const config = await readAgentConfig(directory);
 const keys = await openKeystore(config.keystore, process.env["CONCLAVE_PASSWORD"] ?? "");
 const domain = { chainId: config.chain.chainId, oracle: config.chain.oracle.toLowerCase() as Address };
 const abort = new AbortController();

@@ -5,7 +5,9 @@ import { runDemo, type DemoReport } from "./run.ts";
 import { renderReport } from "./report.ts";
 
 const program = new Command("demo")
-  .description("Start a local chain and five agents (one lies and equivocates), have a contract ask three questions, verify the decisions.")
+  .description(
+    "Start a local chain and five agents (one lies and equivocates), have a contract ask three questions, verify the decisions.",
+  )
   .option("--json", "print one JSON object as the last line of stdout")
   .option("--keep", "keep chain and agents running until Ctrl-C, to try the printed commands")
   .option("--logs <dir>", "copy the agents' logs there at the end")
@@ -13,10 +15,12 @@ const program = new Command("demo")
 
 const options = program.parse().opts<{ json?: true; keep?: true; logs?: string }>();
 const abort = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => abort.abort(new Error(`stopped by ${signal}`)));
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, () => abort.abort(new Error(`stopped by ${signal}`)));
 
 const started = Date.now();
-const progress = (line: string): void => void process.stderr.write(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
+const progress = (line: string): void =>
+  void process.stderr.write(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
 
 try {
   await runDemo({
@@ -26,7 +30,12 @@ try {
     ...(options.logs === undefined ? {} : { logs: options.logs }),
     onReport: async (report: DemoReport) => {
       process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : renderReport(report));
-      if (!report.decisions.every((decision) => decision.verified && decision.callbackSucceeded && decision.answer === decision.expected)) process.exitCode = 1;
+      if (
+        !report.decisions.every(
+          (decision) => decision.verified && decision.callbackSucceeded && decision.answer === decision.expected,
+        )
+      )
+        process.exitCode = 1;
       if (!options.keep) return;
       progress(`everything keeps running; CONCLAVE_DEPLOYMENT=${report.deploymentFile}; Ctrl-C stops and cleans up`);
       await new Promise<void>((resolve) => abort.signal.addEventListener("abort", () => resolve(), { once: true }));
