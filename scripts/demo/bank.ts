@@ -1,0 +1,63 @@
+// Coins and test tokens for everybody; only on a local chain.
+import {
+  createPublicClient,
+  createWalletClient,
+  defineChain,
+  http,
+  parseAbi,
+  parseEther,
+  type LocalAccount,
+} from "viem";
+import type { Address } from "../../agents/core/types.ts";
+import type { LocalChain } from "../lib/local-chain.ts";
+
+const abi = parseAbi([
+  "function mint(address account, uint256 amount)",
+  "function approve(address spender, uint256 amount) returns (bool)",
+  "function deposit(address account, uint256 amount)",
+]);
+
+export interface Bank {
+  /** Coins for gas, and tokens. */
+  fund(account: Address, tokens: bigint): Promise<void>;
+  mint(account: Address, tokens: bigint): Promise<void>;
+  /** Prepays the oracle for a consumer, out of the owner's tokens. */
+  deposit(oracle: Address, consumer: Address, tokens: bigint): Promise<void>;
+}
+
+/** Transactions go out one after the other, in the order of the calls. */
+export function openBank({ rpcUrl, chainId }: LocalChain, token: Address, owner: LocalAccount): Bank {
+  const chain = defineChain({
+    id: chainId,
+    name: "local",
+    nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
+    rpcUrls: { default: { http: [rpcUrl] } },
+  });
+  const reader = createPublicClient({ chain, transport: http(rpcUrl), pollingInterval: 100 });
+  const wallet = createWalletClient({ chain, transport: http(rpcUrl), account: owner });
+  let last: Promise<unknown> = Promise.resolve();
+  const inOrder = (send: () => Promise<`0x${string}`>): Promise<void> => {
+    const next = last.then(send).then((hash) => reader.waitForTransactionReceipt({ hash }));
+    last = next.catch(() => undefined);
+    return next.then((receipt) => {
+      if (receipt.status !== "success") throw new Error(`Fund the demo: ${receipt.transactionHash} reverted`);
+    });
+  };
+  const mint = (account: Address, tokens: bigint): Promise<void> =>
+    inOrder(() => wallet.writeContract({ address: token, abi, functionName: "mint", args: [account, tokens] }));
+  return {
+    mint,
+    async fund(account, tokens) {
+      await inOrder(() => wallet.sendTransaction({ to: account, value: parseEther("10") }));
+      await mint(account, tokens);
+    },
+    async deposit(oracle, consumer, tokens) {
+      await inOrder(() =>
+        wallet.writeContract({ address: token, abi, functionName: "approve", args: [oracle, tokens] }),
+      );
+      await inOrder(() =>
+        wallet.writeContract({ address: oracle, abi, functionName: "deposit", args: [consumer, tokens] }),
+      );
+    },
+  };
+}
