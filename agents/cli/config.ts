@@ -1,5 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { modelConfigSchema } from "../adapters/models/config.ts";
 import { ConclaveError } from "../core/errors.ts";
@@ -35,12 +35,12 @@ const deploymentSchema = z.object({
 });
 
 export type AgentConfig = z.infer<typeof agentConfigSchema>;
-export type ChainFileConfig = AgentConfig["chain"];
-export type Deployment = z.infer<typeof deploymentSchema>;
+export type AgentChainConfig = AgentConfig["chain"];
+export type DeploymentFile = z.infer<typeof deploymentSchema>;
 
 /** Reads, validates, and makes every path absolute. Throws CONFIG_MISSING or CONFIG_INVALID that names the field. */
-export async function readAgentConfig(directory: string): Promise<AgentConfig> {
-  const path = join(directory, CONFIG_FILE);
+export async function loadAgentConfig(path: string): Promise<AgentConfig> {
+  const directory = dirname(path);
   const config = checkAgentConfig(await readJson(path, "create an agent with: conclave agent init"), path);
   const { model, operatorKeystore } = config;
   return {
@@ -72,7 +72,7 @@ export function configExists(path: string): ConclaveError {
 }
 
 /** Throws CONFIG_MISSING or CONFIG_INVALID that names the field. */
-export async function readDeployment(path: string): Promise<Deployment> {
+export async function readDeployment(path: string): Promise<DeploymentFile> {
   return check(deploymentSchema, await readJson(path, "give a file that npm run deploy wrote"), path);
 }
 

@@ -1,19 +1,28 @@
 // The demo's misbehaving agent: it lies in every role, and tells half of the committee another vote than the rest.
-import { lyingModel, equivocatingNetwork } from "../../agents/sim/byzantine.ts";
-import { VOTE } from "../../agents/core/protocols/mbft/config.ts";
-import { readAgentConfig } from "../../agents/cli/config.ts";
-import { serveAgent } from "../../agents/cli/serve.ts";
+import { join } from "node:path";
+import { pino } from "pino";
+import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
-import type { Address } from "../../agents/core/types.ts";
+import { chainSource } from "../../agents/cli/chain-source.ts";
+import { CONFIG_FILE, loadAgentConfig } from "../../agents/cli/config.ts";
+import { joinAgent } from "../../agents/cli/join.ts";
+import { VOTE } from "../../agents/core/protocols/mbft/config.ts";
+import type { AgentId } from "../../agents/core/types.ts";
+import { equivocatingNetwork, lyingModel } from "../../agents/sim/byzantine.ts";
 
-const [directory] = process.argv.slice(2);
-if (directory === undefined) throw new Error("usage: liar.ts DIR");
-const config = await readAgentConfig(directory);
+const [directory, agentId] = process.argv.slice(2);
+if (directory === undefined || agentId === undefined) throw new Error("usage: liar.ts DIR AGENT_ID");
+const config = await loadAgentConfig(join(directory, CONFIG_FILE));
 const keys = await openKeystore(config.keystore, process.env["CONCLAVE_PASSWORD"] ?? "");
-const domain = { chainId: config.chain.chainId, oracle: config.chain.oracle.toLowerCase() as Address };
+const source = chainSource(config.chain);
 const abort = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => abort.abort());
-await serveAgent(config, keys, abort.signal, {
+
+const joined = await joinAgent(config, keys, pino(pino.destination(2)), {
   model: lyingModel,
-  network: (network) => equivocatingNetwork(network, keys, domain, VOTE, () => ({ votes: [] })),
+  network: (network) => equivocatingNetwork(network, keys, source, VOTE, () => ({ votes: [] })),
 });
+const operator = await createOperatorActions({ ...source, account: keys.viemAccount() });
+await operator.setEndpoint(Number(agentId) as AgentId, joined.multiaddrs);
+await joined.agent.run(abort.signal);
+await joined.close();
