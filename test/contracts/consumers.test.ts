@@ -1,0 +1,263 @@
+import { readFileSync, readdirSync } from "node:fs";
+
+import { expect } from "chai";
+import { ZeroHash, toBeHex, toUtf8Bytes } from "ethers";
+import hre from "hardhat";
+
+import { Status, packTerms } from "../../scripts/lib/typed-data.ts";
+import type { Terms } from "../../scripts/lib/typed-data.ts";
+import {
+  ask,
+  certificateFor,
+  commit,
+  decisionFor,
+  deployWorld,
+  draw,
+  findEvent,
+  registerAgents,
+  termsFor,
+} from "../../scripts/lib/world.ts";
+import type { Drawn, World } from "../../scripts/lib/world.ts";
+
+const { ethers, networkHelpers } = await hre.network.create();
+const { loadFixture } = networkHelpers;
+
+const Mode = { Accept: 0, Revert: 1, BurnGas: 2, ReturnBomb: 3, RevertBomb: 4, Reenter: 5 } as const;
+
+async function hostile() {
+  const world = await deployWorld(ethers);
+  await registerAgents(world, 5);
+  const consumer = await ethers.deployContract("HostileConsumer", [world.oracle.target]);
+  await world.oracle.deposit(consumer.target, 10n ** 20n);
+  const drawFor = async (mode: number, overrides: Partial<Terms> = {}): Promise<Drawn> => {
+    await consumer.getFunction("setMode")(mode);
+    const terms = await termsFor(world, { callbackGasLimit: 200_000, ...overrides });
+    const by = (_: string, question: Uint8Array) => consumer.getFunction("ask").send(terms, question);
+    return draw(world, await ask(world, {}, "Is it safe?", by));
+  };
+  return { world, oracle: world.oracle, consumer, drawFor };
+}
+
+/** Settles and says whether the callback went through. */
+async function settle(world: World, entry: Drawn) {
+  const decision = decisionFor(entry);
+  const receipt = await commit(world, entry, decision);
+  const [status, , pending] = await world.oracle.statusOf(entry.request.id);
+  expect(status).to.equal(BigInt(Status.Decided));
+  findEvent(world.oracle, receipt, pending === true ? "CallbackFailed" : "CallbackSucceeded");
+  return { decision, receipt, pending: pending as boolean };
+}
+
+describe("callbacks", () => {
+  it("reach a consumer once", async () => {
+    const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
+    const entry = await drawFor(Mode.Accept);
+    const { decision, pending } = await settle(world, entry);
+    expect(pending).to.be.false;
+    expect(await consumer.getFunction("calls")()).to.equal(1n);
+    await expect(oracle.retryCallback(entry.request, entry.committee, decision))
+      .to.be.revertedWithCustomError(oracle, "CallbackNotPending")
+      .withArgs(entry.request.id);
+  });
+
+  it("are not made when none was wanted", async () => {
+    const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
+    const entry = await drawFor(Mode.Revert, { callbackGasLimit: 0 });
+    const receipt = await commit(world, entry, decisionFor(entry));
+    expect(receipt.logs).to.have.length(1);
+    expect((await oracle.statusOf(entry.request.id))[2]).to.be.false;
+    expect(await consumer.getFunction("calls")()).to.equal(0n);
+  });
+
+  for (const mode of ["Revert", "BurnGas", "RevertBomb"] as const) {
+    it(`that fail by ${mode} do not block settlement, pay or a later retry`, async () => {
+      const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
+      const entry = await drawFor(Mode[mode]);
+      const { decision, pending, receipt } = await settle(world, entry);
+      expect(pending).to.be.true;
+      expect(receipt.gasUsed).to.be.below(400_000n);
+      const retry = () => oracle.retryCallback(entry.request, entry.committee, decision);
+      await expect(retry()).to.be.revertedWithCustomError(oracle, "CallbackStillFails").withArgs(entry.request.id);
+      await oracle.creditPay(entry.request, entry.committee, decision);
+      expect(await oracle.statusOf(entry.request.id)).to.deep.equal([BigInt(Status.Decided), 0n, true, true]);
+
+      await consumer.getFunction("setMode")(Mode.Accept);
+      await expect(retry()).to.emit(oracle, "CallbackSucceeded").withArgs(entry.request.id);
+      expect(await consumer.getFunction("calls")()).to.equal(1n);
+      await expect(retry()).to.be.revertedWithCustomError(oracle, "CallbackNotPending");
+    });
+  }
+
+  it("cost the relayer no more than their limit, however much is returned", async () => {
+    const { world, drawFor } = await loadFixture(hostile);
+    const entry = await drawFor(Mode.ReturnBomb);
+    const { receipt } = await settle(world, entry);
+    expect(receipt.gasUsed).to.be.below(400_000n);
+  });
+
+  it("wait for a consumer without code", async () => {
+    const { world, oracle } = await loadFixture(hostile);
+    const entry = await draw(world, await ask(world, { callbackGasLimit: 100_000 }));
+    const { decision, pending } = await settle(world, entry);
+    expect(pending).to.be.true;
+    await expect(oracle.retryCallback(entry.request, entry.committee, decision)).to.be.revertedWithCustomError(
+      oracle,
+      "CallbackStillFails",
+    );
+  });
+
+  it("get all their gas or the transaction fails", async () => {
+    const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
+    const entry = await drawFor(Mode.Accept, { callbackGasLimit: 1_000_000 });
+    const decision = decisionFor(entry);
+    const send = (gasLimit: number) =>
+      oracle.commit(entry.request, entry.committee, decision, certificateFor(world, entry, decision), { gasLimit });
+    // Enough for settlement and most of the callback, yet not for the limit that was paid for.
+    await expect(send(1_000_000)).to.be.revertedWithCustomError(oracle, "InsufficientCallbackGas");
+    expect((await oracle.statusOf(entry.request.id))[0]).to.equal(BigInt(Status.Drawn));
+    await send(1_300_000);
+    expect(await consumer.getFunction("calls")()).to.equal(1n);
+  });
+
+  it("cannot be entered twice, nor settle, draw or be paid twice from within", async () => {
+    const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
+    const entry = await drawFor(Mode.Reenter, { callbackGasLimit: 1_000_000 });
+    const decision = decisionFor(entry);
+    const certificate = certificateFor(world, entry, decision);
+    const encode = (name: string, args: unknown[]): string => oracle.interface.encodeFunctionData(name, args);
+    const snapshot = await networkHelpers.takeSnapshot();
+    for (const [data, error] of [
+      [encode("retryCallback", [entry.request, entry.committee, decision]), "CallbackNotPending"],
+      [encode("commit", [entry.request, entry.committee, decision, certificate]), "WrongStatus"],
+      [encode("draw", [entry.request, entry.seedBlock]), "WrongStatus"],
+      [encode("refund", [entry.request, "0x"]), "WrongStatus"],
+    ] as const) {
+      await consumer.getFunction("setReentry")(data);
+      await commit(world, entry, decision);
+      expect(await consumer.getFunction("calls")()).to.equal(1n);
+      expect(await consumer.getFunction("reentered")()).to.be.false;
+      expect(oracle.interface.parseError(await consumer.getFunction("reentryResult")())?.name).to.equal(error);
+      await snapshot.restore();
+    }
+    // Crediting pay from within is allowed, and counts once.
+    await consumer.getFunction("setReentry")(encode("creditPay", [entry.request, entry.committee, decision]));
+    await commit(world, entry, decision);
+    expect(await consumer.getFunction("reentered")()).to.be.true;
+    expect(await oracle.statusOf(entry.request.id)).to.deep.equal([BigInt(Status.Decided), 0n, false, true]);
+    await expect(oracle.creditPay(entry.request, entry.committee, decision)).to.be.revertedWithCustomError(
+      oracle,
+      "PayAlreadyCredited",
+    );
+  });
+
+  it("are taken from the oracle alone", async () => {
+    const { world, consumer } = await loadFixture(hostile);
+    await expect(consumer.getFunction("onDecision")(1, Status.Decided, ZeroHash, "0x", 0))
+      .to.be.revertedWithCustomError(consumer, "NotOracle")
+      .withArgs(world.deployer.address);
+  });
+});
+
+async function desk() {
+  const world = await deployWorld(ethers);
+  await registerAgents(world, 5);
+  const settings = {
+    fee: 10n ** 18n,
+    duration: 3600,
+    callbackGasLimit: 150_000,
+    committeeSize: 4,
+    assurance: 1,
+    protocol: 1,
+  };
+  const { deployer, oracle } = world;
+  const contract = await ethers.deployContract("PolicyDesk", [oracle.target, deployer.address, settings]);
+  await oracle.deposit(contract.target, 10n ** 20n);
+  const [, stranger] = await ethers.getSigners();
+  return { world, contract, settings, stranger: stranger! };
+}
+
+describe("PolicyDesk", () => {
+  it("asks questions of three kinds and keeps their outcomes", async () => {
+    const { world, contract } = await loadFixture(desk);
+    const call = (name: string) => contract.getFunction(name);
+    const cases = [
+      { method: "askBoolean", args: [], outcome: 1n, read: "isYes", expected: true },
+      { method: "askChoice", args: [3], outcome: 2n, read: "choiceOf", expected: 2n },
+      { method: "askNumber", args: [2, 5], outcome: 2n ** 256n - 250n, read: "numberOf", expected: -250n },
+    ];
+    for (const { method, args, outcome, read, expected } of cases) {
+      const by = (_: string, question: Uint8Array) =>
+        call(method).send(Buffer.from(question).toString("utf8"), ...args);
+      const asked = await ask(world, {}, "Which clause applies?", by);
+      const { id } = asked.request;
+      await expect(call(read)(id)).to.be.revertedWithCustomError(contract, "NotDecided").withArgs(id, Status.None);
+      const drawn = await draw(world, asked);
+      const decision = decisionFor(drawn, { outcome: toBeHex(outcome, 32) });
+      findEvent(world.oracle, await commit(world, drawn, decision), "CallbackSucceeded");
+      expect(await call(read)(id)).to.equal(expected);
+      expect(await call("outcomes")(id)).to.deep.equal([BigInt(Status.Decided), 900_000n, toBeHex(outcome, 32)]);
+    }
+  });
+
+  it("keeps a hung question apart from an answered one", async () => {
+    const { world, contract } = await loadFixture(desk);
+    const by = () => contract.getFunction("askBoolean").send("Is it?");
+    const drawn = await draw(world, await ask(world, {}, "Is it?", by));
+    const decision = decisionFor(drawn, { status: Status.Hung, outcome: ZeroHash, answer: "0x" });
+    await commit(world, drawn, decision);
+    await expect(contract.getFunction("isYes")(drawn.request.id))
+      .to.be.revertedWithCustomError(contract, "NotDecided")
+      .withArgs(drawn.request.id, Status.Hung);
+  });
+
+  it("is run by its owner", async () => {
+    const { world, contract, settings, stranger } = await loadFixture(desk);
+    const other = contract.connect(stranger);
+    for (const [method, args] of [
+      ["askBoolean", ["?"]],
+      ["askChoice", ["?", 2]],
+      ["askNumber", ["?", 0, 0]],
+      ["withdraw", [1, stranger.address]],
+      ["setSettings", [settings]],
+    ] as const) {
+      await expect(other.getFunction(method)(...args))
+        .to.be.revertedWithCustomError(contract, "OwnableUnauthorizedAccount")
+        .withArgs(stranger.address);
+    }
+    await contract.getFunction("withdraw")(7, stranger.address);
+    expect(await world.token.balanceOf(stranger.address)).to.equal(7n);
+    await expect(contract.getFunction("setSettings")({ ...settings, committeeSize: 5 })).to.emit(
+      contract,
+      "SettingsChanged",
+    );
+    expect((await contract.getFunction("settings")()).committeeSize).to.equal(5n);
+  });
+});
+
+describe("the least consumer", () => {
+  it("passes questions on and keeps outcomes", async () => {
+    const { world } = await loadFixture(hostile);
+    const consumer = await ethers.deployContract("SlotConsumer", [world.oracle.target]);
+    await world.oracle.deposit(consumer.target, 10n ** 18n);
+    const terms = packTerms(await termsFor(world, { callbackGasLimit: 60_000 }));
+    const by = () => consumer.getFunction("ask").send(terms, toUtf8Bytes("?"));
+    const drawn = await draw(world, await ask(world, {}, "?", by));
+    await settle(world, drawn);
+    expect(await consumer.getFunction("outcomeOf")(drawn.request.id)).to.equal(toBeHex(1, 32));
+  });
+});
+
+describe("every error of the interfaces", () => {
+  it("is provoked by a test", async () => {
+    const sources = readdirSync(import.meta.dirname)
+      .filter((name) => name.endsWith(".test.ts"))
+      .map((name) => readFileSync(`${import.meta.dirname}/${name}`, "utf8"))
+      .join("\n");
+    for (const name of ["IAgentRegistry", "IDecisionOracle"]) {
+      const { abi } = await hre.artifacts.readArtifact(name);
+      for (const item of abi) {
+        if (item.type === "error") expect(sources, `${name}.${item.name}`).to.include(`"${item.name}"`);
+      }
+    }
+  });
+});

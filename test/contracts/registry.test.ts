@@ -1,0 +1,404 @@
+import { expect } from "chai";
+import { Signature, ZeroAddress, concat, toBeHex } from "ethers";
+import type { BytesLike } from "ethers";
+import hre from "hardhat";
+
+import { addressOf, packSeat, permitTypes, publicKeyOf, testKey } from "../../scripts/lib/typed-data.ts";
+import {
+  deployWorld,
+  maxStake,
+  minStake,
+  oracleRole,
+  provePossession,
+  registerAgents,
+  registration,
+  unbondingDelay,
+} from "../../scripts/lib/world.ts";
+import type { World } from "../../scripts/lib/world.ts";
+
+const { ethers, networkHelpers } = await hre.network.create();
+const { loadFixture, time } = networkHelpers;
+
+/** One agent of the deployer at the minimum stake. */
+async function oneAgent() {
+  const world = await deployWorld(ethers);
+  const [, stranger, other] = await ethers.getSigners();
+  const key = testKey("first agent");
+  await world.registry.register(registration(world, world.deployer.address, key, minStake));
+  return { world, key, stranger: stranger!, other: other! };
+}
+
+async function signPermit(world: World, value: bigint, spender = world.registry) {
+  const owner = world.deployer;
+  const name = "Conclave test token";
+  const domain = { ...world.domain, name, verifyingContract: String(world.token.target) };
+  const deadline = 2n ** 40n;
+  const nonce: bigint = await world.token.nonces(owner.address);
+  const permit = { owner: owner.address, spender: String(spender.target), value, nonce, deadline };
+  const { v, r, s } = Signature.from(await owner.signTypedData(domain, permitTypes, permit));
+  return { value, deadline, v, r, s };
+}
+
+describe("AgentRegistry", () => {
+  describe("register", () => {
+    it("binds operator, signer, stake and reputation and activates the agent", async () => {
+      const { world, key, stranger } = await loadFixture(oneAgent);
+      const { registry, token, deployer } = world;
+      const next = testKey("second agent");
+      await token.mint(stranger.address, maxStake);
+      await token.connect(stranger).approve(registry.target, maxStake);
+      const before: bigint = await token.balanceOf(registry.target);
+      const entry = registration(world, stranger.address, next, maxStake);
+      await expect(registry.connect(stranger).register(entry))
+        .to.emit(registry, "AgentRegistered")
+        .withArgs(2, stranger.address, addressOf(next), publicKeyOf(next), entry.model, entry.endpoint, 1_000_000)
+        .and.to.emit(registry, "StakeAdded")
+        .withArgs(2, maxStake, maxStake)
+        .and.to.emit(registry, "AgentActivated")
+        .withArgs(2);
+      expect(await registry.getAgent(2)).to.deep.equal([
+        stranger.address,
+        addressOf(next),
+        1_000_000n,
+        maxStake,
+        0n,
+        0n,
+        true,
+      ]);
+      expect(await token.balanceOf(registry.target)).to.equal(before + maxStake);
+      expect(await registry.agentOf(addressOf(key))).to.equal(1n);
+      expect(await registry.agentOf(stranger.address)).to.equal(0n);
+      expect(await registry.operatorOf(1)).to.equal(deployer.address);
+      expect(await registry.activeCount()).to.equal(2n);
+      expect(await registry.agentCount()).to.equal(2n);
+    });
+
+    it("says what it was deployed with", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry, token } = world;
+      expect(await registry.minStake()).to.equal(minStake);
+      expect(await registry.maxStake()).to.equal(maxStake);
+      expect(await registry.unbondingDelay()).to.equal(unbondingDelay);
+      expect(await registry.stakeToken()).to.equal(token.target);
+    });
+
+    it("refuses a stake out of bounds", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry, deployer } = world;
+      const key = testKey("second agent");
+      const low = registration(world, deployer.address, key, minStake - 1n);
+      await expect(registry.register(low))
+        .to.be.revertedWithCustomError(registry, "StakeBelowMinimum")
+        .withArgs(minStake - 1n, minStake);
+      const high = registration(world, deployer.address, key, maxStake + 1n);
+      await expect(registry.register(high))
+        .to.be.revertedWithCustomError(registry, "StakeAboveMaximum")
+        .withArgs(maxStake + 1n, maxStake);
+    });
+
+    it("refuses long texts, and takes the longest allowed", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry, deployer } = world;
+      const entry = registration(world, deployer.address, testKey("second agent"), minStake);
+      await expect(registry.register({ ...entry, model: "m".repeat(257) }))
+        .to.be.revertedWithCustomError(registry, "TextTooLong")
+        .withArgs(257, 256);
+      await expect(registry.register({ ...entry, endpoint: "e".repeat(513) }))
+        .to.be.revertedWithCustomError(registry, "TextTooLong")
+        .withArgs(513, 512);
+      await registry.register({ ...entry, model: "m".repeat(256), endpoint: "e".repeat(512) });
+    });
+
+    it("refuses a public key that is no key or not the signer's", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry, deployer } = world;
+      const key = testKey("second agent");
+      const entry = registration(world, deployer.address, key, minStake);
+      for (const length of [0, 63, 65]) {
+        await expect(registry.register({ ...entry, publicKey: new Uint8Array(length) }))
+          .to.be.revertedWithCustomError(registry, "InvalidPublicKey")
+          .withArgs(length);
+      }
+      const publicKey = publicKeyOf(testKey("another"));
+      await expect(registry.register({ ...entry, publicKey })).to.be.revertedWithCustomError(
+        registry,
+        "InvalidPossession",
+      );
+    });
+
+    it("refuses a possession by another key, for another operator, or malformed", async () => {
+      const { world, stranger } = await loadFixture(oneAgent);
+      const { registry, deployer } = world;
+      const key = testKey("second agent");
+      const signer = addressOf(key);
+      const entry = registration(world, deployer.address, key, minStake);
+      const refused = async (possession: BytesLike): Promise<void> => {
+        await expect(registry.register({ ...entry, possession })).to.be.revertedWithCustomError(
+          registry,
+          "InvalidPossession",
+        );
+      };
+      await refused(provePossession(world, stranger.address, key));
+      await refused(provePossession({ ...world, registryDomain: world.domain }, deployer.address, key));
+      await refused("0x");
+      const { r, s, yParity } = Signature.from(entry.possession);
+      const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+      const twin = concat([r, toBeHex(order - BigInt(s), 32), yParity === 0 ? "0x1c" : "0x1b"]);
+      await expect(registry.register({ ...entry, possession: twin }))
+        .to.be.revertedWithCustomError(registry, "InvalidPossession")
+        .withArgs(ZeroAddress, signer);
+    });
+
+    it("refuses a key that is in use", async () => {
+      const { world, key } = await loadFixture(oneAgent);
+      const { registry, deployer } = world;
+      await expect(registry.register(registration(world, deployer.address, key, minStake)))
+        .to.be.revertedWithCustomError(registry, "SignerInUse")
+        .withArgs(addressOf(key));
+    });
+
+    it("refuses bounds under which draws would take long", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry, manager, token } = world;
+      for (const [low, high] of [
+        [0n, 1n],
+        [2n, 1n],
+        [1n, 17n],
+      ]) {
+        const factory = await ethers.getContractFactory("AgentRegistry");
+        await expect(factory.deploy(manager.target, token.target, low, high, 0))
+          .to.be.revertedWithCustomError(registry, "InvalidStakeBounds")
+          .withArgs(low, high);
+      }
+    });
+
+    it("refuses a token that takes a fee on transfers", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { manager, deployer, registryDomain } = world;
+      const token = await ethers.deployContract("FeeOnTransferToken");
+      const args = [manager.target, token.target, minStake, maxStake, 0];
+      const registry = await ethers.deployContract("AgentRegistry", args);
+      await token.getFunction("mint")(deployer.address, maxStake);
+      await token.getFunction("approve")(registry.target, maxStake);
+      const domain = { ...registryDomain, verifyingContract: String(registry.target) };
+      const entry = registration({ ...world, registryDomain: domain }, deployer.address, testKey("fee"), minStake);
+      await expect(registry.getFunction("register")(entry))
+        .to.be.revertedWithCustomError(registry, "TransferMismatch")
+        .withArgs(minStake, minStake - 1n);
+    });
+  });
+
+  describe("permit", () => {
+    it("registers and tops up without an approval", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry, token, deployer } = world;
+      await token.approve(registry.target, 0);
+      const entry = registration(world, deployer.address, testKey("second agent"), minStake);
+      await registry.registerWithPermit(entry, await signPermit(world, minStake));
+      await expect(registry.addStakeWithPermit(2, 5, await signPermit(world, 5n)))
+        .to.emit(registry, "StakeAdded")
+        .withArgs(2, 5, minStake + 5n);
+    });
+
+    it("does not mind that somebody submitted the permit first", async () => {
+      const { world, stranger } = await loadFixture(oneAgent);
+      const { registry, token, deployer } = world;
+      await token.approve(registry.target, 0);
+      const permit = await signPermit(world, 7n);
+      const token2612 = (await ethers.getContractAt("TestToken", String(token.target))).connect(stranger);
+      const { value, deadline, v, r, s } = permit;
+      await token2612.getFunction("permit")(deployer.address, registry.target, value, deadline, v, r, s);
+      await registry.addStakeWithPermit(1, 7, permit);
+      expect((await registry.getAgent(1)).stake).to.equal(minStake + 7n);
+    });
+
+    it("fails on the allowance when the permit is worthless", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry, token } = world;
+      await token.approve(registry.target, 0);
+      const permit = await signPermit(world, 7n);
+      await expect(registry.addStakeWithPermit(1, 7, { ...permit, value: 8n }))
+        .to.be.revertedWithCustomError(token, "ERC20InsufficientAllowance")
+        .withArgs(registry.target, 0, 7);
+    });
+  });
+
+  describe("stake", () => {
+    it("is topped up to the maximum and no further", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry } = world;
+      await registry.addStake(1, maxStake - minStake);
+      await expect(registry.addStake(1, 1))
+        .to.be.revertedWithCustomError(registry, "StakeAboveMaximum")
+        .withArgs(maxStake + 1n, maxStake);
+      await expect(registry.addStake(1, 0)).to.be.revertedWithCustomError(registry, "AmountIsZero");
+    });
+
+    it("leaves in parts, each starting the delay again", async () => {
+      const { world, other } = await loadFixture(oneAgent);
+      const { registry, token } = world;
+      await registry.addStake(1, 100);
+      const start = (await time.latest()) + 10;
+      await time.setNextBlockTimestamp(start);
+      await expect(registry.startUnbonding(1, 60))
+        .to.emit(registry, "UnbondingStarted")
+        .withArgs(1, 60, minStake + 40n, 60, start + unbondingDelay);
+      await time.setNextBlockTimestamp(start + 1000);
+      await expect(registry.startUnbonding(1, 40))
+        .to.emit(registry, "UnbondingStarted")
+        .withArgs(1, 40, minStake, 100, start + 1000 + unbondingDelay);
+      await time.setNextBlockTimestamp(start + 999 + unbondingDelay);
+      await expect(registry.withdrawStake(1, other.address))
+        .to.be.revertedWithCustomError(registry, "StillUnbonding")
+        .withArgs(1, start + 1000 + unbondingDelay);
+      await time.setNextBlockTimestamp(start + 1000 + unbondingDelay);
+      await expect(registry.withdrawStake(1, other.address))
+        .to.emit(registry, "StakeWithdrawn")
+        .withArgs(1, other.address, 100);
+      expect(await token.balanceOf(other.address)).to.equal(100n);
+      await expect(registry.withdrawStake(1, other.address))
+        .to.be.revertedWithCustomError(registry, "NothingToWithdraw")
+        .withArgs(1);
+      expect((await registry.getAgent(1)).unbondingEnd).to.equal(0n);
+    });
+
+    it("below the minimum takes the agent out of the draw, and back in above it", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry } = world;
+      await registerAgents(world, 4);
+      await expect(registry.startUnbonding(1, 1)).to.emit(registry, "AgentDeactivated").withArgs(1);
+      expect(await registry.activeCount()).to.equal(4n);
+      expect((await registry.getAgent(1)).active).to.be.false;
+      const drawn: bigint[] = [...(await registry.draw(ethers.ZeroHash, 4))];
+      expect(drawn.map((seat) => seat >> 192n).sort()).to.deep.equal([2n, 3n, 4n, 5n]);
+      await expect(registry.addStake(1, 1)).to.emit(registry, "AgentActivated").withArgs(1);
+      await registry.startUnbonding(3, maxStake);
+      await expect(registry.draw(ethers.ZeroHash, 5))
+        .to.be.revertedWithCustomError(registry, "TooFewAgents")
+        .withArgs(4, 5);
+      const again: bigint[] = [...(await registry.draw(ethers.ZeroHash, 4))];
+      expect(again.map((seat) => seat >> 192n).sort()).to.deep.equal([1n, 2n, 4n, 5n]);
+    });
+
+    it("cannot leave beyond what is there", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry } = world;
+      await expect(registry.startUnbonding(1, minStake + 1n))
+        .to.be.revertedWithCustomError(registry, "InsufficientStake")
+        .withArgs(minStake, minStake + 1n);
+      await expect(registry.startUnbonding(1, 0)).to.be.revertedWithCustomError(registry, "AmountIsZero");
+    });
+  });
+
+  describe("signer", () => {
+    it("is rotated for the next draws, and no key serves twice", async () => {
+      const { world, key } = await loadFixture(oneAgent);
+      const { registry, deployer } = world;
+      const next = testKey("rotated");
+      const possession = provePossession(world, deployer.address, next);
+      await expect(registry.rotateSigner(1, publicKeyOf(next), possession))
+        .to.emit(registry, "SignerRotated")
+        .withArgs(1, addressOf(next), publicKeyOf(next));
+      expect((await registry.getAgent(1)).signer).to.equal(addressOf(next));
+      expect([...(await registry.draw(ethers.ZeroHash, 1))]).to.deep.equal([
+        BigInt(packSeat(1, 1_000_000, addressOf(next))),
+      ]);
+      expect(await registry.agentOf(addressOf(key))).to.equal(1n);
+      for (const used of [key, next]) {
+        const proof = provePossession(world, deployer.address, used);
+        await expect(registry.rotateSigner(1, publicKeyOf(used), proof))
+          .to.be.revertedWithCustomError(registry, "SignerInUse")
+          .withArgs(addressOf(used));
+      }
+    });
+
+    it("must be proven", async () => {
+      const { world, stranger } = await loadFixture(oneAgent);
+      const { registry } = world;
+      const next = testKey("rotated");
+      const possession = provePossession(world, stranger.address, next);
+      await expect(registry.rotateSigner(1, publicKeyOf(next), possession)).to.be.revertedWithCustomError(
+        registry,
+        "InvalidPossession",
+      );
+    });
+  });
+
+  describe("permissions", () => {
+    it("leaves everything but the descriptors to the operator", async () => {
+      const { world, stranger } = await loadFixture(oneAgent);
+      const registry = world.registry.connect(stranger);
+      const permit = { value: 0, deadline: 0, v: 27, r: ethers.ZeroHash, s: ethers.ZeroHash };
+      for (const call of [
+        () => registry.addStake(1, 1),
+        () => registry.addStakeWithPermit(1, 1, permit),
+        () => registry.startUnbonding(1, 1),
+        () => registry.withdrawStake(1, stranger.address),
+        () => registry.rotateSigner(1, "0x", "0x"),
+        () => registry.setEndpoint(1, "e"),
+        () => registry.setModel(1, "m"),
+      ]) {
+        await expect(call()).to.be.revertedWithCustomError(registry, "NotOperator").withArgs(1, stranger.address);
+      }
+    });
+
+    it("knows unknown agents", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry } = world;
+      for (const call of [
+        () => registry.getAgent(2),
+        () => registry.operatorOf(2),
+        () => registry.addStake(2, 1),
+        () => registry.setModel(0, ""),
+      ]) {
+        await expect(call()).to.be.revertedWithCustomError(registry, "UnknownAgent");
+      }
+    });
+
+    it("lets operator and signer change the descriptors", async () => {
+      const { world, key } = await loadFixture(oneAgent);
+      const { registry, deployer } = world;
+      const signer = await ethers.getImpersonatedSigner(addressOf(key));
+      await networkHelpers.setBalance(signer.address, 10n ** 18n);
+      for (const account of [deployer, signer]) {
+        await expect(registry.connect(account).setEndpoint(1, "/dns4/a"))
+          .to.emit(registry, "EndpointUpdated")
+          .withArgs(1, "/dns4/a");
+        await expect(registry.connect(account).setModel(1, "m2")).to.emit(registry, "ModelUpdated").withArgs(1, "m2");
+      }
+      await expect(registry.setModel(1, "m".repeat(257))).to.be.revertedWithCustomError(registry, "TextTooLong");
+    });
+
+    it("lets only the oracle's role change reputations", async () => {
+      const { world, stranger } = await loadFixture(oneAgent);
+      const { registry, manager, deployer } = world;
+      const seat = packSeat(1, 0, ZeroAddress);
+      await expect(registry.applyReputationChanges([seat], "0x00ff"))
+        .to.be.revertedWithCustomError(registry, "AccessManagedUnauthorized")
+        .withArgs(deployer.address);
+      await manager.grantRole(oracleRole, stranger.address, 0);
+      const trusted = registry.connect(stranger);
+      await expect(trusted.applyReputationChanges([seat], "0x00fe"))
+        .to.emit(registry, "ReputationChanged")
+        .withArgs(1, -2, 640_000);
+      await expect(trusted.applyReputationChanges([seat], "0x0001"))
+        .to.emit(registry, "ReputationChanged")
+        .withArgs(1, 1, 650_000);
+      expect((await registry.getAgent(1)).reputation).to.equal(650_000n);
+      const [drawn]: bigint[] = await registry.draw(ethers.ZeroHash, 1);
+      expect((drawn! >> 160n) & 0xffffffffn).to.equal(650_000n);
+      for (const changes of ["0x00", "0x00ff00ff"]) {
+        await expect(trusted.applyReputationChanges([seat], changes))
+          .to.be.revertedWithCustomError(registry, "InvalidReputationChanges")
+          .withArgs((changes.length - 2) / 2);
+      }
+    });
+
+    it("draws at most 64 seats", async () => {
+      const { world } = await loadFixture(oneAgent);
+      await expect(world.registry.draw(ethers.ZeroHash, 65))
+        .to.be.revertedWithCustomError(world.registry, "InvalidCommitteeSize")
+        .withArgs(65, 64);
+    });
+  });
+});
