@@ -1,6 +1,5 @@
-import { globSync } from "node:fs";
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, globSync } from "node:fs";
+import { resolve } from "node:path";
 import type { ReaderOptions } from "../adapters/chain/reader.ts";
 import { readChainId } from "../adapters/chain/terms.ts";
 import { ConclaveError } from "../core/errors.ts";
@@ -10,10 +9,10 @@ import type { CliHost, OptionSpec } from "./command.ts";
 import {
   CONFIG_FILE,
   DEFAULT_DIR,
-  readAgentConfig,
+  loadAgentConfig,
   readDeployment,
-  type ChainFileConfig,
-  type Deployment,
+  type AgentChainConfig,
+  type DeploymentFile,
 } from "./config.ts";
 
 export interface ChainFlags {
@@ -42,15 +41,13 @@ const LOCAL_RPC = "http://127.0.0.1:8545";
 const LOCAL_CHAIN = 31_337;
 const MAX_CHAIN_ID = Number.MAX_SAFE_INTEGER;
 
-type Source = ReaderOptions;
-
 /** Options override files; an agent's folder comes before a deployment. Throws CONFIG_MISSING or CONFIG_INVALID. */
-export async function findChain(flags: ChainFlags, host: CliHost): Promise<Source> {
+export async function findChain(flags: ChainFlags, host: CliHost): Promise<ReaderOptions> {
   const chain = await findChainConfig(flags, host);
   return chainSource(chain);
 }
 
-export function chainSource(chain: ChainFileConfig): Source {
+export function chainSource(chain: AgentChainConfig): ReaderOptions {
   const { oracle, registry, deploymentBlock } = chain;
   return {
     ...chain,
@@ -61,7 +58,7 @@ export function chainSource(chain: ChainFileConfig): Source {
 }
 
 /** As `findChain`, in the form of the config file. */
-export async function findChainConfig(flags: ChainFlags, host: CliHost): Promise<ChainFileConfig> {
+export async function findChainConfig(flags: ChainFlags, host: CliHost): Promise<AgentChainConfig> {
   const base = await findBase(flags, host);
   const rpcUrl =
     flags.rpc ??
@@ -89,14 +86,14 @@ export async function findChainConfig(flags: ChainFlags, host: CliHost): Promise
 
 const defaults = { finalityDepth: 0, pollIntervalMs: 1_000, deploymentBlock: 0 };
 
-type Base = Deployment & Partial<Pick<ChainFileConfig, "finalityDepth" | "pollIntervalMs">>;
+type Base = DeploymentFile & Partial<Pick<AgentChainConfig, "finalityDepth" | "pollIntervalMs">>;
 
 async function findBase(flags: ChainFlags, host: CliHost): Promise<Base | null> {
-  if (flags.dir !== undefined) return (await readAgentConfig(resolve(host.cwd, flags.dir))).chain;
+  if (flags.dir !== undefined) return (await loadAgentConfig(resolve(host.cwd, flags.dir, CONFIG_FILE))).chain;
   if (flags.deployment !== undefined) return readDeployment(resolve(host.cwd, flags.deployment));
   if (flags.oracle !== undefined && flags.registry !== undefined) return null;
-  const folder = resolve(host.cwd, DEFAULT_DIR);
-  if (existsSync(join(folder, CONFIG_FILE))) return (await readAgentConfig(folder)).chain;
+  const own = resolve(host.cwd, DEFAULT_DIR, CONFIG_FILE);
+  if (existsSync(own)) return (await loadAgentConfig(own)).chain;
   const files = globSync("deployments/*.json", { cwd: host.cwd });
   const [only] = files;
   if (files.length > 1) throw missing(`--deployment FILE (one of ${files.toSorted().join(", ")})`);

@@ -10,6 +10,16 @@ export const DEFAULT_DIR = "conclave-agent";
 export const CONFIG_FILE = "conclave.json";
 export const KEYSTORE_FILE = "keystore.json";
 
+const MAX_FILE_BYTES = 1 << 20;
+
+const multiaddr = z
+  .string()
+  .max(256)
+  .regex(
+    /^\/(ip4|ip6|dns|dns4|dns6)\/[^/,\s]+\/tcp\/\d{1,5}$/,
+    "expected a multiaddr such as /ip4/203.0.113.7/tcp/4401",
+  );
+
 /** The config file of an agent; relative paths are relative to its folder. */
 const agentConfigSchema = z.strictObject({
   chain: chainConfigSchema,
@@ -19,9 +29,9 @@ const agentConfigSchema = z.strictObject({
   operatorKeystore: z.string().min(1).optional(),
   model: modelConfigSchema,
   /** Multiaddrs to listen on. */
-  listen: z.array(z.string().min(1)).min(1).max(16).default(["/ip4/127.0.0.1/tcp/0"]),
+  listen: z.array(multiaddr).min(1).max(16).default(["/ip4/127.0.0.1/tcp/0"]),
   /** Multiaddrs to publish on chain instead of those listened on, e.g. behind a NAT. */
-  announce: z.array(z.string().min(1)).max(8).default([]),
+  announce: z.array(multiaddr).max(8).default([]),
   content: contentConfigSchema.default({ kind: "helia" }),
   timing: timingConfigSchema,
   /** Journals and blocks. */
@@ -80,6 +90,10 @@ async function readJson(path: string, way: string): Promise<unknown> {
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     throw new ConclaveError("CONFIG_MISSING", `Read ${path} failed; ${way}`, { path }, error);
   });
+  if (text.length > MAX_FILE_BYTES) {
+    const message = `Read ${path} failed: it has more than ${MAX_FILE_BYTES} bytes; mend the file, or ${way}`;
+    throw new ConclaveError("CONFIG_INVALID", message, { path });
+  }
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -95,11 +109,26 @@ async function readJson(path: string, way: string): Promise<unknown> {
 function check<Schema extends z.ZodType>(schema: Schema, value: unknown, source: string): z.infer<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
+  const [issue] = parsed.error.issues;
   const field = issue?.path.join(".") ?? "";
+  const reason = `${shownValue(value, issue?.path ?? [])}${issue?.message ?? "it is invalid"}`;
   throw new ConclaveError(
     "CONFIG_INVALID",
-    `Check ${source} failed at ${field === "" ? "the top level" : field}: ${issue?.message ?? "unknown"}`,
+    `Check ${source} failed at ${field === "" ? "the top level" : field}: ${reason}; correct it`,
     { path: source, field },
   );
+}
+
+/** The offending value, unless it may be a secret: URLs often hold an API key. */
+function shownValue(root: unknown, path: readonly PropertyKey[]): string {
+  if (path.length === 0) return "";
+  const value = path.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), root);
+  if (value === undefined) return "it is missing: ";
+  if (typeof value === "object") return "";
+  const secret = /url|key|password|secret|token/i.test(String(path.at(-1)));
+  return secret ? "its value (not shown) is wrong: " : `${JSON.stringify(value).slice(0, 100)} is wrong: `;
+}
+
+function isObject(value: unknown): value is Readonly<Record<PropertyKey, unknown>> {
+  return typeof value === "object" && value !== null;
 }

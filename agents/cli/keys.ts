@@ -7,7 +7,7 @@ import { isHex } from "../core/digest.ts";
 import type { Address } from "../core/types.ts";
 import { resolve } from "node:path";
 import type { CliHost, OptionSpec } from "./command.ts";
-import { DEFAULT_DIR, readAgentConfig, type AgentConfig } from "./config.ts";
+import { CONFIG_FILE, DEFAULT_DIR, loadAgentConfig, type AgentConfig } from "./config.ts";
 
 export interface AgentFlags {
   readonly dir: string;
@@ -41,7 +41,7 @@ export const operatorFlags: readonly OptionSpec[] = [
 ];
 
 export function readConfigOf(flags: AgentFlags, host: CliHost): Promise<AgentConfig> {
-  return readAgentConfig(resolve(host.cwd, flags.dir));
+  return loadAgentConfig(resolve(host.cwd, flags.dir, CONFIG_FILE));
 }
 
 /** The agent's hot key. */

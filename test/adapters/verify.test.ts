@@ -7,7 +7,7 @@ import { decisionDigest, sha256 } from "../../agents/core/digest.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import type { Attempt, Certificate, Decision, Digest, Hex, SeatIndex } from "../../agents/core/types.ts";
+import type { Attempt, Certificate, Decision, Digest, SeatIndex, Value } from "../../agents/core/types.ts";
 import { verifyRequest, type VerifyOptions, type VerifyReport } from "../../agents/node/verify.ts";
 import type { ChainEvent } from "../../agents/ports/chain.ts";
 import { attemptOf, runCommittee, signDigest, type SeatScript } from "../core/committee.ts";
@@ -56,12 +56,12 @@ const position = {
   transactionHash: `0x${"11".repeat(32)}`,
 } as const;
 
-function eventsOf({ attempt, decision, signatures }: Case): readonly ChainEvent[] {
-  const { request, committee } = attempt;
+function eventsOf({ attempt: settled, decision, signatures }: Case): readonly ChainEvent[] {
+  const { request, committee } = settled;
   const bits = (signatures ?? []).reduce((sum, { seat }) => sum | (1n << BigInt(seat)), 0n);
   return [
     { ...position, kind: "requested", request, seedBlock: 3n },
-    { ...position, kind: "committeeDrawn", requestId: request.id, attempt: attempt.attempt, committee },
+    { ...position, kind: "committeeDrawn", requestId: request.id, attempt: settled.attempt, committee },
     {
       ...position,
       kind: "decisionCommitted",
@@ -185,8 +185,10 @@ describe("verifyRequest", () => {
 
   it("a tampered payload under the old signature is found", async () => {
     const index = links.length - 1;
-    const value = decode(good.blocks.get(links[index]!)!, limits.messageBytes) as { payload: object };
-    const bytes = encode({ ...value, payload: { ...value.payload, extra: 1 } } as never);
+    const value = decode(good.blocks.get(links[index]!)!, limits.messageBytes) as {
+      payload: { readonly [key: string]: Value };
+    };
+    const bytes = encode({ ...value, payload: { ...value.payload, extra: 1 } });
     const report = await verify(withMessage(index, bytes));
     assert.deepEqual([report.failure?.step, report.failure?.cid], ["messages", cidString(sha256(bytes))]);
   });
@@ -273,7 +275,7 @@ describe("verifyRequest", () => {
 
   it("checks the certificate: signatures, quorum, bits", async () => {
     const [first, ...others] = good.signatures!;
-    const forged = [{ ...first!, signature: signDigest(3, decisionDigest(attempt, good.decision)) as Hex }, ...others];
+    const forged = [{ ...first!, signature: signDigest(3, decisionDigest(attempt, good.decision)) }, ...others];
     const cases: readonly (readonly [Case["signatures"], RegExp])[] = [
       [forged, /signature of seat 0/],
       [[{ seat: 9 as SeatIndex, signature: first!.signature }], /signature of seat 9/],

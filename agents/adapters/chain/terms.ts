@@ -1,8 +1,9 @@
-import { erc20Abi } from "viem";
+import { createPublicClient, erc20Abi, http } from "viem";
 import type { Address } from "../../core/types.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "./abi.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
+import { toChainError } from "./errors.ts";
 
 export interface Token {
   readonly address: Address;
@@ -55,8 +56,8 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
     maxStake,
     unbondingDelaySeconds: delay,
     activeAgents: Number(active),
-    holdings: async (account, signal) => {
-      const [coin, stakeHeld, prepaid] = await connection.call(`Read what ${account} holds`, signal, (client) =>
+    holdings: async (account, ended) => {
+      const [coin, stakeHeld, prepaid] = await connection.call(`Read what ${account} holds`, ended, (client) =>
         Promise.all([
           client.getBalance({ address: account }),
           client.readContract({
@@ -71,6 +72,17 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
       return { coin, stakeToken: stakeHeld, oracle: prepaid };
     },
   };
+}
+
+/** Which chain a node serves. Throws CHAIN_UNREACHABLE. */
+export async function readChainId(rpcUrl: string, signal: AbortSignal): Promise<number> {
+  const fetchFn: typeof fetch = (input, init) => fetch(input, { ...init, signal });
+  try {
+    return await createPublicClient({ transport: http(rpcUrl, { fetchFn, retryCount: 1 }) }).getChainId();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw toChainError(error, "Read the chain id", rpcUrl);
+  }
 }
 
 /** Name and decimals are optional in ERC-20: without them amounts are whole numbers of the smallest unit. */

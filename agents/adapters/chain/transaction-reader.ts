@@ -14,14 +14,12 @@ const SIGNATURE_BYTES = 65;
 export async function createTransactionReader(options: ChainOptions, signal?: AbortSignal): Promise<TransactionReader> {
   const connection = await connect(options, signal);
   return {
-    receipt: async (hash, signal) =>
+    receipt: async (hash, ended) =>
       toReceipt(
-        await connection.call(`Read the receipt of ${hash}`, signal, (client) =>
-          client.getTransactionReceipt({ hash }),
-        ),
+        await connection.call(`Read the receipt of ${hash}`, ended, (client) => client.getTransactionReceipt({ hash })),
       ),
-    certificate: async (hash, signal) => {
-      const { to, input } = await connection.call(`Read transaction ${hash}`, signal, (client) =>
+    certificate: async (hash, ended) => {
+      const { to, input } = await connection.call(`Read transaction ${hash}`, ended, (client) =>
         client.getTransaction({ hash }),
       );
       return to !== null && lower(to) === connection.domain.oracle ? certificateOf(input) : null;

@@ -1,0 +1,77 @@
+import { pino, type Logger } from "pino";
+import { createOperatorActions } from "../adapters/chain/operator.ts";
+import { ConclaveError } from "../core/errors.ts";
+import type { Log } from "../ports/log.ts";
+import { parseChoice } from "./arguments.ts";
+import type { CommandSpec } from "./command.ts";
+import { endpointOf, publishEndpoint } from "./endpoint.ts";
+import { joinAgent } from "./join.ts";
+import { agentFlags, openAgentKeys, type AgentFlags } from "./keys.ts";
+import { lookUpAgent, requireRegistered } from "./operator.ts";
+import { rows, toJson } from "./output.ts";
+
+interface Options extends AgentFlags {
+  readonly logLevel: string;
+}
+
+const LEVELS = ["debug", "info", "warn", "error"] as const;
+
+export const agentRun: CommandSpec<Options> = {
+  name: "run",
+  summary: "run the agent until Ctrl-C; logs go to stderr as JSON lines",
+  example: "conclave agent run --dir ./my-agent --password-file ./password",
+  options: [...agentFlags, { flags: "--log-level <level>", description: LEVELS.join(", "), default: "info" }],
+  run: async ({ options, host, json }) => {
+    const level = parseChoice(options.logLevel, "--log-level", LEVELS);
+    const onChain = await lookUpAgent(options, host);
+    const { config, source } = onChain;
+    const record = requireRegistered(onChain);
+    const keys = await openAgentKeys(config, options, host);
+    if (keys.address !== onChain.signer) {
+      throw new ConclaveError(
+        "CONFIG_INVALID",
+        `Open keystore ${config.keystore}: it states ${onChain.signer}, but holds the key of ${keys.address}; restore the file from a copy`,
+        { path: config.keystore },
+      );
+    }
+    const logger = pino({ level, base: { agent: record.agentId } }, pino.destination({ dest: 2, sync: true }));
+    const log = logTo(logger);
+    const joined = await joinAgent(config, keys, log);
+    try {
+      host.signal.throwIfAborted();
+      const endpoint = endpointOf(config, joined.multiaddrs);
+      const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
+      const published = await publishEndpoint(actions, record, endpoint);
+      if (!record.active)
+        log.warn({ stake: String(record.stake) }, "the agent is not active: too little stake, it will not be drawn");
+      const ready = {
+        event: "ready",
+        agentId: record.agentId,
+        signer: keys.address,
+        multiaddrs: joined.multiaddrs,
+        endpoint,
+        published,
+      };
+      const table = rows([
+        ["agent", `${record.agentId} (${keys.address})`],
+        ["listening", joined.multiaddrs.join(", ")],
+        ["endpoint", `${endpoint.join(", ")} (${published ? "written to the chain" : "as on the chain"})`],
+      ]);
+      host.stdout(json ? `${toJson(ready)}\n` : `${table}\n`);
+      await joined.agent.run(host.signal);
+    } finally {
+      log.info({}, "stopping");
+      await joined.close();
+    }
+    return { json: { event: "stopped", agentId: record.agentId }, text: "stopped" };
+  },
+};
+
+function logTo(logger: Logger): Log {
+  return {
+    debug: (data, message) => logger.debug(data, message),
+    info: (data, message) => logger.info(data, message),
+    warn: (data, message) => logger.warn(data, message),
+    error: (data, message) => logger.error(data, message),
+  };
+}

@@ -1,0 +1,51 @@
+import { createOperatorActions } from "../adapters/chain/operator.ts";
+import { ConclaveError } from "../core/errors.ts";
+import { formatAmount, parseAddress } from "./arguments.ts";
+import type { CommandSpec } from "./command.ts";
+import { operatorFlags, type OperatorFlags } from "./keys.ts";
+import { openOperator } from "./operator.ts";
+import { rows, utc } from "./output.ts";
+
+interface Options extends OperatorFlags {
+  readonly to?: string;
+}
+
+export const agentWithdraw: CommandSpec<Options> = {
+  name: "withdraw",
+  summary: "withdraw unbonded stake after the delay",
+  example: "conclave agent withdraw --dir ./my-agent",
+  options: [...operatorFlags, { flags: "--to <address>", description: "receiver (default: the operator)" }],
+  run: async ({ options, host }) => {
+    const { source, terms, chain, keys, record } = await openOperator(options, host);
+    const to = options.to === undefined ? keys.address : parseAddress(options.to, "--to");
+    const amount = formatAmount(record.unbonding, terms.stakeToken);
+    if (record.unbonding === 0n) {
+      throw new ConclaveError(
+        "STAKE_MISSING",
+        `Withdraw the stake of agent ${record.agentId}: none is unbonding; begin with "conclave agent unstake"`,
+        { agentId: record.agentId },
+      );
+    }
+    const { timestamp } = await chain.head(host.signal);
+    if (timestamp < record.unbondingEnd) {
+      throw new ConclaveError(
+        "STAKE_MISSING",
+        `Withdraw ${amount}: it is bound until ${utc(record.unbondingEnd)}; come back in ${record.unbondingEnd - timestamp} s`,
+        {
+          agentId: record.agentId,
+          unbondingEnd: record.unbondingEnd,
+        },
+      );
+    }
+    const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
+    const { transactionHash, gasUsed } = await actions.withdrawStake(record.agentId, to);
+    return {
+      json: { agentId: record.agentId, amount: record.unbonding, to, transactionHash, gasUsed },
+      text: rows([
+        ["agent", String(record.agentId)],
+        ["withdrawn", `${amount} to ${to}`],
+        ["transaction", `${transactionHash} (${gasUsed} gas)`],
+      ]),
+    };
+  },
+};

@@ -1,0 +1,144 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { multiaddr, type Multiaddr } from "@multiformats/multiaddr";
+import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { blockMissing, cidOf } from "../adapters/ipfs/block.ts";
+import { createHeliaContentStore } from "../adapters/ipfs/helia-content-store.ts";
+import { createKuboContentStore } from "../adapters/ipfs/kubo-content-store.ts";
+import { collect, LocalBlocks } from "../adapters/ipfs/local-blocks.ts";
+import { peerIdFromPublicKey } from "../adapters/libp2p/identity.ts";
+import { createLibp2pNetwork, type Libp2pNetwork } from "../adapters/libp2p/network.ts";
+import { ConclaveError } from "../core/errors.ts";
+import type { AgentRecord } from "../ports/chain.ts";
+import type { ContentStore } from "../ports/content-store.ts";
+import { usage } from "./arguments.ts";
+import type { CliHost, OptionSpec } from "./command.ts";
+
+export interface ContentFlags {
+  readonly peer?: readonly string[];
+  readonly kubo?: string;
+  readonly store?: string;
+}
+
+export const contentFlags: readonly OptionSpec[] = [
+  {
+    flags: "--peer <multiaddr...>",
+    description: "fetch blocks from these nodes, /ip4/.../tcp/.../p2p/ID (default: the agents of the registry)",
+  },
+  { flags: "--kubo <url>", description: "or through the RPC of a Kubo node" },
+  { flags: "--store <dir>", description: "or from the folder of a blockstore, such as an agent's data/ipfs" },
+];
+
+/** Where an auditor gets blocks. */
+export interface ContentSource extends Pick<ContentStore, "get"> {
+  close(): Promise<void>;
+}
+
+/** Peers dialled at most, the most useful ones first. */
+const MAX_PEERS = 16;
+const DIAL_TIMEOUT_MS = 10_000;
+
+/** `agents` is asked for only where the flags name no source. Throws USAGE, CONFIG_INVALID or NETWORK_FAILED. */
+export async function openContentSource(
+  flags: ContentFlags,
+  agents: () => Promise<readonly AgentRecord[]>,
+  host: CliHost,
+): Promise<ContentSource> {
+  const { peer, kubo, store } = flags;
+  if ([peer, kubo, store].filter((flag) => flag !== undefined).length > 1) {
+    throw new ConclaveError("USAGE", "Fetch blocks: give one of --peer, --kubo and --store, not several", {
+      option: "--peer",
+    });
+  }
+  if (kubo !== undefined) {
+    if (!URL.canParse(kubo)) throw usage("--kubo", "", "give the URL of a Kubo RPC, e.g. http://127.0.0.1:5001");
+    return createKuboContentStore({ url: kubo });
+  }
+  if (store !== undefined) return openFolder(resolve(host.cwd, store));
+  return openPeers(peer === undefined ? addressesOf(await agents()) : peer.map(parsePeer), host.signal);
+}
+
+/** Reads only, so that it can look into the store of an agent that runs. */
+async function openFolder(folder: string): Promise<ContentSource> {
+  const inner = join(folder, "blocks");
+  const location = existsSync(inner) ? inner : folder;
+  if (!existsSync(location)) {
+    throw new ConclaveError(
+      "CONFIG_INVALID",
+      `Open the blockstore ${folder}: there is no such folder; correct --store`,
+      { field: "store" },
+    );
+  }
+  const blocks = new LocalBlocks(location);
+  await blocks.open();
+  return {
+    get: async (digest) => {
+      if (await blocks.has(cidOf(digest))) return collect(blocks.get(cidOf(digest)));
+      throw blockMissing(digest, 0);
+    },
+    close: async () => undefined,
+  };
+}
+
+/** A node for this audit alone: a fresh identity, a temporary store, no listening. */
+async function openPeers(addresses: readonly Multiaddr[], signal: AbortSignal): Promise<ContentSource> {
+  const folder = await mkdtemp(join(tmpdir(), "conclave-verify-"));
+  const network = await createLibp2pNetwork({ privateKey: secp256k1.utils.randomSecretKey(), listen: [] });
+  const closeNetwork = async (): Promise<void> => {
+    await network.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await dialAny(network, addresses, signal);
+    const store = await createHeliaContentStore({ libp2p: network.libp2p, path: folder });
+    const close = async (): Promise<void> => {
+      await store.close();
+      await closeNetwork();
+    };
+    return { get: (digest, ended) => store.get(digest, ended), close };
+  } catch (error) {
+    await closeNetwork();
+    throw error;
+  }
+}
+
+/** One holder is enough; each agent of the committee should be one. */
+async function dialAny(network: Libp2pNetwork, addresses: readonly Multiaddr[], signal: AbortSignal): Promise<void> {
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(DIAL_TIMEOUT_MS)]);
+  const dialled = await Promise.allSettled(
+    addresses.slice(0, MAX_PEERS).map((address) => network.libp2p.dial(address, { signal: patience })),
+  );
+  signal.throwIfAborted();
+  if (dialled.some(({ status }) => status === "fulfilled")) return;
+  throw new ConclaveError(
+    "NETWORK_FAILED",
+    `Fetch blocks: none of ${dialled.length} nodes answered; start one, or name a source with --peer, --kubo or --store`,
+    { dialled: dialled.length },
+  );
+}
+
+function addressesOf(agents: readonly AgentRecord[]): readonly Multiaddr[] {
+  return agents.flatMap(({ publicKey, endpoint }) => {
+    const peerId = peerIdFromPublicKey(publicKey);
+    if (peerId === null) return [];
+    return endpoint.flatMap((text) => {
+      try {
+        return [multiaddr(`${text}/p2p/${peerId.toString()}`)];
+      } catch {
+        // Operators write what they like into the registry.
+        return [];
+      }
+    });
+  });
+}
+
+function parsePeer(text: string): Multiaddr {
+  try {
+    if (/\/p2p\/[^/]+$/.test(text)) return multiaddr(text);
+  } catch {
+    // Reported below, as an address without a peer id.
+  }
+  throw usage("--peer", text, "give a multiaddr with the peer's id, such as /ip4/203.0.113.7/tcp/4401/p2p/16Uiu2...");
+}

@@ -1,0 +1,93 @@
+import { Command, CommanderError } from "commander";
+import { ConclaveError } from "../core/errors.ts";
+import { agentClaim } from "./agent-claim.ts";
+import { agentInit } from "./agent-init.ts";
+import { agentRegister } from "./agent-register.ts";
+import { agentRun } from "./agent-run.ts";
+import { agentStatus } from "./agent-status.ts";
+import { agentUnstake } from "./agent-unstake.ts";
+import { agentWithdraw } from "./agent-withdraw.ts";
+import { addCommand, type CliHost } from "./command.ts";
+import { decision } from "./decision.ts";
+import { printable, toJson } from "./output.ts";
+import { wayOut } from "./reasons.ts";
+import { request } from "./request.ts";
+import { verify } from "./verify.ts";
+
+const EXIT_FAILURE = 1;
+const EXIT_USAGE = 2;
+const EXIT_INTERRUPTED = 130;
+
+/** Runs one command line (without the program's name) and resolves with the exit code; never rejects. */
+export async function runCli(argv: readonly string[], host: CliHost): Promise<number> {
+  let code = 0;
+  const program = createProgram(host, (set) => (code = set));
+  try {
+    await program.parseAsync([...argv], { from: "user" });
+    return code;
+  } catch (error) {
+    return reportError(error, argv.includes("--json"), host);
+  }
+}
+
+function createProgram(host: CliHost, exit: (code: number) => void): Command {
+  const program = new Command("conclave")
+    .description(
+      "An on-chain oracle whose answers are argued, voted and signed by a committee of language-model agents.",
+    )
+    .exitOverride()
+    .configureOutput({ writeOut: host.stdout, writeErr: () => undefined });
+  const agent = program.command("agent").description("run an agent: a node that sits on committees");
+  addCommand(agent, agentInit, host, exit);
+  addCommand(agent, agentRegister, host, exit);
+  addCommand(agent, agentRun, host, exit);
+  addCommand(agent, agentStatus, host, exit);
+  addCommand(agent, agentUnstake, host, exit);
+  addCommand(agent, agentWithdraw, host, exit);
+  addCommand(agent, agentClaim, host, exit);
+  addCommand(program, request, host, exit);
+  addCommand(program, decision, host, exit);
+  addCommand(program, verify, host, exit);
+  return program;
+}
+
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly way: string | null;
+  readonly data: object;
+  readonly exitCode: number;
+}
+
+function reportError(error: unknown, json: boolean, host: CliHost): number {
+  const failure = failureOf(error, host.signal);
+  if (failure === null) return 0;
+  const { code, message, way, data, exitCode } = failure;
+  if (json) host.stdout(`${toJson({ error: { code, message, data } })}\n`);
+  else host.stderr(`error ${code}: ${printable(message)}\n${way === null ? "" : `way out: ${way}\n`}`);
+  return exitCode;
+}
+
+/** Null for --help and --version, which commander reports as errors. */
+function failureOf(error: unknown, signal: AbortSignal): Failure | null {
+  if (error instanceof CommanderError) return usageFailure(error);
+  if (signal.aborted)
+    return { code: "INTERRUPTED", message: "stopped by a signal", way: null, data: {}, exitCode: EXIT_INTERRUPTED };
+  if (error instanceof ConclaveError) {
+    const { code, message, data } = error;
+    return { code, message, way: wayOut[code], data, exitCode: isUsage(code) ? EXIT_USAGE : EXIT_FAILURE };
+  }
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return { code: "UNEXPECTED", message, way: "report it: this is a bug", data: {}, exitCode: EXIT_FAILURE };
+}
+
+function usageFailure({ code, message, exitCode }: CommanderError): Failure | null {
+  if (exitCode === 0) return null;
+  if (code === "commander.help")
+    return { code: "USAGE", message: "name a command", way: wayOut.USAGE, data: {}, exitCode: EXIT_USAGE };
+  return { code: "USAGE", message: message.replace(/^error: /, ""), way: wayOut.USAGE, data: {}, exitCode: EXIT_USAGE };
+}
+
+function isUsage(code: string): boolean {
+  return code === "USAGE" || code === "CONFIG_INVALID" || code === "CONFIG_MISSING";
+}

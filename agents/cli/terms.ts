@@ -1,0 +1,110 @@
+import { parseUnits } from "viem";
+import { ConclaveError } from "../core/errors.ts";
+import { utf8 } from "../core/digest.ts";
+import { limits } from "../core/limits.ts";
+import { protocolById, protocols } from "../core/protocols/index.ts";
+import type { AnswerKind, Assurance, Terms } from "../core/types.ts";
+import { parseAmount, parseChoice, parseDuration, parseInteger } from "./arguments.ts";
+
+export interface TermsFlags {
+  readonly question: string;
+  readonly kind: string;
+  readonly options?: string;
+  readonly decimals?: string;
+  readonly tolerance?: string;
+  readonly protocol: string;
+  readonly committee: string;
+  readonly fee: string;
+  readonly deadlineIn: string;
+  readonly assurance: string;
+  readonly callbackGas: string;
+}
+
+const KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text"];
+const ASSURANCES: readonly Assurance[] = ["normal", "high"];
+
+/** As in contracts/types/Limits.sol. */
+const MAX_DURATION_SECONDS = 30 * 86_400;
+const MAX_CALLBACK_GAS = 2_000_000;
+const MAX_DECIMALS = 18;
+const OPTIONS = { least: 2, most: 26 } as const;
+const MAX_TOLERANCE = 2n ** 40n - 1n;
+
+/** Checks everything that the contract or the agents would refuse. Throws PROTOCOL_UNKNOWN, QUESTION_TOO_LONG, TERMS_INVALID or USAGE. */
+export function termsOf(
+  flags: TermsFlags,
+  feeUnit: { readonly symbol: string; readonly decimals: number },
+  nowSeconds: number,
+): Terms {
+  const protocol = protocolById(flags.protocol);
+  if (protocol === null) {
+    const known = protocols.map(({ id }) => id).join(", ");
+    throw new ConclaveError(
+      "PROTOCOL_UNKNOWN",
+      `Choose a protocol: ${JSON.stringify(flags.protocol)} is unknown; known are ${known}`,
+      { protocol: flags.protocol, known },
+    );
+  }
+  checkQuestion(flags.question);
+  const kind = parseChoice(flags.kind, "--kind", KINDS);
+  const duration = parseDuration(flags.deadlineIn, "--deadline-in");
+  if (duration > MAX_DURATION_SECONDS) throw invalid("deadline", flags.deadlineIn, "30d is the longest");
+  return {
+    fee: parseAmount(flags.fee, feeUnit, "--fee"),
+    deadline: nowSeconds + duration,
+    callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, MAX_CALLBACK_GAS),
+    committeeSize: parseInteger(flags.committee, "--committee", limits.minCommittee, limits.maxCommittee),
+    assurance: parseChoice(flags.assurance, "--assurance", ASSURANCES),
+    kind,
+    protocol: protocol.code,
+    ...answerTerms(kind, flags),
+  };
+}
+
+function checkQuestion(question: string): void {
+  if (!question.isWellFormed()) throw invalid("question", "", "it is not well-formed Unicode");
+  const bytes = utf8(question).length;
+  if (bytes === 0) throw invalid("question", "", "it is empty");
+  if (bytes <= limits.questionBytes) return;
+  throw new ConclaveError(
+    "QUESTION_TOO_LONG",
+    `Ask the question: it has ${bytes} bytes, at most ${limits.questionBytes} are taken; shorten it`,
+    {
+      bytes,
+      maxBytes: limits.questionBytes,
+    },
+  );
+}
+
+function answerTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "options" | "decimals" | "tolerance"> {
+  const { options, decimals, tolerance } = flags;
+  if (kind === "choice" && options === undefined)
+    throw invalid("options", "", "a choice needs --options N, the number of letters");
+  if (kind !== "choice" && options !== undefined)
+    throw invalid("options", options, `only --kind choice has options, not ${kind}`);
+  if (kind !== "number" && decimals !== undefined)
+    throw invalid("decimals", decimals, `only --kind number has decimals, not ${kind}`);
+  if (kind !== "number" && tolerance !== undefined)
+    throw invalid("tolerance", tolerance, `only --kind number has a tolerance, not ${kind}`);
+  const places = decimals === undefined ? 0 : parseInteger(decimals, "--decimals", 0, MAX_DECIMALS);
+  return {
+    options: options === undefined ? 0 : parseInteger(options, "--options", OPTIONS.least, OPTIONS.most),
+    decimals: places,
+    tolerance: tolerance === undefined ? 0n : scaledTolerance(tolerance, places),
+  };
+}
+
+/** The tolerance is given like an answer: "0.5" with one decimal is 5 units. */
+function scaledTolerance(text: string, decimals: number): bigint {
+  const [, fraction = ""] = text.split(".");
+  if (!/^\d{1,30}(\.\d{1,18})?$/.test(text) || fraction.length > decimals)
+    throw invalid("tolerance", text, `give a number with at most ${decimals} decimals`);
+  const scaled = parseUnits(text, decimals);
+  if (scaled > MAX_TOLERANCE) throw invalid("tolerance", text, `at most ${MAX_TOLERANCE} units of the last decimal`);
+  return scaled;
+}
+
+function invalid(field: string, value: string, way: string): ConclaveError {
+  const shown = value === "" ? "" : ` = ${JSON.stringify(value)}`;
+  return new ConclaveError("TERMS_INVALID", `Ask the question: ${field}${shown}: ${way}`, { field, value });
+}
