@@ -3,12 +3,12 @@
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 
-import type {} from "@nomicfoundation/hardhat-ethers";
+import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
 import type { HardhatUserConfig } from "hardhat/config";
 import { createHardhatRuntimeEnvironment, importUserConfig, resolveHardhatConfigPath } from "hardhat/hre";
 
-import { ask, certificateFor, commit, decisionFor, deployWorld, draw, quorum, registerAgents } from "./lib/world.ts";
-import type { Drawn, World } from "./lib/world.ts";
+import { ask, commit, decisionFor, deployWorld, draw, quorum, registerAgents } from "./lib/world.ts";
+import type { World } from "./lib/world.ts";
 
 const help = `Usage: npm run bench:gas -- [--json] [--agents 10,1000] [--help]
 
@@ -71,7 +71,7 @@ async function main(): Promise<void> {
 }
 
 /** Its own build folder, so that the development build stays as it is. */
-async function startChain() {
+async function startChain(): Promise<HardhatEthers> {
   const userConfig = await importUserConfig(await resolveHardhatConfigPath());
   const config = {
     ...userConfig,
@@ -80,8 +80,9 @@ async function startChain() {
   };
   const runtime = await createHardhatRuntimeEnvironment(config, { buildProfile: "production" }, root);
   await runtime.tasks.getTask("build").run({ noTests: true, quiet: true });
-  const { ethers } = await runtime.network.create();
-  return ethers;
+  // The plugin adds it to the connection.
+  const connection: object = await runtime.network.create();
+  return (connection as { ethers: HardhatEthers }).ethers;
 }
 
 /** One compiler run instead of one per file: four times faster, and a file of types alone then has no empty build of its own. */

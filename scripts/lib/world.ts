@@ -27,7 +27,9 @@ import {
 import type { RequestWitness, Terms } from "./typed-data.ts";
 
 /** A contract whose methods are known by name; arguments and results are not typed. */
-type WithMethods<Name extends string> = Omit<BaseContract, "connect"> & {
+type WithMethods<Name extends string> = Omit<BaseContract, "connect" | "target"> & {
+  readonly target: string;
+} & {
   readonly [name in Name]: ContractMethod;
 } & { connect(signer: Signer): WithMethods<Name> };
 
@@ -114,8 +116,8 @@ export async function deployWorld(ethers: HardhatEthers): Promise<World> {
   await oracle.deposit(deployer!.address, 10n ** 24n);
 
   const { chainId } = await ethers.provider.getNetwork();
-  const domain = { name: "Conclave", version: "1", chainId, verifyingContract: String(oracle.target) };
-  const registryDomain = { ...domain, name: "ConclaveRegistry", verifyingContract: String(registry.target) };
+  const domain = { name: "Conclave", version: "1", chainId, verifyingContract: oracle.target };
+  const registryDomain = { ...domain, name: "ConclaveRegistry", verifyingContract: registry.target };
   return { ethers, deployer: deployer!, token, manager, registry, oracle, domain, registryDomain, keys: new Map() };
 }
 
