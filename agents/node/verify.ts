@@ -38,6 +38,8 @@ export interface VerifyReport {
   readonly root: string | null;
   /** Message blocks that the root links. */
   readonly messages: number;
+  /** Deliberation rounds that the decision rests on; 0 until the replay. */
+  readonly rounds: number;
   /** What was found good. */
   readonly checked: {
     /** Signatures on the decision; null when its transaction reached the oracle through another contract, which hides them. */
@@ -84,6 +86,7 @@ interface Audit {
   readonly options: VerifyOptions;
   decision: Decision | null;
   messages: number;
+  rounds: number;
   certificateSignatures: number | null;
   blocks: number;
   messageSignatures: number;
@@ -98,6 +101,7 @@ export async function verifyRequest(options: VerifyOptions): Promise<VerifyRepor
     options,
     decision: null,
     messages: 0,
+    rounds: 0,
     certificateSignatures: 0,
     blocks: 0,
     messageSignatures: 0,
@@ -112,13 +116,14 @@ export async function verifyRequest(options: VerifyOptions): Promise<VerifyRepor
 }
 
 function report(audit: Audit, refuted: Refuted | null): VerifyReport {
-  const { decision, messages, certificateSignatures, blocks, messageSignatures } = audit;
+  const { decision, messages, rounds, certificateSignatures, blocks, messageSignatures } = audit;
   const cid = refuted === null || refuted.block === null ? null : cidString(refuted.block);
   return {
     requestId: String(audit.options.requestId),
     ok: refuted === null,
     root: decision === null ? null : cidString(decision.transcript),
     messages,
+    rounds,
     checked: { certificateSignatures, blocks, messageSignatures },
     decision,
     ...(refuted === null ? {} : { failure: { step: refuted.step, cid, reason: refuted.message } }),
@@ -138,6 +143,7 @@ async function run(audit: Audit): Promise<void> {
   if (replayed.kind === "failed") throw new Refuted("replay", replayed.reason, replayed.block);
   if (replayed.conclusion.kind !== "final")
     throw new Refuted("replay", "the messages do not conclude the deliberation");
+  audit.rounds = replayed.conclusion.through.round + 1;
   options.onProgress?.("replay", 1, 1);
   const differences = differencesOf(replayed.conclusion.outcome, committed.decision);
   if (differences.length > 0) throw new Refuted("decision", `the transcript yields ${differences.join(", ")}`);

@@ -231,17 +231,18 @@ async function startAgents(
       }),
     ),
   );
-  for (const agent of agents) {
+  const children = agents.map((agent) => {
     const child = startAgent(agent, password);
-    cleanups.push(async () => {
-      await stopProcess(child);
-      await keepLog(agent, options.logs);
-    });
     child.once("exit", (code) => {
       if (!options.signal.aborted && code !== 0 && code !== null)
-        options.progress(`agent ${agent.agentId} ended with code ${code}; see ${join(agent.directory, "agent.log")}`);
+        options.progress(`agent ${agent.agentId} ended with code ${code}; see --logs DIR`);
     });
-  }
+    return child;
+  });
+  cleanups.push(async () => {
+    await Promise.all(children.map(stopProcess));
+    for (const agent of agents) await keepLog(agent, options.logs);
+  });
   return agents;
 }
 

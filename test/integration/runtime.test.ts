@@ -6,7 +6,10 @@ import { memoryWorld, truthful, until, type MemoryWorld, type RunningMemoryAgent
 
 const consumer = `0x${"cc".repeat(20)}` as Address;
 
-async function during(world: MemoryWorld, body: (running: RunningMemoryAgent[], request: Request) => Promise<void>): Promise<void> {
+async function during(
+  world: MemoryWorld,
+  body: (running: RunningMemoryAgent[], request: Request) => Promise<void>,
+): Promise<void> {
   const running = world.agents.map((agent) => agent.start());
   const { request } = world.chain.ask(consumer, booleanTerms, "Is 720 more than 500?");
   const ticker = setInterval(() => world.chain.mine(), 50);

@@ -26,7 +26,8 @@ export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {},
 export function truthful(truth: string): Script {
   return ({ user }) => {
     const right = user.includes(`\nanswer: ${JSON.stringify(truth)}`);
-    if (user.startsWith("task: propose") || user.startsWith("task: revise")) return { proof: "computed", answer: truth };
+    if (user.startsWith("task: propose") || user.startsWith("task: revise"))
+      return { proof: "computed", answer: truth };
     if (user.startsWith("task: verify"))
       return { check: right ? "ok" : `it is ${truth}`, verdict: right ? "accept" : "reject" };
     return { check: "computed", verdict: right ? "refute" : "uphold" };
@@ -66,11 +67,28 @@ export function memoryWorld(
     const journals = createMemoryJournals();
     const store = createMemoryContentStore({ clock, hub: content, getTimeoutMs: 500 });
     const { address, publicKey } = keys;
-    chain.addAgent({ operator: address, signer: address, publicKey, endpoint: ["/memory"], model: "memory", stake: 10n ** 18n });
+    chain.addAgent({
+      operator: address,
+      signer: address,
+      publicKey,
+      endpoint: ["/memory"],
+      model: "memory",
+      stake: 10n ** 18n,
+    });
     const start = (): RunningMemoryAgent => {
       const network = wrap(hub.join(address), keys, index);
       const model = createMemoryModel(script, { confidence: () => 900_000 });
-      const ports = { chain: chain.reader(), writer: chain.writer(address), network, store, model, signer: keys, journals, clock, log };
+      const ports = {
+        chain: chain.reader(),
+        writer: chain.writer(address),
+        network,
+        store,
+        model,
+        signer: keys,
+        journals,
+        clock,
+        log,
+      };
       const agent = createAgent(ports, fastTiming);
       const abort = new AbortController();
       const done = agent.run(abort.signal);

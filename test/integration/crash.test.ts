@@ -1,0 +1,131 @@
+// Four agents in processes of their own, real adapters, real model; one is killed at a random moment and started again.
+import { expect } from "chai";
+import { randomInt } from "node:crypto";
+import { globSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseEther } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { createChainReader } from "../../agents/adapters/chain/reader.ts";
+import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
+import { decodeMessage, refuseMessage } from "../../agents/core/transcript.ts";
+import type { Address, Attempt, Request, Terms } from "../../agents/core/types.ts";
+import type { ChainReader } from "../../agents/ports/chain.ts";
+import { openBank } from "../../scripts/demo/bank.ts";
+import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "../../scripts/demo/agents.ts";
+import { deploy } from "../../scripts/lib/deploy.ts";
+import { startLocalChain } from "../../scripts/lib/local-chain.ts";
+import { until } from "./world.ts";
+
+const STAKE = parseEther("10");
+const PASSWORD = "crash test";
+const modelPath = join(import.meta.dirname, "..", "..", "models", "conclave-small.gguf");
+
+const terms: Terms = {
+  fee: parseEther("1"),
+  deadline: 0,
+  tolerance: 0n,
+  callbackGasLimit: 0,
+  committeeSize: 4,
+  assurance: "normal",
+  decimals: 0,
+  options: 0,
+  kind: "number",
+  protocol: 1,
+};
+
+describe("a crash", () => {
+  // The moment is random on purpose; whatever it is, the rules must hold. The message names it for a re-run by hand.
+  const killAfterMs = randomInt(0, 6_000);
+  const victim = randomInt(0, 4);
+
+  it(
+    `SIGKILL of agent ${victim} after ${killAfterMs} ms: one decision, no conflicting signature`,
+    { timeout: 180_000 },
+    async () => {
+      const directory = await mkdtemp(join(tmpdir(), "conclave-crash-"));
+      const chain = await startLocalChain({ blockTimeSeconds: 1 });
+      const owner = privateKeyToAccount(chain.accounts[0]!.privateKey);
+      const deployment = await deploy({
+        rpcUrl: chain.rpcUrl,
+        account: owner,
+        token: null,
+        minStake: STAKE,
+        maxStake: STAKE,
+        unbondingDelaySeconds: 60,
+        buildProfile: "default",
+      });
+      const bank = openBank(chain, deployment.token, owner);
+      const agents = await Promise.all(
+        [0, 1, 2, 3].map((index) =>
+          setUpAgent({
+            directory: join(directory, `agent-${index}`),
+            password: PASSWORD,
+            rpcUrl: chain.rpcUrl,
+            deployment,
+            modelPath,
+            stake: STAKE,
+            lies: false,
+            fund: (keys) => bank.fund(keys.address, STAKE),
+          }),
+        ),
+      );
+      const children = agents.map((agent) => startAgent(agent, PASSWORD));
+      try {
+        const source = { ...deployment, rpcUrl: chain.rpcUrl, deploymentBlock: BigInt(deployment.deploymentBlock) };
+        const reader = await createChainReader({ ...source, finalityDepth: 0, pollIntervalMs: 200 });
+        await until(async () => (await reader.agents()).every((record) => record.endpoint.length > 0), 90_000);
+        await bank.mint(owner.address.toLowerCase() as Address, terms.fee);
+        const asker = await createOperatorActions({ ...source, account: owner });
+        const { timestamp } = await reader.head();
+        const { requestId } = await asker.request({ ...terms, deadline: timestamp + 3_600 }, "What is 27 plus 38?");
+
+        await until(async () => (await reader.requestState(requestId)).status === "drawn");
+        await sleep(killAfterMs);
+        children[victim]?.kill("SIGKILL");
+        await sleep(500);
+        children[victim] = startAgent(agents[victim]!, PASSWORD);
+
+        await until(async () => ["decided", "hung"].includes((await reader.requestState(requestId)).status), 120_000);
+        await sleep(3_000);
+        const events = await reader.requestEvents(requestId);
+        expect(events.filter((event) => event.kind === "decisionCommitted")).to.have.length(1);
+        expect(conflicts(agents, await attemptOf(reader, events))).to.deep.equal([]);
+      } finally {
+        await Promise.all(children.map(stopProcess));
+        await chain.stop();
+        await rm(directory, { recursive: true, force: true, maxRetries: 3 });
+      }
+    },
+  );
+});
+
+async function attemptOf(
+  reader: ChainReader,
+  events: Awaited<ReturnType<ChainReader["requestEvents"]>>,
+): Promise<Attempt> {
+  const request = events.flatMap((event): Request[] => (event.kind === "requested" ? [event.request] : []))[0]!;
+  const drawn = events.find((event) => event.kind === "committeeDrawn")!;
+  return { domain: reader.domain, request, attempt: drawn.attempt, committee: drawn.committee };
+}
+
+/** Slots in which a seat signed two payloads, over all messages that any agent holds. */
+function conflicts(agents: readonly DemoAgent[], attempt: Attempt): readonly string[] {
+  const bySlot = new Map<string, Set<string>>();
+  let messages = 0;
+  for (const { directory } of agents) {
+    for (const file of globSync(join(directory, "data", "ipfs", "blocks", "**", "*.data"))) {
+      const message = decodeMessage(new Uint8Array(readFileSync(file)));
+      if (message === null || refuseMessage(attempt, message) !== null) continue;
+      messages++;
+      const { phase, round, seat, payloadDigest } = message.header;
+      const slot = `${phase}.${round}.${seat}`;
+      bySlot.set(slot, (bySlot.get(slot) ?? new Set()).add(payloadDigest));
+    }
+  }
+  expect(messages).to.be.greaterThan(20);
+  return [...bySlot].filter(([, payloads]) => payloads.size > 1).map(([slot]) => slot);
+}
