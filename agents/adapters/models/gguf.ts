@@ -57,6 +57,7 @@ export function readGgufHeader(path: string): GgufHeader {
     throw missingFile(path, cause);
   }
   try {
+    if (!fstatSync(file).isFile()) throw missingFile(path, { code: "not a file" });
     return parse(file, path);
   } catch (error) {
     if (error instanceof RangeError) throw brokenFile(path, error.message);
