@@ -324,11 +324,27 @@ function certify(state: CertifyState, context: CertifyContext): Step<CertifyStat
       const quorum = signatures.filter((_, index) => !isSupermajority(index, seats.length));
       return {
         state: { ...state, done: true },
-        effects: [{ kind: "certified", certificate: { decision, signatures: quorum }, blocks: candidate.blocks }],
+        effects: [
+          { kind: "forward", messages: messagesBehind(state, root, round) },
+          { kind: "certified", certificate: { decision, signatures: quorum }, blocks: candidate.blocks },
+        ],
       };
     }
   }
   return null;
+}
+
+/** CE12: a certified seat falls silent, so it hands on what certified it: some of it may have come to it alone. */
+function messagesBehind(state: CertifyState, root: Digest, round: number): readonly Message[] {
+  const messages = [...messagesOf(state.votes)];
+  const proposal = messages.find(
+    ({ header, payload }) => header.phase === PROPOSE && decodePropose(payload, header.round)?.root === root,
+  );
+  const precommits = messages.filter(
+    ({ header, payload }) =>
+      header.phase === PRECOMMIT && header.round === round && decodeVote(PRECOMMIT, payload)?.root === root,
+  );
+  return proposal === undefined ? precommits : [proposal, ...precommits];
 }
 
 function roundsSigned(state: CertifyState, root: Digest): ReadonlySet<number> {

@@ -119,11 +119,12 @@ function deliberate(protocol: Protocol, context: SeatContext, state: SeatState, 
 function absorb(protocol: Protocol, context: SeatContext, step: Step<SeatState>, root: Digest): Step<SeatState> {
   const candidate = step.state.certify.candidates.get(root);
   if (candidate?.kind !== "good") return step;
-  let { state, effects } = step;
+  let { state } = step;
+  const effects = [...step.effects];
   for (const message of missingFrom(step.state.tally, candidate.tally)) {
     const next = deliberationMessage(protocol, context, state, message);
     state = next.state;
-    effects = [...effects, ...next.effects];
+    effects.push(...next.effects);
   }
   return { state, effects };
 }

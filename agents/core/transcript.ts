@@ -12,7 +12,7 @@ import {
 import { limits } from "./limits.ts";
 import { comparePositions, type Conclusion, type Position, type Protocol } from "./protocol.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "./tally.ts";
-import type { Attempt, Digest, Header, Hex, Message, SeatIndex, Value } from "./types.ts";
+import type { Attempt, Digest, Header, Hex, Message, SeatIndex } from "./types.ts";
 
 /** docs/spec/transcript.md. A message block holds one signed message; the root block links them all. */
 export interface Transcript {

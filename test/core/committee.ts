@@ -209,7 +209,8 @@ const verdicts = new Map<string, boolean>();
 
 /** Verifies each distinct signature once per process. */
 function verified(attempt: Attempt, message: Message): boolean {
-  const key = `${message.signature}${message.header.seat}.${message.header.round}.${message.header.phase}`;
+  const { seat, round, phase, payloadDigest } = message.header;
+  const key = `${message.signature}.${seat}.${round}.${phase}.${payloadDigest}`;
   const known = verdicts.get(key) ?? refuseMessage(attempt, message) === null;
   verdicts.set(key, known);
   return known;
@@ -226,8 +227,8 @@ export function withSignature(
     : { ...effect.payload, signature: hexToBytes(signDigest(seat, decisionDigest(attempt, effect.decision))) };
 }
 
-/** mulberry32. */
-function generator(seed: number): () => number {
+/** mulberry32: unsigned 32-bit numbers from a seed. */
+export function generator(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -1,0 +1,162 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { PRECOMMIT, PREVOTE, PROPOSE } from "../../agents/core/certify-payloads.ts";
+import { proposerOf } from "../../agents/core/certify.ts";
+import { faultTolerance } from "../../agents/core/quorum.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import { JUDGE, REVEAL, VOTE } from "../../agents/core/protocols/mbft/config.ts";
+import { decodeMessage } from "../../agents/core/transcript.ts";
+import type { Attempt } from "../../agents/core/types.ts";
+import { attemptOf, generator, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
+import { honest } from "./mbft-scripts.ts";
+
+/** All honest seats certify, and the same. */
+function agreed(run: CommitteeRun, honestSeats: readonly number[]): void {
+  const roots = honestSeats.map((seat) => run.certificates[seat]?.decision.transcript ?? "none");
+  expect(roots).not.to.include("none");
+  expect(new Set(roots).size).to.equal(1);
+}
+
+function certifyRounds(run: CommitteeRun, seat: number): readonly number[] {
+  return (run.effects[seat] ?? []).flatMap((effect) =>
+    effect.kind === "send" && effect.phase === PREVOTE ? [effect.round] : [],
+  );
+}
+
+function scriptsFor(attempt: Attempt, bent: Readonly<Record<number, SeatScript>>): readonly SeatScript[] {
+  return attempt.committee.map((_, seat) => bent[seat] ?? honest("yes"));
+}
+
+describe("certify", () => {
+  it("CE1: a silent proposer costs one round", () => {
+    const attempt = attemptOf(4);
+    const proposer = proposerOf(attempt, 0);
+    const script: SeatScript = { ...honest("yes"), say: (effect) => (effect.phase === PROPOSE ? [] : [effect]) };
+    const run = runCommittee(mbft, attempt, scriptsFor(attempt, { [proposer]: script }));
+    const others = [0, 1, 2, 3].filter((seat) => seat !== proposer);
+    agreed(run, others);
+    expect(run.certificates[others[0] as number]?.decision.round).to.equal(1);
+  });
+
+  it("CE5: a proposal that leaves out a vote is refused, the vote handed over, and the next proposal has it", () => {
+    const attempt = attemptOf(4);
+    const liar = [0, 1, 2, 3].find(
+      (seat) => seat !== proposerOf(attempt, 0) && seat !== proposerOf(attempt, 1),
+    ) as number;
+    const only = [0, 1, 2, 3].find((seat) => seat !== liar && seat !== proposerOf(attempt, 0)) as number;
+    // Its vote reaches one seat alone, and it takes no part in certification: the others' quorum needs that seat.
+    const script: SeatScript = {
+      ...honest("yes"),
+      say: (effect, to) => (effect.phase > 200 || (effect.phase === VOTE && to !== only) ? [] : [effect]),
+    };
+    const run = runCommittee(mbft, attempt, scriptsFor(attempt, { [liar]: script }));
+    agreed(
+      run,
+      [0, 1, 2, 3].filter((seat) => seat !== liar),
+    );
+    expect(certifyRounds(run, only)).to.include(1);
+    expect(
+      run.effects[only]?.some(
+        (effect) =>
+          effect.kind === "forward" &&
+          effect.messages.some((message) => message.header.seat === liar && message.header.phase === VOTE),
+      ),
+    ).to.equal(true);
+    const included = run.blocks[only]?.slice(1).map((bytes) => decodeMessage(bytes)?.header);
+    expect(included?.some((header) => header?.seat === liar && header.phase === VOTE)).to.equal(true);
+  });
+
+  it("CE8: one equivocation known to one seat is in the certified transcript, void for all", () => {
+    const attempt = attemptOf(4);
+    const liar = 2;
+    const script: SeatScript = {
+      ...honest("yes"),
+      say: (effect, to) =>
+        effect.phase > 200
+          ? []
+          : effect.phase === JUDGE && to === 0
+            ? [
+                effect,
+                { ...effect, payload: { judgements: [{ author: 1, target: new Uint8Array(32), verdict: "abstain" }] } },
+              ]
+            : [effect],
+    };
+    const run = runCommittee(mbft, attempt, scriptsFor(attempt, { [liar]: script }));
+    agreed(run, [0, 1, 3]);
+    expect(run.certificates[0]?.decision.reputationChanges).to.deep.equal([{ seat: liar, steps: -1 }]);
+  });
+
+  it("two proposals of one proposer never yield two certificates", () => {
+    for (let seed = 1; seed <= 5; seed++) {
+      const attempt = attemptOf(4);
+      const proposer = proposerOf(attempt, 0);
+      let first: Uint8Array | null = null;
+      const script: SeatScript = {
+        ...honest("yes"),
+        say: (effect, to) => {
+          if (effect.phase !== PROPOSE) return [effect];
+          first ??= effect.payload["root"] as Uint8Array;
+          return to % 2 === 0 ? [effect] : [{ ...effect, payload: { root: first.slice(0, -1), validRound: null } }];
+        },
+      };
+      const run = runCommittee(mbft, attempt, scriptsFor(attempt, { [proposer]: script }), { seed });
+      agreed(
+        run,
+        [0, 1, 2, 3].filter((seat) => seat !== proposer),
+      );
+    }
+  });
+
+  it("a precommit with a wrong decision signature counts for nothing", () => {
+    const attempt = attemptOf(4);
+    const script: SeatScript = {
+      ...honest("yes"),
+      say: (effect) =>
+        effect.phase === PRECOMMIT && effect.decision
+          ? [{ ...effect, decision: { ...effect.decision, answer: "no" } }]
+          : [effect],
+    };
+    const run = runCommittee(mbft, attempt, scriptsFor(attempt, { 1: script }));
+    agreed(run, [0, 2, 3]);
+    expect(run.certificates[0]?.signatures.map(({ seat }) => seat)).to.deep.equal([0, 2, 3]);
+  });
+
+  for (const n of [4, 7]) {
+    it(`n = ${n}: f seats that drop, split and forge at random: honest seats agree`, { timeout: 120_000 }, () => {
+      for (let seed = 1; seed <= (n === 4 ? 25 : 8); seed++) {
+        const attempt = attemptOf(n);
+        const random = generator(seed * 7919);
+        const bent = Object.fromEntries(
+          Array.from({ length: faultTolerance(n) }, (_, index) => [(seed + index) % n, chaotic(random)]),
+        );
+        const run = runCommittee(mbft, attempt, scriptsFor(attempt, bent), { seed });
+        try {
+          agreed(
+            run,
+            attempt.committee.map((_, seat) => seat).filter((seat) => bent[seat] === undefined),
+          );
+        } catch (error) {
+          throw new Error(`seed ${seed}`, { cause: error });
+        }
+      }
+    });
+  }
+});
+
+/** Per message and receiver: send, stay silent, or send something else that is well formed. */
+function chaotic(random: () => number): SeatScript {
+  return {
+    ...honest(random() % 2 === 0 ? "yes" : "no"),
+    say: (effect) => {
+      const choice = random() % 4;
+      if (choice === 0) return [];
+      if (choice === 1 && effect.phase === VOTE) return [{ ...effect, payload: { votes: [] } }];
+      if (choice === 1 && effect.phase === REVEAL)
+        return [{ ...effect, payload: { ...effect.payload, proposal: null } }];
+      if (choice === 1 && effect.phase === PREVOTE) return [effect, { ...effect, payload: { root: null } }];
+      if (choice === 1 && effect.phase === PRECOMMIT)
+        return [{ phase: PRECOMMIT, round: effect.round, kind: "send", payload: { root: null, signature: null } }];
+      return [effect];
+    },
+  };
+}
