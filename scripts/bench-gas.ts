@@ -13,7 +13,7 @@ import type { World } from "./lib/world.ts";
 const help = `Usage: npm run bench:gas -- [--json] [--agents 10,1000] [--help]
 
 Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, draw, commit with callback, and
-creditPay, and compares with the anchors in docs. The example consumer writes one new storage slot in its callback.
+creditPay, and compares with a naive prototype, a later goal, Chainlink OCR2 and Keystone. The consumer writes one new slot.
 
   --json           one JSON object on the last line instead of tables
   --agents LIST    registry sizes for the draw, ascending (default 10,1000)

@@ -20,12 +20,15 @@ library CertificateLib {
         // size <= 64, so the shift leaves exactly the bits of seats that do not exist.
         require(signers >> size == 0, IDecisionOracle.InvalidDecision("signers", signers));
         uint256 count = _countBits(signers);
-        require(count * 3 > size * 2, IDecisionOracle.QuorumNotReached(count, (size * 2) / 3 + 1));
         bytes calldata signatures = certificate.signatures;
-        require(
-            signatures.length == count * SIGNATURE_BYTES,
-            IDecisionOracle.InvalidDecision("signatures", signatures.length)
-        );
+        unchecked {
+            // The count is at most 64, and the size of a committee that was drawn, too.
+            require(count * 3 > size * 2, IDecisionOracle.QuorumNotReached(count, (size * 2) / 3 + 1));
+            require(
+                signatures.length == count * SIGNATURE_BYTES,
+                IDecisionOracle.InvalidDecision("signatures", signatures.length)
+            );
+        }
         (uint256 seat, address recovered) = _firstInvalid(signatures, signers, committee, digest);
         if (seat < size) {
             // The cast cuts the seat's word to the signer in its lowest 160 bits.
