@@ -52,26 +52,29 @@ function findAnvil(): string | null {
   }
 }
 
+/** Runs "$0" "$@" until standard input ends, which it also does when this process is killed without a chance to clean up. */
+const WHILE_PARENT_LIVES = `
+exec 3<&0
+"$0" "$@" 3<&- & anvil=$!
+{ read -r _ <&3; kill $anvil; sleep 3; kill -9 $anvil; } >/dev/null 2>&1 & watch=$!
+exec 3<&-
+wait $anvil; code=$?
+kill $watch
+exit $code`;
+
 async function startAnvil(binary: string, { blockTimeSeconds }: LocalChainOptions): Promise<LocalChain> {
-  const fixed = [
-    "--host",
-    "127.0.0.1",
-    "--port",
-    "0",
-    "--chain-id",
-    String(CHAIN_ID),
-    "--accounts",
-    String(ACCOUNTS),
-    "--mnemonic",
-    MNEMONIC,
-  ];
+  const place = ["--host", "127.0.0.1", "--port", "0", "--chain-id", String(CHAIN_ID)];
+  const funded = ["--accounts", String(ACCOUNTS), "--mnemonic", MNEMONIC];
   const mining = blockTimeSeconds === undefined ? [] : ["--block-time", String(blockTimeSeconds), "--mixed-mining"];
-  const child = spawn(binary, [...fixed, ...mining], { stdio: ["ignore", "pipe", "ignore"] });
-  const kill = (): boolean => child.kill("SIGKILL");
-  process.once("exit", kill);
+  const child = spawn("/bin/sh", ["-c", WHILE_PARENT_LIVES, binary, ...place, ...funded, ...mining], {
+    // In a group of its own: Ctrl-C is for us, who stop it in order.
+    detached: true,
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  const exited = once(child, "exit");
   const stop = async (): Promise<void> => {
-    process.off("exit", kill);
-    await end(child);
+    child.stdin.end();
+    await exited;
   };
   try {
     const rpcUrl = `http://${await listeningAddress(child)}`;
@@ -104,15 +107,6 @@ async function listeningAddress(child: ChildProcess): Promise<string> {
       resolve(address);
     });
   });
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, "exit");
-  child.kill("SIGTERM");
-  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
-  await exited;
-  clearTimeout(timer);
 }
 
 async function startHardhat({ blockTimeSeconds }: LocalChainOptions): Promise<LocalChain> {

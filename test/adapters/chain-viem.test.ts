@@ -1,17 +1,20 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, beforeEach, describe, it } from "node:test";
 
+import { parseTransaction, toHex } from "viem";
+import { agentRegistryAbi, decisionOracleAbi } from "../../agents/adapters/chain/abi.ts";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { possessionDigest, provePossession } from "../../agents/adapters/chain/possession.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
-import { hexToBytes, keccak256, utf8 } from "../../agents/core/digest.ts";
+import { hexToBytes, keccak256, packTerms, utf8 } from "../../agents/core/digest.ts";
 import type { Address, AgentId, RequestId, Terms } from "../../agents/core/types.ts";
 import type { OperatorActions } from "../../agents/ports/chain.ts";
 import { generateAbi } from "../../scripts/abi.ts";
 import { createNodeHarness, ONE, testKeys, type NodeHarness } from "./chain-node.ts";
-import { asked, assertOrdered, codesOf, drawn, rejects, startFollowing, until } from "./chain.suite.ts";
+import { asked, assertOrdered, codesOf, drawn, rejects, startFollowing, stopFollowers, until } from "./chain.suite.ts";
 
 const nobody = `0x${"11".repeat(20)}` as Address;
 
@@ -23,7 +26,10 @@ describe("chain: viem", () => {
   beforeEach(() => {
     harness.proxy.intercept = () => null;
   });
-  after(async () => harness.stop());
+  after(async () => {
+    await stopFollowers();
+    await harness.stop();
+  });
 
   const poll = { finalityDepth: 0, pollIntervalMs: 25 };
   const operatorOf = (index: number): Promise<OperatorActions> => {
@@ -83,7 +89,6 @@ describe("chain: viem", () => {
     });
 
     it("uses the ABI of the contracts as they are", async () => {
-      const { readFile } = await import("node:fs/promises");
       assert.equal(
         await readFile(new URL("../../agents/adapters/chain/abi.ts", import.meta.url), "utf8"),
         generateAbi(),
@@ -129,25 +134,45 @@ describe("chain: viem", () => {
       assert.deepEqual(new Set(codesOf(follower.troubles)), new Set(["CHAIN_REORGED"]));
     });
 
+    it("does not deliver again what a deep reorg left as it was", async () => {
+      await harness.mine(1);
+      const follower = startFollowing(await harness.reader(), null);
+      const { number } = await harness.client.getBlock();
+      await until(() => follower.cursor?.blockNumber === number);
+      await harness.setReachable(false);
+      await until(() => follower.troubles.length === 1);
+      const { oracle } = harness.options;
+      await harness.execute(oracle, decisionOracleAbi, "request", [
+        packTerms(await termsNow({ fee: 0n })),
+        toHex("Does it stay?"),
+      ]);
+      const id = (await harness.client.readContract({
+        address: oracle,
+        abi: decisionOracleAbi,
+        functionName: "requestCount",
+      })) as RequestId;
+      await harness.mine(2);
+      await harness.setReachable(true);
+      await until(() => follower.of(id).length === 1);
+      await harness.client.request({ method: "anvil_reorg", params: [1, []] } as never);
+      await until(() => follower.troubles.length === 2);
+      const { request } = await asked(harness);
+      await until(() => follower.of(request.id).length === 1);
+      await follower.stop();
+      assert.deepEqual(codesOf(follower.troubles), ["CHAIN_UNREACHABLE", "CHAIN_REORGED"]);
+      assert.equal(follower.of(id).length, 1);
+      assertOrdered(follower.events);
+    });
+
     it("skips what it cannot use, says why, and goes on", async () => {
       const warnings: object[] = [];
       const logger = { info: () => {}, warn: (data: object) => void warnings.push(data) };
       const reader = await createChainReader({ ...harness.options, ...poll, logger });
       const follower = startFollowing(reader, null);
-      const abi = [
-        {
-          type: "function",
-          name: "request",
-          inputs: [{ type: "uint256" }, { type: "bytes" }],
-          outputs: [{ type: "uint256" }],
-          stateMutability: "nonpayable",
-        },
-      ] as const;
       const operator = await operatorOf(0);
       await operator.deposit(10n * ONE);
-      const { packTerms } = await import("../../agents/core/digest.ts");
       const word = packTerms(await termsNow());
-      await harness.execute(harness.options.oracle, abi, "request", [word, "0xff"]);
+      await harness.execute(harness.options.oracle, decisionOracleAbi, "request", [word, "0xff"]);
       const { request } = await asked(harness);
       await until(() => follower.of(request.id).length === 1);
       await follower.stop();
@@ -216,7 +241,6 @@ describe("chain: viem", () => {
       assert.ok(account !== undefined);
       const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20, stuckAfterBlocks: 2 });
       const fees: bigint[] = [];
-      const { parseTransaction } = await import("viem");
       harness.proxy.intercept = ({ method, params }) => {
         if (method !== "eth_sendRawTransaction") return null;
         const { nonce, maxFeePerGas } = parseTransaction(params[0] as `0x02${string}`);
@@ -360,10 +384,9 @@ describe("chain: viem", () => {
   });
 
   async function onChain(agentId: AgentId): Promise<readonly unknown[]> {
-    const { agentRegistryAbi: abi } = await import("../../agents/adapters/chain/abi.ts");
     const agent = await harness.client.readContract({
       address: harness.options.registry,
-      abi,
+      abi: agentRegistryAbi,
       functionName: "getAgent",
       args: [agentId],
     });

@@ -52,7 +52,10 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       harness = await createHarness();
       reader = await harness.reader();
     });
-    after(async () => harness.stop());
+    after(async () => {
+      await stopFollowers();
+      await harness.stop();
+    });
 
     it("lists the agents and finds them by signer", async () => {
       const agents = await reader.agents();
@@ -363,6 +366,13 @@ interface Follower {
   stop(): Promise<void>;
 }
 
+/** What a failed test left behind would keep the process alive. */
+const running = new Set<() => Promise<void>>();
+
+export async function stopFollowers(): Promise<void> {
+  await Promise.allSettled([...running].map((stop) => stop()));
+}
+
 export function startFollowing(reader: ChainReader, from: Cursor | null): Follower {
   const events: ChainEvent[] = [];
   const troubles: Error[] = [];
@@ -377,6 +387,12 @@ export function startFollowing(reader: ChainReader, from: Cursor | null): Follow
     controller.signal,
     (error) => void troubles.push(error),
   );
+  const stop = async (): Promise<void> => {
+    running.delete(stop);
+    controller.abort();
+    await following;
+  };
+  running.add(stop);
   return {
     events,
     troubles,
@@ -388,10 +404,7 @@ export function startFollowing(reader: ChainReader, from: Cursor | null): Follow
         (event) =>
           (event.kind === "requested" ? event.request.id : "requestId" in event ? event.requestId : null) === id,
       ),
-    stop: async () => {
-      controller.abort();
-      await following;
-    },
+    stop,
   };
 }
 
