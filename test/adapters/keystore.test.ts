@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { inspect } from "node:util";
+import { format, inspect } from "node:util";
 
 import { publicKeyFromRaw, privateKeyFromRaw } from "@libp2p/crypto/keys";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
@@ -161,10 +161,8 @@ describe("keys", () => {
       JSON.stringify(keys),
       JSON.stringify({ keys, copy: { ...keys } }),
       JSON.stringify(keys.viemAccount(), (_, value) => (typeof value === "bigint" ? String(value) : value)),
-      String(keys),
-      `${Reflect.ownKeys(keys)
-        .map((key) => `${String(key)} ${inspect(Reflect.get(keys, key))}`)
-        .join("\n")}`,
+      format("%s %o %O %j", keys, keys, keys, keys),
+      ...Reflect.ownKeys(keys).map((key) => inspect(Reflect.get(keys, key))),
     ];
     for (const text of shown) {
       assert.ok(!text.toLowerCase().includes(KNOWN_KEY) && !text.includes(decimal) && !text.includes(bytes), text);
@@ -193,7 +191,7 @@ describe("password", () => {
       pause: () => {},
     });
     const output = { write: (text: string) => shown.push(text) > 0 };
-    return { environment: {}, input: input as never, output: output as never, shown, raw };
+    return { environment: {}, input: input as never, output, shown, raw };
   };
   const silent = (environment: Record<string, string> = {}): PasswordHost => ({
     ...terminal(),

@@ -185,11 +185,11 @@ describe("model: llama, process", () => {
     const settled = Promise.allSettled(asks);
     await sleep(50);
     stop.abort();
-    const kinds = (await settled).map((result) =>
+    const outcomes = (await settled).map((result) =>
       result.status === "rejected" ? (result.reason as { data: { kind: string } }).data.kind : "answered",
     );
-    assert.equal(kinds.filter((kind) => kind === "rate-limit").length, 300 - 257);
-    assert.equal(kinds.filter((kind) => kind === "timeout").length, 257);
+    assert.equal(outcomes.filter((kind) => kind === "rate-limit").length, 300 - 257);
+    assert.equal(outcomes.filter((kind) => kind === "timeout").length, 257);
     await model.close();
   });
 

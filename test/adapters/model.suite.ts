@@ -63,7 +63,7 @@ export function modelSuite(
       const response = await model.ask(modelRequest(), never());
       assert.deepEqual(Object.keys(response.fields), ["proof", "answer"]);
       assert.ok(["yes", "no"].includes(response.fields["answer"]!));
-      assert.ok([...response.fields["proof"]!].length <= 24);
+      assert.ok(Array.from(response.fields["proof"]!).length <= 24);
       assert.ok(response.promptTokens > 0 && response.outputTokens > 0 && response.durationMs >= 0);
       assert.match(model.descriptor, /^[\x21-\x7e]+( [\x21-\x7e]+)?$/u);
     });
@@ -94,7 +94,7 @@ export function modelSuite(
         );
         for (const { name, enum: allowed, maxLength } of schema.properties) {
           if (allowed !== undefined) assert.ok(allowed.includes(fields[name]!), fields[name]);
-          if (maxLength !== undefined) assert.ok([...fields[name]!].length <= maxLength, fields[name]);
+          if (maxLength !== undefined) assert.ok(Array.from(fields[name]!).length <= maxLength, fields[name]);
         }
       }
     });

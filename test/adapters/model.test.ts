@@ -8,7 +8,7 @@ import { createMemoryModel, type Script } from "../../agents/adapters/memory/mod
 import { modelConfigSchema } from "../../agents/adapters/models/config.ts";
 import { createModel } from "../../agents/adapters/models/create-model.ts";
 import { confidenceOf, parseOutput, valueRange } from "../../agents/adapters/models/output.ts";
-import { ConclaveError } from "../../agents/core/errors.ts";
+import type { ConclaveError } from "../../agents/core/errors.ts";
 import { completion, minimalAnswer, reply, startOpenAiServer } from "./fixtures/openai-server.ts";
 import { answerSchema, failsWith, modelRequest, modelSuite, never } from "./model.suite.ts";
 

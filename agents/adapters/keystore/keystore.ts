@@ -166,7 +166,11 @@ async function writeNew(path: string, content: string): Promise<void> {
     await unlink(temporary);
   }
   const handle = await open(directory, "r");
-  await handle.sync().finally(async () => await handle.close());
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 function invalid(path: string, reason: string): ConclaveError {

@@ -76,8 +76,8 @@ export async function describeGguf(path: string, { name, version }: GgufHeader):
   const hash = hashes.get(key) ?? hashFile(path);
   hashes.set(key, hash);
   hash.catch(() => hashes.delete(key));
-  const label = version === null ? name : `${name}@${version}`;
-  return `${label} sha256:${(await hash).slice(0, 16)}`;
+  const versioned = version === null ? name : `${name}@${version}`;
+  return `${versioned} sha256:${(await hash).slice(0, 16)}`;
 }
 
 export function brokenFile(path: string, reason: string, cause?: unknown): ConclaveError {

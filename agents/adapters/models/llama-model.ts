@@ -1,6 +1,6 @@
 import PQueue from "p-queue";
 
-import { ConclaveError } from "../../core/errors.ts";
+import type { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Model, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { brokenFile, describeGguf, readGgufHeader } from "./gguf.ts";
@@ -126,12 +126,14 @@ function supervise(options: WorkerOptions, descriptor: string, onStart: (pid: nu
 
   /** Starts the next process as soon as this one ends, after a pause that grows with each crash in a row. */
   const watched = (process: LlamaProcess): LlamaProcess => {
-    void process.ended.then(() => {
+    const restart = async (): Promise<void> => {
+      await process.ended;
       if (closing.signal.aborted) return;
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** crashes++, MAX_PAUSE_MS);
       current = pause(pauseMs, closing.signal).then(load);
       current.catch(() => {});
-    });
+    };
+    void restart();
     return process;
   };
 

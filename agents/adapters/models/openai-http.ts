@@ -31,10 +31,10 @@ export class Retryable extends Error {
   readonly final: ConclaveError;
   readonly retryAfterMs: number;
 
-  constructor(final: ConclaveError, retryAfterMs = 0) {
+  constructor(final: ConclaveError, waitMs = 0) {
     super(final.message);
     this.final = final;
-    this.retryAfterMs = retryAfterMs;
+    this.retryAfterMs = waitMs;
   }
 }
 

@@ -97,5 +97,5 @@ export function confidenceOf(
 
 /** Unicode characters, as JSON Schema counts them. */
 function characters(text: string): number {
-  return [...text].length;
+  return Array.from(text).length;
 }
