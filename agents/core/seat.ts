@@ -1,13 +1,6 @@
 import { FIRST_CERTIFY_PHASE, acceptsCertify } from "./certify-payloads.ts";
-import {
-  certifyElapsed,
-  certifyLoaded,
-  certifyMessage,
-  initialCertify,
-  startCertify,
-  type CertifyContext,
-  type CertifyState,
-} from "./certify.ts";
+import { certifyElapsed, certifyLoaded, certifyMessage, startCertify } from "./certify.ts";
+import { initialCertify, type CertifyContext, type CertifyState } from "./certify-state.ts";
 import { sha256 } from "./digest.ts";
 import { comparePositions, type Effect, type Input, type Protocol, type SeatContext, type Step } from "./protocol.ts";
 import { addMessage, emptyTally, missingFrom, type Tally } from "./tally.ts";

@@ -75,7 +75,7 @@ export function startAgent(agent: DemoAgent, password: string): ChildProcess {
   const [script, ...args] = agent.lies
     ? [join(root, "scripts", "demo", "liar.ts"), agent.directory, String(agent.agentId)]
     : [join(root, "agents", "cli", "main.ts"), "agent", "run", "--dir", agent.directory];
-  return spawn(process.execPath, [script as string, ...args], {
+  return spawn(process.execPath, [script, ...args], {
     stdio: ["ignore", log, log],
     env: { ...process.env, CONCLAVE_PASSWORD: password },
   });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
 import { PRECOMMIT, PREVOTE, PROPOSE } from "../../agents/core/certify-payloads.ts";
-import { proposerOf } from "../../agents/core/certify.ts";
+import { proposerOf } from "../../agents/core/certify-candidates.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { JUDGE, REVEAL, VOTE } from "../../agents/core/protocols/mbft/config.ts";

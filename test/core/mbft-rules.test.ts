@@ -240,7 +240,7 @@ describe("mbft rules", () => {
       0,
       2,
       JUDGE,
-      { judgements: [], extra: 1 } as never,
+      { judgements: [], extra: 1 },
     );
     const twice = put(tally, attempt, 0, 2, REVEAL, encodeReveal({ proposal: null, seen: [null, null, null, null] }));
     const conclusion = mbft.conclude(attempt, twice);
@@ -274,7 +274,7 @@ describe("mbft rules", () => {
         fc.array(fc.nat(), { minLength: 20, maxLength: 20 }),
         (acts, shuffle) => {
           const attempt = attemptOf(5);
-          const tally = roundOf(attempt, acts as SeatActs[]);
+          const tally = roundOf(attempt, acts);
           const messages = [...messagesOf(tally)];
           const shuffled = messages
             .map((message, index) => ({ message, key: shuffle[index % 20] as number }))
