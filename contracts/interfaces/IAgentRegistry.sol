@@ -207,8 +207,8 @@ interface IAgentRegistry {
     /// reputation, not on the number of agents.
     /// @dev Warning: after 64 probes per seat the remaining seats are filled with the next free agents from a random index
     /// on, whatever their weight, so that a draw always ends. With stakes and reputations near their maximum this is
-    /// never seen; with a mean acceptance of 1/16 about once in 10,000 draws; with nearly all reputations at the floor it
-    /// is the rule, and the draw is then close to uniform.
+    /// never seen; with a mean acceptance of 1/16 about once in 10,000 draws, more often if the registry is hardly larger than
+    /// the committee; with nearly all reputations at the floor it is the rule, and the draw is then close to uniform.
     /// @param seed 32 unpredictable bytes
     /// @param size number of seats, 1 to 64
     /// @return committee one word per seat, see `Seat`

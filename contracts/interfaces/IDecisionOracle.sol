@@ -158,6 +158,8 @@ interface IDecisionOracle {
     function balanceOf(address account) external view returns (uint256);
 
     /// @notice Asks; the fee moves from the caller's balance into escrow.
+    /// @dev Warning: nothing checks that there are enough active agents. A request that cannot be drawn waits for more of
+    /// them, and can be refunded after its deadline.
     /// @param terms packed by `RequestTermsLib.pack`
     /// @param question UTF-8, 1 to 8192 bytes
     /// @return requestId consecutive from 1
