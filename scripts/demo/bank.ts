@@ -8,7 +8,7 @@ import {
   parseEther,
   type LocalAccount,
 } from "viem";
-import type { Address } from "../../agents/core/types.ts";
+import type { Address, Hex } from "../../agents/core/types.ts";
 import type { LocalChain } from "../lib/local-chain.ts";
 
 const abi = parseAbi([
@@ -36,12 +36,15 @@ export function openBank({ rpcUrl, chainId }: LocalChain, token: Address, owner:
   const reader = createPublicClient({ chain, transport: http(rpcUrl), pollingInterval: 100 });
   const wallet = createWalletClient({ chain, transport: http(rpcUrl), account: owner });
   let last: Promise<unknown> = Promise.resolve();
-  const inOrder = (send: () => Promise<`0x${string}`>): Promise<void> => {
-    const next = last.then(send).then((hash) => reader.waitForTransactionReceipt({ hash }));
+  const settle = async (before: Promise<unknown>, send: () => Promise<Hex>): Promise<void> => {
+    await before;
+    const receipt = await reader.waitForTransactionReceipt({ hash: await send() });
+    if (receipt.status !== "success") throw new Error(`Fund the demo: ${receipt.transactionHash} reverted`);
+  };
+  const inOrder = (send: () => Promise<Hex>): Promise<void> => {
+    const next = settle(last, send);
     last = next.catch(() => undefined);
-    return next.then((receipt) => {
-      if (receipt.status !== "success") throw new Error(`Fund the demo: ${receipt.transactionHash} reverted`);
-    });
+    return next;
   };
   const mint = (account: Address, tokens: bigint): Promise<void> =>
     inOrder(() => wallet.writeContract({ address: token, abi, functionName: "mint", args: [account, tokens] }));

@@ -1,0 +1,128 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
+import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
+import { createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
+import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
+import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import { decodeMessage } from "../../agents/core/transcript.ts";
+import type { Message, SeatIndex } from "../../agents/core/types.ts";
+import { decodeInput } from "../../agents/node/records.ts";
+import { openSession, type Session } from "../../agents/node/session.ts";
+import type { Network } from "../../agents/ports/network.ts";
+import { attemptOf, keyOf, signMessage } from "../core/committee.ts";
+import { fastTiming, silentLog, truthful, until } from "./world.ts";
+
+const attempt = attemptOf(4);
+const clock = createSystemClock();
+const nobody = { onCertified: () => {}, onEvidence: () => {} };
+
+/** One seat alone: its peers are the messages that the test delivers. */
+async function openSeat(
+  seat: number,
+  records: readonly Uint8Array[],
+  truth: string,
+): Promise<{ readonly session: Session; readonly sent: Message[]; readonly journal: () => Promise<Uint8Array[]> }> {
+  const journals = createMemoryJournals();
+  const journal = await journals.open("seat");
+  for (const record of records) await journal.append(record);
+  const sent: Message[] = [];
+  const network = { send: (_, frame) => sent.push(decodeMessage(frame)!) } as Pick<Network, "send"> as Network;
+  const model = createMemoryModel(truthful(truth), { confidence: () => 900_000 });
+  const store = createMemoryContentStore({ clock });
+  const session = await openSession(
+    mbft,
+    attempt,
+    seat as SeatIndex,
+    fastTiming,
+    { network, store, model, signer: keysFromPrivateKey(keyOf(seat)), journal, clock, log: silentLog },
+    nobody,
+  );
+  return {
+    session,
+    sent,
+    journal: async () => {
+      const all: Uint8Array[] = [];
+      for await (const record of journal.read()) all.push(record);
+      return all;
+    },
+  };
+}
+
+const slot = ({ header }: Message): string => `${header.phase}.${header.round}`;
+
+/** The journal of seat 0 in a committee whose seats exchange what they send. */
+async function journalOfDecision(): Promise<Uint8Array[]> {
+  const seats = await Promise.all([0, 1, 2, 3].map((seat) => openSeat(seat, [], "yes")));
+  const delivered = seats.map(() => 0);
+  await until(() => {
+    for (const [from, { sent }] of seats.entries()) {
+      for (const message of sent.slice(delivered[from]))
+        for (const [to, other] of seats.entries()) if (to !== from) other.session.deliver(message);
+      delivered[from] = sent.length;
+    }
+    return seats.every(({ sent }) => sent.some((message) => message.header.phase === 203));
+  });
+  for (const { session } of seats) await session.close();
+  return seats[0]!.journal();
+}
+
+describe("a session after a crash", () => {
+  it(
+    "whatever prefix of the journal survived, and whatever the model says now: no slot is signed twice",
+    { timeout: 120_000 },
+    async () => {
+      const records = await journalOfDecision();
+      expect(records.length).to.be.greaterThan(15);
+      for (let cut = 0; cut <= records.length; cut++) {
+        const before = records.slice(0, cut);
+        const signed = new Map<string, string>();
+        for (const record of before.slice(1)) {
+          const input = decodeInput(record);
+          if (input.kind === "message" && input.message.header.seat === 0)
+            signed.set(slot(input.message), input.message.header.payloadDigest);
+        }
+        // Everything the crashed process can have sent is in its journal; the model has changed its mind meanwhile.
+        const { session, sent } = await openSeat(0, before, "no");
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        await session.close();
+        for (const message of sent.filter(({ header }) => header.seat === 0)) {
+          expect(
+            signed.get(slot(message)) ?? message.header.payloadDigest,
+            `cut at ${cut}, slot ${slot(message)}`,
+          ).to.equal(message.header.payloadDigest);
+          signed.set(slot(message), message.header.payloadDigest);
+        }
+        for (const [key] of signed)
+          expect(
+            sent.some((message) => message.header.seat === 0 && slot(message) === key),
+            `cut at ${cut}: ${key} is sent again`,
+          ).to.equal(true);
+      }
+    },
+  );
+
+  it("refuses the journal of another attempt", async () => {
+    const records = await journalOfDecision();
+    const other = records.with(0, records[0]!.with(3, 0));
+    let code = "";
+    await openSeat(0, other, "yes").catch((error: { readonly code: string }) => (code = error.code));
+    expect(code).to.equal("JOURNAL_CONFLICT");
+  });
+
+  it("floods of well-formed messages for one slot are bounded before they reach the journal", async () => {
+    const { session, journal } = await openSeat(0, [], "yes");
+    for (let i = 0; i < 50; i++)
+      session.deliver(signMessage(attempt, 1, 1, 0, { commitment: new Uint8Array(32).fill(i) }));
+    session.deliver(signMessage(attempt, 1, 77, 0, { commitment: null }));
+    session.deliver(signMessage(attempt, 1, 1, 9, { commitment: null }));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await session.close();
+    const foreign = (await journal())
+      .slice(1)
+      .map(decodeInput)
+      .filter((input) => input.kind === "message" && input.message.header.seat === 1);
+    expect(foreign).to.have.length(4);
+  });
+});
