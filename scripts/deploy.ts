@@ -1,0 +1,187 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { parseEnv } from "node:util";
+import { Command, CommanderError } from "commander";
+import { BaseError, createPublicClient, erc20Abi, http, parseUnits, type LocalAccount } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { originOf, toChainError } from "../agents/adapters/chain/errors.ts";
+import { openKeystore } from "../agents/adapters/keystore/keystore.ts";
+import { readPassword } from "../agents/adapters/keystore/password.ts";
+import { isHex } from "../agents/core/digest.ts";
+import { ConclaveError } from "../agents/core/errors.ts";
+import type { Address } from "../agents/core/types.ts";
+import { deploy, type Deployment } from "./lib/deploy.ts";
+
+interface Flags {
+  readonly rpc: string;
+  readonly token?: string;
+  readonly testToken?: true;
+  readonly admin?: string;
+  readonly minStake: string;
+  readonly maxStake: string;
+  readonly unbondingDays: string;
+  readonly keystore?: string;
+  readonly passwordFile?: string;
+  readonly keyFile?: string;
+  readonly profile: string;
+  readonly out?: string;
+  readonly json?: true;
+}
+
+const KEY_VARIABLE = "CONCLAVE_DEPLOYER_KEY";
+const PASSWORD_VARIABLE = "CONCLAVE_DEPLOYER_PASSWORD";
+const LOCAL_CHAINS: readonly number[] = [1_337, 31_337];
+const SECONDS_PER_DAY = 86_400;
+const DEFAULT_DECIMALS = 18;
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+const program = new Command("deploy")
+  .description("Deploys access manager, registry and oracle, and writes the addresses to deployments/<chain id>.json.")
+  .requiredOption("--rpc <url>", "HTTP JSON-RPC of the chain")
+  .option("--token <address>", "ERC-20 token of stakes and fees")
+  .option("--test-token", "deploy a token that anybody can mint instead; local chains only")
+  .option(
+    "--admin <address>",
+    "becomes the only administrator of roles: a timelock or multisig (default: the deployer)",
+  )
+  .option("--min-stake <tokens>", "smallest stake of an active agent, in whole tokens", "100")
+  .option("--max-stake <tokens>", "largest stake of an agent, at most 16 times the smallest", "1600")
+  .option("--unbonding-days <days>", "wait between unbonding and withdrawing", "7")
+  .option(
+    "--keystore <file>",
+    `encrypted key of the deployer; password by --password-file, ${PASSWORD_VARIABLE} or prompt`,
+  )
+  .option("--password-file <file>", "password of the keystore")
+  .option("--key-file <file>", `file with a line ${KEY_VARIABLE}=0x...; else that environment variable`)
+  .option("--profile <name>", "build profile of the contracts: production or default", "production")
+  .option("--out <file>", "where the addresses go; an existing file is kept and refused")
+  .option("--json", "print one JSON object instead of text")
+  .addHelpText("after", "\nThe key is never taken from the command line, where other users see it.")
+  .addHelpText(
+    "after",
+    "\nExample:\n  npm run deploy -- --rpc https://rpc.example --token 0x5fbd...0aa3 --keystore deployer.json\n",
+  )
+  .exitOverride();
+
+if (import.meta.main) process.exitCode = await main(process.argv.slice(2));
+
+async function main(argv: readonly string[]): Promise<number> {
+  try {
+    program.parse(argv, { from: "user" });
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+    throw error;
+  }
+  const flags = program.opts<Flags>();
+  try {
+    const { deployment, file } = await run(flags);
+    console.log(flags.json === true ? JSON.stringify(deployment) : describe(deployment, file));
+    return 0;
+  } catch (error) {
+    // Anything else is a bug or a broken build, and its stack helps.
+    if (!(error instanceof ConclaveError) && !(error instanceof BaseError)) throw error;
+    const known = toChainError(error, "Deploy the contracts", flags.rpc);
+    if (flags.json === true) console.log(JSON.stringify({ error: { code: known.code, message: known.message } }));
+    else console.error(`${known.code}: ${known.message}`);
+    return known.code === "USAGE" ? EXIT_USAGE : EXIT_FAILED;
+  }
+}
+
+async function run(flags: Flags): Promise<{ readonly deployment: Deployment; readonly file: string }> {
+  const buildProfile = flags.profile;
+  if (buildProfile !== "production" && buildProfile !== "default") throw usage("--profile", "is production or default");
+  const days = Number(flags.unbondingDays);
+  if (!(days >= 0 && days <= 3_650)) throw usage("--unbonding-days", "is a number from 0 to 3650");
+  const token = flags.token === undefined ? null : addressOf(flags.token, "--token");
+  if ((token === null) !== (flags.testToken === true)) throw usage("--token", "or --test-token is needed, one of them");
+  const admin = flags.admin === undefined ? {} : { admin: addressOf(flags.admin, "--admin") };
+  if (!URL.canParse(flags.rpc)) throw usage("--rpc", "is an http or https URL");
+
+  const { chainId, decimals } = await inspect(flags.rpc, token);
+  if (token === null && !LOCAL_CHAINS.includes(chainId))
+    throw usage("--test-token", `is for local chains, not for chain ${chainId}`);
+  const file = resolve(flags.out ?? join(dirname(import.meta.dirname), "deployments", `${chainId}.json`));
+  const minStake = amountOf(flags.minStake, decimals, "--min-stake");
+  const maxStake = amountOf(flags.maxStake, decimals, "--max-stake");
+  if (minStake === 0n || minStake > maxStake || maxStake > 16n * minStake)
+    throw usage("--max-stake", "is from 1 to 16 times --min-stake, which is above 0");
+
+  await reserve(file);
+  const unbondingDelaySeconds = Math.round(days * SECONDS_PER_DAY);
+  const account = await readAccount(flags);
+  const terms = { token, ...admin, minStake, maxStake, unbondingDelaySeconds, buildProfile } as const;
+  const deployment = await deploy({ rpcUrl: flags.rpc, account, ...terms });
+  await writeFile(file, `${JSON.stringify(deployment, null, 2)}\n`, { flag: "wx" });
+  return { deployment, file };
+}
+
+/** The addresses of an earlier deployment are worth more than a convenience. */
+async function reserve(file: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  const existing = await readFile(file).catch(() => null);
+  if (existing !== null) throw usage("--out", `names ${file}, which exists; move it away or choose another name`);
+}
+
+async function inspect(
+  rpcUrl: string,
+  token: Address | null,
+): Promise<{ readonly chainId: number; readonly decimals: number }> {
+  const client = createPublicClient({ transport: http(rpcUrl) });
+  const chainId = await client.getChainId();
+  if (token === null) return { chainId, decimals: DEFAULT_DECIMALS };
+  const code = await client.getCode({ address: token });
+  if (code === undefined || code === "0x") {
+    throw new ConclaveError(
+      "CHAIN_NO_CONTRACT",
+      `Find the token: chain ${chainId} at ${originOf(rpcUrl)} has no contract at ${token}`,
+      {
+        contract: "token",
+        address: token,
+      },
+    );
+  }
+  return { chainId, decimals: await client.readContract({ address: token, abi: erc20Abi, functionName: "decimals" }) };
+}
+
+async function readAccount(flags: Flags): Promise<LocalAccount> {
+  if (flags.keystore !== undefined) {
+    const prompt = `Password of ${flags.keystore}`;
+    const password = await readPassword({ file: flags.passwordFile, env: PASSWORD_VARIABLE, prompt });
+    return (await openKeystore(flags.keystore, password)).viemAccount();
+  }
+  const variables = flags.keyFile === undefined ? process.env : parseEnv(await readKeyFile(flags.keyFile));
+  const key = variables[KEY_VARIABLE]?.toLowerCase();
+  if (key === undefined)
+    throw usage("--keystore", `or --key-file, or the environment variable ${KEY_VARIABLE}, is needed`);
+  if (!isHex(key, 32)) throw usage(KEY_VARIABLE, "is 0x and 64 hexadecimal digits (not shown here)");
+  return privateKeyToAccount(key);
+}
+
+async function readKeyFile(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch {
+    throw usage("--key-file", `names ${path}, which cannot be read`);
+  }
+}
+
+function addressOf(text: string, flag: string): Address {
+  const lower = text.toLowerCase();
+  if (!isHex(lower, 20)) throw usage(flag, "is 0x and 40 hexadecimal digits");
+  return lower as Address;
+}
+
+function amountOf(text: string, decimals: number, flag: string): bigint {
+  if (!/^\d{1,30}(\.\d{1,30})?$/.test(text)) throw usage(flag, "is a decimal number of tokens");
+  return parseUnits(text, decimals);
+}
+
+function usage(flag: string, rule: string): ConclaveError {
+  return new ConclaveError("USAGE", `Correct the command line: ${flag} ${rule}`, { flag });
+}
+
+function describe(deployment: Deployment, file: string): string {
+  const lines = Object.entries(deployment).map(([name, value]) => `  ${name.padEnd(16)}${value}`);
+  return `Deployed on chain ${deployment.chainId}:\n${lines.join("\n")}\nWritten to ${file}`;
+}
