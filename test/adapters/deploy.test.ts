@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { text } from "node:stream/consumers";
+
+import { createChainReader } from "../../agents/adapters/chain/reader.ts";
+import type { Deployment } from "../../scripts/lib/deploy.ts";
+import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
+
+const script = join(import.meta.dirname, "..", "..", "scripts", "deploy.ts");
+
+describe("deploy", () => {
+  let chain: LocalChain;
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "conclave-deploy-"));
+    chain = await startLocalChain();
+    await writeFile(join(folder, "key.env"), `CONCLAVE_DEPLOYER_KEY=${chain.accounts[3]?.privateKey}\n`);
+  });
+  after(async () => {
+    await chain.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  const run = async (
+    ...args: readonly string[]
+  ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> => {
+    const { CONCLAVE_DEPLOYER_KEY: _, ...env } = process.env;
+    const usual = ["--rpc", chain.rpcUrl, "--profile", "default", "--json"];
+    const child = spawn(process.execPath, [script, ...usual, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+    return { code: code as number, stdout, stderr };
+  };
+  const codeOf = ({ stdout }: { readonly stdout: string }): unknown =>
+    (JSON.parse(stdout) as { readonly error: { readonly code: string } }).error.code;
+
+  it("writes addresses that a reader accepts, and never overwrites them", async () => {
+    const file = join(folder, "out.json");
+    const args = ["--test-token", "--key-file", join(folder, "key.env"), "--out", file];
+    const first = await run(...args, "--admin", chain.accounts[4]?.address ?? "");
+    assert.equal(first.code, 0, first.stderr);
+    const deployment = JSON.parse(await readFile(file, "utf8")) as Deployment;
+    assert.deepEqual(JSON.parse(first.stdout), deployment);
+    const { chainId, oracle, registry, deploymentBlock } = deployment;
+    const reader = await createChainReader({
+      rpcUrl: chain.rpcUrl,
+      chainId,
+      oracle,
+      registry,
+      deploymentBlock: BigInt(deploymentBlock),
+      finalityDepth: 0,
+      pollIntervalMs: 100,
+    });
+    assert.deepEqual(await reader.agents(), []);
+
+    const second = await run(...args);
+    assert.equal(second.code, 2);
+    assert.equal(codeOf(second), "USAGE");
+    assert.deepEqual(JSON.parse(await readFile(file, "utf8")), deployment);
+  });
+
+  it("says what is missing", async () => {
+    const elsewhere = ["--out", join(folder, "none.json")];
+    assert.equal(codeOf(await run(...elsewhere)), "USAGE");
+    assert.equal(codeOf(await run(...elsewhere, "--test-token")), "USAGE");
+    assert.equal(codeOf(await run(...elsewhere, "--token", `0x${"12".repeat(20)}`)), "CHAIN_NO_CONTRACT");
+    assert.equal((await run("--private-key", "0x1")).code, 2);
+  });
+});
