@@ -7,7 +7,14 @@ import type { Address } from "../core/types.ts";
 import { formatAmount, parseAmount } from "./arguments.ts";
 import type { CommandSpec } from "./command.ts";
 import type { AgentConfig } from "./config.ts";
-import { openAgentKeys, openOperatorKeys, operatorFlags, type OperatorFlags } from "./keys.ts";
+import {
+  keystoreAddress,
+  openAgentKeys,
+  openOperatorKeys,
+  operatorFlags,
+  operatorKeystore,
+  type OperatorFlags,
+} from "./keys.ts";
 import { lookUpAgent } from "./operator.ts";
 import { rows } from "./output.ts";
 
@@ -34,9 +41,10 @@ export const agentRegister: CommandSpec<Options> = {
         { agentId: record.agentId },
       );
     }
+    const path = operatorKeystore(config, options, host);
+    await requireStake(terms, await keystoreAddress(path), stake, host.signal);
     const keys = await openAgentKeys(config, options, host);
-    const operator = await openOperatorKeys(config, options, host);
-    await requireStake(terms, operator.address, stake, host.signal);
+    const operator = path === config.keystore ? keys : await openOperatorKeys(config, options, host);
     const descriptor = await describeModel(config);
     const actions = await createOperatorActions({ ...source, account: operator.viemAccount() }, host.signal);
     const possession = provePossession(keys, {

@@ -59,6 +59,9 @@ export const agentRun: CommandSpec<Options> = {
       ]);
       host.stdout(json ? `${toJson(ready)}\n` : `${table}\n`);
       await joined.agent.run(host.signal);
+    } catch (error) {
+      // To be stopped is how this command ends, at whatever point.
+      if (!host.signal.aborted) throw error;
     } finally {
       log.info({}, "stopping");
       await joined.close();

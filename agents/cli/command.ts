@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { toJson } from "./output.ts";
 
 /** The process around a command, so that tests can be one. */

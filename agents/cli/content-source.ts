@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { multiaddr, type Multiaddr } from "@multiformats/multiaddr";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
-import { blockMissing, cidOf } from "../adapters/ipfs/block.ts";
+import { blockMissing } from "../adapters/ipfs/block.ts";
 import { createHeliaContentStore } from "../adapters/ipfs/helia-content-store.ts";
 import { createKuboContentStore } from "../adapters/ipfs/kubo-content-store.ts";
-import { collect, LocalBlocks } from "../adapters/ipfs/local-blocks.ts";
+import { LocalBlocks } from "../adapters/ipfs/local-blocks.ts";
 import { peerIdFromPublicKey } from "../adapters/libp2p/identity.ts";
 import { createLibp2pNetwork, type Libp2pNetwork } from "../adapters/libp2p/network.ts";
 import { ConclaveError } from "../core/errors.ts";
@@ -75,7 +75,8 @@ async function openFolder(folder: string): Promise<ContentSource> {
   await blocks.open();
   return {
     get: async (digest) => {
-      if (await blocks.has(cidOf(digest))) return collect(blocks.get(cidOf(digest)));
+      const bytes = await blocks.read(digest);
+      if (bytes !== null) return bytes;
       throw blockMissing(digest, 0);
     },
     close: async () => undefined,

@@ -49,11 +49,16 @@ export async function openAgentKeys(config: AgentConfig, flags: AgentFlags, host
   return openKeystore(config.keystore, await agentPassword(flags.passwordFile, host));
 }
 
-/** The key that owns the stake: a keystore of its own, or the agent's. */
+/** The keystore of the account that owns the stake: one of its own, or the agent's. */
+export function operatorKeystore(config: AgentConfig, flags: OperatorFlags, host: CliHost): string {
+  const { operatorKeystore: flag } = flags;
+  return flag === undefined ? (config.operatorKeystore ?? config.keystore) : resolve(host.cwd, flag);
+}
+
+/** Opens it. */
 export async function openOperatorKeys(config: AgentConfig, flags: OperatorFlags, host: CliHost): Promise<Keys> {
-  const path =
-    flags.operatorKeystore === undefined ? config.operatorKeystore : resolve(host.cwd, flags.operatorKeystore);
-  if (path === undefined || path === config.keystore) return openAgentKeys(config, flags, host);
+  const path = operatorKeystore(config, flags, host);
+  if (path === config.keystore) return openAgentKeys(config, flags, host);
   const file = flags.operatorPasswordFile === undefined ? undefined : resolve(host.cwd, flags.operatorPasswordFile);
   const sources = { file, env: "CONCLAVE_OPERATOR_PASSWORD", prompt: "Password of the operator's keystore" };
   return openKeystore(path, await passwordOf(sources, host));
