@@ -75,10 +75,15 @@ export function startAgent(agent: DemoAgent, password: string): ChildProcess {
   const [script, ...args] = agent.lies
     ? [join(root, "scripts", "demo", "liar.ts"), agent.directory, String(agent.agentId)]
     : [join(root, "agents", "cli", "main.ts"), "agent", "run", "--dir", agent.directory];
-  return spawn(process.execPath, [script, ...args], {
+  const child = spawn(process.execPath, [script, ...args], {
     stdio: ["ignore", log, log],
     env: { ...process.env, CONCLAVE_PASSWORD: password },
   });
+  // Whatever ends this process ends the agent.
+  const kill = (): boolean => child.kill("SIGKILL");
+  process.once("exit", kill);
+  child.once("exit", () => process.off("exit", kill));
+  return child;
 }
 
 export async function stopProcess(child: ChildProcess): Promise<void> {

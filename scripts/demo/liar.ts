@@ -16,7 +16,7 @@ const config = await loadAgentConfig(join(directory, CONFIG_FILE));
 const keys = await openKeystore(config.keystore, process.env["CONCLAVE_PASSWORD"] ?? "");
 const source = chainSource(config.chain);
 const abort = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => abort.abort());
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => abort.abort());
 
 const joined = await joinAgent(config, keys, pino(pino.destination(2)), {
   model: lyingModel,

@@ -16,7 +16,7 @@ const program = new Command("demo")
 const options = program.parse().opts<{ json?: true; keep?: true; logs?: string }>();
 const abort = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const)
-  process.once(signal, () => abort.abort(new Error(`stopped by ${signal}`)));
+  process.on(signal, () => abort.abort(new Error(`stopped by ${signal}`)));
 
 const started = Date.now();
 const progress = (line: string): void =>
@@ -42,6 +42,7 @@ try {
     },
   });
 } catch (error) {
-  process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+  const cause: unknown = abort.signal.aborted ? abort.signal.reason : error;
+  process.stderr.write(`error: ${cause instanceof Error ? cause.message : String(cause)}\n`);
   process.exitCode = abort.signal.aborted ? 130 : 1;
 }
