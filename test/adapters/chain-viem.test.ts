@@ -80,12 +80,11 @@ describe("chain: viem", () => {
     });
 
     it("says which node does not answer, without the key in its URL", async () => {
-      const error = await rejects(
-        createChainReader({ ...harness.options, ...poll, rpcUrl: "http://127.0.0.1:1/v3/secret-key" }),
-        "CHAIN_UNREACHABLE",
-      );
-      assert.match(error.message, /http:\/\/127\.0\.0\.1:1 /);
-      assert.doesNotMatch(`${error.message} ${String(error.cause)} ${JSON.stringify(error)}`, /secret-key/);
+      for (const rpcUrl of ["http://127.0.0.1:1/v3/secret-key", "no-url/secret-key"]) {
+        const error = await rejects(createChainReader({ ...harness.options, ...poll, rpcUrl }), "CHAIN_UNREACHABLE");
+        assert.match(error.message, /RPC node at (http:\/\/127\.0\.0\.1:1|an invalid URL) /);
+        assert.doesNotMatch(`${error.message} ${String(error.cause)} ${JSON.stringify(error)}`, /secret-key/);
+      }
     });
 
     it("uses the ABI of the contracts as they are", async () => {
@@ -263,14 +262,28 @@ describe("chain: viem", () => {
       const first = await asked(harness);
       const second = await asked(harness);
       await harness.mine(3);
+      const sent: { readonly nonce: number; readonly fee: bigint }[] = [];
+      harness.proxy.intercept = ({ method, params }) => {
+        if (method !== "eth_sendRawTransaction") return null;
+        const { nonce, maxFeePerGas } = parseTransaction(params[0] as `0x02${string}`);
+        sent.push({ nonce: nonce ?? 0, fee: maxFeePerGas ?? 0n });
+        return null;
+      };
       await harness.client.setAutomine(false);
-      await rejects(writer.draw(first.request, first.seedBlock), "CHAIN_TIMEOUT");
-      await harness.client.setAutomine(true);
-      assert.notEqual(await writer.draw(second.request, second.seedBlock), "already");
-      assert.equal(
-        await harness.client.getTransactionCount({ address: account.address, blockTag: "pending" }),
-        await harness.client.getTransactionCount({ address: account.address }),
+      try {
+        await rejects(writer.draw(first.request, first.seedBlock), "CHAIN_TIMEOUT");
+        const drawing = writer.draw(second.request, second.seedBlock);
+        await until(() => sent.length === 2);
+        await harness.mine(1);
+        assert.notEqual(await drawing, "already");
+      } finally {
+        await harness.client.setAutomine(true);
+      }
+      assert.deepEqual(
+        sent.map(({ nonce }) => nonce),
+        [0, 0],
       );
+      assert.ok((sent[1]?.fee ?? 0n) * 100n >= (sent[0]?.fee ?? 0n) * 110n);
     });
 
     it("says when the account cannot pay for the gas", async () => {
