@@ -7,9 +7,13 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { text } from "node:stream/consumers";
 
+import { privateKeyToAccount } from "viem/accounts";
+import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
-import type { Deployment } from "../../scripts/lib/deploy.ts";
+import type { AgentId } from "../../agents/core/types.ts";
+import { deploy, type Deployment } from "../../scripts/lib/deploy.ts";
 import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
+import { rejects, until } from "./chain.suite.ts";
 
 const script = join(import.meta.dirname, "..", "..", "scripts", "deploy.ts");
 
@@ -69,5 +73,29 @@ describe("deploy", () => {
     assert.equal(codeOf(await run(...elsewhere, "--test-token")), "USAGE");
     assert.equal(codeOf(await run(...elsewhere, "--token", `0x${"12".repeat(20)}`)), "CHAIN_NO_CONTRACT");
     assert.equal((await run("--private-key", "0x1")).code, 2);
+  });
+
+  it("works on Hardhat's chain, where the platform has no anvil", async () => {
+    const hardhat = await startLocalChain({ engine: "hardhat", blockTimeSeconds: 0.2 });
+    try {
+      const account = privateKeyToAccount(hardhat.accounts[0]?.privateKey ?? "0x");
+      const terms = {
+        token: null,
+        minStake: 1n,
+        maxStake: 16n,
+        unbondingDelaySeconds: 1,
+        buildProfile: "default",
+      } as const;
+      const { oracle, registry } = await deploy({ rpcUrl: hardhat.rpcUrl, account, ...terms });
+      const options = { rpcUrl: hardhat.rpcUrl, chainId: hardhat.chainId, oracle, registry };
+      const operator = await createOperatorActions({ ...options, account, receiptPollMs: 50 });
+      await rejects(operator.addStake(1 as AgentId, 1n), "STAKE_MISSING");
+      await rejects(operator.startUnbonding(1 as AgentId, 1n), "AGENT_NOT_REGISTERED", "UnknownAgent");
+      const reader = await createChainReader({ ...options, finalityDepth: 1, pollIntervalMs: 50 });
+      const { number } = await reader.head();
+      await until(async () => (await reader.head()).number > number);
+    } finally {
+      await hardhat.stop();
+    }
   });
 });
