@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { cidString } from "../../agents/core/codec.ts";
+import { sha256 } from "../../agents/core/digest.ts";
+import { PASSWORD, assertNoSecrets, startCliWorld, type CliWorld } from "./cli-world.ts";
+
+const main = join(import.meta.dirname, "../../agents/cli/main.ts");
+
+let world: CliWorld;
+before(async () => {
+  world = await startCliWorld();
+});
+after(() => world.close());
+
+describe("command line with agents that run", () => {
+  it("asks, waits, shows, proves and claims, with four agents that really run", async () => {
+    const names = ["a", "b", "c", "d"];
+    for (const name of names) await world.enlist(name, "100");
+    const stop = new AbortController();
+    const agents = names.map((name) =>
+      world.run(["agent", "run", "--dir", name, "--json", "--log-level", "error"], { signal: stop.signal }),
+    );
+    try {
+      await Promise.race([
+        waitForEndpoints(names),
+        Promise.all(agents).then((ended) => assert.fail(JSON.stringify(ended))),
+      ]);
+      const fee = await world.failure("request", "--dir", "a", "--question", "?", "--kind", "boolean", "--fee", "1000");
+      assert.equal(fee.code, "BALANCE_TOO_LOW");
+      assert.match(fee.message, /^Pay the fee of 1000 /);
+
+      const asked = await world.run([
+        "request",
+        "--dir",
+        "a",
+        "--question",
+        "Is 17 prime?\u001b[2J",
+        "--kind",
+        "boolean",
+        "--fee",
+        "4",
+        "--wait",
+      ]);
+      assert.equal(asked.code, 0, asked.stderr);
+      assert.match(asked.stderr, /requested[\s\S]*drawn[\s\S]*decided/);
+      assert.match(asked.stdout, /^answer +yes$/m);
+      assert.match(asked.stdout, /^question +Is 17 prime\?\\u001b\[2J$/m);
+
+      const shown = await world.json("decision", "1", "--deployment", "deployment.json");
+      const { status, answer, signers, seats, transcript, commitGas } = shown.value as Record<string, unknown> as {
+        status: string;
+        answer: string;
+        signers: number[];
+        seats: object[];
+        transcript: string;
+        commitGas: number;
+      };
+      assert.deepEqual(
+        [status, answer, signers.length >= 3, seats.length, commitGas > 50_000],
+        ["decided", "yes", true, 4, true],
+      );
+
+      const proof = await world.json("verify", "1", "--deployment", "deployment.json");
+      assert.deepEqual([proof.code, proof.value["ok"], proof.value["root"]], [0, true, transcript]);
+      await refutesFlippedBytes();
+
+      const held = await balances("a");
+      const claimed = await world.json("agent", "claim", "--dir", "a");
+      assert.deepEqual(
+        [claimed.code, claimed.value["requestIds"], BigInt(String(claimed.value["amount"])) > 0n],
+        [0, ["1"], true],
+      );
+      assert.equal(await balances("a"), held + BigInt(String(claimed.value["amount"])));
+      assert.deepEqual((await world.json("agent", "claim", "--dir", "a")).value["requestIds"], []);
+    } finally {
+      stop.abort(new Error("test is over"));
+    }
+    for (const { code, stdout } of await Promise.all(agents)) {
+      assert.equal(code, 0);
+      assert.match(stdout, /"event":"ready".*\n\{"event":"stopped"/);
+    }
+  });
+
+  it("verify without any agent says that nobody answered", async () => {
+    const { code } = await world.failure("verify", "1", "--deployment", "deployment.json");
+    assert.equal(code, "NETWORK_FAILED");
+    assert.equal(
+      (await world.failure("verify", "1", "--deployment", "deployment.json", "--peer", "/ip4/127.0.0.1/tcp/1")).code,
+      "USAGE",
+    );
+    const offline = await world.json("verify", "1", "--deployment", "deployment.json", "--store", "a/data/ipfs");
+    assert.equal(offline.value["ok"], true);
+  });
+
+  it("as a process: exit codes, and SIGTERM ends an agent gracefully", async () => {
+    assert.deepEqual(await exec(["nonsense"]), { code: 2, stdout: "" });
+    const agent = spawn(process.execPath, [main, "agent", "run", "--dir", "a", "--json"], {
+      cwd: world.folder,
+      env: { ...process.env, CONCLAVE_PASSWORD: PASSWORD },
+    });
+    let stdout = "";
+    agent.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+    agent.stderr.on("data", (chunk: Buffer) => world.printed.push(chunk.toString()));
+    const exited = once(agent, "exit");
+    while (!stdout.includes("ready"))
+      await Promise.race([sleep(50), exited.then(([early]) => assert.fail(`ended with ${early}`))]);
+    agent.kill("SIGTERM");
+    const [code] = (await exited) as [number | null];
+    assert.equal(code, 0);
+    assert.match(stdout, /"event":"stopped"/);
+    world.printed.push(stdout);
+  });
+
+  it("nothing printed ever held a key or a password", () => assertNoSecrets(world));
+});
+
+async function waitForEndpoints(names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    for (;;) {
+      const { value } = await world.json("agent", "status", "--dir", name);
+      if ((value["endpoint"] as string[]).length > 0) break;
+      await sleep(200);
+    }
+  }
+}
+
+async function balances(name: string): Promise<bigint> {
+  const { value } = await world.json("agent", "status", "--dir", name);
+  return BigInt(String(value["operatorTokens"]));
+}
+
+/** In the folder of one agent: each block of the transcript in turn. */
+async function refutesFlippedBytes(): Promise<void> {
+  const store = join("b", "data", "ipfs");
+  const verify = () => world.json("verify", "1", "--deployment", "deployment.json", "--store", store);
+  assert.equal((await verify()).value["ok"], true);
+  const files = globSync("blocks/**/*", { cwd: join(world.folder, store), withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  assert.ok(files.length > 16, `${files.length} blocks`);
+  let refuted = 0;
+  for (const { parentPath, name } of files) {
+    const path = join(parentPath, name);
+    const bytes = await readFile(path);
+    await writeFile(path, bytes.with(bytes.length - 1, bytes.at(-1)! ^ 1));
+    const { code, value } = await verify();
+    await writeFile(path, bytes);
+    // The store also holds the blocks of the certification, which are no part of the transcript.
+    if (code === 0) continue;
+    refuted += 1;
+    assert.equal((value["failure"] as { cid: string }).cid, cidString(sha256(bytes)));
+  }
+  const { messages } = (await verify()).value as { messages: number };
+  assert.equal(refuted, messages + 1);
+}
+
+async function exec(args: readonly string[]): Promise<{ readonly code: number | null; readonly stdout: string }> {
+  const child = spawn(process.execPath, [main, ...args], { cwd: world.folder, stdio: ["ignore", "pipe", "ignore"] });
+  let stdout = "";
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stdout };
+}

@@ -1,0 +1,165 @@
+import { globSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import assert from "node:assert/strict";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseEther } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
+import { runCli } from "../../agents/cli/run-cli.ts";
+import { bytesToHex } from "../../agents/core/digest.ts";
+import type { Address } from "../../agents/core/types.ts";
+import { openBank, type Bank } from "../../scripts/demo/bank.ts";
+import { deploy, type Deployment } from "../../scripts/lib/deploy.ts";
+import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
+import { completion, reply, startOpenAiServer } from "../adapters/fixtures/openai-server.ts";
+import { truthful } from "./world.ts";
+
+export const PASSWORD = "correct horse battery staple";
+export const UNBONDING_SECONDS = 3;
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Failure {
+  readonly exit: number;
+  readonly code: string;
+  readonly message: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface ConfigJson {
+  readonly chain: Readonly<Record<string, unknown>>;
+  readonly [key: string]: unknown;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The command line inside this process, against a local chain and a model server that answers "yes". */
+export interface CliWorld {
+  readonly chain: LocalChain;
+  readonly deployment: Deployment;
+  readonly bank: Bank;
+  /** Where the commands run; holds deployment.json. */
+  readonly folder: string;
+  /** All that any command printed, to look for secrets in. */
+  readonly printed: string[];
+  run(
+    args: readonly string[],
+    options?: { readonly environment?: Record<string, string>; readonly signal?: AbortSignal },
+  ): Promise<Ran>;
+  /** With --json: what stdout holds. */
+  json(...args: string[]): Promise<{ readonly code: number; readonly value: Json }>;
+  /** The error of a command that must fail. */
+  failure(...args: string[]): Promise<Failure>;
+  /** `agent init`, with a config that suits a test; the signer's address. */
+  init(name: string): Promise<string>;
+  editConfig(name: string, change: (config: ConfigJson) => ConfigJson): Promise<void>;
+  /** An agent of that name, funded and registered. */
+  enlist(name: string, stake: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+export async function startCliWorld(): Promise<CliWorld> {
+  const chain = await startLocalChain({ blockTimeSeconds: 1 });
+  const owner = privateKeyToAccount(chain.accounts[0]!.privateKey);
+  const deployment = await deploy({
+    rpcUrl: chain.rpcUrl,
+    account: owner,
+    token: null,
+    minStake: parseEther("10"),
+    maxStake: parseEther("160"),
+    unbondingDelaySeconds: UNBONDING_SECONDS,
+    buildProfile: "default",
+  });
+  const bank = openBank(chain, deployment.token, owner);
+  const folder = await mkdtemp(join(tmpdir(), "conclave-cli-"));
+  await writeFile(join(folder, "deployment.json"), JSON.stringify({ ...deployment, rpcUrl: chain.rpcUrl }));
+  const script = truthful("yes");
+  const model = await startOpenAiServer(({ body }, response) => {
+    const user = body.messages.findLast(({ role }) => role === "user")?.content ?? "";
+    const fields = script({ user } as Parameters<typeof script>[0], new AbortController().signal);
+    reply(response, 200, completion(JSON.stringify(fields)));
+  });
+  const printed: string[] = [];
+
+  const run: CliWorld["run"] = async (args, options = {}) => {
+    const out: string[] = [];
+    const err: string[] = [];
+    const code = await runCli(args, {
+      stdout: (text) => void out.push(text),
+      stderr: (text) => void err.push(text),
+      environment: { CONCLAVE_PASSWORD: PASSWORD, ...options.environment },
+      cwd: folder,
+      signal: options.signal ?? new AbortController().signal,
+    });
+    const ran = { code, stdout: out.join(""), stderr: err.join("") };
+    printed.push(ran.stdout, ran.stderr);
+    return ran;
+  };
+
+  const json: CliWorld["json"] = async (...args) => {
+    const { code, stdout } = await run([...args, "--json"]);
+    return { code, value: JSON.parse(stdout) as Json };
+  };
+
+  const editConfig: CliWorld["editConfig"] = async (name, change) => {
+    const path = join(folder, name, "conclave.json");
+    await writeFile(path, JSON.stringify(change(JSON.parse(await readFile(path, "utf8")) as ConfigJson)));
+  };
+
+  const init: CliWorld["init"] = async (name) => {
+    const address = ["--model-url", model.url, "--model-name", "truthful", "--listen", "/ip4/127.0.0.1/tcp/0"];
+    const { code, value } = await json("agent", "init", "--dir", name, "--deployment", "deployment.json", ...address);
+    assert.equal(code, 0);
+    await editConfig(name, (config) => ({
+      ...config,
+      chain: { ...config.chain, pollIntervalMs: 100 },
+      timing: { phaseMs: 10_000, graceMs: 1_000, certifyMs: 2_000, certifyDeltaMs: 500, relayStaggerMs: 1_000 },
+    }));
+    return String(value["signer"]);
+  };
+
+  return {
+    chain,
+    deployment,
+    bank,
+    folder,
+    printed,
+    run,
+    json,
+    async failure(...args) {
+      const { code: exit, value } = await json(...args);
+      assert.ok("error" in value, JSON.stringify(value));
+      return { exit, ...(value["error"] as Omit<Failure, "exit">) };
+    },
+    init,
+    editConfig,
+    async enlist(name, stake) {
+      const signer = await init(name);
+      await bank.fund(signer as Address, parseEther("200"));
+      const { code } = await json("agent", "register", "--dir", name, "--stake", stake);
+      assert.equal(code, 0);
+      return signer;
+    },
+    async close() {
+      await model.close();
+      await chain.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Looks for every key and password of the world in all that was printed. */
+export async function assertNoSecrets({ printed, folder }: CliWorld): Promise<void> {
+  const all = printed.join("\n").toLowerCase();
+  assert.ok(all.length > 2_000);
+  for (const file of globSync("*/keystore.json", { cwd: folder })) {
+    const keys = await openKeystore(join(folder, file), PASSWORD);
+    assert.ok(!all.includes(bytesToHex(keys.libp2pPrivateKey()).slice(2)), file);
+  }
+  assert.ok(!all.includes(PASSWORD));
+}
