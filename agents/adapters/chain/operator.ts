@@ -20,7 +20,10 @@ const registryCall = { abi: agentRegistryAbi } as const;
 const oracleCall = { abi: decisionOracleAbi } as const;
 
 /** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
-export async function createOperatorActions(options: OperatorOptions, startSignal?: AbortSignal): Promise<OperatorActions> {
+export async function createOperatorActions(
+  options: OperatorOptions,
+  startSignal?: AbortSignal,
+): Promise<OperatorActions> {
   const connection = await connect(options, startSignal);
   const sender = createSender(connection, options.account, options);
   const account = lower(options.account.address);
