@@ -59,7 +59,7 @@ export const agentInit: CommandSpec<Options> = {
     { flags: "--model-name <name>", description: "model on that server" },
     { flags: "--api-key-env <name>", description: "environment variable that holds the server's API key" },
     { flags: "--api-key-file <file>", description: "file that holds the server's API key" },
-    { flags: "--listen <multiaddr...>", description: "where other agents connect (default: /ip4/0.0.0.0/tcp/4401)" },
+    { flags: "--listen <multiaddr...>", description: "where other agents connect (default: a free port of 127.0.0.1)" },
     { flags: "--announce <multiaddr...>", description: "what others dial, where that differs (NAT, DNS name)" },
     { flags: "--kubo <url>", description: "keep blocks in a Kubo node instead of the agent itself" },
   ],

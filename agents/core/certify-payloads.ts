@@ -3,11 +3,10 @@ import { bytesToHex, sha256 } from "./digest.ts";
 import { limits } from "./limits.ts";
 import type { Digest, Hex, Value } from "./types.ts";
 
-/** Phases of a certify round; all lie above every deliberation phase. */
+/** Phases of a certify round. Every deliberation phase lies below the first. */
 export const PROPOSE = 201;
 export const PREVOTE = 202;
 export const PRECOMMIT = 203;
-export const FIRST_CERTIFY_PHASE = PROPOSE;
 
 export interface ProposePayload {
   readonly rootBlock: Uint8Array;

@@ -1,4 +1,4 @@
-import { FIRST_CERTIFY_PHASE, acceptsCertify } from "./certify-payloads.ts";
+import { PROPOSE, acceptsCertify } from "./certify-payloads.ts";
 import { certifyElapsed, certifyLoaded, certifyMessage, startCertify } from "./certify.ts";
 import { initialCertify, type CertifyContext, type CertifyState } from "./certify-state.ts";
 import { sha256 } from "./digest.ts";
@@ -32,7 +32,7 @@ export function isSeatDone(state: SeatState): boolean {
 /** Whether a message is well formed for its place; others are not even journalled. */
 export function acceptsMessage(protocol: Protocol, attempt: Attempt, message: Message): boolean {
   const { phase, round } = message.header;
-  return phase >= FIRST_CERTIFY_PHASE
+  return phase >= PROPOSE
     ? acceptsCertify(phase, round, message.payload)
     : protocol.accepts(attempt, message.header, message.payload);
 }
@@ -42,7 +42,7 @@ export function stepSeat(protocol: Protocol, context: SeatContext, state: SeatSt
   switch (input.kind) {
     case "message":
       if (!acceptsMessage(protocol, context.attempt, input.message)) return dropped(state, "payload", input.message);
-      return input.message.header.phase >= FIRST_CERTIFY_PHASE
+      return input.message.header.phase >= PROPOSE
         ? certifyInput(protocol, context, state, input.message)
         : deliberationMessage(protocol, context, state, input.message);
     case "elapsed":
