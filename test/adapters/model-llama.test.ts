@@ -80,17 +80,25 @@ describe("model: llama, what it answers", () => {
     await model.close();
   });
 
-  it("answers the same alone, among others, and in another process", async () => {
+  it("answers the same again and in another process bit for bit, and among others but for rounding", async () => {
     const path = gguf();
     const one = await load({ path });
     const many = await load({ path, sequences: 4, temperature: 0 });
-    const alone: unknown[] = [];
-    for (let i = 0; i < 8; i++) alone.push(content(await one.ask(modelRequest({ user: `question ${i}` }), never())));
+    const alone: ModelResponse[] = [];
+    for (let i = 0; i < 8; i++) alone.push(await one.ask(modelRequest({ user: `question ${i}` }), never()));
     const together = await Promise.all(
       alone.map(async (_, i) => await many.ask(modelRequest({ user: `question ${i}` }), never())),
     );
-    assert.deepEqual(together.map(content), alone);
-    assert.ok(new Set(alone.map((answer) => JSON.stringify(answer))).size > 1);
+    const inTurn: ModelResponse[] = [];
+    for (let i = 0; i < alone.length; i++)
+      inTurn.push(await many.ask(modelRequest({ user: `question ${i}` }), never()));
+    assert.deepEqual(inTurn.map(content), alone.map(content));
+    for (const [i, { fields, confidencePpm }] of together.entries()) {
+      assert.deepEqual(fields, alone[i]!.fields);
+      const difference = Math.abs(confidencePpm! - alone[i]!.confidencePpm!);
+      assert.ok(difference <= 20, `${difference} ppm`);
+    }
+    assert.ok(new Set(alone.map((answer) => JSON.stringify(answer.fields))).size > 1);
     assert.equal(one.descriptor, many.descriptor);
     await Promise.all([one.close(), many.close()]);
   });

@@ -43,7 +43,7 @@ async function load({ path, sequences, threads, gpu, temperature, contextSize, p
     what = "model";
     const model = await llama.loadModel({ modelPath: path });
     what = "context";
-    // Flash attention and other cache types make the result depend on what else is in the batch.
+    // Flash attention and other cache types make the text depend on what else is in the batch.
     const context = await model.createContext({
       sequences,
       threads,
