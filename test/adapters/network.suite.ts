@@ -34,13 +34,13 @@ export function peerOf(agent: number, network: Pick<Network, "multiaddrs">): Pee
   return { signer: signerOf(agent), publicKey: publicKeyOf(agent), multiaddrs: network.multiaddrs };
 }
 
-/** Resolves once the condition holds; fails after ten seconds. */
+/** Resolves once the condition holds; fails after twenty seconds. */
 export async function until(what: string, holds: () => boolean): Promise<void> {
-  for (const deadline = performance.now() + 10_000; performance.now() < deadline;) {
+  for (const deadline = performance.now() + 20_000; performance.now() < deadline;) {
     if (holds()) return;
     await sleep(5);
   }
-  assert.fail(`not within 10 s: ${what}`);
+  assert.fail(`not within 20 s: ${what}`);
 }
 
 /** All frames a node gets, as text. */
@@ -180,6 +180,17 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       again.send(signerOf(0), utf8("back"));
       const atA = record(a);
       await until("answer", () => atA.length === 1);
+    });
+
+    test("follows a peer to another address", async () => {
+      const [a, b] = await openPair();
+      await b.close();
+      const moved = await open(1);
+      const received = record(moved);
+      moved.setPeers([{ ...peerOf(0, a), multiaddrs: [] }]);
+      a.send(signerOf(1), utf8("found you"));
+      a.setPeers([peerOf(1, moved)]);
+      await until("frame at the new address", () => received.length === 1);
     });
 
     test("cuts off a peer that is removed, in both directions", async () => {

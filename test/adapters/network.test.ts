@@ -176,6 +176,20 @@ describe("network: libp2p against hostile peers", () => {
     });
   });
 
+  it("hears no more of a peer from the moment it is removed", async () => {
+    await withAttacker({ configured: true }, async (victim, attacker) => {
+      const received = record(victim);
+      victim.onFrame(() => victim.setPeers([]));
+      const stream = await openRaw(attacker, victim);
+      stream.send(Buffer.concat([frame(utf8("1")), frame(utf8("2")), frame(utf8("3"))]));
+      await until("reset", () => stream.status !== "open");
+      assert.deepEqual(
+        received.map(({ text }) => text),
+        ["1"],
+      );
+    });
+  });
+
   it("slows a flooding peer down instead of buffering what it sends", async () => {
     await withAttacker({ configured: true, bounds: { bytesPerSecond: 1_048_576 } }, async (victim, attacker) => {
       const sizes: number[] = [];

@@ -42,6 +42,7 @@ export function openLink(options: LinkOptions): Link {
   const backoff = createBackoff(bounds);
   let multiaddrs = options.multiaddrs;
   let open = false;
+  let down = false;
 
   async function run(): Promise<void> {
     if (options.own > address) await backoff.pause(closing.signal, COURTESY_MS);
@@ -50,7 +51,9 @@ export function openLink(options: LinkOptions): Link {
       try {
         await session();
       } catch (error) {
-        if (!closing.signal.aborted) report({ kind: "linkDown", peer: address, reason: describe(error) });
+        // Once per outage, not once per try.
+        if (!down && !closing.signal.aborted) report({ kind: "linkDown", peer: address, reason: describe(error) });
+        down = true;
       }
       // A peer that accepts and hangs up at once is as good as unreachable.
       if (performance.now() - startedAt > bounds.maxBackoffMs) backoff.reset();
@@ -68,6 +71,7 @@ export function openLink(options: LinkOptions): Link {
     const ended = AbortSignal.any([closing.signal, closed.signal]);
     try {
       open = true;
+      down = false;
       report({ kind: "linkUp", peer: address });
       options.onOpen();
       for (;;) {
@@ -89,8 +93,9 @@ export function openLink(options: LinkOptions): Link {
       if (dropped > 0) report({ kind: "framesDropped", peer: address, frames: dropped });
     },
     setMultiaddrs(next) {
+      const same = next.length === multiaddrs.length && next.every((one, i) => multiaddrs[i]?.equals(one));
       multiaddrs = next;
-      if (!open) backoff.wake();
+      if (!same) backoff.wake();
     },
     wake: () => backoff.wake(),
     async close() {
