@@ -87,7 +87,9 @@ class RunningAgent implements Agent {
       network.onFrame((from, frame) => this.ingress.receive(from, frame)),
       network.onConnect((peer) => this.resend(peer)),
       // Agents relay announcements, so that an observer may attach to any of them.
-      network.onAnnouncement(announcementTopic(chain.domain), (data) => log.debug({ bytes: data.length }, "a transcript was announced")),
+      network.onAnnouncement(announcementTopic(chain.domain), (data) =>
+        log.debug({ bytes: data.length }, "a transcript was announced"),
+      ),
     ];
     const onBatch = async (batch: {
       readonly events: readonly ChainEvent[];
