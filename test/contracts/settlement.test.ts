@@ -283,6 +283,18 @@ describe("settlement", () => {
       expect(await oracle.balanceOf(world.deployer.address)).to.equal(before + 2n * fee);
     });
 
+    it("is not due in the second of the deadline, which is still the committee's", async () => {
+      const { oracle, drawn: entry } = await loadFixture(drawn);
+      const deadline = Number((BigInt(entry.request.terms) >> 120n) & 0xffffffffffn);
+      const witness = drawnWitness(0, hashCommittee(entry.committee));
+      await time.setNextBlockTimestamp(deadline);
+      await expect(oracle.refund(entry.request, witness))
+        .to.be.revertedWithCustomError(oracle, "DeadlineNotPassed")
+        .withArgs(entry.request.id, deadline);
+      await time.setNextBlockTimestamp(deadline + 1);
+      await oracle.refund(entry.request, witness);
+    });
+
     it("never follows a decision", async () => {
       const { oracle, drawn: entry } = await loadFixture(settled);
       await time.increase(3700);
