@@ -131,6 +131,7 @@ describe("verifyRequest", () => {
       ok: true,
       root: cidString(good.decision.transcript),
       messages: links.length,
+      rounds: 1,
       checked: { certificateSignatures: 3, blocks: links.length + 1, messageSignatures: links.length },
       decision: good.decision,
     });
