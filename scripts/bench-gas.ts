@@ -4,7 +4,6 @@ import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 
 import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
-import type { HardhatUserConfig } from "hardhat/config";
 import { createHardhatRuntimeEnvironment, importUserConfig, resolveHardhatConfigPath } from "hardhat/hre";
 
 import { ask, commit, decisionFor, deployWorld, draw, quorum, registerAgents } from "./lib/world.ts";
@@ -75,7 +74,6 @@ async function startChain(): Promise<HardhatEthers> {
   const userConfig = await importUserConfig(await resolveHardhatConfigPath());
   const config = {
     ...userConfig,
-    solidity: withoutIsolation(userConfig.solidity),
     paths: { ...userConfig.paths, artifacts: "cache/bench-gas/artifacts", cache: "cache/bench-gas/cache" },
   };
   const runtime = await createHardhatRuntimeEnvironment(config, { buildProfile: "production" }, root);
@@ -83,15 +81,6 @@ async function startChain(): Promise<HardhatEthers> {
   // The plugin adds it to the connection.
   const connection: object = await runtime.network.create();
   return (connection as { ethers: HardhatEthers }).ethers;
-}
-
-/** One compiler run instead of one per file: four times faster, and a file of types alone then has no empty build of its own. */
-function withoutIsolation(solidity: HardhatUserConfig["solidity"]): NonNullable<HardhatUserConfig["solidity"]> {
-  if (typeof solidity !== "object" || !("profiles" in solidity))
-    throw new Error("Find build profiles in hardhat.config.ts");
-  const { production } = solidity.profiles;
-  if (production === undefined) throw new Error("Find the build profile production in hardhat.config.ts");
-  return { ...solidity, profiles: { ...solidity.profiles, production: { ...production, isolated: false } } };
 }
 
 async function measureRequest(world: World): Promise<number> {
