@@ -15,7 +15,12 @@ type Example = {
   readonly completion: string;
   readonly label: string;
 };
-type Outcome = { readonly example: Example; readonly text: string; readonly right: boolean; readonly confidence: number };
+type Outcome = {
+  readonly example: Example;
+  readonly text: string;
+  readonly right: boolean;
+  readonly confidence: number;
+};
 
 const maxTokens = 200;
 const optionLetters = ["A", "B", "C", "D"];
@@ -88,7 +93,13 @@ function report(outcomes: readonly Outcome[]): void {
     console.log(`family ${name}`.padEnd(20), share(group));
   }
   console.log("all".padEnd(20), share(outcomes), " AUC of confidence", separation(outcomes).toFixed(3));
-  for (const [low, high] of [[0, 0.5], [0.5, 0.8], [0.8, 0.95], [0.95, 0.99], [0.99, 1.01]] as const) {
+  for (const [low, high] of [
+    [0, 0.5],
+    [0.5, 0.8],
+    [0.8, 0.95],
+    [0.95, 0.99],
+    [0.99, 1.01],
+  ] as const) {
     const bin = outcomes.filter(({ confidence }) => confidence >= low && confidence < high);
     if (bin.length > 0) console.log(`confidence ${low}..${Math.min(high, 1)}`.padEnd(24), share(bin));
   }

@@ -59,7 +59,7 @@ def _norm(x: jax.Array, weight: jax.Array, eps: float) -> jax.Array:
 
 
 def _rotate(x: jax.Array, cos: jax.Array, sin: jax.Array) -> jax.Array:
-    """RoPE on adjacent pairs, as llama.cpp does for this architecture. x: [batch, heads, length, head]."""
+    """RoPE on adjacent pairs, as llama.cpp does for this architecture. x: [length, heads, head]."""
     even, odd = x[..., 0::2], x[..., 1::2]
     return jnp.stack([even * cos - odd * sin, even * sin + odd * cos], axis=-1).reshape(x.shape)
 
@@ -112,35 +112,36 @@ def _attend_backward(kept, gradient: jax.Array):
 _attend.defvjp(_attend_forward, _attend_backward)
 
 
-def _attention(q: jax.Array, k: jax.Array, v: jax.Array, bias: jax.Array) -> jax.Array:
-    """All [batch, heads, length, head]; on a CPU one row at a time, so that the scores stay in the cache."""
-    if jax.default_backend() != "cpu":
-        return _attend(q, k, v, bias)
-    return jax.lax.map(lambda row: _attend(*row), (q, k, v, bias))
+def _attention(config: Config, q: jax.Array, k: jax.Array, v: jax.Array, bias: jax.Array) -> jax.Array:
+    """q, k, v: [batch, length, width]; bias: [batch, 1, length, length]. One row at a time, which keeps the scores in
+    the CPU's cache; all rows at once on other devices."""
+    length, head = q.shape[1], config.width // config.heads
+    angles = jnp.arange(length)[:, None] * config.rope_base ** (-jnp.arange(0, head, 2) / head)[None, :]
+    cos, sin = jnp.cos(angles)[:, None], jnp.sin(angles)[:, None]
+
+    def one(row: tuple[jax.Array, ...]) -> jax.Array:
+        a, b, c = (x.reshape(length, config.heads, head) for x in row[:3])
+        a, b = _rotate(a, cos, sin), _rotate(b, cos, sin)
+        mixed = _attend(a.swapaxes(0, 1), b.swapaxes(0, 1), c.swapaxes(0, 1), row[3])
+        return mixed.swapaxes(0, 1).reshape(length, config.width)
+
+    rows = jax.lax.map if jax.default_backend() == "cpu" else lambda f, x: jax.vmap(f)(x)
+    return rows(one, (q, k, v, bias))
 
 
 def logits(params: Params, config: Config, tokens: jax.Array, segments: jax.Array) -> jax.Array:
     """[batch, length] token and segment ids -> [batch, length, vocabulary]. A token sees its own segment only."""
     batch, length = tokens.shape
-    head = config.width // config.heads
-    inverse = config.rope_base ** (-jnp.arange(0, head, 2) / head)
-    angles = jnp.arange(length)[:, None] * inverse[None, :]
-    cos, sin = jnp.cos(angles), jnp.sin(angles)
     causal = jnp.tril(jnp.ones((length, length), bool))
     allowed = causal[None] & (segments[:, :, None] == segments[:, None, :])
     bias = jnp.where(allowed, 0.0, -1e9)[:, None]
-
-    def split(x: jax.Array) -> jax.Array:
-        return x.reshape(batch, length, config.heads, head).transpose(0, 2, 1, 3)
 
     # [batch * length, width]: XLA's CPU backend is several times slower on gradients of three-dimensional products.
     x = params["embedding"][tokens.reshape(-1)]
     for i in range(config.layers):
         y = _norm(x, params["attention_norm"][i], config.eps)
-        q = _rotate(split(_product(y, params["query"][i])), cos, sin)
-        k = _rotate(split(_product(y, params["key"][i])), cos, sin)
-        v = split(_product(y, params["value"][i]))
-        mixed = _attention(q, k, v, bias).transpose(0, 2, 1, 3).reshape(batch * length, config.width)
+        heads_in = (_product(y, params[name][i]).reshape(batch, length, -1) for name in ("query", "key", "value"))
+        mixed = _attention(config, *heads_in, bias).reshape(batch * length, -1)
         x = x + _product(mixed, params["attention_output"][i])
         y = _norm(x, params["feed_norm"][i], config.eps)
         hidden = jax.nn.silu(_product(y, params["gate"][i])) * _product(y, params["up"][i])

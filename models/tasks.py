@@ -127,7 +127,7 @@ class Checked:
     clause: str
     fact: str
     holds: bool
-    trace: str  # e.g. "12<=30 ok"
+    trace: str  # e.g. "12 max 30 ok"
     lie: str  # the same comparison judged wrongly, from a misread fact
 
 
@@ -156,17 +156,14 @@ def _ok(holds: bool) -> str:
 
 
 def _compare(value: int, limit: int, kind: str, holds: bool) -> str:
-    if kind == "max":
-        sign = "<=" if holds else ">"
-    else:
-        sign = ">=" if holds else "<"
-    return f"{value}{sign}{limit} {_ok(holds)}"
+    # Both numbers stand before the judgement: a small model compares digits it has just written far better.
+    return f"{value} {kind} {limit} {_ok(holds)}"
 
 
 def _round(rng: random.Random, value: int) -> int:
-    if value >= 100 and rng.random() < 0.6:
-        return max(100, value // 50 * 50)
-    if 20 <= value < 100 and rng.random() < 0.4:
+    if value >= 100:
+        return value // 50 * 50
+    if 20 <= value and rng.random() < 0.5:
         return value // 5 * 5
     return value
 
@@ -174,13 +171,15 @@ def _round(rng: random.Random, value: int) -> int:
 def _value(rng: random.Random, limit: int, kind: str, holds: bool) -> int:
     """A fact on the wanted side of the limit: near it, at it, or far from it."""
     below = holds == (kind == "max")
-    near = rng.random() < 0.4
+    near = rng.random() < 0.15
+    step = 10 if limit >= 100 and rng.random() < 0.8 else 1
     if below:
-        top = limit if holds else limit - 1
-        low = max(0 if top < 1 else 1, top - (5 if near else max(5, int(limit * 0.8))))
-        return rng.randint(min(low, top), top)
-    bottom = limit if holds else limit + 1
-    return rng.randint(bottom, bottom + (5 if near else max(5, limit)))
+        top = limit if holds else limit - step
+        low = max(0 if top < 1 else 1, top - (5 * step if near else max(5, int(limit * 0.8))))
+        value = rng.randint(min(low, top), top)
+        return value if step == 1 or value < 10 else value // step * step
+    bottom = limit if holds else limit + step
+    return rng.randint(bottom, bottom + (5 * step if near else max(5, limit))) // step * step
 
 
 def _rules(rng: random.Random, count: int, broken: set[int]) -> tuple[str, list[Checked]]:
@@ -250,11 +249,9 @@ def _best_trace(values: list[int], least: bool, slip: int = -1) -> tuple[str, in
     """Running comparison, and the index it ends at. At `slip` the comparison goes the wrong way."""
     best, steps = 0, [f"A {values[0]}"]
     for i in range(1, len(values)):
-        sign = "<" if values[i] < values[best] else ">"
-        better = (sign == "<") == least
-        if i == slip:
-            sign, better = (">" if sign == "<" else "<"), not better
-        steps.append(f"{values[i]}{sign}{values[best]} {LETTERS[i] if better else LETTERS[best]}")
+        better = ((values[i] < values[best]) == least) != (i == slip)
+        size = "less" if better == least else "more"
+        steps.append(f"{values[i]} vs {values[best]} {size} {LETTERS[i] if better else LETTERS[best]}")
         best = i if better else best
     return "; ".join(steps), best
 
@@ -264,14 +261,15 @@ def choose(rng: random.Random) -> Question:
         return _broken_rule(rng)
     questions, least, unit, (low, high) = rng.choice(OFFERS)
     count = rng.choice([3, 3, 4])
-    if rng.random() < 0.5:
-        centre, spread = rng.randint(low, high), rng.choice([6, 15, 60])
-        low, high = max(low, centre - spread), min(high, max(centre + spread, low + 12))
-        low = min(low, high - 8)
-        low = max(1, low)
-    elif high > 99 and rng.random() < 0.7:
-        low = 100
-    values = rng.sample(range(low, high + 1), count)
+    step = 1
+    if high > 99 and rng.random() < 0.6:  # short numbers, or round ones
+        low, high = min(low, 40), 99
+    elif high > 99:
+        low, high, step = max(100, low), high // 10 * 10, 10
+    if rng.random() < 0.25:  # close to each other
+        start = rng.randrange(low, high - 8 * step)
+        low, high = start // step * step, start // step * step + 8 * step
+    values = rng.sample(range(low, high + 1, step), count)
     style = rng.choice(["{}) {}", "{}) {}", "{}: {}", "{} = {}"])
     join = rng.choice([" ", ", "])
     options = join.join(style.format(LETTERS[i], unit.replace("{n}", str(v))) for i, v in enumerate(values))
@@ -433,7 +431,8 @@ def wason(rng: random.Random) -> Question:
     shown = rng.sample([p for p in pairs if p != right], 3) + [right]
     rng.shuffle(shown)
     options = [f"{faces[i]},{faces[j]}" for i, j in shown]
-    listed = " ".join(f"{LETTERS[i]}) {option}" for i, option in enumerate(options))
+    # The letter stands after its pair, so that looking an option up is plain copying.
+    listed = ", ".join(f"{option} ({LETTERS[i]})" for i, option in enumerate(options))
     rule = rng.choice(
         [
             f"if {letter} then {digit}",
@@ -455,7 +454,8 @@ def wason(rng: random.Random) -> Question:
 def _wason_trace(cards: list[tuple[str, str, bool]], turned: set[int], options: list[str]) -> str:
     steps = [f"{card[0]} {card[1]} {'turn' if i in turned else 'no'}" for i, card in enumerate(cards)]
     pair = ",".join(cards[i][0] for i in sorted(turned))
-    return "; ".join(steps) + f"; {pair}"
+    letter = LETTERS[options.index(pair)]
+    return "; ".join(steps) + f"; {pair} ({letter})"
 
 
 FAMILIES: dict[str, Callable[[random.Random], Question]] = {
@@ -539,6 +539,8 @@ def _proof_text(rng: random.Random, proof: str, answer: str) -> str:
 
 def _counter_text(rng: random.Random, proof: str, claimed: str, answer: str) -> str:
     roll = rng.random()
+    if roll < 0.45:
+        return f"{proof}; so {claimed}, answered {answer}"
     if roll < 0.60:
         return f"{proof}; so {claimed}, not {answer}"
     if roll < 0.68:
@@ -563,10 +565,9 @@ def _given(rng: random.Random, q: Question, right: bool) -> tuple[str, str]:
     return answer, _proof_text(rng, proof, answer)
 
 
-def _check(q: Question, answer: str, also: str | None = None) -> str:
-    if answer == q.answer:
-        return f"{q.proof}; so {q.answer} as answered"
-    return f"{q.proof}; so {q.answer}, not {answer}" + (f" nor {also}" if also else "")
+def _check(q: Question, answer: str) -> str:
+    # Both values stand side by side before the verdict, which then only has to compare them.
+    return f"{q.proof}; so {q.answer}, answered {answer}"
 
 
 @dataclass(frozen=True)
@@ -593,18 +594,11 @@ def verify(rng: random.Random, q: Question) -> Example:
 def adjudicate(rng: random.Random, q: Question) -> Example:
     right = rng.random() < 0.5
     answer, proof = _given(rng, q, right)
-    also = None
-    if right:
-        claimed, bad = rng.choice(q.wrong)
-        counter, verdict = _counter_text(rng, bad, claimed, answer), "refute"
-    else:
-        counter, verdict = _counter_text(rng, q.proof, q.answer, answer), "uphold"
-        others = [(a, p) for a, p in q.wrong if a != answer]
-        if others and rng.random() < 0.12:  # the answer is wrong, but so is what the counter-proof says instead
-            also, bad = rng.choice(others)
-            counter, verdict = f"{bad}; so {also}, not {answer}", "abstain"
+    claimed, other = rng.choice(q.wrong) if right else (q.answer, q.proof)
+    counter = _counter_text(rng, other, claimed, answer)
+    verdict = "refute" if right else "uphold"
     prompt = render("adjudicate", q.kind, question=q.text, answer=answer, proof=proof, counterProof=counter)
-    return Example("adjudicate", q, prompt, completion({"check": _check(q, answer, also), "verdict": verdict}), verdict)
+    return Example("adjudicate", q, prompt, completion({"check": _check(q, answer), "verdict": verdict}), verdict)
 
 
 def revise(rng: random.Random, q: Question) -> Example:

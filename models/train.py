@@ -65,7 +65,7 @@ class Mix:
 
     def __init__(self) -> None:
         self.weights = {
-            (task, family): {"propose": 1.0, "verify": 0.25, "adjudicate": 0.15, "revise": 0.1}[task]
+            (task, family): {"propose": 1.0, "verify": 0.4, "adjudicate": 0.3, "revise": 0.12}[task]
             for task in TASKS
             for family in FAMILIES
         }
@@ -75,7 +75,12 @@ class Mix:
         return rng.choices(pairs, [self.weights[p] for p in pairs])[0]
 
     def update(self, accuracy: dict[tuple[str, str], float], progress: float) -> None:
-        base = {"propose": 1.0, "verify": 0.3 + progress, "adjudicate": 0.2 + progress, "revise": 0.15 + 0.5 * progress}
+        base = {
+            "propose": 1.0,
+            "verify": 0.2 + 0.9 * progress,
+            "adjudicate": 0.15 + 0.8 * progress,
+            "revise": 0.1 + 0.4 * progress,
+        }
         for (task, family), share in accuracy.items():
             self.weights[task, family] = base[task] * (0.25 + 1.5 * (1 - share))
 
@@ -187,15 +192,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--start", type=Path, help="continue from this checkpoint's weights")
-    parser.add_argument("--rows", type=int, default=24)
+    parser.add_argument("--rows", type=int, default=12)
     parser.add_argument("--length", type=int, default=256)
     parser.add_argument("--width", type=int, default=192)
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--hidden", type=int, default=512)
-    parser.add_argument("--rate", type=float, default=0.02)
-    parser.add_argument("--adam-rate", type=float, default=0.003)
-    parser.add_argument("--validate-every", type=int, default=200)
+    parser.add_argument("--rate", type=float, default=0.006)
+    parser.add_argument("--adam-rate", type=float, default=0.0008)
+    parser.add_argument("--validate-every", type=int, default=400)
     parser.add_argument("--save-every", type=float, default=120)
     args = parser.parse_args()
 
@@ -211,6 +216,8 @@ def main() -> None:
     step = step_function(config, decay=0.01)
     accuracy = validator(config, codec, "validation", 24, seed=99)
     mix = Mix()
+    if args.start:
+        mix.update(accuracy(params), 0.5)
     source = stream(args.seed, mix)
     began = saved = time.time()
     number = seen = 0
