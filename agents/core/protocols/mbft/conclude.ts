@@ -4,7 +4,7 @@ import type { Conclusion } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
 import { filled, type Tally } from "../../tally.ts";
 import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIndex } from "../../types.ts";
-import { JUDGE, mbftConfig } from "./config.ts";
+import { JUDGE, MAX_SLASHES, mbftConfig } from "./config.ts";
 import { applySlashes, confidenceOf, evaluateRound, type RoundResult } from "./rules.ts";
 
 export function conclude(attempt: Attempt, tally: Tally): Conclusion {
@@ -56,7 +56,7 @@ function outcomeOf(
   const unslashed = (seat: SeatIndex) => slashes[seat] === 0;
   const completed = result.participants.filter(unslashed);
   const reputationChanges = seatsOf(attempt).flatMap((seat) => {
-    if (!unslashed(seat)) return [{ seat, steps: -Math.min(slashes[seat] as number, 127) }];
+    if (!unslashed(seat)) return [{ seat, steps: -Math.min(slashes[seat] as number, MAX_SLASHES) }];
     const recovers = completed.includes(seat) && attempt.committee[seat]?.reputation !== ONE_PPM;
     return recovers ? [{ seat, steps: 1 }] : [];
   });

@@ -10,6 +10,9 @@ export const TIER_MAX = HIGH;
 /** rho *= sigma per slash; equal to SLASH_FACTOR_PPM of the registry (test/vectors/eip712.json is read by both). */
 export const SLASH_FACTOR_PPM = 800_000;
 
+/** A decision slashes a seat at most this often, as the contract demands (MAX_SLASHES). */
+export const MAX_SLASHES = 3;
+
 /** Phases of one round, in order. */
 export const COMMIT = 1;
 export const REVEAL = 2;
