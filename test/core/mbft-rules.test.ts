@@ -202,6 +202,28 @@ describe("mbft rules", () => {
     ).to.include({ status: "decided" });
   });
 
+  it("MB6: f loud seats with an answer each do not crowd out the answer of many", () => {
+    const n = 31;
+    const acts = seats(n, (seat) => (seat < 10 ? { answer: String(100 + seat) } : { answer: "65", tier: 600_000 }));
+    const outcome = final(
+      attemptOf(n, { kind: "number" }),
+      acts.map((act, seat) => (seat < 10 ? act : { ...act, tier: 900_000 })),
+    );
+    expect(outcome?.answer).to.equal("65");
+    const medium = mbft.conclude(
+      attemptOf(
+        n,
+        { kind: "number" },
+        Array.from({ length: n }, () => 1_000_000),
+      ),
+      roundOf(attemptOf(n, { kind: "number" }), acts),
+    );
+    // 21 seats at medium tier weigh 12.6 of the 13.95 needed: not enough, but the class is there to be accepted.
+    expect(medium.kind).to.equal("open");
+    const accepting = acts.map((act, seat) => (seat < 3 ? { ...act, votes: { 30: accept } } : act));
+    expect(final(attemptOf(n, { kind: "number" }), accepting)?.answer).to.equal("65");
+  });
+
   it("MB14: the greatest sum wins, not the loudest leader", () => {
     // Seat 0 leads with the top tier, but the class of the others carries more weight; everybody accepts both.
     const acts = seats(5, (seat) =>

@@ -96,7 +96,10 @@ function committedInTime(
   return isMajority(witnesses, attempt.committee.length);
 }
 
-/** MB6: distinct answers, each with its leader; the strongest first, at most `limits.classesPerRound`. */
+/**
+ * MB6: distinct answers, each with its leader, at most `limits.classesPerRound`. The heaviest first: a few loud seats with
+ * an answer each cannot crowd out what many say.
+ */
 export function classesOf(
   attempt: Attempt,
   reputations: readonly Ppm[],
@@ -108,7 +111,11 @@ export function classesOf(
     const members = order.filter((candidate) => group.seats.includes(candidate.seat));
     return { answer: group.representative, members, leader: members[0] as Candidate };
   });
-  return classes.toSorted((a, b) => rank(a.leader) - rank(b.leader)).slice(0, limits.classesPerRound);
+  const heavier = classes.toSorted((a, b) => {
+    const difference = weightOf(reputations, b.members) - weightOf(reputations, a.members);
+    return difference === 0n ? rank(a.leader) - rank(b.leader) : difference > 0n ? 1 : -1;
+  });
+  return heavier.slice(0, limits.classesPerRound);
 }
 
 /** MB7: argmax rho * tau, canonical tie-break (paper Eq. 1; M04, M05). */
@@ -122,6 +129,10 @@ export function leaderOrder(
     const difference = weight(reputations, b.seat, b.tier) - weight(reputations, a.seat, a.tier);
     return difference === 0n ? (ranks[a.seat] as number) - (ranks[b.seat] as number) : difference > 0n ? 1 : -1;
   });
+}
+
+function weightOf(reputations: readonly Ppm[], candidates: readonly Candidate[]): bigint {
+  return candidates.reduce((sum, { seat, tier }) => sum + weight(reputations, seat, tier), 0n);
 }
 
 /** rho * tau in ppm^2. */
@@ -141,7 +152,10 @@ function votesOf(tally: Tally, round: number, seat: SeatIndex): readonly Vote[] 
   return message === null || message === "void" ? [] : (decodeVotes(message.payload) ?? []);
 }
 
-/** MB10: the counter-proofs of a round, by author's rho * tau then canonical order, at most `limits.counterProofsPerRound`. */
+/**
+ * MB10: the counter-proofs of a round, at most `limits.counterProofsPerRound`: every author's first (against the heaviest
+ * class it rejects) before anybody's second, then by rho * tau, then in canonical order.
+ */
 export function counterProofsOf(
   attempt: Attempt,
   tally: Tally,
@@ -152,20 +166,23 @@ export function counterProofsOf(
   const ranks = canonicalRanks(attempt);
   const all = seatsOf(attempt).flatMap((author) => {
     const votes = votesOf(tally, round, author);
-    return classes.flatMap((answerClass): CounterProof[] => {
+    const proofs = classes.flatMap((answerClass): CounterProof[] => {
       if (answerClass.members.some((member) => member.seat === author)) return [];
       const vote = voteOn(answerClass, votes);
       return vote?.verdict === "reject"
         ? [{ author, target: vote.target, text: vote.counterProof, tier: vote.tier }]
         : [];
     });
+    return proofs.map((proof, turn) => ({ proof, turn }));
   });
   const sorted = all.toSorted((a, b) => {
-    const difference = weight(reputations, b.author, b.tier) - weight(reputations, a.author, a.tier);
+    if (a.turn !== b.turn) return a.turn - b.turn;
+    const difference =
+      weight(reputations, b.proof.author, b.proof.tier) - weight(reputations, a.proof.author, a.proof.tier);
     if (difference !== 0n) return difference > 0n ? 1 : -1;
-    return (ranks[a.author] as number) - (ranks[b.author] as number) || (a.target < b.target ? -1 : 1);
+    return (ranks[a.proof.author] as number) - (ranks[b.proof.author] as number);
   });
-  return sorted.slice(0, limits.counterProofsPerRound);
+  return sorted.slice(0, limits.counterProofsPerRound).map(({ proof }) => proof);
 }
 
 /** MB11: upheld by more than 1/2 of all seats, refuted by more than 2/3 of all seats, else dismissed; the author has no say. */
