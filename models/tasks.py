@@ -426,13 +426,11 @@ def wason(rng: random.Random) -> Question:
     ]
     rng.shuffle(cards)
     faces = [card[0] for card in cards]
-    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
-    right = tuple(i for i in range(4) if cards[i][2])
-    shown = rng.sample([p for p in pairs if p != right], 3) + [right]
-    rng.shuffle(shown)
-    options = [f"{faces[i]},{faces[j]}" for i, j in shown]
-    # The letter stands after its pair, so that looking an option up is plain copying.
-    listed = ", ".join(f"{option} ({LETTERS[i]})" for i, option in enumerate(options))
+    first = next(card for card in cards if card[1] == letter)
+    options = [card for card in cards if card is not first]
+    rng.shuffle(options)
+    # The letter stands after its card, so that looking an option up is plain copying.
+    listed = ", ".join(f"{card[0]} ({LETTERS[i]})" for i, card in enumerate(options))
     rule = rng.choice(
         [
             f"if {letter} then {digit}",
@@ -440,22 +438,21 @@ def wason(rng: random.Random) -> Question:
             f"every {letter} has an {digit} number on its back",
         ]
     )
-    ask = rng.choice(["Which two must be turned?", "Which cards test the rule?", "Which two cards to turn?"])
-    text = f"{rng.choice(['Cards', 'Four cards'])}: {', '.join(faces)}. Rule: {rule}. {ask} {listed}"
-    proof = _wason_trace(cards, {i for i in range(4) if cards[i][2]}, options)
-    answer = LETTERS[shown.index(right)]
-    wrong = []
-    for pair in [p for p in shown if p != right]:
-        wrong.append((LETTERS[shown.index(pair)], _wason_trace(cards, set(pair), options)))
-    rng.shuffle(wrong)
-    return Question("wason", "choice A-D", text, answer, proof, tuple(wrong))
+    ask = rng.choice(["Which other must be turned?", "Which other card tests the rule?", "Which other card to turn?"])
+    text = f"{rng.choice(['Cards', 'Four cards'])}: {', '.join(faces)}. Rule: {rule}. {first[0]} is turned. {ask} {listed}"
+    right = next(i for i, card in enumerate(options) if card[2])
+    proof = _wason_trace(cards, options, right, first)
+    wrong = [(LETTERS[i], _wason_trace(cards, options, i, first)) for i in range(3) if i != right]
+    return Question("wason", "choice A-C", text, LETTERS[right], proof, tuple(wrong))
 
 
-def _wason_trace(cards: list[tuple[str, str, bool]], turned: set[int], options: list[str]) -> str:
-    steps = [f"{card[0]} {card[1]} {'turn' if i in turned else 'no'}" for i, card in enumerate(cards)]
-    pair = ",".join(cards[i][0] for i in sorted(turned))
-    letter = LETTERS[options.index(pair)]
-    return "; ".join(steps) + f"; {pair} ({letter})"
+Card = tuple[str, str, bool]
+
+
+def _wason_trace(cards: list[Card], options: list[Card], at: int, first: Card) -> str:
+    chosen = options[at]
+    steps = [f"{card[0]} {card[1]} {'turn' if card is chosen or card is first else 'no'}" for card in cards]
+    return "; ".join(steps) + f"; {chosen[0]} ({LETTERS[at]})"
 
 
 FAMILIES: dict[str, Callable[[random.Random], Question]] = {
