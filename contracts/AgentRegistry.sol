@@ -9,10 +9,19 @@ import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {AgentBook} from "./libraries/AgentBook.sol";
 import {DrawLib} from "./libraries/DrawLib.sol";
+import {EpochArray} from "./libraries/EpochArray.sol";
 import {PossessionLib} from "./libraries/PossessionLib.sol";
 import {SeatLib} from "./libraries/SeatLib.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
-import {MAX_ENDPOINT_BYTES, MAX_MODEL_BYTES, MAX_STAKE_RATIO, REPUTATION_ONE} from "./types/Limits.sol";
+import {
+    MAX_ENDPOINT_BYTES,
+    MAX_EPOCH_BLOCKS,
+    MAX_MODEL_BYTES,
+    MAX_STAKE_RATIO,
+    MAX_UNBONDING_DELAY,
+    MIN_EPOCH_BLOCKS,
+    REPUTATION_ONE
+} from "./types/Limits.sol";
 import {AgentId, Permit, Seat} from "./types/Types.sol";
 
 /// @title Agents, their stakes and their reputations
@@ -21,6 +30,7 @@ import {AgentId, Permit, Seat} from "./types/Types.sol";
 /// written.
 contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
     using AgentBook for AgentBook.State;
+    using EpochArray for EpochArray.State;
     using SafeERC20 for IERC20;
     using SeatLib for Seat;
     using TokenLib for IERC20;
@@ -33,6 +43,8 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
     uint128 public immutable maxStake;
     /// @inheritdoc IAgentRegistry
     uint40 public immutable unbondingDelay;
+    /// @inheritdoc IAgentRegistry
+    uint256 public immutable epochBlocks;
 
     AgentBook.State private _book;
 
@@ -45,22 +57,34 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
     /// @param stakeToken_ what is staked
     /// @param minStake_ smallest stake of an active agent, above 0
     /// @param maxStake_ largest stake of an agent, at most 16 * minStake
-    /// @param unbondingDelay_ seconds
+    /// @param unbondingDelay_ seconds, at most 365 days; should exceed the longest life of a request
+    /// @param epochBlocks_ blocks between two states of the registry that draws see, 4 to 7200
     constructor(
         address authority,
         IERC20 stakeToken_,
         uint128 minStake_,
         uint128 maxStake_,
-        uint40 unbondingDelay_
+        uint40 unbondingDelay_,
+        uint256 epochBlocks_
     ) AccessManaged(authority) EIP712("ConclaveRegistry", "1") {
         require(
             minStake_ != 0 && minStake_ <= maxStake_ && maxStake_ <= uint256(minStake_) * MAX_STAKE_RATIO,
             InvalidStakeBounds(minStake_, maxStake_)
         );
+        require(
+            unbondingDelay_ <= MAX_UNBONDING_DELAY,
+            InvalidUnbondingDelay(unbondingDelay_, uint40(MAX_UNBONDING_DELAY))
+        );
+        require(
+            epochBlocks_ >= MIN_EPOCH_BLOCKS && epochBlocks_ <= MAX_EPOCH_BLOCKS,
+            InvalidEpochBlocks(epochBlocks_, MIN_EPOCH_BLOCKS, MAX_EPOCH_BLOCKS)
+        );
         stakeToken = stakeToken_;
         minStake = minStake_;
         maxStake = maxStake_;
         unbondingDelay = unbondingDelay_;
+        epochBlocks = epochBlocks_;
+        emit RegistryDeployed(stakeToken_, minStake_, maxStake_, unbondingDelay_, epochBlocks_);
     }
 
     /// @inheritdoc IAgentRegistry
@@ -95,9 +119,9 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
     /// @inheritdoc IAgentRegistry
     function startUnbonding(AgentId agentId, uint128 amount) external onlyOperator(agentId) {
         require(amount != 0, AmountIsZero());
-        // The cast is safe for 34,000 years; a delay that overflows the sum reverts.
+        // The cast is safe for 34,000 years, and the delay is at most one.
         uint40 end = uint40(block.timestamp) + unbondingDelay;
-        _book.unbond(_bounds(), agentId, amount, end);
+        _book.unbond(_rules(), agentId, amount, end);
         AgentBook.Record storage record = _book.records[agentId];
         emit UnbondingStarted(agentId, amount, record.stake, record.unbonding, end);
     }
@@ -116,7 +140,7 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
         bytes calldata possession
     ) external onlyOperator(agentId) {
         address signer = _provenSigner(publicKey, possession);
-        _book.rotate(_bounds(), agentId, signer);
+        _book.rotate(_rules(), agentId, signer);
         emit SignerRotated(agentId, signer, publicKey);
     }
 
@@ -139,19 +163,19 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
         uint256 length = changes.length;
         // Seats are bytes and at most 64, so the loop is capped.
         require(length % 2 == 0 && length <= 2 * committee.length, InvalidReputationChanges(length));
-        AgentBook.Bounds memory bounds = _bounds();
+        uint64 epoch = _epoch();
         for (uint256 i = 0; i < length; i += 2) {
             AgentId agentId = committee[uint8(changes[i])].agentId();
             // The byte is a two's complement number.
             int8 steps = int8(uint8(changes[i + 1]));
-            uint32 reputation = _book.moveReputation(bounds, agentId, steps);
+            uint32 reputation = _book.moveReputation(epoch, agentId, steps);
             emit ReputationChanged(agentId, steps, reputation);
         }
     }
 
     /// @inheritdoc IAgentRegistry
     function draw(bytes32 seed, uint256 size) external view returns (Seat[] memory committee) {
-        return DrawLib.draw(_book.active, seed, size);
+        return DrawLib.draw(_book.active, _epoch(), seed, size);
     }
 
     /// @inheritdoc IAgentRegistry
@@ -183,7 +207,12 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
 
     /// @inheritdoc IAgentRegistry
     function activeCount() external view returns (uint256) {
-        return _book.active.length;
+        return _book.active.length();
+    }
+
+    /// @inheritdoc IAgentRegistry
+    function drawableCount() external view returns (uint256) {
+        return _book.active.lengthIn(_epoch());
     }
 
     /// @inheritdoc IAgentRegistry
@@ -214,7 +243,7 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
     function _addStake(AgentId agentId, uint128 amount) private {
         require(amount != 0, AmountIsZero());
         stakeToken.pullExact(msg.sender, amount);
-        uint128 stake = _book.bond(_bounds(), agentId, amount);
+        uint128 stake = _book.bond(_rules(), agentId, amount);
         emit StakeAdded(agentId, amount, stake);
     }
 
@@ -223,8 +252,13 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
         PossessionLib.verify(_hashTypedDataV4(PossessionLib.structHash(msg.sender, publicKey)), possession, signer);
     }
 
-    function _bounds() private view returns (AgentBook.Bounds memory) {
-        return AgentBook.Bounds({minStake: minStake, maxStake: maxStake});
+    function _rules() private view returns (AgentBook.Rules memory) {
+        return AgentBook.Rules({minStake: minStake, maxStake: maxStake, epoch: _epoch()});
+    }
+
+    /// @dev The cast is safe: block numbers stay below 2^64.
+    function _epoch() private view returns (uint64) {
+        return uint64(block.number / epochBlocks);
     }
 
     function _requireOperator(AgentId agentId) private view {

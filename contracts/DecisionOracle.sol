@@ -17,7 +17,7 @@ import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {SeatLib} from "./libraries/SeatLib.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
-import {MAX_QUESTION_BYTES, SEED_DELAY} from "./types/Limits.sol";
+import {DRAW_BLOCKS, MAX_QUESTION_BYTES, SEED_DELAY} from "./types/Limits.sol";
 import {Certificate, Decision, Permit, Request, RequestId, RequestTerms, Seat, Status} from "./types/Types.sol";
 
 /// @title Requests, committees, decisions and pay
@@ -40,6 +40,12 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
     IERC20 public immutable feeToken;
     /// @inheritdoc IDecisionOracle
     uint256 public immutable supportedProtocols;
+    /// @inheritdoc IDecisionOracle
+    uint96 public immutable minFee;
+    /// @dev The registry's.
+    uint256 private immutable _epochBlocks;
+    /// @dev Last block of an epoch, counted from 0, whose hash may seed a draw: enough blocks of the epoch remain.
+    uint256 private immutable _lastSeedOffset;
 
     /// @inheritdoc IDecisionOracle
     uint256 public requestCount;
@@ -49,10 +55,22 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
     /// @param registry_ draws committees; this contract needs its role for `applyReputationChanges`
     /// @param feeToken_ token of fees and pay
     /// @param supportedProtocols_ bit i set = protocol i can be asked for
-    constructor(IAgentRegistry registry_, IERC20 feeToken_, uint256 supportedProtocols_) EIP712("Conclave", "1") {
+    /// @param minFee_ smallest fee of a request, in the smallest unit of the fee token; 0 allows free requests
+    constructor(
+        IAgentRegistry registry_,
+        IERC20 feeToken_,
+        uint256 supportedProtocols_,
+        uint96 minFee_
+    ) EIP712("Conclave", "1") {
         registry = registry_;
         feeToken = feeToken_;
         supportedProtocols = supportedProtocols_;
+        minFee = minFee_;
+        uint256 epochBlocks = registry_.epochBlocks();
+        _epochBlocks = epochBlocks;
+        // At least 1, since an epoch has at least 4 blocks.
+        _lastSeedOffset = epochBlocks - 1 - (epochBlocks / 2 < DRAW_BLOCKS ? epochBlocks / 2 : DRAW_BLOCKS);
+        emit OracleDeployed(registry_, feeToken_, supportedProtocols_, minFee_, epochBlocks);
     }
 
     /// @inheritdoc IDecisionOracle
@@ -77,7 +95,7 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
     function request(RequestTerms terms, bytes calldata question) external returns (RequestId requestId) {
         require(question.length != 0, QuestionIsEmpty());
         require(question.length <= MAX_QUESTION_BYTES, QuestionTooLong(question.length, MAX_QUESTION_BYTES));
-        terms.validate(supportedProtocols);
+        terms.validate(supportedProtocols, minFee);
 
         _debit(msg.sender, terms.fee());
         unchecked {
@@ -85,7 +103,7 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
             requestId = RequestId.wrap(++requestCount);
         }
         uint64 seedBlock = _nextSeedBlock();
-        bytes32 requestHash = keccak256(abi.encode(requestId, msg.sender, terms, keccak256(question)));
+        bytes32 requestHash = RequestLib.hash(requestId, msg.sender, terms, keccak256(question));
         _states[requestId] = RequestStateLib.make(
             Status.Requested,
             0,
@@ -105,7 +123,8 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
         require(block.number > seedBlock, SeedNotReady(requestId, seedBlock));
 
         bytes32 blockHash = blockhash(seedBlock);
-        if (blockHash == 0) {
+        // The registry that the seed was to be used with is the one of its epoch; in another one it is known beforehand.
+        if (blockHash == 0 || block.number / _epochBlocks != seedBlock / _epochBlocks) {
             _reschedule(requestId, requestHash, state);
             return;
         }
@@ -314,7 +333,7 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
             WitnessMismatch(requestId)
         );
         _requireBeforeDeadline(request_);
-        decision.validate(committee.length);
+        decision.validate(request_.terms, committee.length);
         return decision.structHash(requestHash, committeeHash);
     }
 
@@ -335,8 +354,13 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
         require(block.timestamp <= deadline, DeadlinePassed(request_.id, deadline));
     }
 
-    /// @dev The cast is safe: block numbers stay below 2^64.
+    /// @dev Too late in an epoch, the first block of the next one, so that nobody has to hurry to draw in the seed's epoch.
     function _nextSeedBlock() private view returns (uint64) {
-        return uint64(block.number + SEED_DELAY);
+        unchecked {
+            // Block numbers stay below 2^64, and the offset is below the epoch's length.
+            uint256 seedBlock = block.number + SEED_DELAY;
+            uint256 offset = seedBlock % _epochBlocks;
+            return uint64(offset > _lastSeedOffset ? seedBlock + _epochBlocks - offset : seedBlock);
+        }
     }
 }

@@ -20,6 +20,8 @@ interface Flags {
   readonly minStake: string;
   readonly maxStake: string;
   readonly unbondingDays: string;
+  readonly epochBlocks: string;
+  readonly minFee: string;
   readonly keystore?: string;
   readonly passwordFile?: string;
   readonly keyFile?: string;
@@ -47,7 +49,10 @@ const program = new Command("deploy")
   )
   .option("--min-stake <tokens>", "smallest stake of an active agent, in whole tokens", "100")
   .option("--max-stake <tokens>", "largest stake of an agent, at most 16 times the smallest", "1600")
-  .option("--unbonding-days <days>", "wait between unbonding and withdrawing", "7")
+  // More than MAX_DURATION of the contracts, 30 days: stake must outlast every request that its agent may serve in.
+  .option("--unbonding-days <days>", "wait between unbonding and withdrawing, at most 365", "31")
+  .option("--epoch-blocks <blocks>", "draws see the registry as it was when such an epoch began, 4 to 7200", "64")
+  .option("--min-fee <tokens>", "smallest fee of a request, in whole tokens", "0")
   .option(
     "--keystore <file>",
     `encrypted key of the deployer; password by --password-file, ${PASSWORD_VARIABLE} or prompt`,
@@ -92,7 +97,10 @@ async function run(flags: Flags): Promise<{ readonly deployment: Deployment; rea
   const buildProfile = flags.profile;
   if (buildProfile !== "production" && buildProfile !== "default") throw usage("--profile", "is production or default");
   const days = Number(flags.unbondingDays);
-  if (!(days >= 0 && days <= 3_650)) throw usage("--unbonding-days", "is a number from 0 to 3650");
+  if (!(days >= 0 && days <= 365)) throw usage("--unbonding-days", "is a number from 0 to 365");
+  const epochBlocks = Number(flags.epochBlocks);
+  if (!Number.isInteger(epochBlocks) || epochBlocks < 4 || epochBlocks > 7_200)
+    throw usage("--epoch-blocks", "is a whole number from 4 to 7200");
   const token = flags.token === undefined ? null : addressOf(flags.token, "--token");
   if ((token === null) !== (flags.testToken === true)) throw usage("--token", "or --test-token is needed, one of them");
   const admin = flags.admin === undefined ? {} : { admin: addressOf(flags.admin, "--admin") };
@@ -106,12 +114,14 @@ async function run(flags: Flags): Promise<{ readonly deployment: Deployment; rea
   const maxStake = amountOf(flags.maxStake, decimals, "--max-stake");
   if (minStake === 0n || minStake > maxStake || maxStake > 16n * minStake)
     throw usage("--max-stake", "is from 1 to 16 times --min-stake, which is above 0");
+  const minFee = amountOf(flags.minFee, decimals, "--min-fee");
+  if (minFee >= 1n << 96n) throw usage("--min-fee", "is below 2^96 of the smallest unit");
 
   await reserve(file);
   const unbondingDelaySeconds = Math.round(days * SECONDS_PER_DAY);
   const account = await readAccount(flags);
-  const terms = { token, ...admin, minStake, maxStake, unbondingDelaySeconds, buildProfile } as const;
-  const deployment = await deploy({ rpcUrl: flags.rpc, account, ...terms });
+  const rules = { minStake, maxStake, unbondingDelaySeconds, epochBlocks, minFee } as const;
+  const deployment = await deploy({ rpcUrl: flags.rpc, account, token, ...admin, ...rules, buildProfile });
   await writeFile(file, `${JSON.stringify(deployment, null, 2)}\n`, { flag: "wx" });
   return { deployment, file };
 }

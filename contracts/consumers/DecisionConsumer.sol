@@ -8,6 +8,8 @@ import {RequestId, Status, Terms} from "../types/Types.sol";
 
 /// @title Base of a contract that asks
 /// @notice Derive from it, fund it with `oracle.deposit(address(this), amount)`, ask with `_ask`, and act in `_onDecision`.
+/// @dev Warning: refunds and unspent deposits stay in this contract's balance at the oracle. Give somebody a guarded function
+/// that calls `_withdraw`, or they stay there for ever.
 abstract contract DecisionConsumer is IDecisionConsumer {
     /// @notice The only contract that may deliver decisions.
     IDecisionOracle public immutable oracle;
@@ -38,6 +40,14 @@ abstract contract DecisionConsumer is IDecisionConsumer {
     /// @return requestId what `_onDecision` will be called with
     function _ask(Terms memory terms, bytes memory question) internal returns (RequestId requestId) {
         return oracle.request(RequestTermsLib.pack(terms), question);
+    }
+
+    /// @notice Takes refunds and unspent deposits out of this contract's balance at the oracle.
+    /// @dev Warning: guard whatever calls this.
+    /// @param amount in the smallest unit of the fee token
+    /// @param to receives the tokens
+    function _withdraw(uint256 amount, address to) internal {
+        oracle.withdraw(amount, to);
     }
 
     /// @notice Acts on a decision; the parameters are those of `onDecision`.

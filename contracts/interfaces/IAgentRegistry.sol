@@ -8,6 +8,13 @@ import {AgentId, Permit, Seat} from "../types/Types.sol";
 /// @title Agents, their stakes and their reputations
 /// @notice An operator (cold key) registers an agent with a hot signer key and an ERC-20 stake. Only active agents
 /// (stake >= minStake) are drawn. Every change emits one event; the events rebuild the whole state.
+/// @dev Draws see the registry as it was when the current epoch began: epoch = block.number / epochBlocks. Whatever is done
+/// in an epoch (register, bond, unbond, rotate, reputation) counts from the next one on, so nobody who knows a seed can
+/// change what it draws. See docs/adr/004-draw-from-a-frozen-epoch.md.
+/// @dev Order of events: those of the transition first (`AgentActivated` or `AgentDeactivated`), then what caused it
+/// (`StakeAdded`, `UnbondingStarted`); `AgentRegistered` comes before all events of its agent.
+/// @dev Warning: the stake token must move and keep exact amounts. Deposits with a fee are refused; a token that changes
+/// balances later (rebasing) is not supported and leaves the last to withdraw with too little.
 /// @dev EIP-712 domain: name "ConclaveRegistry", version "1", this chain, this contract.
 interface IAgentRegistry {
     /// @param operator owns the stake and receives the pay
@@ -41,7 +48,21 @@ interface IAgentRegistry {
         uint128 stake;
     }
 
-    /// @notice An agent was registered; `StakeAdded` and `AgentActivated` follow.
+    /// @notice The registry was deployed; emitted once.
+    /// @param stakeToken what is staked
+    /// @param minStake smallest stake of an active agent
+    /// @param maxStake largest stake of an agent
+    /// @param unbondingDelay seconds
+    /// @param epochBlocks blocks of an epoch
+    event RegistryDeployed(
+        IERC20 stakeToken,
+        uint128 minStake,
+        uint128 maxStake,
+        uint40 unbondingDelay,
+        uint256 epochBlocks
+    );
+
+    /// @notice An agent was registered; `AgentActivated` and then `StakeAdded` follow.
     /// @param agentId consecutive from 1
     /// @param operator owner of the stake
     /// @param signer address of the public key
@@ -85,7 +106,7 @@ interface IAgentRegistry {
     /// @param amount how much
     event StakeWithdrawn(AgentId indexed agentId, address indexed to, uint128 amount);
 
-    /// @notice The hot key was replaced, for committees drawn from now on.
+    /// @notice The hot key was replaced, for committees drawn from the next epoch on.
     /// @param agentId the agent
     /// @param signer address of the new key
     /// @param publicKey 64 bytes
@@ -101,11 +122,12 @@ interface IAgentRegistry {
     /// @param model model descriptor
     event ModelUpdated(AgentId indexed agentId, string model);
 
-    /// @notice The agent takes part in draws from now on.
+    /// @notice The agent takes part in draws from the next epoch on.
     /// @param agentId the agent
     event AgentActivated(AgentId indexed agentId);
 
-    /// @notice The agent's stake fell below the minimum; it takes no part in draws, its open duties remain.
+    /// @notice The agent's stake fell below the minimum; it takes no part in draws from the next epoch on, its duties in
+    /// committees drawn until then remain.
     /// @param agentId the agent
     event AgentDeactivated(AgentId indexed agentId);
 
@@ -128,17 +150,25 @@ interface IAgentRegistry {
     error AmountIsZero();
     error NothingToWithdraw(AgentId agentId);
     error StillUnbonding(AgentId agentId, uint40 unbondingEnd);
-    error TooFewAgents(uint256 active, uint256 wanted);
+    /// @notice Fewer than wanted were active when the epoch began.
+    error TooFewAgents(uint256 drawable, uint256 wanted);
     error InvalidCommitteeSize(uint256 size, uint256 maximum);
     error InsufficientStake(uint128 stake, uint128 amount);
     /// @notice Deployment: 0 < minimum <= maximum <= 16 * minimum is broken.
     error InvalidStakeBounds(uint128 minimum, uint128 maximum);
+    /// @notice Deployment: the delay is too long.
+    error InvalidUnbondingDelay(uint40 unbondingDelay, uint40 maximum);
+    /// @notice Deployment: the epoch is too short or too long.
+    error InvalidEpochBlocks(uint256 epochBlocks, uint256 minimum, uint256 maximum);
     /// @notice The stake token moved another amount than asked (fee on transfer, rebasing): refused.
     error TransferMismatch(uint256 expected, uint256 received);
     /// @notice Reputation changes are not pairs, or name a seat that does not exist.
     error InvalidReputationChanges(uint256 length);
 
-    /// @notice Registers an agent of the caller and bonds its first stake; it is active at once.
+    /// @notice Registers an agent of the caller and bonds its first stake; it is active at once and drawn from the next epoch
+    /// on.
+    /// @dev Warning: every registration starts at full reputation, so whoever can pay the stake again can leave a bad one
+    /// behind.
     /// @param registration see `Registration`
     /// @return agentId consecutive from 1
     function register(Registration calldata registration) external returns (AgentId agentId);
@@ -153,7 +183,8 @@ interface IAgentRegistry {
         Permit calldata permit
     ) external returns (AgentId agentId);
 
-    /// @notice Bonds more stake; reactivates the agent once the minimum is reached. Only the operator.
+    /// @notice Bonds more stake, which weighs from the next epoch on; reactivates the agent once the minimum is reached. Only
+    /// the operator.
     /// @param agentId the agent
     /// @param amount of the stake token
     function addStake(AgentId agentId, uint128 amount) external;
@@ -166,7 +197,7 @@ interface IAgentRegistry {
 
     /// @notice Begins to unbond a part of the stake. Only the operator.
     /// @dev Warning: merges with what is unbonding already and starts the delay again for all of it. An agent whose stake
-    /// falls below the minimum leaves the draw; its duties in committees drawn before remain.
+    /// falls below the minimum leaves the draw with the next epoch: it can still be drawn in this one, and its duties remain.
     /// @param agentId the agent
     /// @param amount of the stake token
     function startUnbonding(AgentId agentId, uint128 amount) external;
@@ -177,8 +208,8 @@ interface IAgentRegistry {
     function withdrawStake(AgentId agentId, address to) external;
 
     /// @notice Replaces the hot key. Only the operator.
-    /// @dev Warning: committees drawn before keep the old signer, so keep the old key until they have settled. A key can
-    /// never be used again, by no agent.
+    /// @dev Warning: committees drawn before, and those still drawn in this epoch, keep the old signer, so keep the old key
+    /// until they have settled. A key can never be used again, by no agent.
     /// @param agentId the agent
     /// @param publicKey 64 bytes
     /// @param possession as in `Registration`, by the new key
@@ -202,15 +233,17 @@ interface IAgentRegistry {
     /// @param changes pairs of bytes (seat, int8 steps)
     function applyReputationChanges(Seat[] calldata committee, bytes calldata changes) external;
 
-    /// @notice Draws `size` distinct active agents with probability proportional to stake x reputation.
+    /// @notice Draws `size` distinct agents of the current epoch with probability proportional to stake x reputation.
+    /// @dev The same seed and size draw the same committee until the epoch ends.
     /// @dev Acceptance-rejection over the dense array of active agents: the expected cost depends on the mean of stake x
     /// reputation, not on the number of agents.
-    /// @dev Warning: after 64 probes per seat the remaining seats are filled with the next free agents from a random index
-    /// on, whatever their weight, so that a draw always ends. With stakes and reputations near their maximum this is
-    /// never seen; with a mean acceptance of 1/16 about once in 10,000 draws, more often if the registry is hardly larger than
-    /// the committee; with nearly all reputations at the floor it is the rule, and the draw is then close to uniform.
+    /// @dev Warning: after 192 + 24 * size probes each remaining seat goes to a random agent (or the next free one after
+    /// it), whatever the weights, so that a draw always ends. With stakes and reputations near their maximum this is never
+    /// seen, but for the last seats of a registry hardly larger than the committee; with a mean acceptance of 1/16 in less
+    /// than one of 20,000 draws; with nearly all reputations at the floor it is the rule, and the draw is then close to
+    /// uniform.
     /// @param seed 32 unpredictable bytes
-    /// @param size number of seats, 1 to 64
+    /// @param size number of seats, 0 to 64; 0 yields an empty committee
     /// @return committee one word per seat, see `Seat`
     function draw(bytes32 seed, uint256 size) external view returns (Seat[] memory committee);
 
@@ -230,9 +263,13 @@ interface IAgentRegistry {
     /// @return operator the owner
     function operatorOf(AgentId agentId) external view returns (address operator);
 
-    /// @notice How many agents take part in draws.
+    /// @notice How many agents are active, and will take part in the draws of the next epoch if nothing changes.
     /// @return the count
     function activeCount() external view returns (uint256);
+
+    /// @notice How many agents take part in the draws of the current epoch.
+    /// @return the count
+    function drawableCount() external view returns (uint256);
 
     /// @notice How many agents were ever registered; also the latest agent id.
     /// @return the count
@@ -247,8 +284,12 @@ interface IAgentRegistry {
     function maxStake() external view returns (uint128);
 
     /// @notice Seconds from `startUnbonding` until the stake may be withdrawn.
-    /// @return seconds
+    /// @return seconds, at most 365 days
     function unbondingDelay() external view returns (uint40);
+
+    /// @notice Blocks of an epoch; draws see the registry as it was when the current epoch began.
+    /// @return the count, 4 to 7200
+    function epochBlocks() external view returns (uint256);
 
     /// @notice The token that is staked.
     /// @return the token

@@ -12,9 +12,28 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// @dev The stored hash is truncated to 232 bits: the free choice of two colliding witnesses costs about 2^116 hashes, and
 /// a second witness for somebody else's request about 2^232. EIP-712 domain: name "Conclave", version "1", this chain,
 /// this contract.
-/// @dev Warning: whoever can change the registry between the seed block and the draw (register, unbond, top up) changes
-/// the draw. Call `draw` as soon as the seed block is mined; the relayers of the agents do.
+/// @dev The draw: the hash of a block of one epoch picks from the registry as it was when that epoch began, and only while
+/// it lasts. Whoever knows the hash can change neither, and `draw` may come at any time in that epoch.
+/// @dev Warning, what remains (docs/adr/004-draw-from-a-frozen-epoch.md): whoever proposes the seed block can withhold it,
+/// which costs the block's reward, or build several and publish the one whose hash it likes, which costs computation alone;
+/// whoever keeps all draws out of the chain for the rest of the epoch forces another seed.
+/// @dev Warning: the fee token must move and keep exact amounts. Deposits with a fee are refused; a token that changes
+/// balances later (rebasing) is not supported.
 interface IDecisionOracle {
+    /// @notice The oracle was deployed; emitted once.
+    /// @param registry where committees are drawn
+    /// @param feeToken the token of fees and pay
+    /// @param supportedProtocols bit i set = protocol i can be asked for
+    /// @param minFee smallest fee of a request, in the smallest unit of the fee token
+    /// @param epochBlocks the registry's, which this oracle draws by
+    event OracleDeployed(
+        IAgentRegistry registry,
+        IERC20 feeToken,
+        uint256 supportedProtocols,
+        uint96 minFee,
+        uint256 epochBlocks
+    );
+
     /// @notice A request was made and its fee escrowed.
     /// @param requestId consecutive from 1
     /// @param consumer who asked; gets the callback and every refund
@@ -29,7 +48,7 @@ interface IDecisionOracle {
         bytes question
     );
 
-    /// @notice The seed block fell out of the block-hash window; a new one was scheduled.
+    /// @notice The seed block's epoch passed without a draw, or its hash fell out of the window; a new one was scheduled.
     /// @param requestId the request
     /// @param seedBlock number of the new block whose hash seeds the draw
     event SeedRescheduled(RequestId indexed requestId, uint64 seedBlock);
@@ -52,7 +71,8 @@ interface IDecisionOracle {
     /// @param transcript see `Decision`
     /// @param reputationChanges see `Decision`; the registry emits what they did
     /// @param shares see `Decision`
-    /// @param signers bit i set = seat i signed
+    /// @param signers bit i set = seat i signed. Whoever submits may leave out signatures down to the quorum: a clear bit
+    /// proves nothing, so never pay by it
     /// @param relayer who submitted it
     event DecisionCommitted(
         RequestId indexed requestId,
@@ -160,20 +180,23 @@ interface IDecisionOracle {
     /// @notice Asks; the fee moves from the caller's balance into escrow.
     /// @dev Warning: nothing checks that there are enough active agents. A request that cannot be drawn waits for more of
     /// them, and can be refunded after its deadline.
-    /// @param terms packed by `RequestTermsLib.pack`
+    /// @param terms packed by `RequestTermsLib.pack`; the fee is at least `minFee`
     /// @param question UTF-8, 1 to 8192 bytes
     /// @return requestId consecutive from 1
     function request(RequestTerms terms, bytes calldata question) external returns (RequestId requestId);
 
-    /// @notice Draws the committee, or schedules a new seed block when the old one is out of the window of 256 blocks.
-    /// Anybody may call.
-    /// @dev The seed is keccak256(abi.encode(blockhash(seedBlock), requestId, attempt)).
-    /// @dev Warning: the proposer of the seed block can withhold it for another hash, at the cost of the block.
+    /// @notice Draws the committee, or schedules a new seed block when the epoch of the old one is over or its hash out of the
+    /// window of 256 blocks. Anybody may call.
+    /// @dev The seed is keccak256(abi.encode(blockhash(seedBlock), requestId, attempt)). A seed block lies two blocks ahead, or
+    /// at the beginning of the next epoch if fewer than min(16, epochBlocks / 2) blocks of its epoch would come after it.
+    /// @dev Reverts with the registry's `TooFewAgents` while fewer agents than seats were active when the epoch began.
     /// @param request_ as in the `Requested` event
     /// @param seedBlock as in the latest `Requested` or `SeedRescheduled` event
     function draw(Request calldata request_, uint64 seedBlock) external;
 
     /// @notice Settles a decision and calls the consumer back. Anybody may call.
+    /// @dev A `Decided` outcome must fit the kind: boolean 0 or 1, choice an index below `options`, text the keccak256 of the
+    /// answer. Of one seat at most three slashes are accepted.
     /// @dev The signers are those of the drawn seats: a key rotated since then still owes its signature here.
     /// @dev Warning: applies `reputationChanges` through the registry; without its role there the oracle settles only
     /// decisions that change no reputation.
@@ -202,7 +225,8 @@ interface IDecisionOracle {
     /// @param decision as in the `DecisionCommitted` event
     function creditPay(Request calldata request_, Seat[] calldata committee, Decision calldata decision) external;
 
-    /// @notice Returns the fee of a request whose deadline has passed. Anybody may call.
+    /// @notice Returns the fee of a request whose deadline has passed to the consumer's balance. Anybody may call.
+    /// @dev Does not call the consumer; `statusOf` says `Refunded`.
     /// @param request_ as in the `Requested` event
     /// @param witness what the stored hash covers beside the request: `abi.encode(seedBlock)` while Requested,
     /// `abi.encode(attempt, committeeHash)` once Drawn
@@ -263,4 +287,8 @@ interface IDecisionOracle {
     /// @notice Bit i set = protocol i can be asked for.
     /// @return the bitmap
     function supportedProtocols() external view returns (uint256);
+
+    /// @notice The smallest fee of a request.
+    /// @return amount of the fee token, 0 if requests may be free
+    function minFee() external view returns (uint96);
 }

@@ -5,14 +5,17 @@ import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
 import {REPUTATION_ONE} from "../types/Limits.sol";
 import {AgentId} from "../types/Types.sol";
 import {Candidate, CandidateLib} from "./DrawLib.sol";
+import {EpochArray} from "./EpochArray.sol";
 import {ReputationLib} from "./ReputationLib.sol";
 import {SeatLib} from "./SeatLib.sol";
 
 /// @title The agents and the dense array of the active ones
-/// @notice Owns every transition of an agent; the registry adds permissions, tokens and events. After each transition
-/// `_sync` brings the agent's word in the array up to date, so the two cannot differ.
+/// @notice Owns every transition of an agent; the registry adds permissions, tokens and events. Each transition brings the
+/// agent's word in the latest view of the array up to date, so the two cannot differ.
 library AgentBook {
-    /// @param position index in `active` plus 1; 0 = not active
+    using EpochArray for EpochArray.State;
+
+    /// @param position index in the latest view of `active` plus 1; 0 = not active
     struct Record {
         address operator;
         uint32 reputation;
@@ -25,16 +28,18 @@ library AgentBook {
 
     struct State {
         uint32 count;
-        Candidate[] active;
+        EpochArray.State active;
         mapping(AgentId agentId => Record record) records;
         mapping(address signer => AgentId agentId) agentOf;
     }
 
     /// @param minStake smallest stake of an active agent
     /// @param maxStake largest stake
-    struct Bounds {
+    /// @param epoch the current one: draws see what changes from the next one on
+    struct Rules {
         uint128 minStake;
         uint128 maxStake;
+        uint64 epoch;
     }
 
     function create(State storage self, address operator, address signer) internal returns (AgentId agentId) {
@@ -53,36 +58,31 @@ library AgentBook {
         self.agentOf[signer] = agentId;
     }
 
-    function rotate(State storage self, Bounds memory bounds, AgentId agentId, address signer) internal {
+    function rotate(State storage self, Rules memory rules, AgentId agentId, address signer) internal {
         claimSigner(self, agentId, signer);
         Record storage record = self.records[agentId];
         record.signer = signer;
-        _sync(self, bounds, agentId, record);
+        _sync(self, rules, agentId, record);
     }
 
-    function bond(
-        State storage self,
-        Bounds memory bounds,
-        AgentId agentId,
-        uint128 amount
-    ) internal returns (uint128) {
+    function bond(State storage self, Rules memory rules, AgentId agentId, uint128 amount) internal returns (uint128) {
         Record storage record = self.records[agentId];
         uint256 wanted = uint256(record.stake) + amount;
         require(
-            wanted <= bounds.maxStake,
+            wanted <= rules.maxStake,
             // Saturates for the error message alone.
             IAgentRegistry.StakeAboveMaximum(
                 wanted > type(uint128).max ? type(uint128).max : uint128(wanted),
-                bounds.maxStake
+                rules.maxStake
             )
         );
         // At most maxStake, a uint128.
         record.stake = uint128(wanted);
-        _sync(self, bounds, agentId, record);
+        _sync(self, rules, agentId, record);
         return record.stake;
     }
 
-    function unbond(State storage self, Bounds memory bounds, AgentId agentId, uint128 amount, uint40 end) internal {
+    function unbond(State storage self, Rules memory rules, AgentId agentId, uint128 amount, uint40 end) internal {
         Record storage record = self.records[agentId];
         uint128 stake = record.stake;
         require(amount <= stake, IAgentRegistry.InsufficientStake(stake, amount));
@@ -90,7 +90,7 @@ library AgentBook {
         record.stake = stake - amount;
         record.unbonding += amount;
         record.unbondingEnd = end;
-        _sync(self, bounds, agentId, record);
+        _sync(self, rules, agentId, record);
     }
 
     function takeUnbonded(State storage self, AgentId agentId) internal returns (uint128 amount) {
@@ -105,45 +105,51 @@ library AgentBook {
 
     function moveReputation(
         State storage self,
-        Bounds memory bounds,
+        uint64 epoch,
         AgentId agentId,
         int8 steps
     ) internal returns (uint32 reputation) {
         Record storage record = self.records[agentId];
-        reputation = ReputationLib.moved(record.reputation, steps);
+        uint32 earlier = record.reputation;
+        reputation = ReputationLib.moved(earlier, steps);
+        if (reputation == earlier) return reputation;
         record.reputation = reputation;
-        _sync(self, bounds, agentId, record);
+        uint32 position = record.position;
+        if (position == 0) return reputation;
+        // The word's other members have not changed: no need to read them from the record's other slots.
+        Candidate candidate = Candidate.wrap(self.active.at(position - 1));
+        self.active.set(epoch, position - 1, Candidate.unwrap(candidate.withReputation(reputation)));
     }
 
     /// @dev Adds, updates or removes the agent's word in the array, as its stake demands.
-    function _sync(State storage self, Bounds memory bounds, AgentId agentId, Record storage record) private {
+    function _sync(State storage self, Rules memory rules, AgentId agentId, Record storage record) private {
         uint32 position = record.position;
-        if (record.stake >= bounds.minStake) {
+        if (record.stake >= rules.minStake) {
             Candidate candidate = CandidateLib.pack(
                 record.stake,
-                bounds.maxStake,
+                rules.maxStake,
                 SeatLib.pack(agentId, record.reputation, record.signer)
             );
             if (position != 0) {
-                self.active[position - 1] = candidate;
+                self.active.set(rules.epoch, position - 1, Candidate.unwrap(candidate));
                 return;
             }
-            self.active.push(candidate);
+            self.active.push(rules.epoch, Candidate.unwrap(candidate));
             // At most one per agent id, a uint32.
-            record.position = uint32(self.active.length);
+            record.position = uint32(self.active.length());
             emit IAgentRegistry.AgentActivated(agentId);
         } else if (position != 0) {
-            _remove(self, record, position);
+            _remove(self, rules.epoch, record, position);
             emit IAgentRegistry.AgentDeactivated(agentId);
         }
     }
 
     /// @dev The last one takes the free place.
-    function _remove(State storage self, Record storage record, uint32 position) private {
-        Candidate last = self.active[self.active.length - 1];
-        self.active[position - 1] = last;
+    function _remove(State storage self, uint64 epoch, Record storage record, uint32 position) private {
+        Candidate last = Candidate.wrap(self.active.at(self.active.length() - 1));
+        self.active.set(epoch, position - 1, Candidate.unwrap(last));
         self.records[SeatLib.agentId(last.seat())].position = position;
         record.position = 0;
-        self.active.pop();
+        self.active.pop(epoch);
     }
 }

@@ -37,8 +37,8 @@ library CertificateLib {
     }
 
     /// @notice Recovers the signatures in seat order.
-    /// @dev One loop over at most 64 seats. The precompile's input is digest, v, r, s; its output overwrites r in a fifth
-    /// word, which is cleared first: an invalid signature returns no data.
+    /// @dev One loop over at most 64 seats. The precompile's input is four words: digest, v, r, s. Its output goes to the
+    /// scratch space, which is cleared first: an invalid signature returns no data.
     /// @return seat the first whose signature is not its own, or type(uint256).max
     /// @return recovered whose signature it is; 0 for a malformed or malleable one
     function _firstInvalid(
@@ -51,7 +51,6 @@ library CertificateLib {
             // Beyond the free memory pointer: scratch, given back at the end.
             let input := mload(0x40)
             mstore(input, digest)
-            let output := add(input, 0x80)
             let signature := signatures.offset
             let word := committee.offset
             let bits := signers
@@ -68,13 +67,11 @@ library CertificateLib {
                 calldatacopy(add(input, 0x40), signature, 0x40)
                 // v is the last byte of the word that ends with it.
                 mstore(add(input, 0x20), and(calldataload(add(signature, 0x21)), 0xff))
-                mstore(output, 0)
+                mstore(0x00, 0)
                 // Cannot fail but for lack of gas, and then the output stays 0.
-                pop(staticcall(gas(), 1, input, 0x80, output, 0x20))
-                let signer := mload(output)
-                if gt(mload(add(input, 0x60)), HALF_ORDER) {
-                    signer := 0
-                }
+                pop(staticcall(gas(), 1, input, 0x80, 0x00, 0x20))
+                // 0 for a malleable one, without a jump.
+                let signer := mul(mload(0x00), iszero(gt(mload(add(input, 0x60)), HALF_ORDER)))
                 // No seat has the signer 0, yet do not rely on it.
                 if or(iszero(signer), shl(96, xor(signer, calldataload(word)))) {
                     recovered := signer

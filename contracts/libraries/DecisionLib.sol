@@ -2,11 +2,14 @@
 pragma solidity 0.8.34;
 
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
-import {CONFIDENCE_ONE, MAX_ANSWER_BYTES} from "../types/Limits.sol";
-import {Decision, RequestId, Status} from "../types/Types.sol";
+import {CONFIDENCE_ONE, MAX_ANSWER_BYTES, MAX_SLASHES} from "../types/Limits.sol";
+import {Decision, RequestId, RequestTerms, Status} from "../types/Types.sol";
+import {RequestTermsLib} from "./RequestTermsLib.sol";
 
 /// @title What committees and agents sign (EIP-712), and what makes a decision well formed
 library DecisionLib {
+    using RequestTermsLib for RequestTerms;
+
     bytes32 internal constant DECISION_TYPEHASH = keccak256(
         "Decision(bytes32 requestHash,uint32 attempt,bytes32 committeeHash,uint32 round,uint8 status,bytes32 outcome,bytes answer,uint32 confidence,bytes32 transcript,bytes reputationChanges,bytes shares)"
     );
@@ -51,8 +54,8 @@ library DecisionLib {
         return keccak256(abi.encode(MESSAGE_TYPEHASH, requestId, attempt, protocol, phase, round, seat, payloadDigest));
     }
 
-    /// @notice Reverts unless the decision is one that a committee of `size` may make.
-    function validate(Decision calldata decision, uint256 size) internal pure {
+    /// @notice Reverts unless the decision is one that a committee of `size` may make about a request of these terms.
+    function validate(Decision calldata decision, RequestTerms terms, uint256 size) internal pure {
         Status status = decision.status;
         uint256 answerLength = decision.answer.length;
         if (status == Status.Hung) {
@@ -62,12 +65,24 @@ library DecisionLib {
         } else {
             require(status == Status.Decided, IDecisionOracle.InvalidDecision("status", uint256(status)));
             require(answerLength <= MAX_ANSWER_BYTES, IDecisionOracle.InvalidDecision("answer", answerLength));
+            _validateOutcome(decision, terms);
         }
         uint256 confidence = decision.confidence;
         require(confidence <= CONFIDENCE_ONE, IDecisionOracle.InvalidDecision("confidence", confidence));
         uint256 shares = decision.shares.length;
         require(shares == size, IDecisionOracle.InvalidDecision("shares", shares));
         if (decision.reputationChanges.length != 0) _validateChanges(decision.reputationChanges, size);
+    }
+
+    /// @dev Consumers read the outcome of a boolean or a choice as it is; the one of a text stands for its answer.
+    function _validateOutcome(Decision calldata decision, RequestTerms terms) private pure {
+        uint256 kind = terms.kind();
+        uint256 outcome = uint256(decision.outcome);
+        bool fits = true;
+        if (kind == RequestTermsLib.KIND_BOOLEAN) fits = outcome <= 1;
+        else if (kind == RequestTermsLib.KIND_CHOICE) fits = outcome < terms.options();
+        else if (kind == RequestTermsLib.KIND_TEXT) fits = decision.outcome == _hash(decision.answer);
+        require(fits, IDecisionOracle.InvalidDecision("outcome", outcome));
     }
 
     /// @dev At most `size` pairs, so the loop is capped by the committee's size.
@@ -77,10 +92,10 @@ library DecisionLib {
         uint256 next = 0;
         for (uint256 i = 0; i < length; i += 2) {
             uint256 seat = uint8(changes[i]);
-            // The second byte is a two's complement number: 1 is a recovery, 0x80 and above are slashes.
+            // The second byte is a two's complement number: 1 is a recovery, the highest ones are slashes.
             uint256 steps = uint8(changes[i + 1]);
             require(
-                seat >= next && seat < size && (steps == 1 || steps >= 0x80),
+                seat >= next && seat < size && (steps == 1 || steps >= 0x100 - MAX_SLASHES),
                 IDecisionOracle.InvalidDecision("reputationChanges", i)
             );
             next = seat + 1;

@@ -2,8 +2,9 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
-import {MAX_COMMITTEE, PROBES_PER_SEAT, REPUTATION_ONE} from "../types/Limits.sol";
+import {BASE_PROBES, MAX_COMMITTEE, PROBES_PER_SEAT, REPUTATION_ONE} from "../types/Limits.sol";
 import {Seat} from "../types/Types.sol";
+import {EpochArray} from "./EpochArray.sol";
 
 /// @notice An active agent as the draw reads it, in one word: stake uint32 (as a fraction of maxStake) << 224 | its `Seat`.
 type Candidate is uint256;
@@ -15,10 +16,16 @@ library CandidateLib {
     /// @dev The stake at maxStake.
     uint256 internal constant STAKE_ONE = type(uint32).max;
     uint256 private constant SEAT_MASK = (1 << 224) - 1;
+    uint256 private constant REPUTATION_MASK = uint256(type(uint32).max) << 160;
 
     /// @dev Rounds the stake's fraction down: an error of at most 2^-28, since stake >= maxStake / 16.
     function pack(uint128 stake, uint128 maxStake, Seat seat_) internal pure returns (Candidate) {
         return Candidate.wrap((((uint256(stake) * STAKE_ONE) / maxStake) << 224) | Seat.unwrap(seat_));
+    }
+
+    /// @notice The same candidate with another reputation.
+    function withReputation(Candidate candidate, uint32 reputation) internal pure returns (Candidate) {
+        return Candidate.wrap((Candidate.unwrap(candidate) & ~REPUTATION_MASK) | (uint256(reputation) << 160));
     }
 
     function seat(Candidate candidate) internal pure returns (Seat) {
@@ -35,62 +42,112 @@ library CandidateLib {
 
 /// @title Draws a committee without looking at more than a few candidates
 library DrawLib {
+    using EpochArray for EpochArray.State;
+
     uint256 private constant WEIGHT_ONE = CandidateLib.STAKE_ONE * REPUTATION_ONE;
 
-    /// @notice Draws `size` distinct candidates, see `IAgentRegistry.draw`.
-    /// @dev One storage word per probe; nothing is looped over beyond 64 probes per seat.
+    /// @notice Draws `size` distinct candidates of the epoch, see `IAgentRegistry.draw`.
+    /// @dev Two storage words per probe; an index that is in already costs none.
     function draw(
-        Candidate[] storage candidates,
+        EpochArray.State storage candidates,
+        uint64 epoch,
         bytes32 seed,
         uint256 size
     ) internal view returns (Seat[] memory committee) {
         require(size <= MAX_COMMITTEE, IAgentRegistry.InvalidCommitteeSize(size, MAX_COMMITTEE));
-        uint256 count = candidates.length;
+        uint256 count = candidates.lengthIn(epoch);
         require(count >= size, IAgentRegistry.TooFewAgents(count, size));
         committee = new Seat[](size);
+        uint256[] memory drawn = _newSet(size);
+        uint256 probes = BASE_PROBES + size * PROBES_PER_SEAT;
         uint256 filled = 0;
-        // A bit per residue of the agent id: a clear bit proves that an agent is not in yet.
-        uint256 filter = 0;
-        uint256 first = _firstSlot(candidates);
-        uint256 probes = size * PROBES_PER_SEAT;
-        unchecked {
-            // No counter exceeds 4,096; count is not 0 when a seat is wanted; the weight and WEIGHT_ONE are below 2^52, so
-            // their products with 96 bits stay below 2^148.
-            for (uint256 i = 0; filled < size && i < probes; ++i) {
-                uint256 random = _random(seed, i);
-                // The low half picks (bias below 2^-96), the upper 96 bits accept with probability weight / WEIGHT_ONE.
-                Candidate candidate = _at(first, uint128(random) % count);
-                if ((random >> 160) * WEIGHT_ONE >= candidate.weight() << 96) continue;
-                (filled, filter) = _add(committee, filled, filter, candidate.seat());
-            }
-            if (filled == size) return committee;
+        // At most 1,728 probes, then at most 64 seats; count is not 0 when a seat is wanted.
+        for (uint256 i = 0; filled < size && i < probes; ++i) {
+            (bool accepted, Seat seat) = _probe(candidates, epoch, drawn, count, _random(seed, i));
+            if (accepted) committee[filled++] = seat;
+        }
+        for (; filled < size; ++filled) {
+            committee[filled] = _any(candidates, epoch, drawn, count, _random(seed, probes + filled));
+        }
+    }
 
-            // Whatever the weights: the next free ones from a random index on. Every step adds a seat or meets one that
-            // was drawn before, so there are at most `size` steps.
-            uint256 index = _random(seed, probes) % count;
-            for (uint256 i = 0; filled < size && i < MAX_COMMITTEE; ++i) {
-                (filled, filter) = _add(committee, filled, filter, _at(first, index).seat());
-                index = index + 1 == count ? 0 : index + 1;
+    /// @dev Looks at one candidate and takes it with the probability weight / WEIGHT_ONE unless it is in already.
+    function _probe(
+        EpochArray.State storage candidates,
+        uint64 epoch,
+        uint256[] memory drawn,
+        uint256 count,
+        uint256 random
+    ) private view returns (bool accepted, Seat seat) {
+        unchecked {
+            // The low half picks (bias below 2^-96), the upper 96 bits accept. The weight and WEIGHT_ONE are below 2^52, so
+            // their products with 96 bits stay below 2^148.
+            uint256 index = uint128(random) % count;
+            (uint256 place, bool isNew) = _find(drawn, index);
+            if (!isNew) return (false, seat);
+            Candidate candidate = Candidate.wrap(candidates.atIn(epoch, index));
+            if ((random >> 160) * WEIGHT_ONE >= candidate.weight() << 96) return (false, seat);
+            _put(place, index);
+            return (true, candidate.seat());
+        }
+    }
+
+    /// @dev Takes a random candidate, or the next one after it that is not in yet, whatever the weights.
+    function _any(
+        EpochArray.State storage candidates,
+        uint64 epoch,
+        uint256[] memory drawn,
+        uint256 count,
+        uint256 random
+    ) private view returns (Seat) {
+        uint256 index = random % count;
+        (uint256 place, bool isNew) = _find(drawn, index);
+        // Every step meets another index that is in; fewer than MAX_COMMITTEE are, and fewer than `count`.
+        for (uint256 step = 0; !isNew && step < MAX_COMMITTEE; ++step) {
+            index = index + 1 == count ? 0 : index + 1;
+            (place, isNew) = _find(drawn, index);
+        }
+        _put(place, index);
+        return Candidate.wrap(candidates.atIn(epoch, index)).seat();
+    }
+
+    /// @dev A set of up to `size` indices: a hash table with open addressing, at most half full, its length a power of two.
+    function _newSet(uint256 size) private pure returns (uint256[] memory) {
+        uint256 length = 2;
+        // At most 128.
+        while (length < 2 * size) length *= 2;
+        return new uint256[](length);
+    }
+
+    /// @notice Where the index is in the table or belongs.
+    /// @dev At most 64 entries of the table are taken, so the search ends after as many steps.
+    /// @return place address of the entry
+    /// @return isNew the index is not in yet
+    function _find(uint256[] memory set, uint256 index) private pure returns (uint256 place, bool isNew) {
+        assembly ("memory-safe") {
+            let mask := sub(mload(set), 1)
+            // The entries hold the index plus 1; 0 is free.
+            let entry := add(index, 1)
+            let position := and(index, mask)
+            for {} 1 {} {
+                place := add(add(set, 0x20), shl(5, position))
+                let found := mload(place)
+                if iszero(found) {
+                    isNew := 1
+                    break
+                }
+                if eq(found, entry) {
+                    break
+                }
+                position := and(add(position, 1), mask)
             }
         }
     }
 
-    /// @dev Appends the seat unless its agent is in already. At most 63 comparisons.
-    function _add(
-        Seat[] memory committee,
-        uint256 filled,
-        uint256 filter,
-        Seat seat
-    ) private pure returns (uint256, uint256) {
-        // The lowest byte of the agent id.
-        uint256 mark = 1 << ((Seat.unwrap(seat) >> 192) & 0xff);
-        if (filter & mark != 0) {
-            for (uint256 i = 0; i < filled; ++i) {
-                if (Seat.unwrap(committee[i]) == Seat.unwrap(seat)) return (filled, filter);
-            }
+    function _put(uint256 place, uint256 index) private pure {
+        assembly ("memory-safe") {
+            mstore(place, add(index, 1))
         }
-        committee[filled] = seat;
-        return (filled + 1, filter | mark);
     }
 
     /// @dev keccak256(abi.encode(seed, index)) in the scratch space: thousands of probes must not grow the memory.
@@ -99,21 +156,6 @@ library DrawLib {
             mstore(0x00, seed)
             mstore(0x20, index)
             random := keccak256(0x00, 0x40)
-        }
-    }
-
-    /// @dev Where the elements of a dynamic array begin.
-    function _firstSlot(Candidate[] storage candidates) private pure returns (uint256 slot) {
-        assembly ("memory-safe") {
-            mstore(0x00, candidates.slot)
-            slot := keccak256(0x00, 0x20)
-        }
-    }
-
-    /// @dev The index is below the length, so Solidity's own check, which reads the length again, is left out.
-    function _at(uint256 first, uint256 index) private view returns (Candidate candidate) {
-        assembly ("memory-safe") {
-            candidate := sload(add(first, index))
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {Request} from "../types/Types.sol";
+import {Request, RequestId, RequestTerms} from "../types/Types.sol";
 
 /// @title The hash of a request and what the oracle's storage word commits to
 library RequestLib {
@@ -15,18 +15,47 @@ library RequestLib {
         }
     }
 
+    /// @notice The same of a request that is being made.
+    function hash(
+        RequestId id,
+        address consumer,
+        RequestTerms terms,
+        bytes32 questionHash
+    ) internal pure returns (bytes32 result) {
+        assembly ("memory-safe") {
+            let pointer := mload(0x40)
+            mstore(pointer, id)
+            mstore(add(pointer, 0x20), shr(96, shl(96, consumer)))
+            mstore(add(pointer, 0x40), terms)
+            mstore(add(pointer, 0x60), questionHash)
+            result := keccak256(pointer, 0x80)
+        }
+    }
+
     /// @notice What is stored while `Requested`.
-    function requestedCommitment(bytes32 requestHash, uint64 seedBlock) internal pure returns (bytes32) {
-        return keccak256(abi.encode(requestHash, seedBlock));
+    /// @dev keccak256(abi.encode(requestHash, seedBlock)) in the scratch space.
+    function requestedCommitment(bytes32 requestHash, uint64 seedBlock) internal pure returns (bytes32 result) {
+        assembly ("memory-safe") {
+            mstore(0x00, requestHash)
+            mstore(0x20, and(seedBlock, 0xffffffffffffffff))
+            result := keccak256(0x00, 0x40)
+        }
     }
 
     /// @notice What is stored while `Drawn`.
+    /// @dev keccak256(abi.encode(requestHash, attempt, committeeHash)) beyond the free memory pointer.
     function drawnCommitment(
         bytes32 requestHash,
         uint32 attempt,
         bytes32 committeeHash
-    ) internal pure returns (bytes32) {
-        return keccak256(abi.encode(requestHash, attempt, committeeHash));
+    ) internal pure returns (bytes32 result) {
+        assembly ("memory-safe") {
+            let pointer := mload(0x40)
+            mstore(pointer, requestHash)
+            mstore(add(pointer, 0x20), and(attempt, 0xffffffff))
+            mstore(add(pointer, 0x40), committeeHash)
+            result := keccak256(pointer, 0x60)
+        }
     }
 
     /// @notice Both of the above from what is beside the request in calldata.

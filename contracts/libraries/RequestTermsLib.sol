@@ -16,6 +16,7 @@ import {RequestTerms, Terms} from "../types/Types.sol";
 /// @title The terms of a request in one word
 /// @dev All casts to a narrower type in the accessors cut the word to the member's width on purpose.
 library RequestTermsLib {
+    uint8 internal constant KIND_BOOLEAN = 0;
     uint8 internal constant KIND_CHOICE = 1;
     uint8 internal constant KIND_NUMBER = 2;
     uint8 internal constant KIND_TEXT = 3;
@@ -46,8 +47,8 @@ library RequestTermsLib {
         terms.committeeSize = committeeSize(packed);
         terms.assurance = uint8(word >> 32);
         terms.decimals = uint8(word >> 24);
-        terms.options = uint8(word >> 16);
-        terms.kind = uint8(word >> 8);
+        terms.options = options(packed);
+        terms.kind = kind(packed);
         terms.protocol = uint8(word);
     }
 
@@ -67,11 +68,22 @@ library RequestTermsLib {
         return uint8(RequestTerms.unwrap(packed) >> 40);
     }
 
+    function options(RequestTerms packed) internal pure returns (uint8) {
+        return uint8(RequestTerms.unwrap(packed) >> 16);
+    }
+
+    function kind(RequestTerms packed) internal pure returns (uint8) {
+        return uint8(RequestTerms.unwrap(packed) >> 8);
+    }
+
     /// @notice Reverts unless the terms can be asked for now.
     /// @param packed the terms
     /// @param protocols bitmap of the supported protocols
-    function validate(RequestTerms packed, uint256 protocols) internal view {
+    /// @param minFee the oracle's smallest fee
+    function validate(RequestTerms packed, uint256 protocols, uint256 minFee) internal view {
         uint256 word = RequestTerms.unwrap(packed);
+        // The fee is in the highest bits: the shift leaves nothing else.
+        require(word >> 160 >= minFee, IDecisionOracle.InvalidTerms("fee", word >> 160));
         require((protocols >> uint8(word)) & 1 == 1, IDecisionOracle.UnknownProtocol(uint8(word)));
         uint256 due = deadline(packed);
         // Not an overflow: block.timestamp is far below 2^256 - 30 days.
@@ -85,19 +97,19 @@ library RequestTermsLib {
         require(callbackGas <= MAX_CALLBACK_GAS, IDecisionOracle.InvalidTerms("callbackGasLimit", callbackGas));
         uint256 assurance = uint8(word >> 32);
         require(assurance <= ASSURANCE_HIGH, IDecisionOracle.InvalidTerms("assurance", assurance));
-        _validateKind(word);
+        _validateKind(packed, word);
     }
 
-    function _validateKind(uint256 word) private pure {
-        uint256 kind = uint8(word >> 8);
-        require(kind <= KIND_TEXT, IDecisionOracle.InvalidTerms("kind", kind));
-        uint256 options = uint8(word >> 16);
-        bool isChoice = kind == KIND_CHOICE;
+    function _validateKind(RequestTerms packed, uint256 word) private pure {
+        uint256 kind_ = kind(packed);
+        require(kind_ <= KIND_TEXT, IDecisionOracle.InvalidTerms("kind", kind_));
+        uint256 options_ = options(packed);
+        bool isChoice = kind_ == KIND_CHOICE;
         require(
-            isChoice ? options >= MIN_OPTIONS && options <= MAX_OPTIONS : options == 0,
-            IDecisionOracle.InvalidTerms("options", options)
+            isChoice ? options_ >= MIN_OPTIONS && options_ <= MAX_OPTIONS : options_ == 0,
+            IDecisionOracle.InvalidTerms("options", options_)
         );
-        bool isNumber = kind == KIND_NUMBER;
+        bool isNumber = kind_ == KIND_NUMBER;
         uint256 decimals = uint8(word >> 24);
         require(
             isNumber ? decimals <= MAX_DECIMALS : decimals == 0,

@@ -5,6 +5,8 @@ pragma solidity 0.8.34;
 
 /// @dev Blocks between a request (or a reschedule) and the block whose hash seeds its draw.
 uint256 constant SEED_DELAY = 2;
+/// @dev Blocks of the seed's epoch that must remain after the seed block, where half an epoch is not fewer: time to draw.
+uint256 constant DRAW_BLOCKS = 16;
 /// @dev Smallest committee: n = 3f + 1 with f = 1.
 uint256 constant MIN_COMMITTEE = 4;
 /// @dev Largest committee; the seat bitmap and every loop over seats are bounded by it.
@@ -30,6 +32,9 @@ uint256 constant CONFIDENCE_ONE = 1_000_000;
 /// @dev A hung committee gets the fee divided by this.
 uint256 constant HUNG_PAY_DIVISOR = 2;
 
+/// @dev Most slashes of one seat by one decision: no committee can destroy a reputation at once.
+uint256 constant MAX_SLASHES = 3;
+
 /// @dev Reputation of 1.
 uint256 constant REPUTATION_ONE = 1_000_000;
 /// @dev Reputation never falls below this, so that every agent can recover.
@@ -40,8 +45,16 @@ uint256 constant SLASH_FACTOR_PPM = 800_000;
 uint256 constant RECOVERY_STEP_PPM = 10_000;
 /// @dev maxStake <= minStake * this, so that a candidate at full reputation is accepted at least once in so many probes.
 uint256 constant MAX_STAKE_RATIO = 16;
-/// @dev Probes per wanted seat before a draw falls back to linear probing.
-uint256 constant PROBES_PER_SEAT = 64;
+/// @dev A draw probes this often, and `PROBES_PER_SEAT` times more for each wanted seat, before it ignores the weights.
+uint256 constant BASE_PROBES = 192;
+/// @dev See `BASE_PROBES`. With 64 seats and a new slot at every probe a draw must stay far below a transaction's 2^24 gas.
+uint256 constant PROBES_PER_SEAT = 24;
+/// @dev Shortest epoch, in blocks: a seed block and some blocks to draw in.
+uint256 constant MIN_EPOCH_BLOCKS = 4;
+/// @dev Longest epoch, in blocks: a day of 12-second blocks.
+uint256 constant MAX_EPOCH_BLOCKS = 7200;
+/// @dev Longest unbonding delay, in seconds.
+uint256 constant MAX_UNBONDING_DELAY = 365 days;
 /// @dev Longest model descriptor, in bytes.
 uint256 constant MAX_MODEL_BYTES = 256;
 /// @dev Longest endpoint list, in bytes.

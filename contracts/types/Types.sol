@@ -66,7 +66,7 @@ struct Request {
 /// @param answer the canonical answer as UTF-8; empty when Hung
 /// @param confidence parts per million
 /// @param transcript sha2-256 digest of the dag-cbor root block (CIDv1)
-/// @param reputationChanges pairs of bytes (seat, int8 steps): negative = that many slashes, +1 = one recovery step; seats strictly ascending
+/// @param reputationChanges pairs of bytes (seat, int8 steps): -1 to -3 = that many slashes, +1 = one recovery step; seats strictly ascending
 /// @param shares one byte per seat: the seat's share of the pay; the sum must not be 0 unless all are 0
 struct Decision {
     uint32 attempt;
@@ -81,7 +81,7 @@ struct Decision {
 }
 
 /// @notice More than two thirds of the seats signed the decision.
-/// @param signers bit i set = seat i signed
+/// @param signers bit i set = seat i signed; a subset of those who did, as the submitter chose, so no basis for pay
 /// @param signatures 65 bytes (r, s, v) per set bit, in seat order; low s only
 struct Certificate {
     uint256 signers;

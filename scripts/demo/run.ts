@@ -178,6 +178,7 @@ async function deployWorld(chain: LocalChain, directory: string): Promise<DemoWo
     minStake: STAKE,
     maxStake: 4n * STAKE,
     unbondingDelaySeconds: 60,
+    epochBlocks: 8,
     buildProfile: "default",
     example,
   });

@@ -27,6 +27,10 @@ export interface DeployOptions {
   /** At most 16 times `minStake`. */
   readonly maxStake: bigint;
   readonly unbondingDelaySeconds: number;
+  /** Draws see the registry as it was when the current epoch of so many blocks began; 4 to 7200. */
+  readonly epochBlocks: number;
+  /** Smallest fee of a request; 0 if not given. */
+  readonly minFee?: bigint;
   readonly buildProfile: BuildProfile;
   /** Deploys the example consumer `PolicyDesk`, owned by the deployer. */
   readonly example?: ExampleSettings;
@@ -72,7 +76,7 @@ const ORACLE_ROLE = 1n;
 const POLLING_MS = 100;
 
 export async function deploy(options: DeployOptions): Promise<Deployment> {
-  const { account, token, minStake, maxStake, unbondingDelaySeconds } = options;
+  const { account, token, minStake, maxStake, unbondingDelaySeconds, epochBlocks, minFee = 0n } = options;
   const [tokenArtifact, managerArtifact, registryArtifact, oracleArtifact, exampleArtifact] = (await loadArtifacts(
     Object.values(names),
     options.buildProfile,
@@ -82,9 +86,9 @@ export async function deploy(options: DeployOptions): Promise<Deployment> {
 
   const tokenAddress = token ?? (await create(deployer, tokenArtifact, [])).address;
   const manager = await create(deployer, managerArtifact, [account.address]);
-  const stakeTerms = [minStake, maxStake, unbondingDelaySeconds];
-  const registry = await create(deployer, registryArtifact, [manager.address, tokenAddress, ...stakeTerms]);
-  const oracle = await create(deployer, oracleArtifact, [registry.address, tokenAddress, protocolBitmap()]);
+  const rules = [minStake, maxStake, unbondingDelaySeconds, epochBlocks];
+  const registry = await create(deployer, registryArtifact, [manager.address, tokenAddress, ...rules]);
+  const oracle = await create(deployer, oracleArtifact, [registry.address, tokenAddress, protocolBitmap(), minFee]);
 
   const administer = (functionName: string, args: readonly unknown[]): Promise<void> =>
     execute(deployer, { address: manager.address, abi: managerArtifact.abi, functionName, args });

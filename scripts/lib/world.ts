@@ -52,6 +52,7 @@ export type Oracle = WithMethods<
   | "registry"
   | "feeToken"
   | "supportedProtocols"
+  | "minFee"
 >;
 export type Registry = WithMethods<
   | "register"
@@ -69,10 +70,12 @@ export type Registry = WithMethods<
   | "agentOf"
   | "operatorOf"
   | "activeCount"
+  | "drawableCount"
   | "agentCount"
   | "minStake"
   | "maxStake"
   | "unbondingDelay"
+  | "epochBlocks"
   | "stakeToken"
 >;
 export type Manager = WithMethods<"setTargetFunctionRole" | "grantRole" | "revokeRole" | "setTargetClosed">;
@@ -94,7 +97,9 @@ export const oracleRole = 1n;
 export const minStake = 10n ** 18n;
 export const maxStake = 16n * minStake;
 export const unbondingDelay = 7 * 24 * 3600;
+export const epochBlocks = 8n;
 export const supportedProtocols = 0b11n;
+export const minFee = 0n;
 const funds = 10n ** 30n;
 
 /** Deploys token, access manager, registry and oracle, and funds the deployer with tokens and a prepaid balance. */
@@ -104,9 +109,9 @@ export async function deployWorld(ethers: HardhatEthers): Promise<World> {
     (await ethers.deployContract(name, args)) as unknown as Deployed;
   const token = await deploy<Token>("TestToken");
   const manager = await deploy<Manager>("ConclaveAccessManager", [deployer!.address]);
-  const bounds = [minStake, maxStake, unbondingDelay];
-  const registry = await deploy<Registry>("AgentRegistry", [manager.target, token.target, ...bounds]);
-  const oracle = await deploy<Oracle>("DecisionOracle", [registry.target, token.target, supportedProtocols]);
+  const rules = [minStake, maxStake, unbondingDelay, epochBlocks];
+  const registry = await deploy<Registry>("AgentRegistry", [manager.target, token.target, ...rules]);
+  const oracle = await deploy<Oracle>("DecisionOracle", [registry.target, token.target, supportedProtocols, minFee]);
   const selector = registry.interface.getFunction("applyReputationChanges")!.selector;
   await manager.setTargetFunctionRole(registry.target, [selector], oracleRole);
   await manager.grantRole(oracleRole, oracle.target, 0);
@@ -141,7 +146,7 @@ export function provePossession(world: World, operator: string, key: SigningKey)
   return key.sign(digest).serialized;
 }
 
-/** Registers `count` agents of `operator` with keys derived from their numbers. */
+/** Registers `count` agents of `operator` with keys derived from their numbers, and mines until they can be drawn. */
 export async function registerAgents(
   world: World,
   count: number,
@@ -154,6 +159,7 @@ export async function registerAgents(
     const key = testKey(`${label} ${first + index}`);
     await registry.register(registration(world, operator.address, key, stake));
   }
+  await nextEpoch(world);
 }
 
 export interface Asked {
@@ -218,6 +224,12 @@ export async function draw(world: World, asked: Asked): Promise<Drawn> {
 export async function mineTo(world: World, block: bigint): Promise<void> {
   const missing = block - BigInt(await world.ethers.provider.getBlockNumber());
   if (missing > 0n) await world.ethers.provider.send("hardhat_mine", [`0x${missing.toString(16)}`]);
+}
+
+/** Mines until draws see everything done so far. */
+export async function nextEpoch(world: World): Promise<void> {
+  const block = BigInt(await world.ethers.provider.getBlockNumber());
+  await mineTo(world, (block / epochBlocks + 1n) * epochBlocks);
 }
 
 /** `Decision` of contracts/types/Types.sol. */

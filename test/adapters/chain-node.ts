@@ -65,6 +65,7 @@ export interface NodeHarness extends ChainHarness {
   deployContract(artifact: string, args: readonly unknown[]): Promise<{ readonly address: Address; readonly abi: Abi }>;
 }
 
+const EPOCH_BLOCKS = 8;
 const CONSUMER_ACCEPT = 0;
 const CONSUMER_REVERT = 1;
 
@@ -82,7 +83,7 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
   const accounts = chain.accounts.map(({ privateKey }) => privateKeyToAccount(privateKey));
   const account = accounts[0];
   if (account === undefined) throw new Error("the local chain has no account");
-  const limits = { minStake: ONE, maxStake: 16n * ONE, unbondingDelaySeconds: 60 };
+  const limits = { minStake: ONE, maxStake: 16n * ONE, unbondingDelaySeconds: 60, epochBlocks: EPOCH_BLOCKS };
   const deployment = await deploy({ rpcUrl: chain.rpcUrl, account, token: null, ...limits, buildProfile: "default" });
   const proxy = createProxy(chain.rpcUrl);
   await proxy.start();
@@ -96,6 +97,8 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
   const consumer = await tools.deployContract("contracts/mocks/HostileConsumer.sol:HostileConsumer", [oracle]);
   await tools.execute(deployment.token, token.abi, "mint", [account.address, 10_000n * ONE]);
   await registerAgents(options, account);
+  // Draws see them from the next epoch on.
+  await client.mine({ blocks: EPOCH_BLOCKS });
   await tools.execute(deployment.token, token.abi, "approve", [oracle, 1_000n * ONE]);
   const [oracleArtifact] = await loadArtifacts(["contracts/DecisionOracle.sol:DecisionOracle"], "default");
   if (oracleArtifact === undefined) throw new Error("there is no DecisionOracle");

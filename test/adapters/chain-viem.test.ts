@@ -14,7 +14,17 @@ import type { Address, AgentId, RequestId, Terms } from "../../agents/core/types
 import type { OperatorActions } from "../../agents/ports/chain.ts";
 import { generateAbi } from "../../scripts/abi.ts";
 import { createNodeHarness, ONE, testKeys, type NodeHarness } from "./chain-node.ts";
-import { asked, assertOrdered, codesOf, drawn, rejects, startFollowing, stopFollowers, until } from "./chain.suite.ts";
+import {
+  asked,
+  assertOrdered,
+  codesOf,
+  drawn,
+  mineTo,
+  rejects,
+  startFollowing,
+  stopFollowers,
+  until,
+} from "./chain.suite.ts";
 
 const nobody = `0x${"11".repeat(20)}` as Address;
 
@@ -207,7 +217,7 @@ describe("chain: viem", () => {
   describe("transactions", () => {
     it("finds its transaction although the node's answer was lost", async () => {
       const { request, seedBlock } = await asked(harness);
-      await harness.mine(3);
+      await mineTo(harness, seedBlock);
       let dropped = 0;
       const writer = await harness.writer(0);
       harness.proxy.intercept = ({ method }) =>
@@ -235,7 +245,7 @@ describe("chain: viem", () => {
 
     it("replaces a stuck transaction with the same nonce and higher fees", async () => {
       const { request, seedBlock } = await asked(harness);
-      await harness.mine(3);
+      await mineTo(harness, seedBlock);
       const account = harness.accounts[6];
       assert.ok(account !== undefined);
       const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20, stuckAfterBlocks: 2 });
@@ -261,7 +271,7 @@ describe("chain: viem", () => {
       const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20, receiptTimeoutMs: 300 });
       const first = await asked(harness);
       const second = await asked(harness);
-      await harness.mine(3);
+      await mineTo(harness, second.seedBlock);
       const sent: { readonly nonce: number; readonly fee: bigint }[] = [];
       harness.proxy.intercept = ({ method, params }) => {
         if (method !== "eth_sendRawTransaction") return null;
@@ -288,7 +298,7 @@ describe("chain: viem", () => {
 
     it("says when the account cannot pay for the gas", async () => {
       const { request, seedBlock } = await asked(harness);
-      await harness.mine(3);
+      await mineTo(harness, seedBlock);
       const key = keysFromPrivateKey(hexToBytes(keccak256(utf8("a poor account"))));
       const writer = await createChainWriter({ ...harness.options, account: key.viemAccount() });
       await rejects(writer.draw(request, seedBlock), "BALANCE_TOO_LOW");

@@ -121,7 +121,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
 
     it("draws once, whoever comes first", async () => {
       const { request, seedBlock } = await asked(harness);
-      await harness.mine(3);
+      await mineTo(harness, seedBlock);
       const writers = await Promise.all([harness.writer(0), harness.writer(1)]);
       const results = await Promise.all(writers.map((writer) => writer.draw(request, seedBlock)));
       assert.equal(results.filter((result) => result === "already").length, 1);
@@ -135,7 +135,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       assert.equal(await (await harness.writer(1)).draw(request, seedBlock), "already");
       const rescheduled = (await reader.requestEvents(request.id)).at(-1);
       assert.ok(rescheduled?.kind === "seedRescheduled");
-      await harness.mine(3);
+      await mineTo(harness, rescheduled.seedBlock);
       assert.notEqual(await writer.draw(request, rescheduled.seedBlock), "already");
       assert.equal((await reader.requestState(request.id)).status, "drawn");
     });
@@ -320,12 +320,18 @@ export async function drawn(
 ): Promise<{ readonly request: Request; readonly committee: readonly SeatInfo[]; readonly certificate: Certificate }> {
   const { request, seedBlock } = await asked(harness, change);
   const reader = await harness.reader();
-  await harness.mine(3);
+  await mineTo(harness, seedBlock);
   assert.notEqual(await (await harness.writer(0)).draw(request, seedBlock), "already");
   const event = (await reader.requestEvents(request.id)).find(({ kind }) => kind === "committeeDrawn");
   assert.ok(event?.kind === "committeeDrawn");
   const { committee } = event;
   return { request, committee, certificate: certify(harness.keys, reader, request, committee) };
+}
+
+/** Mines until that block is there; a draw must follow the seed block within the same epoch. */
+export async function mineTo(harness: ChainHarness, block: bigint): Promise<void> {
+  const { number } = await (await harness.reader()).head();
+  if (number < block) await harness.mine(Number(block - number));
 }
 
 /** A decision that three of four seats sign; the fourth is slashed. */

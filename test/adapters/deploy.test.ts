@@ -84,6 +84,7 @@ describe("deploy", () => {
         minStake: 1n,
         maxStake: 16n,
         unbondingDelaySeconds: 1,
+        epochBlocks: 8,
         buildProfile: "default",
       } as const;
       const { oracle, registry } = await deploy({ rpcUrl: hardhat.rpcUrl, account, ...terms });

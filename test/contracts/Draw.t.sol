@@ -3,17 +3,22 @@ pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
 import {CandidateLib, Candidate, DrawLib} from "../../contracts/libraries/DrawLib.sol";
+import {EpochArray} from "../../contracts/libraries/EpochArray.sol";
 import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
 import {AgentId, Seat} from "../../contracts/types/Types.sol";
 import {Assertions, vm} from "./utils/Vm.sol";
 
 /// @dev The draw over arrays made here, without keys and tokens.
 contract DrawTest is Assertions {
+    using EpochArray for EpochArray.State;
     using SeatLib for Seat;
 
     uint128 private constant MAX_STAKE = 16 ether;
 
-    Candidate[] private _candidates;
+    /// @dev The array is filled in one epoch and drawn from in the next.
+    uint64 private constant EPOCH = 1;
+
+    EpochArray.State private _candidates;
     mapping(uint256 agentId => uint256 seats) private _seats;
 
     function testFuzz_seatsAreDistinctAndActive(bytes32 seed, uint256 count, uint256 size, uint256 weights) public {
@@ -29,7 +34,11 @@ contract DrawTest is Assertions {
             uint256 id = AgentId.unwrap(committee[i].agentId());
             assertTrue(id >= 1 && id <= count, "active");
             assertEq(++_seats[id], 1, "seats of one agent");
-            assertEq(Seat.unwrap(committee[i]), Seat.unwrap(_candidates[id - 1].seat()), "its own word");
+            assertEq(
+                Seat.unwrap(committee[i]),
+                Seat.unwrap(Candidate.wrap(_candidates.at(id - 1)).seat()),
+                "its own word"
+            );
         }
         // A view of its arguments and the array: the same seed draws the same.
         assertEq(keccak256(abi.encode(this.draw(seed, size))), keccak256(abi.encode(committee)), "deterministic");
@@ -90,13 +99,31 @@ contract DrawTest is Assertions {
         assertTrue(large * 100 < small * 105, "1,000 agents cost less than 5 % more than 10");
     }
 
+    /// @dev 12 neighbours of 100 agents, all near the floor, so that the weights play no part: three of four seats fall to
+    /// them as often as to any 12 agents, by chance once in 160 draws, and not whenever the first one does.
+    function test_neighboursAreNotDrawnTogether() public {
+        for (uint256 i = 0; i < 100; ++i) _add(1 ether, 10_000);
+        uint256 captured = 0;
+        for (uint256 i = 0; i < 400; ++i) {
+            Seat[] memory committee = this.draw(keccak256(abi.encode("neighbours", i)), 4);
+            uint256 own = 0;
+            for (uint256 seat = 0; seat < 4; ++seat) {
+                uint256 id = AgentId.unwrap(committee[seat].agentId());
+                if (id > 60 && id <= 72) ++own;
+            }
+            if (own >= 3) ++captured;
+        }
+        // 2.5 are expected; neighbours in a row would make it 40.
+        assertTrue(captured <= 12, "captured");
+    }
+
     /// @dev The worst registry: nearly nobody is accepted. It ends, with distinct seats, at a bounded cost.
     function test_drawAlwaysEnds() public {
         for (uint256 i = 0; i < 200; ++i) _add(1 ether, 10_000);
         uint256 before = gasleft();
         Seat[] memory committee = this.draw("worst", 64);
         uint256 used = before - gasleft();
-        // 4,096 probes; on cold slots each adds 2,000 gas, which is still below the 16.7 M of a transaction.
+        // 1,728 probes of warm slots; draw-cost.test.ts has the cold ones.
         assertTrue(used < 3_000_000, "bounded");
         for (uint256 i = 0; i < 64; ++i) {
             assertEq(++_seats[AgentId.unwrap(committee[i].agentId())], 1, "seats of one agent");
@@ -112,7 +139,7 @@ contract DrawTest is Assertions {
     }
 
     function draw(bytes32 seed, uint256 size) external view returns (Seat[] memory) {
-        return DrawLib.draw(_candidates, seed, size);
+        return DrawLib.draw(_candidates, EPOCH + 1, seed, size);
     }
 
     /// @dev All slots are warm within one test, so this counts probes; gas-cost.test.ts measures transactions.
@@ -127,9 +154,9 @@ contract DrawTest is Assertions {
     }
 
     function _add(uint128 stake, uint32 reputation) private {
-        uint32 id = uint32(_candidates.length + 1);
+        uint32 id = uint32(_candidates.length() + 1);
         Seat seat = SeatLib.pack(AgentId.wrap(id), reputation, address(uint160(id) << 32));
-        _candidates.push(CandidateLib.pack(stake, MAX_STAKE, seat));
+        _candidates.push(EPOCH, Candidate.unwrap(CandidateLib.pack(stake, MAX_STAKE, seat)));
     }
 
     function _sqrt(uint256 value) private pure returns (uint256 root) {

@@ -103,7 +103,7 @@ contract InvariantsTest is Assertions {
         assertEq(_handler.tokensOfRegistry(), sum, "stake and unbonding");
     }
 
-    /// @dev A draw of everybody shows the whole array: each active agent once, as it is now.
+    /// @dev A draw of everybody in the next epoch shows the whole array: each active agent once, as it is now.
     function invariant_activeArrayMatchesTheAgents() public {
         IAgentRegistry.Agent[] memory agents = _handler.agents();
         uint256 active = 0;

@@ -31,6 +31,8 @@ contract LibrariesTest is Assertions {
         assertEq(RequestTermsLib.deadline(packed), terms.deadline, "deadline");
         assertEq(RequestTermsLib.callbackGasLimit(packed), terms.callbackGasLimit, "callbackGasLimit");
         assertEq(RequestTermsLib.committeeSize(packed), terms.committeeSize, "committeeSize");
+        assertEq(RequestTermsLib.options(packed), terms.options, "options");
+        assertEq(RequestTermsLib.kind(packed), terms.kind, "kind");
     }
 
     function testFuzz_seatSurvivesPacking(uint32 agentId, uint32 reputation, address signer) public pure {
@@ -213,16 +215,18 @@ contract CertificateTest is Assertions {
 }
 
 contract DecisionRulesTest is Assertions {
+    RequestTerms private constant BOOLEAN = RequestTerms.wrap(0);
+
     function test_hungHasNoOutcome() public {
         Decision memory decision = _hung();
-        this.validate(decision, 4);
+        this.validate(decision, BOOLEAN, 4);
         decision.outcome = bytes32(uint256(1));
         _refused("outcome", 1);
-        this.validate(decision, 4);
+        this.validate(decision, BOOLEAN, 4);
         decision = _hung();
         decision.answer = "no";
         _refused("answer", 2);
-        this.validate(decision, 4);
+        this.validate(decision, BOOLEAN, 4);
     }
 
     function testFuzz_statusIsFinal(uint8 status) public {
@@ -230,26 +234,26 @@ contract DecisionRulesTest is Assertions {
         status = uint8(bound(status, 0, 5));
         decision.status = Status(status);
         if (status != 3 && status != 4) _refused("status", status);
-        this.validate(decision, 4);
+        this.validate(decision, BOOLEAN, 4);
     }
 
     function test_bounds() public {
         Decision memory decision = _hung();
         decision.confidence = 1_000_001;
         _refused("confidence", 1_000_001);
-        this.validate(decision, 4);
+        this.validate(decision, BOOLEAN, 4);
         decision = _hung();
         _refused("shares", 4);
-        this.validate(decision, 5);
+        this.validate(decision, BOOLEAN, 5);
         decision.status = Status.Decided;
         decision.answer = new bytes(1024);
-        this.validate(decision, 4);
+        this.validate(decision, BOOLEAN, 4);
         decision.answer = new bytes(1025);
         _refused("answer", 1025);
-        this.validate(decision, 4);
+        this.validate(decision, BOOLEAN, 4);
     }
 
-    /// @dev The rule again, in other words: pairs, ascending seats below n, steps of +1 or below 0.
+    /// @dev The rule again, in other words: pairs, ascending seats below n, steps of +1 or -1 to -3.
     function testFuzz_reputationChanges(bytes memory changes, uint256 size) public {
         size = bound(size, 4, 64);
         Decision memory decision = _hung();
@@ -260,30 +264,70 @@ contract DecisionRulesTest is Assertions {
         for (uint256 i = 0; valid && i < changes.length; i += 2) {
             int256 seat = int256(uint256(uint8(changes[i])));
             int8 steps = int8(uint8(changes[i + 1]));
-            valid = seat > last && seat < int256(size) && (steps == 1 || steps < 0);
+            valid = seat > last && seat < int256(size) && (steps == 1 || (steps < 0 && steps >= -3));
             last = seat;
         }
-        (bool accepted, ) = address(this).call(abi.encodeCall(this.validate, (decision, size)));
+        (bool accepted, ) = address(this).call(abi.encodeCall(this.validate, (decision, BOOLEAN, size)));
         assertTrue(accepted == valid, "accepted iff well formed");
     }
 
     function test_reputationChangesExamples() public {
         Decision memory decision = _hung();
-        bytes[4] memory accepted = [bytes(hex"0001"), hex"00ff03fe", hex"00ff01ff02ff03ff", hex"0380"];
+        bytes[4] memory accepted = [bytes(hex"0001"), hex"00ff03fe", hex"00ff01ff02ff03ff", hex"03fd"];
         for (uint256 i = 0; i < accepted.length; ++i) {
             decision.reputationChanges = accepted[i];
-            this.validate(decision, 4);
+            this.validate(decision, BOOLEAN, 4);
         }
-        bytes[6] memory refused = [bytes(hex"00"), hex"0000", hex"0002", hex"04ff", hex"01ff00ff", hex"01ff01ff"];
+        bytes[8] memory refused = [
+            bytes(hex"00"),
+            hex"0000",
+            hex"0002",
+            hex"04ff",
+            hex"01ff00ff",
+            hex"01ff01ff",
+            hex"03fc",
+            hex"0380"
+        ];
         for (uint256 i = 0; i < refused.length; ++i) {
             decision.reputationChanges = refused[i];
             vm.expectRevert();
-            this.validate(decision, 4);
+            this.validate(decision, BOOLEAN, 4);
         }
     }
 
-    function validate(Decision calldata decision, uint256 size) external pure {
-        DecisionLib.validate(decision, size);
+    function test_outcomeFitsTheKind() public {
+        Decision memory decision = _hung();
+        decision.status = Status.Decided;
+        decision.answer = unicode"Grüße";
+        bytes32 text = keccak256(decision.answer);
+        // Per kind, what is accepted and what is not.
+        uint256[2][2][4] memory cases = [
+            [[uint256(0), 1], [uint256(2), type(uint256).max]],
+            [[uint256(0), 2], [uint256(3), type(uint256).max]],
+            [[uint256(0), type(uint256).max], [uint256(0), 0]],
+            [[uint256(text), uint256(text)], [uint256(text) ^ 1, 0]]
+        ];
+        for (uint8 kind = 0; kind < 4; ++kind) {
+            RequestTerms terms = _terms(kind, kind == 1 ? 3 : 0);
+            for (uint256 i = 0; i < 2; ++i) {
+                decision.outcome = bytes32(cases[kind][0][i]);
+                this.validate(decision, terms, 4);
+                if (kind == 2) continue;
+                decision.outcome = bytes32(cases[kind][1][i]);
+                _refused("outcome", cases[kind][1][i]);
+                this.validate(decision, terms, 4);
+            }
+        }
+    }
+
+    function validate(Decision calldata decision, RequestTerms terms, uint256 size) external pure {
+        DecisionLib.validate(decision, terms, size);
+    }
+
+    function _terms(uint8 kind, uint8 options) private pure returns (RequestTerms) {
+        Terms memory terms;
+        (terms.kind, terms.options) = (kind, options);
+        return RequestTermsLib.pack(terms);
     }
 
     function _hung() private pure returns (Decision memory decision) {

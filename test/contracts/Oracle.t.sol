@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
+import {AgentRegistry} from "../../contracts/AgentRegistry.sol";
+import {DecisionOracle} from "../../contracts/DecisionOracle.sol";
 import {IDecisionOracle} from "../../contracts/interfaces/IDecisionOracle.sol";
 import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
 import {Certificate, Decision, Request, RequestTerms, Seat, Status} from "../../contracts/types/Types.sol";
@@ -43,7 +45,8 @@ contract OracleTest is ConclaveTest {
         Certificate memory certificate = certify(request, committee, decision, quorumOf(4));
         change = bound(change, 1, 200);
         if (field == 0) decision.round = uint32(change);
-        if (field == 1) decision.outcome = bytes32(change + 1);
+        // The other answer to a yes-or-no question.
+        if (field == 1) decision.outcome = 0;
         if (field == 2) decision.answer = abi.encodePacked(change);
         if (field == 3) decision.confidence = uint32(change);
         if (field == 4) decision.transcript = bytes32(change);
@@ -119,11 +122,40 @@ contract OracleTest is ConclaveTest {
             assertTrue(statusOf(request) == Status.Requested, "not drawn");
             vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
             oracle.draw(request, seedBlock);
-            seedBlock = uint64(block.number + 2);
+            seedBlock = seedBlockAfter(block.number);
         }
+        vm.roll(seedBlock + 1);
+        oracle.draw(request, seedBlock);
+        assertTrue(statusOf(request) == Status.Drawn, "drawn in time");
+    }
+
+    /// @dev In the longest epoch the window of 256 blocks is what ends first.
+    function test_windowEndsWithinALongEpoch() public {
+        registry = new AgentRegistry(address(manager), token, MIN_STAKE, MAX_STAKE, UNBONDING_DELAY, 7200);
+        oracle = new DecisionOracle(registry, token, PROTOCOLS, MIN_FEE);
+        token.approve(address(registry), type(uint256).max);
+        vm.roll(7200);
+        for (uint256 i = 0; i < 4; ++i) registerAgent(MAX_STAKE);
+        vm.roll(14_400);
+        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
+        seedBlock = 14_402;
+        vm.roll(seedBlock + 257);
+        oracle.draw(request, seedBlock);
+        assertTrue(statusOf(request) == Status.Requested, "the hash is gone");
+        seedBlock += 259;
         vm.roll(seedBlock + 256);
         oracle.draw(request, seedBlock);
         assertTrue(statusOf(request) == Status.Drawn, "drawn in the last block of the window");
+        // 16 blocks must remain, block 21,599 being the epoch's last.
+        uint64[2] memory asked = [uint64(21_581), 21_582];
+        uint64[2] memory seeds = [uint64(21_583), 21_600];
+        for (uint256 i = 0; i < 2; ++i) {
+            vm.roll(asked[i]);
+            (request, ) = ask(termsFor(4, 0));
+            vm.roll(seeds[i]);
+            vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedNotReady.selector, request.id, seeds[i]));
+            oracle.draw(request, seeds[i]);
+        }
     }
 
     /// @dev With a short way to a commit, a rotation in between and a new key: the seat's key signs, the new one does not.

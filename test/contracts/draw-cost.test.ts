@@ -4,16 +4,26 @@ import hre from "hardhat";
 
 const { ethers } = await hre.network.create();
 
-/** Mean gas of 40 draws, each in a call of its own, so that every slot is cold. */
-async function meanDraw(count: number, size: number): Promise<number> {
+/** Below a transaction's 2^24 gas by far. */
+const worst = 10_000_000n;
+
+async function harnessOf(...groups: readonly { count: number; stake?: number; reputation?: number }[]) {
   const harness = await ethers.deployContract("DrawHarness");
-  for (let filled = 0; filled < count; filled += 250) {
-    await harness.getFunction("fill")(Math.min(250, count - filled), 1, 1, 1_000_000);
+  for (const { count, stake = 16, reputation = 1_000_000 } of groups) {
+    for (let filled = 0; filled < count; filled += 150) {
+      await harness.getFunction("fill")(Math.min(150, count - filled), stake, 16, reputation);
+    }
   }
+  // Each draw in a call of its own, so that every slot is cold.
+  return (sample: number, size: number): Promise<bigint> =>
+    harness.getFunction("draw").estimateGas(id(`${sample}`), size);
+}
+
+/** Mean gas of 40 draws. */
+async function meanDraw(count: number, size: number): Promise<number> {
+  const draw = await harnessOf({ count });
   let total = 0n;
-  for (let sample = 0; sample < 40; sample++) {
-    total += await harness.getFunction("draw").estimateGas(id(`${sample}`), size);
-  }
+  for (let sample = 0; sample < 40; sample++) total += await draw(sample, size);
   return Number(total) / 40;
 }
 
@@ -22,5 +32,15 @@ describe("the cost of a draw", () => {
     const small = await meanDraw(10, 4);
     const large = await meanDraw(1000, 4);
     expect(Math.abs(large / small - 1)).to.be.below(0.05);
+  });
+
+  it("stays bounded when the last seat is one that nearly never accepts", async () => {
+    const draw = await harnessOf({ count: 63 }, { count: 1, stake: 1, reputation: 10_000 });
+    for (let sample = 0; sample < 3; sample++) expect(await draw(sample, 64)).to.be.below(worst);
+  });
+
+  it("stays bounded when every probe looks at another agent and none accepts", async () => {
+    const draw = await harnessOf({ count: 6000, stake: 1, reputation: 10_000 });
+    expect(await draw(0, 64)).to.be.below(worst);
   });
 });

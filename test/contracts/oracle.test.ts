@@ -4,7 +4,18 @@ import hre from "hardhat";
 
 import { Status, hashCommittee, messageTypes, packTerms, permitTypes } from "../../scripts/lib/typed-data.ts";
 import type { Terms } from "../../scripts/lib/typed-data.ts";
-import { ask, decisionFor, digestOf, draw, mineTo, supportedProtocols, termsFor } from "../../scripts/lib/world.ts";
+import {
+  ask,
+  decisionFor,
+  digestOf,
+  draw,
+  epochBlocks,
+  minFee,
+  mineTo,
+  nextEpoch,
+  supportedProtocols,
+  termsFor,
+} from "../../scripts/lib/world.ts";
 import { stages } from "./utils/stages.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
@@ -57,7 +68,7 @@ describe("DecisionOracle", () => {
     it("refuse a token that takes a fee on transfers", async () => {
       const { world } = await loadFixture(tenAgents);
       const token = await ethers.deployContract("FeeOnTransferToken");
-      const oracle = await ethers.deployContract("DecisionOracle", [world.registry.target, token.target, 1]);
+      const oracle = await ethers.deployContract("DecisionOracle", [world.registry.target, token.target, 1, 0]);
       await token.getFunction("mint")(world.deployer.address, 100);
       await token.getFunction("approve")(oracle.target, 100);
       await expect(oracle.getFunction("deposit")(world.deployer.address, 100))
@@ -88,6 +99,23 @@ describe("DecisionOracle", () => {
       expect(await oracle.registry()).to.equal(world.registry.target);
       expect(await oracle.feeToken()).to.equal(world.token.target);
       expect(await oracle.supportedProtocols()).to.equal(supportedProtocols);
+      expect(await oracle.minFee()).to.equal(minFee);
+    });
+
+    it("refuses a fee below its minimum, and announces itself", async () => {
+      const { world } = await loadFixture(tenAgents);
+      const args = [world.registry.target, world.token.target, supportedProtocols, 50];
+      const oracle = (await ethers.deployContract("DecisionOracle", args)) as unknown as typeof world.oracle;
+      await expect(oracle.deploymentTransaction())
+        .to.emit(oracle, "OracleDeployed")
+        .withArgs(...args, epochBlocks);
+      expect(await oracle.minFee()).to.equal(50n);
+      await world.token.approve(oracle.target, 50);
+      await oracle.deposit(world.deployer.address, 50);
+      await expect(oracle.request(packTerms(await termsFor(world, { fee: 49n })), "0x01"))
+        .to.be.revertedWithCustomError(oracle, "InvalidTerms")
+        .withArgs(encodeBytes32String("fee"), 49);
+      await oracle.request(packTerms(await termsFor(world, { fee: 50n })), "0x01");
     });
 
     it("names the field of invalid terms", async () => {
@@ -182,6 +210,32 @@ describe("DecisionOracle", () => {
         .to.be.revertedWithCustomError(oracle, "WitnessMismatch")
         .withArgs(request.request.id);
       await draw(world, { ...request, seedBlock: block + 3n });
+    });
+
+    it("reschedules a seed whose epoch is over although its hash is known", async () => {
+      const { world, oracle, request } = await loadFixture(asked);
+      await mineTo(world, request.seedBlock);
+      await nextEpoch(world);
+      const block = BigInt(await ethers.provider.getBlockNumber());
+      await expect(oracle.draw(request.request, request.seedBlock))
+        .to.emit(oracle, "SeedRescheduled")
+        .withArgs(request.request.id, block + 3n);
+      await draw(world, { ...request, seedBlock: block + 3n });
+    });
+
+    it("seeds from the next epoch when this one is nearly over", async () => {
+      const { world } = await loadFixture(tenAgents);
+      // The fixture ends with the first block of an epoch of 8.
+      const first = BigInt(await ethers.provider.getBlockNumber());
+      expect(first % epochBlocks).to.equal(0n);
+      for (const [requestBlock, seedBlock] of [
+        [1n, 3n],
+        [2n, 8n],
+        [7n, 9n],
+      ] as const) {
+        await mineTo(world, first + requestBlock - 1n);
+        expect((await ask(world)).seedBlock).to.equal(first + seedBlock);
+      }
     });
 
     it("stops at the deadline and at a registry that is too small", async () => {

@@ -6,8 +6,10 @@ import hre from "hardhat";
 import { addressOf, packSeat, permitTypes, publicKeyOf, testKey } from "../../scripts/lib/typed-data.ts";
 import {
   deployWorld,
+  epochBlocks,
   maxStake,
   minStake,
+  nextEpoch,
   oracleRole,
   provePossession,
   registerAgents,
@@ -79,6 +81,7 @@ describe("AgentRegistry", () => {
       expect(await registry.minStake()).to.equal(minStake);
       expect(await registry.maxStake()).to.equal(maxStake);
       expect(await registry.unbondingDelay()).to.equal(unbondingDelay);
+      expect(await registry.epochBlocks()).to.equal(epochBlocks);
       expect(await registry.stakeToken()).to.equal(token.target);
     });
 
@@ -157,26 +160,11 @@ describe("AgentRegistry", () => {
         .withArgs(addressOf(key));
     });
 
-    it("refuses bounds under which draws would take long", async () => {
-      const { world } = await loadFixture(oneAgent);
-      const { registry, manager, token } = world;
-      for (const [low, high] of [
-        [0n, 1n],
-        [2n, 1n],
-        [1n, 17n],
-      ]) {
-        const factory = await ethers.getContractFactory("AgentRegistry");
-        await expect(factory.deploy(manager.target, token.target, low, high, 0))
-          .to.be.revertedWithCustomError(registry, "InvalidStakeBounds")
-          .withArgs(low, high);
-      }
-    });
-
     it("refuses a token that takes a fee on transfers", async () => {
       const { world } = await loadFixture(oneAgent);
       const { manager, deployer, registryDomain } = world;
       const token = await ethers.deployContract("FeeOnTransferToken");
-      const args = [manager.target, token.target, minStake, maxStake, 0];
+      const args = [manager.target, token.target, minStake, maxStake, 0, epochBlocks];
       const registry = await ethers.deployContract("AgentRegistry", args);
       await token.getFunction("mint")(deployer.address, maxStake);
       await token.getFunction("approve")(registry.target, maxStake);
@@ -262,17 +250,21 @@ describe("AgentRegistry", () => {
       expect((await registry.getAgent(1)).unbondingEnd).to.equal(0n);
     });
 
-    it("below the minimum takes the agent out of the draw, and back in above it", async () => {
+    it("below the minimum takes the agent out of the next epoch's draws, and back in above it", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry } = world;
       await registerAgents(world, 4);
       await expect(registry.startUnbonding(1, 1)).to.emit(registry, "AgentDeactivated").withArgs(1);
       expect(await registry.activeCount()).to.equal(4n);
       expect((await registry.getAgent(1)).active).to.be.false;
+      expect(await registry.drawableCount()).to.equal(5n);
+      await nextEpoch(world);
+      expect(await registry.drawableCount()).to.equal(4n);
       const drawn: bigint[] = [...(await registry.draw(ethers.ZeroHash, 4))];
       expect(drawn.map((seat) => seat >> 192n)).to.have.members([2n, 3n, 4n, 5n]);
       await expect(registry.addStake(1, 1)).to.emit(registry, "AgentActivated").withArgs(1);
       await registry.startUnbonding(3, maxStake);
+      await nextEpoch(world);
       await expect(registry.draw(ethers.ZeroHash, 5))
         .to.be.revertedWithCustomError(registry, "TooFewAgents")
         .withArgs(4, 5);
@@ -300,6 +292,7 @@ describe("AgentRegistry", () => {
         .to.emit(registry, "SignerRotated")
         .withArgs(1, addressOf(next), publicKeyOf(next));
       expect((await registry.getAgent(1)).signer).to.equal(addressOf(next));
+      await nextEpoch(world);
       expect([...(await registry.draw(ethers.ZeroHash, 1))]).to.deep.equal([
         BigInt(packSeat(1, 1_000_000, addressOf(next))),
       ]);
@@ -385,6 +378,7 @@ describe("AgentRegistry", () => {
         .to.emit(registry, "ReputationChanged")
         .withArgs(1, 1, 650_000);
       expect((await registry.getAgent(1)).reputation).to.equal(650_000n);
+      await nextEpoch(world);
       const [drawn]: bigint[] = await registry.draw(ethers.ZeroHash, 1);
       expect((drawn! >> 160n) & 0xffffffffn).to.equal(650_000n);
       for (const changes of ["0x00", "0x00ff00ff"]) {
@@ -394,8 +388,9 @@ describe("AgentRegistry", () => {
       }
     });
 
-    it("draws at most 64 seats", async () => {
+    it("draws at most 64 seats, and none at all if none are wanted", async () => {
       const { world } = await loadFixture(oneAgent);
+      expect(await world.registry.draw(ethers.ZeroHash, 0)).to.deep.equal([]);
       await expect(world.registry.draw(ethers.ZeroHash, 65))
         .to.be.revertedWithCustomError(world.registry, "InvalidCommitteeSize")
         .withArgs(65, 64);

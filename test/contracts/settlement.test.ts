@@ -150,11 +150,13 @@ describe("settlement", () => {
         ["outcome", { ...hung, outcome: toBeHex(5, 32) }, 5],
         ["answer", { ...hung, answer: "0x01" }, 1],
         ["answer", { answer: hexlify(new Uint8Array(1025)) }, 1025],
+        ["outcome", { outcome: toBeHex(2, 32) }, 2],
         ["confidence", { confidence: 1_000_001 }, 1_000_001],
         ["shares", { shares: "0x010101" }, 3],
         ["reputationChanges", { reputationChanges: "0x00" }, 1],
         ["reputationChanges", { reputationChanges: "0x00ff04ff" }, 2],
         ["reputationChanges", { reputationChanges: "0x01ff01ff" }, 2],
+        ["reputationChanges", { reputationChanges: "0x00fd01fc" }, 2],
         ["reputationChanges", { reputationChanges: "0x0102" }, 0],
         ["reputationChanges", { reputationChanges: "0x0100" }, 0],
       ];

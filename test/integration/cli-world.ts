@@ -73,6 +73,7 @@ export async function startCliWorld(): Promise<CliWorld> {
     minStake: parseEther("10"),
     maxStake: parseEther("160"),
     unbondingDelaySeconds: UNBONDING_SECONDS,
+    epochBlocks: 8,
     buildProfile: "default",
   });
   const bank = openBank(chain, deployment.token, owner);

@@ -56,6 +56,7 @@ describe("a crash", () => {
         minStake: STAKE,
         maxStake: STAKE,
         unbondingDelaySeconds: 60,
+        epochBlocks: 8,
         buildProfile: "default",
       });
       const bank = openBank(chain, deployment.token, owner);

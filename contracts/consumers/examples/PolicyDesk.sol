@@ -36,8 +36,6 @@ contract PolicyDesk is DecisionConsumer, Ownable {
         bytes32 value;
     }
 
-    uint8 private constant KIND_BOOLEAN = 0;
-
     /// @notice What every question is asked with.
     Settings public settings;
     /// @notice What was decided.
@@ -72,7 +70,7 @@ contract PolicyDesk is DecisionConsumer, Ownable {
 
     /// @notice Asks a yes-or-no question.
     function askBoolean(string calldata question) external onlyOwner returns (RequestId requestId) {
-        return _askAs(KIND_BOOLEAN, 0, 0, 0, question);
+        return _askAs(RequestTermsLib.KIND_BOOLEAN, 0, 0, 0, question);
     }
 
     /// @notice Asks for one of `options` options, which the question lists.
@@ -89,9 +87,9 @@ contract PolicyDesk is DecisionConsumer, Ownable {
         return _askAs(RequestTermsLib.KIND_NUMBER, 0, decimals, tolerance, question);
     }
 
-    /// @notice Takes unspent funds out of the oracle.
+    /// @notice Takes refunds and unspent deposits out of the oracle.
     function withdraw(uint256 amount, address to) external onlyOwner {
-        oracle.withdraw(amount, to);
+        _withdraw(amount, to);
     }
 
     /// @notice The answer to a yes-or-no question; reverts unless it was decided.

@@ -30,7 +30,9 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     uint128 internal constant MIN_STAKE = 1 ether;
     uint128 internal constant MAX_STAKE = 16 ether;
     uint40 internal constant UNBONDING_DELAY = 7 days;
+    uint256 internal constant EPOCH_BLOCKS = 8;
     uint256 internal constant PROTOCOLS = 2;
+    uint96 internal constant MIN_FEE = 0;
     uint64 internal constant ORACLE_ROLE = 1;
 
     TestToken internal token;
@@ -46,8 +48,8 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         vm.warp(1_800_000_000);
         token = new TestToken();
         manager = new ConclaveAccessManager(address(this));
-        registry = new AgentRegistry(address(manager), token, MIN_STAKE, MAX_STAKE, UNBONDING_DELAY);
-        oracle = new DecisionOracle(registry, token, PROTOCOLS);
+        registry = new AgentRegistry(address(manager), token, MIN_STAKE, MAX_STAKE, UNBONDING_DELAY, EPOCH_BLOCKS);
+        oracle = new DecisionOracle(registry, token, PROTOCOLS, MIN_FEE);
         bytes4[] memory selectors = new bytes4[](1);
         selectors[0] = IAgentRegistry.applyReputationChanges.selector;
         manager.setTargetFunctionRole(address(registry), selectors, ORACLE_ROLE);
@@ -79,8 +81,15 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         return registry.register(registrationOf(address(this), stake));
     }
 
+    /// @dev They can be drawn when it returns.
     function registerAgents(uint256 count, uint128 stake) internal {
         for (uint256 i = 0; i < count; ++i) registerAgent(stake);
+        nextEpoch();
+    }
+
+    /// @dev From now on draws see everything done so far.
+    function nextEpoch() internal {
+        vm.roll((block.number / EPOCH_BLOCKS + 1) * EPOCH_BLOCKS);
     }
 
     function termsFor(uint256 size, uint96 fee) internal view returns (Terms memory terms) {
@@ -96,7 +105,15 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         request.terms = RequestTermsLib.pack(terms);
         request.questionHash = keccak256("question");
         request.id = oracle.request(request.terms, "question");
-        seedBlock = uint64(block.number + 2);
+        seedBlock = seedBlockAfter(block.number);
+    }
+
+    /// @dev The rule again, found by counting: two blocks on, or the next epoch if fewer than half of this one would remain.
+    function seedBlockAfter(uint256 number) internal pure returns (uint64) {
+        uint256 seedBlock = number + 2;
+        uint256 remaining = 0;
+        while ((seedBlock + remaining + 1) / EPOCH_BLOCKS == seedBlock / EPOCH_BLOCKS) ++remaining;
+        return uint64(remaining < EPOCH_BLOCKS / 2 ? seedBlock + remaining + 1 : seedBlock);
     }
 
     /// @dev Rolls past the seed block, draws, and returns the committee, which is a pure function of the seed.

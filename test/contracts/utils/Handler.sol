@@ -47,6 +47,15 @@ contract Handler is ConclaveTest {
     string public brokenBecause;
     /// @dev How often each action went through: an invariant over nothing proves nothing.
     mapping(bytes32 action => uint256 count) public done;
+    /// @dev What everybody's draw was when the epoch was first seen.
+    uint256 private _watchedEpoch;
+    bytes32 private _watchedDraw;
+
+    modifier watched() {
+        watch();
+        _;
+        watch();
+    }
 
     constructor() {
         deployConclave();
@@ -60,6 +69,7 @@ contract Handler is ConclaveTest {
             vm.stopPrank();
         }
         for (uint256 i = 0; i < 5; ++i) register(i, MAX_STAKE);
+        nextEpoch();
         deposit(0, 1 ether);
         deposit(1, 1 ether);
     }
@@ -97,25 +107,35 @@ contract Handler is ConclaveTest {
         } else {
             entry.request.id = oracle.request(entry.request.terms, "question");
         }
-        entry.seedBlock = uint64(block.number + 2);
+        entry.seedBlock = seedBlockAfter(block.number);
         entry.escrowed = true;
         _moved(entry, Status.Requested);
         ++done["ask"];
     }
 
-    function draw(uint256 index, uint256 late) external {
+    function draw(uint256 index, uint256 late) external watched {
         (bool found, Entry storage entry) = _entry(index, Status.Requested);
         if (!found || block.timestamp > entry.request.terms.deadline()) return;
         uint256 size = entry.request.terms.committeeSize();
-        if (registry.activeCount() < size) return;
-        uint256 due = entry.seedBlock + 1 + (late % 4 == 0 ? 300 : 0);
+        // In time, in the next epoch, or when the hash is gone.
+        uint256 due =
+            entry.seedBlock +
+                (
+                    late % 8 == 0
+                        ? 300
+                        : late % 8 == 1
+                            ? EPOCH_BLOCKS
+                            : 1
+                );
         if (block.number < due) vm.roll(due);
-        if (blockhash(entry.seedBlock) == 0) {
+        watch();
+        if (block.number / EPOCH_BLOCKS != entry.seedBlock / EPOCH_BLOCKS) {
             oracle.draw(entry.request, entry.seedBlock);
-            entry.seedBlock = uint64(block.number + 2);
+            entry.seedBlock = seedBlockAfter(block.number);
             ++done["reschedule"];
             return;
         }
+        if (registry.drawableCount() < size) return;
         bytes32 seed = keccak256(abi.encode(blockhash(entry.seedBlock), entry.request.id, uint32(0)));
         entry.committee = registry.draw(seed, size);
         oracle.draw(entry.request, entry.seedBlock);
@@ -123,7 +143,7 @@ contract Handler is ConclaveTest {
         ++done["draw"];
     }
 
-    function commit(uint256 index, uint256 hung, uint64 shares, uint256 slashed) external {
+    function commit(uint256 index, uint256 hung, uint64 shares, uint256 slashed) external watched {
         (bool found, Entry storage entry) = _entry(index, Status.Drawn);
         if (!found || block.timestamp > entry.request.terms.deadline()) return;
         uint256 size = entry.committee.length;
@@ -207,7 +227,7 @@ contract Handler is ConclaveTest {
         ++done["refund"];
     }
 
-    function register(uint256 operator, uint128 stake) public {
+    function register(uint256 operator, uint128 stake) public watched {
         if (registry.agentCount() == MAX_AGENTS) return;
         address owner = _operator(operator);
         stake = uint128(bound(stake, MIN_STAKE, MAX_STAKE));
@@ -217,7 +237,7 @@ contract Handler is ConclaveTest {
         ++done["register"];
     }
 
-    function addStake(uint256 agent, uint128 amount) external {
+    function addStake(uint256 agent, uint128 amount) external watched {
         (AgentId id, IAgentRegistry.Agent memory found) = _agent(agent);
         if (found.stake == MAX_STAKE) return;
         amount = uint128(bound(amount, 1, MAX_STAKE - found.stake));
@@ -226,7 +246,7 @@ contract Handler is ConclaveTest {
         ++done["addStake"];
     }
 
-    function startUnbonding(uint256 agent, uint128 amount) external {
+    function startUnbonding(uint256 agent, uint128 amount) external watched {
         (AgentId id, IAgentRegistry.Agent memory found) = _agent(agent);
         // Leaves at least four for the committees.
         if (found.stake == 0 || registry.activeCount() <= 4) return;
@@ -245,7 +265,7 @@ contract Handler is ConclaveTest {
         ++done["withdrawStake"];
     }
 
-    function rotate(uint256 agent) external {
+    function rotate(uint256 agent) external watched {
         (AgentId id, IAgentRegistry.Agent memory found) = _agent(agent);
         (bytes memory publicKey, bytes memory possession) = freshKey(found.operator);
         vm.prank(found.operator);
@@ -280,8 +300,20 @@ contract Handler is ConclaveTest {
         return registry.activeCount();
     }
 
-    function drawAll(bytes32 seed) external view returns (Seat[] memory) {
-        return registry.draw(seed, registry.activeCount());
+    /// @dev Draws everybody, as the next epoch will see it.
+    function drawAll(bytes32 seed) external returns (Seat[] memory all) {
+        uint256 number = block.number;
+        nextEpoch();
+        all = registry.draw(seed, registry.activeCount());
+        vm.roll(number);
+    }
+
+    /// @dev Within an epoch the same seed draws the same committee, whatever happened to the registry.
+    function watch() public {
+        uint256 epoch = block.number / EPOCH_BLOCKS;
+        bytes32 found = keccak256(abi.encode(registry.draw("watched", registry.drawableCount())));
+        if (epoch == _watchedEpoch && found != _watchedDraw) _break("the draw changed within an epoch");
+        (_watchedEpoch, _watchedDraw) = (epoch, found);
     }
 
     function requestCount() external view returns (uint256) {

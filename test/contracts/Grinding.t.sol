@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {IDecisionOracle} from "../../contracts/interfaces/IDecisionOracle.sol";
+import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
+import {AgentId, Request, Seat, Status} from "../../contracts/types/Types.sol";
+import {ConclaveTest} from "./utils/ConclaveTest.sol";
+import {vm} from "./utils/Vm.sol";
+
+/// @dev Somebody who knows the seed and can change the registry before the draw, all in one transaction.
+contract GrindingTest is ConclaveTest {
+    using SeatLib for Seat;
+
+    uint256 private constant SLEEPERS = 24;
+
+    AgentId[] private _sleepers;
+
+    function setUp() public {
+        deployConclave();
+        oracle.deposit(address(this), 1e24);
+        registerAgents(20, MAX_STAKE);
+        for (uint256 i = 0; i < SLEEPERS; ++i) _sleepers.push(registerAgent(MIN_STAKE));
+        // Asleep, one unit short of the minimum: a unit of stake wakes each of them and changes the count of agents.
+        for (uint256 i = 0; i < SLEEPERS; ++i) registry.startUnbonding(_sleepers[i], 1);
+        nextEpoch();
+        assertEq(registry.drawableCount(), 20, "asleep");
+    }
+
+    function test_whoKnowsTheSeedCannotChangeTheDraw() public {
+        (Request memory request, uint64 seedBlock) = ask(termsFor(7, 1 ether));
+        vm.roll(seedBlock + 1);
+        bytes32 seed = keccak256(abi.encode(blockhash(seedBlock), request.id, uint32(0)));
+        bytes32 fair = _drawn(seed);
+        // Every way to change the array: a new agent, more stake, another key, a leaver, a slash, and sleepers that wake.
+        registerAgent(MAX_STAKE);
+        assertEq(_drawn(seed), fair, "a newcomer");
+        (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
+        registry.rotateSigner(AgentId.wrap(1), publicKey, possession);
+        assertEq(_drawn(seed), fair, "another key");
+        registry.startUnbonding(AgentId.wrap(2), MAX_STAKE);
+        assertEq(_drawn(seed), fair, "a leaver");
+        manager.grantRole(ORACLE_ROLE, address(this), 0);
+        Seat[] memory seats = registry.draw(seed, 7);
+        registry.applyReputationChanges(seats, hex"00fd01fd");
+        assertEq(_drawn(seed), fair, "slashes");
+        for (uint256 i = 0; i < SLEEPERS; ++i) {
+            registry.addStake(_sleepers[i], 1);
+            assertEq(_drawn(seed), fair, "a sleeper that wakes");
+        }
+        assertEq(registry.drawableCount(), 20, "drawn from the registry of the epoch");
+        assertEq(registry.activeCount(), 20 + SLEEPERS, "which has changed");
+
+        oracle.draw(request, seedBlock);
+        assertTrue(statusOf(request) == Status.Drawn, "drawn");
+        nextEpoch();
+        assertTrue(_drawn(seed) != fair, "the next epoch sees it all");
+        assertEq(registry.drawableCount(), registry.activeCount(), "everybody");
+    }
+
+    /// @dev Waiting for the changes to count does not help: the seed is gone with its epoch.
+    function test_seedIsWorthlessInTheNextEpoch() public {
+        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
+        vm.roll(seedBlock + 1);
+        nextEpoch();
+        assertTrue(blockhash(seedBlock) != 0, "still in the window");
+        oracle.draw(request, seedBlock);
+        assertTrue(statusOf(request) == Status.Requested, "rescheduled");
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
+        oracle.draw(request, seedBlock);
+        seedBlock = seedBlockAfter(block.number);
+        vm.roll(seedBlock + EPOCH_BLOCKS / 2);
+        oracle.draw(request, seedBlock);
+        assertTrue(statusOf(request) == Status.Drawn, "half an epoch is left at least");
+    }
+
+    function testFuzz_seedLeavesTimeToDraw(uint256 offset) public {
+        vm.roll(block.number + bound(offset, 0, 3 * EPOCH_BLOCKS));
+        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
+        assertTrue(seedBlock >= block.number + 2, "not before two blocks");
+        assertTrue(seedBlock <= block.number + 2 + EPOCH_BLOCKS / 2, "not much later");
+        assertTrue((seedBlock + EPOCH_BLOCKS / 2) / EPOCH_BLOCKS == seedBlock / EPOCH_BLOCKS, "half an epoch remains");
+        vm.roll(seedBlock);
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedNotReady.selector, request.id, seedBlock));
+        oracle.draw(request, seedBlock);
+        // The last block of the epoch will do.
+        vm.roll((seedBlock / EPOCH_BLOCKS + 1) * EPOCH_BLOCKS - 1);
+        oracle.draw(request, seedBlock);
+        assertTrue(statusOf(request) == Status.Drawn, "drawn");
+    }
+
+    function _drawn(bytes32 seed) private view returns (bytes32) {
+        return keccak256(abi.encode(registry.draw(seed, 7)));
+    }
+}
