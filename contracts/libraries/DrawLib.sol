@@ -64,7 +64,9 @@ library DrawLib {
         // At most 1,728 probes, then at most 64 seats; count is not 0 when a seat is wanted.
         for (uint256 i = 0; filled < size && i < probes; ++i) {
             (bool accepted, Seat seat) = _probe(candidates, epoch, drawn, count, _random(seed, i));
-            if (accepted) committee[filled++] = seat;
+            if (!accepted) continue;
+            committee[filled] = seat;
+            ++filled;
         }
         for (; filled < size; ++filled) {
             committee[filled] = _any(candidates, epoch, drawn, count, _random(seed, probes + filled));
