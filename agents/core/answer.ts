@@ -57,23 +57,29 @@ export function composeText(text: string): string {
   return text.toWellFormed().normalize("NFC");
 }
 
-/** Agreeing answers, one class each; the result does not depend on the input's order. */
+/**
+ * Agreeing answers, one class each; the result does not depend on the input's order. Numbers: the span of one tolerance that
+ * most seats fall into is a class (of equals the lowest), then the same with the rest; a few outliers cannot shift it.
+ */
 export function groupAnswers(terms: Terms, answers: readonly SeatAnswer[]): readonly AnswerGroup[] {
-  const ordered = answers.toSorted((a, b) => compareOutcomes(terms, a.answer, b.answer));
-  const tolerance = terms.kind === "number" ? terms.tolerance : 0n;
-  const classes: SeatAnswer[][] = [];
-  for (const entry of ordered) {
-    const current = classes.at(-1);
-    const first = current?.[0];
-    if (current !== undefined && first !== undefined && agrees(terms, first.answer, entry.answer, tolerance))
-      current.push(entry);
-    else classes.push([entry]);
+  let rest = answers.toSorted((a, b) => compareOutcomes(terms, a.answer, b.answer) || a.seat - b.seat);
+  const groups: AnswerGroup[] = [];
+  while (rest.length > 0) {
+    const spans = rest.map((first) => rest.filter((entry) => reaches(terms, first.answer, entry.answer)));
+    const members = spans.reduce((best, span) => (span.length > best.length ? span : best));
+    groups.push({
+      // Members are in ascending order, so this is the lower median.
+      representative: (members[Math.floor((members.length - 1) / 2)] as SeatAnswer).answer,
+      seats: members.map(({ seat }) => seat).toSorted((a, b) => a - b),
+    });
+    rest = rest.filter((entry) => !members.includes(entry));
   }
-  return classes.map((members) => ({
-    // Members are in ascending order, so this is the lower median.
-    representative: (members[Math.floor((members.length - 1) / 2)] as SeatAnswer).answer,
-    seats: members.map(({ seat }) => seat).toSorted((a, b) => a - b),
-  }));
+  return groups.toSorted((a, b) => compareOutcomes(terms, a.representative, b.representative));
+}
+
+/** Whether two answers agree: equal, or numbers at most one tolerance apart. */
+export function isSameAnswer(terms: Terms, a: CanonicalAnswer, b: CanonicalAnswer): boolean {
+  return reaches(terms, a, b) || reaches(terms, b, a);
 }
 
 /** The answers a JSON schema should allow, or null when they cannot be listed. */
@@ -87,6 +93,24 @@ export function answerSchemaEnum(terms: Terms): readonly string[] | null {
     case "text":
       return null;
   }
+}
+
+/** Whether a text shows what it is: no controls, line separators or bidirectional overrides. */
+export function isReadable(text: string): boolean {
+  return text.isWellFormed() && !FORBIDDEN.test(text);
+}
+
+/** The longest readable prefix of whole characters that fits; what is not readable becomes a space. */
+export function clipText(text: string, maxBytes: number): string {
+  let clipped = "";
+  let bytes = 0;
+  for (const character of text.toWellFormed()) {
+    const readable = FORBIDDEN.test(character) ? " " : character;
+    bytes += utf8(readable).length;
+    if (bytes > maxBytes) break;
+    clipped += readable;
+  }
+  return clipped;
 }
 
 function canonicalBoolean(text: string): CanonicalAnswer | null {
@@ -114,7 +138,7 @@ function canonicalNumber(text: string, decimals: number): CanonicalAnswer | null
 }
 
 function canonicalText(text: string): CanonicalAnswer | null {
-  if (text === "" || !text.isWellFormed() || FORBIDDEN.test(text)) return null;
+  if (text === "" || !isReadable(text)) return null;
   const bytes = utf8(text);
   return bytes.length > limits.answerBytes ? null : { text, outcome: keccak256(bytes) };
 }
@@ -135,9 +159,11 @@ function letter(index: number): string {
   return String.fromCharCode(65 + index);
 }
 
-function agrees(terms: Terms, first: CanonicalAnswer, other: CanonicalAnswer, tolerance: bigint): boolean {
+/** From `first` upwards within one tolerance. */
+function reaches(terms: Terms, first: CanonicalAnswer, other: CanonicalAnswer): boolean {
   if (terms.kind !== "number") return first.outcome === other.outcome;
-  return signed(other.outcome) - signed(first.outcome) <= tolerance;
+  const distance = signed(other.outcome) - signed(first.outcome);
+  return distance >= 0n && distance <= terms.tolerance;
 }
 
 /** Numbers by value, all others by the bytes of the outcome. */

@@ -1,8 +1,8 @@
-import { PRECOMMIT, PROPOSE, decodePropose, decodeVote } from "./certify-payloads.ts";
-import type { Candidate, CertifyContext, CertifyState, Lock } from "./certify-state.ts";
+import { CERTIFICATE, PRECOMMIT, PROPOSE, decodeCertificate, decodePropose, decodeVote } from "./certify-payloads.ts";
+import type { Candidate, CertifyContext, CertifyState, Lock, Offer, Signed } from "./certify-state.ts";
 import { decisionDigest, recoverSigner, sha256 } from "./digest.ts";
 import { canonicalOrder } from "./order.ts";
-import { comparePositions, type Step } from "./protocol.ts";
+import { comparePositions, type Effect, type Step } from "./protocol.ts";
 import { messagesOf, missingFrom, variants, type Tally } from "./tally.ts";
 import { buildTranscript, decodeMessage, encodeMessage, readRoot, replay } from "./transcript.ts";
 import type { Attempt, Decision, Digest, Message, SeatIndex } from "./types.ts";
@@ -44,23 +44,58 @@ function rootBlockOf(state: CertifyState, attempt: Attempt, lock: Lock): Uint8Ar
   );
 }
 
-/** CE3: read the root, load what is missing, replay. */
-export function admitProposal(state: CertifyState, context: CertifyContext, message: Message): Step<CertifyState> {
-  const payload = decodePropose(message.payload, message.header.round);
-  if (payload === null || state.candidates.has(payload.root)) return { state, effects: [] };
-  const read = readRoot(context.attempt, context.protocol, payload.rootBlock);
-  if ("refused" in read) {
-    const candidates = new Map(state.candidates).set(payload.root, { kind: "bad", reason: read.refused });
-    return {
-      state: { ...state, candidates },
-      effects: [{ kind: "drop", reason: `proposal: ${read.refused}`, seat: message.header.seat }],
-    };
+/** Notes what a PROPOSE or CERTIFICATE offers; a seat's later round, or its certificate, replaces what it offered before. */
+export function noteOffer(state: CertifyState, message: Message): CertifyState {
+  const { seat, phase, round } = message.header;
+  const payload = offerIn(message);
+  const known = state.offers.get(seat);
+  const isNewer = known === undefined || round > known.round || phase === CERTIFICATE;
+  if (payload === null || !isNewer) return state;
+  return {
+    ...state,
+    offers: new Map(state.offers).set(seat, { root: payload.root, rootBlock: payload.rootBlock, round }),
+  };
+}
+
+function offerIn({ header, payload }: Message): { readonly root: Digest; readonly rootBlock: Uint8Array } | null {
+  if (header.phase === PROPOSE) return decodePropose(payload, header.round);
+  return header.phase === CERTIFICATE ? decodeCertificate(payload) : null;
+}
+
+/** CE3: read the offered roots, load what is missing, replay; one at a time per seat. */
+export function admitOffers(state: CertifyState, context: CertifyContext): Step<CertifyState> {
+  const effects: Effect[] = [];
+  let next = state;
+  for (const [seat, offer] of state.offers) {
+    const known = next.candidates.get(offer.root);
+    const again = known?.kind === "unavailable" && known.round < next.round;
+    if ((known !== undefined && !again) || isLoading(next, seat)) continue;
+    const admitted = admit(next, context, seat, offer);
+    next = admitted.state;
+    effects.push(...admitted.effects);
   }
-  const candidate = { kind: "loading", rootBlock: payload.rootBlock, messages: read.messages } as const;
+  return { state: next, effects };
+}
+
+function isLoading(state: CertifyState, seat: SeatIndex): boolean {
+  return [...state.candidates.values()].some((candidate) => candidate.kind === "loading" && candidate.from === seat);
+}
+
+function admit(state: CertifyState, context: CertifyContext, from: SeatIndex, offer: Offer): Step<CertifyState> {
+  const read = readRoot(context.attempt, context.protocol, offer.rootBlock);
+  if ("refused" in read) {
+    const effects: Effect[] = [{ kind: "drop", reason: `proposal: ${read.refused}`, seat: from }];
+    return { state: withCandidate(state, offer.root, { kind: "bad", reason: read.refused }), effects };
+  }
+  const candidate = { kind: "loading", from, rootBlock: offer.rootBlock, messages: read.messages } as const;
+  const next = withCandidate(state, offer.root, candidate);
   const missing = read.messages.filter((digest) => !context.byBlock.has(digest));
-  const next = { ...state, candidates: new Map(state.candidates).set(payload.root, candidate) };
-  if (missing.length > 0) return { state: next, effects: [{ kind: "load", root: payload.root, blocks: missing }] };
-  return judgeCandidate(next, context, payload.root, candidate, []);
+  if (missing.length === 0) return judgeCandidate(next, context, offer.root, candidate, []);
+  return { state: next, effects: [{ kind: "load", root: offer.root, blocks: missing }] };
+}
+
+function withCandidate(state: CertifyState, root: Digest, candidate: Candidate): CertifyState {
+  return { ...state, candidates: new Map(state.candidates).set(root, candidate) };
 }
 
 /** CE4: sign only what the own replay yields. `loaded` answers the digests this seat did not hold, in their order. */
@@ -74,26 +109,18 @@ export function judgeCandidate(
   const missing = candidate.messages.filter((digest) => !context.byBlock.has(digest));
   const fetched = new Map(loaded.flatMap((bytes) => (bytes === null ? [] : [fetchedMessage(bytes)])));
   if (missing.some((digest) => !fetched.has(digest))) {
-    // Not all could be had: judged again when the same root is proposed again.
-    const candidates = new Map(state.candidates);
-    candidates.delete(root);
-    return { state: { ...state, candidates }, effects: [{ kind: "drop", reason: "proposal-incomplete", seat: null }] };
+    const effects: Effect[] = [{ kind: "drop", reason: "proposal: not all blocks could be had", seat: candidate.from }];
+    return { state: withCandidate(state, root, { kind: "unavailable", round: state.round }), effects };
   }
   const entries = candidate.messages.map((digest) => {
     const own = context.byBlock.get(digest);
     return { digest, message: own ?? fetched.get(digest)?.message ?? null, verified: own !== undefined };
   });
   const result = replay(context.attempt, context.protocol, root, entries);
-  const settle = (settled: Candidate): CertifyState => ({
-    ...state,
-    candidates: new Map(state.candidates).set(root, settled),
-  });
   if (result.kind === "failed" || result.conclusion.kind === "open") {
     const reason = result.kind === "failed" ? result.reason : "open";
-    return {
-      state: settle({ kind: "bad", reason }),
-      effects: [{ kind: "drop", reason: `proposal: ${reason}`, seat: null }],
-    };
+    const effects: Effect[] = [{ kind: "drop", reason: `proposal: ${reason}`, seat: candidate.from }];
+    return { state: withCandidate(state, root, { kind: "bad", reason }), effects };
   }
   const blocks = [
     candidate.rootBlock,
@@ -110,26 +137,52 @@ function fetchedMessage(bytes: Uint8Array): readonly [Digest, { readonly message
   return [sha256(bytes), { message }];
 }
 
-/** Precommits that came before the root could be replayed are verified now. */
+/** Signatures that came before the root could be replayed are verified now. */
 function adopt(state: CertifyState, context: CertifyContext, root: Digest, candidate: Candidate): CertifyState {
-  let next: CertifyState = { ...state, candidates: new Map(state.candidates).set(root, candidate) };
-  for (const message of messagesOf(state.votes)) next = checkSignature(next, context, message);
+  let next = withCandidate(state, root, candidate);
+  for (const message of messagesOf(state.votes)) next = checkSignatures(next, context, message, root);
   return next;
 }
 
-export function checkSignature(state: CertifyState, context: CertifyContext, message: Message): CertifyState {
-  const { phase, round, seat } = message.header;
-  const key = `${round}.${seat}`;
-  const vote = phase === PRECOMMIT ? decodeVote(PRECOMMIT, message.payload) : null;
-  if (vote === null || vote.root === null || vote.signature === null || state.signatures.has(key)) return state;
-  const root = vote.root;
-  const decision = decisionOf(state, context.attempt, root, round);
-  if (
-    decision === null ||
-    recoverSigner(decisionDigest(context.attempt, decision), vote.signature) !== context.attempt.committee[seat]?.signer
-  )
-    return state;
-  return { ...state, signatures: new Map(state.signatures).set(key, { root, signature: vote.signature }) };
+/**
+ * Verifies the decision signatures in a PRECOMMIT or CERTIFICATE whose root has been replayed, up to the first bad one: an
+ * honest certificate has none.
+ */
+export function checkSignatures(
+  state: CertifyState,
+  context: CertifyContext,
+  message: Message,
+  only: Digest | null = null,
+): CertifyState {
+  let next = state;
+  for (const signed of signaturesIn(message)) {
+    if (only !== null && signed.root !== only) return next;
+    const key = signatureKey(signed);
+    if (next.signatures.has(key)) continue;
+    const decision = decisionOf(next, context.attempt, signed.root, signed.round);
+    if (decision === null) return next;
+    const signer = recoverSigner(decisionDigest(context.attempt, decision), signed.signature);
+    if (signer === null || signer !== context.attempt.committee[signed.seat]?.signer) return next;
+    next = { ...next, signatures: new Map(next.signatures).set(key, signed) };
+  }
+  return next;
+}
+
+function signaturesIn({ header, payload }: Message): readonly Signed[] {
+  const { phase, round, seat } = header;
+  if (phase === PRECOMMIT) {
+    const vote = decodeVote(PRECOMMIT, payload);
+    return vote === null || vote.root === null || vote.signature === null
+      ? []
+      : [{ root: vote.root, round, seat, signature: vote.signature }];
+  }
+  const certificate = phase === CERTIFICATE ? decodeCertificate(payload) : null;
+  if (certificate === null) return [];
+  return certificate.signatures.map((one) => ({ root: certificate.root, round, ...one }));
+}
+
+function signatureKey({ root, round, seat }: Omit<Signed, "signature">): string {
+  return `${root}.${round}.${seat}`;
 }
 
 export function decisionOf(state: CertifyState, attempt: Attempt, root: Digest, round: number): Decision | null {

@@ -1,12 +1,15 @@
 import { isMapOf } from "./codec.ts";
-import { bytesToHex, sha256 } from "./digest.ts";
+import { bytesToHex, hexToBytes, sha256 } from "./digest.ts";
 import { limits } from "./limits.ts";
-import type { Digest, Hex, Value } from "./types.ts";
+import type { PayloadMap } from "./protocol.ts";
+import type { Digest, Hex, SeatIndex, Value } from "./types.ts";
 
 /** Phases of a certify round. Every deliberation phase lies below the first. */
 export const PROPOSE = 201;
 export const PREVOTE = 202;
 export const PRECOMMIT = 203;
+/** A finished certificate, handed on by a seat that falls silent. */
+export const CERTIFICATE = 204;
 
 export interface ProposePayload {
   readonly rootBlock: Uint8Array;
@@ -22,6 +25,12 @@ export interface VotePayload {
   readonly signature: Hex | null;
 }
 
+export interface CertificatePayload {
+  readonly rootBlock: Uint8Array;
+  readonly root: Digest;
+  readonly signatures: readonly { readonly seat: SeatIndex; readonly signature: Hex }[];
+}
+
 /** Whether a payload is well formed for a certify phase. */
 export function acceptsCertify(phase: number, round: number, payload: Value): boolean {
   if (round >= limits.certifyRounds) return false;
@@ -31,6 +40,8 @@ export function acceptsCertify(phase: number, round: number, payload: Value): bo
     case PREVOTE:
     case PRECOMMIT:
       return decodeVote(phase, payload) !== null;
+    case CERTIFICATE:
+      return decodeCertificate(payload) !== null;
     default:
       return false;
   }
@@ -42,6 +53,26 @@ export function decodePropose(value: Value, round: number): ProposePayload | nul
   if (!(root instanceof Uint8Array) || root.length > limits.rootBytes) return null;
   if (validRound !== null && (typeof validRound !== "number" || validRound < 0 || validRound >= round)) return null;
   return { rootBlock: root, root: sha256(root), validRound };
+}
+
+export function encodeCertificate(rootBlock: Uint8Array, signatures: CertificatePayload["signatures"]): PayloadMap {
+  return { root: rootBlock, signatures: signatures.map(({ seat, signature }) => [seat, hexToBytes(signature)]) };
+}
+
+export function decodeCertificate(value: Value): CertificatePayload | null {
+  if (!isMapOf(value, ["root", "signatures"])) return null;
+  const { root, signatures } = value;
+  if (!(root instanceof Uint8Array) || root.length > limits.rootBytes) return null;
+  if (!Array.isArray(signatures) || signatures.length > limits.maxCommittee) return null;
+  const decoded: { readonly seat: SeatIndex; readonly signature: Hex }[] = [];
+  for (const entry of signatures as readonly Value[]) {
+    if (!Array.isArray(entry) || entry.length !== 2) return null;
+    const [seat, signature] = entry as readonly Value[];
+    if (typeof seat !== "number" || seat < 0 || seat >= limits.maxCommittee) return null;
+    if (!(signature instanceof Uint8Array) || signature.length !== 65) return null;
+    decoded.push({ seat: seat as SeatIndex, signature: bytesToHex(signature) });
+  }
+  return { rootBlock: root, root: sha256(root), signatures: decoded };
 }
 
 export function decodeVote(phase: number, value: Value): VotePayload | null {

@@ -1,12 +1,20 @@
 import type { Conclusion, Protocol, SeatContext } from "./protocol.ts";
 import { emptyTally, type Tally } from "./tally.ts";
-import type { Digest, Hex, Message } from "./types.ts";
+import type { Digest, Hex, Message, SeatIndex } from "./types.ts";
 
 export type Final = Extract<Conclusion, { kind: "final" }>;
 
 /** A proposed transcript and what this seat's own replay made of it. */
 export type Candidate =
-  | { readonly kind: "loading"; readonly rootBlock: Uint8Array; readonly messages: readonly Digest[] }
+  | {
+      readonly kind: "loading";
+      /** Who offered it; one offer per seat is loaded at a time (CE3). */
+      readonly from: SeatIndex;
+      readonly rootBlock: Uint8Array;
+      readonly messages: readonly Digest[];
+    }
+  /** Not all blocks could be had in that round; tried again in a later one. */
+  | { readonly kind: "unavailable"; readonly round: number }
   | { readonly kind: "bad"; readonly reason: string }
   | {
       readonly kind: "good";
@@ -14,6 +22,19 @@ export type Candidate =
       readonly conclusion: Final;
       readonly blocks: readonly Uint8Array[];
     };
+
+export interface Offer {
+  readonly root: Digest;
+  readonly rootBlock: Uint8Array;
+  readonly round: number;
+}
+
+export interface Signed {
+  readonly root: Digest;
+  readonly round: number;
+  readonly seat: SeatIndex;
+  readonly signature: Hex;
+}
 
 export interface Lock {
   readonly root: Digest;
@@ -31,11 +52,13 @@ export interface CertifyState {
   readonly stage: "propose" | "prevote" | "precommit";
   readonly locked: Lock | null;
   readonly valid: Lock | null;
-  /** PROPOSE, PREVOTE and PRECOMMIT messages. */
+  /** Messages of the certify phases. */
   readonly votes: Tally;
   readonly candidates: ReadonlyMap<Digest, Candidate>;
-  /** Verified decision signatures: `round.seat` -> root and signature. */
-  readonly signatures: ReadonlyMap<string, { readonly root: Digest; readonly signature: Hex }>;
+  /** Latest root each seat has offered: a proposal, a shared own root, or a certificate. */
+  readonly offers: ReadonlyMap<SeatIndex, Offer>;
+  /** Verified decision signatures by root, round and seat. */
+  readonly signatures: ReadonlyMap<string, Signed>;
   /** Timers of this round already running. */
   readonly running: readonly string[];
   readonly done: boolean;
@@ -49,6 +72,7 @@ export const initialCertify: CertifyState = {
   valid: null,
   votes: emptyTally,
   candidates: new Map(),
+  offers: new Map(),
   signatures: new Map(),
   running: [],
   done: false,

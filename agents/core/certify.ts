@@ -1,42 +1,45 @@
 import {
-  admitProposal,
-  checkSignature,
+  admitOffers,
+  checkSignatures,
   decisionOf,
   judgeCandidate,
+  noteOffer,
   omittedFrom,
   ownProposal,
   proposerOf,
 } from "./certify-candidates.ts";
-import { PRECOMMIT, PREVOTE, PROPOSE, decodePropose, decodeVote } from "./certify-payloads.ts";
+import {
+  CERTIFICATE,
+  PRECOMMIT,
+  PREVOTE,
+  PROPOSE,
+  decodePropose,
+  decodeVote,
+  encodeCertificate,
+} from "./certify-payloads.ts";
 import type { CertifyContext, CertifyState, Lock } from "./certify-state.ts";
 import { hexToBytes } from "./digest.ts";
 import { limits } from "./limits.ts";
 import { seatsOf } from "./order.ts";
 import type { Effect, SeatContext, Step } from "./protocol.ts";
 import { holdsHonest, isSupermajority } from "./quorum.ts";
-import { addMessage, emptyTally, messagesOf, variants, type Tally } from "./tally.ts";
+import { addMessage, emptyTally, variants, type Tally } from "./tally.ts";
 import type { Attempt, Decision, Digest, Message, SeatIndex } from "./types.ts";
 
 /** CE2: this seat's deliberation is over; from now on it proposes and votes. */
 export function startCertify(state: CertifyState, context: CertifyContext, inTime: Tally): Step<CertifyState> {
   if (state.inTime !== null || state.done) return { state, effects: [] };
-  const begun = beginRound({ ...state, inTime }, context, 0);
-  return chain(begun, (next) => applyRules(next, context));
+  return proceed(beginRound({ ...state, inTime }, context, 0), context);
 }
 
 export function certifyMessage(state: CertifyState, context: CertifyContext, message: Message): Step<CertifyState> {
   const added = addMessage(state.votes, message);
   if (state.done || added.kind === "duplicate") return { state, effects: [] };
-  const { seat, phase, round } = message.header;
-  if (added.kind === "full") return { state, effects: [{ kind: "drop", reason: "slot-full", seat }] };
-  const evidence: Effect[] = added.kind === "equivocation" ? [{ kind: "evidence", evidence: added.evidence }] : [];
-  let next: Step<CertifyState> = {
-    state: checkSignature({ ...state, votes: added.tally }, context, message),
-    effects: evidence,
-  };
-  if (phase === PROPOSE && seat === proposerOf(context.attempt, round))
-    next = chain(next, (one) => admitProposal(one, context, message));
-  return chain(next, (one) => applyRules(one, context));
+  if (added.kind === "full")
+    return { state, effects: [{ kind: "drop", reason: "slot-full", seat: message.header.seat }] };
+  const effects: Effect[] = added.kind === "equivocation" ? [{ kind: "evidence", evidence: added.evidence }] : [];
+  const noted = checkSignatures(noteOffer({ ...state, votes: added.tally }, message), context, message);
+  return proceed({ state: noted, effects }, context);
 }
 
 export function certifyLoaded(
@@ -47,18 +50,20 @@ export function certifyLoaded(
 ): Step<CertifyState> {
   const candidate = state.candidates.get(root);
   if (candidate?.kind !== "loading" || state.done) return { state, effects: [] };
-  return chain(judgeCandidate(state, context, root, candidate, blocks), (next) => applyRules(next, context));
+  return proceed(judgeCandidate(state, context, root, candidate, blocks), context);
 }
 
 export function certifyElapsed(state: CertifyState, context: CertifyContext, timer: string): Step<CertifyState> {
   const { round } = state;
   if (state.done || state.inTime === null) return { state, effects: [] };
   if (timer === `certify.propose.${round}` && state.stage === "propose")
-    return chain(prevote(state, null), (next) => applyRules(next, context)); // L57
+    return proceed(
+      chain(prevote(state, null), (next) => shareRoot(next, context)),
+      context,
+    ); // L57
   if (timer === `certify.prevote.${round}` && state.stage === "prevote")
-    return chain(precommit(state, null), (next) => applyRules(next, context)); // L61
-  if (timer === `certify.precommit.${round}`)
-    return chain(beginRound(state, context, round + 1), (next) => applyRules(next, context)); // L65
+    return proceed(precommit(state, null), context); // L61
+  if (timer === `certify.precommit.${round}`) return proceed(beginRound(state, context, round + 1), context); // L65
   return { state, effects: [] };
 }
 
@@ -68,6 +73,25 @@ function chain(
 ): Step<CertifyState> {
   const after = continuation(before.state);
   return { state: after.state, effects: [...before.effects, ...after.effects] };
+}
+
+/** What follows from a change: offers to read, then rules to apply. */
+function proceed(step: Step<CertifyState>, context: CertifyContext): Step<CertifyState> {
+  const admitted = chain(step, (next) => (next.done ? { state: next, effects: [] } : admitOffers(next, context)));
+  return chain(admitted, (next) => applyRules(next, context));
+}
+
+/**
+ * CE13: a seat that waited for a proposal in vain shares its own root in its slot. It is not voted on; those who lack some of
+ * its messages fetch them, and a seat whose own view was open can begin to certify.
+ */
+function shareRoot(state: CertifyState, context: CertifyContext): Step<CertifyState> {
+  if (proposerOf(context.attempt, state.round) === context.self) return { state, effects: [] };
+  const own = ownProposal({ ...state, valid: null }, context);
+  if (own === null) return { state, effects: [] };
+  const payload = { root: own.rootBlock, validRound: null };
+  const effects: Effect[] = [{ kind: "send", phase: PROPOSE, round: state.round, payload }];
+  return { state: { ...own.state, valid: state.valid }, effects };
 }
 
 /** L11: the proposer speaks; everybody waits for it. Seats bring along the quorum behind the value they hold valid (CE7). */
@@ -95,11 +119,10 @@ function wait(stage: "propose" | "prevote" | "precommit", round: number, context
 }
 
 function quorumBehind(state: CertifyState, attempt: Attempt, lock: Lock): readonly Message[] {
-  const prevotes = seatsOf(attempt).flatMap((seat) =>
-    variants(state.votes, PREVOTE, lock.round, seat).filter(
-      (message) => decodeVote(PREVOTE, message.payload)?.root === lock.root,
-    ),
-  );
+  const prevotes = seatsOf(attempt).flatMap((seat) => {
+    const held = variants(state.votes, PREVOTE, lock.round, seat);
+    return countsFor(held, lock.root) ? held : [];
+  });
   return [...variants(state.votes, PROPOSE, lock.round, proposerOf(attempt, lock.round)), ...prevotes];
 }
 
@@ -124,47 +147,29 @@ function fireRule(state: CertifyState, context: CertifyContext): Step<CertifySta
   );
 }
 
-/** L49: more than 2/3 precommits of one round for one replayed root. The lowest seats suffice for the certificate. */
+/** L49: more than 2/3 signed the decision of one replayed root and round. The lowest seats suffice. */
 function certify(state: CertifyState, context: CertifyContext): Step<CertifyState> | null {
-  const seats = seatsOf(context.attempt);
-  for (const [root, candidate] of state.candidates) {
-    if (candidate.kind !== "good") continue;
-    for (const round of roundsSigned(state, root)) {
-      const signatures = seats.flatMap((seat) => {
-        const signed = state.signatures.get(`${round}.${seat}`);
-        return signed?.root === root ? [{ seat, signature: signed.signature }] : [];
-      });
-      const decision = decisionOf(state, context.attempt, root, round);
-      if (decision === null || !isSupermajority(signatures.length, seats.length)) continue;
-      const quorum = signatures.filter((_, index) => !isSupermajority(index, seats.length));
-      return {
-        state: { ...state, done: true },
-        effects: [
-          { kind: "forward", messages: messagesBehind(state, root, round) },
-          { kind: "certified", certificate: { decision, signatures: quorum }, blocks: candidate.blocks },
-        ],
-      };
-    }
+  const seats = context.attempt.committee.length;
+  for (const { root, round } of state.signatures.values()) {
+    const signatures = [...state.signatures.values()]
+      .filter((signed) => signed.root === root && signed.round === round)
+      .toSorted((a, b) => a.seat - b.seat)
+      .map(({ seat, signature }) => ({ seat, signature }));
+    const candidate = state.candidates.get(root);
+    const decision = decisionOf(state, context.attempt, root, round);
+    if (candidate?.kind !== "good" || decision === null || !isSupermajority(signatures.length, seats)) continue;
+    const quorum = signatures.filter((_, index) => !isSupermajority(index, seats));
+    const rootBlock = candidate.blocks[0] as Uint8Array;
+    return {
+      state: { ...state, done: true },
+      effects: [
+        // CE12: a certified seat falls silent, so it hands on what certified it: some of it may have come to it alone.
+        { kind: "send", phase: CERTIFICATE, round, payload: encodeCertificate(rootBlock, quorum) },
+        { kind: "certified", certificate: { decision, signatures: quorum }, blocks: candidate.blocks },
+      ],
+    };
   }
   return null;
-}
-
-/** CE12: a certified seat falls silent, so it hands on what certified it: some of it may have come to it alone. */
-function messagesBehind(state: CertifyState, root: Digest, round: number): readonly Message[] {
-  const messages = [...messagesOf(state.votes)];
-  const proposal = messages.find(
-    ({ header, payload }) => header.phase === PROPOSE && decodePropose(payload, header.round)?.root === root,
-  );
-  const precommits = messages.filter(
-    ({ header, payload }) =>
-      header.phase === PRECOMMIT && header.round === round && decodeVote(PRECOMMIT, payload)?.root === root,
-  );
-  return proposal === undefined ? precommits : [proposal, ...precommits];
-}
-
-function roundsSigned(state: CertifyState, root: Digest): ReadonlySet<number> {
-  const keys = [...state.signatures].filter(([, signed]) => signed.root === root).map(([key]) => key);
-  return new Set(keys.map((key) => Number(key.split(".")[0])));
 }
 
 /** L55: more than 1/3 of the seats are in a later round. */
@@ -188,7 +193,7 @@ function voteOnProposal(state: CertifyState, context: CertifyContext): Step<Cert
   const candidate = payload === null ? undefined : state.candidates.get(payload.root);
   if (state.stage !== "propose" || payload === null || candidate === undefined || candidate.kind === "loading")
     return null;
-  if (candidate.kind === "bad") return prevote(state, null);
+  if (candidate.kind !== "good") return prevote(state, null);
   const { root, validRound } = payload;
   if (validRound === null) {
     if (state.locked !== null && state.locked.root !== root) return prevote(state, null);
@@ -207,8 +212,10 @@ function voteOnProposal(state: CertifyState, context: CertifyContext): Step<Cert
 
 /** L36, L44: more than 2/3 prevotes for a replayed root lock it; more than 2/3 nil end the round. */
 function lockOrNil(state: CertifyState, context: CertifyContext): Step<CertifyState> | null {
-  if (state.stage === "propose") return null;
   const seats = context.attempt.committee.length;
+  const earlier = quorumOfEarlierRound(state, context);
+  if (earlier !== null) return { state: { ...state, valid: earlier }, effects: [] };
+  if (state.stage === "propose") return null;
   for (const [root, candidate] of state.candidates) {
     if (candidate.kind !== "good" || !isSupermajority(votesFor(state, context, PREVOTE, state.round, root), seats))
       continue;
@@ -239,7 +246,19 @@ function startTimers(state: CertifyState, context: CertifyContext): Step<Certify
   return null;
 }
 
-/** Seats with a vote for the root (null = nil). An equivocator counts for each of its votes; its second one is evidence. */
+/** A quorum that completed after its round had ended still makes its root the valid one. */
+function quorumOfEarlierRound(state: CertifyState, context: CertifyContext): Lock | null {
+  const seats = context.attempt.committee.length;
+  for (let round = state.round - 1; round > (state.valid?.round ?? -1); round--) {
+    for (const [root, candidate] of state.candidates) {
+      if (candidate.kind !== "good") continue;
+      if (isSupermajority(votesFor(state, context, PREVOTE, round, root), seats)) return { root, round };
+    }
+  }
+  return null;
+}
+
+/** Seats with a vote for the root (null = nil). */
 function votesFor(
   state: CertifyState,
   context: CertifyContext,
@@ -247,9 +266,15 @@ function votesFor(
   round: number,
   root: Digest | null,
 ): number {
-  return seatsOf(context.attempt).filter((seat) =>
-    variants(state.votes, phase, round, seat).some((message) => decodeVote(phase, message.payload)?.root === root),
-  ).length;
+  return seatsOf(context.attempt).filter((seat) => countsFor(variants(state.votes, phase, round, seat), root)).length;
+}
+
+/**
+ * CE8: who voted twice is proven Byzantine and counts for everything, so that all seats come to see the same quorums
+ * whichever of its votes they hold. Two quorums still share an honest seat.
+ */
+function countsFor(votes: readonly Message[], root: Digest | null): boolean {
+  return votes.length > 1 || votes.some(({ header, payload }) => decodeVote(header.phase, payload)?.root === root);
 }
 
 function prevote(state: CertifyState, root: Digest | null): Step<CertifyState> {

@@ -4,16 +4,18 @@ export const limits = {
   maxCommittee: 64,
   questionBytes: 8192,
   answerBytes: 1024,
-  proofBytes: 2048,
-  counterProofBytes: 2048,
+  proofBytes: 512,
+  counterProofBytes: 512,
+  /** All that speaks against an own answer in a revision prompt. */
+  objectionsBytes: 2048,
   /** One encoded message block. */
   messageBytes: 65_536,
   /** The encoded root block of a transcript. */
   rootBytes: 262_144,
-  /** Messages of one attempt that a seat holds, equivocations included. */
-  messagesPerAttempt: 8192,
-  /** Conflicting payloads of one seat kept per slot. */
-  payloadsPerSlot: 4,
+  /** Messages that a transcript may link. */
+  messagesPerTranscript: 8192,
+  /** Payloads of one seat kept per slot: two prove an equivocation, more prove nothing more. */
+  payloadsPerSlot: 2,
   /** Distinct answer classes verified per round; further ones are not verified. */
   classesPerRound: 8,
   /** Counter-proofs adjudicated per round; further ones are dismissed. */

@@ -19,6 +19,9 @@ export interface Prompt {
   readonly confidenceOf: string;
 }
 
+/** What JSON leaves as it is, but a reader or tokenizer may take for a line end, for nothing, or for another direction. */
+const DECEPTIVE = /[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
 /**
  * Renders data for a model, one `name: value` per line. Untrusted text is a JSON string literal, so it can neither
  * break out of its line nor forge a field (docs/spec/prompts.md P1).
@@ -26,7 +29,10 @@ export interface Prompt {
 export function renderFields(
   fields: readonly (readonly [name: string, value: string, trust: "trusted" | "untrusted"])[],
 ): string {
-  return fields
-    .map(([name, value, trust]) => `${name}: ${trust === "trusted" ? value : JSON.stringify(value)}`)
-    .join("\n");
+  return fields.map(([name, value, trust]) => `${name}: ${trust === "trusted" ? value : quote(value)}`).join("\n");
+}
+
+function quote(text: string): string {
+  const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(text).replace(DECEPTIVE, escape);
 }

@@ -3,15 +3,14 @@ import type { Evidence, Message, SeatIndex } from "./types.ts";
 
 /**
  * The signed messages a seat holds, by slot (phase, round, seat). Two payloads in a slot are proof of equivocation and
- * make it void; a few more are kept, so that everybody can count the same votes. Signature bytes do not distinguish
- * messages, digests do.
+ * make it void. Signature bytes do not distinguish messages, digests do. What may stand in a slot is bounded by
+ * `acceptsMessage`, so the slots are, too.
  */
 export interface Tally {
   readonly slots: ReadonlyMap<string, readonly Message[]>;
-  readonly size: number;
 }
 
-export const emptyTally: Tally = { slots: new Map(), size: 0 };
+export const emptyTally: Tally = { slots: new Map() };
 
 export type Added =
   | { readonly kind: "added" | "duplicate" | "full"; readonly tally: Tally }
@@ -29,8 +28,7 @@ export function addMessage(tally: Tally, message: Message): Added {
     return { kind: "duplicate", tally };
   const first = held[0];
   if (held.length >= limits.payloadsPerSlot) return { kind: "full", tally };
-  if (tally.size >= limits.messagesPerAttempt) return { kind: "full", tally };
-  const next: Tally = { slots: new Map(tally.slots).set(key, [...held, message]), size: tally.size + 1 };
+  const next: Tally = { slots: new Map(tally.slots).set(key, [...held, message]) };
   return first === undefined
     ? { kind: "added", tally: next }
     : { kind: "equivocation", tally: next, evidence: { first, second: message } };

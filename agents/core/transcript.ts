@@ -135,7 +135,7 @@ export function readRoot(
     if (!isBlockMap(entry) || typeof entry["link"] !== "string") return { refused: "message entry without a link" };
     messages.push(entry["link"] as Digest);
   }
-  if (messages.length > limits.messagesPerAttempt) return { refused: "too many messages" };
+  if (messages.length > limits.messagesPerTranscript) return { refused: "too many messages" };
   if (new Set(messages).size !== messages.length) return { refused: "a message is linked twice" };
   return { messages };
 }

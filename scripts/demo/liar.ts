@@ -7,7 +7,7 @@ import { chainSource } from "../../agents/cli/chain-source.ts";
 import { CONFIG_FILE, loadAgentConfig } from "../../agents/cli/config.ts";
 import { joinAgent } from "../../agents/cli/join.ts";
 import { VOTE } from "../../agents/core/protocols/mbft/config.ts";
-import type { AgentId } from "../../agents/core/types.ts";
+import type { AgentId, Value } from "../../agents/core/types.ts";
 import { equivocatingNetwork, lyingModel } from "../../agents/sim/byzantine.ts";
 
 const [directory, agentId] = process.argv.slice(2);
@@ -20,7 +20,11 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => ab
 
 const joined = await joinAgent(config, keys, pino(pino.destination(2)), {
   model: lyingModel,
-  network: (network) => equivocatingNetwork(network, keys, source, VOTE, () => ({ votes: [] })),
+  network: (network) =>
+    equivocatingNetwork(network, keys, source, VOTE, (payload) => ({
+      ...(payload as { readonly [key: string]: Value }),
+      votes: [],
+    })),
 });
 const operator = await createOperatorActions({ ...source, account: keys.viemAccount() });
 await operator.setEndpoint(Number(agentId) as AgentId, joined.multiaddrs);

@@ -77,7 +77,13 @@ describe("certify", () => {
           : effect.phase === JUDGE && to === 0
             ? [
                 effect,
-                { ...effect, payload: { judgements: [{ author: 1, target: new Uint8Array(32), verdict: "abstain" }] } },
+                {
+                  ...effect,
+                  payload: {
+                    ...effect.payload,
+                    judgements: [{ author: 1, target: new Uint8Array(32), verdict: "abstain" }],
+                  },
+                },
               ]
             : [effect],
     };
@@ -150,7 +156,7 @@ function chaotic(random: () => number): SeatScript {
     say: (effect) => {
       const choice = random() % 4;
       if (choice === 0) return [];
-      if (choice === 1 && effect.phase === VOTE) return [{ ...effect, payload: { votes: [] } }];
+      if (choice === 1 && effect.phase === VOTE) return [{ ...effect, payload: { ...effect.payload, votes: [] } }];
       if (choice === 1 && effect.phase === REVEAL)
         return [{ ...effect, payload: { ...effect.payload, proposal: null } }];
       if (choice === 1 && effect.phase === PREVOTE) return [effect, { ...effect, payload: { root: null } }];

@@ -58,12 +58,13 @@ describe("mbft over a committee", () => {
         effect.phase > 200
           ? []
           : effect.phase === 3 && to > 1
-            ? [{ ...effect, payload: { votes: [] } }]
+            ? [{ ...effect, payload: { ...effect.payload, votes: [] } }]
             : [
                 effect.phase === 3
                   ? {
                       ...effect,
                       payload: {
+                        ...effect.payload,
                         votes: [{ target: new Uint8Array(32), verdict: "accept", tier: 900_000, counterProof: "" }],
                       },
                     }

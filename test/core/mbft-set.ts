@@ -21,6 +21,8 @@ export interface SeatActs {
   readonly judgements?: Readonly<Record<string, "uphold" | "refute" | "abstain">>;
   /** Says nothing at all. */
   readonly silent?: boolean;
+  /** Whether it held a seat's message when it closed a phase; everything if not given. */
+  readonly sees?: (phase: number, seat: number) => boolean;
 }
 
 /** Builds the message set of one round; signatures are not looked at by `conclude`. */
@@ -29,30 +31,47 @@ export function addRound(tally: Tally, attempt: Attempt, round: number, acts: re
     if (act.answer === undefined) return { commitment: null };
     return { commitment: commitmentOf(attempt, round, seat as SeatIndex, proposalOf(act), keyOf(seat)) };
   });
-  const seen = commits.map((commit, seat) => (acts[seat]?.silent ? null : digestOf(encodeCommit(commit))));
+  const committed = commits.map((commit) => encodeCommit(commit));
   const reveals = acts.map((act, seat) =>
-    encodeReveal({ proposal: act.answer === undefined ? null : { ...proposalOf(act), salt: keyOf(seat) }, seen }),
+    encodeReveal({
+      proposal: act.answer === undefined ? null : { ...proposalOf(act), salt: keyOf(seat) },
+      seen: heldBy(act, COMMIT, acts, committed),
+    }),
   );
   const target = (seat: number): Digest => digestOf(reveals[seat] as Value);
   let next = tally;
-  acts.forEach((act, seat) => {
-    if (act.silent) return;
-    const votes = Object.entries(act.votes ?? {}).map(([accused, vote]) => ({
+  const votes = acts.map((act) => {
+    const list = Object.entries(act.votes ?? {}).map(([accused, vote]) => ({
       target: target(Number(accused)),
       verdict: vote.verdict,
       tier: (vote.tier ?? 900_000) as Ppm,
       counterProof: vote.verdict === "reject" ? "counter-proof" : "",
     }));
+    return encodeVotes({ votes: list, seen: heldBy(act, REVEAL, acts, reveals) });
+  });
+  acts.forEach((act, seat) => {
+    if (act.silent) return;
     const judgements = Object.entries(act.judgements ?? {}).map(([key, verdict]) => {
       const [author, accused] = key.split(">").map(Number) as [number, number];
       return { author: author as SeatIndex, target: target(accused), verdict };
     });
+    const judge = encodeJudgements({ judgements, seen: heldBy(act, VOTE, acts, votes) });
     next = put(next, attempt, round, seat, COMMIT, encodeCommit(commits[seat] as { commitment: Digest | null }));
     next = put(next, attempt, round, seat, REVEAL, reveals[seat] as Value);
-    next = put(next, attempt, round, seat, VOTE, encodeVotes(votes));
-    next = put(next, attempt, round, seat, JUDGE, encodeJudgements(judgements));
+    next = put(next, attempt, round, seat, VOTE, votes[seat] as Value);
+    next = put(next, attempt, round, seat, JUDGE, judge);
   });
   return next;
+}
+
+function heldBy(
+  act: SeatActs,
+  phase: number,
+  acts: readonly SeatActs[],
+  payloads: readonly Value[],
+): readonly (Digest | null)[] {
+  const holds = (seat: number): boolean => !acts[seat]?.silent && (act.sees?.(phase, seat) ?? true);
+  return payloads.map((payload, seat) => (holds(seat) ? digestOf(payload) : null));
 }
 
 export function roundOf(attempt: Attempt, acts: readonly SeatActs[]): Tally {

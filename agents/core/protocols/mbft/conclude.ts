@@ -4,6 +4,7 @@ import type { Conclusion } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
 import { filled, type Tally } from "../../tally.ts";
 import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIndex } from "../../types.ts";
+import { readRound } from "./book.ts";
 import { JUDGE, MAX_SLASHES, mbftConfig } from "./config.ts";
 import { applySlashes, confidenceOf, evaluateRound, type RoundResult } from "./rules.ts";
 
@@ -36,7 +37,7 @@ export function evaluateRounds(attempt: Attempt, tally: Tally): readonly Evaluat
       rounds.push({ round, result: null, reputations, slashes });
       break;
     }
-    const result = evaluateRound(attempt, config, tally, reputations, round);
+    const result = evaluateRound(readRound(attempt, tally, round), config, reputations);
     slashes = slashes.map((count, seat) => count + (result.slashes[seat] as number));
     rounds.push({ round, result, reputations, slashes });
     if (result.winner !== null) break;

@@ -3,7 +3,7 @@ import { ONE_PPM, type Attempt, type Ppm } from "../../types.ts";
 
 /** The ladder of stated confidence, parts per million (paper III-A; M01). */
 const LOW = 300_000 as Ppm;
-const MEDIUM = 600_000 as Ppm;
+const MEDIUM = 700_000 as Ppm;
 const HIGH = 900_000 as Ppm;
 export const TIER_MAX = HIGH;
 
@@ -21,7 +21,7 @@ export const JUDGE = 4;
 
 /**
  * MB2: confidence -> tier, by exact integer bounds: below 1/2 low, below 4/5 medium, else high. A model without token
- * probabilities states no more than medium.
+ * probabilities states medium: 2/3 of the seats at medium outweigh theta, so such a committee decides with f seats silent.
  */
 export function tierOf(confidence: Ppm | null): Ppm {
   if (confidence === null) return MEDIUM;

@@ -1,4 +1,4 @@
-import { canonicalAnswer } from "../../answer.ts";
+import { canonicalAnswer, clipText } from "../../answer.ts";
 import { concat, hexToBytes, sha256, utf8 } from "../../digest.ts";
 import { limits } from "../../limits.ts";
 import { seatsOf } from "../../order.ts";
@@ -7,6 +7,7 @@ import type { Effect, Input, Observation, PayloadMap, SeatContext, Step } from "
 import { isSupermajority } from "../../quorum.ts";
 import { filled, spoken, type Tally } from "../../tally.ts";
 import type { Digest, Ppm, SeatIndex } from "../../types.ts";
+import { candidatesOf, readRound, seenOf, type RoundBook } from "./book.ts";
 import { evaluateRounds } from "./conclude.ts";
 import { COMMIT, JUDGE, REVEAL, VOTE, tierOf } from "./config.ts";
 import {
@@ -17,10 +18,11 @@ import {
   encodeVotes,
   type Judgement,
   type Proposal,
+  type Seen,
   type Vote,
 } from "./payloads.ts";
 import { adjudicatePrompt, revisePrompt, verifyPrompt } from "./prompts.ts";
-import { candidatesOf, classesOf, counterProofsOf, type AnswerClass, type ClassResult } from "./rules.ts";
+import { classesOf, counterProofsOf, type ClassResult } from "./rules.ts";
 
 export interface MbftState {
   readonly round: number;
@@ -35,6 +37,8 @@ export interface MbftState {
   readonly pending: readonly PendingAsk[];
   readonly votes: readonly Vote[];
   readonly judgements: readonly Judgement[];
+  /** What this seat held of the phase before when that closed. */
+  readonly seen: Seen;
   readonly closed: { readonly round: number; readonly phase: number } | null;
 }
 
@@ -90,20 +94,25 @@ function closePhase(state: MbftState, context: SeatContext, tally: Tally): Step<
     pending: [],
     votes: [],
     judgements: [],
+    seen: [],
     closed,
   };
   const entered = enterPhase(state.phase, next, context, tally);
   return { state: entered.state, effects: [...late, ...entered.effects] };
 }
 
+/** MB4: what this seat holds when it closes a phase is what its next message lists. */
 function enterPhase(closing: number, next: MbftState, context: SeatContext, tally: Tally): Step<MbftState> {
+  const book = readRound(context.attempt, tally, next.round);
   switch (closing) {
-    case COMMIT:
-      return open(next, context, [revealEffect(next, context, tally)], true);
+    case COMMIT: {
+      const state = { ...next, seen: seenOf(book.commits) };
+      return open(state, context, [sayPhase(state, context)], true);
+    }
     case REVEAL:
-      return enterVote(next, context, tally);
+      return enterVote({ ...next, seen: seenOf(book.reveals) }, context, tally, book);
     case VOTE:
-      return enterJudge(next, context, tally);
+      return enterJudge({ ...next, seen: seenOf(book.votes) }, context, tally, book);
     default:
       return nextRound({ ...next, phase: JUDGE, said: true }, context, tally);
   }
@@ -114,23 +123,10 @@ function open(state: MbftState, context: SeatContext, effects: readonly Effect[]
   return { state: { ...state, said }, effects: [wait, ...effects] };
 }
 
-function revealEffect(state: MbftState, context: SeatContext, tally: Tally): Effect {
-  const { attempt, self } = context;
-  const seen = seatsOf(attempt).map((seat) => {
-    const message = spoken(tally, COMMIT, state.round, seat);
-    return message === null || message === "void" ? null : message.header.payloadDigest;
-  });
-  const committed = spoken(tally, COMMIT, state.round, self);
-  const proposal =
-    state.proposal === null || committed === "void" ? null : { ...state.proposal, salt: saltOf(context, state.round) };
-  return say(REVEAL, state.round, encodeReveal({ proposal, seen }));
-}
-
 /** MB6, MB8: one verification per distinct answer other than the own one, all at once. */
-function enterVote(state: MbftState, context: SeatContext, tally: Tally): Step<MbftState> {
-  const foreign = classesInView(state, context, tally).filter(
-    (one) => !one.members.some((member) => member.seat === context.self),
-  );
+function enterVote(state: MbftState, context: SeatContext, tally: Tally, book: RoundBook): Step<MbftState> {
+  const classes = classesOf(context.attempt, reputationsInView(state, context, tally), candidatesOf(book, "open"));
+  const foreign = classes.filter((one) => !one.members.some((member) => member.seat === context.self));
   const calls = foreign.map(({ leader }) => ({
     pending: { ask: `${state.round}.verify.${leader.target}`, target: leader.target, author: null },
     prompt: verifyPrompt(context.attempt, leader),
@@ -139,25 +135,15 @@ function enterVote(state: MbftState, context: SeatContext, tally: Tally): Step<M
 }
 
 /** MB10, MB11: every counter-proof of another seat is judged once. */
-function enterJudge(state: MbftState, context: SeatContext, tally: Tally): Step<MbftState> {
-  const classes = classesInView(state, context, tally);
-  const proofs = counterProofsOf(
-    context.attempt,
-    tally,
-    reputationsInView(state, context, tally),
-    state.round,
-    classes,
-  );
-  const calls = proofs.flatMap((proof) => {
-    const accused = classes.flatMap((one) => one.members).find((member) => member.target === proof.target);
-    if (accused === undefined || proof.author === context.self) return [];
+function enterJudge(state: MbftState, context: SeatContext, tally: Tally, book: RoundBook): Step<MbftState> {
+  const reputations = reputationsInView(state, context, tally);
+  const classes = classesOf(context.attempt, reputations, candidatesOf(book, "closed"));
+  const calls = counterProofsOf(book, reputations, classes, "open").flatMap((proof) => {
     const { author, target } = proof;
-    return [
-      {
-        pending: { ask: `${state.round}.adjudicate.${author}.${target}`, target, author },
-        prompt: adjudicatePrompt(context.attempt, accused, proof),
-      },
-    ];
+    const accused = book.revealed.find((one) => one.target === target);
+    if (accused === undefined || author === context.self) return [];
+    const pending = { ask: `${state.round}.adjudicate.${author}.${target}`, target, author };
+    return [{ pending, prompt: adjudicatePrompt(context.attempt, accused, proof) }];
   });
   return askAll(state, context, calls);
 }
@@ -191,7 +177,10 @@ function objections(classes: readonly ClassResult[], self: SeatIndex): readonly 
   const differing = classes
     .filter((result) => result !== own)
     .map((result) => `${result.class.answer.text}: ${result.class.leader.proof}`);
-  return [...upheld, ...standing, ...differing];
+  let bytes = 0;
+  return [...upheld, ...standing, ...differing].filter(
+    (text) => (bytes += utf8(text).length) <= limits.objectionsBytes,
+  );
 }
 
 export function openRound(
@@ -210,6 +199,7 @@ export function openRound(
     pending: [],
     votes: [],
     judgements: [],
+    seen: [],
     closed,
   };
   return askAll(state, context, [{ pending, prompt }]);
@@ -241,10 +231,13 @@ function note(state: MbftState, context: SeatContext, call: PendingAsk, observat
     const answer = canonicalAnswer(context.attempt.request.terms, fields["answer"] ?? "");
     return answer === null
       ? state
-      : { ...state, proposal: { answer: answer.text, proof: clip(fields["proof"] ?? "", limits.proofBytes), tier } };
+      : {
+          ...state,
+          proposal: { answer: answer.text, proof: clipText(fields["proof"] ?? "", limits.proofBytes), tier },
+        };
   }
   if (call.author === null) {
-    const text = clip(fields["check"] ?? "", limits.counterProofBytes);
+    const text = clipText(fields["check"] ?? "", limits.counterProofBytes).trim();
     if ((verdict !== "accept" && verdict !== "reject") || (verdict === "reject" && text === "")) return state;
     return {
       ...state,
@@ -264,10 +257,18 @@ function sayPhase(state: MbftState, context: SeatContext): Effect {
         proposal === null ? null : commitmentOf(context.attempt, round, context.self, proposal, saltOf(context, round));
       return say(COMMIT, round, encodeCommit({ commitment }));
     }
+    case REVEAL: {
+      const { proposal, round, seen } = state;
+      return say(
+        REVEAL,
+        round,
+        encodeReveal({ proposal: proposal && { ...proposal, salt: saltOf(context, round) }, seen }),
+      );
+    }
     case VOTE:
-      return say(VOTE, state.round, encodeVotes(state.votes));
+      return say(VOTE, state.round, encodeVotes(state));
     case JUDGE:
-      return say(JUDGE, state.round, encodeJudgements(state.judgements));
+      return say(JUDGE, state.round, encodeJudgements(state));
     default:
       throw new Error(`nothing to say in phase ${state.phase}`);
   }
@@ -283,26 +284,6 @@ function reputationsInView(state: MbftState, context: SeatContext, tally: Tally)
   return current?.reputations ?? context.attempt.committee.map((info) => info.reputation);
 }
 
-function classesInView(state: MbftState, context: SeatContext, tally: Tally): readonly AnswerClass[] {
-  return classesOf(
-    context.attempt,
-    reputationsInView(state, context, tally),
-    candidatesOf(context.attempt, tally, state.round),
-  );
-}
-
 function saltOf(context: SeatContext, round: number): Uint8Array {
   return hexToBytes(sha256(concat(context.secret, Uint8Array.of(round))));
-}
-
-/** The longest prefix of whole characters that fits. */
-function clip(text: string, maxBytes: number): string {
-  let clipped = "";
-  let bytes = 0;
-  for (const character of text) {
-    bytes += utf8(character).length;
-    if (bytes > maxBytes) break;
-    clipped += character;
-  }
-  return clipped;
 }

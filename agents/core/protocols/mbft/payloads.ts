@@ -1,3 +1,4 @@
+import { isReadable } from "../../answer.ts";
 import { limits } from "../../limits.ts";
 import { bytesToHex, hexToBytes, utf8 } from "../../digest.ts";
 import { digestOf, isMapOf } from "../../codec.ts";
@@ -17,10 +18,22 @@ export interface CommitPayload {
   readonly commitment: Digest | null;
 }
 
+/** MB4: per seat the payload digest of the message of the phase before that the sender held; null = none, or two. */
+export type Seen = readonly (Digest | null)[];
+
 export interface RevealPayload {
   readonly proposal: (Proposal & { readonly salt: Uint8Array }) | null;
-  /** Per seat the payload digest of the commitment this seat held when it revealed. */
-  readonly seen: readonly (Digest | null)[];
+  readonly seen: Seen;
+}
+
+export interface VotePayload {
+  readonly votes: readonly Vote[];
+  readonly seen: Seen;
+}
+
+export interface JudgePayload {
+  readonly judgements: readonly Judgement[];
+  readonly seen: Seen;
 }
 
 export type Verdict = "accept" | "reject" | "abstain";
@@ -65,13 +78,13 @@ export function encodeCommit(payload: CommitPayload): PayloadMap {
 }
 
 export function encodeReveal(payload: RevealPayload): PayloadMap {
-  const seen = payload.seen.map((digest) => (digest === null ? null : hexToBytes(digest)));
+  const seen = encodeSeen(payload.seen);
   if (payload.proposal === null) return { proposal: null, seen };
   const { answer, proof, tier, salt } = payload.proposal;
   return { proposal: { answer, proof, tier, salt }, seen };
 }
 
-export function encodeVotes(votes: readonly Vote[]): PayloadMap {
+export function encodeVotes({ votes, seen }: VotePayload): PayloadMap {
   return {
     votes: votes.map(({ target, verdict, tier, counterProof }) => ({
       target: hexToBytes(target),
@@ -79,13 +92,19 @@ export function encodeVotes(votes: readonly Vote[]): PayloadMap {
       tier,
       counterProof,
     })),
+    seen: encodeSeen(seen),
   };
 }
 
-export function encodeJudgements(judgements: readonly Judgement[]): PayloadMap {
+export function encodeJudgements({ judgements, seen }: JudgePayload): PayloadMap {
   return {
     judgements: judgements.map(({ author, target, verdict }) => ({ author, target: hexToBytes(target), verdict })),
+    seen: encodeSeen(seen),
   };
+}
+
+function encodeSeen(seen: Seen): Value {
+  return seen.map((digest) => (digest === null ? null : hexToBytes(digest)));
 }
 
 export function acceptsPayload(attempt: Attempt, place: Position, payload: Value): boolean {
@@ -95,7 +114,7 @@ export function acceptsPayload(attempt: Attempt, place: Position, payload: Value
     case REVEAL:
       return decodeReveal(attempt, payload) !== null;
     case VOTE:
-      return decodeVotes(payload) !== null;
+      return decodeVotes(attempt, payload) !== null;
     case JUDGE:
       return decodeJudgements(attempt, payload) !== null;
     default:
@@ -112,14 +131,8 @@ export function decodeCommit(value: Value): CommitPayload | null {
 
 export function decodeReveal(attempt: Attempt, value: Value): RevealPayload | null {
   if (!isMapOf(value, ["proposal", "seen"])) return null;
-  const list = value["seen"];
-  if (!Array.isArray(list) || list.length !== attempt.committee.length) return null;
-  const seen: (Digest | null)[] = [];
-  for (const entry of list as readonly Value[]) {
-    const digest = entry === null ? null : asDigest(entry);
-    if (entry !== null && digest === null) return null;
-    seen.push(digest);
-  }
+  const seen = decodeSeen(attempt, value["seen"]);
+  if (seen === null) return null;
   const proposal = value["proposal"];
   if (proposal === null) return { proposal: null, seen };
   if (!isMapOf(proposal, ["answer", "proof", "salt", "tier"])) return null;
@@ -129,10 +142,22 @@ export function decodeReveal(attempt: Attempt, value: Value): RevealPayload | nu
   return { proposal: { answer, proof, tier, salt }, seen };
 }
 
-export function decodeVotes(value: Value): readonly Vote[] | null {
-  if (!isMapOf(value, ["votes"])) return null;
+function decodeSeen(attempt: Attempt, value: Value): Seen | null {
+  if (!Array.isArray(value) || value.length !== attempt.committee.length) return null;
+  const seen: (Digest | null)[] = [];
+  for (const entry of value as readonly Value[]) {
+    const digest = entry === null ? null : asDigest(entry);
+    if (entry !== null && digest === null) return null;
+    seen.push(digest);
+  }
+  return seen;
+}
+
+export function decodeVotes(attempt: Attempt, value: Value): VotePayload | null {
+  if (!isMapOf(value, ["votes", "seen"])) return null;
   const list = value["votes"];
-  if (!Array.isArray(list) || list.length > limits.classesPerRound) return null;
+  const seen = decodeSeen(attempt, value["seen"]);
+  if (seen === null || !Array.isArray(list) || list.length > limits.classesPerRound) return null;
   const votes: Vote[] = [];
   for (const entry of list as readonly Value[]) {
     if (!isMapOf(entry, ["counterProof", "target", "tier", "verdict"])) return null;
@@ -145,13 +170,14 @@ export function decodeVotes(value: Value): readonly Vote[] | null {
     if (votes.some((other) => other.target === target)) return null;
     votes.push({ target, verdict, tier, counterProof });
   }
-  return votes;
+  return { votes, seen };
 }
 
-export function decodeJudgements(attempt: Attempt, value: Value): readonly Judgement[] | null {
-  if (!isMapOf(value, ["judgements"])) return null;
+export function decodeJudgements(attempt: Attempt, value: Value): JudgePayload | null {
+  if (!isMapOf(value, ["judgements", "seen"])) return null;
   const list = value["judgements"];
-  if (!Array.isArray(list) || list.length > limits.counterProofsPerRound) return null;
+  const seen = decodeSeen(attempt, value["seen"]);
+  if (seen === null || !Array.isArray(list) || list.length > limits.counterProofsPerRound) return null;
   const judgements: Judgement[] = [];
   for (const entry of list as readonly Value[]) {
     if (!isMapOf(entry, ["author", "target", "verdict"])) return null;
@@ -162,11 +188,11 @@ export function decodeJudgements(attempt: Attempt, value: Value): readonly Judge
     if (judgements.some((other) => other.author === author && other.target === target)) return null;
     judgements.push({ author: author as SeatIndex, target, verdict });
   }
-  return judgements;
+  return { judgements, seen };
 }
 
 function isText(value: Value | undefined, maxBytes: number): value is string {
-  return typeof value === "string" && value.length <= maxBytes && utf8(value).length <= maxBytes;
+  return typeof value === "string" && value.length <= maxBytes && isReadable(value) && utf8(value).length <= maxBytes;
 }
 
 function asDigest(value: Value | undefined): Digest | null {

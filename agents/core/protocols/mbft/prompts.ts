@@ -1,7 +1,9 @@
 import { answerSchemaEnum } from "../../answer.ts";
+import { limits } from "../../limits.ts";
 import { renderFields, type OutputSchema, type Prompt } from "../../prompt.ts";
 import type { Attempt, Terms } from "../../types.ts";
-import type { Candidate, CounterProof } from "./rules.ts";
+import type { Candidate } from "./book.ts";
+import type { CounterProof } from "./rules.ts";
 import type { Proposal } from "./payloads.ts";
 
 /** Raised with every change of wording or fields; part of the protocol version. */
@@ -26,8 +28,8 @@ const TASKS = {
     "Keep your answer if it is right, or correct it. `proof` is a short trace of checkable steps.",
 } as const;
 
-/** Characters of model text; well inside limits.proofBytes. */
-const TEXT = 512;
+/** Characters of model text; longer texts would be cut to limits.proofBytes anyway. */
+const TEXT = limits.proofBytes;
 
 function answerSchema(terms: Terms): OutputSchema {
   const allowed = answerSchemaEnum(terms);

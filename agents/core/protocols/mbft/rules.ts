@@ -1,29 +1,11 @@
-import { canonicalAnswer, groupAnswers, type CanonicalAnswer } from "../../answer.ts";
+import { groupAnswers, isSameAnswer, type CanonicalAnswer } from "../../answer.ts";
 import { limits } from "../../limits.ts";
 import { canonicalRanks, seatsOf } from "../../order.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
-import { spoken, type Tally } from "../../tally.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
-import { COMMIT, JUDGE, REVEAL, SLASH_FACTOR_PPM, TIER_MAX, VOTE, type MbftConfig } from "./config.ts";
-import {
-  commitmentOf,
-  decodeCommit,
-  decodeJudgements,
-  decodeReveal,
-  decodeVotes,
-  type RevealPayload,
-  type Vote,
-} from "./payloads.ts";
-
-/** A proposal that counts: committed, revealed, canonical. */
-export interface Candidate {
-  readonly seat: SeatIndex;
-  /** Payload digest of the reveal; what votes name. */
-  readonly target: Digest;
-  readonly answer: CanonicalAnswer;
-  readonly proof: string;
-  readonly tier: Ppm;
-}
+import { candidatesOf, votesOf, type Candidate, type RoundBook } from "./book.ts";
+import { SLASH_FACTOR_PPM, TIER_MAX, type MbftConfig } from "./config.ts";
+import type { Vote } from "./payloads.ts";
 
 /** Candidates with equal canonical answers. */
 export interface AnswerClass {
@@ -58,42 +40,6 @@ export interface RoundResult {
   readonly slashes: readonly number[];
   /** Seats with a proposal and a vote that count. */
   readonly participants: readonly SeatIndex[];
-}
-
-/** MB3, MB4: the proposals of a round that count, in canonical seat order. */
-export function candidatesOf(attempt: Attempt, tally: Tally, round: number): readonly Candidate[] {
-  const reveals = seatsOf(attempt).map((seat) => revealOf(attempt, tally, round, seat));
-  return seatsOf(attempt).flatMap((seat) => {
-    const message = spoken(tally, REVEAL, round, seat);
-    const proposal = reveals[seat]?.proposal;
-    if (message === null || message === "void" || proposal === null || proposal === undefined) return [];
-    const answer = canonicalAnswer(attempt.request.terms, proposal.answer);
-    if (answer === null || !committedInTime(attempt, tally, round, seat, reveals)) return [];
-    return [{ seat, target: message.header.payloadDigest, answer, proof: proposal.proof, tier: proposal.tier }];
-  });
-}
-
-function revealOf(attempt: Attempt, tally: Tally, round: number, seat: SeatIndex): RevealPayload | null {
-  const message = spoken(tally, REVEAL, round, seat);
-  return message === null || message === "void" ? null : decodeReveal(attempt, message.payload);
-}
-
-/** MB4: the reveal opens the commitment, and more than half of the seats held that commitment when they revealed. */
-function committedInTime(
-  attempt: Attempt,
-  tally: Tally,
-  round: number,
-  seat: SeatIndex,
-  reveals: readonly (RevealPayload | null)[],
-): boolean {
-  const commit = spoken(tally, COMMIT, round, seat);
-  const proposal = reveals[seat]?.proposal;
-  if (commit === null || commit === "void" || proposal === null || proposal === undefined) return false;
-  const payload = decodeCommit(commit.payload);
-  if (payload === null || payload.commitment !== commitmentOf(attempt, round, seat, proposal, proposal.salt))
-    return false;
-  const witnesses = reveals.filter((reveal) => reveal?.seen[seat] === commit.header.payloadDigest).length;
-  return isMajority(witnesses, attempt.committee.length);
 }
 
 /**
@@ -140,16 +86,19 @@ function weight(reputations: readonly Ppm[], seat: SeatIndex, tier: Ppm): bigint
   return BigInt(reputations[seat] as Ppm) * BigInt(tier);
 }
 
-/** What a seat says of a class: its vote on any member's reveal; conflicting votes cancel to null (MB9). */
-function voteOn(answerClass: AnswerClass, votes: readonly Vote[]): Vote | null {
-  const targets = new Set(answerClass.members.map((member) => member.target));
-  const relevant = votes.filter((vote) => targets.has(vote.target) && vote.verdict !== "abstain");
+/** What a seat says of a class: its one vote on any reveal of that answer; conflicting votes cancel to null (MB9). */
+function voteOn(book: RoundBook, answerClass: AnswerClass, votes: readonly Vote[]): Vote | null {
+  const relevant = votes.filter((vote) => vote.verdict !== "abstain" && isAbout(book, answerClass, vote.target));
   return relevant.length === 1 ? (relevant[0] as Vote) : null;
 }
 
-function votesOf(tally: Tally, round: number, seat: SeatIndex): readonly Vote[] {
-  const message = spoken(tally, VOTE, round, seat);
-  return message === null || message === "void" ? [] : (decodeVotes(message.payload) ?? []);
+/** MB9: a vote is about the answer that the named reveal shows, not about who revealed it. */
+function isAbout(book: RoundBook, answerClass: AnswerClass, target: Digest): boolean {
+  const { terms } = book.attempt.request;
+  const named = book.revealed.find((one) => one.target === target);
+  if (named === undefined) return false;
+  if (answerClass.members.some((member) => member.answer.outcome === named.answer.outcome)) return true;
+  return isSameAnswer(terms, answerClass.answer, named.answer);
 }
 
 /**
@@ -157,18 +106,17 @@ function votesOf(tally: Tally, round: number, seat: SeatIndex): readonly Vote[] 
  * class it rejects) before anybody's second, then by rho * tau, then in canonical order.
  */
 export function counterProofsOf(
-  attempt: Attempt,
-  tally: Tally,
+  book: RoundBook,
   reputations: readonly Ppm[],
-  round: number,
   classes: readonly AnswerClass[],
+  stage: "open" | "closed",
 ): readonly CounterProof[] {
-  const ranks = canonicalRanks(attempt);
-  const all = seatsOf(attempt).flatMap((author) => {
-    const votes = votesOf(tally, round, author);
+  const ranks = canonicalRanks(book.attempt);
+  const all = seatsOf(book.attempt).flatMap((author) => {
+    const votes = votesOf(book, author, stage) ?? [];
     const proofs = classes.flatMap((answerClass): CounterProof[] => {
       if (answerClass.members.some((member) => member.seat === author)) return [];
-      const vote = voteOn(answerClass, votes);
+      const vote = voteOn(book, answerClass, votes);
       return vote?.verdict === "reject"
         ? [{ author, target: vote.target, text: vote.counterProof, tier: vote.tier }]
         : [];
@@ -186,64 +134,46 @@ export function counterProofsOf(
 }
 
 /** MB11: upheld by more than 1/2 of all seats, refuted by more than 2/3 of all seats, else dismissed; the author has no say. */
-function standingOf(attempt: Attempt, tally: Tally, round: number, proof: CounterProof): Standing {
-  const seats = attempt.committee.length;
-  let upheld = 0;
-  let refuted = 0;
-  for (const seat of seatsOf(attempt)) {
-    const message = spoken(tally, JUDGE, round, seat);
-    if (seat === proof.author || message === null || message === "void") continue;
-    const judgement = decodeJudgements(attempt, message.payload)?.find(
-      (one) => one.author === proof.author && one.target === proof.target,
-    );
-    if (judgement?.verdict === "uphold") upheld++;
-    if (judgement?.verdict === "refute") refuted++;
-  }
-  if (isMajority(upheld, seats)) return "upheld";
-  return isSupermajority(refuted, seats) ? "refuted" : "dismissed";
+function standingOf(book: RoundBook, proof: CounterProof): Standing {
+  const seats = book.attempt.committee.length;
+  const verdicts = book.judgements.flatMap((judge, seat) => {
+    if (judge === null || seat === proof.author) return [];
+    const found = judge.payload.judgements.find((one) => one.author === proof.author && one.target === proof.target);
+    return found === undefined ? [] : [found.verdict];
+  });
+  if (isMajority(verdicts.filter((verdict) => verdict === "uphold").length, seats)) return "upheld";
+  return isSupermajority(verdicts.filter((verdict) => verdict === "refute").length, seats) ? "refuted" : "dismissed";
 }
 
 /** Evaluates one round under the reputations at its start. */
-export function evaluateRound(
-  attempt: Attempt,
-  config: MbftConfig,
-  tally: Tally,
-  reputations: readonly Ppm[],
-  round: number,
-): RoundResult {
-  const candidates = candidatesOf(attempt, tally, round);
+export function evaluateRound(book: RoundBook, config: MbftConfig, reputations: readonly Ppm[]): RoundResult {
+  const { attempt } = book;
+  const candidates = candidatesOf(book, "closed");
   const classes = classesOf(attempt, reputations, candidates);
-  const proofs = counterProofsOf(attempt, tally, reputations, round, classes).map((proof) => ({
+  const proofs = counterProofsOf(book, reputations, classes, "closed").map((proof) => ({
     ...proof,
-    standing: standingOf(attempt, tally, round, proof),
+    standing: standingOf(book, proof),
   }));
-  const results = classes.map((one) => evaluateClass(attempt, config, tally, reputations, round, one, proofs));
-  const slashes = slashesOf(attempt, tally, reputations, round, candidates, results);
-  const participants = candidates.map(({ seat }) => seat).filter((seat) => isHeard(tally, VOTE, round, seat));
+  const results = classes.map((one) => evaluateClass(book, config, reputations, one, proofs));
+  const slashes = slashesOf(book, reputations, candidates, results);
+  const participants = candidates.map(({ seat }) => seat).filter((seat) => votesOf(book, seat, "closed") !== null);
   return { classes: results, winner: best(attempt, results), slashes, participants };
 }
 
-function isHeard(tally: Tally, phase: number, round: number, seat: SeatIndex): boolean {
-  const message = spoken(tally, phase, round, seat);
-  return message !== null && message !== "void";
-}
-
 function evaluateClass(
-  attempt: Attempt,
+  book: RoundBook,
   config: MbftConfig,
-  tally: Tally,
   reputations: readonly Ppm[],
-  round: number,
   answerClass: AnswerClass,
   proofs: readonly (CounterProof & { readonly standing: Standing })[],
 ): ClassResult {
-  const seats = attempt.committee.length;
-  const against = proofs.filter((proof) => answerClass.members.some((member) => member.target === proof.target));
+  const { committee, request } = book.attempt;
+  const against = proofs.filter((proof) => isAbout(book, answerClass, proof.target));
   let sum = 0n;
   const supporters: SeatIndex[] = [];
-  for (const seat of seatsOf(attempt)) {
+  for (const seat of seatsOf(book.attempt)) {
     const member = answerClass.members.find((one) => one.seat === seat);
-    const vote = member ? null : voteOn(answerClass, votesOf(tally, round, seat));
+    const vote = member ? null : voteOn(book, answerClass, votesOf(book, seat, "closed") ?? []);
     const tier = member?.tier ?? (vote?.verdict === "accept" ? vote.tier : null);
     if (tier === null) continue;
     supporters.push(seat);
@@ -252,17 +182,9 @@ function evaluateClass(
   for (const proof of against) if (proof.standing === "upheld") sum -= weight(reputations, proof.author, proof.tier);
   // MB13: only an author of untouched reputation vetoes, and only with an upheld counter-proof (M10, Eq. 3).
   const vetoed = against.some((proof) => proof.standing === "upheld" && reputations[proof.author] === ONE_PPM);
-  const accepted =
-    attempt.request.terms.assurance === "high"
-      ? isSupermajority(supporters.length, seats)
-      : isMajority(supporters.length, seats);
-  return {
-    class: answerClass,
-    sum,
-    supporters,
-    counterProofs: against,
-    mayCommit: sum >= config.theta && accepted && !vetoed,
-  };
+  const isAccepted = request.terms.assurance === "high" ? isSupermajority : isMajority;
+  const mayCommit = sum >= config.theta && isAccepted(supporters.length, committee.length) && !vetoed;
+  return { class: answerClass, sum, supporters, counterProofs: against, mayCommit };
 }
 
 /** MB14: of all classes that may commit the one with the greatest sum; ties by the class leader's canonical rank. */
@@ -280,24 +202,20 @@ function best(attempt: Attempt, results: readonly ClassResult[]): ClassResult | 
 
 /** MB16: authors of refuted counter-proofs, the first in leader order when refuted by an upheld one, equivocators. */
 function slashesOf(
-  attempt: Attempt,
-  tally: Tally,
+  book: RoundBook,
   reputations: readonly Ppm[],
-  round: number,
   candidates: readonly Candidate[],
   results: readonly ClassResult[],
 ): readonly number[] {
-  const slashes = attempt.committee.map(() => 0);
+  const slashes = book.attempt.committee.map(() => 0);
   const slash = (seat: SeatIndex) => (slashes[seat] = (slashes[seat] as number) + 1);
   const proofs = results.flatMap((result) => result.counterProofs);
   for (const author of new Set(proofs.filter((proof) => proof.standing === "refuted").map((proof) => proof.author)))
     slash(author);
-  const first = leaderOrder(attempt, reputations, candidates)[0];
+  const first = leaderOrder(book.attempt, reputations, candidates)[0];
   const firstClass = results.find((result) => result.class.members.some((member) => member.seat === first?.seat));
   if (first && firstClass?.counterProofs.some((proof) => proof.standing === "upheld")) slash(first.seat);
-  for (const seat of seatsOf(attempt)) {
-    if ([COMMIT, REVEAL, VOTE, JUDGE].some((phase) => spoken(tally, phase, round, seat) === "void")) slash(seat);
-  }
+  for (const seat of book.equivocators) slash(seat);
   return slashes;
 }
 
