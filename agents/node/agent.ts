@@ -4,7 +4,6 @@ import { ConclaveError } from "../core/errors.ts";
 import { seatsOf } from "../core/order.ts";
 import type { Protocol } from "../core/protocol.ts";
 import { protocolByCode } from "../core/protocols/index.ts";
-import { encodeMessage } from "../core/transcript.ts";
 import type { Address, Attempt, Certificate, Domain, Evidence, Request, RequestId, SeatIndex } from "../core/types.ts";
 import { relay } from "../relayer/relayer.ts";
 import type { ChainEvent, ChainReader, ChainWriter, Cursor } from "../ports/chain.ts";
@@ -16,9 +15,12 @@ import type { Model } from "../ports/model.ts";
 import type { Network } from "../ports/network.ts";
 import type { Signer } from "../ports/signer.ts";
 import type { AgentTiming } from "./config.ts";
-import { openCursor } from "./cursor.ts";
+import { openCursor, type StoredCursor } from "./cursor.ts";
+import { textOf } from "./effects.ts";
 import { createIngress, type Ingress } from "./ingress.ts";
 import { createKeeper, type Keeper } from "./keeper.ts";
+import { persistently } from "./persist.ts";
+import { createResend } from "./resend.ts";
 import { openSession, type Session } from "./session.ts";
 
 export interface AgentPorts {
@@ -37,7 +39,13 @@ export interface AgentStatus {
   readonly signer: Address;
   readonly peers: readonly Address[];
   /** Duties not yet settled. */
-  readonly seats: readonly { readonly requestId: string; readonly attempt: number; readonly seat: number }[];
+  readonly seats: readonly {
+    readonly requestId: string;
+    readonly attempt: number;
+    readonly seat: number;
+    /** Why the seat fell silent, e.g. a disk that takes no more; null while it serves. */
+    readonly silent: string | null;
+  }[];
 }
 
 export interface Agent {
@@ -54,7 +62,11 @@ export function announcementTopic(domain: Domain): string {
 interface Duty {
   readonly session: Session;
   readonly seat: SeatIndex;
-  readonly journal: string;
+}
+
+interface Batch {
+  readonly events: readonly ChainEvent[];
+  readonly cursor: Cursor;
 }
 
 /** An agent: follows the chain, sits on committees, relays certificates, keeps requests moving. */
@@ -70,11 +82,13 @@ class RunningAgent implements Agent {
   private readonly lifetime = new AbortController();
   private readonly requests = new Map<RequestId, Request>();
   private readonly duties = new Map<RequestId, Duty>();
+  /** Journals of requests, those of earlier runs included. */
+  private readonly requestJournals = new Set<string>();
 
   constructor(ports: AgentPorts, timing: AgentTiming) {
     this.ports = ports;
     this.timing = timing;
-    this.ingress = createIngress(ports.log);
+    this.ingress = createIngress(ports.log, ports.clock);
     this.keeper = createKeeper(ports, timing.relayStaggerMs, this.lifetime.signal);
   }
 
@@ -83,26 +97,35 @@ class RunningAgent implements Agent {
     signal.addEventListener("abort", () => this.lifetime.abort(signal.reason), { once: true });
     if (signal.aborted) this.lifetime.abort(signal.reason);
     const cursor = await openCursor(journals);
+    for (const name of await journals.list()) if (name.startsWith("request-")) this.requestJournals.add(name);
+    const resend = createResend(this.ports, this.lifetime.signal);
     const unsubscribe = [
       network.onFrame((from, frame) => this.ingress.receive(from, frame)),
-      network.onConnect((peer) => this.resend(peer)),
+      network.onConnect((peer) =>
+        resend(
+          peer,
+          [...this.duties.values()].map(({ session }) => session),
+        ),
+      ),
       // Agents relay announcements, so that an observer may attach to any of them.
       network.onAnnouncement(announcementTopic(chain.domain), (data) =>
         log.debug({ bytes: data.length }, "a transcript was announced"),
       ),
     ];
-    const onBatch = async (batch: {
-      readonly events: readonly ChainEvent[];
-      readonly cursor: Cursor;
-    }): Promise<void> => {
-      for (const event of batch.events) await this.guarded(event);
+    const onBatch = async (batch: Batch): Promise<void> => {
+      // Once, however many agents changed: it reads the registry as it is now.
+      if (batch.events.some(({ kind }) => kind === "agentsChanged")) await this.persistently(() => this.refreshPeers());
+      for (const event of batch.events) await this.guarded(event, cursor);
+      if (this.lifetime.signal.aborted) return;
       await cursor.advance(batch.cursor, openRequests(batch.events), [...this.requests.keys()]);
     };
     try {
-      await this.refreshPeers();
+      await this.persistently(() => this.refreshPeers());
       await chain.follow(cursor.position, onBatch, this.lifetime.signal, (error) =>
         log.warn({ error: error.message }, "chain trouble"),
       );
+    } catch (error) {
+      if (!signal.aborted) throw error;
     } finally {
       this.lifetime.abort();
       for (const off of unsubscribe) off();
@@ -119,14 +142,15 @@ class RunningAgent implements Agent {
         requestId: requestId.toString(),
         attempt: duty.session.attempt.attempt,
         seat: duty.seat,
+        silent: duty.session.silent(),
       })),
     };
   }
 
   /** A hostile or unlucky request must not stop the others; what an operator must mend does. */
-  private async guarded(event: ChainEvent): Promise<void> {
+  private async guarded(event: ChainEvent, cursor: StoredCursor): Promise<void> {
     try {
-      await this.handle(event);
+      await this.persistently(() => this.handle(event, cursor));
     } catch (error) {
       if (this.lifetime.signal.aborted) return;
       if (error instanceof ConclaveError && error.code === "JOURNAL_LOCKED") throw error;
@@ -134,7 +158,12 @@ class RunningAgent implements Agent {
     }
   }
 
-  private async handle(event: ChainEvent): Promise<void> {
+  /** An event comes once, so a node that is away for a moment must not swallow it. */
+  private persistently(action: () => Promise<void>): Promise<void> {
+    return persistently(this.ports, this.lifetime.signal, action);
+  }
+
+  private async handle(event: ChainEvent, cursor: StoredCursor): Promise<void> {
     switch (event.kind) {
       case "requested":
         this.requests.set(event.request.id, event.request);
@@ -147,24 +176,23 @@ class RunningAgent implements Agent {
         const request = this.requests.get(event.requestId);
         if (request === undefined) return;
         this.keeper.drawn(event.requestId, event.attempt, committeeHash(event.committee));
-        await this.takeSeat({
-          domain: this.ports.chain.domain,
-          request,
-          attempt: event.attempt,
-          committee: event.committee,
-        });
+        await this.takeSeat(
+          { domain: this.ports.chain.domain, request, attempt: event.attempt, committee: event.committee },
+          cursor,
+        );
         return;
       }
       case "decisionCommitted":
       case "requestRefunded":
         await this.leaveSeat(event.requestId, event.kind);
+        this.retireJournals(event.requestId, event.blockNumber, cursor);
         return;
       case "agentsChanged":
-        await this.refreshPeers();
+        return; // Once for the whole batch.
     }
   }
 
-  private async takeSeat(attempt: Attempt): Promise<void> {
+  private async takeSeat(attempt: Attempt, cursor: StoredCursor): Promise<void> {
     const { request } = attempt;
     const { chain, log, signer } = this.ports;
     const seat = seatsOf(attempt).find((one) => attempt.committee[one]?.signer === signer.address);
@@ -176,14 +204,18 @@ class RunningAgent implements Agent {
       return;
     }
     const state = await chain.requestState(request.id, this.lifetime.signal);
-    if (state.status === "drawn" && state.attempt === attempt.attempt) await this.openDuty(protocol, attempt, seat);
+    // A node that has not seen the draw yet is behind the event; only what came after it is a reason to stay away.
+    const isOver = ["decided", "hung", "refunded"].includes(state.status) || state.attempt > attempt.attempt;
+    if (!isOver) await this.openDuty(protocol, attempt, seat, cursor);
   }
 
-  private async openDuty(protocol: Protocol, attempt: Attempt, seat: SeatIndex): Promise<void> {
+  private async openDuty(protocol: Protocol, attempt: Attempt, seat: SeatIndex, cursor: StoredCursor): Promise<void> {
     const { journals, log } = this.ports;
     const requestId = attempt.request.id;
     const name = `request-${requestId}-${attempt.attempt}`;
     const journal = await journals.open(name);
+    this.requestJournals.add(name);
+    cursor.keep(name);
     if (journal.truncatedBytes > 0)
       log.warn({ journal: name, bytes: journal.truncatedBytes }, "journal ended in a torn record, which was dropped");
     const events = {
@@ -196,7 +228,7 @@ class RunningAgent implements Agent {
     };
     try {
       const session = await openSession(protocol, attempt, seat, this.timing, { ...this.ports, journal }, events);
-      this.duties.set(requestId, { session, seat, journal: name });
+      this.duties.set(requestId, { session, seat });
       this.ingress.opened(session);
       log.info(
         { requestId: requestId.toString(), attempt: attempt.attempt, seat, protocol: protocol.id },
@@ -205,6 +237,14 @@ class RunningAgent implements Agent {
     } catch (error) {
       await journal.close();
       throw error;
+    }
+  }
+
+  private retireJournals(requestId: RequestId, settledAt: bigint, cursor: StoredCursor): void {
+    for (const name of this.requestJournals) {
+      if (!name.startsWith(`request-${requestId}-`)) continue;
+      this.requestJournals.delete(name);
+      cursor.retire(name, settledAt);
     }
   }
 
@@ -254,14 +294,7 @@ class RunningAgent implements Agent {
     this.duties.delete(requestId);
     this.ingress.closed(duty.session);
     await duty.session.close();
-    await this.ports.journals.remove(duty.journal);
     this.ports.log.info({ requestId: requestId.toString(), why }, "left the seat");
-  }
-
-  /** Frames may have been lost with the connection; duplicates cost nothing. */
-  private resend(peer: Address): void {
-    for (const { session } of this.duties.values())
-      for (const message of session.sent()) this.ports.network.send(peer, encodeMessage(message));
   }
 
   private async refreshPeers(): Promise<void> {
@@ -277,8 +310,4 @@ class RunningAgent implements Agent {
 
 function openRequests(events: readonly ChainEvent[]): readonly RequestId[] {
   return events.flatMap((event) => (event.kind === "requested" ? [event.request.id] : []));
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

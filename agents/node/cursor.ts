@@ -1,8 +1,8 @@
 import { decode, encode, isMapOf } from "../core/codec.ts";
 import { bytesToHex, hexToBytes } from "../core/digest.ts";
-import type { RequestId } from "../core/types.ts";
+import type { RequestId, Value } from "../core/types.ts";
 import type { Cursor } from "../ports/chain.ts";
-import type { JournalFactory } from "../ports/journal.ts";
+import { maxRecordBytes, type JournalFactory } from "../ports/journal.ts";
 
 const NAME = "cursor";
 /** Blocks between two stored positions while nothing happens. */
@@ -13,16 +13,35 @@ export interface StoredCursor {
   readonly position: Cursor | null;
   /** `arrived`: requests first seen in this batch; `open`: all that are not final after it. */
   advance(next: Cursor, arrived: readonly RequestId[], open: readonly RequestId[]): Promise<void>;
+  /**
+   * Removes a closed journal as soon as no restart can see the request's events again. Until then it is what keeps the
+   * agent from signing anew: a node that lags behind may describe a settled request as open.
+   */
+  retire(journal: string, settledAt: bigint): void;
+  /** The journal is in use again: a reorganisation took the decision back. */
+  keep(journal: string): void;
   close(): Promise<void>;
 }
 
+/** `done`: journals that the position has passed; they may still be there after a crash. */
+interface Entry {
+  readonly position: Cursor;
+  readonly done: readonly string[];
+}
+
+/** So many fit into one record. */
+const DONE_PER_RECORD = 4096;
+
 export async function openCursor(journals: JournalFactory): Promise<StoredCursor> {
-  const position = await lastPosition(journals);
+  const last = await lastEntry(journals);
+  for (const name of last?.done ?? []) await journals.remove(name);
+  const position = last?.position ?? null;
   // Start afresh with one record, so that the file stays small.
   await journals.remove(NAME);
   const journal = await journals.open(NAME);
-  if (position !== null) await journal.append(encodeCursor(position));
+  if (position !== null) await journal.append(encodeEntry({ position, done: [] }));
   const arrivedAfter = new Map<RequestId, Cursor | null>();
+  const retired = new Map<string, bigint>();
   let previous = position;
   let stored = position;
   return {
@@ -33,31 +52,48 @@ export async function openCursor(journals: JournalFactory): Promise<StoredCursor
       previous = next;
       const oldest = [...arrivedAfter.values()][0];
       const safe = oldest === undefined ? next : oldest;
-      if (safe === null || safe.blockNumber === stored?.blockNumber) return;
-      if (arrived.length === 0 && stored !== null && safe.blockNumber - stored.blockNumber < STORE_EVERY) return;
+      if (safe === null) return;
+      const done = [...retired].filter(([, at]) => at <= safe.blockNumber).map(([name]) => name);
+      if (done.length === 0) {
+        if (safe.blockNumber === stored?.blockNumber) return;
+        if (arrived.length === 0 && stored !== null && safe.blockNumber - stored.blockNumber < STORE_EVERY) return;
+      }
       stored = safe;
-      await journal.append(encodeCursor(safe));
+      const removable = done.slice(0, DONE_PER_RECORD);
+      await journal.append(encodeEntry({ position: safe, done: removable }));
+      for (const name of removable) {
+        retired.delete(name);
+        await journals.remove(name);
+      }
+      if (removable.length > 0) await journal.append(encodeEntry({ position: safe, done: [] }));
+    },
+    retire(name, settledAt) {
+      retired.set(name, settledAt);
+    },
+    keep(name) {
+      retired.delete(name);
     },
     close: () => journal.close(),
   };
 }
 
-async function lastPosition(journals: JournalFactory): Promise<Cursor | null> {
+async function lastEntry(journals: JournalFactory): Promise<Entry | null> {
   if (!(await journals.list()).includes(NAME)) return null;
   const journal = await journals.open(NAME);
-  let last: Cursor | null = null;
-  for await (const record of journal.read()) last = decodeCursor(record) ?? last;
+  let last: Entry | null = null;
+  for await (const record of journal.read()) last = decodeEntry(record) ?? last;
   await journal.close();
   return last;
 }
 
-function encodeCursor(cursor: Cursor): Uint8Array {
-  return encode({ blockNumber: Number(cursor.blockNumber), blockHash: hexToBytes(cursor.blockHash) });
+function encodeEntry({ position, done }: Entry): Uint8Array {
+  return encode({ blockNumber: Number(position.blockNumber), blockHash: hexToBytes(position.blockHash), done });
 }
 
-function decodeCursor(bytes: Uint8Array): Cursor | null {
-  const value = decode(bytes, 256);
-  if (!isMapOf(value, ["blockNumber", "blockHash"])) return null;
+function decodeEntry(bytes: Uint8Array): Entry | null {
+  const value = decode(bytes, maxRecordBytes);
+  if (!isMapOf(value, ["blockNumber", "blockHash", "done"]) || !Array.isArray(value.done)) return null;
   if (typeof value.blockNumber !== "number" || !(value.blockHash instanceof Uint8Array)) return null;
-  return { blockNumber: BigInt(value.blockNumber), blockHash: bytesToHex(value.blockHash) };
+  const done = (value.done as readonly Value[]).filter((name) => typeof name === "string");
+  return { position: { blockNumber: BigInt(value.blockNumber), blockHash: bytesToHex(value.blockHash) }, done };
 }

@@ -1,45 +1,29 @@
-import { composeText } from "../core/answer.ts";
-import { digestOf } from "../core/codec.ts";
-import { committeeHash, decisionDigest, hexToBytes, messageDigest, requestHash, sha256, utf8 } from "../core/digest.ts";
+import { PROPOSE } from "../core/certify-payloads.ts";
+import { committeeHash, requestHash, sha256, utf8 } from "../core/digest.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
-import type { Effect, Input, Observation, Protocol, SeatContext, Timing } from "../core/protocol.ts";
+import type { Effect, Input, Protocol, SeatContext, Timing } from "../core/protocol.ts";
 import { acceptsMessage, isSeatDone, startSeat, stepSeat, type SeatState } from "../core/seat.ts";
-import { encodeMessage } from "../core/transcript.ts";
-import type { Attempt, Certificate, Digest, Evidence, Header, Message, Ppm, SeatIndex, Value } from "../core/types.ts";
-import type { Clock } from "../ports/clock.ts";
-import type { ContentStore } from "../ports/content-store.ts";
-import type { Journal } from "../ports/journal.ts";
-import type { Log } from "../ports/log.ts";
-import type { Model } from "../ports/model.ts";
-import type { Network } from "../ports/network.ts";
-import type { Signer } from "../ports/signer.ts";
-import { decodeInput, encodeInput } from "./records.ts";
-
-export interface SessionPorts {
-  readonly network: Network;
-  readonly store: ContentStore;
-  readonly model: Model;
-  readonly signer: Signer;
-  readonly journal: Journal;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-export interface SessionEvents {
-  readonly onCertified: (certificate: Certificate) => void;
-  readonly onEvidence: (evidence: Evidence) => void;
-}
+import type { Attempt, Digest, Header, Message, SeatIndex } from "../core/types.ts";
+import { maxRecordBytes } from "../ports/journal.ts";
+import { Effects, tagOf, textOf, type SessionEvents, type SessionPorts } from "./effects.ts";
+import { createOutbox, slotOfSeat, type Outbox } from "./outbox.ts";
+import { createInputReader, encodeInput } from "./records.ts";
 
 /** One seat of one attempt, running. */
 export interface Session {
   readonly attempt: Attempt;
-  /** A message whose signature has been verified. */
+  /** Whether the seat still has a use for what stands at this place; spares verifying duplicates. */
+  wants(header: Header): boolean;
+  /** Whether the message is well formed for its place. */
+  accepts(message: Message): boolean;
+  /** A message that is wanted and accepted and whose signature has been verified. */
   deliver(message: Message): void;
-  /** Whether this very message is known already; spares verifying a duplicate. */
-  knows(header: Header): boolean;
-  /** Own messages, for a peer that (re)connected. */
-  sent(): readonly Message[];
+  /** What a peer that (re)connected may have missed, the most urgent first. */
+  backlog(): readonly Message[];
+  /** Why the seat says nothing any more although its attempt is open; null while all is well. */
+  silent(): string | null;
+  closed(): boolean;
   close(): Promise<void>;
 }
 
@@ -69,19 +53,19 @@ class RunningSession implements Session {
   private readonly protocol: Protocol;
   private readonly context: SeatContext;
   private readonly ports: SessionPorts;
-  private readonly events: SessionEvents;
   private readonly abort = new AbortController();
-  private readonly timers = new Set<() => void>();
+  private readonly outbox: Outbox;
+  private readonly effects: Effects;
   /** What this seat has signed, by slot. */
   private readonly own = new Map<string, Message>();
-  /** Own messages that are journalled and may be sent. */
-  private readonly published: Message[] = [];
   /** Payload digests by slot and seat; bounded, because only acceptable messages get here. */
   private readonly seen = new Map<string, Set<Digest>>();
   private queue: Input[] = [];
   private state: SeatState;
   private readonly opening: readonly Effect[];
-  private draining: Promise<void> | null = null;
+  private draining = false;
+  private drained: Promise<void> = Promise.resolve();
+  private failure: string | null = null;
 
   constructor(protocol: Protocol, context: SeatContext, ports: SessionPorts, events: SessionEvents) {
     const started = startSeat(protocol, context);
@@ -89,21 +73,39 @@ class RunningSession implements Session {
     this.protocol = protocol;
     this.context = context;
     this.ports = ports;
-    this.events = events;
     this.state = started.state;
     this.opening = started.effects;
+    const others = context.attempt.committee.filter((_, seat) => seat !== context.self);
+    this.outbox = createOutbox(
+      others.map((seat) => seat.signer),
+      ports.network,
+      ports.clock,
+    );
+    this.effects = new Effects({
+      protocol,
+      context,
+      ports,
+      events,
+      outbox: this.outbox,
+      signal: this.abort.signal,
+      enqueue: (input) => this.enqueue(input),
+      signed: (header) => this.own.get(slot(header)),
+      broken: (error) => this.fallSilent("internal error", error),
+    });
   }
 
   async restore(): Promise<void> {
     let open = [...this.opening];
     let inputs = 0;
     const opened = this.openingRecord();
+    const read = createInputReader();
     for await (const record of this.ports.journal.read()) {
       if (inputs++ === 0) {
         this.checkOpening(record, opened);
         continue;
       }
-      const input = decodeInput(record);
+      const input = read(record);
+      if (input === null) continue;
       open = open.filter((effect) => !answers(input, effect, this.context.self));
       this.remember(input);
       const stepped = stepSeat(this.protocol, this.context, this.state, input);
@@ -111,17 +113,23 @@ class RunningSession implements Session {
       open.push(...stepped.effects);
     }
     if (inputs === 0) await this.ports.journal.append(opened);
-    if (inputs > 1) this.ports.log.info({ ...this.tag(), inputs: inputs - 1 }, "session restored from its journal");
-    const live = open.filter((effect) => effect.kind !== "drop" && !(isSeatDone(this.state) && effect.kind === "wait"));
-    this.published.push(...this.own.values());
-    for (const message of this.published) this.transmit(message);
-    for (const effect of live) this.execute(effect);
+    if (inputs > 1)
+      this.ports.log.info({ ...tagOf(this.context), inputs: inputs - 1 }, "session restored from its journal");
+    const relayed = open.flatMap((effect) => (effect.kind === "forward" ? effect.messages : []));
+    this.outbox.restore(this.own.values(), relayed, this.abort.signal);
+    for (const effect of open) if (this.isLive(effect)) this.effects.execute(effect);
+  }
+
+  /** What a restart has to do again; the outbox has the messages. */
+  private isLive(effect: Effect): boolean {
+    if (effect.kind === "wait") return !isSeatDone(this.state);
+    return effect.kind !== "drop" && effect.kind !== "forward";
   }
 
   /** The first record pins the attempt, so that a journal is never replayed into another one. */
   private openingRecord(): Uint8Array {
     return utf8(
-      `conclave 1 ${this.protocol.id}@${this.protocol.version} ${requestHash(this.attempt.request)} ${this.attempt.attempt} ${committeeHash(this.attempt.committee)}`,
+      `conclave 2 ${this.protocol.id}@${this.protocol.version} ${requestHash(this.attempt.request)} ${this.attempt.attempt} ${committeeHash(this.attempt.committee)}`,
     );
   }
 
@@ -136,34 +144,52 @@ class RunningSession implements Session {
     );
   }
 
+  wants(header: Header): boolean {
+    return !this.abort.signal.aborted && !isSeatDone(this.state) && !this.knows(header);
+  }
+
+  accepts(message: Message): boolean {
+    return acceptsMessage(this.protocol, this.attempt, message);
+  }
+
   deliver(message: Message): void {
-    if (acceptsMessage(this.protocol, this.attempt, message)) this.enqueue({ kind: "message", message });
+    this.enqueue({ kind: "message", message });
   }
 
-  knows(header: Header): boolean {
-    const digests = this.seen.get(slotOfSeat(header));
-    return digests !== undefined && (digests.has(header.payloadDigest) || digests.size >= limits.payloadsPerSlot);
+  backlog(): readonly Message[] {
+    return this.outbox.backlog();
   }
 
-  sent(): readonly Message[] {
-    return this.published;
+  silent(): string | null {
+    return this.failure;
+  }
+
+  closed(): boolean {
+    return this.abort.signal.aborted;
   }
 
   async close(): Promise<void> {
     this.abort.abort();
-    for (const cancel of this.timers) cancel();
-    this.timers.clear();
+    this.effects.cancelTimers();
     this.queue = [];
-    await this.draining;
+    await this.drained;
     await this.ports.journal.close();
   }
 
+  private knows(header: Header): boolean {
+    const digests = this.seen.get(slotOfSeat(header));
+    return digests !== undefined && (digests.has(header.payloadDigest) || digests.size >= limits.payloadsPerSlot);
+  }
+
   private enqueue(input: Input): void {
-    if (this.abort.signal.aborted || isSeatDone(this.state)) return;
+    if (this.abort.signal.aborted) return;
+    // A seat that is done still says its last word.
+    const isOwn = input.kind === "message" && input.message.header.seat === this.context.self;
+    if (isSeatDone(this.state) && !isOwn) return;
     if (input.kind === "message" && this.knows(input.message.header)) return;
     this.remember(input);
     this.queue.push(input);
-    this.draining ??= this.drain().finally(() => (this.draining = null));
+    if (!this.draining) this.drained = this.drain();
   }
 
   private remember(input: Input): void {
@@ -174,176 +200,64 @@ class RunningSession implements Session {
     if (header.seat === this.context.self) this.own.set(slot(header), input.message);
   }
 
-  /** Journal first (one fsync for all that waits), then act, in order. */
+  /** Journal first (one fsync for all that waits), then act, in order. Never rejects. */
   private async drain(): Promise<void> {
-    while (this.queue.length > 0 && !this.abort.signal.aborted) {
-      const batch = this.queue;
-      this.queue = [];
-      try {
-        await Promise.all(batch.map((input) => this.ports.journal.append(encodeInput(input))));
-      } catch (error) {
-        this.ports.log.error({ ...this.tag(), error }, "journal failed: this agent falls silent in the attempt");
-        this.abort.abort();
-        return;
+    this.draining = true;
+    try {
+      while (this.queue.length > 0 && !this.abort.signal.aborted) {
+        const batch = this.queue.map((input) => ({ input, records: encodeInput(input) })).filter(this.fits);
+        this.queue = [];
+        if (!(await this.journalled(batch.flatMap(({ records }) => records)))) return;
+        for (const { input } of batch) if (!this.abort.signal.aborted) this.act(input);
       }
-      for (const input of batch) this.act(input);
+    } catch (error) {
+      this.fallSilent("internal error", error);
+    } finally {
+      this.draining = false;
     }
+  }
+
+  /** A record no journal takes is our own mistake, not the disk's: it costs the input, not the seat. */
+  private readonly fits = (entry: { readonly input: Input; readonly records: readonly Uint8Array[] }): boolean => {
+    const bytes = Math.max(...entry.records.map((record) => record.length));
+    if (bytes <= maxRecordBytes) return true;
+    this.ports.log.error(
+      { ...tagOf(this.context), input: entry.input.kind, bytes },
+      "input too long for the journal: ignored",
+    );
+    return false;
+  };
+
+  private async journalled(records: readonly Uint8Array[]): Promise<boolean> {
+    try {
+      await Promise.all(records.map((record) => this.ports.journal.append(record)));
+      return true;
+    } catch (error) {
+      this.fallSilent("journal failed", error);
+      return false;
+    }
+  }
+
+  /** What is not durable must not be said. Only a restart, which reads what the disk holds, brings the seat back. */
+  private fallSilent(reason: string, error: unknown): void {
+    if (this.abort.signal.aborted) return;
+    this.failure = `${reason}: ${textOf(error)}`;
+    this.abort.abort();
+    this.ports.log.error(
+      { ...tagOf(this.context), error: textOf(error) },
+      `${reason}: this agent falls silent in the attempt`,
+    );
   }
 
   private act(input: Input): void {
     if (input.kind === "message") {
-      if (input.message.header.seat === this.context.self) this.publish(input.message);
-      this.keepBlock(input.message);
+      const { header } = input.message;
+      if (header.seat === this.context.self) this.outbox.publish(input.message);
+      if (header.phase < PROPOSE) this.effects.keepBlock(input.message);
     }
     const stepped = stepSeat(this.protocol, this.context, this.state, input);
     this.state = stepped.state;
-    for (const effect of stepped.effects) this.execute(effect);
-  }
-
-  private execute(effect: Effect): void {
-    switch (effect.kind) {
-      case "ask":
-        void this.ask(effect);
-        return;
-      case "send":
-        this.say(effect);
-        return;
-      case "forward":
-        for (const message of effect.messages) this.transmit(message);
-        return;
-      case "wait":
-        this.arm(effect.timer, effect.delayMs);
-        return;
-      case "load":
-        void this.load(effect);
-        return;
-      case "certified":
-        void this.settle(effect);
-        return;
-      case "evidence":
-        this.events.onEvidence(effect.evidence);
-        return;
-      case "drop":
-        this.ports.log.debug({ ...this.tag(), reason: effect.reason, seat: effect.seat }, "input dropped");
-        return;
-      case "stalled":
-        this.ports.log.warn(this.tag(), "certify rounds exhausted; the request will be refunded after its deadline");
-    }
-  }
-
-  private say(effect: Extract<Effect, { kind: "send" }>): void {
-    const { signer } = this.ports;
-    const signature =
-      effect.decision === undefined
-        ? {}
-        : { signature: hexToBytes(signer.sign(decisionDigest(this.attempt, effect.decision))) };
-    const payload: Value = { ...effect.payload, ...signature };
-    const header: Header = {
-      requestId: this.attempt.request.id,
-      attempt: this.attempt.attempt,
-      protocol: this.protocol.code,
-      phase: effect.phase,
-      round: effect.round,
-      seat: this.context.self,
-      payloadDigest: digestOf(payload),
-    };
-    const before = this.own.get(slot(header));
-    if (before !== undefined && before.header.payloadDigest !== header.payloadDigest) {
-      this.ports.log.error(
-        { ...this.tag(), phase: effect.phase, round: effect.round },
-        "refused to sign a second payload for one slot",
-      );
-      return;
-    }
-    this.enqueue({
-      kind: "message",
-      message: { header, payload, signature: signer.sign(messageDigest(this.attempt.domain, header)) },
-    });
-  }
-
-  private publish(message: Message): void {
-    this.published.push(message);
-    this.transmit(message);
-  }
-
-  private transmit(message: Message): void {
-    const frame = encodeMessage(message);
-    for (const [seat, info] of this.attempt.committee.entries())
-      if (seat !== this.context.self) this.ports.network.send(info.signer, frame);
-  }
-
-  /** Others may have to load the block when they vote on a transcript. */
-  private keepBlock(message: Message): void {
-    this.ports.store
-      .put(encodeMessage(message), this.abort.signal)
-      .catch((error: unknown) => this.warn(error, "could not store a message block"));
-  }
-
-  private async ask(effect: Extract<Effect, { kind: "ask" }>): Promise<void> {
-    const { signal, cancel } = this.deadline(this.context.timing.phaseMs);
-    const seed = Number.parseInt(digestOf({ ask: effect.ask, secret: this.context.secret }).slice(2, 9), 16);
-    let observation: Observation;
-    try {
-      const response = await this.ports.model.ask(
-        { ...effect.prompt, maxTokens: limits.modelOutputTokens, seed },
-        signal,
-      );
-      const fields = Object.fromEntries(
-        Object.entries(response.fields).map(([name, text]) => [name, composeText(text)]),
-      );
-      observation = { kind: "answered", fields, confidence: response.confidencePpm as Ppm | null };
-    } catch (error) {
-      const reason = error instanceof ConclaveError ? String(error.data["kind"] ?? error.code) : "crashed";
-      this.warn(error, "model call failed: abstaining");
-      observation = { kind: "failed", reason };
-    } finally {
-      cancel();
-    }
-    this.enqueue({ kind: "observed", ask: effect.ask, observation });
-  }
-
-  private arm(timer: string, delayMs: number): void {
-    const cancel = this.ports.clock.schedule(delayMs, () => {
-      this.timers.delete(cancel);
-      this.enqueue({ kind: "elapsed", timer });
-    });
-    this.timers.add(cancel);
-  }
-
-  private async load(effect: Extract<Effect, { kind: "load" }>): Promise<void> {
-    const { signal, cancel } = this.deadline(this.context.timing.certifyMs);
-    const blocks = await Promise.all(
-      effect.blocks.map((digest) => this.ports.store.get(digest, signal).catch(() => null)),
-    );
-    cancel();
-    this.enqueue({ kind: "loaded", root: effect.root, blocks });
-  }
-
-  /** Aborts when the session closes or the time is up. */
-  private deadline(delayMs: number): { readonly signal: AbortSignal; readonly cancel: () => void } {
-    const timeout = new AbortController();
-    const cancel = this.ports.clock.schedule(delayMs, () => timeout.abort());
-    return { signal: AbortSignal.any([this.abort.signal, timeout.signal]), cancel };
-  }
-
-  private async settle(effect: Extract<Effect, { kind: "certified" }>): Promise<void> {
-    const root = effect.certificate.decision.transcript;
-    try {
-      for (const block of effect.blocks) await this.ports.store.put(block, this.abort.signal);
-      await this.ports.store.pin(root, this.abort.signal);
-    } catch (error) {
-      this.warn(error, "could not pin the transcript");
-    }
-    this.events.onCertified(effect.certificate);
-  }
-
-  private warn(error: unknown, message: string): void {
-    if (!this.abort.signal.aborted)
-      this.ports.log.warn({ ...this.tag(), error: error instanceof Error ? error.message : String(error) }, message);
-  }
-
-  private tag(): { readonly requestId: string; readonly attempt: number; readonly seat: number } {
-    return { requestId: this.attempt.request.id.toString(), attempt: this.attempt.attempt, seat: this.context.self };
+    for (const effect of stepped.effects) this.effects.execute(effect);
   }
 }
 
@@ -370,8 +284,4 @@ function answers(input: Input, effect: Effect, self: SeatIndex): boolean {
 
 function slot(header: Header): string {
   return `${header.phase}.${header.round}`;
-}
-
-function slotOfSeat(header: Header): string {
-  return `${header.phase}.${header.round}.${header.seat}`;
 }

@@ -1,3 +1,6 @@
+/** Longest record in bytes; far above every message. A longer one is refused, whatever the adapter. */
+export const maxRecordBytes = 1_048_576;
+
 /** Append-only and durable: when `append` resolves, the record survives a crash. One writer per path. */
 export interface Journal {
   /** Records in append order. A truncated last record (crash while appending) is dropped and reported by `truncated`; damage before it throws JOURNAL_CORRUPT. */

@@ -1,37 +1,46 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
+import { createMemoryClock, type MemoryClock } from "../../agents/adapters/memory/clock.ts";
 import { encode } from "../../agents/core/codec.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { encodeMessage } from "../../agents/core/transcript.ts";
 import type { Address, Message } from "../../agents/core/types.ts";
+import { createEarlyFrames } from "../../agents/node/early-frames.ts";
 import { createIngress, type Sink } from "../../agents/node/ingress.ts";
 import type { Log } from "../../agents/ports/log.ts";
-import { attemptOf, signMessage } from "../core/committee.ts";
+import { addressOf, attemptOf, signMessage } from "../core/committee.ts";
 
 const attempt = attemptOf(4);
 const peer = attempt.committee[1]!.signer;
 const good = (round = 0): Message => signMessage(attempt, 1, 1, round, { commitment: null });
 
-function harness(): {
+const forged = (round = 0): Message => ({ ...good(round), signature: good(round + 1).signature });
+
+interface Harness {
   readonly ingress: ReturnType<typeof createIngress>;
   readonly sink: Sink;
+  readonly clock: MemoryClock;
   readonly delivered: Message[];
   readonly reasons: string[];
-} {
+}
+
+function harness(): Harness {
   const reasons: string[] = [];
   const note = (data: object): void => void reasons.push(String((data as { reason?: string }).reason));
   const log: Log = { debug: note, info: note, warn: note, error: note };
   const delivered: Message[] = [];
+  const clock = createMemoryClock();
   const sink: Sink = {
     attempt,
-    knows: (header) =>
-      delivered.some(
+    wants: (header) =>
+      !delivered.some(
         (message) => message.header.payloadDigest === header.payloadDigest && message.header.round === header.round,
       ),
+    accepts: (message) => message.header.phase === 1,
     deliver: (message) => void delivered.push(message),
   };
-  return { ingress: createIngress(log), sink, delivered, reasons };
+  return { ingress: createIngress(log, clock), sink, clock, delivered, reasons };
 }
 
 describe("ingress", () => {
@@ -55,6 +64,7 @@ describe("ingress", () => {
       bend({ seat: 2 as never }),
       bend({ seat: 9 as never }),
       bend({ protocol: 2 }),
+      bend({ phase: 2 }),
       encodeMessage({ ...message, signature: `0x${"11".repeat(65)}` }),
     ];
     for (const frame of frames) ingress.receive(peer, frame);
@@ -66,8 +76,48 @@ describe("ingress", () => {
       "bad-signature",
       "no-such-seat",
       "other-protocol",
+      "payload",
       "bad-signature",
     ]);
+  });
+
+  it("what costs nothing to refuse is refused before a signature is verified", () => {
+    const { ingress, sink, delivered, reasons } = harness();
+    ingress.opened(sink);
+    const outsider = addressOf(9);
+    ingress.receive(outsider, encodeMessage(good()));
+    ingress.receive(peer, encodeMessage({ ...forged(), header: { ...forged().header, phase: 2 } }));
+    ingress.receive(peer, encodeMessage(good()));
+    // Known already: its signature does not matter any more.
+    ingress.receive(peer, encodeMessage(forged()));
+    expect(reasons).to.deep.equal(["not-a-member", "payload"]);
+    expect(delivered).to.have.length(1);
+  });
+
+  it("a peer that floods with bad frames is not listened to for a minute; the others are", () => {
+    const { ingress, sink, clock, delivered, reasons } = harness();
+    ingress.opened(sink);
+    const frame = encodeMessage(forged());
+    for (let i = 0; i < 2_000; i++) ingress.receive(peer, frame);
+    expect(reasons.filter((reason) => reason === "bad-signature")).to.have.length(50);
+    ingress.receive(peer, encodeMessage(good(1)));
+    expect(delivered).to.deep.equal([]);
+    ingress.receive(attempt.committee[2]!.signer, encodeMessage(good(2)));
+    expect(delivered).to.have.length(1);
+    clock.advance(61_000);
+    ingress.receive(peer, encodeMessage(good(3)));
+    expect(delivered).to.have.length(2);
+  });
+
+  it("a bad frame now and then is forgiven", () => {
+    const { ingress, sink, clock, delivered } = harness();
+    ingress.opened(sink);
+    for (let i = 0; i < 200; i++) {
+      ingress.receive(peer, new Uint8Array());
+      clock.advance(1_000);
+    }
+    ingress.receive(peer, encodeMessage(good()));
+    expect(delivered).to.have.length(1);
   });
 
   it("never throws, whatever the bytes", () => {
@@ -88,9 +138,36 @@ describe("ingress", () => {
   it("keeps early messages per peer up to the bound, and hands them over when the attempt is known", () => {
     const { ingress, sink, delivered } = harness();
     for (let i = 0; i < limits.bufferedFramesPerPeer + 10; i++) ingress.receive(peer, encodeMessage(good(i)));
-    ingress.receive("0x00" as Address, encodeMessage(good(100_000)));
+    ingress.receive(attempt.committee[2]!.signer, encodeMessage(good(100_000)));
     ingress.opened(sink);
     expect(delivered).to.have.length(limits.bufferedFramesPerPeer + 1);
     expect(delivered[0]?.header.round).to.equal(10);
+  });
+
+  it("early messages expire, and those of an attempt that is over are not kept", () => {
+    const { ingress, sink, clock, delivered } = harness();
+    ingress.receive(peer, encodeMessage(good(1)));
+    clock.advance(200_000);
+    ingress.receive(peer, encodeMessage(good(2)));
+    clock.advance(200_000);
+    ingress.opened(sink);
+    expect(delivered.map(({ header }) => header.round)).to.deep.equal([2]);
+    ingress.closed(sink);
+    ingress.receive(peer, encodeMessage(good(3)));
+    ingress.opened(sink);
+    expect(delivered).to.have.length(1);
+  });
+
+  it("early messages are bounded in bytes per peer and in peers", () => {
+    const frames = createEarlyFrames(createMemoryClock());
+    const size = 60_000;
+    for (let i = 0; i < 20; i++) frames.add(peer, "7.0", new Uint8Array(size).fill(i));
+    const kept = frames.take("7.0");
+    expect(kept.map(({ frame }) => frame[0])).to.deep.equal([12, 13, 14, 15, 16, 17, 18, 19]);
+    expect(frames.take("7.0")).to.deep.equal([]);
+    for (let i = 0; i < 1_000; i++) frames.add(`0x${i}` as Address, `${i % 2}.0`, Uint8Array.of(1));
+    frames.add("0x900" as Address, "0.0", Uint8Array.of(2));
+    expect(frames.take("0.0")).to.have.length(65);
+    expect(frames.take("1.0")).to.have.length(64);
   });
 });

@@ -1,8 +1,7 @@
 // Four agents in processes of their own, real adapters, real model; one is killed at a random moment and started again.
 import { expect } from "chai";
 import { randomInt } from "node:crypto";
-import { globSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -11,8 +10,11 @@ import { parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
-import { decodeMessage, refuseMessage } from "../../agents/core/transcript.ts";
+import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
+import { PROPOSE } from "../../agents/core/certify-payloads.ts";
+import { refuseMessage } from "../../agents/core/transcript.ts";
 import type { Address, Attempt, Request, Terms } from "../../agents/core/types.ts";
+import { createInputReader } from "../../agents/node/records.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import { openBank } from "../../scripts/demo/bank.ts";
 import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "../../scripts/demo/agents.ts";
@@ -90,11 +92,18 @@ describe("a crash", () => {
         await sleep(500);
         children[victim] = startAgent(agents[victim]!, PASSWORD);
 
-        await until(async () => ["decided", "hung"].includes((await reader.requestState(requestId)).status), 120_000);
+        const name = `request-${requestId}-0.journal`;
+        await until(async () => {
+          // An agent removes the journal when the decision is final, so what counts is the latest copy before that.
+          for (const { directory: of } of agents)
+            await cp(join(of, "data", "journals", name), join(of, "copies", name)).catch(() => undefined);
+          await sleep(80);
+          return ["decided", "hung"].includes((await reader.requestState(requestId)).status);
+        }, 120_000);
         await sleep(3_000);
         const events = await reader.requestEvents(requestId);
         expect(events.filter((event) => event.kind === "decisionCommitted")).to.have.length(1);
-        expect(conflicts(agents, await attemptOf(reader, events))).to.deep.equal([]);
+        expect(await conflicts(agents, await attemptOf(reader, events))).to.deep.equal([]);
       } finally {
         await Promise.all(children.map(stopProcess));
         await chain.stop();
@@ -113,20 +122,25 @@ async function attemptOf(
   return { domain: reader.domain, request, attempt: drawn.attempt, committee: drawn.committee };
 }
 
-/** Slots in which a seat signed two payloads, over all messages that any agent holds. */
-function conflicts(agents: readonly DemoAgent[], attempt: Attempt): readonly string[] {
+/** Slots in which a seat signed two payloads, over all messages that any agent sent or received. */
+async function conflicts(agents: readonly DemoAgent[], attempt: Attempt): Promise<readonly string[]> {
   const bySlot = new Map<string, Set<string>>();
-  let messages = 0;
+  const seats = new Set<number>();
   for (const { directory } of agents) {
-    for (const file of globSync(join(directory, "data", "ipfs", "blocks", "**", "*.data"))) {
-      const message = decodeMessage(new Uint8Array(readFileSync(file)));
-      if (message === null || refuseMessage(attempt, message) !== null) continue;
-      messages++;
-      const { phase, round, seat, payloadDigest } = message.header;
+    const journal = await createFileJournals(join(directory, "copies")).open(`request-${attempt.request.id}-0`);
+    const read = createInputReader();
+    let records = 0;
+    for await (const record of journal.read()) {
+      const input = records++ === 0 ? null : read(record);
+      if (input?.kind !== "message" || refuseMessage(attempt, input.message) !== null) continue;
+      const { phase, round, seat, payloadDigest } = input.message.header;
+      if (phase >= PROPOSE) seats.add(seat);
       const slot = `${phase}.${round}.${seat}`;
       bySlot.set(slot, (bySlot.get(slot) ?? new Set()).add(payloadDigest));
     }
+    await journal.close();
   }
-  expect(messages).to.be.greaterThan(20);
+  expect(bySlot.size).to.be.greaterThan(20);
+  expect(seats.size, "seats whose certify messages were seen").to.be.greaterThan(2);
   return [...bySlot].filter(([, payloads]) => payloads.size > 1).map(([slot]) => slot);
 }

@@ -1,49 +1,177 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import { decodeMessage } from "../../agents/core/transcript.ts";
 import type { Address, Request } from "../../agents/core/types.ts";
+import type { ChainReader } from "../../agents/ports/chain.ts";
+import type { JournalFactory } from "../../agents/ports/journal.ts";
+import type { Network } from "../../agents/ports/network.ts";
 import { booleanTerms } from "../core/committee.ts";
 import { memoryWorld, truthful, until, type MemoryWorld, type RunningMemoryAgent } from "./world.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;
+const question = "Is 720 more than 500?";
+const everybody = [0, 1, 2, 3];
+const honestWorld = (wrap?: Parameters<typeof memoryWorld>[1]): MemoryWorld =>
+  memoryWorld(
+    everybody.map(() => truthful("yes")),
+    wrap,
+  );
 
 async function during(
   world: MemoryWorld,
-  body: (running: RunningMemoryAgent[], request: Request) => Promise<void>,
+  running: RunningMemoryAgent[],
+  body: (request: Request) => Promise<void>,
 ): Promise<void> {
-  const running = world.agents.map((agent) => agent.start());
-  const { request } = world.chain.ask(consumer, booleanTerms, "Is 720 more than 500?");
+  const { request } = world.chain.ask(consumer, booleanTerms, question);
   const ticker = setInterval(() => world.chain.mine(), 50);
   try {
-    await body(running, request);
+    await body(request);
   } finally {
     clearInterval(ticker);
     for (const one of running) await one.stop();
   }
 }
 
+const journalsOf = async (journals: JournalFactory): Promise<readonly string[]> =>
+  (await journals.list()).filter((name) => name.startsWith("request-"));
+
 describe("the runtime over in-memory adapters", () => {
   it("draws, deliberates, certifies, commits once, and lets go", async () => {
-    const world = memoryWorld([0, 1, 2, 3].map(() => truthful("yes")));
-    await during(world, async (running, request) => {
+    const world = honestWorld();
+    const running = world.agents.map((agent) => agent.start());
+    await during(world, running, async (request) => {
       const reader = world.chain.reader();
       await until(async () => (await reader.requestState(request.id)).status === "decided");
       const commits = (await reader.requestEvents(request.id)).filter((event) => event.kind === "decisionCommitted");
       expect(commits.map((event) => event.decision.answer)).to.deep.equal(["yes"]);
       await until(() => running.every(({ agent }) => agent.status().seats.length === 0));
-      const journals = await Promise.all(world.agents.map((agent) => agent.journals.list()));
-      expect(journals.flat().filter((name) => name.startsWith("request-"))).to.deep.equal([]);
+      await until(async () => {
+        const names = await Promise.all(world.agents.map(({ journals }) => journalsOf(journals)));
+        return names.flat().length === 0;
+      });
     });
   });
 
-  it("a stopped agent resumes its duty from the journal", async () => {
-    const world = memoryWorld([0, 1, 2, 3].map(() => truthful("yes")));
-    await during(world, async (running, request) => {
+  it("a stopped agent resumes its duty: without it there is no quorum", async () => {
+    const world = honestWorld();
+    // Seat 3 never runs, so each of the others is needed.
+    const running = world.agents.slice(0, 3).map((agent) => agent.start());
+    await during(world, running, async (request) => {
       const reader = world.chain.reader();
       await until(() => running[0]?.agent.status().seats.length === 1);
       await running[0]?.stop();
+      expect(await journalsOf(world.agents[0]!.journals)).to.have.length(1);
+      await sleep(500);
+      expect((await reader.requestState(request.id)).status).to.equal("drawn");
       running[0] = world.agents[0]!.start();
+      await until(() => running[0]?.agent.status().seats.length === 1);
+      expect(running[0].agent.status().seats[0]).to.include({ requestId: String(request.id), silent: null });
       await until(async () => (await reader.requestState(request.id)).status === "decided");
       await until(() => running.every(({ agent }) => agent.status().seats.length === 0));
+    });
+  });
+
+  it("a node that fails for a moment while an event is handled costs nobody a seat", async () => {
+    const world = honestWorld();
+    let failures = 0;
+    const running = world.agents.map((agent) => {
+      const reader = world.chain.reader();
+      let left = 2;
+      const requestState: ChainReader["requestState"] = async (...parameters) => {
+        if (left-- <= 0) return reader.requestState(...parameters);
+        failures++;
+        throw new ConclaveError(left === 0 ? "CHAIN_TIMEOUT" : "CHAIN_UNREACHABLE", "Call the node: it is away");
+      };
+      return agent.start({ chain: { ...reader, requestState } });
+    });
+    await during(world, running, async (request) => {
+      await until(async () => (await world.chain.reader().requestState(request.id)).status === "decided", 15_000);
+    });
+    expect(failures).to.equal(8);
+  });
+
+  it("an agent that waits for its node still stops", async () => {
+    const world = honestWorld();
+    const reader = world.chain.reader();
+    const unreachable = async (): Promise<never> => {
+      throw new ConclaveError("CHAIN_UNREACHABLE", "Call the node: it is away");
+    };
+    const running = [world.agents[0]!.start({ chain: { ...reader, agents: unreachable } })];
+    await sleep(300);
+    await running[0]!.stop();
+  });
+
+  it("reads the registry once for all that changed in it", async () => {
+    const world = honestWorld();
+    const reader = world.chain.reader();
+    let reads = 0;
+    const agents: ChainReader["agents"] = (signal) => (reads++, reader.agents(signal));
+    const follow: ChainReader["follow"] = async (_, onBatch, signal) => {
+      const { number } = await reader.head();
+      const blockHash = `0x${"ab".repeat(32)}` as const;
+      const position = { blockNumber: number, blockHash, logIndex: 0, transactionHash: blockHash };
+      const change = { ...position, kind: "agentsChanged", agentId: 1 as never } as const;
+      await onBatch({ events: [change, change, change], cursor: { blockNumber: number, blockHash } });
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    };
+    const running = world.agents[0]!.start({ chain: { ...reader, agents, follow } });
+    await until(() => reads >= 2);
+    await sleep(50);
+    expect(reads).to.equal(2);
+    await running.stop();
+  });
+});
+
+describe("a settled request that a lagging node still calls open", () => {
+  it("is not signed anew, whatever the model says now", async () => {
+    const signed = new Map<string, Set<string>>();
+    const note = (frame: Uint8Array): void => {
+      const { header } = decodeMessage(frame)!;
+      const key = `${header.requestId}.${header.phase}.${header.round}.${header.seat}`;
+      signed.set(key, (signed.get(key) ?? new Set()).add(header.payloadDigest));
+    };
+    const listening = (network: Network, _: unknown, index: number): Network =>
+      index > 0 ? network : { ...network, send: (to, frame) => (note(frame), network.send(to, frame)) };
+    const world = honestWorld(listening);
+    const [first] = world.agents;
+    const running = world.agents.map((agent) => agent.start());
+    // It stays open for want of agents and so holds the cursor back.
+    world.chain.ask(consumer, { ...booleanTerms, committeeSize: 5 }, question);
+    world.chain.mine(2);
+    await during(world, running, async (request) => {
+      const reader = world.chain.reader();
+      await until(async () => (await reader.requestState(request.id)).status === "decided");
+      await until(() => running[0]!.agent.status().seats.length === 0);
+      expect(await journalsOf(first!.journals), "kept: a restart sees the request again").to.have.length(1);
+      await running[0]!.stop();
+      const before = signed.size;
+      expect(before).to.be.greaterThan(5);
+
+      const events = (await reader.requestEvents(request.id)).filter(({ kind }) =>
+        ["requested", "committeeDrawn"].includes(kind),
+      );
+      const { blockNumber, blockHash } = events.at(-1)!;
+      let resumedAt: bigint | null = null;
+      const lagging: ChainReader = {
+        ...reader,
+        requestState: async () => ({ status: "drawn", attempt: 0, callbackPending: false, payCredited: false }),
+        follow: async (from, onBatch, signal) => {
+          resumedAt = from?.blockNumber ?? 0n;
+          await onBatch({ events, cursor: { blockNumber, blockHash } });
+          await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        },
+      };
+      const model = createMemoryModel(truthful("no"), { confidence: () => 700_000 });
+      running[0] = first!.start({ chain: lagging, model });
+      await until(() => running[0]!.agent.status().seats.length === 1);
+      expect(Number(resumedAt), "the cursor waits for the older request").to.be.lessThan(
+        Number(events[0]!.blockNumber),
+      );
+      await sleep(500);
+      expect([...signed].filter(([, digests]) => digests.size > 1)).to.deep.equal([]);
     });
   });
 });

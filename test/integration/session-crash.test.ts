@@ -1,54 +1,21 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
-import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
-import { createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
-import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
-import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
-import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { decodeMessage } from "../../agents/core/transcript.ts";
-import type { Message, SeatIndex } from "../../agents/core/types.ts";
-import { decodeInput } from "../../agents/node/records.ts";
-import { openSession, type Session } from "../../agents/node/session.ts";
-import type { Network } from "../../agents/ports/network.ts";
-import { attemptOf, keyOf, signMessage } from "../core/committee.ts";
-import { fastTiming, silentLog, truthful, until } from "./world.ts";
+import { limits } from "../../agents/core/limits.ts";
+import type { Input } from "../../agents/core/protocol.ts";
+import type { Message } from "../../agents/core/types.ts";
+import { createInputReader } from "../../agents/node/records.ts";
+import { attemptOf, signMessage } from "../core/committee.ts";
+import { openSeatOf, type Seat } from "./seat.ts";
+import { until } from "./world.ts";
 
 const attempt = attemptOf(4);
-const clock = createSystemClock();
-const nobody = { onCertified: () => {}, onEvidence: () => {} };
+const openSeat = (seat: number, records: readonly Uint8Array[], truth: string): Promise<Seat> =>
+  openSeatOf(attempt, seat, { records, truth });
 
-/** One seat alone: its peers are the messages that the test delivers. */
-async function openSeat(
-  seat: number,
-  records: readonly Uint8Array[],
-  truth: string,
-): Promise<{ readonly session: Session; readonly sent: Message[]; readonly journal: () => Promise<Uint8Array[]> }> {
-  const journals = createMemoryJournals();
-  const journal = await journals.open("seat");
-  for (const record of records) await journal.append(record);
-  const sent: Message[] = [];
-  const network = { send: (_, frame) => sent.push(decodeMessage(frame)!) } as Pick<Network, "send"> as Network;
-  const model = createMemoryModel(truthful(truth), { confidence: () => 900_000 });
-  const store = createMemoryContentStore({ clock });
-  const session = await openSession(
-    mbft,
-    attempt,
-    seat as SeatIndex,
-    fastTiming,
-    { network, store, model, signer: keysFromPrivateKey(keyOf(seat)), journal, clock, log: silentLog },
-    nobody,
-  );
-  return {
-    session,
-    sent,
-    journal: async () => {
-      const all: Uint8Array[] = [];
-      for await (const record of journal.read()) all.push(record);
-      return all;
-    },
-  };
-}
+const inputsOf = (records: readonly Uint8Array[]): readonly Input[] => {
+  const read = createInputReader();
+  return records.slice(1).flatMap((record) => read(record) ?? []);
+};
 
 const slot = ({ header }: Message): string => `${header.phase}.${header.round}`;
 
@@ -78,8 +45,7 @@ describe("a session after a crash", () => {
       for (let cut = 0; cut <= records.length; cut++) {
         const before = records.slice(0, cut);
         const signed = new Map<string, string>();
-        for (const record of before.slice(1)) {
-          const input = decodeInput(record);
+        for (const input of inputsOf(before)) {
           if (input.kind === "message" && input.message.header.seat === 0)
             signed.set(slot(input.message), input.message.header.payloadDigest);
         }
@@ -113,16 +79,20 @@ describe("a session after a crash", () => {
 
   it("floods of well-formed messages for one slot are bounded before they reach the journal", async () => {
     const { session, journal } = await openSeat(0, [], "yes");
-    for (let i = 0; i < 50; i++)
-      session.deliver(signMessage(attempt, 1, 1, 0, { commitment: new Uint8Array(32).fill(i) }));
-    session.deliver(signMessage(attempt, 1, 77, 0, { commitment: null }));
-    session.deliver(signMessage(attempt, 1, 1, 9, { commitment: null }));
+    const flood = Array.from({ length: 50 }, (_, i) =>
+      signMessage(attempt, 1, 1, 0, { commitment: new Uint8Array(32).fill(i) }),
+    );
+    const misplaced = [
+      signMessage(attempt, 1, 77, 0, { commitment: null }),
+      signMessage(attempt, 1, 1, 9, { commitment: null }),
+    ];
+    for (const message of [...flood, ...misplaced])
+      if (session.wants(message.header) && session.accepts(message)) session.deliver(message);
     await new Promise((resolve) => setTimeout(resolve, 50));
     await session.close();
-    const foreign = (await journal())
-      .slice(1)
-      .map(decodeInput)
-      .filter((input) => input.kind === "message" && input.message.header.seat === 1);
-    expect(foreign).to.have.length(4);
+    const foreign = inputsOf(await journal()).filter(
+      (input) => input.kind === "message" && input.message.header.seat === 1,
+    );
+    expect(foreign).to.have.length(limits.payloadsPerSlot);
   });
 });

@@ -5,7 +5,7 @@ import { createMemoryContentHub, createMemoryContentStore } from "../../agents/a
 import { createMemoryJournals, type MemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { createMemoryModel, type Script } from "../../agents/adapters/memory/model.ts";
 import { createMemoryHub } from "../../agents/adapters/memory/network.ts";
-import { createAgent, type Agent } from "../../agents/node/agent.ts";
+import { createAgent, type Agent, type AgentPorts } from "../../agents/node/agent.ts";
 import type { AgentTiming } from "../../agents/node/config.ts";
 import type { ContentStore } from "../../agents/ports/content-store.ts";
 import type { Log } from "../../agents/ports/log.ts";
@@ -38,7 +38,8 @@ export interface MemoryAgent {
   readonly keys: Keys;
   readonly journals: MemoryJournals;
   readonly store: ContentStore;
-  start(): RunningMemoryAgent;
+  /** `bend` replaces some of its adapters. */
+  start(bend?: Partial<AgentPorts>): RunningMemoryAgent;
 }
 
 export interface RunningMemoryAgent {
@@ -75,7 +76,7 @@ export function memoryWorld(
       model: "memory",
       stake: 10n ** 18n,
     });
-    const start = (): RunningMemoryAgent => {
+    const start = (bend: Partial<AgentPorts> = {}): RunningMemoryAgent => {
       const network = wrap(hub.join(address), keys, index);
       const model = createMemoryModel(script, { confidence: () => 900_000 });
       const ports = {
@@ -88,6 +89,7 @@ export function memoryWorld(
         journals,
         clock,
         log,
+        ...bend,
       };
       const agent = createAgent(ports, fastTiming);
       const abort = new AbortController();

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { maxRecordBytes } from "../../ports/journal.ts";
 
 /**
  * The bytes of a journal.
@@ -19,8 +20,6 @@ const SECTOR_BYTES = 512;
 const SCAN_BYTES = 1 << 20;
 
 export const JOURNAL_HEADER_BYTES = MAGIC.length + SALT_BYTES;
-/** A payload of one record; far above every message and root block. */
-export const MAX_RECORD_BYTES = 1 << 20;
 
 /** Random access to the stored bytes; returns fewer than asked only at the end. */
 export type ReadAt = (offset: number, length: number) => Promise<Uint8Array>;
@@ -48,8 +47,8 @@ export function decodeJournalHeader(bytes: Uint8Array, size: number): Uint8Array
 }
 
 export function encodeRecord(salt: Uint8Array, index: number, payload: Uint8Array): Uint8Array {
-  if (payload.length > MAX_RECORD_BYTES)
-    throw new RangeError(`a journal record has ${payload.length} bytes, at most ${MAX_RECORD_BYTES} are allowed`);
+  if (payload.length > maxRecordBytes)
+    throw new RangeError(`a journal record has ${payload.length} bytes, at most ${maxRecordBytes} are allowed`);
   const record = Buffer.alloc(RECORD_HEADER_BYTES + payload.length + 1);
   record.writeUInt32BE(payload.length, 0);
   record.writeUInt32BE(headerChecksum(payload.length, salt, index), 4);
@@ -73,9 +72,7 @@ export async function* scanRecords(
     const whole = header.length === RECORD_HEADER_BYTES;
     const length = whole ? Buffer.from(header).readUInt32BE(0) : 0;
     const lengthHolds =
-      whole &&
-      length <= MAX_RECORD_BYTES &&
-      Buffer.from(header).readUInt32BE(4) === headerChecksum(length, salt, index);
+      whole && length <= maxRecordBytes && Buffer.from(header).readUInt32BE(4) === headerChecksum(length, salt, index);
     const next = offset + RECORD_HEADER_BYTES + length + 1;
     if (whole && !lengthHolds)
       return await damaged(read, offset, offset + RECORD_HEADER_BYTES, size, index, "record header");

@@ -1,0 +1,231 @@
+import { composeText } from "../core/answer.ts";
+import { digestOf } from "../core/codec.ts";
+import { decisionDigest, hexToBytes, messageDigest } from "../core/digest.ts";
+import { ConclaveError } from "../core/errors.ts";
+import { limits } from "../core/limits.ts";
+import type { Effect, Input, Observation, Protocol, SeatContext } from "../core/protocol.ts";
+import { encodeMessage } from "../core/transcript.ts";
+import type { Attempt, Certificate, Evidence, Header, Message, Ppm, Value } from "../core/types.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { ContentStore } from "../ports/content-store.ts";
+import type { Journal } from "../ports/journal.ts";
+import type { Log } from "../ports/log.ts";
+import type { Model } from "../ports/model.ts";
+import type { Network } from "../ports/network.ts";
+import type { Signer } from "../ports/signer.ts";
+import { createLoader, type Loader } from "./loader.ts";
+import type { Outbox } from "./outbox.ts";
+
+export interface SessionPorts {
+  readonly network: Network;
+  readonly store: ContentStore;
+  readonly model: Model;
+  readonly signer: Signer;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface SessionEvents {
+  readonly onCertified: (certificate: Certificate) => void;
+  readonly onEvidence: (evidence: Evidence) => void;
+}
+
+/** The session around the effects. */
+export interface EffectHost {
+  readonly protocol: Protocol;
+  readonly context: SeatContext;
+  readonly ports: SessionPorts;
+  readonly events: SessionEvents;
+  readonly outbox: Outbox;
+  /** Aborts when the session ends. */
+  readonly signal: AbortSignal;
+  enqueue(input: Input): void;
+  /** What this seat has signed for the place. */
+  signed(header: Header): Message | undefined;
+  /** An effect failed in a way that nothing foresees. */
+  broken(error: unknown): void;
+}
+
+/** Carries out what a seat wants done, and gives the outcome back as an input. */
+export class Effects {
+  private readonly host: EffectHost;
+  private readonly attempt: Attempt;
+  private readonly context: SeatContext;
+  private readonly ports: SessionPorts;
+  private readonly loader: Loader;
+  private readonly timers = new Set<() => void>();
+
+  constructor(host: EffectHost) {
+    this.host = host;
+    this.attempt = host.context.attempt;
+    this.context = host.context;
+    this.ports = host.ports;
+    this.loader = createLoader(this.attempt, isTranscribed(host.protocol, this.attempt), this.ports.store, () =>
+      this.deadline(this.context.timing.certifyMs),
+    );
+  }
+
+  cancelTimers(): void {
+    for (const cancel of this.timers) cancel();
+    this.timers.clear();
+  }
+
+  execute(effect: Effect): void {
+    switch (effect.kind) {
+      case "ask":
+        this.background(this.ask(effect));
+        return;
+      case "send":
+        this.say(effect);
+        return;
+      case "forward":
+        this.host.outbox.forward(effect.messages);
+        return;
+      case "wait":
+        this.arm(effect.timer, effect.delayMs);
+        return;
+      case "load":
+        this.background(this.load(effect));
+        return;
+      case "certified":
+        this.background(this.settle(effect));
+        return;
+      case "evidence":
+        this.host.events.onEvidence(effect.evidence);
+        return;
+      case "drop":
+        this.ports.log.debug({ ...tagOf(this.context), reason: effect.reason, seat: effect.seat }, "input dropped");
+        return;
+      case "stalled":
+        this.ports.log.warn(
+          tagOf(this.context),
+          "certify rounds exhausted; the request will be refunded after its deadline",
+        );
+    }
+  }
+
+  private say(effect: Extract<Effect, { kind: "send" }>): void {
+    const { signer } = this.ports;
+    const signature =
+      effect.decision === undefined
+        ? {}
+        : { signature: hexToBytes(signer.sign(decisionDigest(this.attempt, effect.decision))) };
+    const payload: Value = { ...effect.payload, ...signature };
+    const header: Header = {
+      requestId: this.attempt.request.id,
+      attempt: this.attempt.attempt,
+      protocol: this.host.protocol.code,
+      phase: effect.phase,
+      round: effect.round,
+      seat: this.context.self,
+      payloadDigest: digestOf(payload),
+    };
+    const before = this.host.signed(header);
+    if (before !== undefined && before.header.payloadDigest !== header.payloadDigest) {
+      this.ports.log.error(
+        { ...tagOf(this.context), phase: effect.phase, round: effect.round },
+        "refused to sign a second payload for one slot",
+      );
+      return;
+    }
+    const message = { header, payload, signature: signer.sign(messageDigest(this.attempt.domain, header)) };
+    const bytes = encodeMessage(message).length;
+    if (bytes <= limits.messageBytes) this.host.enqueue({ kind: "message", message });
+    else
+      this.ports.log.error(
+        { ...tagOf(this.context), phase: effect.phase, round: effect.round, bytes },
+        "own message is too long for its peers: not sent",
+      );
+  }
+
+  /** Others may have to load the block when they vote on a transcript. */
+  keepBlock(message: Message): void {
+    this.ports.store
+      .put(encodeMessage(message), this.host.signal)
+      .catch((error: unknown) => this.warn(error, "could not store a message block"));
+  }
+
+  private async ask(effect: Extract<Effect, { kind: "ask" }>): Promise<void> {
+    const { signal, cancel } = this.deadline(this.context.timing.phaseMs);
+    const seed = Number.parseInt(digestOf({ ask: effect.ask, secret: this.context.secret }).slice(2, 9), 16);
+    let observation: Observation;
+    try {
+      const response = await this.ports.model.ask(
+        { ...effect.prompt, maxTokens: limits.modelOutputTokens, seed },
+        signal,
+      );
+      const fields = Object.fromEntries(
+        Object.entries(response.fields).map(([name, text]) => [name, composeText(text)]),
+      );
+      observation = { kind: "answered", fields, confidence: response.confidencePpm as Ppm | null };
+    } catch (error) {
+      const reason = error instanceof ConclaveError ? String(error.data["kind"] ?? error.code) : "crashed";
+      this.warn(error, "model call failed: abstaining");
+      observation = { kind: "failed", reason };
+    } finally {
+      cancel();
+    }
+    this.host.enqueue({ kind: "observed", ask: effect.ask, observation });
+  }
+
+  private arm(timer: string, delayMs: number): void {
+    const cancel = this.ports.clock.schedule(delayMs, () => {
+      this.timers.delete(cancel);
+      this.host.enqueue({ kind: "elapsed", timer });
+    });
+    this.timers.add(cancel);
+  }
+
+  private async load(effect: Extract<Effect, { kind: "load" }>): Promise<void> {
+    this.host.enqueue({ kind: "loaded", root: effect.root, blocks: await this.loader.load(effect.blocks) });
+  }
+
+  /** Aborts when the session closes or the time is up. */
+  private deadline(delayMs: number): { readonly signal: AbortSignal; readonly cancel: () => void } {
+    const timeout = new AbortController();
+    const cancel = this.ports.clock.schedule(delayMs, () => timeout.abort());
+    return { signal: AbortSignal.any([this.host.signal, timeout.signal]), cancel };
+  }
+
+  private async settle(effect: Extract<Effect, { kind: "certified" }>): Promise<void> {
+    const root = effect.certificate.decision.transcript;
+    try {
+      for (const block of effect.blocks) await this.ports.store.put(block, this.host.signal);
+      await this.ports.store.pin(root, this.host.signal);
+    } catch (error) {
+      this.warn(error, "could not pin the transcript");
+    }
+    this.host.events.onCertified(effect.certificate);
+  }
+
+  /** Nobody waits for it, so nobody else would see it fail. */
+  private background(work: Promise<void>): void {
+    work.catch((error: unknown) => this.host.broken(error));
+  }
+
+  private warn(error: unknown, message: string): void {
+    if (!this.host.signal.aborted) this.ports.log.warn({ ...tagOf(this.context), error: textOf(error) }, message);
+  }
+}
+
+/** Messages of this attempt that a transcript may hold. */
+function isTranscribed(protocol: Protocol, attempt: Attempt): (message: Message) => boolean {
+  return ({ header, payload }) =>
+    header.requestId === attempt.request.id &&
+    header.attempt === attempt.attempt &&
+    protocol.accepts(attempt, header, payload);
+}
+
+export function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Where a log line belongs. */
+export function tagOf({ attempt, self }: SeatContext): {
+  readonly requestId: string;
+  readonly attempt: number;
+  readonly seat: number;
+} {
+  return { requestId: attempt.request.id.toString(), attempt: attempt.attempt, seat: self };
+}

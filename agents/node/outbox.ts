@@ -1,0 +1,91 @@
+import { PROPOSE } from "../core/certify-payloads.ts";
+import { limits } from "../core/limits.ts";
+import { encodeMessage } from "../core/transcript.ts";
+import type { Address, Header, Message } from "../core/types.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Network } from "../ports/network.ts";
+
+/** What a session sends, and what a peer that was away should get again. */
+export interface Outbox {
+  /** An own message, journalled before: to every other seat. */
+  publish(message: Message): void;
+  /** Others' messages, to every other seat; each one only a few times, however often it is asked for. */
+  forward(messages: readonly Message[]): void;
+  /** Own messages, the newest place first, then what was relayed last. */
+  backlog(): readonly Message[];
+  /** After a restart: sends the backlog again. */
+  restore(own: Iterable<Message>, relayed: readonly Message[], signal: AbortSignal): void;
+}
+
+/** CE7 relays the same quorum in every round. */
+const RELAYS_PER_MESSAGE = 3;
+/** Stays below the queue of the network (limits.bufferedFramesPerPeer). */
+const BURST = 64;
+const PAUSE_MS = 100;
+
+export function createOutbox(peers: readonly Address[], network: Network, clock: Clock): Outbox {
+  const own: Message[] = [];
+  const relays = new Map<string, number>();
+  let relayed: readonly Message[] = [];
+
+  const transmit = (message: Message): void => {
+    const frame = encodeMessage(message);
+    for (const peer of peers) network.send(peer, frame);
+  };
+  const mayRelay = ({ header }: Message): boolean => {
+    const key = `${slotOfSeat(header)}.${header.payloadDigest}`;
+    const before = relays.get(key) ?? 0;
+    relays.set(key, before + 1);
+    return before < RELAYS_PER_MESSAGE;
+  };
+  const backlog = (): readonly Message[] => [...own.toSorted(newestFirst), ...relayed];
+
+  return {
+    publish(message) {
+      own.push(message);
+      transmit(message);
+    },
+    forward(messages) {
+      const allowed = messages.filter(mayRelay);
+      if (allowed.length === 0) return;
+      relayed = allowed;
+      for (const message of allowed) transmit(message);
+    },
+    backlog,
+    restore(published, forwarded, signal) {
+      own.push(...published);
+      relayed = distinct(forwarded).filter(mayRelay);
+      sendPaced(clock, backlog(), transmit, signal);
+    },
+  };
+}
+
+/** Sends a burst at once and the rest in further ones, so that no bounded queue loses frames. */
+export function sendPaced<T>(clock: Clock, items: readonly T[], send: (item: T) => void, signal: AbortSignal): void {
+  for (const item of items.slice(0, BURST)) send(item);
+  const rest = items.slice(BURST);
+  if (rest.length === 0 || signal.aborted) return;
+  const cancel = clock.schedule(PAUSE_MS, () => {
+    signal.removeEventListener("abort", cancel);
+    sendPaced(clock, rest, send, signal);
+  });
+  signal.addEventListener("abort", cancel, { once: true });
+}
+
+export function slotOfSeat(header: Header): string {
+  return `${header.phase}.${header.round}.${header.seat}`;
+}
+
+/** Certification after all deliberation; within each the latest round and phase first. */
+function newestFirst({ header: a }: Message, { header: b }: Message): number {
+  const certify = (header: Header): number => (header.phase >= PROPOSE ? 1 : 0);
+  return certify(b) - certify(a) || b.round - a.round || b.phase - a.phase;
+}
+
+/** The latest ones, each once, as many as a peer would buffer. */
+function distinct(messages: readonly Message[]): readonly Message[] {
+  const latest = new Map<string, Message>();
+  for (const message of messages.toReversed())
+    latest.set(`${slotOfSeat(message.header)}.${message.header.payloadDigest}`, message);
+  return [...latest.values()].slice(0, limits.bufferedFramesPerPeer);
+}

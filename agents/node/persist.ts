@@ -1,0 +1,32 @@
+import { ConclaveError } from "../core/errors.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import { sleep } from "../relayer/relayer.ts";
+import { textOf } from "./effects.ts";
+
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 30_000;
+
+/** Repeats the action, with back-off and jitter, for as long as the chain cannot be asked; rejects when the signal aborts. */
+export async function persistently(
+  ports: { readonly clock: Clock; readonly log: Log },
+  signal: AbortSignal,
+  action: () => Promise<void>,
+): Promise<void> {
+  for (let failures = 0; ; failures++) {
+    try {
+      await action();
+      return;
+    } catch (error) {
+      if (signal.aborted || !isPassing(error)) throw error;
+      ports.log.warn({ failures: failures + 1, error: textOf(error) }, "chain trouble; trying again");
+    }
+    const full = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 16));
+    await sleep(ports.clock, full * (0.5 + Math.random() / 2), signal);
+  }
+}
+
+/** What time or another try mends. */
+function isPassing(error: unknown): boolean {
+  return error instanceof ConclaveError && (error.code === "CHAIN_UNREACHABLE" || error.code === "CHAIN_TIMEOUT");
+}

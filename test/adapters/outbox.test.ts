@@ -1,0 +1,112 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
+import { limits } from "../../agents/core/limits.ts";
+import { decodeMessage } from "../../agents/core/transcript.ts";
+import type { Address, Message } from "../../agents/core/types.ts";
+import { createOutbox, type Outbox } from "../../agents/node/outbox.ts";
+import { createResend } from "../../agents/node/resend.ts";
+import type { Session } from "../../agents/node/session.ts";
+import type { Network } from "../../agents/ports/network.ts";
+import { addressOf, attemptOf, signMessage } from "../core/committee.ts";
+
+const attempt = attemptOf(4);
+const peers = [1, 2, 3].map(addressOf);
+const lifetime = new AbortController().signal;
+const say = (phase: number, round: number, seat = 0): Message => signMessage(attempt, seat, phase, round, null);
+const place = ({ header }: Message): string => `${header.phase}.${header.round}`;
+
+function harness(): {
+  readonly outbox: Outbox;
+  readonly network: Network;
+  readonly clock: ReturnType<typeof createMemoryClock>;
+  readonly sent: { readonly to: Address; readonly message: Message }[];
+} {
+  const sent: { readonly to: Address; readonly message: Message }[] = [];
+  const network = {
+    send: (to, frame) => void sent.push({ to, message: decodeMessage(frame)! }),
+  } as Pick<Network, "send"> as Network;
+  const clock = createMemoryClock();
+  return { outbox: createOutbox(peers, network, clock), network, clock, sent };
+}
+
+describe("what a session sends", () => {
+  it("relays a message a few times, however often it is asked to", () => {
+    const { outbox, sent } = harness();
+    for (let round = 0; round < 64; round++) outbox.forward([say(202, 0, 1), say(202, 0, 2)]);
+    expect(sent).to.have.length(3 * 2 * peers.length);
+    outbox.forward([say(202, 1, 1)]);
+    expect(sent).to.have.length(3 * 2 * peers.length + peers.length);
+  });
+
+  it("offers the latest vote first, then what was relayed last", () => {
+    const { outbox } = harness();
+    for (const [phase, round] of [
+      [1, 0],
+      [2, 0],
+      [1, 1],
+      [201, 0],
+      [202, 0],
+      [202, 1],
+    ] as const)
+      outbox.publish(say(phase, round));
+    outbox.forward([say(3, 0, 1)]);
+    outbox.forward([say(202, 0, 2)]);
+    expect(outbox.backlog().map(place)).to.deep.equal(["202.1", "202.0", "201.0", "1.1", "2.0", "1.0", "202.0"]);
+  });
+
+  it("after a restart sends own messages and each past relay once, in bursts that fit a queue", () => {
+    const { outbox, clock, sent } = harness();
+    const own = Array.from({ length: 100 }, (_, round) => say(202, round));
+    const relayed = Array.from({ length: 1_000 }, (_, index) => say(202, index % 300, 1));
+    outbox.restore(own, relayed, lifetime);
+    expect(sent).to.have.length(64 * peers.length);
+    expect(sent[0]!.message.header.round).to.equal(99);
+    clock.advance(60_000);
+    expect(sent).to.have.length((100 + limits.bufferedFramesPerPeer) * peers.length);
+    const stop = new AbortController();
+    const other = harness();
+    other.outbox.restore(own, [], stop.signal);
+    stop.abort();
+    other.clock.advance(60_000);
+    expect(other.sent).to.have.length(64 * peers.length);
+    expect(other.clock.pending).to.equal(0);
+  });
+});
+
+describe("what a peer that came back is told", () => {
+  const sessionOf = (messages: readonly Message[], seats = 4): { open: boolean } & Session =>
+    ({
+      open: true,
+      attempt: attemptOf(seats),
+      backlog: () => messages,
+      closed(this: { open: boolean }) {
+        return !this.open;
+      },
+    }) as unknown as { open: boolean } & Session;
+
+  it("the most urgent of every duty first, paced, and nothing of committees it does not belong to", () => {
+    const { network, clock, sent } = harness();
+    const resend = createResend({ network, clock }, lifetime);
+    const first = sessionOf(Array.from({ length: 100 }, (_, round) => say(202, round)));
+    const second = sessionOf(Array.from({ length: 100 }, (_, round) => say(203, round)));
+    resend(addressOf(3), [first, second]);
+    expect(sent.map(({ message }) => place(message)).slice(0, 4)).to.deep.equal(["202.0", "203.0", "202.1", "203.1"]);
+    expect(sent).to.have.length(64);
+    second.open = false;
+    clock.advance(60_000);
+    expect(sent.filter(({ message }) => message.header.phase === 202)).to.have.length(100);
+    expect(sent.filter(({ message }) => message.header.phase === 203)).to.have.length(32);
+    resend(addressOf(9), [first]);
+    expect(sent).to.have.length(132);
+  });
+
+  it("starts over when the peer comes back again meanwhile", () => {
+    const { network, clock, sent } = harness();
+    const resend = createResend({ network, clock }, lifetime);
+    const session = sessionOf(Array.from({ length: 100 }, (_, round) => say(202, round)));
+    for (let times = 0; times < 3; times++) resend(addressOf(3), [session]);
+    clock.advance(60_000);
+    expect(sent).to.have.length(64 + 64 + 100);
+  });
+});

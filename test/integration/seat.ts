@@ -1,0 +1,59 @@
+import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
+import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
+import { createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
+import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
+import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
+import type { Protocol } from "../../agents/core/protocol.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import { decodeMessage } from "../../agents/core/transcript.ts";
+import type { Attempt, Message, SeatIndex } from "../../agents/core/types.ts";
+import type { SessionPorts } from "../../agents/node/effects.ts";
+import { openSession, type Session } from "../../agents/node/session.ts";
+import type { Network } from "../../agents/ports/network.ts";
+import { keyOf } from "../core/committee.ts";
+import { fastTiming, silentLog, truthful } from "./world.ts";
+
+/** One seat alone: its peers are the messages that the test delivers. */
+export interface Seat {
+  readonly session: Session;
+  /** Everything sent, once per receiver. */
+  readonly sent: readonly Message[];
+  /** All records, the opening one included. */
+  readonly journal: () => Promise<Uint8Array[]>;
+}
+
+export interface SeatOptions {
+  readonly records?: readonly Uint8Array[];
+  readonly truth?: string;
+  readonly protocol?: Protocol;
+  readonly ports?: Partial<SessionPorts>;
+}
+
+export async function openSeatOf(attempt: Attempt, seat: number, options: SeatOptions = {}): Promise<Seat> {
+  const clock = createSystemClock();
+  const journal = options.ports?.journal ?? (await createMemoryJournals().open("seat"));
+  for (const record of options.records ?? []) await journal.append(record);
+  const sent: Message[] = [];
+  const network = { send: (_, frame) => sent.push(decodeMessage(frame)!) } as Pick<Network, "send"> as Network;
+  const ports: SessionPorts = {
+    network,
+    store: createMemoryContentStore({ clock }),
+    model: createMemoryModel(truthful(options.truth ?? "yes"), { confidence: () => 900_000 }),
+    signer: keysFromPrivateKey(keyOf(seat)),
+    clock,
+    log: silentLog,
+    ...options.ports,
+    journal,
+  };
+  const nobody = { onCertified: () => {}, onEvidence: () => {} };
+  const session = await openSession(options.protocol ?? mbft, attempt, seat as SeatIndex, fastTiming, ports, nobody);
+  return {
+    session,
+    sent,
+    journal: async () => {
+      const all: Uint8Array[] = [];
+      for await (const record of journal.read()) all.push(record);
+      return all;
+    },
+  };
+}

@@ -1,0 +1,237 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
+import { createMemoryContentHub, createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
+import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
+import { proposerOf } from "../../agents/core/certify-candidates.ts";
+import { decodeBlock, encode, encodeBlock } from "../../agents/core/codec.ts";
+import { sha256 } from "../../agents/core/digest.ts";
+import { limits } from "../../agents/core/limits.ts";
+import type { Effect, Input, Protocol } from "../../agents/core/protocol.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import { emptyTally } from "../../agents/core/tally.ts";
+import { buildTranscript, encodeMessage } from "../../agents/core/transcript.ts";
+import type { Digest, Message } from "../../agents/core/types.ts";
+import { createLoader } from "../../agents/node/loader.ts";
+import { createInputReader, encodeInput } from "../../agents/node/records.ts";
+import type { ContentStore } from "../../agents/ports/content-store.ts";
+import { maxRecordBytes, type Journal } from "../../agents/ports/journal.ts";
+import type { Model } from "../../agents/ports/model.ts";
+import { attemptOf, signMessage } from "../core/committee.ts";
+import { openSeatOf } from "./seat.ts";
+import { until } from "./world.ts";
+
+const attempt = attemptOf(4);
+const clock = createSystemClock();
+const proposer = proposerOf(attempt, 0);
+const self = proposer === 0 ? 1 : 0;
+const others = [0, 1, 2, 3].filter((seat) => seat !== self);
+const commitment = (seat: number, fill = seat): Message =>
+  signMessage(attempt, seat, 1, 0, { commitment: new Uint8Array(32).fill(fill) });
+
+/** A proposal of the round's proposer that links whatever blocks it likes. */
+function proposalOf(digests: readonly Digest[]): Message {
+  const empty = buildTranscript(attempt, mbft, emptyTally, { round: 0, phase: 0 });
+  const root = decodeBlock(empty.rootBlock, limits.rootBytes) as { readonly [key: string]: never };
+  const rootBlock = encodeBlock({ ...root, messages: digests.map((link) => ({ link })) });
+  return signMessage(attempt, proposer, 201, 0, { root: rootBlock, validRound: null });
+}
+
+async function openJournal(append?: (journal: Journal, record: Uint8Array) => Promise<void>): Promise<Journal> {
+  const journal = await createMemoryJournals().open("seat");
+  return append === undefined ? journal : { ...journal, append: (record) => append(journal, record) };
+}
+
+/** Wants to say one thing at once. */
+function saying(effect: Effect): Protocol {
+  return { ...mbft, start: (context) => ({ ...mbft.start(context), effects: [effect] }) };
+}
+
+describe("blocks behind a proposal", () => {
+  it("junk linked by a proposer does not silence a seat, nor fill its journal", { timeout: 30_000 }, async () => {
+    const hub = createMemoryContentHub();
+    const theirs = createMemoryContentStore({ clock, hub });
+    const junk = await Promise.all(
+      [1, 2, 3, 4, 5].map((fill) => theirs.put(encode({ junk: new Uint8Array(250_000).fill(fill) }))),
+    );
+    const seat = await openSeatOf(attempt, self, { ports: { store: createMemoryContentStore({ clock, hub }) } });
+    seat.session.deliver(proposalOf(junk));
+    await until(async () => {
+      const read = createInputReader();
+      return (await seat.journal()).slice(1).some((record) => read(record)?.kind === "loaded");
+    }, 5_000);
+    for (const other of others) seat.session.deliver(commitment(other));
+    await until(() => seat.sent.some(({ header }) => header.phase === 2), 5_000);
+    expect(seat.session.silent()).to.equal(null);
+    expect((await seat.journal()).reduce((sum, record) => sum + record.length, 0)).to.be.lessThan(20_000);
+    await seat.session.close();
+  });
+
+  it("a load longer than a record is journalled in parts and read back as it was", () => {
+    const blocks = [1, 2, 3, 4, 5].map((fill) => new Uint8Array(250_000).fill(fill));
+    const input: Input = { kind: "loaded", root: sha256(blocks[0]!), blocks: [blocks[0]!, null, ...blocks.slice(1)] };
+    const records = encodeInput(input);
+    for (const record of records) expect(record.length).to.be.at.most(maxRecordBytes);
+    const read = createInputReader();
+    // What a crash left of an earlier try is no obstacle.
+    read(records[1]!);
+    expect(records.map(read)).to.deep.equal([...blocks.map(() => null), input]);
+    expect(() => createInputReader()(records.at(-1)!))
+      .to.throw()
+      .with.property("code", "JOURNAL_CORRUPT");
+  });
+
+  it("only signed messages of the attempt are kept, and few blocks are asked for at once", async () => {
+    let asked = 0;
+    let most = 0;
+    const blocks = new Map<Digest, Uint8Array>();
+    const store = {
+      get: async (digest) => {
+        most = Math.max(most, ++asked);
+        await sleep(1);
+        asked--;
+        const bytes = blocks.get(digest);
+        if (bytes === undefined) throw new Error("missing");
+        return bytes;
+      },
+    } as Pick<ContentStore, "get"> as ContentStore;
+    const loader = createLoader(
+      attempt,
+      ({ header }) => header.phase === 1 && header.requestId === attempt.request.id,
+      store,
+      () => ({ signal: new AbortController().signal, cancel: () => {} }),
+    );
+    const put = (bytes: Uint8Array): Digest => {
+      blocks.set(sha256(bytes), bytes);
+      return sha256(bytes);
+    };
+    const good = encodeMessage(commitment(1));
+    const load = async (...found: readonly Uint8Array[]): Promise<readonly (Uint8Array | null)[]> =>
+      loader.load(found.map(put));
+    const missing = sha256(new Uint8Array(9));
+    expect(await loader.load([put(good), missing])).to.deep.equal([good, null]);
+    const other = attemptOf(4);
+    const elsewhere = { ...other, request: { ...other.request, id: 8n as never } };
+    const foreign: readonly Uint8Array[] = [
+      encode({ junk: 1 }),
+      new Uint8Array(limits.messageBytes + 1),
+      encodeMessage(signMessage(elsewhere, 1, 1, 0, { commitment: null })),
+      encodeMessage(signMessage(attempt, 1, 2, 0, { commitment: null })),
+      encodeMessage({ ...commitment(2), signature: commitment(3).signature }),
+    ];
+    for (const bytes of foreign) expect(await load(good, bytes)).to.deep.equal([null, null]);
+    const crowded = Array.from({ length: limits.payloadsPerSlot + 1 }, (_, fill) => encodeMessage(commitment(1, fill)));
+    expect(await load(...crowded)).to.deep.equal(crowded.map(() => null));
+    await loader.load(Array.from({ length: 100 }, (_, fill) => sha256(Uint8Array.of(fill))));
+    expect(most).to.be.within(2, 16);
+  });
+});
+
+describe("a session and its journal", () => {
+  it("says nothing before it is durable", async () => {
+    const held: (() => void)[] = [];
+    let appended = 0;
+    const journal = await openJournal(async (inner, record) => {
+      if (appended++ > 0) await new Promise<void>((resolve) => held.push(resolve));
+      await inner.append(record);
+    });
+    const seat = await openSeatOf(attempt, self, { ports: { journal } });
+    for (let step = 0; step < 3; step++) {
+      await until(() => held.length > 0, 5_000);
+      await sleep(50);
+      const durable = new Set<string>();
+      const read = createInputReader();
+      for (const record of (await seat.journal()).slice(1)) {
+        const input = read(record);
+        if (input?.kind === "message") durable.add(input.message.header.payloadDigest);
+      }
+      for (const { header } of seat.sent) expect(durable.has(header.payloadDigest), `step ${step}`).to.equal(true);
+      for (const release of held.splice(0)) release();
+      for (const other of others) seat.session.deliver(commitment(other));
+    }
+    await until(() => seat.sent.length > 0, 5_000);
+    const released = setInterval(() => held.splice(0).forEach((release) => release()), 10);
+    await seat.session.close();
+    clearInterval(released);
+  });
+
+  it("falls silent, and says so, when the disk fails", async () => {
+    let full = false;
+    const journal = await openJournal(async (inner, record) => {
+      if (full) throw new Error("ENOSPC");
+      await inner.append(record);
+    });
+    const seat = await openSeatOf(attempt, self, { ports: { journal } });
+    await until(() => seat.sent.length > 0, 5_000);
+    expect(seat.session.silent()).to.equal(null);
+    full = true;
+    const before = seat.sent.length;
+    for (const other of others) seat.session.deliver(commitment(other));
+    await until(() => seat.session.silent() !== null, 5_000);
+    await sleep(100);
+    expect(seat.session.silent()).to.equal("journal failed: ENOSPC");
+    expect(seat.sent).to.have.length(before);
+    expect(seat.session.wants(commitment(1, 9).header)).to.equal(false);
+    await seat.session.close();
+  });
+
+  it("an input that no record can hold costs that input, not the seat", async () => {
+    const errors: string[] = [];
+    const log = { debug() {}, info() {}, warn() {}, error: (_: object, message: string) => errors.push(message) };
+    const model = {
+      ask: async () => ({ fields: { proof: "x".repeat(2 * maxRecordBytes), answer: "yes" }, confidencePpm: 900_000 }),
+    } as unknown as Model;
+    const seat = await openSeatOf(attempt, self, { ports: { model, log } });
+    await until(() => errors.length > 0, 5_000);
+    expect(errors).to.deep.equal(["input too long for the journal: ignored"]);
+    expect(seat.session.silent()).to.equal(null);
+    // Abstains when the phase ends.
+    await until(() => seat.sent.length > 0, 10_000);
+    await seat.session.close();
+  });
+
+  it("an own message that no peer would take is neither journalled nor sent", async () => {
+    const root = new Uint8Array(limits.messageBytes);
+    const errors: object[] = [];
+    const log = { debug() {}, info() {}, warn() {}, error: (data: object) => errors.push(data) };
+    const protocol = saying({ kind: "send", phase: 201, round: 0, payload: { root, validRound: null } });
+    const seat = await openSeatOf(attempt, self, { protocol, ports: { log } });
+    await sleep(50);
+    expect(errors).to.have.length(1);
+    expect(seat.sent).to.deep.equal([]);
+    const records = await seat.journal();
+    expect(records).to.have.length(1);
+    expect(seat.session.silent()).to.equal(null);
+    await seat.session.close();
+    await (await openSeatOf(attempt, self, { protocol, records })).session.close();
+  });
+
+  it("a bug in the core silences the seat visibly, and no promise is left unhandled", async () => {
+    const protocol: Protocol = {
+      ...mbft,
+      step: () => {
+        throw new Error("bug");
+      },
+    };
+    const seat = await openSeatOf(attempt, self, { protocol });
+    seat.session.deliver(commitment(1, 1));
+    await until(() => seat.session.silent() !== null, 5_000);
+    expect(seat.session.silent()).to.equal("internal error: bug");
+    await seat.session.close();
+  });
+
+  it("stores deliberation messages for auditors, but no votes", async () => {
+    const stored: Uint8Array[] = [];
+    const inner = createMemoryContentStore({ clock });
+    const store: ContentStore = { ...inner, put: (bytes) => (stored.push(bytes), inner.put(bytes)) };
+    const seat = await openSeatOf(attempt, self, { ports: { store } });
+    const vote = signMessage(attempt, others[0]!, 202, 0, { root: null });
+    const message = commitment(others[0]!);
+    for (const one of [vote, message]) seat.session.deliver(one);
+    await until(() => stored.length > 0, 5_000);
+    await seat.session.close();
+    expect(stored).to.deep.include(encodeMessage(message));
+    expect(stored).not.to.deep.include(encodeMessage(vote));
+  });
+});
