@@ -5,6 +5,7 @@ import { proposerOf } from "../../agents/core/certify-candidates.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { JUDGE, REVEAL, VOTE } from "../../agents/core/protocols/mbft/config.ts";
+import { hexToBytes, sha256 } from "../../agents/core/digest.ts";
 import { decodeMessage } from "../../agents/core/transcript.ts";
 import type { Attempt } from "../../agents/core/types.ts";
 import { attemptOf, generator, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
@@ -125,6 +126,85 @@ describe("certify", () => {
     const run = runCommittee(mbft, attempt, scriptsFor(attempt, { 1: script }));
     agreed(run, [0, 2, 3]);
     expect(run.certificates[0]?.signatures.map(({ seat }) => seat)).to.deep.equal([0, 2, 3]);
+  });
+
+  it("CE13: a seat that a silent one kept in the dark gets its messages from the others' roots", () => {
+    for (const pivot of [0, 1, 2, 3]) {
+      const attempt = attemptOf(4);
+      const liar = proposerOf(attempt, pivot);
+      const [a, , deprived] = [0, 1, 2, 3].filter((seat) => seat !== liar) as [number, number, number];
+      // The deprived seat's own model fails: its view depends on the liar's words, which reach the two others alone.
+      const unsure: SeatScript = {
+        answer: ({ ask }) => (ask.includes("propose") ? null : { fields: { check: "?", verdict: "abstain" } }),
+      };
+      const script: SeatScript = {
+        ...honest("yes"),
+        say: (effect, to) => (effect.phase > 200 || to === deprived ? [] : [effect]),
+      };
+      const run = runCommittee(mbft, attempt, scriptsFor(attempt, { [liar]: script, [deprived]: unsure }));
+      agreed(
+        run,
+        [0, 1, 2, 3].filter((seat) => seat !== liar),
+      );
+      expect(run.certificates[a]?.decision.answer).to.equal("yes");
+    }
+  });
+
+  for (const name of ["one root to each proposer", "one root to one seat, junk to the others"] as const) {
+    it(`CE8: prevotes that differ per receiver (${name}) do not split the quorums that seats see`, () => {
+      for (let seed = 1; seed <= 6; seed++) {
+        const attempt = attemptOf(4);
+        const turn = (round: number): number => proposerOf(attempt, round);
+        const liar = turn(3);
+        const proposed = new Map<number, Uint8Array>();
+        const spy: SeatScript = {
+          ...honest("yes"),
+          say: (effect) => {
+            const root = effect.payload["root"];
+            if (effect.phase === PROPOSE) proposed.set(effect.round, hexToBytes(sha256(root as Uint8Array)));
+            return [effect];
+          },
+        };
+        const prevote: SeatScript["say"] = (effect, to) => {
+          const root = proposed.get(effect.round);
+          const payload = root === undefined ? null : { root };
+          if (name === "one root to each proposer")
+            return payload && to === turn(effect.round) ? [{ ...effect, payload }] : [];
+          if (effect.round > 0 || payload === null) return [];
+          if (to === turn(0)) return [{ ...effect, payload }];
+          return [1, 2].map((fill) => ({ ...effect, payload: { root: new Uint8Array(32).fill(fill) } }));
+        };
+        const script: SeatScript = {
+          ...honest("yes"),
+          hoards: true,
+          say: (effect, to) => {
+            if (effect.phase === JUDGE) return to === turn(1) ? [effect] : [];
+            if (effect.phase < PROPOSE) return [effect];
+            return effect.phase === PREVOTE ? prevote(effect, to) : [];
+          },
+        };
+        const bent = { [turn(0)]: spy, [turn(1)]: spy, [turn(2)]: spy, [liar]: script };
+        const run = runCommittee(mbft, attempt, scriptsFor(attempt, bent), { seed });
+        agreed(run, [turn(0), turn(1), turn(2)]);
+        expect(run.certificates[turn(0)]?.decision.round).to.be.at.most(8);
+      }
+    });
+  }
+
+  it("CE12: a seat that missed what certified the others gets their certificate", () => {
+    const attempt = attemptOf(4);
+    const liar = proposerOf(attempt, 0);
+    const [, , deprived] = [0, 1, 2, 3].filter((seat) => seat !== liar) as [number, number, number];
+    const script: SeatScript = {
+      ...honest("yes"),
+      say: (effect, to) => (effect.phase > 200 && (to === deprived || effect.round > 0) ? [] : [effect]),
+    };
+    const run = runCommittee(mbft, attempt, scriptsFor(attempt, { [liar]: script }), { delayMs: 1 });
+    agreed(
+      run,
+      [0, 1, 2, 3].filter((seat) => seat !== liar),
+    );
+    expect(run.certificates[deprived]?.decision.round).to.equal(0);
   });
 
   for (const n of [4, 7]) {

@@ -100,6 +100,8 @@ export interface SeatScript {
   /** Payloads to send instead, per receiver; undefined = silence to that receiver. */
   readonly say?: (effect: SendEffect, to: number) => readonly SendEffect[];
   readonly crashed?: boolean;
+  /** Relays nothing. */
+  readonly hoards?: boolean;
 }
 
 interface Event {
@@ -168,7 +170,7 @@ export function runCommittee(
           deliver(to, message, to === seat ? 0 : delay());
         }
       }
-    } else if (effect.kind === "forward") {
+    } else if (effect.kind === "forward" && !script.hoards) {
       for (const message of effect.messages)
         for (let to = 0; to < seats; to++) if (to !== seat) deliver(to, message, delay());
     } else if (effect.kind === "wait") {
