@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
+import { CERTIFICATE } from "../../agents/core/certify-payloads.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Input } from "../../agents/core/protocol.ts";
 import type { Message } from "../../agents/core/types.ts";
@@ -29,7 +30,8 @@ async function journalOfDecision(): Promise<Uint8Array[]> {
         for (const [to, other] of seats.entries()) if (to !== from) other.session.deliver(message);
       delivered[from] = sent.length;
     }
-    return seats.every(({ sent }) => sent.some((message) => message.header.phase === 203));
+    // The last word of a seat that is done.
+    return seats.every(({ sent }) => sent.some((message) => message.header.phase === CERTIFICATE));
   });
   for (const { session } of seats) await session.close();
   return seats[0]!.journal();

@@ -1,0 +1,70 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { createMemoryJournals, type MemoryJournals } from "../../agents/adapters/memory/journal.ts";
+import type { RequestId } from "../../agents/core/types.ts";
+import { openCursor } from "../../agents/node/cursor.ts";
+import type { Cursor } from "../../agents/ports/chain.ts";
+
+const at = (block: number): Cursor => ({ blockNumber: BigInt(block), blockHash: `0x${"ab".repeat(32)}` });
+const older = 1n as RequestId;
+const NAME = "request-2-0";
+
+async function withJournal(): Promise<MemoryJournals> {
+  const journals = createMemoryJournals();
+  await (await journals.open(NAME)).close();
+  return journals;
+}
+
+describe("the stored cursor", () => {
+  it("keeps a settled request's journal until no restart can see its events", async () => {
+    const journals = await withJournal();
+    const cursor = await openCursor(journals);
+    await cursor.advance(at(10), [], []);
+    await cursor.advance(at(11), [older], [older]);
+    cursor.retire(NAME, 20n);
+    await cursor.advance(at(20), [], [older]);
+    expect(await journals.list()).to.include(NAME);
+    journals.crash();
+    const again = await openCursor(journals);
+    expect(again.position?.blockNumber).to.equal(10n);
+    again.retire(NAME, 20n);
+    await again.advance(at(19), [], []);
+    expect(await journals.list()).to.include(NAME);
+    await again.advance(at(20), [], []);
+    expect(await journals.list()).to.deep.equal(["cursor"]);
+    journals.crash();
+    expect((await openCursor(journals)).position?.blockNumber).to.equal(20n);
+  });
+
+  it("finishes a removal that a crash cut short", async () => {
+    const journals = await withJournal();
+    const remove = (): Promise<void> => Promise.reject(new Error("killed"));
+    const first = await openCursor({
+      ...journals,
+      remove: (name) => (name === NAME ? remove() : journals.remove(name)),
+    });
+    first.retire(NAME, 20n);
+    const failure: unknown = await first.advance(at(20), [], []).catch((error: unknown) => error);
+    expect(failure).to.be.an("error");
+    journals.crash();
+    const again = await openCursor(journals);
+    expect(again.position?.blockNumber).to.equal(20n);
+    expect(await journals.list()).to.deep.equal(["cursor"]);
+  });
+
+  it("leaves a journal alone that is in use again", async () => {
+    const journals = await withJournal();
+    const cursor = await openCursor(journals);
+    cursor.retire(NAME, 20n);
+    cursor.keep(NAME);
+    await cursor.advance(at(30), [], []);
+    expect(await journals.list()).to.include(NAME);
+    // Nor does a later start remove it for what an earlier record said.
+    cursor.retire(NAME, 30n);
+    await cursor.advance(at(31), [], []);
+    await (await journals.open(NAME)).close();
+    journals.crash();
+    await openCursor(journals);
+    expect(await journals.list()).to.include(NAME);
+  });
+});

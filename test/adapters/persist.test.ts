@@ -1,0 +1,55 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import { persistently } from "../../agents/node/persist.ts";
+import { silentLog } from "../integration/world.ts";
+
+const away = (): ConclaveError => new ConclaveError("CHAIN_UNREACHABLE", "Call the node: it is away");
+
+describe("an action that needs the chain", () => {
+  it("is repeated with longer and longer pauses until the node answers", async () => {
+    const clock = createMemoryClock();
+    const triedAt: number[] = [];
+    const done = persistently({ clock, log: silentLog }, new AbortController().signal, async () => {
+      triedAt.push(clock.now());
+      if (triedAt.length < 12) throw away();
+    });
+    await clock.runUntilIdle();
+    await done;
+    expect(triedAt).to.have.length(12);
+    const pauses = triedAt.slice(1).map((at, index) => at - triedAt[index]!);
+    for (const [index, pause] of pauses.entries()) {
+      const full = Math.min(30_000, 250 * 2 ** index);
+      expect(pause).to.be.within(full / 2, full);
+    }
+  });
+
+  it("ends while it waits when the agent stops", async () => {
+    const clock = createMemoryClock();
+    const stop = new AbortController();
+    const done = persistently({ clock, log: silentLog }, stop.signal, async () => {
+      throw away();
+    }).catch((error: unknown) => error);
+    await clock.advanceAsync(10_000);
+    expect(clock.pending).to.equal(1);
+    stop.abort();
+    expect(await done).to.equal(stop.signal.reason);
+    expect(clock.pending).to.equal(0);
+  });
+
+  it("is not repeated for what no waiting mends", async () => {
+    const broken = new Error("journal");
+    let tries = 0;
+    const done = persistently(
+      { clock: createMemoryClock(), log: silentLog },
+      new AbortController().signal,
+      async () => {
+        tries++;
+        throw broken;
+      },
+    );
+    expect(await done.catch((error: unknown) => error)).to.equal(broken);
+    expect(tries).to.equal(1);
+  });
+});
