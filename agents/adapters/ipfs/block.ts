@@ -14,7 +14,7 @@ export const SHA2_256_CODE = 0x12;
 export const MAX_BLOCK_BYTES: number = limits.rootBytes;
 
 /** Blocks of one pinned DAG: every message, its payload, and as much again to spare. */
-export const MAX_PINNED_BLOCKS: number = 4 * limits.messagesPerAttempt;
+export const MAX_PINNED_BLOCKS: number = 4 * limits.messagesPerTranscript;
 
 export type Block = BlockView<unknown, number, number, 0 | 1>;
 
