@@ -154,18 +154,17 @@ export function checkSignatures(
   message: Message,
   only: Digest | null = null,
 ): CertifyState {
-  let next = state;
+  const verified = new Map(state.signatures);
   for (const signed of signaturesIn(message)) {
-    if (only !== null && signed.root !== only) return next;
     const key = signatureKey(signed);
-    if (next.signatures.has(key)) continue;
-    const decision = decisionOf(next, context.attempt, signed.root, signed.round);
-    if (decision === null) return next;
-    const signer = recoverSigner(decisionDigest(context.attempt, decision), signed.signature);
-    if (signer === null || signer !== context.attempt.committee[signed.seat]?.signer) return next;
-    next = { ...next, signatures: new Map(next.signatures).set(key, signed) };
+    if (verified.has(key)) continue;
+    const decision =
+      only !== null && signed.root !== only ? null : decisionOf(state, context.attempt, signed.root, signed.round);
+    const signer = decision && recoverSigner(decisionDigest(context.attempt, decision), signed.signature);
+    if (signer === null || signer !== context.attempt.committee[signed.seat]?.signer) break;
+    verified.set(key, signed);
   }
-  return next;
+  return verified.size === state.signatures.size ? state : { ...state, signatures: verified };
 }
 
 function signaturesIn({ header, payload }: Message): readonly Signed[] {

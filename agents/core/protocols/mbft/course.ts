@@ -1,11 +1,10 @@
 import { canonicalAnswer, clipText } from "../../answer.ts";
 import { concat, hexToBytes, sha256, utf8 } from "../../digest.ts";
 import { limits } from "../../limits.ts";
-import { seatsOf } from "../../order.ts";
 import type { Prompt } from "../../prompt.ts";
 import type { Effect, Input, Observation, PayloadMap, SeatContext, Step } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
-import { filled, spoken, type Tally } from "../../tally.ts";
+import { filled, type Tally } from "../../tally.ts";
 import type { Digest, Ppm, SeatIndex } from "../../types.ts";
 import { candidatesOf, readRound, seenOf, type RoundBook } from "./book.ts";
 import { evaluateRounds } from "./conclude.ts";
