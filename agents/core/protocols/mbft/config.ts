@@ -7,7 +7,7 @@ const MEDIUM = 700_000 as Ppm;
 const HIGH = 900_000 as Ppm;
 export const TIER_MAX = HIGH;
 
-/** rho *= sigma per slash; equal to SLASH_FACTOR_PPM of the registry (test/vectors/eip712.json is read by both). */
+/** rho *= sigma per slash; equal to SLASH_FACTOR_PPM of the registry (test/core/limits.test.ts). */
 export const SLASH_FACTOR_PPM = 800_000;
 
 /** A decision slashes a seat at most this often, as the contract demands (MAX_SLASHES). */

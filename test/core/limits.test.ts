@@ -1,0 +1,38 @@
+import { expect } from "chai";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { limits } from "../../agents/core/limits.ts";
+import { MAX_SLASHES, SLASH_FACTOR_PPM } from "../../agents/core/protocols/mbft/config.ts";
+import { ONE_PPM } from "../../agents/core/types.ts";
+
+const source = readFileSync(join(import.meta.dirname, "../../contracts/types/Limits.sol"), "utf8");
+
+/** A file-level constant of contracts/types/Limits.sol. */
+function constant(name: string): number {
+  const value = new RegExp(`constant ${name} = ([0-9_]+);`).exec(source)?.[1];
+  if (value === undefined) throw new Error(`no constant ${name}`);
+  return Number(value.replaceAll("_", ""));
+}
+
+describe("bounds that TypeScript and Solidity share", () => {
+  it("are the same on both sides", () => {
+    expect({
+      question: limits.questionBytes,
+      answer: limits.answerBytes,
+      least: limits.minCommittee,
+      most: limits.maxCommittee,
+      slashes: MAX_SLASHES,
+      factor: SLASH_FACTOR_PPM,
+      one: ONE_PPM,
+    }).to.deep.equal({
+      question: constant("MAX_QUESTION_BYTES"),
+      answer: constant("MAX_ANSWER_BYTES"),
+      least: constant("MIN_COMMITTEE"),
+      most: constant("MAX_COMMITTEE"),
+      slashes: constant("MAX_SLASHES"),
+      factor: constant("SLASH_FACTOR_PPM"),
+      one: constant("REPUTATION_ONE"),
+    });
+  });
+});
