@@ -11,14 +11,19 @@ export const questions: readonly DemoQuestion[] = [
   {
     kind: "boolean",
     question:
-      "Policy: (1) income at least 650; (2) no open debt. Facts: income 688, debt free. May the loan be granted?",
-    expected: "yes",
+      "Policy: (1) refunds within 60 days; (2) at most 6 items. Facts: after 118 days, 8 items. Is the refund due?",
+    expected: "no",
   },
   {
     kind: "choice",
-    question: "Which supplier is fastest? A: 12 days, B: 40 days, C: 49 days",
+    question:
+      "Four cards: 30, 7, E, N. Rule: a card with a consonant has an odd number behind. N is turned. Which other card to turn? 30 (A), E (B), 7 (C)",
     expected: "A",
     options: 3,
   },
-  { kind: "number", question: "37 votes came in before noon and 64 after. How many votes?", expected: "101" },
+  {
+    kind: "number",
+    question: "Paul had seventy-six EUR and paid sixty-five EUR. How much is left?",
+    expected: "11",
+  },
 ];

@@ -7,6 +7,7 @@ export function renderReport(report: DemoReport): string {
     head: ["#", "question", "decision", "signed by", "rounds", "gas", "verified"],
     colWidths: [5, 44, 12, 12, 8, 10, 10],
     wordWrap: true,
+    style: { head: [], border: [] },
   });
   for (const one of report.decisions) {
     table.push([
