@@ -5,7 +5,7 @@ import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
 import { protocols } from "../core/protocols/index.ts";
 import type { RequestId, Terms } from "../core/types.ts";
-import type { ChainReader, RequestState } from "../ports/chain.ts";
+import type { ChainEvent, ChainReader, RequestState } from "../ports/chain.ts";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -140,11 +140,13 @@ async function waitForDecision(
   signal: AbortSignal,
   progress: (line: string) => void,
 ): Promise<RequestState> {
-  let last = "";
+  let told = 0;
   for (;;) {
     const state = await chain.requestState(requestId, signal);
-    if (state.status !== last) progress(`request ${requestId}: ${state.status}`);
-    last = state.status;
+    // From the events, so that no step is missed however fast it passed.
+    const steps = (await chain.requestEvents(requestId, signal)).flatMap(stepOf);
+    for (const step of steps.slice(told)) progress(`request ${requestId}: ${step}`);
+    told = steps.length;
     if (state.status === "decided" || state.status === "hung" || state.status === "refunded") return state;
     const { timestamp } = await chain.head(signal);
     if (timestamp > deadline) {
@@ -158,5 +160,22 @@ async function waitForDecision(
       );
     }
     await sleep(POLL_MS, undefined, { signal });
+  }
+}
+
+function stepOf(event: ChainEvent): readonly string[] {
+  switch (event.kind) {
+    case "requested":
+      return ["requested"];
+    case "seedRescheduled":
+      return ["draw put off to a later block"];
+    case "committeeDrawn":
+      return ["drawn"];
+    case "decisionCommitted":
+      return [event.decision.status];
+    case "requestRefunded":
+      return ["refunded"];
+    case "agentsChanged":
+      return [];
   }
 }
