@@ -40,6 +40,10 @@ export async function launch(target, args) {
     const delivered = signal === "SIGINT" && process.stdin.isTTY;
     process.on(signal, () => delivered || child.kill(signal));
   }
+  // npm passes a signal to its shell, which dies without passing it on: notice that.
+  const parent = process.ppid;
+  if (process.env.npm_lifecycle_event !== undefined)
+    setInterval(() => process.ppid === parent || child.kill("SIGTERM"), 500).unref();
   child.on("error", (error) => fail(`Cannot start ${target}: ${error.message}`));
   child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }

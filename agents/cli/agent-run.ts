@@ -39,26 +39,28 @@ export const agentRun: CommandSpec<Options> = {
     const joined = await joinAgent(config, keys, log);
     try {
       host.signal.throwIfAborted();
-      const endpoint = endpointOf(config, joined.multiaddrs);
-      const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
-      const published = await publishEndpoint(actions, record, endpoint);
-      if (!record.active)
-        log.warn({ stake: String(record.stake) }, "the agent is not active: too little stake, it will not be drawn");
-      const ready = {
-        event: "ready",
-        agentId: record.agentId,
-        signer: keys.address,
-        multiaddrs: joined.multiaddrs,
-        endpoint,
-        published,
-      };
-      const table = rows([
-        ["agent", `${record.agentId} (${keys.address})`],
-        ["listening", joined.multiaddrs.join(", ")],
-        ["endpoint", `${endpoint.join(", ")} (${published ? "written to the chain" : "as on the chain"})`],
-      ]);
-      host.stdout(json ? `${toJson(ready)}\n` : `${table}\n`);
-      await joined.agent.run(host.signal);
+      // Only once the journals are this process's own: a second one for the same agent must not publish where it listens.
+      await joined.agent.run(host.signal, async () => {
+        const endpoint = endpointOf(config, joined.multiaddrs);
+        const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
+        const published = await publishEndpoint(actions, record, endpoint);
+        if (!record.active)
+          log.warn({ stake: String(record.stake) }, "the agent is not active: too little stake, it will not be drawn");
+        const ready = {
+          event: "ready",
+          agentId: record.agentId,
+          signer: keys.address,
+          multiaddrs: joined.multiaddrs,
+          endpoint,
+          published,
+        };
+        const table = rows([
+          ["agent", `${record.agentId} (${keys.address})`],
+          ["listening", joined.multiaddrs.join(", ")],
+          ["endpoint", `${endpoint.join(", ")} (${published ? "written to the chain" : "as on the chain"})`],
+        ]);
+        host.stdout(json ? `${toJson(ready)}\n` : `${table}\n`);
+      });
     } catch (error) {
       // To be stopped is how this command ends, at whatever point.
       if (!host.signal.aborted) throw error;

@@ -30,8 +30,7 @@ const POLL_MS = 1_000;
 export const request: CommandSpec<Options> = {
   name: "request",
   summary: "ask a question from an account of one's own; deposits what is missing for the fee",
-  example:
-    'conclave request --question "Is 17 a prime number?" --kind boolean --fee 1 --keystore ./keystore.json --wait',
+  example: 'conclave request --question "What is 27 plus 38?" --kind number --fee 1 --keystore ./keystore.json --wait',
   options: [
     { flags: "--question <text>", description: `at most ${limits.questionBytes} bytes`, required: true },
     { flags: "--kind <kind>", description: "boolean, choice, number or text", required: true },

@@ -49,8 +49,11 @@ export interface AgentStatus {
 }
 
 export interface Agent {
-  /** Serves until the signal aborts; rejects only on what an operator must mend. */
-  run(signal: AbortSignal): Promise<void>;
+  /**
+   * Serves until the signal aborts; rejects only on what an operator must mend. `opened` runs once the journals are this
+   * process's own, so that a second process for the same agent changes nothing.
+   */
+  run(signal: AbortSignal, opened?: () => Promise<void>): Promise<void>;
   status(): AgentStatus;
 }
 
@@ -92,7 +95,7 @@ class RunningAgent implements Agent {
     this.keeper = createKeeper(ports, timing.relayStaggerMs, this.lifetime.signal);
   }
 
-  async run(signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal, opened?: () => Promise<void>): Promise<void> {
     const { chain, journals, network, log } = this.ports;
     signal.addEventListener("abort", () => this.lifetime.abort(signal.reason), { once: true });
     if (signal.aborted) this.lifetime.abort(signal.reason);
@@ -120,6 +123,7 @@ class RunningAgent implements Agent {
       await cursor.advance(batch.cursor, openRequests(batch.events), [...this.requests.keys()]);
     };
     try {
+      await opened?.();
       await this.persistently(() => this.refreshPeers());
       await chain.follow(cursor.position, onBatch, this.lifetime.signal, (error) =>
         log.warn({ error: error.message }, "chain trouble"),

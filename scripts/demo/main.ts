@@ -29,13 +29,18 @@ try {
     progress,
     ...(options.logs === undefined ? {} : { logs: options.logs }),
     onReport: async (report: DemoReport) => {
-      process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : renderReport(report));
-      if (
-        !report.decisions.every(
-          (decision) => decision.verified && decision.callbackSucceeded && decision.answer === decision.expected,
-        )
-      )
+      const { decisions, agents, durationsMs } = report;
+      process.stdout.write(
+        options.json
+          ? `${JSON.stringify({ decisions, agents, durationsMs })}\n`
+          : renderReport(report, options.keep === true),
+      );
+      for (const one of decisions) {
+        const faults = faultsOf(one);
+        if (faults.length === 0) continue;
+        progress(`request ${one.requestId} FAILED: ${faults.join("; ")}`);
         process.exitCode = 1;
+      }
       if (!options.keep) return;
       progress(`everything keeps running; CONCLAVE_DEPLOYMENT=${report.deploymentFile}; Ctrl-C stops and cleans up`);
       await new Promise<void>((resolve) => abort.signal.addEventListener("abort", () => resolve(), { once: true }));
@@ -45,4 +50,12 @@ try {
   const cause: unknown = abort.signal.aborted ? abort.signal.reason : error;
   process.stderr.write(`error: ${cause instanceof Error ? cause.message : String(cause)}\n`);
   process.exitCode = abort.signal.aborted ? 130 : 1;
+}
+
+function faultsOf(one: DemoReport["decisions"][number]): readonly string[] {
+  return [
+    ...(one.answer === one.expected ? [] : [`answered "${one.answer}", expected "${one.expected}"`]),
+    ...(one.callbackSucceeded ? [] : ["the callback failed"]),
+    ...(one.verified ? [] : ["the decision could not be verified"]),
+  ];
 }

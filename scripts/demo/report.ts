@@ -2,7 +2,7 @@ import Table from "cli-table3";
 import type { DemoReport } from "./run.ts";
 
 /** The table at the end. */
-export function renderReport(report: DemoReport): string {
+export function renderReport(report: DemoReport, keeps: boolean): string {
   const table = new Table({
     head: ["#", "question", "decision", "signed by", "rounds", "gas", "verified"],
     colWidths: [5, 44, 12, 12, 8, 10, 10],
@@ -27,7 +27,7 @@ export function renderReport(report: DemoReport): string {
   const liars = report.agents.filter((agent) => agent.lies).map((agent) => `#${agent.agentId}`);
   const notes = [
     `agent ${liars.join(", ")} lied and equivocated`,
-    "the verify commands need the network: npm run demo -- --keep",
+    ...(keeps ? [] : ["the verify commands need the network: npm run demo -- --keep"]),
   ];
   return `${table.toString()}\n${details.join("\n")}\n${notes.join("; ")}\n`;
 }

@@ -110,6 +110,16 @@ describe("command line with agents that run", () => {
     const exited = once(agent, "exit");
     while (!stdout.includes("ready"))
       await Promise.race([sleep(50), exited.then(([early]) => assert.fail(`ended with ${early}`))]);
+
+    // A second process for the same agent is refused before it tells the chain where it would listen.
+    const published = async (): Promise<unknown> =>
+      (await world.json("agent", "status", "--dir", "a")).value["endpoint"];
+    const atFirst = await published();
+    const second = await exec(["agent", "run", "--dir", "a", "--json"]);
+    assert.equal(second.code, 1);
+    assert.match(second.stdout, /JOURNAL_LOCKED/);
+    assert.deepEqual(await published(), atFirst);
+
     agent.kill("SIGTERM");
     const [code] = (await exited) as [number | null];
     assert.equal(code, 0);
@@ -161,7 +171,11 @@ async function refutesFlippedBytes(): Promise<void> {
 }
 
 async function exec(args: readonly string[]): Promise<{ readonly code: number | null; readonly stdout: string }> {
-  const child = spawn(process.execPath, [main, ...args], { cwd: world.folder, stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: world.folder,
+    stdio: ["ignore", "pipe", "ignore"],
+    env: { ...process.env, CONCLAVE_PASSWORD: PASSWORD },
+  });
   let stdout = "";
   child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
   const [code] = (await once(child, "close")) as [number | null];
