@@ -295,8 +295,8 @@ function typedDataDigest(domain: Domain, type: string, words: readonly Uint8Arra
   return keccak256(concat(Uint8Array.of(0x19, 0x01), separator, struct));
 }
 
-/** 32 bytes, big-endian. */
-function word(value: bigint): Uint8Array {
+/** An unsigned number as 32 bytes, big-endian. */
+export function word(value: bigint): Uint8Array {
   return fromHex(uint(value, 256n).toString(16).padStart(64, "0"));
 }
 

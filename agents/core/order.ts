@@ -1,4 +1,4 @@
-import { compareHex, concat, hexToBytes, sha256 } from "./digest.ts";
+import { compareHex, concat, sha256, word } from "./digest.ts";
 import type { Attempt, Digest, SeatIndex } from "./types.ts";
 
 /** Every seat, 0..n-1. */
@@ -26,8 +26,4 @@ export function canonicalRanks(attempt: Attempt): readonly number[] {
 
 function tieBreak(attempt: Attempt, agentId: number): Digest {
   return sha256(concat(word(attempt.request.id), word(BigInt(attempt.attempt)), word(BigInt(agentId))));
-}
-
-function word(value: bigint): Uint8Array {
-  return hexToBytes(`0x${value.toString(16).padStart(64, "0")}`);
 }

@@ -65,7 +65,7 @@ function certifyInput(protocol: Protocol, context: SeatContext, state: SeatState
   const stepped = liftCertify(state, certifyMessage(state.certify, view(protocol, context, state), message));
   return {
     state: stepped.state,
-    effects: [...stepped.effects, ...shareEvidence(stepped.effects, message.header.seat)],
+    effects: [...stepped.effects, ...shareEvidence(stepped.effects)],
   };
 }
 
@@ -83,14 +83,14 @@ function deliberationMessage(
   const next = deliberate(protocol, context, { ...state, tally: added.tally, byBlock }, { kind: "message", message });
   return {
     state: next.state,
-    effects: [...evidence, ...shareEvidence(evidence, message.header.seat), ...next.effects],
+    effects: [...evidence, ...shareEvidence(evidence), ...next.effects],
   };
 }
 
 /** CE8: both halves of an equivocation go to everybody, so that all seats void the same slots. */
-function shareEvidence(effects: readonly Effect[], accused: number): readonly Effect[] {
+function shareEvidence(effects: readonly Effect[]): readonly Effect[] {
   return effects.flatMap((effect): Effect[] => {
-    if (effect.kind !== "evidence" || effect.evidence.first.header.seat !== accused) return [];
+    if (effect.kind !== "evidence") return [];
     return [{ kind: "forward", messages: [effect.evidence.first, effect.evidence.second] }];
   });
 }

@@ -8,11 +8,12 @@ import {
   packTerms,
   recoverSigner,
   sha256,
+  word,
 } from "./digest.ts";
 import { limits } from "./limits.ts";
 import { comparePositions, type Conclusion, type Position, type Protocol } from "./protocol.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "./tally.ts";
-import type { Attempt, Digest, Header, Hex, Message, SeatIndex } from "./types.ts";
+import type { Attempt, Digest, Header, Message, SeatIndex } from "./types.ts";
 
 /** docs/spec/transcript.md. A message block holds one signed message; the root block links them all. */
 export interface Transcript {
@@ -82,10 +83,10 @@ function describeAttempt(attempt: Attempt): BlockValue {
     oracle: hexToBytes(domain.oracle),
     requestId: Number(request.id),
     consumer: hexToBytes(request.consumer),
-    terms: hexToBytes(word(packTerms(request.terms))),
+    terms: word(packTerms(request.terms)),
     question: request.question,
     attempt: attempt.attempt,
-    committee: attempt.committee.map((seat) => hexToBytes(word(packSeat(seat)))),
+    committee: attempt.committee.map((seat) => word(packSeat(seat))),
   };
 }
 
@@ -182,8 +183,4 @@ export function replay(
 
 function isBlockMap(value: BlockValue): value is { readonly [key: string]: BlockValue } {
   return value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Uint8Array);
-}
-
-function word(value: bigint): Hex {
-  return `0x${value.toString(16).padStart(64, "0")}`;
 }

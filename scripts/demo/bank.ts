@@ -1,15 +1,8 @@
 // Coins and test tokens for everybody; only on a local chain.
-import {
-  createPublicClient,
-  createWalletClient,
-  defineChain,
-  http,
-  parseAbi,
-  parseEther,
-  type LocalAccount,
-} from "viem";
+import { parseAbi, parseEther, type LocalAccount } from "viem";
 import type { Address, Hex } from "../../agents/core/types.ts";
 import type { LocalChain } from "../lib/local-chain.ts";
+import { clientsOf } from "./clients.ts";
 
 const abi = parseAbi([
   "function mint(address account, uint256 amount)",
@@ -27,14 +20,7 @@ export interface Bank {
 
 /** Transactions go out one after the other, in the order of the calls. */
 export function openBank({ rpcUrl, chainId }: LocalChain, token: Address, owner: LocalAccount): Bank {
-  const chain = defineChain({
-    id: chainId,
-    name: "local",
-    nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
-    rpcUrls: { default: { http: [rpcUrl] } },
-  });
-  const reader = createPublicClient({ chain, transport: http(rpcUrl), pollingInterval: 100 });
-  const wallet = createWalletClient({ chain, transport: http(rpcUrl), account: owner });
+  const { reader, wallet } = clientsOf(rpcUrl, chainId, owner);
   let last: Promise<unknown> = Promise.resolve();
   const settle = async (before: Promise<unknown>, send: () => Promise<Hex>): Promise<void> => {
     await before;

@@ -1,15 +1,8 @@
 // The demo's asker: the example contract PolicyDesk, driven by its owner.
-import {
-  createPublicClient,
-  createWalletClient,
-  defineChain,
-  http,
-  parseEventLogs,
-  type Abi,
-  type LocalAccount,
-} from "viem";
+import { parseEventLogs, type Abi, type LocalAccount } from "viem";
 import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
 import { loadArtifacts } from "../lib/artifacts.ts";
+import { clientsOf } from "./clients.ts";
 import type { DemoQuestion } from "./questions.ts";
 
 export interface Asked {
@@ -27,14 +20,7 @@ export async function openDesk(rpcUrl: string, chainId: number, address: Address
   const [artifact] = await loadArtifacts(["contracts/consumers/examples/PolicyDesk.sol:PolicyDesk"], "default");
   if (artifact === undefined) throw new Error("Load PolicyDesk: no artifact");
   const abi: Abi = artifact.abi;
-  const chain = defineChain({
-    id: chainId,
-    name: "demo",
-    nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
-    rpcUrls: { default: { http: [rpcUrl] } },
-  });
-  const reader = createPublicClient({ chain, transport: http(rpcUrl), pollingInterval: 100 });
-  const wallet = createWalletClient({ chain, transport: http(rpcUrl), account: owner });
+  const { reader, wallet } = clientsOf(rpcUrl, chainId, owner);
   return {
     async ask(question) {
       const hash = await wallet.writeContract({ address, abi, ...callFor(question) });
