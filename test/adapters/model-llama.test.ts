@@ -80,26 +80,37 @@ describe("model: llama, what it answers", () => {
     await model.close();
   });
 
-  it("answers the same again and in another process bit for bit, and among others but for rounding", async () => {
+  it("answers the same again and in another process bit for bit", async () => {
     const path = gguf();
     const one = await load({ path });
     const many = await load({ path, sequences: 4, temperature: 0 });
     const alone: ModelResponse[] = [];
     for (let i = 0; i < 8; i++) alone.push(await one.ask(modelRequest({ user: `question ${i}` }), never()));
-    const together = await Promise.all(
-      alone.map(async (_, i) => await many.ask(modelRequest({ user: `question ${i}` }), never())),
-    );
     const inTurn: ModelResponse[] = [];
     for (let i = 0; i < alone.length; i++)
       inTurn.push(await many.ask(modelRequest({ user: `question ${i}` }), never()));
     assert.deepEqual(inTurn.map(content), alone.map(content));
-    for (const [i, { fields, confidencePpm }] of together.entries()) {
-      assert.deepEqual(fields, alone[i]!.fields);
-      const difference = Math.abs(confidencePpm! - alone[i]!.confidencePpm!);
-      assert.ok(difference <= 20, `${difference} ppm`);
-    }
     assert.ok(new Set(alone.map((answer) => JSON.stringify(answer.fields))).size > 1);
     assert.equal(one.descriptor, many.descriptor);
+    await Promise.all([one.close(), many.close()]);
+  });
+
+  // Batched arithmetic rounds differently, so this holds where the model is sure, not at the near-ties of random weights.
+  it("answers among others as alone, but for rounding, where the model is sure", async () => {
+    const path = join(import.meta.dirname, "../../models/conclave-small.gguf");
+    const one = await load({ path });
+    const many = await load({ path, sequences: 4, temperature: 0 });
+    const users = [29, 33, 41, 45, 58, 61, 76, 80].map(
+      (age) =>
+        `task: propose\nkind: boolean\nquestion: "Policy: (1) driver at least 37; (2) only if premium paid. Facts: age ${age}, paid. Is the damage covered?"`,
+    );
+    const alone: ModelResponse[] = [];
+    for (const user of users) alone.push(await one.ask(modelRequest({ user }), never()));
+    const together = await Promise.all(users.map(async (user) => await many.ask(modelRequest({ user }), never())));
+    for (const [i, { fields, confidencePpm }] of together.entries()) {
+      assert.deepEqual(fields, alone[i]!.fields);
+      assert.ok(Math.abs(confidencePpm! - alone[i]!.confidencePpm!) <= 20);
+    }
     await Promise.all([one.close(), many.close()]);
   });
 
