@@ -5,7 +5,7 @@ import type { Digest, Hex, SeatIndex, Terms } from "./types.ts";
 /** Two answers agree iff their outcomes are equal; numbers within tolerance are brought together by `groupAnswers`. */
 export interface CanonicalAnswer {
   readonly text: string;
-  /** What the chain stores: boolean 0/1, choice index, number int256, text keccak256. */
+  /** What the chain stores: boolean 0/1, choice index, number int256, text keccak256, policies a bitmap (bit i = policy i). */
   readonly outcome: Digest;
 }
 
@@ -21,9 +21,13 @@ export interface AnswerGroup {
   readonly seats: readonly SeatIndex[];
 }
 
+/** A to Z. */
+const LETTERS = 26;
 const YES = /^(?:yes|y|true)$/i;
 const NO = /^(?:no|n|false)$/i;
 const CHOICE = /^([A-Z])[).]?$/i;
+/** One policy or more, between commas or spaces; every step consumes a character of its own, so matching is linear. */
+const POLICIES = /^[A-Z][).]?(?:(?: ?, ?| )[A-Z][).]?)*$/i;
 const NUMBER = /^([+-]?)([0-9]+)(?:\.([0-9]+))?$/;
 const NUMBER_BOUND = 1n << 127n;
 const ASCII_SPACE = /[\t\n\v\f\r ]+/g;
@@ -45,7 +49,15 @@ export function canonicalAnswer(terms: Terms, text: string): CanonicalAnswer | n
       return canonicalNumber(trimmed, terms.decimals);
     case "text":
       return canonicalText(trimmed);
+    case "policies":
+      return canonicalPolicies(trimmed, terms.options);
   }
+}
+
+/** The indices of the policies in an outcome of that kind, ascending; A is 0. */
+export function policiesOf(outcome: Digest): readonly number[] {
+  const bits = BigInt(outcome);
+  return Array.from({ length: LETTERS }, (_, index) => index).filter((index) => ((bits >> BigInt(index)) & 1n) === 1n);
 }
 
 /**
@@ -91,6 +103,7 @@ export function answerSchemaEnum(terms: Terms): readonly string[] | null {
       return Array.from({ length: terms.options }, (_, index) => letter(index));
     case "number":
     case "text":
+    case "policies":
       return null;
   }
 }
@@ -141,6 +154,20 @@ function canonicalText(text: string): CanonicalAnswer | null {
   if (text === "" || !isReadable(text)) return null;
   const bytes = utf8(text);
   return bytes.length > limits.answerBytes ? null : { text, outcome: keccak256(bytes) };
+}
+
+/** A set: written in any order, canonical in that of the alphabet. A policy named twice or out of range makes it none. */
+function canonicalPolicies(text: string, options: number): CanonicalAnswer | null {
+  if (!POLICIES.test(text)) return null;
+  const indices = [...text.toUpperCase().matchAll(/[A-Z]/g)].map(([found]) => found.charCodeAt(0) - 65);
+  if (new Set(indices).size !== indices.length || indices.some((index) => index >= options)) return null;
+  return {
+    text: indices
+      .toSorted((a, b) => a - b)
+      .map(letter)
+      .join(","),
+    outcome: int256(indices.reduce((bits, index) => bits | (1n << BigInt(index)), 0n)),
+  };
 }
 
 /** No leading zeros, no trailing zeros after the point, no point without decimals. */

@@ -21,7 +21,7 @@ export type Ppm = Brand<number, "Ppm">;
 /** Full weight, certainty, untouched reputation. */
 export const ONE_PPM = 1_000_000 as Ppm;
 
-export type AnswerKind = "boolean" | "choice" | "number" | "text";
+export type AnswerKind = "boolean" | "choice" | "number" | "text" | "policies";
 export type Assurance = "normal" | "high";
 
 /** The unpacked `RequestTerms` of contracts/types/Types.sol; same fields, same units. */

@@ -46,11 +46,12 @@ function verdictSchema(verdicts: readonly string[]): OutputSchema {
   };
 }
 
-/** e.g. "boolean", "choice A-D", "number 2". */
+/** e.g. "boolean", "choice A-D", "number 2", "policies A-D". */
 function kindLine(terms: Terms): string {
   switch (terms.kind) {
     case "choice":
-      return `choice A-${String.fromCharCode(64 + terms.options)}`;
+    case "policies":
+      return `${terms.kind} A-${String.fromCharCode(64 + terms.options)}`;
     case "number":
       return `number ${terms.decimals}`;
     case "boolean":
