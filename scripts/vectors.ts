@@ -111,6 +111,13 @@ const requests = [
     "Zwei und zwei — §1 ✓ 数",
     1n,
   ),
+  makeRequest(
+    4n,
+    "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0",
+    { ...base, kind: 4, options: 4 },
+    "Which measures come first?\n(A) levee\n(B) pumps\n(C) alarms\n(D) maps",
+    99n,
+  ),
 ];
 const committees = [makeCommittee(4, 1), makeCommittee(7, 10)];
 
@@ -175,6 +182,16 @@ const decisions = [
     reputationChanges: "0x",
     shares: "0x00000000",
   }),
+  makeDecision(3, 0, {
+    attempt: 1,
+    round: 0,
+    status: Status.Decided,
+    outcome: word(0b101n),
+    answer: hexlify(toUtf8Bytes("A,C")),
+    confidence: 750_000,
+    reputationChanges: "0x02ff",
+    shares: "0x02020002",
+  }),
 ];
 
 /** A certificate by the given seats, in ascending order. */
@@ -190,6 +207,7 @@ const certificates = [
   makeCertificate(0, [0, 1, 2, 3]),
   makeCertificate(1, [0, 2, 3, 4, 6]),
   makeCertificate(2, [1, 2, 3]),
+  makeCertificate(3, [0, 1, 3]),
 ];
 
 const messages = [

@@ -196,7 +196,7 @@ interface IDecisionOracle {
 
     /// @notice Settles a decision and calls the consumer back. Anybody may call.
     /// @dev A `Decided` outcome must fit the kind: boolean 0 or 1, choice an index below `options`, text the keccak256 of the
-    /// answer. Of one seat at most three slashes are accepted.
+    /// answer, policies a bitmap that is not 0 and below 2^options. Of one seat at most three slashes are accepted.
     /// @dev The signers are those of the drawn seats: a key rotated since then still owes its signature here.
     /// @dev Warning: applies `reputationChanges` through the registry; without its role there the oracle settles only
     /// decisions that change no reputation.

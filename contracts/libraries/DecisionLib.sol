@@ -74,7 +74,7 @@ library DecisionLib {
         if (decision.reputationChanges.length != 0) _validateChanges(decision.reputationChanges, size);
     }
 
-    /// @dev Consumers read the outcome of a boolean or a choice as it is; the one of a text stands for its answer.
+    /// @dev Consumers read the outcome of a boolean, a choice or policies as it is; the one of a text stands for its answer.
     function _validateOutcome(Decision calldata decision, RequestTerms terms) private pure {
         uint256 kind = terms.kind();
         uint256 outcome = uint256(decision.outcome);
@@ -82,6 +82,7 @@ library DecisionLib {
         if (kind == RequestTermsLib.KIND_BOOLEAN) fits = outcome <= 1;
         else if (kind == RequestTermsLib.KIND_CHOICE) fits = outcome < terms.options();
         else if (kind == RequestTermsLib.KIND_TEXT) fits = decision.outcome == _hash(decision.answer);
+        else if (kind == RequestTermsLib.KIND_POLICIES) fits = outcome != 0 && outcome >> terms.options() == 0;
         require(fits, IDecisionOracle.InvalidDecision("outcome", outcome));
     }
 

@@ -20,6 +20,7 @@ library RequestTermsLib {
     uint8 internal constant KIND_CHOICE = 1;
     uint8 internal constant KIND_NUMBER = 2;
     uint8 internal constant KIND_TEXT = 3;
+    uint8 internal constant KIND_POLICIES = 4;
     uint8 internal constant ASSURANCE_HIGH = 1;
 
     /// @notice Packs the terms; the inverse of `unpack`.
@@ -102,11 +103,11 @@ library RequestTermsLib {
 
     function _validateKind(RequestTerms packed, uint256 word) private pure {
         uint256 kind_ = kind(packed);
-        require(kind_ <= KIND_TEXT, IDecisionOracle.InvalidTerms("kind", kind_));
+        require(kind_ <= KIND_POLICIES, IDecisionOracle.InvalidTerms("kind", kind_));
         uint256 options_ = options(packed);
-        bool isChoice = kind_ == KIND_CHOICE;
+        bool hasOptions = kind_ == KIND_CHOICE || kind_ == KIND_POLICIES;
         require(
-            isChoice ? options_ >= MIN_OPTIONS && options_ <= MAX_OPTIONS : options_ == 0,
+            hasOptions ? options_ >= MIN_OPTIONS && options_ <= MAX_OPTIONS : options_ == 0,
             IDecisionOracle.InvalidTerms("options", options_)
         );
         bool isNumber = kind_ == KIND_NUMBER;

@@ -23,9 +23,9 @@ uint256 constant CALLBACK_RESERVE_GAS = 15_000;
 uint256 constant MAX_DURATION = 30 days;
 /// @dev Most decimals of a number: the outcome stays far inside int256.
 uint256 constant MAX_DECIMALS = 18;
-/// @dev Fewest options of a choice.
+/// @dev Fewest options of a choice, fewest policies to choose from.
 uint256 constant MIN_OPTIONS = 2;
-/// @dev Most options of a choice: one letter each.
+/// @dev Most options of a choice, most policies to choose from: one letter each.
 uint256 constant MAX_OPTIONS = 26;
 /// @dev Confidence is in parts per million.
 uint256 constant CONFIDENCE_ONE = 1_000_000;

@@ -34,8 +34,8 @@ enum Status {
 /// @param committeeSize number of seats n
 /// @param assurance 0 normal (accept quorum > 1/2), 1 high (> 2/3)
 /// @param decimals numbers only: the outcome is the value times 10^decimals
-/// @param options choice only: how many options, 2 to 26
-/// @param kind 0 boolean, 1 choice, 2 number, 3 text
+/// @param options choice and policies only: how many options or policies, 2 to 26
+/// @param kind 0 boolean, 1 choice, 2 number, 3 text, 4 policies (a non-empty set)
 /// @param protocol the on-chain code of the deliberation protocol
 struct Terms {
     uint96 fee;
@@ -62,7 +62,8 @@ struct Request {
 /// @param attempt which try at the request, from 0
 /// @param round the certify round in which the precommits were signed
 /// @param status `Decided` or `Hung`
-/// @param outcome canonical: boolean 0/1, choice index, number int256, text keccak256 of the answer; 0 when Hung
+/// @param outcome canonical: boolean 0/1, choice index, number int256, text keccak256 of the answer, policies a bitmap (bit i
+/// set = policy i, A being 0); 0 when Hung
 /// @param answer the canonical answer as UTF-8; empty when Hung
 /// @param confidence parts per million
 /// @param transcript sha2-256 digest of the dag-cbor root block (CIDv1)

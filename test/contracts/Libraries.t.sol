@@ -320,6 +320,35 @@ contract DecisionRulesTest is Assertions {
         }
     }
 
+    /// @dev The rule again, in other words: no bit but those of the policies, and one of them at least (D16).
+    function testFuzz_policiesFitTheirNumber(uint8 options, uint256 outcome, bool inRange) public {
+        options = uint8(bound(options, 2, 26));
+        if (inRange) outcome = bound(outcome, 0, (1 << options) + 1);
+        uint256 known = 0;
+        uint256 unknown = 0;
+        for (uint256 bit = 0; bit < 256; ++bit) {
+            uint256 isSet = (outcome >> bit) & 1;
+            if (bit < options) known += isSet;
+            else unknown += isSet;
+        }
+        Decision memory decision = _decided(outcome);
+        if (known == 0 || unknown != 0) _refused("outcome", outcome);
+        this.validate(decision, _terms(4, options), 4);
+    }
+
+    function test_policiesAtTheirBounds() public {
+        for (uint8 options = 2; options <= 26; ++options) {
+            uint256 all = (1 << options) - 1;
+            uint256[3] memory accepted = [1, uint256(1) << (options - 1), all];
+            for (uint256 i = 0; i < 3; ++i) this.validate(_decided(accepted[i]), _terms(4, options), 4);
+            uint256[4] memory refused = [0, all + 1, all + 2, type(uint256).max];
+            for (uint256 i = 0; i < 4; ++i) {
+                _refused("outcome", refused[i]);
+                this.validate(_decided(refused[i]), _terms(4, options), 4);
+            }
+        }
+    }
+
     function validate(Decision calldata decision, RequestTerms terms, uint256 size) external pure {
         DecisionLib.validate(decision, terms, size);
     }
@@ -332,6 +361,12 @@ contract DecisionRulesTest is Assertions {
 
     function _hung() private pure returns (Decision memory decision) {
         decision.status = Status.Hung;
+        decision.shares = new bytes(4);
+    }
+
+    function _decided(uint256 outcome) private pure returns (Decision memory decision) {
+        decision.status = Status.Decided;
+        decision.outcome = bytes32(outcome);
         decision.shares = new bytes(4);
     }
 

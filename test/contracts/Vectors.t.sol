@@ -49,7 +49,7 @@ contract VectorsTest is Assertions {
                 "requestedCommitment"
             );
         }
-        assertEq(count, 3, "requests read");
+        assertEq(count, 4, "requests read");
     }
 
     function test_committees() public view {
@@ -85,7 +85,7 @@ contract VectorsTest is Assertions {
                 "drawnCommitment"
             );
         }
-        assertEq(count, 3, "decisions read");
+        assertEq(count, 4, "decisions read");
     }
 
     function test_certificates() public view {
@@ -100,7 +100,7 @@ contract VectorsTest is Assertions {
             bytes32 digest = _bytes32(_join(decision, ".digest"));
             this.verify(certificate, _committee(_number(decision, ".committee")), digest);
         }
-        assertEq(count, 4, "certificates read");
+        assertEq(count, 5, "certificates read");
     }
 
     function test_messages() public view {

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 
 import { expect } from "chai";
-import { ZeroHash, toBeHex, toUtf8Bytes } from "ethers";
+import { ZeroHash, hexlify, id as hashText, toBeHex, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
 import { Status, packTerms } from "../../scripts/lib/typed-data.ts";
@@ -177,22 +177,28 @@ async function desk() {
 }
 
 describe("PolicyDesk", () => {
-  it("asks questions of three kinds and keeps their outcomes", async () => {
+  it("asks questions of every kind and keeps their outcomes", async () => {
     const { world, contract } = await loadFixture(desk);
     const call = (name: string) => contract.getFunction(name);
+    const text = hashText("clause 7");
     const cases = [
       { method: "askBoolean", args: [], outcome: 1n, read: "isYes", expected: true },
       { method: "askChoice", args: [3], outcome: 2n, read: "choiceOf", expected: 2n },
       { method: "askNumber", args: [2, 5], outcome: 2n ** 256n - 250n, read: "numberOf", expected: -250n },
+      { method: "askText", args: [], outcome: BigInt(text), answer: "clause 7", read: "textHashOf", expected: text },
+      { method: "askPolicies", args: [4], outcome: 0b1010n, answer: "B,D", read: "policiesOf", expected: 0b1010n },
     ];
-    for (const { method, args, outcome, read, expected } of cases) {
+    for (const { method, args, outcome, answer = "any", read, expected } of cases) {
       const by = (_: string, question: Uint8Array) =>
         call(method).send(Buffer.from(question).toString("utf8"), ...args);
       const asked = await ask(world, {}, "Which clause applies?", by);
       const { id } = asked.request;
       await expect(call(read)(id)).to.be.revertedWithCustomError(contract, "NotDecided").withArgs(id, Status.None);
       const drawn = await draw(world, asked);
-      const decision = decisionFor(drawn, { outcome: toBeHex(outcome, 32) });
+      const decision = decisionFor(drawn, {
+        outcome: toBeHex(outcome, 32),
+        answer: hexlify(toUtf8Bytes(answer)),
+      });
       findEvent(world.oracle, await commit(world, drawn, decision), "CallbackSucceeded");
       expect(await call(read)(id)).to.equal(expected);
       expect(await call("outcomes")(id)).to.deep.equal([BigInt(Status.Decided), 900_000n, toBeHex(outcome, 32)]);
@@ -217,6 +223,8 @@ describe("PolicyDesk", () => {
       ["askBoolean", ["?"]],
       ["askChoice", ["?", 2]],
       ["askNumber", ["?", 0, 0]],
+      ["askText", ["?"]],
+      ["askPolicies", ["?", 2]],
       ["withdraw", [1, stranger.address]],
       ["setSettings", [settings]],
     ] as const) {

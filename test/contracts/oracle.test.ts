@@ -129,10 +129,16 @@ describe("DecisionOracle", () => {
         ["committeeSize", { committeeSize: 65 }],
         ["callbackGasLimit", { callbackGasLimit: 2_000_001 }],
         ["assurance", { assurance: 2 }],
-        ["kind", { kind: 4 }],
+        ["kind", { kind: 5 }],
         ["options", { kind: 1, options: 1 }],
         ["options", { kind: 1, options: 27 }],
         ["options", { kind: 0, options: 2 }],
+        ["options", { kind: 3, options: 2 }],
+        ["options", { kind: 4, options: 0 }],
+        ["options", { kind: 4, options: 1 }],
+        ["options", { kind: 4, options: 27 }],
+        ["decimals", { kind: 4, options: 2, decimals: 1 }],
+        ["tolerance", { kind: 4, options: 2, tolerance: 1 }],
         ["decimals", { kind: 2, decimals: 19 }],
         ["decimals", { kind: 0, decimals: 1 }],
         ["tolerance", { kind: 3, tolerance: 1 }],
@@ -156,6 +162,8 @@ describe("DecisionOracle", () => {
         { kind: 1, options: 26 },
         { kind: 2, decimals: 18, tolerance: 2 ** 40 - 1 },
         { kind: 3 },
+        { kind: 4, options: 2 },
+        { kind: 4, options: 26 },
       ];
       for (const overrides of valid) await ask(world, overrides);
     });

@@ -61,7 +61,7 @@ const termsArbitrary: fc.Arbitrary<Terms> = fc.record(
     assurance: fc.constantFrom("normal", "high"),
     decimals: byte,
     options: byte,
-    kind: fc.constantFrom("boolean", "choice", "number", "text"),
+    kind: fc.constantFrom("boolean", "choice", "number", "text", "policies"),
     protocol: byte,
   },
   { noNullPrototype: true },

@@ -9,7 +9,7 @@ import {RequestId, Status, Terms} from "../../types/Types.sol";
 import {DecisionConsumer} from "../DecisionConsumer.sol";
 
 /// @title An example: a desk that has its questions decided and keeps what was decided
-/// @notice The owner asks yes-or-no questions, choices and numbers; anybody funds the desk with
+/// @notice The owner asks questions of every kind; anybody funds the desk with
 /// `oracle.deposit(address(desk), amount)`. The outcomes are kept by request id.
 contract PolicyDesk is DecisionConsumer, Ownable {
     /// @param fee per question, in the smallest unit of the fee token
@@ -87,6 +87,16 @@ contract PolicyDesk is DecisionConsumer, Ownable {
         return _askAs(RequestTermsLib.KIND_NUMBER, 0, decimals, tolerance, question);
     }
 
+    /// @notice Asks for a text.
+    function askText(string calldata question) external onlyOwner returns (RequestId requestId) {
+        return _askAs(RequestTermsLib.KIND_TEXT, 0, 0, 0, question);
+    }
+
+    /// @notice Asks which of `options` policies to adopt, at least one; the question lists them.
+    function askPolicies(string calldata question, uint8 options) external onlyOwner returns (RequestId requestId) {
+        return _askAs(RequestTermsLib.KIND_POLICIES, options, 0, 0, question);
+    }
+
     /// @notice Takes refunds and unspent deposits out of the oracle.
     function withdraw(uint256 amount, address to) external onlyOwner {
         _withdraw(amount, to);
@@ -106,6 +116,16 @@ contract PolicyDesk is DecisionConsumer, Ownable {
     function numberOf(RequestId requestId) external view returns (int256) {
         // An outcome of this kind is the two's complement of the number.
         return int256(uint256(_decided(requestId)));
+    }
+
+    /// @notice The keccak256 of the text, which the event `Answered` holds; reverts unless it was decided.
+    function textHashOf(RequestId requestId) external view returns (bytes32) {
+        return _decided(requestId);
+    }
+
+    /// @notice The adopted policies, bit i set = policy i, A being 0; reverts unless it was decided.
+    function policiesOf(RequestId requestId) external view returns (uint256) {
+        return uint256(_decided(requestId));
     }
 
     /// @dev Stores and nothing else: what can fail belongs into a later transaction.
