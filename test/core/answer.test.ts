@@ -6,6 +6,7 @@ import {
   canonicalAnswer,
   composeText,
   groupAnswers,
+  policiesOf,
   type CanonicalAnswer,
   type SeatAnswer,
 } from "../../agents/core/answer.ts";
@@ -28,6 +29,7 @@ const base: Terms = {
 const booleanTerms = base;
 const choiceTerms: Terms = { ...base, kind: "choice", options: 3 };
 const textTerms: Terms = { ...base, kind: "text" };
+const policyTerms: Terms = { ...base, kind: "policies", options: 4 };
 
 function numberTerms(decimals: number, tolerance = 0n): Terms {
   return { ...base, kind: "number", decimals, tolerance };
@@ -130,6 +132,93 @@ describe("answer: canonical form", () => {
     for (const input of none) assert.equal(canonicalAnswer(textTerms, input), null, JSON.stringify(input));
   });
 
+  it("D16 reads sets of policies, whatever their order, case and punctuation", () => {
+    for (const input of ["A,C", "C,A", " c , a ", "A C", "a) c.", "C.,A)", "A ,C", "\tC\n A", "A.  ,  C)"]) {
+      assert.deepEqual(canonicalAnswer(policyTerms, input), { text: "A,C", outcome: outcome(0b0101n) }, input);
+    }
+    assert.deepEqual(canonicalAnswer(policyTerms, "d"), { text: "D", outcome: outcome(0b1000n) });
+    assert.deepEqual(canonicalAnswer(policyTerms, "D C B A"), { text: "A,B,C,D", outcome: outcome(0b1111n) });
+    const all = Array.from({ length: 26 }, (_, index) => String.fromCharCode(65 + index));
+    const every = canonicalAnswer({ ...policyTerms, options: 26 }, all.toReversed().join(" "));
+    assert.deepEqual(every, { text: all.join(","), outcome: outcome(2n ** 26n - 1n) });
+  });
+
+  it("D16 refuses what is no set of the question's policies", () => {
+    const none = [
+      ...["", " ", ",", "A,A", "A a", "A,B,A)", "E", "A,E", "A,,B", ",A", "A,", "A;B", "A/B", "A and B", "A & B"],
+      ...[
+        "AB",
+        "A.B",
+        "A)B",
+        "(A)",
+        "A))",
+        "A.)",
+        "A .",
+        "[A]",
+        "1",
+        "A,1",
+        "none",
+        "{}",
+        "A-C",
+        "A\u00a0B",
+        "A\u2028B",
+      ],
+      // Letters that fold to S and K, and a full-width one.
+      ...["\u017f", "\u212a", "\uff21"],
+    ];
+    for (const input of none) assert.equal(canonicalAnswer(policyTerms, input), null, JSON.stringify(input));
+    for (const input of ["\u017f", "\u212a"])
+      assert.equal(canonicalAnswer({ ...policyTerms, options: 26 }, input), null, JSON.stringify(input));
+    assert.equal(canonicalAnswer(policyTerms, `A${" ".repeat(limits.answerBytes)}`), null);
+    assert.equal(canonicalAnswer({ ...policyTerms, options: 0 }, "A"), null);
+  });
+
+  it("D16 a set of policies survives the outcome and any way to write it", () => {
+    const written = fc.integer({ min: 1, max: 26 }).chain((options) =>
+      fc.uniqueArray(fc.nat(options - 1), { minLength: 1 }).chain((indices) =>
+        fc.record({
+          options: fc.constant(options),
+          indices: fc.constant(indices),
+          input: fc
+            .tuple(
+              ...indices.map((index) =>
+                fc
+                  .tuple(
+                    fc.boolean(),
+                    fc.constantFrom("", ".", ")"),
+                    fc.constantFrom(",", " ", ", ", " , ", "\n", " ,\t"),
+                  )
+                  .map(([isLower, mark, separator]) => {
+                    const letter = String.fromCharCode(65 + index);
+                    return `${isLower ? letter.toLowerCase() : letter}${mark}${separator}`;
+                  }),
+              ),
+            )
+            .map((parts) => parts.join("").replace(/[\s,]+$/, "")),
+        }),
+      ),
+    );
+    fc.assert(
+      fc.property(written, ({ options, indices, input }) => {
+        const answer = canonicalAnswer({ ...policyTerms, options }, input);
+        assert.ok(answer, input);
+        const sorted = indices.toSorted((a, b) => a - b);
+        assert.deepEqual(policiesOf(answer.outcome), sorted);
+        assert.equal(answer.text, sorted.map((index) => String.fromCharCode(65 + index)).join(","));
+        assert.equal(
+          BigInt(answer.outcome),
+          sorted.map((index) => 2n ** BigInt(index)).reduce((a, b) => a + b),
+        );
+        assert.deepEqual(canonicalAnswer({ ...policyTerms, options }, answer.text), answer);
+        // A policy that the question does not have, and one named twice.
+        const more = String.fromCharCode(65 + options);
+        if (options < 26) assert.equal(canonicalAnswer({ ...policyTerms, options }, `${answer.text},${more}`), null);
+        assert.equal(canonicalAnswer({ ...policyTerms, options }, `${answer.text},${answer.text}`), null);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it("composes what a model wrote before its author signs it", () => {
     assert.equal(composeText("E\u0301\ud800"), "É\ufffd");
     assert.notEqual(canonicalAnswer(textTerms, composeText("\ud800x")), null);
@@ -140,6 +229,7 @@ describe("answer: canonical form", () => {
       booleanTerms,
       choiceTerms,
       textTerms,
+      policyTerms,
       numberTerms(0),
       numberTerms(2),
       numberTerms(18),
@@ -147,7 +237,12 @@ describe("answer: canonical form", () => {
     const number = fc
       .tuple(fc.bigInt(-(2n ** 130n), 2n ** 130n), fc.nat(999))
       .map(([whole, part]) => `${whole}.${part}`);
-    const input = fc.oneof(fc.string(), fc.string({ unit: "binary" }), number, fc.constantFrom("yes", "B)", "-0.50"));
+    const input = fc.oneof(
+      fc.string(),
+      fc.string({ unit: "binary" }),
+      number,
+      fc.constantFrom("yes", "B)", "-0.50", "d, A) b"),
+    );
     fc.assert(
       fc.property(terms, input, (kind, text) => {
         const answer = canonicalAnswer(kind, text);
@@ -164,6 +259,7 @@ describe("answer: canonical form", () => {
     assert.deepEqual(answerSchemaEnum(choiceTerms), ["A", "B", "C"]);
     assert.equal(answerSchemaEnum(numberTerms(2)), null);
     assert.equal(answerSchemaEnum(textTerms), null);
+    assert.equal(answerSchemaEnum(policyTerms), null);
     for (const terms of [booleanTerms, { ...choiceTerms, options: 26 }]) {
       const listed = answerSchemaEnum(terms) ?? [];
       assert.deepEqual(textsOf(terms, listed), listed);
@@ -193,6 +289,12 @@ describe("answer: groups", () => {
       ["C", [0, 2]],
     ]);
     assert.deepEqual(groupAnswers(textTerms, []), []);
+    // Equal sets agree, overlapping ones do not.
+    assert.deepEqual(summary(policyTerms, ["C A", "A", "a,c", "A,B,C"]), [
+      ["A", [1]],
+      ["A,C", [0, 2]],
+      ["A,B,C", [3]],
+    ]);
     const texts = groupAnswers(textTerms, entries(textTerms, ["x", "y", "z", "x"]));
     assert.deepEqual(
       texts.map(({ representative }) => representative.outcome),
@@ -231,6 +333,7 @@ describe("answer: groups", () => {
       booleanTerms,
       choiceTerms,
       textTerms,
+      policyTerms,
       numberTerms(1),
       numberTerms(1, 7n),
       numberTerms(0, 3n),
@@ -238,6 +341,7 @@ describe("answer: groups", () => {
     const text = (kind: Terms["kind"]): fc.Arbitrary<string> => {
       if (kind === "boolean") return fc.constantFrom("yes", "no");
       if (kind === "choice") return fc.constantFrom("A", "B", "C");
+      if (kind === "policies") return fc.constantFrom("A", "A,B", "b a", "D", "C A");
       return kind === "text" ? fc.constantFrom("one", "two", "three") : fc.integer({ min: -12, max: 12 }).map(String);
     };
     const inputs = terms.chain((kind) =>

@@ -232,6 +232,12 @@ describe("digest: packing", () => {
     );
   });
 
+  it("knows the answer kinds 0 to 4", () => {
+    const kinds = Array.from({ length: 256 }, (_, kind) => unpackTerms(BigInt(kind) << 8n)?.kind ?? null);
+    assert.deepEqual(kinds.slice(0, 5), ["boolean", "choice", "number", "text", "policies"]);
+    assert.ok(kinds.slice(5).every((kind) => kind === null));
+  });
+
   it("names the field of terms that do not fit", () => {
     const terms = fc.sample(termsArbitrary, 1)[0] as Terms;
     const wrong = [
