@@ -117,7 +117,7 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
     writer: async (index) =>
       createChainWriter({ ...options, account: accounts[index + 1] ?? account, receiptPollMs: 20 }),
     ask: async (terms, question) => {
-      const kinds = { boolean: 0, choice: 1, number: 2, text: 3 };
+      const kinds = { boolean: 0, choice: 1, number: 2, text: 3, policies: 4 };
       const assurance = terms.assurance === "high" ? 1 : 0;
       await tools.execute(consumer.address, consumer.abi, "ask", [
         { ...terms, assurance, kind: kinds[terms.kind] },

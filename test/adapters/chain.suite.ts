@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
-import { committeeHash, decisionDigest } from "../../agents/core/digest.ts";
+import { bytesToHex, committeeHash, decisionDigest, keccak256, utf8, word } from "../../agents/core/digest.ts";
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
 import type {
   Certificate,
@@ -201,6 +201,31 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       assert.equal((await reader.requestState(request.id)).status, "drawn");
     });
 
+    it("takes an outcome only if it fits the kind", async () => {
+      const writer = await harness.writer(0);
+      const cases: readonly (readonly [Partial<Terms>, string, readonly bigint[], bigint])[] = [
+        [{}, "yes", [2n, 2n ** 256n - 1n], 1n],
+        [{ kind: "choice", options: 3 }, "C", [3n, 2n ** 255n], 2n],
+        [{ kind: "number" }, "-1", [], 2n ** 256n - 1n],
+        [{ kind: "text" }, "true", [0n, 1n], BigInt(keccak256(utf8("true")))],
+        [{ kind: "policies", options: 4 }, "A,C", [0n, 0b1_0000n, 0b1_0101n, 2n ** 255n + 1n], 0b0101n],
+        [{ kind: "policies", options: 26 }, "Z", [2n ** 26n], 2n ** 25n],
+      ];
+      for (const [terms, answer, unfit, outcome] of cases) {
+        const { request, committee, certifying } = await drawn(harness, terms);
+        for (const value of unfit) {
+          const wrong = certifying({ outcome: wordOf(value), answer });
+          const error = await rejects(writer.commit(request, committee, wrong), "CHAIN_REVERTED", "InvalidDecision");
+          assert.deepEqual([error.data["field"], String(error.data["value"])], ["outcome", String(value)]);
+        }
+        const certificate = certifying({ outcome: wordOf(outcome), answer });
+        assert.notEqual(await writer.commit(request, committee, certificate), "already");
+        const committed = (await reader.requestEvents(request.id)).at(-1);
+        assert.ok(committed?.kind === "decisionCommitted");
+        assert.deepEqual(committed.decision, certificate.decision);
+      }
+    });
+
     it("knows nothing of a request that was never made", async () => {
       const unknown = 999_999n as RequestId;
       await rejects(reader.requestEvents(unknown), "REQUEST_UNKNOWN");
@@ -317,7 +342,12 @@ export async function asked(harness: ChainHarness, change: Partial<Terms> = {}):
 export async function drawn(
   harness: ChainHarness,
   change: Partial<Terms> = {},
-): Promise<{ readonly request: Request; readonly committee: readonly SeatInfo[]; readonly certificate: Certificate }> {
+): Promise<{
+  readonly request: Request;
+  readonly committee: readonly SeatInfo[];
+  readonly certificate: Certificate;
+  readonly certifying: (decided: Partial<Decision>) => Certificate;
+}> {
   const { request, seedBlock } = await asked(harness, change);
   const reader = await harness.reader();
   await mineTo(harness, seedBlock);
@@ -325,7 +355,9 @@ export async function drawn(
   const event = (await reader.requestEvents(request.id)).find(({ kind }) => kind === "committeeDrawn");
   assert.ok(event?.kind === "committeeDrawn");
   const { committee } = event;
-  return { request, committee, certificate: certify(harness.keys, reader, request, committee) };
+  const certifying = (decided: Partial<Decision>): Certificate =>
+    certify(harness.keys, reader, request, committee, decided);
+  return { request, committee, certificate: certifying({}), certifying };
 }
 
 /** Mines until that block is there; a draw must follow the seed block within the same epoch. */
@@ -340,12 +372,13 @@ function certify(
   reader: ChainReader,
   request: Request,
   committee: readonly SeatInfo[],
+  decided: Partial<Decision>,
 ): Certificate {
   const decision: Decision = {
     attempt: 0,
     round: 1,
     status: "decided",
-    outcome: `0x${"0".repeat(63)}1` as Digest,
+    outcome: wordOf(1n),
     answer: "true",
     confidence: 900_000 as Ppm,
     transcript: `0x${"5a".repeat(32)}` as Digest,
@@ -354,6 +387,7 @@ function certify(
       { seat: 3 as SeatIndex, steps: -1 },
     ],
     shares: [85, 85, 85, 0],
+    ...decided,
   };
   const digest = decisionDigest({ domain: reader.domain, request, attempt: 0, committee }, decision);
   const signatures = committee.slice(0, 3).map(({ signer }, seat) => {
@@ -362,6 +396,10 @@ function certify(
     return { seat: seat as SeatIndex, signature: key.sign(digest) };
   });
   return { decision, signatures };
+}
+
+function wordOf(value: bigint): Digest {
+  return bytesToHex(word(value)) as Digest;
 }
 
 interface Follower {

@@ -14,7 +14,7 @@ import type {
   Terms,
 } from "../../core/types.ts";
 import type { AgentRecord, ChainEvent, Receipt, RefundWitness, RequestStatus } from "../../ports/chain.ts";
-import { drawSeats, moved, refused, verifyCertificate } from "./rules.ts";
+import { drawSeats, moved, refused, requireOutcome, verifyCertificate } from "./rules.ts";
 
 /** The contracts' rules without a chain: what settles when, for whom. Sizes of terms are not checked again here. */
 export interface Ledger {
@@ -175,6 +175,7 @@ function commit(
     drawnCommitment(request, decision.attempt, committeeHash(committee)),
   );
   requireOpen(state, request);
+  requireOutcome(request.terms, decision);
   const commitment = settledCommitment(state, request, committee, decision);
   const signers = verifyCertificate(committee, certificate, commitment);
   const callbackPending = request.terms.callbackGasLimit !== 0 && !callBack(state, request, decision);

@@ -2,7 +2,7 @@ import { compareHex, keccak256, recoverSigner, utf8 } from "../../core/digest.ts
 import { ConclaveError } from "../../core/errors.ts";
 import { isSupermajority } from "../../core/quorum.ts";
 import { ONE_PPM } from "../../core/types.ts";
-import type { Certificate, Digest, Ppm, SeatInfo } from "../../core/types.ts";
+import type { Certificate, Decision, Digest, Ppm, SeatInfo, Terms } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 
 const REPUTATION_FLOOR = 10_000;
@@ -12,6 +12,28 @@ const RECOVERY_PPM = 10_000;
 /** As the contracts' custom errors arrive through the chain adapter. */
 export function refused(error: string, data: Readonly<Record<string, string | number>>): ConclaveError {
   return new ConclaveError("CHAIN_REVERTED", `Submit: the ledger refused with ${error}`, { ...data, error });
+}
+
+/** As contracts/libraries/DecisionLib.sol: a hung decision has no outcome, any other one that fits the kind. */
+export function requireOutcome(terms: Terms, decision: Decision): void {
+  const outcome = BigInt(decision.outcome);
+  const fits = decision.status === "hung" ? outcome === 0n : fitsKind(terms, outcome, decision);
+  if (!fits) throw refused("InvalidDecision", { field: "outcome", value: String(outcome) });
+}
+
+function fitsKind({ kind, options }: Terms, outcome: bigint, decision: Decision): boolean {
+  switch (kind) {
+    case "boolean":
+      return outcome <= 1n;
+    case "choice":
+      return outcome < BigInt(options);
+    case "number":
+      return true;
+    case "text":
+      return decision.outcome === keccak256(utf8(decision.answer));
+    case "policies":
+      return outcome !== 0n && outcome < 1n << BigInt(options);
+  }
 }
 
 /** Bit i = seat i. */
