@@ -41,6 +41,7 @@ export interface CommandSpec<Options> {
   /** With its arguments, e.g. "decision <id>". */
   readonly name: string;
   readonly summary: string;
+  /** One command line per line. */
   readonly example: string;
   readonly options: readonly OptionSpec[];
   readonly run: (invocation: Invocation<Options>) => Promise<Result>;
@@ -61,7 +62,7 @@ export function addCommand<Options>(
     else command.option(option.flags, option.description, option.default);
   }
   command.option("--json", "print one JSON value on stdout");
-  command.addHelpText("after", `\nExample:\n  $ ${spec.example}\n`);
+  command.addHelpText("after", `\nExample:\n  $ ${spec.example.replaceAll("\n", "\n  $ ")}\n`);
   command.action(async () => {
     const options = command.opts<Options & { readonly json?: true }>();
     const json = options.json === true;

@@ -1,4 +1,5 @@
 import type { ChainTerms } from "../adapters/chain/terms.ts";
+import { policiesOf } from "../core/answer.ts";
 import { cidString } from "../core/codec.ts";
 import { protocolByCode } from "../core/protocols/index.ts";
 import type { RequestId, SeatInfo } from "../core/types.ts";
@@ -71,6 +72,8 @@ function jsonOf(facts: Facts): object {
     attempt: decision?.attempt ?? state.attempt,
     outcome: decision?.outcome ?? null,
     answer: decision?.answer ?? null,
+    policies:
+      request?.terms.kind === "policies" && decision?.status === "decided" ? policiesOf(decision.outcome) : null,
     confidence: decision?.confidence ?? null,
     round: decision?.round ?? null,
     transcript: decision === undefined ? null : cidString(decision.transcript),
@@ -140,6 +143,7 @@ function seatLines({ drawn, committed }: Facts): readonly SeatLine[] {
 
 function kindText({ kind, options, decimals, tolerance }: EventOf<"requested">["request"]["terms"]): string {
   if (kind === "choice") return `choice of ${options}`;
+  if (kind === "policies") return `policies, any of ${options}`;
   return kind === "number" ? `number, ${decimals} decimals, tolerance ${tolerance} units` : kind;
 }
 

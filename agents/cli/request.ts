@@ -30,11 +30,17 @@ const POLL_MS = 1_000;
 export const request: CommandSpec<Options> = {
   name: "request",
   summary: "ask a question from an account of one's own; deposits what is missing for the fee",
-  example: 'conclave request --question "What is 27 plus 38?" --kind number --fee 1 --keystore ./keystore.json --wait',
+  example:
+    'conclave request --question "What is 27 plus 38?" --kind number --fee 1 --keystore ./keystore.json --wait\n' +
+    'conclave request --question "What first? (A) levee (B) pumps (C) alarms (D) maps" --kind policies --options 4',
   options: [
     { flags: "--question <text>", description: `at most ${limits.questionBytes} bytes`, required: true },
-    { flags: "--kind <kind>", description: "boolean, choice, number or text", required: true },
-    { flags: "--options <number>", description: "choice: how many letters, from A" },
+    {
+      flags: "--kind <kind>",
+      description: "boolean, choice, number, text or policies (a set of the options, not empty)",
+      required: true,
+    },
+    { flags: "--options <number>", description: "choice and policies: how many letters, from A" },
     { flags: "--decimals <number>", description: "number: decimals that count" },
     { flags: "--tolerance <number>", description: "number: answers this close to each other agree, e.g. 0.5" },
     {

@@ -20,7 +20,7 @@ export interface TermsFlags {
   readonly callbackGas: string;
 }
 
-const KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text"];
+const KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "policies"];
 const ASSURANCES: readonly Assurance[] = ["normal", "high"];
 
 /** As in contracts/types/Limits.sol. */
@@ -78,10 +78,11 @@ function checkQuestion(question: string): void {
 
 function answerTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "options" | "decimals" | "tolerance"> {
   const { options, decimals, tolerance } = flags;
-  if (kind === "choice" && options === undefined)
-    throw invalid("options", "", "a choice needs --options N, the number of letters");
-  if (kind !== "choice" && options !== undefined)
-    throw invalid("options", options, `only --kind choice has options, not ${kind}`);
+  const hasOptions = kind === "choice" || kind === "policies";
+  if (hasOptions && options === undefined)
+    throw invalid("options", "", `--kind ${kind} needs --options N, the number of letters`);
+  if (!hasOptions && options !== undefined)
+    throw invalid("options", options, `only --kind choice and --kind policies have options, not ${kind}`);
   if (kind !== "number" && decimals !== undefined)
     throw invalid("decimals", decimals, `only --kind number has decimals, not ${kind}`);
   if (kind !== "number" && tolerance !== undefined)

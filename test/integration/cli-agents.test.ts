@@ -70,11 +70,13 @@ describe("command line with agents that run", () => {
       assert.deepEqual([proof.code, proof.value["ok"], proof.value["root"]], [0, true, transcript]);
       await refutesFlippedBytes();
 
+      await decidesPolicies();
+
       const held = await balances("a");
       const claimed = await world.json("agent", "claim", "--dir", "a");
       assert.deepEqual(
         [claimed.code, claimed.value["requestIds"], BigInt(String(claimed.value["amount"])) > 0n],
-        [0, ["1"], true],
+        [0, ["1", "2"], true],
       );
       assert.equal(await balances("a"), held + BigInt(String(claimed.value["amount"])));
       assert.deepEqual((await world.json("agent", "claim", "--dir", "a")).value["requestIds"], []);
@@ -168,6 +170,29 @@ async function refutesFlippedBytes(): Promise<void> {
   }
   const { messages } = (await verify()).value as { messages: number };
   assert.equal(refuted, messages + 1);
+}
+
+/** A question of policies by the same agents: asked, shown and proven. */
+async function decidesPolicies(): Promise<void> {
+  const question = "What first? (A) levee (B) pumps (C) alarms (D) maps";
+  const policies = ["--kind", "policies", "--options", "4"];
+  const asked = await world.run(["request", "--dir", "a", "--question", question, ...policies, "--fee", "4", "--wait"]);
+  assert.equal(asked.code, 0, asked.stderr);
+  assert.match(asked.stdout, /^kind +policies, any of 4$/m);
+  assert.match(asked.stdout, /^answer +A,C$/m);
+
+  const deployment = ["--deployment", "deployment.json"];
+  const { value } = await world.json("decision", "2", ...deployment);
+  assert.deepEqual(
+    [value["answer"], value["policies"], BigInt(String(value["outcome"]))],
+    ["A,C", [0, 2], 0b101n],
+    JSON.stringify(value),
+  );
+  assert.deepEqual((await world.json("decision", "1", ...deployment)).value["policies"], null);
+  const proof = await world.run(["verify", "2", ...deployment]);
+  assert.equal(proof.code, 0, proof.stdout);
+  assert.match(proof.stdout, /^decision +A,C$/m);
+  assert.match(proof.stdout, /^verdict +PROVEN/m);
 }
 
 async function exec(args: readonly string[]): Promise<{ readonly code: number | null; readonly stdout: string }> {

@@ -35,6 +35,8 @@ describe("command line", () => {
       assert.match(stdout, new RegExp(`Example:\n {2}\\$ conclave ${command.join(" ")} `));
       assert.match(stdout, /--json/);
     }
+    const { stdout } = await world.run(["request", "--help"]);
+    assert.match(stdout, /\n {2}\$ conclave request .* --kind policies --options 4\n/);
   });
 
   it("usage errors end with 2, on one line with a way out, or as JSON", async () => {
@@ -245,6 +247,12 @@ describe("command line", () => {
       [["--decimals", "2"], "decimals"],
       [["--tolerance", "1"], "tolerance"],
       [["--kind", "choice"], "options"],
+      [["--kind", "policies"], "options"],
+      [["--kind", "policies", "--options", "4", "--decimals", "1"], "decimals"],
+      [["--kind", "policies", "--options", "4", "--tolerance", "1"], "tolerance"],
+      // Accepted as it is: only agents are missing.
+      [["--kind", "policies", "--options", "26"], "committee"],
+      [["--kind", "text", "--options", "4"], "options"],
       [["--kind", "number", "--decimals", "1", "--tolerance", "0.25"], "tolerance"],
       [["--question", ""], "question"],
       [["--deadline-in", "31d"], "deadline"],
@@ -255,6 +263,8 @@ describe("command line", () => {
     }
     for (const args of [
       ["--kind", "essay"],
+      ["--kind", "policies", "--options", "1"],
+      ["--kind", "policies", "--options", "27"],
       ["--committee", "3"],
       ["--fee", "1e3"],
       ["--deadline-in", "soon"],
