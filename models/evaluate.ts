@@ -5,46 +5,58 @@
 
 import { readFileSync } from "node:fs";
 import { getLlama, LlamaGrammarEvaluationState } from "node-llama-cpp";
-import type { Llama, LlamaContextSequence, LlamaGrammar, Token } from "node-llama-cpp";
+import type { LlamaContextSequence, LlamaGrammar, Token } from "node-llama-cpp";
+
+import { grammarOf } from "../agents/adapters/models/grammar.ts";
+import type { OutputSchema } from "../agents/ports/model.ts";
 
 type Example = {
-  readonly task: "propose" | "verify" | "adjudicate" | "revise";
+  readonly task: string;
   readonly family: string;
   readonly kind: string;
   readonly prompt: string;
-  readonly completion: string;
-  readonly label: string;
+  /** What the model is to write, in order. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** The fields that must be right. */
+  readonly judged: readonly string[];
 };
 type Outcome = {
   readonly example: Example;
-  readonly text: string;
   readonly right: boolean;
   readonly confidence: number;
 };
 
-const maxTokens = 200;
-const optionLetters = ["A", "B", "C", "D"];
+const maxTokens = 512;
+const contextSize = 1024;
+const letters = ["A", "B", "C", "D"];
+const marks = Array.from({ length: 21 }, (_, mark) => String(mark));
+const verdicts: Readonly<Record<string, readonly string[]>> = {
+  verify: ["accept", "reject", "abstain"],
+  adjudicate: ["uphold", "refute", "abstain"],
+  match: ["same", "different"],
+};
 
-function answerSchema({ task, kind }: Example) {
-  if (task === "verify") return { enum: ["accept", "reject", "abstain"] } as const;
-  if (task === "adjudicate") return { enum: ["uphold", "refute", "abstain"] } as const;
-  if (kind === "boolean") return { enum: ["yes", "no"] } as const;
-  if (kind.startsWith("choice")) {
-    return { enum: optionLetters.slice(0, optionLetters.indexOf(kind.slice(-1)) + 1) };
+/** The values that a field is held to, or undefined for free text. */
+function allowed({ task, kind, prompt }: Example, name: string): readonly string[] | undefined {
+  switch (name) {
+    case "verdict":
+      return verdicts[task];
+    case "source":
+      return letters.filter((letter) => prompt.includes(`\nsource${letter}: `));
+    case "answer":
+      if (kind === "boolean") return ["yes", "no"];
+      return kind.startsWith("choice") ? letters.slice(0, letters.indexOf(kind.slice(-1)) + 1) : undefined;
+    default:
+      return task === "score" && name !== "check" ? marks : undefined;
   }
-  return { type: "string", maxLength: 12 } as const;
 }
 
-function fieldNames({ task }: Example): readonly [string, string] {
-  return task === "verify" || task === "adjudicate" ? ["check", "verdict"] : ["proof", "answer"];
-}
-
-async function grammarFor(llama: Llama, example: Example): Promise<LlamaGrammar> {
-  const [reason, result] = fieldNames(example);
-  return llama.createGrammarForJsonSchema({
-    type: "object",
-    properties: { [reason]: { type: "string", maxLength: 160 }, [result]: answerSchema(example) },
+function schemaOf(example: Example): OutputSchema {
+  const properties = Object.keys(example.fields).map((name) => {
+    const closed = allowed(example, name);
+    return closed === undefined ? { name, maxLength: name === "answer" ? 128 : 512 } : { name, enum: closed };
   });
+  return { properties };
 }
 
 /** The completed JSON text and the product of its tokens' probabilities. */
@@ -65,6 +77,14 @@ async function complete(sequence: LlamaContextSequence, tokens: Token[], grammar
   return { text, confidence };
 }
 
+function parsed(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    return JSON.parse(text) as Readonly<Record<string, unknown>>;
+  } catch {
+    return null;
+  }
+}
+
 /** The probability that a right outcome has a higher confidence than a wrong one; NaN when one of them is missing. */
 function separation(outcomes: readonly Outcome[]): number {
   const right = outcomes.filter((one) => one.right);
@@ -81,16 +101,22 @@ function share(outcomes: readonly Outcome[]): string {
   return `${((100 * right) / outcomes.length).toFixed(1)} (${right}/${outcomes.length})`;
 }
 
+/** What a group is split by: the verdict or the mark for logic, if it has one. */
+function classOf({ task, fields }: Example): string {
+  return fields["verdict"] ?? (task === "score" ? `logic ${fields["logic"]}` : "");
+}
+
 function report(outcomes: readonly Outcome[]): void {
   const groups = Map.groupBy(outcomes, ({ example }) => `${example.task} ${example.family}`);
   for (const [name, group] of groups) {
-    const classes = Map.groupBy(group, ({ example }) => example.label);
-    const byClass = name.startsWith("verify") || name.startsWith("adjudicate");
-    const detail = byClass ? [...classes].map(([label, some]) => `${label} ${share(some)}`).join("  ") : "";
+    const classes = [...Map.groupBy(group, ({ example }) => classOf(example))];
+    const detail = classes.length > 1 ? classes.map(([label, some]) => `${label} ${share(some)}`).join("  ") : "";
     console.log(name.padEnd(20), share(group).padEnd(16), detail);
   }
-  for (const [name, group] of Map.groupBy(outcomes, ({ example }) => example.family)) {
-    console.log(`family ${name}`.padEnd(20), share(group));
+  for (const by of ["task", "family", "kind"] as const) {
+    for (const [name, group] of Map.groupBy(outcomes, ({ example }) => example[by])) {
+      console.log(`${by} ${name}`.padEnd(20), share(group));
+    }
   }
   console.log("all".padEnd(20), share(outcomes), " AUC of confidence", separation(outcomes).toFixed(3));
   for (const [low, high] of [
@@ -108,29 +134,28 @@ function report(outcomes: readonly Outcome[]): void {
 async function main(modelPath: string, examplesPath: string, show: number): Promise<void> {
   const llama = await getLlama({ gpu: false, build: "never", skipDownload: true, maxThreads: 1 });
   const model = await llama.loadModel({ modelPath });
-  const context = await model.createContext({ sequences: 1, contextSize: 1024, flashAttention: false });
+  const context = await model.createContext({ sequences: 1, contextSize, flashAttention: false });
   const sequence = context.getSequence();
   const examples = JSON.parse(readFileSync(examplesPath, "utf8")) as Example[];
   const grammars = new Map<string, LlamaGrammar>();
   const outcomes: Outcome[] = [];
+  const mistakes = new Map<string, number>();
   const began = performance.now();
   let valid = 0;
   for (const example of examples) {
-    const key = `${example.task} ${example.kind}`;
-    const grammar = grammars.get(key) ?? (await grammarFor(llama, example));
-    grammars.set(key, grammar);
-    const { text, confidence } = await complete(sequence, model.tokenize(`${example.prompt}\n`), grammar);
-    let result: unknown;
-    try {
-      result = (JSON.parse(text) as Record<string, unknown>)[fieldNames(example)[1]];
-      valid += 1;
-    } catch {
-      console.log("not JSON:", text);
-    }
-    const right = result === example.label;
-    outcomes.push({ example, text, right, confidence });
-    const mistakes = outcomes.filter((one) => !one.right && one.example.task === example.task).length;
-    if (!right && mistakes <= show) console.log(`${example.prompt}\n  got  ${text}\n  want ${example.completion}\n`);
+    const grammar = grammarOf(schemaOf(example));
+    const compiled = grammars.get(grammar) ?? (await llama.createGrammar({ grammar }));
+    grammars.set(grammar, compiled);
+    const { text, confidence } = await complete(sequence, model.tokenize(`${example.prompt}\n`), compiled);
+    const made = parsed(text);
+    if (made !== null) valid += 1;
+    const right = made !== null && example.judged.every((name) => made[name] === example.fields[name]);
+    outcomes.push({ example, right, confidence });
+    if (right) continue;
+    const cell = `${example.task} ${example.family}`;
+    mistakes.set(cell, (mistakes.get(cell) ?? 0) + 1);
+    if ((mistakes.get(cell) ?? 0) > show) continue;
+    console.log(`${example.prompt}\n  got  ${text}\n  want ${JSON.stringify(example.fields)}\n`);
   }
   const each = (performance.now() - began) / examples.length;
   console.log(`${modelPath}: ${valid} of ${examples.length} parse, ${each.toFixed(0)} ms each`);

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-from tasks import example
+from tasks import CELLS, example
 
 EOS = "<eos>"
 EOS_ID = 0
@@ -37,7 +37,7 @@ def _pre_tokenizer() -> pre_tokenizers.PreTokenizer:
 
 def learn(vocabulary: int, examples: int, seed: int) -> list[tuple[str, str]]:
     rng = random.Random(seed)
-    made = (example(rng, "train") for _ in range(examples))
+    made = (example(rng, "train", *rng.choice(CELLS)) for _ in range(examples))
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = _pre_tokenizer()
     trainer = trainers.BpeTrainer(

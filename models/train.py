@@ -13,6 +13,7 @@ import math
 import random
 import time
 from collections import defaultdict
+from itertools import chain
 from pathlib import Path
 from typing import Iterator
 
@@ -22,9 +23,10 @@ import numpy as np
 
 import model
 from model import Config, Params
-from tasks import FAMILIES, TASKS, Example, example
+from tasks import CELLS, TASKS, Example, example, families_of
 from tokenizer import Codec
 
+BLOCK = 64  # examples that validation runs at once
 MATRICES = ("query", "key", "value", "attention_output", "gate", "up", "down")
 
 
@@ -32,15 +34,22 @@ MATRICES = ("query", "key", "value", "attention_output", "gate", "up", "down")
 # Data
 
 
-def pack(codec: Codec, source: Iterator[Example], rows: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Tokens, segment ids (0 is padding) and loss mask, each [rows, length + 1]; examples are never cut."""
+Pair = tuple[list[int], list[int]]  # the tokens of prompt and completion
+Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def pack(source: Iterator[Pair], rows: int, length: int, longer: list[Pair]) -> Batch:
+    """Tokens, segment ids (0 is padding) and loss mask, each [rows, length + 1]; examples are never cut, and those
+    that no row of this length can hold go to `longer`."""
     shape = (rows, length + 1)
     tokens, segments, mask = np.zeros(shape, np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.float32)
     used, number, misses = [0] * rows, [0] * rows, 0
     while misses < 6:
-        made = next(source)
-        prompt, answer = codec.encode_pair(made.prompt, made.completion)
+        prompt, answer = next(source)
         size = len(prompt) + len(answer)
+        if size > length + 1:
+            longer.append((prompt, answer))
+            continue
         fitting = [r for r in range(rows) if used[r] + size <= length + 1]
         if not fitting:
             misses += 1
@@ -54,35 +63,48 @@ def pack(codec: Codec, source: Iterator[Example], rows: int, length: int) -> tup
     return tokens, segments, mask
 
 
-def stream(seed: int, mix: "Mix") -> Iterator[Example]:
+def batches(source: Iterator[Pair], rows: int, length: int) -> Iterator[Batch]:
+    """Batches of one length, and one of half as many rows of twice the length whenever enough long examples wait."""
+    waiting: list[Pair] = []
+    while True:
+        if sum(len(prompt) + len(answer) for prompt, answer in waiting) < 0.8 * rows * length:
+            yield pack(source, rows, length, waiting)
+        else:
+            longest: list[Pair] = []  # not used: they would not fit the validator or an agent's context either
+            yield pack(chain(waiting, source), rows // 2, 2 * length, longest)
+            waiting = []
+
+
+def stream(codec: Codec, seed: int, mix: "Mix") -> Iterator[Pair]:
     rng = random.Random(seed)
     while True:
-        yield example(rng, "train", *mix.draw(rng))
+        made = example(rng, "train", *mix.draw(rng))
+        yield codec.encode_pair(made.prompt, made.completion)
+
+
+# Tasks and families of version 0.3: a fixed share of the examples, so that they are not forgotten.
+FIRST_TASKS, FIRST_FAMILIES = ("propose", "verify", "adjudicate", "revise"), ("policy", "choose", "sum", "wason")
+FIRST_SHARE = 0.4
+# The only tasks without six families.
+EXTRA = {"match": 3.0, "cite": 4.0}
 
 
 class Mix:
-    """Which (task, family) comes next: propose first, and more of what still fails on validation."""
+    """Which (task, family) comes next: more of what still fails on validation."""
 
     def __init__(self) -> None:
-        self.weights = {
-            (task, family): {"propose": 1.0, "verify": 0.4, "adjudicate": 0.3, "revise": 0.12}[task]
-            for task in TASKS
-            for family in FAMILIES
-        }
+        self.weights = {(task, family): EXTRA.get(task, 1.0) for task, family in CELLS}
+        self.seen: dict[tuple[str, str], float] = {}
 
     def draw(self, rng: random.Random) -> tuple[str, str]:
-        pairs = list(self.weights)
-        return rng.choices(pairs, [self.weights[p] for p in pairs])[0]
+        first = rng.random() < FIRST_SHARE
+        cells = [c for c in CELLS if (c[0] in FIRST_TASKS and c[1] in FIRST_FAMILIES) == first]
+        return rng.choices(cells, [self.weights[c] for c in cells])[0]
 
-    def update(self, accuracy: dict[tuple[str, str], float], progress: float) -> None:
-        base = {
-            "propose": 1.0,
-            "verify": 0.2 + 0.9 * progress,
-            "adjudicate": 0.15 + 0.8 * progress,
-            "revise": 0.1 + 0.4 * progress,
-        }
-        for (task, family), share in accuracy.items():
-            self.weights[task, family] = base[task] * (0.25 + 1.5 * (1 - share))
+    def update(self, accuracy: dict[tuple[str, str], float]) -> None:
+        for cell, share in accuracy.items():
+            self.seen[cell] = (share + self.seen.get(cell, share)) / 2
+            self.weights[cell] = EXTRA.get(cell[0], 1.0) * (0.2 + 1.5 * (1 - self.seen[cell]))
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -143,28 +165,32 @@ def fresh_state(params: Params) -> dict:
 
 
 def validator(config: Config, codec: Codec, split: str, each: int, seed: int):
-    rng, made = random.Random(seed), []
-    for task in TASKS:
-        for family in FAMILIES:
-            made += [(task, family, example(rng, split, task, family)) for _ in range(each)]
-    length = 256
-    tokens, mask = np.zeros((len(made), length + 1), np.int32), np.zeros((len(made), length + 1), bool)
-    for row, (_, _, one) in enumerate(made):
-        prompt, answer = codec.encode_pair(one.prompt, one.completion)
-        size = min(length + 1, len(prompt) + len(answer))
-        tokens[row, :size] = (prompt + answer)[:size]
-        mask[row, len(prompt) : size] = True
+    rng = random.Random(seed)
+    made = []
+    for cell in CELLS:
+        for _ in range(each):
+            one = example(rng, split, *cell)
+            made.append((cell, codec.encode_pair(one.prompt, one.completion)))
     predict = jax.jit(lambda p, t: jnp.argmax(model.logits(p, config, t, jnp.ones_like(t)), axis=-1))
+
+    def exact(params: Params, pairs: list[Pair], length: int) -> list[bool]:
+        tokens, mask = np.zeros((BLOCK, length + 1), np.int32), np.zeros((BLOCK, length + 1), bool)
+        for row, (prompt, answer) in enumerate(pairs):
+            both = (prompt + answer)[: length + 1]
+            tokens[row, : len(both)] = both
+            mask[row, len(prompt) : len(both)] = True
+        best = np.asarray(predict(params, tokens[:, :-1]))
+        return ((best == tokens[:, 1:]) | ~mask[:, 1:]).all(axis=1)[: len(pairs)].tolist()
 
     def accuracy(params: Params) -> dict[tuple[str, str], float]:
         hits = defaultdict(list)
-        for at in range(0, len(made), 64):
-            block = slice(at, at + 64)
-            best = np.asarray(predict(params, tokens[block, :-1]))
-            right = ((best == tokens[block, 1:]) | ~mask[block, 1:]).all(axis=1)
-            for (task, family, _), hit in zip(made[block], right):
-                hits[task, family].append(bool(hit))
-        return {key: sum(values) / len(values) for key, values in hits.items()}
+        for length, shortest in ((256, 0), (768, 257)):
+            some = [one for one in made if shortest <= len(one[1][0]) + len(one[1][1]) - 1 < shortest + length + 1]
+            for at in range(0, len(some), BLOCK):
+                block = some[at : at + BLOCK]
+                for (cell, _), hit in zip(block, exact(params, [pair for _, pair in block], length)):
+                    hits[cell].append(hit)
+        return {cell: sum(values) / len(values) for cell, values in hits.items()}
 
     return accuracy
 
@@ -201,6 +227,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=0.006)
     parser.add_argument("--adam-rate", type=float, default=0.0008)
     parser.add_argument("--validate-every", type=int, default=400)
+    parser.add_argument("--validate-each", type=int, default=8, help="examples of every task and family")
     parser.add_argument("--save-every", type=float, default=120)
     args = parser.parse_args()
 
@@ -214,11 +241,11 @@ def main() -> None:
     print(f"{model.count(params)} parameters on {jax.devices()[0].platform}", flush=True)
 
     step = step_function(config, decay=0.01)
-    accuracy = validator(config, codec, "validation", 24, seed=99)
+    accuracy = validator(config, codec, "validation", args.validate_each, seed=99)
     mix = Mix()
     if args.start:
-        mix.update(accuracy(params), 0.5)
-    source = stream(args.seed, mix)
+        mix.update(accuracy(params))
+    source = batches(stream(codec, args.seed, mix), args.rows, args.length)
     began = saved = time.time()
     number = seen = 0
     losses: list[float] = []
@@ -226,7 +253,7 @@ def main() -> None:
         number += 1
         warm = min(1.0, number / 50)
         factor = warm * max(0.02, 0.5 * (1 + math.cos(math.pi * progress)))
-        tokens, segments, mask = pack(codec, source, args.rows, args.length)
+        tokens, segments, mask = next(source)
         seen += int((segments > 0).sum())
         params, state, loss = step(
             params, state, tokens, segments, mask, args.rate * factor, args.adam_rate * factor, float(number)
@@ -238,9 +265,9 @@ def main() -> None:
         facts = {"seed": args.seed, "steps": number, "tokens": seen, "seconds": round(time.time() - began)}
         if number % args.validate_every == 0:
             shares = accuracy(params)
-            mix.update(shares, progress)
+            mix.update(shares)
             for task in TASKS:
-                print("  " + task.ljust(11) + " ".join(f"{f} {shares[task, f]:.2f}" for f in FAMILIES), flush=True)
+                print("  " + task.ljust(11) + " ".join(f"{f} {shares[task, f]:.2f}" for f in families_of(task)), flush=True)
         if time.time() - saved > args.save_every:
             save(args.out, params, config, facts)
             saved = time.time()
