@@ -175,10 +175,8 @@ function certify(state: CertifyState, context: CertifyContext): Step<CertifyStat
 /** L55: more than 1/3 of the seats are in a later round. */
 function skipAhead(state: CertifyState, context: CertifyContext): Step<CertifyState> | null {
   const later = new Map<number, Set<SeatIndex>>();
-  for (const held of state.votes.slots.values()) {
-    const header = held[0]?.header;
-    if (header !== undefined && header.round > state.round)
-      later.set(header.round, (later.get(header.round) ?? new Set()).add(header.seat));
+  for (const [round, slots] of state.votes.rounds) {
+    if (round > state.round) later.set(round, new Set([...slots.values()].flat().map(({ header }) => header.seat)));
   }
   const rounds = [...later]
     .filter(([, seats]) => holdsHonest(seats.size, context.attempt.committee.length))

@@ -64,11 +64,6 @@ export function isHex(text: string, length: number): text is Hex {
 }
 
 /** Throws on a lone surrogate, which has no UTF-8: model and file text is made well-formed where it enters. */
-/** 32 bytes of a decoded payload as a digest; null for anything else. */
-export function asDigest(value: Value | undefined): Digest | null {
-  return value instanceof Uint8Array && value.length === 32 ? (bytesToHex(value) as Digest) : null;
-}
-
 export function utf8(text: string): Uint8Array {
   if (!text.isWellFormed()) throw new RangeError("utf8: the text has a lone surrogate");
   return utf8ToBytes(text);

@@ -93,9 +93,20 @@ export interface Position {
   readonly phase: number;
 }
 
+/** A place and who speaks there. */
+export interface Slot extends Position {
+  readonly seat: SeatIndex;
+}
+
 export function comparePositions(a: Position, b: Position): number {
   return a.round - b.round || a.phase - b.phase;
 }
+
+/**
+ * What a certificate of the protocol says of the answer. `byzantine`: with at most f faulty seats it is one that honest seats
+ * support. `chair`: the transcript is authentic and the answer is the chair's.
+ */
+export type Assured = "byzantine" | "chair";
 
 /**
  * What a deliberation protocol implements. `conclude` is the protocol: a pure function of the message set, whatever the
@@ -109,10 +120,13 @@ export interface Protocol<State = unknown> {
   /** Raised when rules or prompts change; recorded in the transcript. */
   readonly version: number;
   readonly title: string;
+  readonly assurance: Assured;
   /** Why this attempt cannot run under the protocol, or null. */
   check(attempt: Attempt): string | null;
-  /** Whether a payload is well formed for its place. Others are dropped, and make a transcript invalid. */
-  accepts(attempt: Attempt, place: Position, payload: Value): boolean;
+  /** A deliberation lasts at most so many `phaseMs` once messages arrive. */
+  phasesAtMost(attempt: Attempt): number;
+  /** Whether a payload is well formed for its slot. Others are dropped, and make a transcript invalid. */
+  accepts(attempt: Attempt, slot: Slot, payload: Value): boolean;
   start(context: SeatContext): Step<State>;
   /** The last place this seat has closed: all earlier ones are closed too. Null before the first. */
   closed(state: State): Position | null;

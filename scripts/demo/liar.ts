@@ -6,7 +6,7 @@ import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { chainSource } from "../../agents/cli/chain-source.ts";
 import { CONFIG_FILE, loadAgentConfig } from "../../agents/cli/config.ts";
 import { joinAgent } from "../../agents/cli/join.ts";
-import { VOTE } from "../../agents/core/protocols/mbft/config.ts";
+import { VOTE } from "../../agents/core/protocols/mbft/payloads.ts";
 import type { AgentId, Value } from "../../agents/core/types.ts";
 import { equivocatingNetwork, lyingModel } from "../../agents/sim/byzantine.ts";
 

@@ -5,7 +5,7 @@ import { PRECOMMIT, PREVOTE, PROPOSE } from "../../agents/core/certify-payloads.
 import { initialCertify, type CertifyContext, type CertifyState } from "../../agents/core/certify-state.ts";
 import { certifyElapsed, certifyMessage, startCertify } from "../../agents/core/certify.ts";
 import { hexToBytes } from "../../agents/core/digest.ts";
-import { JUDGE } from "../../agents/core/protocols/mbft/config.ts";
+import { JUDGE } from "../../agents/core/protocols/mbft/payloads.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { Effect, Step } from "../../agents/core/protocol.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "../../agents/core/tally.ts";

@@ -4,7 +4,7 @@ import { PRECOMMIT, PREVOTE, PROPOSE } from "../../agents/core/certify-payloads.
 import { proposerOf } from "../../agents/core/certify-candidates.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { JUDGE, REVEAL, VOTE } from "../../agents/core/protocols/mbft/config.ts";
+import { JUDGE, REVEAL, VOTE } from "./mbft-set.ts";
 import { hexToBytes, sha256 } from "../../agents/core/digest.ts";
 import { decodeMessage } from "../../agents/core/transcript.ts";
 import type { Attempt } from "../../agents/core/types.ts";

@@ -2,12 +2,14 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { COMMIT, JUDGE, REVEAL, VOTE, mbftConfig, tierOf } from "../../agents/core/protocols/mbft/config.ts";
-import { acceptsPayload, encodeReveal, encodeVotes } from "../../agents/core/protocols/mbft/payloads.ts";
+import { mbftConfig } from "../../agents/core/protocols/mbft/config.ts";
+import { voteForm } from "../../agents/core/protocols/mbft/payloads.ts";
+import { withSeen } from "../../agents/core/round-book.ts";
 import { emptyTally, messagesOf, addMessage } from "../../agents/core/tally.ts";
-import type { Attempt, Outcome, Ppm } from "../../agents/core/types.ts";
+import { tierOf } from "../../agents/core/tiers.ts";
+import type { Attempt, Outcome, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import { attemptOf } from "./committee.ts";
-import { addRound, put, roundOf, type SeatActs } from "./mbft-set.ts";
+import { COMMIT, JUDGE, REVEAL, VOTE, addRound, encodeReveal, put, roundOf, type SeatActs } from "./mbft-set.ts";
 
 const seats = (n: number, act: (seat: number) => SeatActs): SeatActs[] =>
   Array.from({ length: n }, (_, seat) => act(seat));
@@ -22,7 +24,7 @@ function final(attempt: Attempt, acts: readonly SeatActs[]): Outcome | null {
 describe("mbft rules", () => {
   it("MB1: theta exceeds (f + h) tauMax with the largest h, and not with h + 1", () => {
     for (let n = 4; n <= 64; n++) {
-      const { theta, faults, fooled } = mbftConfig(sized(n), 3);
+      const { theta, faults, fooled } = mbftConfig(sized(n));
       const bound = (h: number) => BigInt(faults + h) * 900_000n * 1_000_000n;
       expect(fooled).to.be.at.least(0);
       expect(theta > bound(fooled)).to.equal(true);
@@ -88,7 +90,10 @@ describe("mbft rules", () => {
       ...(seat < 3 ? { answer: "no" } : { answer: "yes", tier: 300_000, votes: { 0: seat === 3 ? reject : accept } }),
       judgements: { "3>0": "uphold" as const },
     }));
-    const second = encodeReveal({ proposal: null, seen: Array.from({ length: 7 }, () => null) });
+    const second = encodeReveal(
+      null,
+      Array.from({ length: 7 }, () => null),
+    );
     const tally = roundOf(attempt, acts);
     // Without the counter-proof "no" would decide; with it, and whatever its leader does then, it does not.
     const unopposed = acts.map((act, seat) => (seat === 3 ? { ...act, votes: {} } : act));
@@ -118,28 +123,19 @@ describe("mbft rules", () => {
   it("MB5: a rejection without counter-proof is malformed", () => {
     const attempt = attemptOf(4);
     const target = `0x${"11".repeat(32)}` as never;
+    const seen = [null, null, null, null];
+    const seat = 0 as SeatIndex;
     const vote = (verdict: "reject" | "accept", counterProof: string) =>
-      acceptsPayload(
+      mbft.accepts(
         attempt,
-        { round: 0, phase: VOTE },
-        encodeVotes({
-          votes: [{ target, verdict, tier: 900_000 as Ppm, counterProof }],
-          seen: [null, null, null, null],
-        }),
+        { round: 0, phase: VOTE, seat },
+        withSeen(voteForm.encode({ votes: [{ target, verdict, tier: 900_000 as Ppm, counterProof }] }), seen),
       );
     expect(vote("reject", "why")).to.equal(true);
     expect(vote("reject", "")).to.equal(false);
     expect(vote("accept", "why")).to.equal(false);
-    expect(
-      acceptsPayload(
-        attempt,
-        { round: 0, phase: REVEAL },
-        encodeReveal({
-          proposal: { answer: "yes", proof: "", tier: 910_000 as Ppm, salt: new Uint8Array(32) },
-          seen: [null, null, null, null],
-        }),
-      ),
-    ).to.equal(false);
+    const proposal = { answer: "yes", proof: "", tier: 910_000 as Ppm, salt: new Uint8Array(32) };
+    expect(mbft.accepts(attempt, { round: 0, phase: REVEAL, seat }, encodeReveal(proposal, seen))).to.equal(false);
   });
 
   it("MB14: commits at equality with theta, not one ppm of reputation below", () => {
@@ -286,7 +282,7 @@ describe("mbft rules", () => {
       JUDGE,
       { judgements: [], extra: 1 },
     );
-    const twice = put(tally, attempt, 0, 2, REVEAL, encodeReveal({ proposal: null, seen: [null, null, null, null] }));
+    const twice = put(tally, attempt, 0, 2, REVEAL, encodeReveal(null, [null, null, null, null]));
     const conclusion = mbft.conclude(attempt, twice);
     expect(conclusion.kind === "final" && conclusion.outcome.reputationChanges).to.deep.equal([{ seat: 2, steps: -1 }]);
     expect(conclusion.kind === "final" && conclusion.outcome.shares).to.deep.equal([2, 2, 0, 2]);

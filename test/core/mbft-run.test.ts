@@ -4,6 +4,7 @@ import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { decisionDigest, recoverSigner } from "../../agents/core/digest.ts";
 import { attemptOf, runCommittee, type SeatScript } from "./committee.ts";
 import { honest, liar } from "./mbft-scripts.ts";
+import { VOTE } from "./mbft-set.ts";
 
 describe("mbft over a committee", () => {
   it("decides unanimously in round 0 with one certificate", () => {
@@ -57,10 +58,10 @@ describe("mbft over a committee", () => {
       say: (effect, to) =>
         effect.phase > 200
           ? []
-          : effect.phase === 3 && to > 1
+          : effect.phase === VOTE && to > 1
             ? [{ ...effect, payload: { ...effect.payload, votes: [] } }]
             : [
-                effect.phase === 3
+                effect.phase === VOTE
                   ? {
                       ...effect,
                       payload: {

@@ -1,18 +1,17 @@
 import { emptyTally, addMessage, type Tally } from "../../agents/core/tally.ts";
-import { COMMIT, JUDGE, REVEAL, VOTE } from "../../agents/core/protocols/mbft/config.ts";
-import {
-  commitmentOf,
-  encodeCommit,
-  encodeJudgements,
-  encodeReveal,
-  encodeVotes,
-  type Verdict,
-} from "../../agents/core/protocols/mbft/payloads.ts";
+import type { PayloadMap } from "../../agents/core/protocol.ts";
+import { commitForm, commitmentOf, revealForm } from "../../agents/core/proposals.ts";
+import { JUDGE, VOTE, judgeForm, voteForm, type Verdict } from "../../agents/core/protocols/mbft/payloads.ts";
+import { withSeen } from "../../agents/core/round-book.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Value } from "../../agents/core/types.ts";
 import { digestOf } from "../../agents/core/codec.ts";
 import { keyOf } from "./committee.ts";
 
 /** What one seat does in one round. Votes and judgements name seats, the builder turns them into digests. */
+export const COMMIT = commitForm.phase;
+export const REVEAL = revealForm.phase;
+export { JUDGE, VOTE };
+
 export interface SeatActs {
   readonly answer?: string;
   readonly tier?: number;
@@ -31,12 +30,12 @@ export function addRound(tally: Tally, attempt: Attempt, round: number, acts: re
     if (act.answer === undefined) return { commitment: null };
     return { commitment: commitmentOf(attempt, round, seat as SeatIndex, proposalOf(act), keyOf(seat)) };
   });
-  const committed = commits.map((commit) => encodeCommit(commit));
+  const committed = commits.map((commit) => commitForm.encode(commit));
   const reveals = acts.map((act, seat) =>
-    encodeReveal({
-      proposal: act.answer === undefined ? null : { ...proposalOf(act), salt: keyOf(seat) },
-      seen: heldBy(act, COMMIT, acts, committed),
-    }),
+    encodeReveal(
+      act.answer === undefined ? null : { ...proposalOf(act), salt: keyOf(seat) },
+      heldBy(act, COMMIT, acts, committed),
+    ),
   );
   const target = (seat: number): Digest => digestOf(reveals[seat] as Value);
   let next = tally;
@@ -47,7 +46,7 @@ export function addRound(tally: Tally, attempt: Attempt, round: number, acts: re
       tier: (vote.tier ?? 900_000) as Ppm,
       counterProof: vote.verdict === "reject" ? "counter-proof" : "",
     }));
-    return encodeVotes({ votes: list, seen: heldBy(act, REVEAL, acts, reveals) });
+    return withSeen(voteForm.encode({ votes: list }), heldBy(act, REVEAL, acts, reveals));
   });
   acts.forEach((act, seat) => {
     if (act.silent) return;
@@ -55,13 +54,20 @@ export function addRound(tally: Tally, attempt: Attempt, round: number, acts: re
       const [author, accused] = key.split(">").map(Number) as [number, number];
       return { author: author as SeatIndex, target: target(accused), verdict };
     });
-    const judge = encodeJudgements({ judgements, seen: heldBy(act, VOTE, acts, votes) });
-    next = put(next, attempt, round, seat, COMMIT, encodeCommit(commits[seat] as { commitment: Digest | null }));
+    const judge = withSeen(judgeForm.encode({ judgements }), heldBy(act, VOTE, acts, votes));
+    next = put(next, attempt, round, seat, COMMIT, committed[seat] as Value);
     next = put(next, attempt, round, seat, REVEAL, reveals[seat] as Value);
     next = put(next, attempt, round, seat, VOTE, votes[seat] as Value);
     next = put(next, attempt, round, seat, JUDGE, judge);
   });
   return next;
+}
+
+export function encodeReveal(
+  proposal: Parameters<typeof revealForm.encode>[0]["proposal"],
+  seen: readonly (Digest | null)[],
+): PayloadMap {
+  return withSeen(revealForm.encode({ proposal }), seen);
 }
 
 function heldBy(

@@ -1,33 +1,137 @@
+import { clipText } from "../../answer.ts";
+import { utf8 } from "../../digest.ts";
+import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../equivalence.ts";
 import { limits } from "../../limits.ts";
-import type { Protocol } from "../../protocol.ts";
-import type { Attempt } from "../../types.ts";
-import { conclude } from "./conclude.ts";
+import { phased, type Call, type View } from "../../phased.ts";
+import {
+  candidatesOf,
+  commitForm,
+  revealForm,
+  revealedIn,
+  sayCommit,
+  sayReveal,
+  type Proposal,
+} from "../../proposals.ts";
+import { said } from "../../round-book.ts";
+import { proposePrompt, revisePrompt, verifyPrompt } from "../../task-prompt.ts";
+import { tierOf } from "../../tiers.ts";
+import type { Attempt, Digest, SeatIndex } from "../../types.ts";
+import { initialCarry, judgeRound, type MbftCarry } from "./conclude.ts";
 import { mbftConfig } from "./config.ts";
-import { openRound, step, type MbftState } from "./course.ts";
-import { acceptsPayload } from "./payloads.ts";
-import { PROMPTS_VERSION, proposePrompt } from "./prompts.ts";
+import { JUDGE, VOTE, judgeForm, voteForm, type Judgement, type Vote } from "./payloads.ts";
+import { VERSION, adjudicatePrompt } from "./prompts.ts";
+import { classesOf, counterProofsOf, type ClassResult } from "./rules.ts";
 
-/** mbft, sound mode: docs/spec/mbft.md. One seat's course through the phases; `conclude` is the rule book applied. */
-export const mbft: Protocol<MbftState> = {
+/** mbft, sound mode: docs/spec/mbft.md. What a seat asks and says; `conclude.ts` and `rules.ts` are the rule book. */
+export const mbft = phased<MbftCarry>({
   id: "mbft",
   code: 1,
-  version: PROMPTS_VERSION,
+  version: VERSION,
   title: "Metacognitive BFT, sound mode",
+  assurance: "byzantine",
   check,
-  accepts: (attempt, place, payload) =>
-    place.round < limits.deliberationRounds && acceptsPayload(attempt, place, payload),
-  start: (context) => openRound(context, 0, proposePrompt(context.attempt)),
-  step,
-  closed: (state) => state.closed,
-  conclude,
-};
+  rounds: () => limits.deliberationRounds,
+  forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), voteForm, judgeForm],
+  initial: initialCarry,
+  judge: judgeRound,
+  calls,
+  say,
+});
 
 function check(attempt: Attempt): string | null {
-  const seats = attempt.committee.length;
-  if (seats < limits.minCommittee || seats > limits.maxCommittee)
-    return `committee size ${seats} is outside ${limits.minCommittee}..${limits.maxCommittee}`;
   // MB1: theta > (f + h) * tauMax must hold for some h >= 0.
-  return mbftConfig(attempt, limits.deliberationRounds).fooled < 0
-    ? `theta cannot exceed f * tauMax for ${seats} seats`
-    : null;
+  return mbftConfig(attempt).fooled < 0 ? `theta cannot exceed f * tauMax for ${attempt.committee.length} seats` : null;
+}
+
+function calls(view: View<MbftCarry>, phase: number): readonly Call[] {
+  switch (phase) {
+    case commitForm.phase:
+      return [{ about: ["propose"], prompt: proposal(view) }];
+    case MATCH:
+      return matchCalls(view, candidatesOf(view.book, "open"));
+    case VOTE:
+      return verifications(view);
+    case JUDGE:
+      return adjudications(view);
+    default:
+      return [];
+  }
+}
+
+function say(view: View<MbftCarry>, phase: number): unknown {
+  switch (phase) {
+    case commitForm.phase:
+      return sayCommit(view);
+    case revealForm.phase:
+      return sayReveal(view);
+    case matchForm.phase:
+      return sayMatches(view);
+    case VOTE:
+      return { votes: view.answered(VOTE).flatMap(voteFrom) };
+    default:
+      return { judgements: view.answered(JUDGE).flatMap(judgementFrom) };
+  }
+}
+
+/** MB15: in a revision round the seat sees what speaks against its answer of the round before. */
+function proposal(view: View<MbftCarry>): Call["prompt"] {
+  const { attempt, carry, earlier, self } = view;
+  const before = earlier.at(-1);
+  if (before === undefined || carry.result === null) return proposePrompt(attempt);
+  const own: Proposal | null = said(before, revealForm, self)?.body.proposal ?? null;
+  return revisePrompt(attempt, own, objections(carry.result.classes, self));
+}
+
+/** What speaks against a seat's answer: upheld counter-proofs first, then others, then the proofs of differing answers. */
+function objections(classes: readonly ClassResult[], self: SeatIndex): readonly string[] {
+  const own = classes.find((result) => result.class.members.some((member) => member.seat === self));
+  const against = own?.counterProofs ?? [];
+  const upheld = against.filter((proof) => proof.standing === "upheld").map((proof) => proof.text);
+  const standing = against.filter((proof) => proof.standing === "dismissed").map((proof) => proof.text);
+  const differing = classes
+    .filter((result) => result !== own)
+    .map((result) => `${result.class.answer.text}: ${result.class.leader.proof}`);
+  let bytes = 0;
+  return [...upheld, ...standing, ...differing].filter(
+    (text) => (bytes += utf8(text).length) <= limits.objectionsBytes,
+  );
+}
+
+/** MB6, MB8: one verification per distinct answer other than the own one, all at once. */
+function verifications(view: View<MbftCarry>): readonly Call[] {
+  const { attempt, book, carry, self } = view;
+  const classes = classesOf(book, carry.reputations, candidatesOf(book, "open"), "open");
+  const foreign = classes.filter((one) => !one.members.some((member) => member.seat === self));
+  return foreign.map(({ leader }) => ({
+    about: ["verify", leader.target],
+    prompt: verifyPrompt(attempt, leader.answer.text, leader.proof),
+  }));
+}
+
+/** MB10, MB11: every counter-proof of another seat is judged once. */
+function adjudications(view: View<MbftCarry>): readonly Call[] {
+  const { attempt, book, carry, self } = view;
+  const classes = classesOf(book, carry.reputations, candidatesOf(book, "closed"), "closed");
+  return counterProofsOf(book, carry.reputations, classes, "open").flatMap(({ author, target, text }) => {
+    const accused = revealedIn(book).find((one) => one.target === target);
+    if (accused === undefined || author === self) return [];
+    return [{ about: ["adjudicate", String(author), target], prompt: adjudicatePrompt(attempt, accused, text) }];
+  });
+}
+
+type Answer = ReturnType<View<MbftCarry>["answered"]>[number];
+
+/** MB5: anything unusable is an abstention. */
+function voteFrom({ about, fields, confidence }: Answer): readonly Vote[] {
+  const target = about[1] as Digest;
+  const tier = tierOf(confidence);
+  const text = clipText(fields["check"] ?? "", limits.counterProofBytes).trim();
+  if (fields["verdict"] === "accept") return [{ target, verdict: "accept", tier, counterProof: "" }];
+  return fields["verdict"] === "reject" && text !== "" ? [{ target, verdict: "reject", tier, counterProof: text }] : [];
+}
+
+function judgementFrom({ about, fields }: Answer): readonly Judgement[] {
+  const { verdict } = fields;
+  if (verdict !== "uphold" && verdict !== "refute") return [];
+  return [{ author: Number(about[1]) as SeatIndex, target: about[2] as Digest, verdict }];
 }

@@ -1,11 +1,14 @@
-import { groupAnswers, isSameAnswer, type CanonicalAnswer } from "../../answer.ts";
+import { isSameAnswer, type CanonicalAnswer } from "../../answer.ts";
+import { answerClasses } from "../../equivalence.ts";
 import { limits } from "../../limits.ts";
 import { canonicalRanks, seatsOf } from "../../order.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
+import { candidatesOf, revealedIn, type Candidate } from "../../proposals.ts";
+import { counted, equivocatorsIn, said, type RoundBook, type Stage } from "../../round-book.ts";
+import { TIER_MAX } from "../../tiers.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
-import { candidatesOf, votesOf, type Candidate, type RoundBook } from "./book.ts";
-import { SLASH_FACTOR_PPM, TIER_MAX, type MbftConfig } from "./config.ts";
-import type { Vote } from "./payloads.ts";
+import { SLASH_FACTOR_PPM, type MbftConfig } from "./config.ts";
+import { judgeForm, voteForm, type Vote } from "./payloads.ts";
 
 /** Candidates with equal canonical answers. */
 export interface AnswerClass {
@@ -47,13 +50,15 @@ export interface RoundResult {
  * an answer each cannot crowd out what many say.
  */
 export function classesOf(
-  attempt: Attempt,
+  book: RoundBook,
   reputations: readonly Ppm[],
   candidates: readonly Candidate[],
+  stage: Stage,
 ): readonly AnswerClass[] {
+  const { attempt } = book;
   const order = leaderOrder(attempt, reputations, candidates);
   const rank = (candidate: Candidate) => order.indexOf(candidate);
-  const classes = groupAnswers(attempt.request.terms, candidates).map((group): AnswerClass => {
+  const classes = answerClasses(book, candidates, stage).map((group): AnswerClass => {
     const members = order.filter((candidate) => group.seats.includes(candidate.seat));
     return { answer: group.representative, members, leader: members[0] as Candidate };
   });
@@ -86,6 +91,11 @@ function weight(reputations: readonly Ppm[], seat: SeatIndex, tier: Ppm): bigint
   return BigInt(reputations[seat] as Ppm) * BigInt(tier);
 }
 
+/** A seat's votes, as far as they count. */
+function votesOf(book: RoundBook, seat: SeatIndex, stage: Stage): readonly Vote[] {
+  return counted(book, voteForm, seat, stage)?.body.votes ?? [];
+}
+
 /** What a seat says of a class: its one vote on any reveal of that answer; conflicting votes cancel to null (MB9). */
 function voteOn(book: RoundBook, answerClass: AnswerClass, votes: readonly Vote[]): Vote | null {
   const relevant = votes.filter((vote) => vote.verdict !== "abstain" && isAbout(book, answerClass, vote.target));
@@ -95,7 +105,7 @@ function voteOn(book: RoundBook, answerClass: AnswerClass, votes: readonly Vote[
 /** MB9: a vote is about the answer that the named reveal shows, not about who revealed it. */
 function isAbout(book: RoundBook, answerClass: AnswerClass, target: Digest): boolean {
   const { terms } = book.attempt.request;
-  const named = book.revealed.find((one) => one.target === target);
+  const named = revealedIn(book).find((one) => one.target === target);
   if (named === undefined) return false;
   if (answerClass.members.some((member) => member.answer.outcome === named.answer.outcome)) return true;
   return isSameAnswer(terms, answerClass.answer, named.answer);
@@ -109,11 +119,11 @@ export function counterProofsOf(
   book: RoundBook,
   reputations: readonly Ppm[],
   classes: readonly AnswerClass[],
-  stage: "open" | "closed",
+  stage: Stage,
 ): readonly CounterProof[] {
   const ranks = canonicalRanks(book.attempt);
   const all = seatsOf(book.attempt).flatMap((author) => {
-    const votes = votesOf(book, author, stage) ?? [];
+    const votes = votesOf(book, author, stage);
     const proofs = classes.flatMap((answerClass): CounterProof[] => {
       if (answerClass.members.some((member) => member.seat === author)) return [];
       const vote = voteOn(book, answerClass, votes);
@@ -136,9 +146,9 @@ export function counterProofsOf(
 /** MB11: upheld by more than 1/2 of all seats, refuted by more than 2/3 of all seats, else dismissed; the author has no say. */
 function standingOf(book: RoundBook, proof: CounterProof): Standing {
   const seats = book.attempt.committee.length;
-  const verdicts = book.judgements.flatMap((judge, seat) => {
-    if (judge === null || seat === proof.author) return [];
-    const found = judge.payload.judgements.find((one) => one.author === proof.author && one.target === proof.target);
+  const verdicts = seatsOf(book.attempt).flatMap((seat) => {
+    const judge = seat === proof.author ? null : said(book, judgeForm, seat);
+    const found = judge?.body.judgements.find((one) => one.author === proof.author && one.target === proof.target);
     return found === undefined ? [] : [found.verdict];
   });
   if (isMajority(verdicts.filter((verdict) => verdict === "uphold").length, seats)) return "upheld";
@@ -149,14 +159,16 @@ function standingOf(book: RoundBook, proof: CounterProof): Standing {
 export function evaluateRound(book: RoundBook, config: MbftConfig, reputations: readonly Ppm[]): RoundResult {
   const { attempt } = book;
   const candidates = candidatesOf(book, "closed");
-  const classes = classesOf(attempt, reputations, candidates);
+  const classes = classesOf(book, reputations, candidates, "closed");
   const proofs = counterProofsOf(book, reputations, classes, "closed").map((proof) => ({
     ...proof,
     standing: standingOf(book, proof),
   }));
   const results = classes.map((one) => evaluateClass(book, config, reputations, one, proofs));
   const slashes = slashesOf(book, reputations, candidates, results);
-  const participants = candidates.map(({ seat }) => seat).filter((seat) => votesOf(book, seat, "closed") !== null);
+  const participants = candidates
+    .map(({ seat }) => seat)
+    .filter((seat) => counted(book, voteForm, seat, "closed") !== null);
   return { classes: results, winner: best(attempt, results), slashes, participants };
 }
 
@@ -173,7 +185,7 @@ function evaluateClass(
   const supporters: SeatIndex[] = [];
   for (const seat of seatsOf(book.attempt)) {
     const member = answerClass.members.find((one) => one.seat === seat);
-    const vote = member ? null : voteOn(book, answerClass, votesOf(book, seat, "closed") ?? []);
+    const vote = member ? null : voteOn(book, answerClass, votesOf(book, seat, "closed"));
     const tier = member?.tier ?? (vote?.verdict === "accept" ? vote.tier : null);
     if (tier === null) continue;
     supporters.push(seat);
@@ -215,7 +227,7 @@ function slashesOf(
   const first = leaderOrder(book.attempt, reputations, candidates)[0];
   const firstClass = results.find((result) => result.class.members.some((member) => member.seat === first?.seat));
   if (first && firstClass?.counterProofs.some((proof) => proof.standing === "upheld")) slash(first.seat);
-  for (const seat of book.equivocators) slash(seat);
+  for (const seat of equivocatorsIn(book)) slash(seat);
   return slashes;
 }
 

@@ -1,0 +1,127 @@
+import { groupAnswers, type AnswerGroup, type CanonicalAnswer, type SeatAnswer } from "./answer.ts";
+import { isMapOf } from "./codec.ts";
+import { compareHex, hexToBytes } from "./digest.ts";
+import { limits } from "./limits.ts";
+import { asDigest, listOf } from "./payload.ts";
+import type { Call, View } from "./phased.ts";
+import type { Prompt } from "./prompt.ts";
+import { isMajority } from "./quorum.ts";
+import { allCounted, type AnyForm, type Form, type RoundBook, type Stage } from "./round-book.ts";
+import { taskPrompt, verdictSchema, type Task } from "./task-prompt.ts";
+import type { Attempt, Digest, Value } from "./types.ts";
+
+/**
+ * Texts that mean the same (docs/spec/answers.md). Equal after normalisation, else judged: after REVEAL every seat says of
+ * pairs of distinct texts whether they mean the same. Similarity scores never decide.
+ */
+
+/** One seat's word on two texts, named by their outcomes, the lower first. */
+interface Match {
+  readonly first: Digest;
+  readonly second: Digest;
+  readonly same: boolean;
+}
+
+interface Matches {
+  readonly matches: readonly Match[];
+}
+
+export const MATCH = 3;
+
+export const matchForm: Form<Matches> = {
+  phase: MATCH,
+  encode: ({ matches }) => ({
+    matches: matches.map(({ first, second, same }) => [hexToBytes(first), hexToBytes(second), same]),
+  }),
+  decode: (_, value) => {
+    const matches = isMapOf(value, ["matches"]) ? listOf(value["matches"], limits.matchPairs, decodeMatch) : null;
+    if (matches === null || new Set(matches.map(({ first, second }) => first + second)).size !== matches.length)
+      return null;
+    return { matches };
+  },
+};
+
+function decodeMatch(entry: Value): Match | null {
+  if (!Array.isArray(entry) || entry.length !== 3) return null;
+  const [one, other, same] = entry as readonly Value[];
+  const first = asDigest(one);
+  const second = asDigest(other);
+  if (first === null || second === null || typeof same !== "boolean" || compareHex(first, second) >= 0) return null;
+  return { first, second, same };
+}
+
+/** EQ1: only texts need judging. To be put after the form that reveals answers. */
+export function matchForms(attempt: Attempt): readonly AnyForm[] {
+  return attempt.request.terms.kind === "text" ? [matchForm] : [];
+}
+
+const MATCH_TASK: Task = {
+  name: "match",
+  instructions:
+    "Two members answered with these texts. Say in `check` what each of them states. `verdict` is same if whoever acts on one of them would " +
+    "act alike on the other, different if not, abstain if you cannot tell.",
+};
+
+function matchPrompt(attempt: Attempt, answer: string, other: string): Prompt {
+  const data = [
+    ["answer", answer],
+    ["other", other],
+  ] as const;
+  return taskPrompt(attempt, MATCH_TASK, data, verdictSchema(["same", "different", "abstain"]), "verdict");
+}
+
+/** EQ2: the distinct texts, most supported first, in pairs of the earlier with the later; at most `limits.matchPairs`. */
+export function matchCalls(view: View<unknown>, answers: readonly SeatAnswer[]): readonly Call[] {
+  const { terms } = view.attempt.request;
+  const texts = bySupport(groupAnswers(terms, answers)).map((group) => group.representative);
+  const pairs = texts.flatMap((text, index) => texts.slice(index + 1).map((other) => [text, other] as const));
+  return pairs.slice(0, limits.matchPairs).map(([text, other]) => ({
+    about: ["match", ...inOrder(text.outcome, other.outcome)],
+    prompt: matchPrompt(view.attempt, text.text, other.text),
+  }));
+}
+
+export function sayMatches(view: View<unknown>): Matches {
+  const matches = view.answered(MATCH).flatMap(({ about, fields }): readonly Match[] => {
+    const [, first, second] = about as readonly [string, Digest, Digest];
+    const { verdict } = fields;
+    return verdict === "same" || verdict === "different" ? [{ first, second, same: verdict === "same" }] : [];
+  });
+  return { matches };
+}
+
+/**
+ * EQ3: classes of agreeing answers. Two texts are the same iff more than half of all seats said so. "The same" need not be
+ * transitive: in order of support each text joins the first class whose founder it is the same as, else it founds one, so
+ * no chain of near-equals joins what was judged different.
+ */
+export function answerClasses(book: RoundBook, answers: readonly SeatAnswer[], stage: Stage): readonly AnswerGroup[] {
+  const { terms } = book.attempt.request;
+  const groups = groupAnswers(terms, answers);
+  if (terms.kind !== "text" || groups.length < 2) return groups;
+  const classes: { representative: CanonicalAnswer; seats: AnswerGroup["seats"] }[] = [];
+  for (const group of bySupport(groups)) {
+    const found = classes.find(({ representative }) => areSame(book, representative, group.representative, stage));
+    if (found === undefined) classes.push({ ...group });
+    else found.seats = [...found.seats, ...group.seats].toSorted((a, b) => a - b);
+  }
+  return classes.toSorted((a, b) => compareHex(a.representative.outcome, b.representative.outcome));
+}
+
+function areSame(book: RoundBook, a: CanonicalAnswer, b: CanonicalAnswer, stage: Stage): boolean {
+  const [first, second] = inOrder(a.outcome, b.outcome);
+  const votes = allCounted(book, matchForm, stage).filter(({ body }) =>
+    body.matches.some((match) => match.same && match.first === first && match.second === second),
+  );
+  return isMajority(votes.length, book.attempt.committee.length);
+}
+
+function bySupport(groups: readonly AnswerGroup[]): readonly AnswerGroup[] {
+  return groups.toSorted(
+    (a, b) => b.seats.length - a.seats.length || compareHex(a.representative.outcome, b.representative.outcome),
+  );
+}
+
+function inOrder(a: Digest, b: Digest): readonly [Digest, Digest] {
+  return compareHex(a, b) < 0 ? [a, b] : [b, a];
+}

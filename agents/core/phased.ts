@@ -1,0 +1,380 @@
+import { limits } from "./limits.ts";
+import type { Prompt } from "./prompt.ts";
+import {
+  comparePositions,
+  type Assured,
+  type Conclusion,
+  type Effect,
+  type Observation,
+  type Position,
+} from "./protocol.ts";
+import type { Protocol, SeatContext, Step } from "./protocol.ts";
+import { isSupermajority } from "./quorum.ts";
+import { acceptsForm, heldOf, withSeen, type AnyForm, type RoundBook, type Seen } from "./round-book.ts";
+import { filledIn, roundSlots, spokenIn, type RoundSlots, type Tally } from "./tally.ts";
+import type { Attempt, Outcome, Ppm, SeatIndex } from "./types.ts";
+
+/**
+ * Protocols whose seats speak in rounds of lock-stepped phases (docs/spec/phases.md). A protocol states what is asked, said
+ * and concluded; this engine runs one seat through the phases: patience, witnessing, rounds, completeness.
+ */
+export interface PhasedRules<Carry> {
+  readonly id: string;
+  readonly code: number;
+  readonly version: number;
+  readonly title: string;
+  readonly assurance: Assured;
+  /** Why an attempt of a permitted committee size cannot run under the protocol; every one can if not given. */
+  check?(attempt: Attempt): string | null;
+  /** R: at most so many rounds. */
+  rounds(attempt: Attempt): number;
+  /** The forms of a round's phases, ascending. In the last one every seat speaks. */
+  forms(attempt: Attempt, round: number): readonly AnyForm[];
+  /** Who has something to say in a phase; all seats if not given. Others' messages are malformed. */
+  speakers?(attempt: Attempt, round: number, phase: number): readonly SeatIndex[] | null;
+  /** What the rounds before leave behind, before the first one. */
+  initial(attempt: Attempt): Carry;
+  /**
+   * A complete round, judged: the outcome, or null for another round; never null in round R - 1. A pure function of the book
+   * and the carry; each is judged once.
+   */
+  judge(book: RoundBook, carry: Carry): Judged<Carry>;
+  /** What a speaker asks its model on entering a phase, all at once; with none it speaks at once. */
+  calls(view: View<Carry>, phase: number): readonly Call[];
+  /** The body a speaker says, from what `view.answered(phase)` holds; a call that failed or came late is not in it. */
+  say(view: View<Carry>, phase: number): unknown;
+}
+
+export interface Judged<Carry> {
+  readonly carry: Carry;
+  readonly outcome: Outcome | null;
+}
+
+export interface Call {
+  /** What is asked of whom, e.g. ["verify", target]; unique within its phase. */
+  readonly about: readonly string[];
+  readonly prompt: Prompt;
+}
+
+export interface Answered {
+  readonly about: readonly string[];
+  readonly fields: Readonly<Record<string, string>>;
+  readonly confidence: Ppm | null;
+}
+
+/** What a seat can see when it asks and speaks. */
+export interface View<Carry> {
+  readonly attempt: Attempt;
+  readonly self: SeatIndex;
+  readonly secret: Uint8Array;
+  readonly round: number;
+  /** This round, as this seat holds it now. */
+  readonly book: RoundBook;
+  /** The rounds before, as this seat holds them now. */
+  readonly earlier: readonly RoundBook[];
+  readonly carry: Carry;
+  /** The own model's answers of a phase of this round, in the order in which they came. */
+  answered(phase: number): readonly Answered[];
+}
+
+interface Pending {
+  readonly ask: string;
+  readonly about: readonly string[];
+}
+
+export interface PhasedState {
+  readonly round: number;
+  /** Of the phase this seat waits in, within the round. */
+  readonly index: number;
+  /** Whether this seat's message of the phase is out, or it has none to say. */
+  readonly said: boolean;
+  readonly graceRunning: boolean;
+  /** Model calls of the phase still out. */
+  readonly pending: readonly Pending[];
+  /** By phase of this round. */
+  readonly answered: ReadonlyMap<number, readonly Answered[]>;
+  /** What this seat held of the phase before when that closed. */
+  readonly seen: Seen;
+  readonly closed: Position | null;
+}
+
+export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> {
+  const { id, code, version, title, assurance } = rules;
+  const engine = new Engine(rules);
+  return {
+    id,
+    code,
+    version,
+    title,
+    assurance,
+    check: (attempt) => refuseSize(attempt) ?? rules.check?.(attempt) ?? null,
+    phasesAtMost: (attempt) => {
+      let phases = 0;
+      for (let round = 0; round < rules.rounds(attempt); round++) phases += rules.forms(attempt, round).length;
+      return phases;
+    },
+    accepts: (attempt, slot, payload) => {
+      if (slot.round >= rules.rounds(attempt)) return false;
+      const speakers = rules.speakers?.(attempt, slot.round, slot.phase) ?? null;
+      if (speakers !== null && !speakers.includes(slot.seat)) return false;
+      return acceptsForm(attempt, rules.forms(attempt, slot.round), slot.phase, payload);
+    },
+    start: (context) => engine.openRound(context, { rounds: new Map() }, 0, null),
+    step: (state, context, tally, input) => {
+      switch (input.kind) {
+        case "observed":
+          return engine.observe(state, context, tally, input.ask, input.observation);
+        case "elapsed":
+          return engine.isCurrent(state, context, input.timer)
+            ? engine.closePhase(state, context, tally)
+            : { state, effects: [] };
+        case "message":
+          return engine.advance(state, context, tally);
+        case "loaded":
+          return { state, effects: [] };
+      }
+    },
+    closed: (state) => state.closed,
+    conclude: (attempt, tally) => engine.conclude(attempt, tally),
+  };
+}
+
+function refuseSize(attempt: Attempt): string | null {
+  const seats = attempt.committee.length;
+  return seats < limits.minCommittee || seats > limits.maxCommittee
+    ? `committee size ${seats} is outside ${limits.minCommittee}..${limits.maxCommittee}`
+    : null;
+}
+
+/** The rules in action. Holds nothing but remembered pure results. */
+class Engine<Carry> {
+  private readonly rules: PhasedRules<Carry>;
+  private readonly forms = new WeakMap<Attempt, Map<number, readonly AnyForm[]>>();
+  private readonly books = new WeakMap<RoundSlots, RoundBook>();
+  private readonly judged = new WeakMap<RoundBook, { readonly before: Carry; readonly result: Judged<Carry> }>();
+  private readonly initial = new WeakMap<Attempt, Carry>();
+
+  constructor(rules: PhasedRules<Carry>) {
+    this.rules = rules;
+  }
+
+  conclude(attempt: Attempt, tally: Tally): Conclusion {
+    const { round, outcome } = this.evaluate(attempt, tally);
+    if (outcome === null) return { kind: "open" };
+    return { kind: "final", outcome, through: { round, phase: this.lastPhase(attempt, round) } };
+  }
+
+  /** Through the complete rounds up to the first that decides or is incomplete (PH6). */
+  private evaluate(
+    attempt: Attempt,
+    tally: Tally,
+  ): { readonly round: number; readonly carry: Carry; readonly outcome: Outcome | null } {
+    let carry = this.start(attempt);
+    const rounds = this.rules.rounds(attempt);
+    for (let round = 0; round < rounds; round++) {
+      if (!this.isComplete(attempt, tally, round)) return { round, carry, outcome: null };
+      const result = this.judge(this.book(attempt, tally, round), carry);
+      if (result.outcome !== null) return { round, carry, outcome: result.outcome };
+      carry = result.carry;
+    }
+    throw new Error(`${this.rules.id} judged its last round without an outcome`);
+  }
+
+  /** PH6: more than 2/3 of the seats have filled the last phase. */
+  private isComplete(attempt: Attempt, tally: Tally, round: number): boolean {
+    const seats = attempt.committee.length;
+    return isSupermajority(filledIn(roundSlots(tally, round), this.lastPhase(attempt, round), seats), seats);
+  }
+
+  private judge(book: RoundBook, before: Carry): Judged<Carry> {
+    const known = this.judged.get(book);
+    if (known?.before === before) return known.result;
+    const result = this.rules.judge(book, before);
+    this.judged.set(book, { before, result });
+    return result;
+  }
+
+  private start(attempt: Attempt): Carry {
+    const known = this.initial.get(attempt);
+    if (known !== undefined) return known;
+    const carry = this.rules.initial(attempt);
+    this.initial.set(attempt, carry);
+    return carry;
+  }
+
+  private formsOf(attempt: Attempt, round: number): readonly AnyForm[] {
+    const known = this.forms.get(attempt) ?? new Map<number, readonly AnyForm[]>();
+    this.forms.set(attempt, known);
+    const forms = known.get(round) ?? this.rules.forms(attempt, round);
+    known.set(round, forms);
+    return forms;
+  }
+
+  private lastPhase(attempt: Attempt, round: number): number {
+    return (this.formsOf(attempt, round).at(-1) as AnyForm).phase;
+  }
+
+  private formAt(context: SeatContext, state: PhasedState): AnyForm {
+    return this.formsOf(context.attempt, state.round)[state.index] as AnyForm;
+  }
+
+  private book(attempt: Attempt, tally: Tally, round: number): RoundBook {
+    const slots = roundSlots(tally, round);
+    const known = this.books.get(slots);
+    if (known?.attempt === attempt && known.round === round) return known;
+    const book: RoundBook = { attempt, round, forms: this.formsOf(attempt, round), slots };
+    this.books.set(slots, book);
+    return book;
+  }
+
+  private view(state: PhasedState, context: SeatContext, tally: Tally): View<Carry> {
+    const { attempt, self, secret } = context;
+    const { round } = state;
+    const book = (of: number): RoundBook => this.book(attempt, tally, of);
+    return {
+      attempt,
+      self,
+      secret,
+      round,
+      book: book(round),
+      earlier: Array.from({ length: round }, (_, of) => book(of)),
+      carry: this.evaluate(attempt, tally).carry,
+      answered: (phase) => state.answered.get(phase) ?? [],
+    };
+  }
+
+  isCurrent(state: PhasedState, context: SeatContext, timer: string): boolean {
+    return timer === this.timer("phase", state, context) || timer === this.timer("grace", state, context);
+  }
+
+  private timer(name: "phase" | "grace", state: PhasedState, context: SeatContext): string {
+    return `${name}.${state.round}.${this.formAt(context, state).phase}`;
+  }
+
+  private speakersOf(context: SeatContext, state: PhasedState): readonly SeatIndex[] | null {
+    return this.rules.speakers?.(context.attempt, state.round, this.formAt(context, state).phase) ?? null;
+  }
+
+  /** PH5: a phase closes when all its speakers have spoken, a grace after more than 2/3 of them have, or at its deadline. */
+  advance(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
+    const { phase } = this.formAt(context, state);
+    if (state.closed !== null && comparePositions(state.closed, { round: state.round, phase }) === 0)
+      return this.nextRound(state, context, tally);
+    const slots = roundSlots(tally, state.round);
+    const speakers = this.speakersOf(context, state);
+    const expected = speakers?.length ?? context.attempt.committee.length;
+    const heard =
+      speakers === null
+        ? filledIn(slots, phase, expected)
+        : speakers.filter((seat) => spokenIn(slots, phase, seat) !== null).length;
+    if (state.said && heard === expected) return this.closePhase(state, context, tally);
+    if (state.said && !state.graceRunning && isSupermajority(heard, expected)) {
+      const delayMs = context.timing.graceMs;
+      const effects: Effect[] = [{ kind: "wait", timer: this.timer("grace", state, context), delayMs }];
+      return { state: { ...state, graceRunning: true }, effects };
+    }
+    return { state, effects: [] };
+  }
+
+  /** Enters the phase after the one that closes; what this seat has not said by then is said as an abstention. */
+  closePhase(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
+    const form = this.formAt(context, state);
+    const late = state.said ? [] : [this.sayPhase(state, context, tally)];
+    const closed = { round: state.round, phase: form.phase };
+    const forms = this.formsOf(context.attempt, state.round);
+    const next: PhasedState = {
+      ...state,
+      said: false,
+      graceRunning: false,
+      pending: [],
+      seen: heldOf(this.book(context.attempt, tally, state.round), form),
+      closed,
+    };
+    const entered =
+      state.index + 1 < forms.length
+        ? this.enter({ ...next, index: state.index + 1 }, context, tally)
+        : this.nextRound({ ...next, said: true }, context, tally);
+    return { state: entered.state, effects: [...late, ...entered.effects] };
+  }
+
+  /** PH7: when the round is complete in this view and wants another one, that one opens. */
+  private nextRound(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
+    const { round, outcome } = this.evaluate(context.attempt, tally);
+    if (outcome !== null || round <= state.round) return { state, effects: [] };
+    return this.openRound(context, tally, state.round + 1, state.closed);
+  }
+
+  openRound(context: SeatContext, tally: Tally, round: number, closed: Position | null): Step<PhasedState> {
+    const state: PhasedState = {
+      round,
+      index: 0,
+      said: false,
+      graceRunning: false,
+      pending: [],
+      answered: new Map(),
+      seen: [],
+      closed,
+    };
+    return this.enter(state, context, tally);
+  }
+
+  private enter(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
+    const { phase } = this.formAt(context, state);
+    const wait: Effect = {
+      kind: "wait",
+      timer: this.timer("phase", state, context),
+      delayMs: context.timing.phaseMs,
+    };
+    const speakers = this.speakersOf(context, state);
+    if (speakers !== null && !speakers.includes(context.self)) {
+      const entered = this.advance({ ...state, said: true }, context, tally);
+      return { state: entered.state, effects: [wait, ...entered.effects] };
+    }
+    const calls = this.rules.calls(this.view(state, context, tally), phase);
+    if (calls.length === 0)
+      return { state: { ...state, said: true }, effects: [wait, this.sayPhase(state, context, tally)] };
+    const asks = calls.map(({ about, prompt }) => ({ ask: `${state.round}.${about.join(".")}`, about, prompt }));
+    return {
+      state: { ...state, pending: asks.map(({ ask, about }) => ({ ask, about })) },
+      effects: [wait, ...asks.map(({ ask, prompt }): Effect => ({ kind: "ask", ask, prompt }))],
+    };
+  }
+
+  observe(
+    state: PhasedState,
+    context: SeatContext,
+    tally: Tally,
+    ask: string,
+    observation: Observation,
+  ): Step<PhasedState> {
+    const call = state.pending.find((one) => one.ask === ask);
+    if (call === undefined) return { state, effects: [] };
+    const pending = state.pending.filter((one) => one !== call);
+    const noted = { ...state, pending, answered: this.note(state, context, call, observation) };
+    if (pending.length > 0) return { state: noted, effects: [] };
+    const effect = this.sayPhase(noted, context, tally);
+    const advanced = this.advance({ ...noted, said: true }, context, tally);
+    return { state: advanced.state, effects: [effect, ...advanced.effects] };
+  }
+
+  /** A failed call leaves nothing behind: it can never look like an answer. */
+  private note(
+    state: PhasedState,
+    context: SeatContext,
+    { about }: Pending,
+    observation: Observation,
+  ): PhasedState["answered"] {
+    if (observation.kind === "failed") return state.answered;
+    const { phase } = this.formAt(context, state);
+    const { fields, confidence } = observation;
+    const before = state.answered.get(phase) ?? [];
+    return new Map(state.answered).set(phase, [...before, { about, fields, confidence }]);
+  }
+
+  private sayPhase(state: PhasedState, context: SeatContext, tally: Tally): Effect {
+    const form = this.formAt(context, state);
+    const body = form.encode(this.rules.say(this.view(state, context, tally), form.phase));
+    const payload = state.index === 0 ? body : withSeen(body, state.seen);
+    return { kind: "send", phase: form.phase, round: state.round, payload };
+  }
+}
