@@ -56,9 +56,9 @@ function readMessage<Body>(book: RoundBook, form: Form<Body>, message: Message):
   const known = read.get(message);
   if (known !== undefined) return known as Said<Body> | null;
   const body = form.decode(book.attempt, bodyOf(book, form, message.payload));
-  const said = body === null ? null : { seat: message.header.seat, digest: message.header.payloadDigest, body };
-  read.set(message, said);
-  return said;
+  const result = body === null ? null : { seat: message.header.seat, digest: message.header.payloadDigest, body };
+  read.set(message, result);
+  return result;
 }
 
 /** What a seat said in a phase; null when it said nothing, or two things. */
