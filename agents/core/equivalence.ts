@@ -5,7 +5,8 @@ import { limits } from "./limits.ts";
 import { asDigest, listOf } from "./payload.ts";
 import type { Call, View } from "./phased.ts";
 import type { Prompt } from "./prompt.ts";
-import { isMajority } from "./quorum.ts";
+import { canonicalRanks } from "./order.ts";
+import { faultTolerance, isMajority } from "./quorum.ts";
 import { allCounted, type AnyForm, type Form, type RoundBook, type Stage } from "./round-book.ts";
 import { taskPrompt, verdictSchema, type Task } from "./task-prompt.ts";
 import type { Attempt, Digest, Value } from "./types.ts";
@@ -70,11 +71,15 @@ function matchPrompt(attempt: Attempt, answer: string, other: string): Prompt {
   return taskPrompt(attempt, MATCH_TASK, data, verdictSchema(["same", "different", "abstain"]), "verdict");
 }
 
-/** EQ2: the distinct texts, most supported first, in pairs of the earlier with the later; at most `limits.matchPairs`. */
+/**
+ * EQ2: each of the first f + 1 distinct texts with all later ones, so that an honest seat's text is among the founders;
+ * at most `limits.matchPairs`.
+ */
 export function matchCalls(view: View<unknown>, answers: readonly SeatAnswer[]): readonly Call[] {
-  const { terms } = view.attempt.request;
-  const texts = bySupport(groupAnswers(terms, answers)).map((group) => group.representative);
-  const pairs = texts.flatMap((text, index) => texts.slice(index + 1).map((other) => [text, other] as const));
+  const { committee, request } = view.attempt;
+  const texts = bySupport(view.attempt, groupAnswers(request.terms, answers)).map((group) => group.representative);
+  const founders = texts.slice(0, faultTolerance(committee.length) + 1);
+  const pairs = founders.flatMap((text, index) => texts.slice(index + 1).map((other) => [text, other] as const));
   return pairs.slice(0, limits.matchPairs).map(([text, other]) => ({
     about: ["match", ...inOrder(text.outcome, other.outcome)],
     prompt: matchPrompt(view.attempt, text.text, other.text),
@@ -100,7 +105,7 @@ export function answerClasses(book: RoundBook, answers: readonly SeatAnswer[], s
   const groups = groupAnswers(terms, answers);
   if (terms.kind !== "text" || groups.length < 2) return groups;
   const classes: { representative: CanonicalAnswer; seats: AnswerGroup["seats"] }[] = [];
-  for (const group of bySupport(groups)) {
+  for (const group of bySupport(book.attempt, groups)) {
     const found = classes.find(({ representative }) => areSame(book, representative, group.representative, stage));
     if (found === undefined) classes.push({ ...group });
     else found.seats = [...found.seats, ...group.seats].toSorted((a, b) => a - b);
@@ -116,10 +121,11 @@ function areSame(book: RoundBook, a: CanonicalAnswer, b: CanonicalAnswer, stage:
   return isMajority(votes.length, book.attempt.committee.length);
 }
 
-function bySupport(groups: readonly AnswerGroup[]): readonly AnswerGroup[] {
-  return groups.toSorted(
-    (a, b) => b.seats.length - a.seats.length || compareHex(a.representative.outcome, b.representative.outcome),
-  );
+/** Ties by canonical order of the seats: a text's own bytes, which its author chooses, buy no place. */
+function bySupport(attempt: Attempt, groups: readonly AnswerGroup[]): readonly AnswerGroup[] {
+  const ranks = canonicalRanks(attempt);
+  const rank = ({ seats }: AnswerGroup): number => Math.min(...seats.map((seat) => ranks[seat] as number));
+  return groups.toSorted((a, b) => b.seats.length - a.seats.length || rank(a) - rank(b));
 }
 
 function inOrder(a: Digest, b: Digest): readonly [Digest, Digest] {

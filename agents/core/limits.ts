@@ -17,7 +17,7 @@ export const limits = {
   /** Payloads of one seat kept per slot: two prove an equivocation, more prove nothing more. */
   payloadsPerSlot: 2,
   /** Pairs of texts that a seat judges to mean the same or not; further ones are different. */
-  matchPairs: 12,
+  matchPairs: 64,
   /** Distinct answer classes verified per round; further ones are not verified. */
   classesPerRound: 8,
   /** Counter-proofs adjudicated per round; further ones are dismissed. */

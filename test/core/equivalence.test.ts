@@ -1,0 +1,144 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { describe, it } from "node:test";
+import { canonicalAnswer, type SeatAnswer } from "../../agents/core/answer.ts";
+import { MATCH, answerClasses, matchCalls, matchForm } from "../../agents/core/equivalence.ts";
+import { compareHex } from "../../agents/core/digest.ts";
+import { limits } from "../../agents/core/limits.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import { closeForm, heldOf, withSeen, type RoundBook } from "../../agents/core/round-book.ts";
+import { emptyTally, roundSlots } from "../../agents/core/tally.ts";
+import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
+import { attemptOf, runCommittee, type SeatScript } from "./committee.ts";
+import { put } from "./mbft-set.ts";
+
+const forms = [matchForm, closeForm];
+
+/** A round in which each seat judged the pairs it lists to be the same, and everybody held everything. */
+function judged(attempt: Attempt, same: readonly (readonly (readonly [string, string])[])[]): RoundBook {
+  let tally = emptyTally;
+  same.forEach((pairs, seat) => {
+    const matches = pairs.map(([a, b]) => {
+      const [first, second] = [outcomeOf(attempt, a), outcomeOf(attempt, b)].toSorted(compareHex);
+      return { first: first!, second: second!, same: true };
+    });
+    tally = put(tally, attempt, 0, seat, MATCH, matchForm.encode({ matches }));
+  });
+  const book = (): RoundBook => ({ attempt, round: 0, forms, slots: roundSlots(tally, 0) });
+  const held = heldOf(book(), matchForm);
+  for (const seat of same.keys()) tally = put(tally, attempt, 0, seat, closeForm.phase, withSeen({}, held));
+  return book();
+}
+
+function outcomeOf(attempt: Attempt, text: string) {
+  return canonicalAnswer(attempt.request.terms, text)!.outcome;
+}
+
+function answersOf(attempt: Attempt, texts: readonly string[]): readonly SeatAnswer[] {
+  return texts.map((text, seat) => ({
+    seat: seat as SeatIndex,
+    answer: canonicalAnswer(attempt.request.terms, text)!,
+  }));
+}
+
+function classesOf(book: RoundBook, texts: readonly string[]): readonly string[] {
+  return answerClasses(book, answersOf(book.attempt, texts), "closed")
+    .map(({ seats, representative }) => `${representative.text}: ${seats.join(" ")}`)
+    .toSorted();
+}
+
+describe("texts judged to be the same", () => {
+  const attempt = attemptOf(4, { kind: "text" });
+  const pair = [["a refund is due", "refund due"]] as const;
+
+  it("EQ3: more than half of the seats make two texts one class; half do not", () => {
+    const texts = ["refund due", "a refund is due", "no refund", "refund due"];
+    expect(classesOf(judged(attempt, [pair, pair, pair, []]), texts)).to.deep.equal([
+      "no refund: 2",
+      "refund due: 0 1 3",
+    ]);
+    expect(classesOf(judged(attempt, [pair, pair, [], []]), texts)).to.deep.equal([
+      "a refund is due: 1",
+      "no refund: 2",
+      "refund due: 0 3",
+    ]);
+  });
+
+  it("EQ3, H08: a chain of near-equals does not join its ends", () => {
+    const chain = [
+      ["a", "b"],
+      ["b", "c"],
+    ] as const;
+    const book = judged(attempt, [chain, chain, chain, chain]);
+    const founded = classesOf(book, ["a", "a", "b", "c"]);
+    expect(founded).to.deep.equal(["a: 0 1 2", "c: 3"]);
+  });
+
+  it("EQ3: classes are a partition, whatever was judged and in whatever order answers are given", () => {
+    const text = fc.constantFrom("a", "b", "c", "d");
+    const word = fc.tuple(text, text).filter(([a, b]) => a !== b);
+    fc.assert(
+      fc.property(
+        fc.array(fc.uniqueArray(word, { maxLength: 3, selector: (texts) => texts.toSorted().join("") }), {
+          minLength: 4,
+          maxLength: 4,
+        }),
+        fc.array(text, { minLength: 4, maxLength: 4 }),
+        (words, texts) => {
+          const book = judged(attempt, words);
+          const answers = answersOf(attempt, texts);
+          const classes = answerClasses(book, answers, "closed");
+          expect(classes.flatMap(({ seats }) => seats)).to.have.members([0, 1, 2, 3]);
+          expect(answerClasses(book, answers.toReversed(), "closed")).to.deep.equal(classes);
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it("EQ1, EQ2: other kinds are not judged, and pairs are bounded", () => {
+    const view = (of: Attempt) =>
+      ({
+        attempt: of,
+        book: judged(
+          of,
+          Array.from({ length: 16 }, () => []),
+        ),
+      }) as unknown as Parameters<typeof matchCalls>[0];
+    const count = (seats: number): number => {
+      const many = attemptOf(seats, { kind: "text" });
+      const texts = Array.from({ length: seats }, (_, seat) => `text ${seat}`);
+      const calls = matchCalls(view(many), answersOf(many, texts));
+      expect(new Set(calls.map(({ about }) => about.join("."))).size).to.equal(calls.length);
+      return calls.length;
+    };
+    expect([4, 7, 13, 16].map(count)).to.deep.equal([3 + 2, 6 + 5 + 4, 12 + 11 + 10 + 9 + 8, limits.matchPairs]);
+    const many = attemptOf(16, { kind: "text" });
+    expect(matchCalls(view(many), answersOf(many, ["same", "same"]))).to.deep.equal([]);
+  });
+
+  it("a malformed judgement is refused: unordered, repeated, of one text, or too many", () => {
+    const [low, high] = ["a", "b"].map((text) => outcomeOf(attempt, text)).toSorted(compareHex);
+    const accepts = (matches: readonly object[]) =>
+      matchForm.decode(attempt, matchForm.encode({ matches: matches as never })) !== null;
+    const match = { first: low, second: high, same: true };
+    expect(accepts([match])).to.equal(true);
+    expect(accepts([{ ...match, first: high, second: low }])).to.equal(false);
+    expect(accepts([{ ...match, second: low }])).to.equal(false);
+    expect(accepts([match, { ...match, same: false }])).to.equal(false);
+  });
+
+  it("mbft decides a text that three seats word differently, with one certificate", () => {
+    const wording = ["refund due", "the refund is due", "a refund is due", "refund due"];
+    const scripts = wording.map((text): SeatScript => ({
+      answer: ({ ask }) => {
+        if (ask.includes("propose")) return { fields: { proof: "p", answer: text } };
+        if (ask.includes("match")) return { fields: { check: "c", verdict: "same" } };
+        return { fields: { check: "c", verdict: "accept" } };
+      },
+    }));
+    const run = runCommittee(mbft, attempt, scripts);
+    for (const certificate of run.certificates)
+      expect(certificate?.decision).to.include({ status: "decided", answer: "refund due" });
+  });
+});
