@@ -1,0 +1,56 @@
+import { PROPOSE } from "../../core/certify-payloads.ts";
+import { decodeMessage, readRoot } from "../../core/transcript.ts";
+import type { Digest } from "../../core/types.ts";
+import { honestSeats, slotOf, type SeatTrace, type Trace } from "../trace.ts";
+
+/**
+ * SI5: a seat that took in both halves of an equivocation holds evidence of it; and where two honest seats that are certified
+ * took in different halves in a slot that the certified transcript covers, one of them does.
+ */
+export function checkAccountability(trace: Trace): readonly string[] {
+  const honest = honestSeats(trace);
+  const held = new Map(honest.map((one) => [one.seat, new Set(one.evidence.map(({ first }) => slotOf(first)))]));
+  const own = honest.flatMap(({ seat, took }) =>
+    [...took].flatMap(([slot, messages]) =>
+      distinct(messages) < 2 || held.get(seat)?.has(slot) === true
+        ? []
+        : [`seat ${seat} took in two payloads of slot ${slot} and raised no evidence`],
+    ),
+  );
+  return [...own, ...unseen(trace, honest, held)];
+}
+
+function unseen(
+  trace: Trace,
+  honest: readonly SeatTrace[],
+  held: ReadonlyMap<number, ReadonlySet<string>>,
+): readonly string[] {
+  const transcript = transcribed(trace);
+  if (transcript === null || !honest.every(({ certificates }) => certificates.length > 0)) return [];
+  const slots = new Set(honest.flatMap(({ took }) => [...took.keys()]));
+  return [...slots].flatMap((slot) => {
+    if (Number(slot.split(".")[0]) >= PROPOSE || !transcript.has(slot)) return [];
+    const union = distinct(honest.flatMap(({ took }) => took.get(slot) ?? []));
+    const proven = honest.some(({ seat }) => held.get(seat)?.has(slot) === true);
+    return union < 2 || proven ? [] : [`honest seats took in two payloads of slot ${slot} and none raised evidence`];
+  });
+}
+
+/** Slots with a message in the certified transcript. */
+function transcribed(trace: Trace): ReadonlySet<string> | null {
+  const root = honestSeats(trace)[0]?.certificates[0]?.certificate.decision.transcript;
+  const bytes = root === undefined ? null : trace.block(root);
+  const read = bytes === null ? null : readRoot(trace.attempt, trace.protocol, bytes);
+  if (read === null || "refused" in read) return null;
+  return new Set(read.messages.flatMap((digest) => slotIn(trace, digest)));
+}
+
+function slotIn(trace: Trace, digest: Digest): readonly string[] {
+  const bytes = trace.block(digest);
+  const message = bytes === null ? null : decodeMessage(bytes);
+  return message === null ? [] : [slotOf(message)];
+}
+
+function distinct(messages: readonly { readonly header: { readonly payloadDigest: Digest } }[]): number {
+  return new Set(messages.map(({ header }) => header.payloadDigest)).size;
+}

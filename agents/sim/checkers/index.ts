@@ -1,0 +1,37 @@
+import type { Trace } from "../trace.ts";
+import { checkAccountability } from "./accountability.ts";
+import { checkAgreement } from "./agreement.ts";
+import { checkBoundedMemory } from "./bounded-memory.ts";
+import { checkCertificateUniqueness } from "./certificate-uniqueness.ts";
+import { checkNoHonestSlash } from "./no-honest-slash.ts";
+import { checkReplay } from "./replay.ts";
+import { checkTermination } from "./termination.ts";
+import { checkValidity } from "./validity.ts";
+
+/** A pure judge of one run: what is wrong, in words, or nothing. */
+export type Checker = (trace: Trace) => readonly string[];
+
+/** One invariant each (docs/spec/simulator.md). */
+export const checkers = {
+  agreement: checkAgreement,
+  validity: checkValidity,
+  "certificate-uniqueness": checkCertificateUniqueness,
+  "no-honest-slash": checkNoHonestSlash,
+  accountability: checkAccountability,
+  termination: checkTermination,
+  "bounded-memory": checkBoundedMemory,
+  replay: checkReplay,
+} as const satisfies Readonly<Record<string, Checker>>;
+
+export type CheckerName = keyof typeof checkers;
+
+export interface Violation {
+  readonly checker: CheckerName;
+  readonly message: string;
+}
+
+export function judge(trace: Trace): readonly Violation[] {
+  return (Object.keys(checkers) as CheckerName[]).flatMap((checker) =>
+    checkers[checker](trace).map((message) => ({ checker, message })),
+  );
+}

@@ -1,0 +1,22 @@
+import { agrees } from "../plan.ts";
+import { honestSeats, type Trace } from "../trace.ts";
+
+/**
+ * SI2: a decided answer is one that some honest seat's model gave; with at most f Byzantine seats and honest models that
+ * do not err, it is the truth.
+ */
+export function checkValidity(trace: Trace): readonly string[] {
+  if (!trace.tolerable) return [];
+  const { terms } = trace.attempt.request;
+  const given = honestSeats(trace).flatMap(({ answers }) => answers);
+  return honestSeats(trace).flatMap(({ seat, certificates }) =>
+    certificates.flatMap(({ certificate: { decision } }) => {
+      if (decision.status !== "decided") return [];
+      const { answer } = decision;
+      if (trace.truthful && !agrees(terms, answer, trace.truth))
+        return [`seat ${seat} holds ${JSON.stringify(answer)}, the truth is ${JSON.stringify(trace.truth)}`];
+      if (given.some((one) => agrees(terms, one, answer))) return [];
+      return [`seat ${seat} holds ${JSON.stringify(answer)}, which no honest seat said`];
+    }),
+  );
+}

@@ -1,0 +1,129 @@
+import type { Digest, Evidence, Hex, Message, SeatIndex } from "../core/types.ts";
+import type { Certificate } from "../core/types.ts";
+import { slotOf, type Certified } from "./trace.ts";
+
+/** Watches a world from outside; nothing in it depends on what stands here. */
+export interface Recorder {
+  sent(from: SeatIndex, to: SeatIndex, frame: Uint8Array): void;
+  delivered(seat: SeatIndex, message: Message): void;
+  signed(seat: SeatIndex, signature: Hex): void;
+  asked(seat: SeatIndex): { readonly answered: (answer: string | null) => void };
+  certified(seat: SeatIndex, certificate: Certificate): void;
+  evidence(seat: SeatIndex, evidence: Evidence): void;
+  count(what: string): void;
+  counts(): Readonly<Record<string, number>>;
+  /** Slots with two payloads anywhere. */
+  contested(): ReadonlySet<string>;
+  readonly seats: readonly RecordedSeat[];
+  readonly messages: ReadonlyMap<string, readonly Message[]>;
+  readonly frames: number;
+  readonly bytes: number;
+  hash(): string;
+}
+
+export interface RecordedSeat {
+  readonly certificates: Certified[];
+  readonly evidence: Evidence[];
+  readonly answers: string[];
+  modelCalls: number;
+  /** Model calls one after the other behind all that the seat knows. */
+  depth: number;
+}
+
+export function createRecorder(seats: number, now: () => number): Recorder {
+  const recorded = Array.from(
+    { length: seats },
+    (): RecordedSeat => ({ certificates: [], evidence: [], answers: [], modelCalls: 0, depth: 0 }),
+  );
+  const messages = new Map<string, Message[]>();
+  const contested = new Set<string>();
+  const depths = new Map<Hex, number>();
+  const counts = new Map<string, number>();
+  const hash = createHash();
+  let frames = 0;
+  let bytes = 0;
+  const at = (seat: SeatIndex): RecordedSeat => recorded[seat] as RecordedSeat;
+
+  return {
+    seats: recorded,
+    messages,
+    get frames() {
+      return frames;
+    },
+    get bytes() {
+      return bytes;
+    },
+    sent(from, to, frame) {
+      frames++;
+      bytes += frame.length;
+      hash.number(now());
+      hash.number((from << 16) | to);
+      hash.tail(frame);
+    },
+    delivered(seat, message) {
+      const slot = slotOf(message);
+      const known = messages.get(slot);
+      if (known === undefined) messages.set(slot, [message]);
+      else if (!known.some((one) => one.header.payloadDigest === message.header.payloadDigest)) {
+        known.push(message);
+        contested.add(slot);
+      }
+      hash.number(now());
+      hash.number(seat);
+      hash.text(message.signature);
+      const one = at(seat);
+      one.depth = Math.max(one.depth, depths.get(message.signature) ?? 0);
+    },
+    signed: (seat, signature) => void depths.set(signature, at(seat).depth),
+    asked(seat) {
+      const one = at(seat);
+      const before = one.depth;
+      one.modelCalls++;
+      return {
+        answered(answer) {
+          one.depth = Math.max(one.depth, before + 1);
+          if (answer !== null && !one.answers.includes(answer)) one.answers.push(answer);
+        },
+      };
+    },
+    certified(seat, certificate) {
+      hash.number(now());
+      hash.text(certificate.decision.transcript);
+      at(seat).certificates.push({ at: now(), certificate, depth: at(seat).depth });
+    },
+    evidence(seat, evidence) {
+      hash.text(evidence.second.header.payloadDigest);
+      at(seat).evidence.push(evidence);
+    },
+    count: (what) => void counts.set(what, (counts.get(what) ?? 0) + 1),
+    counts: () => Object.fromEntries([...counts].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    contested: () => contested,
+    hash: hash.digest,
+  };
+}
+
+/** Two FNV-like lanes: cheap, and only ever compared with another run of the same code. */
+function createHash(): {
+  readonly number: (value: number) => void;
+  readonly text: (value: Digest | Hex) => void;
+  readonly tail: (bytes: Uint8Array) => void;
+  readonly digest: () => string;
+} {
+  let low = 0x811c9dc5;
+  let high = 0xcbf29ce4;
+  const add = (value: number): void => {
+    low = Math.imul(low ^ value, 0x01000193);
+    high = Math.imul(high ^ value ^ (low >>> 15), 0x85ebca6b);
+  };
+  return {
+    number: add,
+    text(value) {
+      for (let index = value.length - 16; index < value.length; index++) add(value.charCodeAt(index));
+    },
+    tail(bytes) {
+      add(bytes.length);
+      for (let index = Math.max(0, bytes.length - 16); index < bytes.length; index++) add(bytes[index] as number);
+    },
+    digest: () => [high, low].map((lane) => (lane >>> 0).toString(16).padStart(8, "0")).join(""),
+  };
+}

@@ -1,0 +1,216 @@
+import { createMemoryContentStore, type MemoryContentHub } from "../adapters/memory/content-store.ts";
+import { createMemoryJournals } from "../adapters/memory/journal.ts";
+import type { MemoryHub } from "../adapters/memory/network.ts";
+import type { Digest, Header, Message, SeatIndex } from "../core/types.ts";
+import type { SessionPorts } from "../node/effects.ts";
+import { createIngress, type Sink } from "../node/ingress.ts";
+import { createInputReader } from "../node/records.ts";
+import { createResend } from "../node/resend.ts";
+import { openSession, type Session } from "../node/session.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Journal } from "../ports/journal.ts";
+import type { Log } from "../ports/log.ts";
+import type { Network } from "../ports/network.ts";
+import { misbehave } from "./byzantine/index.ts";
+import { createSlowJournal } from "./disk.ts";
+import { createLife, type Life } from "./life.ts";
+import type { Links } from "./links.ts";
+import { honestModel } from "./model.ts";
+import type { CrashPlan, Plan } from "./plan.ts";
+import type { Random } from "./random.ts";
+import type { Recorder } from "./recorder.ts";
+import { simSigner } from "./signer.ts";
+
+/** What all seats of a world share. */
+export interface World {
+  readonly plan: Plan;
+  readonly clock: Clock;
+  readonly hub: MemoryHub;
+  readonly links: Links;
+  readonly content: MemoryContentHub;
+  readonly random: Random;
+  readonly recorder: Recorder;
+  readonly fail: (error: unknown) => void;
+}
+
+/** One agent with what survives its crashes: its disk. */
+export interface SimSeat {
+  readonly seat: SeatIndex;
+  start(): void;
+  silent(): string | null;
+  backlog(): number;
+  journalBytes(): number;
+  /** What the journal holds of the messages of these slots. */
+  took(slots: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly Message[]>>;
+  readonly blocks: ReadonlyMap<Digest, Uint8Array>;
+}
+
+const JOURNAL = "request";
+
+export function createSeat(world: World, seat: SeatIndex): SimSeat {
+  const { plan, recorder, clock, random } = world;
+  const journals = createMemoryJournals();
+  const blocks = new Map<Digest, Uint8Array>();
+  const crashes: CrashPlan[] = [...(plan.crashes.get(seat) ?? [])];
+  const mayCrash = crashes.length > 0;
+  const model = honestModel(plan, clock, random.fork(`model ${seat}`), (kind) => recorder.count(`model ${kind}`));
+  let sessions: readonly Session[] = [];
+
+  const start = (): void => {
+    run().catch(world.fail);
+  };
+
+  const run = async (): Promise<void> => {
+    const network = world.links.wrap(seat, world.hub.join(addressOf(plan, seat)));
+    const journal = await journals.open(JOURNAL);
+    const disk = mayCrash ? createSlowJournal(journal, clock) : null;
+    const crash = crashes.shift();
+    let effects = 0;
+    const life = createLife(() => {
+      if (crash === undefined || ++effects < crash.afterEffects || clock.now() >= plan.healAt) return;
+      life.end();
+      recorder.count("crash");
+      const lost = disk?.crash(crash.survivingTail).lost ?? 0;
+      if (lost > 0) recorder.count("lost tail");
+      journals.crash();
+      sessions = [];
+      void network.close();
+      clock.schedule(Math.min(crash.downMs, plan.healAt - clock.now()), start);
+    });
+    const store = createMemoryContentStore({ clock, hub: world.content, blocks, getTimeoutMs: 2_000 });
+    const signer = simSigner(seat);
+    const ports: SessionPorts = {
+      network,
+      store,
+      model: recordedModel(world, seat, model),
+      signer: {
+        ...signer,
+        sign(digest) {
+          const signature = signer.sign(digest);
+          recorder.signed(seat, signature);
+          return signature;
+        },
+      },
+      journal: disk ?? journal,
+      clock: skewedClock(clock, plan.speedPpm[seat] as number),
+      log: quietLog,
+    };
+    sessions = await connect(world, seat, life, ports, network);
+  };
+
+  return {
+    seat,
+    start,
+    blocks,
+    silent: () => sessions.map((session) => session.silent()).find((reason) => reason !== null) ?? null,
+    backlog: () => sessions.reduce((sum, session) => sum + session.backlog().length, 0),
+    journalBytes: () => journals.bytes(JOURNAL).length,
+    async took(slots) {
+      journals.crash();
+      return messagesIn(await journals.open(JOURNAL), slots);
+    },
+  };
+}
+
+/** Wires sessions, ingress and resending as agents/node/agent.ts does; a Byzantine seat may run two. */
+async function connect(
+  world: World,
+  seat: SeatIndex,
+  life: Life,
+  ports: SessionPorts,
+  network: Network,
+): Promise<readonly Session[]> {
+  const { plan, recorder } = world;
+  const kind = plan.byzantine.get(seat) ?? null;
+  const guarded = life.guard(ports);
+  const lives = kind === null ? [guarded] : await misbehave(kind, guarded, { world, seat });
+  const opened: Session[] = [];
+  const lifetime = new AbortController();
+  for (const own of lives) {
+    const ingress = createIngress(own.log, own.clock);
+    const resend = createResend(own, lifetime.signal);
+    const mine: Session[] = [];
+    own.network.onFrame((from, frame) => ingress.receive(from, frame));
+    own.network.onConnect((peer) => resend(peer, mine));
+    if (own === lives[0]) network.setPeers(peersOf(plan));
+    const session = await openSession(plan.protocol, plan.attempt, seat, plan.timing, own, {
+      onCertified: (certificate) => recorder.certified(seat, certificate),
+      onEvidence: (evidence) => recorder.evidence(seat, evidence),
+    });
+    if (!life.alive()) return [];
+    mine.push(session);
+    opened.push(session);
+    ingress.opened(observed(world, seat, session));
+  }
+  return opened;
+}
+
+function observed({ recorder }: World, seat: SeatIndex, session: Session): Sink {
+  return {
+    attempt: session.attempt,
+    wants: (header: Header) => session.wants(header),
+    refuses: (message: Message) => session.refuses(message),
+    deliver(message: Message) {
+      recorder.delivered(seat, message);
+      session.deliver(message);
+    },
+  };
+}
+
+function recordedModel(world: World, seat: SeatIndex, model: SessionPorts["model"]): SessionPorts["model"] {
+  return {
+    ...model,
+    async ask(request, signal) {
+      const call = world.recorder.asked(seat);
+      try {
+        const response = await model.ask(request, signal);
+        call.answered(response.fields["answer"] ?? null);
+        return response;
+      } catch (error) {
+        call.answered(null);
+        throw error;
+      }
+    },
+  };
+}
+
+async function messagesIn(
+  journal: Journal,
+  slots: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, readonly Message[]>> {
+  const found = new Map<string, Message[]>();
+  const read = createInputReader();
+  let first = true;
+  for await (const record of journal.read()) {
+    const input = first ? null : read(record);
+    first = false;
+    if (input?.kind !== "message") continue;
+    const { phase, round, seat } = input.message.header;
+    const slot = `${phase}.${round}.${seat}`;
+    if (slots.has(slot)) found.set(slot, [...(found.get(slot) ?? []), input.message]);
+  }
+  return found;
+}
+
+function peersOf(plan: Plan): Parameters<Network["setPeers"]>[0] {
+  return plan.attempt.committee.map(({ signer }, seat) => ({
+    signer,
+    publicKey: simSigner(seat).publicKey,
+    multiaddrs: ["/memory"],
+  }));
+}
+
+function addressOf(plan: Plan, seat: SeatIndex): SessionPorts["signer"]["address"] {
+  return (plan.attempt.committee[seat] as { readonly signer: SessionPorts["signer"]["address"] }).signer;
+}
+
+/** Timers that run at another speed. */
+function skewedClock(clock: Clock, speedPpm: number): Clock {
+  if (speedPpm === 1_000_000) return clock;
+  return {
+    now: () => Math.floor((clock.now() * speedPpm) / 1_000_000),
+    schedule: (delayMs, callback) => clock.schedule(Math.ceil((delayMs * 1_000_000) / speedPpm), callback),
+  };
+}
+
+const quietLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

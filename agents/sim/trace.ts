@@ -1,0 +1,71 @@
+import type { Protocol, Timing } from "../core/protocol.ts";
+import type { Attempt, Certificate, Digest, Evidence, Message, SeatIndex } from "../core/types.ts";
+import type { ByzantineKind, Fault } from "./options.ts";
+
+/** What the observer saw of one seat. */
+export interface SeatTrace {
+  readonly seat: SeatIndex;
+  /** null = honest. */
+  readonly byzantine: ByzantineKind | null;
+  /** Every certificate the seat announced, those of later lives included. */
+  readonly certificates: readonly Certified[];
+  readonly evidence: readonly Evidence[];
+  /** Messages the seat took in, by slot: what its journal holds at the end. Only of slots with two payloads anywhere. */
+  readonly took: ReadonlyMap<string, readonly Message[]>;
+  /** Answers its model gave. */
+  readonly answers: readonly string[];
+  readonly journalBytes: number;
+  readonly backlog: number;
+  /** Why it fell silent, which no honest seat may. */
+  readonly silent: string | null;
+  readonly modelCalls: number;
+}
+
+export interface Certified {
+  readonly at: number;
+  readonly certificate: Certificate;
+  /** Model calls one after the other before it, along the longest chain of messages. */
+  readonly depth: number;
+}
+
+/** How often each fault and each misbehaviour struck. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** One run of one world, as the checkers see it. */
+export interface Trace {
+  readonly seed: number;
+  readonly protocol: Protocol;
+  readonly attempt: Attempt;
+  readonly timing: Timing;
+  readonly truth: string;
+  /** K <= f, so that the protocol's promises hold. */
+  readonly tolerable: boolean;
+  /** Honest models are never wrong. */
+  readonly truthful: boolean;
+  readonly faults: readonly Fault[];
+  readonly healAt: number;
+  readonly endedAt: number;
+  /** By when every honest seat must have a certificate. */
+  readonly dueAt: number;
+  readonly seats: readonly SeatTrace[];
+  /** Every message that reached any seat, by slot `phase.round.seat`, distinct payloads. */
+  readonly messages: ReadonlyMap<string, readonly Message[]>;
+  /** All blocks that some honest seat holds. */
+  readonly block: (digest: Digest) => Uint8Array | null;
+  readonly events: number;
+  readonly sent: { readonly frames: number; readonly bytes: number };
+  /** Most timers and frames waiting at once. */
+  readonly pending: number;
+  readonly counts: Counts;
+  /** Over everything that was sent, delivered and decided: equal seeds, equal hashes. */
+  readonly hash: string;
+}
+
+export function slotOf(message: Message): string {
+  const { phase, round, seat } = message.header;
+  return `${phase}.${round}.${seat}`;
+}
+
+export function honestSeats(trace: Trace): readonly SeatTrace[] {
+  return trace.seats.filter(({ byzantine }) => byzantine === null);
+}
