@@ -2,9 +2,10 @@ import type { ChainTerms } from "../adapters/chain/terms.ts";
 import { policiesOf } from "../core/answer.ts";
 import { cidString } from "../core/codec.ts";
 import { protocolByCode } from "../core/protocols/index.ts";
-import type { RequestId, SeatInfo } from "../core/types.ts";
+import type { RequestId, SeatInfo, Terms } from "../core/types.ts";
 import type { ChainEvent, ChainReader, RequestState, TransactionReader } from "../ports/chain.ts";
 import { formatAmount } from "./arguments.ts";
+import { meaningOf } from "./assurance.ts";
 import { grid, percent, printable, rows, utc, type Row } from "./output.ts";
 
 type EventOf<Kind extends ChainEvent["kind"]> = Extract<ChainEvent, { kind: Kind }>;
@@ -69,6 +70,7 @@ function jsonOf(facts: Facts): object {
     question: request?.question ?? null,
     consumer: request?.consumer ?? null,
     terms: request === undefined ? null : { ...request.terms, protocol: protocolName(request.terms.protocol) },
+    protocolAssurance: request === undefined ? null : (protocolByCode(request.terms.protocol)?.assurance ?? null),
     attempt: decision?.attempt ?? state.attempt,
     outcome: decision?.outcome ?? null,
     answer: decision?.answer ?? null,
@@ -101,6 +103,7 @@ function textOf(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
       ["question", printable(question)],
       ["kind", kindText(terms)],
       ["protocol", protocolName(terms.protocol)],
+      ["assurance", assuranceText(terms)],
     );
     lines.push(["fee", formatAmount(terms.fee, feeToken)], ["deadline", utc(terms.deadline)], ["consumer", consumer]);
     lines.push(["asked in", `${asked.transactionHash} (${requestGas ?? "?"} gas)`]);
@@ -141,10 +144,16 @@ function seatLines({ drawn, committed }: Facts): readonly SeatLine[] {
   }));
 }
 
-function kindText({ kind, options, decimals, tolerance }: EventOf<"requested">["request"]["terms"]): string {
+function kindText({ kind, options, decimals, tolerance }: Terms): string {
   if (kind === "choice") return `choice of ${options}`;
   if (kind === "policies") return `policies, any of ${options}`;
   return kind === "number" ? `number, ${decimals} decimals, tolerance ${tolerance} units` : kind;
+}
+
+/** That of the request, then that of the protocol. */
+function assuranceText({ assurance, protocol }: Pick<Terms, "assurance" | "protocol">): string {
+  const assured = protocolByCode(protocol)?.assurance;
+  return assured === undefined ? assurance : `${assurance}, ${assured}: ${meaningOf[assured]}`;
 }
 
 function callbackText({ state, asked }: Facts): string {

@@ -59,7 +59,11 @@ export const request: CommandSpec<Options> = {
       description: "90s, 10m, 2h or 1d; after it the fee is refunded",
       default: "10m",
     },
-    { flags: "--assurance <level>", description: "normal or high", default: "normal" },
+    {
+      flags: "--assurance <level>",
+      description: "normal or high; high only where the protocol's certificate is byzantine",
+      default: "normal",
+    },
     { flags: "--callback-gas <gas>", description: "for a consumer's callback; an account has none", default: "0" },
     { flags: "--wait", description: "show progress until the decision is final" },
     { flags: "--keystore <file>", description: "account that asks and pays (default: that of the agent's folder)" },

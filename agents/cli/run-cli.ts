@@ -10,6 +10,7 @@ import { agentWithdraw } from "./agent-withdraw.ts";
 import { addCommand, type CliHost } from "./command.ts";
 import { decision } from "./decision.ts";
 import { printable, toJson } from "./output.ts";
+import { listProtocols } from "./protocols.ts";
 import { wayOut } from "./reasons.ts";
 import { request } from "./request.ts";
 import { verify } from "./verify.ts";
@@ -48,6 +49,7 @@ function createProgram(host: CliHost, exit: (code: number) => void): Command {
   addCommand(program, request, host, exit);
   addCommand(program, decision, host, exit);
   addCommand(program, verify, host, exit);
+  addCommand(program, listProtocols, host, exit);
   return program;
 }
 

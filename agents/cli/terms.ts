@@ -2,9 +2,11 @@ import { parseUnits } from "viem";
 import { ConclaveError } from "../core/errors.ts";
 import { utf8 } from "../core/digest.ts";
 import { limits } from "../core/limits.ts";
-import { protocolById, protocols } from "../core/protocols/index.ts";
+import type { Protocol } from "../core/protocol.ts";
+import { protocols } from "../core/protocols/index.ts";
 import type { AnswerKind, Assurance, Terms } from "../core/types.ts";
 import { parseAmount, parseChoice, parseDuration, parseInteger } from "./arguments.ts";
+import { meaningOf } from "./assurance.ts";
 
 export interface TermsFlags {
   readonly question: string;
@@ -35,16 +37,9 @@ export function termsOf(
   flags: TermsFlags,
   feeUnit: { readonly symbol: string; readonly decimals: number },
   nowSeconds: number,
+  registry: readonly Protocol[] = protocols,
 ): Terms {
-  const protocol = protocolById(flags.protocol);
-  if (protocol === null) {
-    const known = protocols.map(({ id }) => id).join(", ");
-    throw new ConclaveError(
-      "PROTOCOL_UNKNOWN",
-      `Choose a protocol: ${JSON.stringify(flags.protocol)} is unknown; known are ${known}`,
-      { protocol: flags.protocol, known },
-    );
-  }
+  const protocol = findProtocol(flags.protocol, registry);
   checkQuestion(flags.question);
   const kind = parseChoice(flags.kind, "--kind", KINDS);
   const duration = parseDuration(flags.deadlineIn, "--deadline-in");
@@ -54,11 +49,38 @@ export function termsOf(
     deadline: nowSeconds + duration,
     callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, MAX_CALLBACK_GAS),
     committeeSize: parseInteger(flags.committee, "--committee", limits.minCommittee, limits.maxCommittee),
-    assurance: parseChoice(flags.assurance, "--assurance", ASSURANCES),
+    assurance: assuranceOf(flags, protocol, registry),
     kind,
     protocol: protocol.code,
     ...answerTerms(kind, flags),
   };
+}
+
+function findProtocol(id: string, registry: readonly Protocol[]): Protocol {
+  const found = registry.find((protocol) => protocol.id === id);
+  if (found !== undefined) return found;
+  const known = idsOf(registry);
+  throw new ConclaveError(
+    "PROTOCOL_UNKNOWN",
+    `Choose a protocol: ${JSON.stringify(id)} is unknown; known are ${known}`,
+    { protocol: id, known },
+  );
+}
+
+/** A larger quorum of accepting seats means nothing where the answer is the chair's. */
+function assuranceOf(flags: TermsFlags, protocol: Protocol, registry: readonly Protocol[]): Assurance {
+  const assurance = parseChoice(flags.assurance, "--assurance", ASSURANCES);
+  if (assurance === "normal" || protocol.assurance === "byzantine") return assurance;
+  const others = idsOf(registry.filter((other) => other.assurance === "byzantine"));
+  throw invalid(
+    "assurance",
+    assurance,
+    `a certificate of ${protocol.id} says that ${meaningOf[protocol.assurance]}; choose normal, or --protocol ${others}`,
+  );
+}
+
+function idsOf(registry: readonly Protocol[]): string {
+  return registry.map(({ id }) => id).join(", ");
 }
 
 function checkQuestion(question: string): void {

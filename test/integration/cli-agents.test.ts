@@ -180,12 +180,13 @@ async function decidesPolicies(): Promise<void> {
   assert.equal(asked.code, 0, asked.stderr);
   assert.match(asked.stdout, /^kind +policies, any of 4$/m);
   assert.match(asked.stdout, /^answer +A,C$/m);
+  assert.match(asked.stdout, /^assurance +normal, byzantine: /m);
 
   const deployment = ["--deployment", "deployment.json"];
   const { value } = await world.json("decision", "2", ...deployment);
   assert.deepEqual(
-    [value["answer"], value["policies"], BigInt(String(value["outcome"]))],
-    ["A,C", [0, 2], 0b101n],
+    [value["answer"], value["policies"], BigInt(String(value["outcome"])), value["protocolAssurance"]],
+    ["A,C", [0, 2], 0b101n, "byzantine"],
     JSON.stringify(value),
   );
   assert.deepEqual((await world.json("decision", "1", ...deployment)).value["policies"], null);

@@ -5,6 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseEther } from "viem";
 import { limits } from "../../agents/core/limits.ts";
+import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Address } from "../../agents/core/types.ts";
 import {
   PASSWORD,
@@ -28,6 +29,7 @@ describe("command line", () => {
       ["request"],
       ["decision"],
       ["verify"],
+      ["protocols"],
     ];
     for (const command of commands) {
       const { code, stdout } = await world.run([...command, "--help"]);
@@ -188,6 +190,26 @@ describe("command line", () => {
     const status = await world.json("agent", "status", ...dir);
     assert.deepEqual([status.value["active"], status.value["stake"]], [false, "0"]);
     assert.match((await world.run(["agent", "status", ...dir])).stdout, /not active/);
+  });
+
+  it("lists the registered protocols without a chain, an agent or a config", async () => {
+    const { code, value } = await world.json("protocols");
+    assert.equal(code, 0);
+    assert.deepEqual(
+      value["protocols"],
+      protocols.map(({ id, code: number, version, title, assurance }) => ({
+        id,
+        code: number,
+        version,
+        title,
+        assurance,
+      })),
+    );
+    const { stdout } = await world.run(["protocols"]);
+    for (const { id, code: number, version, assurance } of protocols)
+      assert.match(stdout, new RegExp(`^${id} +${number} +${version} +${assurance} `, "m"));
+    assert.match(stdout, /^byzantine +with fewer than a third/m);
+    assert.equal((await world.failure("protocols", "mbft")).code, "USAGE");
   });
 
   it("tells a wrong chain from an unreachable one", async () => {

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { termsOf, type TermsFlags } from "../../agents/cli/terms.ts";
+import { canonicalAnswer, policiesOf } from "../../agents/core/answer.ts";
+import { packTerms } from "../../agents/core/digest.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import type { Protocol } from "../../agents/core/protocol.ts";
+import { protocols } from "../../agents/core/protocols/index.ts";
+import type { Terms } from "../../agents/core/types.ts";
+
+const flags: TermsFlags = {
+  question: "What first?",
+  kind: "policies",
+  options: "4",
+  protocol: "mbft",
+  committee: "4",
+  fee: "1",
+  deadlineIn: "10m",
+  assurance: "normal",
+  callbackGas: "0",
+};
+const unit = { symbol: "FEE", decimals: 18 };
+const [first] = protocols;
+assert.ok(first);
+const chaired: Protocol = { ...first, id: "chaired", code: 250, assurance: "chair" };
+const sworn: Protocol = { ...first, id: "sworn", code: 251, assurance: "byzantine" };
+
+function ask(change: Partial<TermsFlags>, registry?: readonly Protocol[]): Terms | ConclaveError {
+  try {
+    return termsOf({ ...flags, ...change }, unit, 1_900_000_000, registry);
+  } catch (error) {
+    assert.ok(error instanceof ConclaveError, String(error));
+    return error;
+  }
+}
+
+function refusal(change: Partial<TermsFlags>, registry?: readonly Protocol[]): ConclaveError {
+  const error = ask(change, registry);
+  assert.ok(error instanceof ConclaveError, JSON.stringify(change));
+  return error;
+}
+
+describe("command line: terms", () => {
+  it("D16 policies are kind 4 with 2 to 26 options, as the contract bounds them", () => {
+    const source = readFileSync(join(import.meta.dirname, "../../contracts/types/Limits.sol"), "utf8");
+    const constant = (name: string): number => Number(new RegExp(`constant ${name} = ([0-9]+);`).exec(source)?.[1]);
+    const least = constant("MIN_OPTIONS");
+    const most = constant("MAX_OPTIONS");
+    assert.deepEqual([least, most], [2, 26]);
+    fc.assert(
+      fc.property(fc.integer({ min: -2, max: 40 }), fc.constantFrom("choice", "policies"), (options, kind) => {
+        const terms = ask({ kind, options: String(options) });
+        if (options < least || options > most) {
+          assert.ok(terms instanceof ConclaveError);
+          return assert.equal(terms.code, "USAGE");
+        }
+        assert.ok(!(terms instanceof ConclaveError));
+        assert.deepEqual([terms.kind, terms.options, terms.decimals, terms.tolerance], [kind, options, 0, 0n]);
+        assert.equal((packTerms(terms) >> 8n) & 0xffffn, BigInt(options << 8) | (kind === "choice" ? 1n : 4n));
+      }),
+    );
+    const terms = ask({});
+    assert.ok(!(terms instanceof ConclaveError));
+    assert.deepEqual(policiesOf(canonicalAnswer(terms, "d b")?.outcome ?? assert.fail("no answer")), [1, 3]);
+  });
+
+  it("names the field that does not fit the kind", () => {
+    for (const kind of ["choice", "policies"]) {
+      const missing = refusal({ kind, options: undefined as never });
+      assert.deepEqual([missing.code, missing.data["field"]], ["TERMS_INVALID", "options"]);
+      assert.match(missing.message, new RegExp(`--kind ${kind} needs --options N`));
+    }
+    for (const kind of ["boolean", "number", "text"]) {
+      const { code, data, message } = refusal({ kind });
+      assert.deepEqual([code, data["field"], data["value"]], ["TERMS_INVALID", "options", "4"]);
+      assert.match(message, /only --kind choice and --kind policies have options/);
+    }
+    assert.equal(refusal({ decimals: "1" }).data["field"], "decimals");
+    assert.equal(refusal({ tolerance: "1" }).data["field"], "tolerance");
+  });
+
+  it("high assurance is not asked of a protocol whose certificate is the chair's word", () => {
+    const registry = [first, chaired, sworn];
+    const { code, data, message } = refusal({ protocol: "chaired", assurance: "high" }, registry);
+    assert.deepEqual([code, data["field"], data["value"]], ["TERMS_INVALID", "assurance", "high"]);
+    assert.match(message, /chaired .* the answer is the chair's.*choose normal, or --protocol mbft, sworn$/);
+    for (const [protocol, assurance, expected] of [
+      ["chaired", "normal", 250],
+      ["sworn", "high", 251],
+      ["sworn", "normal", 251],
+    ] as const) {
+      const terms = ask({ protocol, assurance }, registry);
+      assert.ok(!(terms instanceof ConclaveError));
+      assert.deepEqual([terms.protocol, terms.assurance], [expected, assurance]);
+    }
+    assert.equal(refusal({ assurance: "low" }, registry).code, "USAGE");
+  });
+
+  it("every registered protocol takes high assurance iff its certificate is byzantine", () => {
+    for (const { id, assurance } of protocols) {
+      const terms = ask({ protocol: id, assurance: "high" });
+      assert.equal(terms instanceof ConclaveError, assurance === "chair", id);
+    }
+    const unknown = refusal({ protocol: "paxos" });
+    assert.deepEqual([unknown.code, unknown.data["protocol"]], ["PROTOCOL_UNKNOWN", "paxos"]);
+  });
+});
