@@ -12,7 +12,7 @@ import { run } from "node:test";
 import { dot, spec } from "node:test/reporters";
 import { parseArgs, stripVTControlCharacters, styleText } from "node:util";
 
-const suites = ["core", "adapters", "models", "contracts", "integration"] as const;
+const suites = ["core", "adapters", "sim", "models", "contracts", "integration"] as const;
 type Suite = (typeof suites)[number];
 
 interface Outcome {

@@ -1,4 +1,6 @@
 import { judge, type Violation } from "./checkers/index.ts";
+import { decodeMessage, readRoot } from "../core/transcript.ts";
+import type { Digest } from "../core/types.ts";
 import type { SimOptions } from "./options.ts";
 import { createPlan } from "./plan.ts";
 import { honestSeats, type Trace } from "./trace.ts";
@@ -13,17 +15,22 @@ export interface SeedResult {
   readonly frames: number;
   readonly bytes: number;
   readonly modelCalls: number;
-  /** Of the first honest seat with a certificate; null when none has one. */
+  /** Model calls one after the other behind the certified transcript; null without a certificate. */
   readonly criticalPathCalls: number | null;
   readonly virtualMs: number;
   readonly counts: Trace["counts"];
+  /** Processor time of this thread. */
+  readonly cpuMs: number;
 }
 
 export async function runSeed(options: SimOptions, seed: number): Promise<SeedResult> {
-  return summarize(await runWorld(createPlan(options, seed)));
+  const before = process.threadCpuUsage();
+  const result = summarize(await runWorld(createPlan(options, seed)));
+  const { user, system } = process.threadCpuUsage(before);
+  return { ...result, cpuMs: (user + system) / 1000 };
 }
 
-export function summarize(trace: Trace): SeedResult {
+export function summarize(trace: Trace): Omit<SeedResult, "cpuMs"> {
   const honest = honestSeats(trace);
   const certified = honest.flatMap(({ certificates }) => certificates[0] ?? []);
   const first = certified.toSorted((a, b) => a.at - b.at)[0];
@@ -36,8 +43,19 @@ export function summarize(trace: Trace): SeedResult {
     frames: trace.sent.frames,
     bytes: trace.sent.bytes,
     modelCalls: trace.seats.reduce((sum, { modelCalls }) => sum + modelCalls, 0),
-    criticalPathCalls: first?.depth ?? null,
+    criticalPathCalls: first === undefined ? null : callsBehind(trace, first.certificate.decision.transcript),
     virtualMs: trace.endedAt,
     counts: trace.counts,
   };
+}
+
+function callsBehind(trace: Trace, transcript: Digest): number {
+  const root = trace.block(transcript);
+  const read = root === null ? null : readRoot(trace.attempt, trace.protocol, root);
+  if (read === null || "refused" in read) return 0;
+  return read.messages.reduce((most, digest) => {
+    const bytes = trace.block(digest);
+    const message = bytes === null ? null : decodeMessage(bytes);
+    return Math.max(most, message === null ? 0 : (trace.depths.get(message.signature) ?? 0));
+  }, 0);
 }

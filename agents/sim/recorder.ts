@@ -6,8 +6,8 @@ import { slotOf, type Certified } from "./trace.ts";
 export interface Recorder {
   sent(from: SeatIndex, to: SeatIndex, frame: Uint8Array): void;
   delivered(seat: SeatIndex, message: Message): void;
-  signed(seat: SeatIndex, signature: Hex): void;
-  asked(seat: SeatIndex): { readonly answered: (answer: string | null) => void };
+  asked(seat: SeatIndex): void;
+  answered(seat: SeatIndex, answer: string): void;
   certified(seat: SeatIndex, certificate: Certificate): void;
   evidence(seat: SeatIndex, evidence: Evidence): void;
   count(what: string): void;
@@ -26,18 +26,15 @@ export interface RecordedSeat {
   readonly evidence: Evidence[];
   readonly answers: string[];
   modelCalls: number;
-  /** Model calls one after the other behind all that the seat knows. */
-  depth: number;
 }
 
 export function createRecorder(seats: number, now: () => number): Recorder {
   const recorded = Array.from(
     { length: seats },
-    (): RecordedSeat => ({ certificates: [], evidence: [], answers: [], modelCalls: 0, depth: 0 }),
+    (): RecordedSeat => ({ certificates: [], evidence: [], answers: [], modelCalls: 0 }),
   );
   const messages = new Map<string, Message[]>();
   const contested = new Set<string>();
-  const depths = new Map<Hex, number>();
   const counts = new Map<string, number>();
   const hash = createHash();
   let frames = 0;
@@ -71,25 +68,16 @@ export function createRecorder(seats: number, now: () => number): Recorder {
       hash.number(now());
       hash.number(seat);
       hash.text(message.signature);
-      const one = at(seat);
-      one.depth = Math.max(one.depth, depths.get(message.signature) ?? 0);
     },
-    signed: (seat, signature) => void depths.set(signature, at(seat).depth),
-    asked(seat) {
-      const one = at(seat);
-      const before = one.depth;
-      one.modelCalls++;
-      return {
-        answered(answer) {
-          one.depth = Math.max(one.depth, before + 1);
-          if (answer !== null && !one.answers.includes(answer)) one.answers.push(answer);
-        },
-      };
+    asked: (seat) => void at(seat).modelCalls++,
+    answered(seat, answer) {
+      const { answers } = at(seat);
+      if (!answers.includes(answer)) answers.push(answer);
     },
     certified(seat, certificate) {
       hash.number(now());
       hash.text(certificate.decision.transcript);
-      at(seat).certificates.push({ at: now(), certificate, depth: at(seat).depth });
+      at(seat).certificates.push({ at: now(), certificate });
     },
     evidence(seat, evidence) {
       hash.text(evidence.second.header.payloadDigest);

@@ -13,6 +13,7 @@ import type { Log } from "../ports/log.ts";
 import type { Network } from "../ports/network.ts";
 import { misbehave } from "./byzantine/index.ts";
 import { createSlowJournal } from "./disk.ts";
+import type { CriticalPath } from "./critical-path.ts";
 import { createLife, type Life } from "./life.ts";
 import type { Links } from "./links.ts";
 import { honestModel } from "./model.ts";
@@ -30,6 +31,7 @@ export interface World {
   readonly content: MemoryContentHub;
   readonly random: Random;
   readonly recorder: Recorder;
+  readonly path: CriticalPath;
   readonly fail: (error: unknown) => void;
 }
 
@@ -78,19 +80,11 @@ export function createSeat(world: World, seat: SeatIndex): SimSeat {
       clock.schedule(Math.min(crash.downMs, plan.healAt - clock.now()), start);
     });
     const store = createMemoryContentStore({ clock, hub: world.content, blocks, getTimeoutMs: 2_000 });
-    const signer = simSigner(seat);
     const ports: SessionPorts = {
       network,
       store,
       model: recordedModel(world, seat, model),
-      signer: {
-        ...signer,
-        sign(digest) {
-          const signature = signer.sign(digest);
-          recorder.signed(seat, signature);
-          return signature;
-        },
-      },
+      signer: simSigner(seat),
       journal: disk ?? journal,
       clock: skewedClock(clock, plan.speedPpm[seat] as number),
       log: quietLog,
@@ -133,7 +127,9 @@ async function connect(
     own.network.onFrame((from, frame) => ingress.receive(from, frame));
     own.network.onConnect((peer) => resend(peer, mine));
     if (own === lives[0]) network.setPeers(peersOf(plan));
-    const session = await openSession(plan.protocol, plan.attempt, seat, plan.timing, own, {
+    const watched = world.path.watch(plan.protocol, own.signer);
+    const sessionPorts = { ...own, signer: watched.signer };
+    const session = await openSession(watched.protocol, plan.attempt, seat, plan.timing, sessionPorts, {
       onCertified: (certificate) => recorder.certified(seat, certificate),
       onEvidence: (evidence) => recorder.evidence(seat, evidence),
     });
@@ -161,15 +157,11 @@ function recordedModel(world: World, seat: SeatIndex, model: SessionPorts["model
   return {
     ...model,
     async ask(request, signal) {
-      const call = world.recorder.asked(seat);
-      try {
-        const response = await model.ask(request, signal);
-        call.answered(response.fields["answer"] ?? null);
-        return response;
-      } catch (error) {
-        call.answered(null);
-        throw error;
-      }
+      world.recorder.asked(seat);
+      const response = await model.ask(request, signal);
+      const answer = response.fields["answer"];
+      if (answer !== undefined) world.recorder.answered(seat, answer);
+      return response;
     },
   };
 }

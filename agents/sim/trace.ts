@@ -1,5 +1,5 @@
 import type { Protocol, Timing } from "../core/protocol.ts";
-import type { Attempt, Certificate, Digest, Evidence, Message, SeatIndex } from "../core/types.ts";
+import type { Attempt, Certificate, Digest, Evidence, Hex, Message, SeatIndex } from "../core/types.ts";
 import type { ByzantineKind, Fault } from "./options.ts";
 
 /** What the observer saw of one seat. */
@@ -24,8 +24,6 @@ export interface SeatTrace {
 export interface Certified {
   readonly at: number;
   readonly certificate: Certificate;
-  /** Model calls one after the other before it, along the longest chain of messages. */
-  readonly depth: number;
 }
 
 /** How often each fault and each misbehaviour struck. */
@@ -52,6 +50,8 @@ export interface Trace {
   readonly messages: ReadonlyMap<string, readonly Message[]>;
   /** All blocks that some honest seat holds. */
   readonly block: (digest: Digest) => Uint8Array | null;
+  /** Model calls one after the other behind a message, by its signature. */
+  readonly depths: ReadonlyMap<Hex, number>;
   readonly events: number;
   readonly sent: { readonly frames: number; readonly bytes: number };
   /** Most timers and frames waiting at once. */

@@ -5,6 +5,7 @@ import { faultTolerance } from "../core/quorum.ts";
 import { seatsOf } from "../core/order.ts";
 import type { Digest } from "../core/types.ts";
 import { dueAt } from "./bound.ts";
+import { createCriticalPath } from "./critical-path.ts";
 import { createLinks } from "./links.ts";
 import type { Plan } from "./plan.ts";
 import { createRandom } from "./random.ts";
@@ -33,6 +34,7 @@ export async function runWorld(plan: Plan): Promise<Trace> {
     content: createMemoryContentHub(),
     random,
     recorder,
+    path: createCriticalPath(),
     fail: (error) => {
       failure ??= error;
     },
@@ -61,7 +63,7 @@ export async function runWorld(plan: Plan): Promise<Trace> {
     };
     setImmediate(turn);
   });
-  return traceOf({ plan, recorder, seats, endedAt: clock.now(), due, events, pending });
+  return traceOf({ world, seats, endedAt: clock.now(), due, events, pending });
 }
 
 function isCertified(plan: Plan, recorder: Recorder): boolean {
@@ -69,8 +71,7 @@ function isCertified(plan: Plan, recorder: Recorder): boolean {
 }
 
 interface Ended {
-  readonly plan: Plan;
-  readonly recorder: Recorder;
+  readonly world: World;
   readonly seats: readonly SimSeat[];
   readonly endedAt: number;
   readonly due: number;
@@ -78,7 +79,8 @@ interface Ended {
   readonly pending: number;
 }
 
-async function traceOf({ plan, recorder, seats, endedAt, due, events, pending }: Ended): Promise<Trace> {
+async function traceOf({ world, seats, endedAt, due, events, pending }: Ended): Promise<Trace> {
+  const { plan, recorder } = world;
   const contested = recorder.contested();
   const traced: SeatTrace[] = [];
   for (const one of seats) {
@@ -116,6 +118,7 @@ async function traceOf({ plan, recorder, seats, endedAt, due, events, pending }:
     seats: traced,
     messages: recorder.messages,
     block,
+    depths: world.path.depths,
     events,
     sent: { frames: recorder.frames, bytes: recorder.bytes },
     pending,

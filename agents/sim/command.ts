@@ -1,0 +1,21 @@
+import { BYZANTINE_KINDS, FAULTS, type SimOptions } from "./options.ts";
+
+/** The command that runs exactly this seed again. */
+export function commandFor(options: SimOptions, seed: number, mutant: string | null = null): string {
+  const list = (chosen: readonly string[], all: readonly string[]): string =>
+    chosen.length === 0 ? "none" : chosen.length === all.length ? "all" : chosen.join(",");
+  const parts = [
+    "npm run sim --",
+    `--protocol ${options.protocol}`,
+    `--n ${options.n}`,
+    `--byzantine ${options.byzantine}`,
+    "--seeds 1",
+    `--seed ${seed}`,
+    `--faults ${list(options.faults, FAULTS)}`,
+  ];
+  if (options.byzantine > 0) parts.push(`--byzantine-kinds ${list(options.byzantineKinds, BYZANTINE_KINDS)}`);
+  if (options.kind !== null) parts.push(`--kind ${options.kind}`);
+  if (options.errorPpm > 0) parts.push(`--error-ppm ${options.errorPpm}`);
+  if (mutant !== null) parts.push(`--mutant ${mutant}`);
+  return parts.join(" ");
+}

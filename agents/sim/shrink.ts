@@ -1,0 +1,65 @@
+import { ANSWER_KINDS, type SimOptions } from "./options.ts";
+import type { SeedResult } from "./batch.ts";
+
+/** Whether this world still shows the failure. */
+export type StillFails = (options: SimOptions, seed: number) => Promise<boolean>;
+
+export interface Shrunk {
+  readonly options: SimOptions;
+  readonly seed: number;
+  readonly tries: number;
+}
+
+/** Worlds tried at most. */
+const MOST_TRIES = 150;
+/** Fewer seats make other draws, so a few seeds from the failing one on are tried. */
+const SEEDS_PER_STEP = 4;
+
+/** Greedy removal: fewer faults, fewer kinds, fewer Byzantine seats, a smaller committee, while the failure stays. */
+export async function shrink(options: SimOptions, seed: number, stillFails: StillFails): Promise<Shrunk> {
+  let best = { options, seed };
+  let tries = 0;
+  const attempt = async (candidate: SimOptions): Promise<boolean> => {
+    for (let offset = 0; offset < SEEDS_PER_STEP && tries < MOST_TRIES; offset++) {
+      tries++;
+      if (!(await stillFails(candidate, best.seed + offset))) continue;
+      best = { options: candidate, seed: best.seed + offset };
+      return true;
+    }
+    return false;
+  };
+  for (let improved = true; improved && tries < MOST_TRIES;) {
+    improved = false;
+    for (const candidate of smaller(best.options)) {
+      if (!(await attempt(candidate))) continue;
+      improved = true;
+      break;
+    }
+  }
+  return { ...best, tries };
+}
+
+/** The strongest cuts first. */
+function smaller(options: SimOptions): readonly SimOptions[] {
+  const { n, byzantine, faults, byzantineKinds, kind } = options;
+  const without = <T>(list: readonly T[], one: T): readonly T[] => list.filter((other) => other !== one);
+  const halves = <T>(list: readonly T[]): readonly (readonly T[])[] =>
+    list.length < 4 ? [] : [list.slice(0, list.length >> 1), list.slice(list.length >> 1)];
+  return [
+    ...(faults.length > 0 ? [{ ...options, faults: [] }] : []),
+    ...(n > 4 ? [{ ...options, n: n - 3, byzantine: Math.min(byzantine, Math.max(0, Math.ceil((byzantine * (n - 3)) / n))) }] : []),
+    ...(byzantine > 0 ? [{ ...options, byzantine: byzantine - 1 }] : []),
+    ...halves(byzantineKinds).map((kinds) => ({ ...options, byzantineKinds: kinds })),
+    ...faults.map((fault) => ({ ...options, faults: without(faults, fault) })),
+    ...(byzantineKinds.length > 1
+      ? byzantineKinds.map((one) => ({ ...options, byzantineKinds: without(byzantineKinds, one) }))
+      : []),
+    ...(kind === null ? ANSWER_KINDS.map((one) => ({ ...options, kind: one })) : []),
+  ];
+}
+
+/** Whether a run shows one of the failures that another one showed. */
+export function showsSame(result: SeedResult, failed: SeedResult): boolean {
+  const wanted = new Set(failed.violations.map(({ checker }) => checker));
+  return result.violations.some(({ checker }) => wanted.has(checker));
+}
