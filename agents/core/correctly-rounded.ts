@@ -1,3 +1,5 @@
+import { expSeries, ln2, lnOfRatio } from "./fixed-point.ts";
+
 /**
  * Natural logarithm and exponential, correctly rounded to the nearest double and computed in integers.
  * ECMAScript leaves the last bits of Math.log and Math.exp to the engine (V8 misses the nearest double in 6 to 10 % of
@@ -6,8 +8,7 @@
 
 /** Fixed point: the integer x stands for x / 2^BITS. The results need 53 bits, plus 20 where the logarithm cancels. */
 const BITS = 160n;
-const ONE = 1n << BITS;
-const LN2 = atanhTwice(ONE / 3n);
+const LN2 = ln2(BITS);
 /** Below it the exponential is less than half of the smallest double. */
 const SMALLEST_EXPONENT = -746;
 
@@ -16,11 +17,9 @@ export function ln(x: number): number {
   if (x === 0) return -Infinity;
   if (!(x > 0 && x < Infinity)) throw new RangeError(`ln: ${x} is out of range`);
   const { significand, exponent } = decompose(x);
-  // x = m * 2^shift with 1 <= m < 2.
-  const length = significand.toString(2).length;
-  const m = (significand << BITS) >> BigInt(length - 1);
-  const y = ((m - ONE) << BITS) / (m + ONE);
-  return toDouble(BigInt(exponent + length - 1) * LN2 + atanhTwice(y), 0);
+  const up = BigInt(Math.max(exponent, 0));
+  const down = BigInt(Math.max(-exponent, 0));
+  return toDouble(lnOfRatio(significand << up, 1n << down, Number(BITS)), 0);
 }
 
 /** e^x for x <= 0; 0 at -Infinity. */
@@ -33,25 +32,7 @@ export function exp(x: number): number {
   // x = r - k ln 2 with 0 <= r < ln 2.
   const k = fixed % LN2 === 0n ? fixed / LN2 : fixed / LN2 + 1n;
   const r = k * LN2 - fixed;
-  let sum = ONE;
-  let term = ONE;
-  for (let n = 1n; term !== 0n; n += 1n) {
-    term = ((term * r) >> BITS) / n;
-    sum += term;
-  }
-  return toDouble(sum, -Number(k));
-}
-
-/** 2 atanh(y) = ln((1 + y) / (1 - y)), 0 <= y <= 1/3. */
-function atanhTwice(y: bigint): bigint {
-  const square = (y * y) >> BITS;
-  let power = y;
-  let sum = 0n;
-  for (let n = 1n; power !== 0n; n += 2n) {
-    sum += power / n;
-    power = (power * square) >> BITS;
-  }
-  return sum << 1n;
+  return toDouble(expSeries(r, BITS), -Number(k));
 }
 
 /** |x| = significand * 2^exponent, exactly. */
