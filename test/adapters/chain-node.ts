@@ -22,7 +22,7 @@ import type { Address, RequestId } from "../../agents/core/types.ts";
 import { loadArtifacts } from "../../scripts/lib/artifacts.ts";
 import { deploy, type Deployment } from "../../scripts/lib/deploy.ts";
 import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
-import type { ChainHarness } from "./chain.suite.ts";
+import type { ChainHarness } from "./chain-questions.ts";
 
 export const testKeys: readonly Keys[] = [0, 1, 2, 3].map((index) =>
   keysFromPrivateKey(hexToBytes(keccak256(utf8(`agent ${index}`)))),

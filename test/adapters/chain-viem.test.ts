@@ -14,17 +14,8 @@ import type { Address, AgentId, RequestId, Terms } from "../../agents/core/types
 import type { OperatorActions } from "../../agents/ports/chain.ts";
 import { generateAbi } from "../../scripts/abi.ts";
 import { createNodeHarness, ONE, testKeys, type NodeHarness } from "./chain-node.ts";
-import {
-  asked,
-  assertOrdered,
-  codesOf,
-  drawn,
-  mineTo,
-  rejects,
-  startFollowing,
-  stopFollowers,
-  until,
-} from "./chain.suite.ts";
+import { asked, drawn, mineTo } from "./chain-questions.ts";
+import { assertOrdered, codesOf, rejects, startFollowing, stopFollowers, until } from "./chain.suite.ts";
 
 const nobody = `0x${"11".repeat(20)}` as Address;
 
