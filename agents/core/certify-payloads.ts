@@ -32,8 +32,7 @@ export interface CertificatePayload {
 }
 
 /** Whether a payload is well formed for a certify phase. */
-export function acceptsCertify(phase: number, round: number, payload: Value): boolean {
-  if (round >= limits.certifyRounds) return false;
+export function isCertifyPayload(phase: number, round: number, payload: Value): boolean {
   switch (phase) {
     case PROPOSE:
       return decodePropose(payload, round) !== null;

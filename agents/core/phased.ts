@@ -10,7 +10,7 @@ import {
 } from "./protocol.ts";
 import type { Protocol, SeatContext, Step } from "./protocol.ts";
 import { isSupermajority } from "./quorum.ts";
-import { acceptsForm, heldOf, withSeen, type AnyForm, type RoundBook, type Seen } from "./round-book.ts";
+import { hasForm, heldOf, withSeen, type AnyForm, type RoundBook, type RoundPlan, type Seen } from "./round-book.ts";
 import { filledIn, roundSlots, spokenIn, type RoundSlots, type Tally } from "./tally.ts";
 import type { Attempt, Outcome, Ppm, SeatIndex } from "./types.ts";
 
@@ -28,9 +28,9 @@ export interface PhasedRules<Carry> {
   check?(attempt: Attempt): string | null;
   /** R: at most so many rounds. */
   rounds(attempt: Attempt): number;
-  /** The forms of a round's phases, ascending. In the last one every seat speaks. */
+  /** The forms of a round's phases, ascending. In the last one every seat speaks, and in COMMIT and REVEAL. */
   forms(attempt: Attempt, round: number): readonly AnyForm[];
-  /** Who has something to say in a phase; all seats if not given. Others' messages are malformed. */
+  /** Who has something to say in a phase; all seats when null or not given. Others' messages are refused. */
   speakers?(attempt: Attempt, round: number, phase: number): readonly SeatIndex[] | null;
   /** What the rounds before leave behind, before the first one. */
   initial(attempt: Attempt): Carry;
@@ -93,8 +93,8 @@ export interface PhasedState {
   readonly pending: readonly Pending[];
   /** By phase of this round. */
   readonly answered: ReadonlyMap<number, readonly Answered[]>;
-  /** What this seat held of the phase before when that closed. */
-  readonly seen: Seen;
+  /** What this seat held of each phase since the last full one when that phase closed (PH3). */
+  readonly seen: readonly Seen[];
   readonly closed: Position | null;
 }
 
@@ -110,14 +110,17 @@ export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> 
     check: (attempt) => refuseSize(attempt) ?? rules.check?.(attempt) ?? null,
     phasesAtMost: (attempt) => {
       let phases = 0;
-      for (let round = 0; round < rules.rounds(attempt); round++) phases += rules.forms(attempt, round).length;
+      for (let round = 0; round < rules.rounds(attempt); round++) phases += engine.plan(attempt, round).forms.length;
       return phases;
     },
-    accepts: (attempt, slot, payload) => {
-      if (slot.round >= rules.rounds(attempt)) return false;
+    refuses: (attempt, slot, payload) => {
+      if (slot.round >= rules.rounds(attempt)) return "no-such-round";
+      const plan = engine.plan(attempt, slot.round);
+      const form = plan.forms.find(({ phase }) => phase === slot.phase);
+      if (form === undefined) return "unknown-phase";
       const speakers = rules.speakers?.(attempt, slot.round, slot.phase) ?? null;
-      if (speakers !== null && !speakers.includes(slot.seat)) return false;
-      return acceptsForm(attempt, rules.forms(attempt, slot.round), slot.phase, payload);
+      if (speakers !== null && !speakers.includes(slot.seat)) return "not-a-speaker";
+      return hasForm(attempt, plan, form, payload) ? null : "malformed-payload";
     },
     start: (context) => engine.openRound(context, { rounds: new Map() }, 0, null),
     step: (state, context, tally, input) => {
@@ -149,7 +152,7 @@ function refuseSize(attempt: Attempt): string | null {
 /** The rules in action. Holds nothing but remembered pure results. */
 class Engine<Carry> {
   private readonly rules: PhasedRules<Carry>;
-  private readonly forms = new WeakMap<Attempt, Map<number, readonly AnyForm[]>>();
+  private readonly plans = new WeakMap<Attempt, Map<number, RoundPlan>>();
   private readonly books = new WeakMap<RoundSlots, RoundBook>();
   private readonly judged = new WeakMap<RoundBook, { readonly before: Carry; readonly result: Judged<Carry> }>();
   private readonly initial = new WeakMap<Attempt, Carry>();
@@ -202,27 +205,33 @@ class Engine<Carry> {
     return carry;
   }
 
-  private formsOf(attempt: Attempt, round: number): readonly AnyForm[] {
-    const known = this.forms.get(attempt) ?? new Map<number, readonly AnyForm[]>();
-    this.forms.set(attempt, known);
-    const forms = known.get(round) ?? this.rules.forms(attempt, round);
-    known.set(round, forms);
-    return forms;
+  plan(attempt: Attempt, round: number): RoundPlan {
+    const plans = this.plans.get(attempt) ?? new Map<number, RoundPlan>();
+    this.plans.set(attempt, plans);
+    const plan = plans.get(round) ?? this.planRound(attempt, round);
+    plans.set(round, plan);
+    return plan;
+  }
+
+  private planRound(attempt: Attempt, round: number): RoundPlan {
+    const forms = this.rules.forms(attempt, round);
+    const isPartial = ({ phase }: AnyForm): boolean => (this.rules.speakers?.(attempt, round, phase) ?? null) !== null;
+    return { forms, partial: new Set(forms.filter(isPartial).map(({ phase }) => phase)) };
   }
 
   private lastPhase(attempt: Attempt, round: number): number {
-    return (this.formsOf(attempt, round).at(-1) as AnyForm).phase;
+    return (this.plan(attempt, round).forms.at(-1) as AnyForm).phase;
   }
 
   private formAt(context: SeatContext, state: PhasedState): AnyForm {
-    return this.formsOf(context.attempt, state.round)[state.index] as AnyForm;
+    return this.plan(context.attempt, state.round).forms[state.index] as AnyForm;
   }
 
   private book(attempt: Attempt, tally: Tally, round: number): RoundBook {
     const slots = roundSlots(tally, round);
     const known = this.books.get(slots);
     if (known?.attempt === attempt && known.round === round) return known;
-    const book: RoundBook = { attempt, round, forms: this.formsOf(attempt, round), slots };
+    const book: RoundBook = { attempt, round, plan: this.plan(attempt, round), slots };
     this.books.set(slots, book);
     return book;
   }
@@ -281,13 +290,14 @@ class Engine<Carry> {
     const form = this.formAt(context, state);
     const late = state.said ? [] : [this.sayPhase(state, context, tally)];
     const closed = { round: state.round, phase: form.phase };
-    const forms = this.formsOf(context.attempt, state.round);
+    const { forms, partial } = this.plan(context.attempt, state.round);
+    const held = heldOf(this.book(context.attempt, tally, state.round), form);
     const next: PhasedState = {
       ...state,
       said: false,
       graceRunning: false,
       pending: [],
-      seen: heldOf(this.book(context.attempt, tally, state.round), form),
+      seen: partial.has(form.phase) ? [...state.seen, held] : [held],
       closed,
     };
     const entered =
@@ -374,7 +384,8 @@ class Engine<Carry> {
   private sayPhase(state: PhasedState, context: SeatContext, tally: Tally): Effect {
     const form = this.formAt(context, state);
     const body = form.encode(this.rules.say(this.view(state, context, tally), form.phase));
-    const payload = state.index === 0 ? body : withSeen(body, state.seen);
+    const { partial } = this.plan(context.attempt, state.round);
+    const payload = partial.has(form.phase) ? body : withSeen(body, ...state.seen);
     return { kind: "send", phase: form.phase, round: state.round, payload };
   }
 }

@@ -98,6 +98,9 @@ export interface Slot extends Position {
   readonly seat: SeatIndex;
 }
 
+/** Why a payload may not stand in its slot. */
+export type Refusal = "no-such-round" | "unknown-phase" | "not-a-speaker" | "malformed-payload";
+
 export function comparePositions(a: Position, b: Position): number {
   return a.round - b.round || a.phase - b.phase;
 }
@@ -125,8 +128,8 @@ export interface Protocol<State = unknown> {
   check(attempt: Attempt): string | null;
   /** A deliberation lasts at most so many `phaseMs` once messages arrive. */
   phasesAtMost(attempt: Attempt): number;
-  /** Whether a payload is well formed for its slot. Others are dropped, and make a transcript invalid. */
-  accepts(attempt: Attempt, slot: Slot, payload: Value): boolean;
+  /** Why nothing of the kind may stand in the slot, or null. What is refused is dropped, and makes a transcript invalid. */
+  refuses(attempt: Attempt, slot: Slot, payload: Value): Refusal | null;
   start(context: SeatContext): Step<State>;
   /** The last place this seat has closed: all earlier ones are closed too. Null before the first. */
   closed(state: State): Position | null;

@@ -1,7 +1,7 @@
 import { isMapOf } from "./codec.ts";
 import { hexToBytes } from "./digest.ts";
 import { seatsOf } from "./order.ts";
-import { asDigest, isPayloadMap } from "./payload.ts";
+import { asDigest, isPayloadMap, listOf } from "./payload.ts";
 import type { PayloadMap } from "./protocol.ts";
 import { isMajority } from "./quorum.ts";
 import { spokenIn, variantsIn, type RoundSlots } from "./tally.ts";
@@ -28,7 +28,7 @@ export const closeForm: Form<object> = {
   decode: (_, value) => (isMapOf(value, []) ? {} : null),
 };
 
-/** Per seat the payload digest of its message of the phase before that the sender held; null = none, or two (PH3). */
+/** Per seat the payload digest of its message of a phase that the sender held; null = none, or two (PH3). */
 export type Seen = readonly (Digest | null)[];
 
 export interface Said<Body> {
@@ -42,10 +42,38 @@ export interface Said<Body> {
 export interface RoundBook {
   readonly attempt: Attempt;
   readonly round: number;
-  /** In order. */
-  readonly forms: readonly AnyForm[];
+  readonly plan: RoundPlan;
   readonly slots: RoundSlots;
 }
+
+/** The phases of a round. */
+export interface RoundPlan {
+  /** In order. */
+  readonly forms: readonly AnyForm[];
+  /** Phases in which only some seats speak; the others are full. */
+  readonly partial: ReadonlySet<number>;
+}
+
+/**
+ * PH3: a full phase's messages say what their sender held of the phases from the full one before up to this one. None in a
+ * round's first phase or in a partial one.
+ */
+function phasesSeenIn({ forms, partial }: RoundPlan, form: AnyForm): readonly AnyForm[] {
+  if (partial.has(form.phase)) return [];
+  const at = forms.indexOf(form);
+  const before = forms.slice(0, at).findLastIndex(({ phase }) => !partial.has(phase));
+  return forms.slice(Math.max(before, 0), at);
+}
+
+/** The next full phase after it; a message counts by what is said there (PH4). */
+function witnessing({ forms, partial }: RoundPlan, form: AnyForm): AnyForm {
+  const witness = forms.slice(forms.indexOf(form) + 1).find(({ phase }) => !partial.has(phase));
+  if (witness === undefined) throw new Error(`phase ${form.phase} has no witnesses`);
+  return witness;
+}
+
+/** Phases of one round at most. */
+const MAX_LISTS = 16;
 
 /** `open`: nobody can have witnessed the phase yet, so whatever is held counts. `closed`: only what was witnessed. */
 export type Stage = "open" | "closed";
@@ -55,7 +83,7 @@ const read = new WeakMap<Message, Said<unknown> | null>();
 function readMessage<Body>(book: RoundBook, form: Form<Body>, message: Message): Said<Body> | null {
   const known = read.get(message);
   if (known !== undefined) return known as Said<Body> | null;
-  const body = form.decode(book.attempt, bodyOf(book, form, message.payload));
+  const body = form.decode(book.attempt, bodyOf(book.plan, form, message.payload));
   const result = body === null ? null : { seat: message.header.seat, digest: message.header.payloadDigest, body };
   read.set(message, result);
   return result;
@@ -86,7 +114,7 @@ export function allVariants<Body>(book: RoundBook, form: Form<Body>, seat: SeatI
 /** Seats that said two things in one slot of the round, ascending. */
 export function equivocatorsIn(book: RoundBook): readonly SeatIndex[] {
   return seatsOf(book.attempt).filter((seat) =>
-    book.forms.some((form) => spokenIn(book.slots, form.phase, seat) === "void"),
+    book.plan.forms.some((form) => spokenIn(book.slots, form.phase, seat) === "void"),
   );
 }
 
@@ -95,13 +123,13 @@ export function isWitnessed(book: RoundBook, form: AnyForm, one: Said<unknown>):
   return isMajority(witnessesOf(book, form, one), book.attempt.committee.length);
 }
 
-/** How many seats state in the phase after it that they held the message. */
-export function witnessesOf(book: RoundBook, form: AnyForm, one: Said<unknown>): number {
-  const next = book.forms[book.forms.indexOf(form) + 1];
-  if (next === undefined) throw new Error(`the last phase ${form.phase} has no witnesses`);
-  return seatsOf(book.attempt).filter((seat) => {
-    const message = spokenIn(book.slots, next.phase, seat);
-    return message !== null && message !== "void" && seenIn(book.attempt, message)?.[one.seat] === one.digest;
+/** How many seats state in the next full phase that they held the message. */
+export function witnessesOf({ attempt, plan, slots }: RoundBook, form: AnyForm, one: Said<unknown>): number {
+  const witness = witnessing(plan, form);
+  const list = phasesSeenIn(plan, witness).indexOf(form);
+  return seatsOf(attempt).filter((seat) => {
+    const message = spokenIn(slots, witness.phase, seat);
+    return message !== null && message !== "void" && seenIn(attempt, message)?.[list]?.[one.seat] === one.digest;
   }).length;
 }
 
@@ -113,9 +141,9 @@ export function heldOf(book: RoundBook, form: AnyForm): Seen {
   });
 }
 
-const seenLists = new WeakMap<Message, Seen | null>();
+const seenLists = new WeakMap<Message, readonly Seen[] | null>();
 
-function seenIn(attempt: Attempt, message: Message): Seen | null {
+function seenIn(attempt: Attempt, message: Message): readonly Seen[] | null {
   const known = seenLists.get(message);
   if (known !== undefined) return known;
   const seen = decodeSeen(attempt, (message.payload as PayloadMap)["seen"]);
@@ -123,26 +151,31 @@ function seenIn(attempt: Attempt, message: Message): Seen | null {
   return seen;
 }
 
-/** PH3: every message but those of a round's first phase carries `seen`. */
-export function withSeen(body: PayloadMap, seen: Seen): PayloadMap {
-  return { ...body, seen: seen.map((digest) => (digest === null ? null : hexToBytes(digest))) };
+/** The payload of a message: its body and, one list per phase it has to speak of, what its sender held (PH3). */
+export function withSeen(body: PayloadMap, ...seen: readonly Seen[]): PayloadMap {
+  if (seen.length === 0) return body;
+  return { ...body, seen: seen.map((list) => list.map((digest) => (digest === null ? null : hexToBytes(digest)))) };
 }
 
-/** Whether a payload is well formed for the place. */
-export function acceptsForm(attempt: Attempt, forms: readonly AnyForm[], phase: number, payload: Value): boolean {
-  const form = forms.find((one) => one.phase === phase);
-  if (form === undefined || !isPayloadMap(payload)) return false;
-  if (form !== forms[0] && decodeSeen(attempt, payload["seen"]) === null) return false;
-  return form.decode(attempt, bodyOf({ forms }, form, payload)) !== null;
+/** Whether a payload has the form of its phase. */
+export function hasForm(attempt: Attempt, plan: RoundPlan, form: AnyForm, payload: Value): boolean {
+  if (!isPayloadMap(payload)) return false;
+  const lists = phasesSeenIn(plan, form).length;
+  if (lists > 0 && decodeSeen(attempt, payload["seen"])?.length !== lists) return false;
+  return form.decode(attempt, bodyOf(plan, form, payload)) !== null;
 }
 
-function bodyOf({ forms }: Pick<RoundBook, "forms">, form: AnyForm, payload: Value): Value {
-  if (form === forms[0] || !isPayloadMap(payload)) return payload;
+function bodyOf(plan: RoundPlan, form: AnyForm, payload: Value): Value {
+  if (phasesSeenIn(plan, form).length === 0 || !isPayloadMap(payload)) return payload;
   const { seen: _, ...body } = payload;
   return body;
 }
 
-function decodeSeen(attempt: Attempt, value: Value | undefined): Seen | null {
+function decodeSeen(attempt: Attempt, value: Value | undefined): readonly Seen[] | null {
+  return listOf(value, MAX_LISTS, (list) => decodeList(attempt, list));
+}
+
+function decodeList(attempt: Attempt, value: Value): Seen | null {
   if (!Array.isArray(value) || value.length !== attempt.committee.length) return null;
   const seen = (value as readonly Value[]).map((entry) => (entry === null ? null : asDigest(entry)));
   return seen.every((digest, seat) => digest !== null || value[seat] === null) ? seen : null;

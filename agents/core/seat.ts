@@ -1,8 +1,10 @@
-import { PROPOSE, acceptsCertify } from "./certify-payloads.ts";
+import { CERTIFICATE, PROPOSE, isCertifyPayload } from "./certify-payloads.ts";
 import { certifyElapsed, certifyLoaded, certifyMessage, startCertify } from "./certify.ts";
 import { initialCertify, type CertifyContext, type CertifyState } from "./certify-state.ts";
 import { sha256 } from "./digest.ts";
-import { comparePositions, type Effect, type Input, type Protocol, type SeatContext, type Step } from "./protocol.ts";
+import { limits } from "./limits.ts";
+import { comparePositions, type Effect, type Input, type Protocol } from "./protocol.ts";
+import type { Refusal, SeatContext, Step } from "./protocol.ts";
 import { addMessage, emptyTally, missingFrom, type Tally } from "./tally.ts";
 import { encodeMessage } from "./transcript.ts";
 import type { Attempt, Digest, Message } from "./types.ts";
@@ -29,22 +31,25 @@ export function isSeatDone(state: SeatState): boolean {
   return state.certify.done;
 }
 
-/** Whether a message is well formed for its place; others are not even journalled. */
-export function acceptsMessage(protocol: Protocol, attempt: Attempt, message: Message): boolean {
-  const { phase, round } = message.header;
-  return phase >= PROPOSE
-    ? acceptsCertify(phase, round, message.payload)
-    : protocol.accepts(attempt, message.header, message.payload);
+/** Why a message may not stand in its slot, or null; what is refused is not even journalled. */
+export function refuseSlot(protocol: Protocol, attempt: Attempt, { header, payload }: Message): Refusal | null {
+  const { phase, round } = header;
+  if (phase < PROPOSE) return protocol.refuses(attempt, header, payload);
+  if (phase > CERTIFICATE) return "unknown-phase";
+  if (round >= limits.certifyRounds) return "no-such-round";
+  return isCertifyPayload(phase, round, payload) ? null : "malformed-payload";
 }
 
 /** Messages must come with a verified signature (`refuseMessage`). */
 export function stepSeat(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
   switch (input.kind) {
-    case "message":
-      if (!acceptsMessage(protocol, context.attempt, input.message)) return dropped(state, "payload", input.message);
+    case "message": {
+      const refusal = refuseSlot(protocol, context.attempt, input.message);
+      if (refusal !== null) return dropped(state, refusal, input.message);
       return input.message.header.phase >= PROPOSE
         ? certifyInput(protocol, context, state, input.message)
         : deliberationMessage(protocol, context, state, input.message);
+    }
     case "elapsed":
       return input.timer.startsWith("certify.")
         ? liftCertify(state, certifyElapsed(state.certify, view(protocol, context, state), input.timer))

@@ -161,12 +161,9 @@ export function replay(
     const refused = verified ? null : refuseMessage(attempt, message);
     if (refused !== null)
       return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${refused}` };
-    if (!protocol.accepts(attempt, message.header, message.payload))
-      return {
-        kind: "failed",
-        block: digest,
-        reason: `message block ${cidString(digest)}: payload not allowed in its place`,
-      };
+    const misplaced = protocol.refuses(attempt, message.header, message.payload);
+    if (misplaced !== null)
+      return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${misplaced}` };
     if (previous !== null && compareMessages(previous, message) >= 0)
       return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: out of order or repeated` };
     const added = addMessage(tally, message);

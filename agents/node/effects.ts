@@ -214,7 +214,7 @@ function isTranscribed(protocol: Protocol, attempt: Attempt): (message: Message)
   return ({ header, payload }) =>
     header.requestId === attempt.request.id &&
     header.attempt === attempt.attempt &&
-    protocol.accepts(attempt, header, payload);
+    protocol.refuses(attempt, header, payload) === null;
 }
 
 export function textOf(error: unknown): string {

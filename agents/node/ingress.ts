@@ -10,8 +10,8 @@ export interface Sink {
   readonly attempt: Attempt;
   /** Whether there is still a use for a message at this place. */
   wants(header: Header): boolean;
-  /** Whether the payload is well formed for its place. */
-  accepts(message: Message): boolean;
+  /** Why the message may not stand in its slot, or null. */
+  refuses(message: Message): string | null;
   deliver(message: Message): void;
 }
 
@@ -69,7 +69,8 @@ export function createIngress(log: Log, clock: Clock): Ingress {
     const refused = refuseCheaply(sink.attempt, message.header, from);
     if (refused !== null) return blame(from, refused, { seat });
     if (!sink.wants(message.header)) return;
-    if (!sink.accepts(message)) return blame(from, "payload", { seat });
+    const misplaced = sink.refuses(message);
+    if (misplaced !== null) return blame(from, misplaced, { seat });
     const forged = refuseMessage(sink.attempt, message);
     if (forged !== null) return blame(from, forged, { seat });
     sink.deliver(message);

@@ -3,7 +3,7 @@ import { committeeHash, requestHash, sha256, utf8 } from "../core/digest.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../core/protocol.ts";
-import { acceptsMessage, isSeatDone, startSeat, stepSeat, type SeatState } from "../core/seat.ts";
+import { isSeatDone, refuseSlot, startSeat, stepSeat, type SeatState } from "../core/seat.ts";
 import type { Attempt, Digest, Header, Message, SeatIndex } from "../core/types.ts";
 import { maxRecordBytes } from "../ports/journal.ts";
 import { Effects, tagOf, textOf, type SessionEvents, type SessionPorts } from "./effects.ts";
@@ -15,9 +15,9 @@ export interface Session {
   readonly attempt: Attempt;
   /** Whether the seat still has a use for what stands at this place; spares verifying duplicates. */
   wants(header: Header): boolean;
-  /** Whether the message is well formed for its place. */
-  accepts(message: Message): boolean;
-  /** A message that is wanted and accepted and whose signature has been verified. */
+  /** Why the message may not stand in its slot, or null. */
+  refuses(message: Message): string | null;
+  /** A message that is wanted and not refused and whose signature has been verified. */
   deliver(message: Message): void;
   /** What a peer that (re)connected may have missed, the most urgent first. */
   backlog(): readonly Message[];
@@ -148,8 +148,8 @@ class RunningSession implements Session {
     return !this.abort.signal.aborted && !isSeatDone(this.state) && !this.knows(header);
   }
 
-  accepts(message: Message): boolean {
-    return acceptsMessage(this.protocol, this.attempt, message);
+  refuses(message: Message): string | null {
+    return refuseSlot(this.protocol, this.attempt, message);
   }
 
   deliver(message: Message): void {

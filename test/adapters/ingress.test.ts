@@ -37,7 +37,7 @@ function harness(): Harness {
       !delivered.some(
         (message) => message.header.payloadDigest === header.payloadDigest && message.header.round === header.round,
       ),
-    accepts: (message) => message.header.phase === 1,
+    refuses: (message) => (message.header.phase === 1 ? null : "unknown-phase"),
     deliver: (message) => void delivered.push(message),
   };
   return { ingress: createIngress(log, clock), sink, clock, delivered, reasons };
@@ -76,7 +76,7 @@ describe("ingress", () => {
       "bad-signature",
       "no-such-seat",
       "other-protocol",
-      "payload",
+      "unknown-phase",
       "bad-signature",
     ]);
   });
@@ -90,7 +90,7 @@ describe("ingress", () => {
     ingress.receive(peer, encodeMessage(good()));
     // Known already: its signature does not matter any more.
     ingress.receive(peer, encodeMessage(forged()));
-    expect(reasons).to.deep.equal(["not-a-member", "payload"]);
+    expect(reasons).to.deep.equal(["not-a-member", "unknown-phase"]);
     expect(delivered).to.have.length(1);
   });
 

@@ -12,7 +12,7 @@ import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
 import { attemptOf, runCommittee, type SeatScript } from "./committee.ts";
 import { put } from "./mbft-set.ts";
 
-const forms = [matchForm, closeForm];
+const plan = { forms: [matchForm, closeForm], partial: new Set<number>() };
 
 /** A round in which each seat judged the pairs it lists to be the same, and everybody held everything. */
 function judged(attempt: Attempt, same: readonly (readonly (readonly [string, string])[])[]): RoundBook {
@@ -24,7 +24,7 @@ function judged(attempt: Attempt, same: readonly (readonly (readonly [string, st
     });
     tally = put(tally, attempt, 0, seat, MATCH, matchForm.encode({ matches }));
   });
-  const book = (): RoundBook => ({ attempt, round: 0, forms, slots: roundSlots(tally, 0) });
+  const book = (): RoundBook => ({ attempt, round: 0, plan, slots: roundSlots(tally, 0) });
   const held = heldOf(book(), matchForm);
   for (const seat of same.keys()) tally = put(tally, attempt, 0, seat, closeForm.phase, withSeen({}, held));
   return book();

@@ -126,16 +126,18 @@ describe("mbft rules", () => {
     const seen = [null, null, null, null];
     const seat = 0 as SeatIndex;
     const vote = (verdict: "reject" | "accept", counterProof: string) =>
-      mbft.accepts(
+      mbft.refuses(
         attempt,
         { round: 0, phase: VOTE, seat },
         withSeen(voteForm.encode({ votes: [{ target, verdict, tier: 900_000 as Ppm, counterProof }] }), seen),
       );
-    expect(vote("reject", "why")).to.equal(true);
-    expect(vote("reject", "")).to.equal(false);
-    expect(vote("accept", "why")).to.equal(false);
+    expect(vote("reject", "why")).to.equal(null);
+    expect(vote("reject", "")).to.equal("malformed-payload");
+    expect(vote("accept", "why")).to.equal("malformed-payload");
     const proposal = { answer: "yes", proof: "", tier: 910_000 as Ppm, salt: new Uint8Array(32) };
-    expect(mbft.accepts(attempt, { round: 0, phase: REVEAL, seat }, encodeReveal(proposal, seen))).to.equal(false);
+    expect(mbft.refuses(attempt, { round: 0, phase: REVEAL, seat }, encodeReveal(proposal, seen))).to.equal(
+      "malformed-payload",
+    );
   });
 
   it("MB14: commits at equality with theta, not one ppm of reputation below", () => {

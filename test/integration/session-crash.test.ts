@@ -89,7 +89,7 @@ describe("a session after a crash", () => {
       signMessage(attempt, 1, 1, 9, { commitment: null }),
     ];
     for (const message of [...flood, ...misplaced])
-      if (session.wants(message.header) && session.accepts(message)) session.deliver(message);
+      if (session.wants(message.header) && session.refuses(message) === null) session.deliver(message);
     await new Promise((resolve) => setTimeout(resolve, 50));
     await session.close();
     const foreign = inputsOf(await journal()).filter(
