@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
-import { checkVectors, parseVectors, type Difference, type VectorFile } from "./lib/conformance.ts";
+import type { Difference } from "./lib/conformance-compare.ts";
+import { checkVectors, parseVectors, type VectorFile } from "./lib/conformance.ts";
 
 const SHOWN_DIFFERENCES = 20;
 /** 1 says that a case differs, so that everything else that goes wrong is 2. */
@@ -17,15 +18,15 @@ interface FileReport {
 
 function main(argv: readonly string[]): number {
   const program = new Command("conformance")
-    .description("Runs the protocols' reference modes on vector files and compares every field.")
+    .description("Runs reference modes and virtual voting on vector files and compares every field.")
     .argument(
       "<files...>",
-      "vector files in the format of test/vectors/mbft-reference.json or mbft-bayesian-reference.json",
+      "vector files in a format of test/vectors: mbft-reference, mbft-bayesian-reference or hashgraph",
     )
     .option("--json", "print one JSON object instead of text")
     .addHelpText(
       "after",
-      "\nExample:\n  npm run conformance -- test/vectors/mbft-reference.json test/vectors/mbft-bayesian-reference.json\n",
+      "\nExample:\n  npm run conformance -- test/vectors/mbft-bayesian-reference.json test/vectors/hashgraph.json\n",
     )
     .addHelpText("after", "Exit codes: 0 all cases match, 1 some differ, 2 a file cannot be used.")
     .exitOverride();

@@ -10,15 +10,8 @@ import {
   type ReferenceResult,
   type ReferenceScenario,
 } from "../../agents/core/protocols/mbft-reference.ts";
-
-/** One field of one case in which this implementation and the file disagree. */
-export interface Difference {
-  readonly scenario: string;
-  /** Path inside the expectation, such as `history[2].leader`. */
-  readonly field: string;
-  readonly expected: unknown;
-  readonly got: unknown;
-}
+import { compareValues, type Difference, type FieldDifference, type Tolerance } from "./conformance-compare.ts";
+import { compareHashgraph, hashgraphFile } from "./conformance-hashgraph.ts";
 
 export interface CaseResult {
   readonly scenario: string;
@@ -27,14 +20,17 @@ export interface CaseResult {
 
 export type VectorFile =
   | { readonly format: "mbft-reference"; readonly content: z.infer<typeof mbftFile> }
-  | { readonly format: "mbft-bayesian-reference"; readonly content: z.infer<typeof bayesianFile> };
+  | { readonly format: "mbft-bayesian-reference"; readonly content: z.infer<typeof bayesianFile> }
+  | { readonly format: "hashgraph"; readonly content: z.infer<typeof hashgraphFile> };
 
 export type Parsed = { readonly ok: true; readonly file: VectorFile } | { readonly ok: false; readonly reason: string };
 
-/** Relative, for values that come out of logarithms and exponentials; all others must be equal. */
-const RELATIVE_TOLERANCE = 1e-9;
-/** Absolute, for the log Bayes factor, the difference of two logarithms. */
-const LOG_TOLERANCE = 1e-9;
+/**
+ * The reference sums its hypotheses in the order of an unordered set, so sums of three or more may differ in their last
+ * bits: relative for posteriors, absolute for the log Bayes factor, the difference of two logarithms. All else is bit for bit.
+ */
+const POSTERIOR_TOLERANCE = 2 ** -50;
+const LOG_TOLERANCE = 2 ** -48;
 /** 6! orders of six tied hypotheses. */
 const MAX_ORDERS = 720;
 
@@ -43,7 +39,7 @@ const reputation = z.record(z.string(), z.number());
 const rounds = z.int().min(0).max(10_000);
 const id = z.string();
 
-const mockAgent = z.object({
+const mockAgent = z.strictObject({
   id,
   answer: z.string(),
   tau: z.number(),
@@ -51,21 +47,34 @@ const mockAgent = z.object({
   accept: z.array(z.string()).nullable(),
   rho0: z.number(),
 });
-const scriptedAgent = z.object({ id, props: proposals, votes: z.array(z.number()).min(1), rho0: z.number() });
-const mbftSetting = z.object({
+const scriptedAgent = z.strictObject({ id, props: proposals, votes: z.array(z.number()).min(1), rho0: z.number() });
+/** Says something about a case, decides nothing. */
+const remarks = {
+  kind: z.string().optional(),
+  tier: z.string().optional(),
+  note: z.string().optional(),
+};
+const hasAllAgents = {
+  holds: ({ n, agents }: { readonly n?: number | undefined; readonly agents: readonly unknown[] }) =>
+    n === undefined || n === agents.length,
+  issue: { message: "is not the number of agents", path: ["n"] },
+};
+const mbftSetting = z.strictObject({
   id,
+  ...remarks,
+  n: z.int().optional(),
   agents: z.array(z.union([scriptedAgent, mockAgent])).min(1),
   theta: z.number(),
   sigma: z.number(),
   maxRounds: rounds,
 });
-const mbftOutcome = z.object({
+const mbftOutcome = z.strictObject({
   committed: z.boolean(),
   value: z.string().nullable(),
   leader: z.string().nullable(),
   rounds,
 });
-const mbftRound = z.object({
+const mbftRound = z.strictObject({
   round: rounds,
   leader: z.string(),
   aggregate: z.number(),
@@ -73,41 +82,51 @@ const mbftRound = z.object({
   slashed: z.array(z.string()),
   votes: z.array(z.tuple([z.string(), z.number()])),
 });
-const mbftCase = mbftSetting.extend({
-  expect: mbftOutcome.extend({ finalReputation: reputation, history: z.array(mbftRound) }),
-});
-const mbftSequence = mbftSetting.extend({ tasks: z.array(mbftOutcome.extend({ reputation })) });
-const mbftFile = z.object({
+const mbftCase = mbftSetting
+  .extend({ expect: mbftOutcome.extend({ finalReputation: reputation, history: z.array(mbftRound) }) })
+  .refine(hasAllAgents.holds, hasAllAgents.issue);
+const mbftSequence = mbftSetting
+  .extend({ tasks: z.array(mbftOutcome.extend({ reputation })) })
+  .refine(hasAllAgents.holds, hasAllAgents.issue);
+const mbftFile = z.strictObject({
+  meta: z.unknown(),
   scenarios: z.array(mbftCase),
   edges: z.array(mbftCase).default([]),
   sequences: z.array(mbftSequence).default([]),
 });
 
-const bayesianRound = z.object({
+const bayesianRound = z.strictObject({
   round: rounds,
   posterior: reputation,
   logBf: z.number(),
   committed: z.string().nullable(),
 });
-const bayesianCase = z.object({
-  id,
-  agents: z.array(z.object({ id, props: proposals, rho0: z.number() })).min(1),
-  thetaPost: z.number(),
-  logBfMin: z.number(),
-  sigma: z.number(),
-  maxRounds: rounds,
-  hashSeedDependent: z.boolean().default(false),
-  expect: z.object({
-    committed: z.boolean(),
-    value: z.string().nullable(),
-    rounds,
-    logBayesFactor: z.number(),
-    posterior: reputation,
-    finalReputation: reputation,
-    history: z.array(bayesianRound),
-  }),
-});
-const bayesianFile = z.object({
+const bayesianCase = z
+  .strictObject({
+    id,
+    ...remarks,
+    n: z.int().optional(),
+    k: z.int().optional(),
+    dynamic: z.boolean().optional(),
+    agents: z.array(z.strictObject({ id, props: proposals, rho0: z.number() })).min(1),
+    thetaPost: z.number(),
+    logBfMin: z.number(),
+    sigma: z.number(),
+    maxRounds: rounds,
+    hashSeedDependent: z.boolean().default(false),
+    expect: z.strictObject({
+      committed: z.boolean(),
+      value: z.string().nullable(),
+      rounds,
+      logBayesFactor: z.number(),
+      posterior: reputation,
+      finalReputation: reputation,
+      history: z.array(bayesianRound),
+    }),
+  })
+  .refine(hasAllAgents.holds, hasAllAgents.issue);
+const bayesianFile = z.strictObject({
+  meta: z.unknown(),
   scenarios: z.array(bayesianCase),
   edges: z.array(bayesianCase).default([]),
   sequences: z.array(z.unknown()).max(0, "sequences of Bayesian decisions have no defined semantics").default([]),
@@ -128,7 +147,9 @@ export function parseVectors(text: string): Parsed {
     return { ok: false, reason: `is not JSON: ${(error as Error).message}` };
   }
   if (typeof json === "object" && json !== null && "cases" in json) {
-    return { ok: false, reason: "is a hashgraph file; that protocol is not available yet" };
+    const parsed = hashgraphFile.safeParse(json);
+    if (!parsed.success) return { ok: false, reason: `is not a valid hashgraph file: ${describe(parsed.error)}` };
+    return { ok: true, file: { format: "hashgraph", content: parsed.data } };
   }
   const any = anyFile.safeParse(json);
   if (!any.success) return { ok: false, reason: `has an unknown format: ${describe(any.error)}` };
@@ -152,7 +173,7 @@ export function parseVectors(text: string): Parsed {
   };
 }
 
-/** Runs every scenario, edge and sequence of a file. */
+/** Runs every case of a file. */
 export function checkVectors(file: VectorFile): readonly CaseResult[] {
   switch (file.format) {
     case "mbft-reference": {
@@ -166,10 +187,10 @@ export function checkVectors(file: VectorFile): readonly CaseResult[] {
       return [...file.content.scenarios, ...file.content.edges].map((entry) =>
         caseResult(entry.id, compareBayesianCase(entry)),
       );
+    case "hashgraph":
+      return file.content.cases.map((entry) => caseResult(entry.name, compareHashgraph(entry)));
   }
 }
-
-type FieldDifference = Omit<Difference, "scenario">;
 
 function caseResult(scenario: string, differences: readonly FieldDifference[]): CaseResult {
   return { scenario, differences: differences.map((difference) => ({ scenario, ...difference })) };
@@ -217,35 +238,15 @@ function compareBayesian(
   expected: z.infer<typeof bayesianCase>["expect"],
 ): readonly FieldDifference[] {
   const { tied: _, ...comparable } = got;
-  return compareValues("", expected, comparable);
+  return compareValues("", expected, comparable, lastBits);
 }
 
-/** Every key and index of either side, in depth. */
-function compareValues(path: string, expected: unknown, got: unknown): readonly FieldDifference[] {
-  if (typeof expected !== "object" || expected === null || typeof got !== "object" || got === null) {
-    return sameScalar(path, expected, got) ? [] : [{ field: path, expected, got }];
-  }
-  const list = Array.isArray(expected);
-  const keys = new Set([...Object.keys(expected), ...Object.keys(got)]);
-  return [...keys].flatMap((key) => {
-    const field = list ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`;
-    return compareValues(field, ownProperty(expected, key), ownProperty(got, key));
-  });
-}
-
-function sameScalar(path: string, expected: unknown, got: unknown): boolean {
-  if (expected === got) return true;
-  if (typeof expected !== "number" || typeof got !== "number") return false;
+const lastBits: Tolerance = (field, expected, got) => {
   const distance = Math.abs(expected - got);
-  if (/(?:^|\.)posterior\./.test(path))
-    return distance <= RELATIVE_TOLERANCE * Math.max(Math.abs(expected), Math.abs(got));
-  if (/(?:^|\.)(?:logBf|logBayesFactor)$/.test(path)) return distance <= LOG_TOLERANCE;
-  return false;
-}
-
-function ownProperty(object: object, key: string): unknown {
-  return Object.hasOwn(object, key) ? (object as Record<string, unknown>)[key] : undefined;
-}
+  if (/(?:^|\.)posterior\./.test(field))
+    return distance <= POSTERIOR_TOLERANCE * Math.max(Math.abs(expected), Math.abs(got));
+  return /(?:^|\.)(?:logBf|logBayesFactor)$/.test(field) && distance <= LOG_TOLERANCE;
+};
 
 function* permutations(items: readonly string[]): Generator<readonly string[]> {
   if (items.length === 0) yield [];

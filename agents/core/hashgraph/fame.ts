@@ -1,0 +1,87 @@
+import { sees, stronglySeen, weightOf, type Graph, type Node } from "./graph.ts";
+
+/** What virtual voting says about the witnesses of a set of nodes that holds the ancestors of each. */
+export interface Fame {
+  /** null = not decided by these nodes. */
+  readonly famous: ReadonlyMap<Node, boolean | null>;
+  /** Of each decided witness the first whose count decided. */
+  readonly decidedBy: ReadonlyMap<Node, Node>;
+  /** Pairs voter, candidate whose vote is a coin's. */
+  readonly coinVotes: readonly (readonly [voter: Node, candidate: Node])[];
+}
+
+interface Vote {
+  readonly value: boolean;
+  readonly decides: boolean;
+  readonly isCoin: boolean;
+}
+
+/** By voter, then candidate. A vote follows from the voter's ancestors, so it is the same in every set of nodes. */
+type Votes = Map<Node, Map<Node, Vote>>;
+
+const votesOfGraph = new WeakMap<Graph, Votes>();
+
+/** H26 - H29. The order of `nodes` breaks ties between voters of one round. */
+export function electFame(graph: Graph, nodes: readonly Node[]): Fame {
+  const votes = votesOfGraph.get(graph) ?? new Map<Node, Map<Node, Vote>>();
+  votesOfGraph.set(graph, votes);
+  const witnesses = nodes.filter(({ isWitness }) => isWitness).toSorted((a, b) => a.round - b.round);
+  const famous = new Map<Node, boolean | null>();
+  const decidedBy = new Map<Node, Node>();
+  const coinVotes: (readonly [Node, Node])[] = [];
+  for (const candidate of witnesses) {
+    famous.set(candidate, null);
+    for (const voter of witnesses) {
+      if (voter.round <= candidate.round) continue;
+      const vote = voteOf(graph, votes, voter, candidate);
+      if (vote.isCoin) coinVotes.push([voter, candidate]);
+      if (!vote.decides) continue;
+      famous.set(candidate, vote.value);
+      decidedBy.set(candidate, voter);
+      break;
+    }
+  }
+  return { famous, decidedBy, coinVotes };
+}
+
+/** Calls itself for voters of the round before, whose votes are known when voters are asked in the order of rounds. */
+function voteOf(graph: Graph, votes: Votes, voter: Node, candidate: Node): Vote {
+  const own = votes.get(voter) ?? new Map<Node, Vote>();
+  votes.set(voter, own);
+  const known = own.get(candidate);
+  if (known !== undefined) return known;
+  const vote = countVote(graph, votes, voter, candidate);
+  own.set(candidate, vote);
+  return vote;
+}
+
+function countVote(graph: Graph, votes: Votes, voter: Node, candidate: Node): Vote {
+  const distance = voter.round - candidate.round;
+  if (distance === 1) return { value: sees(voter, candidate), decides: false, isCoin: false };
+  const yes: Node[] = [];
+  const no: Node[] = [];
+  for (const witness of stronglySeenBefore(graph, voter))
+    (voteOf(graph, votes, witness, candidate).value ? yes : no).push(witness);
+  const [inFavour, against] = [weightOf(graph, yes), weightOf(graph, no)];
+  // H27: a tie is TRUE.
+  const value = inFavour >= against;
+  const isMany = Math.max(inFavour, against) >= graph.quorum;
+  if (distance % graph.rules.coinPeriod !== 0) return { value, decides: isMany, isCoin: false };
+  // H28, H29: a coin round decides nothing; without a supermajority the coin votes.
+  return { value: isMany ? value : graph.rules.coin(voter.event), decides: false, isCoin: !isMany };
+}
+
+const seenBefore = new WeakMap<Node, readonly Node[]>();
+
+/** The electors of a voter: the witnesses of the round before its own that it strongly sees. */
+function stronglySeenBefore(graph: Graph, voter: Node): readonly Node[] {
+  const known = seenBefore.get(voter) ?? stronglySeen(graph, voter, voter.round - 1);
+  seenBefore.set(voter, known);
+  return known;
+}
+
+/** H29: the middle bit, bit floor(8 x bytes / 2) from the front. */
+export function middleBit(signature: Uint8Array): boolean {
+  const bit = signature.length * 4;
+  return (((signature[bit >>> 3] ?? 0) >>> (7 - (bit & 7))) & 1) === 1;
+}

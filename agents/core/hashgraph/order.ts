@@ -1,0 +1,100 @@
+import type { Fame } from "./fame.ts";
+import { hasAncestor, type Graph, type Node } from "./graph.ts";
+
+/** An event with its place in the consensus order. */
+export interface Received {
+  readonly node: Node;
+  readonly roundReceived: number;
+  readonly timestamp: number;
+}
+
+/** The unique famous witnesses of a round all of whose fame is decided, as that of all rounds before. */
+interface DecidedRound {
+  readonly round: number;
+  readonly famous: readonly Node[];
+}
+
+/**
+ * H30 - H32: the events that have a place in the consensus order, in that order: round received, consensus timestamp,
+ * whitened signature. With less than 1/3 of the weight at fault, more nodes only ever append to it.
+ */
+export function consensusOrder(graph: Graph, nodes: readonly Node[], fame: Fame): readonly Received[] {
+  const received: Received[] = [];
+  let rest = nodes;
+  for (const decided of decidedRounds(graph, fame)) {
+    const isHere = (node: Node) => decided.famous.every((witness) => hasAncestor(witness, node));
+    const here = rest.filter(isHere);
+    rest = rest.filter((node) => !isHere(node));
+    const whitener = whitenerOf(decided.famous);
+    const entries = here.map((node) => ({
+      received: { node, roundReceived: decided.round, timestamp: consensusTimestamp(graph, decided.famous, node) },
+      key: whitened(node.event.signature, whitener),
+    }));
+    entries.sort(
+      (a, b) =>
+        a.received.timestamp - b.received.timestamp ||
+        compareText(a.key, b.key) ||
+        compareText(a.received.node.event.id, b.received.node.event.id),
+    );
+    for (const entry of entries) received.push(entry.received);
+  }
+  return received;
+}
+
+/** Rounds from the first on, up to the first with a witness whose fame is open. */
+export function decidedRounds(graph: Graph, fame: Fame): readonly DecidedRound[] {
+  const byRound = new Map<number, Node[]>();
+  for (const witness of fame.famous.keys())
+    byRound.set(witness.round, [...(byRound.get(witness.round) ?? []), witness]);
+  const decided: DecidedRound[] = [];
+  for (let { firstRound: round } = graph.rules; ; round++) {
+    const witnesses = byRound.get(round);
+    if (witnesses === undefined || witnesses.some((witness) => fame.famous.get(witness) === null)) return decided;
+    const famous = witnesses.filter((witness) => fame.famous.get(witness) === true);
+    decided.push({ round, famous: famous.filter((witness) => isOnly(witness, famous)) });
+  }
+}
+
+/** A member with two famous witnesses in one round has none that is unique. */
+function isOnly(witness: Node, famous: readonly Node[]): boolean {
+  return famous.every((other) => other === witness || other.event.creator !== witness.event.creator);
+}
+
+/**
+ * H31: the weighted median of the times at which the famous witnesses' own lines first had the event; of two middle ones
+ * the lower. Members with more than half of the weight would have to lie together to move it out of the honest range.
+ */
+function consensusTimestamp(graph: Graph, famous: readonly Node[], node: Node): number {
+  const times = famous
+    .map((witness) => ({
+      at: firstWith(witness, node).event.timestamp,
+      weight: graph.rules.weights[witness.event.creator] as number,
+    }))
+    .toSorted((a, b) => a.at - b.at);
+  const total = times.reduce((sum, { weight }) => sum + weight, 0);
+  let below = 0;
+  return times.find(({ weight }) => 2 * (below += weight) >= total)?.at ?? node.event.timestamp;
+}
+
+/** The earliest self-ancestor of a witness that has the node as an ancestor. */
+function firstWith(witness: Node, node: Node): Node {
+  let first = witness;
+  while (first.selfParent !== null && hasAncestor(first.selfParent, node)) first = first.selfParent;
+  return first;
+}
+
+/** H32: the XOR of the unique famous witnesses' signatures, so that nobody can choose a place by choosing a signature. */
+function whitenerOf(famous: readonly Node[]): Uint8Array {
+  const bytes = new Uint8Array(Math.max(0, ...famous.map(({ event }) => event.signature.length)));
+  for (const { event } of famous) event.signature.forEach((byte, at) => (bytes[at] = (bytes[at] as number) ^ byte));
+  return bytes;
+}
+
+/** Lower-case hex sorts as its bytes do. */
+function whitened(signature: Uint8Array, whitener: Uint8Array): string {
+  return [...signature].map((byte, at) => (byte ^ (whitener[at] ?? 0)).toString(16).padStart(2, "0")).join("");
+}
+
+function compareText(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
