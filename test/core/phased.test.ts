@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { describe, it } from "node:test";
 import { settle } from "../../agents/core/outcome.ts";
 import { phased } from "../../agents/core/phased.ts";
-import type { Effect, Protocol } from "../../agents/core/protocol.ts";
+import type { Effect } from "../../agents/core/protocol.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../agents/core/proposals.ts";
 import { isMapOf } from "../../agents/core/codec.ts";
 import { closeForm, counted, withSeen, type Form } from "../../agents/core/round-book.ts";
@@ -128,7 +128,7 @@ describe("the phased engine", () => {
 });
 
 describe("every registered protocol", () => {
-  for (const protocol of protocols as readonly Protocol[]) {
+  for (const protocol of protocols) {
     it(`${protocol.id}: refuses committees that are empty, below four or above 64 seats, and says so`, () => {
       for (const size of [0, 1, 3, 65]) {
         const attempt: Attempt = {
