@@ -1,8 +1,9 @@
 import type { Protocol } from "../protocol.ts";
 import { mbft } from "./mbft/index.ts";
+import { mbftBayesian } from "./mbft-bayesian/index.ts";
 
 /** The only registration: CLI choices, config validation, docs and on-chain codes derive from this list. */
-export const protocols: readonly Protocol[] = [mbft];
+export const protocols: readonly Protocol[] = [mbft, mbftBayesian];
 
 export function protocolByCode(code: number): Protocol | null {
   return protocols.find((protocol) => protocol.code === code) ?? null;

@@ -1,0 +1,73 @@
+import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../equivalence.ts";
+import { settle } from "../../outcome.ts";
+import { phased, type Call, type Judged, type View } from "../../phased.ts";
+import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../proposals.ts";
+import { closeForm, counted, equivocatorsIn, type RoundBook } from "../../round-book.ts";
+import { TASKS_VERSION, proposePrompt } from "../../task-prompt.ts";
+import type { Attempt, SeatIndex } from "../../types.ts";
+import { beliefOf, committedBy } from "./rules.ts";
+
+/** Raised with every change of rules. */
+const VERSION = TASKS_VERSION;
+
+/** mbft-bayesian, sound mode: docs/spec/mbft-bayesian.md. One round: answer, compare texts, count the evidence. */
+export const mbftBayesian = phased<null>({
+  id: "mbft-bayesian",
+  code: 2,
+  version: VERSION,
+  title: "Bayesian metacognitive BFT, sound mode",
+  assurance: "byzantine",
+  rounds: () => 1,
+  forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), closeForm],
+  // BA1: nothing is carried over, neither between requests nor between rounds.
+  initial: () => null,
+  judge,
+  calls,
+  say,
+});
+
+function calls(view: View<null>, phase: number): readonly Call[] {
+  switch (phase) {
+    case commitForm.phase:
+      return [{ about: ["propose"], prompt: proposePrompt(view.attempt) }];
+    case MATCH:
+      return matchCalls(view, candidatesOf(view.book, "open"));
+    default:
+      return [];
+  }
+}
+
+function say(view: View<null>, phase: number): unknown {
+  switch (phase) {
+    case commitForm.phase:
+      return sayCommit(view);
+    case revealForm.phase:
+      return sayReveal(view);
+    case MATCH:
+      return sayMatches(view);
+    default:
+      return {};
+  }
+}
+
+/** BA8 to BA11. */
+function judge(book: RoundBook): Judged<null> {
+  const { attempt } = book;
+  const belief = beliefOf(book);
+  const committed = committedBy(belief);
+  const winner = committed && {
+    answer: committed.answer,
+    confidence: belief.posterior,
+    supporters: committed.seats,
+  };
+  const equivocators = equivocatorsIn(book);
+  const slashes = attempt.committee.map((_, seat) => (equivocators.includes(seat as SeatIndex) ? 1 : 0));
+  return { carry: null, outcome: settle(attempt, { winner, slashes, completed: completedBy(book, attempt) }) };
+}
+
+/** BA11: seats whose report counts and who compared the texts, if there was anything to compare. */
+function completedBy(book: RoundBook, attempt: Attempt): readonly SeatIndex[] {
+  const reported = candidatesOf(book, "closed").map(({ seat }) => seat);
+  if (matchForms(attempt).length === 0) return reported;
+  return reported.filter((seat) => counted(book, matchForm, seat, "closed") !== null);
+}
