@@ -2,8 +2,6 @@ import { limits } from "../core/limits.ts";
 import { faultTolerance } from "../core/quorum.ts";
 import { SKEW_PPM, type Plan } from "./plan.ts";
 
-/** Rounds a phase-wise protocol may take, and phases in each, until the protocol itself states its bound. */
-const PHASES = 3 * 4;
 /** Certify rounds after the heal until an honest proposer's root that nobody refuses: f bad ones, and a few that spread what was missing. */
 const SPARE_ROUNDS = 4;
 /** Frames, restarts and paced resending after the heal. */
@@ -16,7 +14,7 @@ const SETTLE_MS = 2_000;
 export function dueAt(plan: Plan): number {
   const { phaseMs, graceMs, certifyMs, certifyDeltaMs } = plan.timing;
   const slow = (ms: number): number => Math.ceil((ms * 1_000_000) / SKEW_PPM.slowest);
-  const deliberated = plan.healAt + SETTLE_MS + PHASES * slow(phaseMs + graceMs);
+  const deliberated = plan.healAt + SETTLE_MS + plan.protocol.phasesAtMost(plan.attempt) * slow(phaseMs + graceMs);
   // A round lasts at least one of its time-outs on the fastest clock.
   let round = 0;
   for (let at = 0; at < deliberated && round < limits.certifyRounds; round++)

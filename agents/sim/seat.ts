@@ -117,7 +117,7 @@ async function connect(
   const { plan, recorder } = world;
   const kind = plan.byzantine.get(seat) ?? null;
   const guarded = life.guard(ports);
-  const lives = kind === null ? [guarded] : await misbehave(kind, guarded, { world, seat });
+  const lives = kind === null ? [guarded] : await misbehave(kind, guarded, { plan, seat, recorder, random: world.random.fork(`byzantine ${seat}`) });
   const opened: Session[] = [];
   const lifetime = new AbortController();
   for (const own of lives) {

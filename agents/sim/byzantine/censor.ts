@@ -1,0 +1,68 @@
+import { PROPOSE, decodePropose } from "../../core/certify-payloads.ts";
+import { decodeBlock, encodeBlock, type BlockValue } from "../../core/codec.ts";
+import { sha256 } from "../../core/digest.ts";
+import { limits } from "../../core/limits.ts";
+import { addMessage, emptyTally } from "../../core/tally.ts";
+import { decodeMessage, encodeMessage, readRoot } from "../../core/transcript.ts";
+import type { Digest, Message, SeatIndex } from "../../core/types.ts";
+import type { SessionPorts } from "../../node/effects.ts";
+import type { Network } from "../../ports/network.ts";
+import type { Culprit } from "./index.ts";
+import { resign } from "./payloads.ts";
+
+/** Leaves messages out of what it proposes, as far as the rest is still conclusive, and never relays anything. */
+export function censoring({ network, signer }: SessionPorts, culprit: Culprit): Network {
+  const { plan, seat, random, recorder } = culprit;
+  const { protocol, attempt } = plan;
+  const blocks = new Map<Digest, Message>();
+  const proposals = new Map<Digest, Uint8Array>();
+
+  const censored = (message: Message): Uint8Array | null => {
+    const payload = decodePropose(message.payload, message.header.round);
+    const read = payload?.validRound === null ? readRoot(attempt, protocol, payload.rootBlock) : null;
+    if (payload === null || read === null || "refused" in read) return null;
+    const order = random.shuffled(attempt.committee.map((_, index) => index as SeatIndex));
+    for (const victim of order) {
+      const kept = read.messages.filter((digest) => blocks.get(digest)?.header.seat !== victim);
+      if (kept.length === read.messages.length || !isConclusive(kept)) continue;
+      const root = decodeBlock(payload.rootBlock, limits.rootBytes) as { readonly [key: string]: BlockValue };
+      const rootBlock = encodeBlock({ ...root, messages: kept.map((link) => ({ link })) });
+      return encodeMessage(resign(plan, signer, message.header, { root: rootBlock, validRound: null }));
+    }
+    return null;
+  };
+
+  const isConclusive = (digests: readonly Digest[]): boolean => {
+    let tally = emptyTally;
+    for (const digest of digests) {
+      const message = blocks.get(digest);
+      if (message === undefined) return false;
+      tally = addMessage(tally, message).tally;
+    }
+    return protocol.conclude(attempt, tally).kind === "final";
+  };
+
+  return {
+    ...network,
+    send(to, frame) {
+      const message = decodeMessage(frame);
+      if (message === null) return;
+      blocks.set(sha256(frame), message);
+      if (message.header.seat !== seat) {
+        recorder.count("not relayed");
+        return;
+      }
+      if (message.header.phase !== PROPOSE) return network.send(to, frame);
+      const known = proposals.get(message.header.payloadDigest) ?? censored(message) ?? frame;
+      proposals.set(message.header.payloadDigest, known);
+      if (known !== frame) recorder.count("censored");
+      network.send(to, known);
+    },
+    onFrame: (listener) =>
+      network.onFrame((from, frame) => {
+        const message = decodeMessage(frame);
+        if (message !== null) blocks.set(sha256(frame), message);
+        listener(from, frame);
+      }),
+  };
+}
