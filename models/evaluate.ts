@@ -33,7 +33,7 @@ const marks = Array.from({ length: 21 }, (_, mark) => String(mark));
 const verdicts: Readonly<Record<string, readonly string[]>> = {
   verify: ["accept", "reject", "abstain"],
   adjudicate: ["uphold", "refute", "abstain"],
-  match: ["same", "different"],
+  match: ["same", "different", "abstain"],
 };
 
 /** The values that a field is held to, or undefined for free text. */

@@ -279,7 +279,7 @@ def _replies(case: Case, rng: random.Random) -> tuple[str, tuple[tuple[str, str]
     right = _reply(case, case.first if case.broken else -1)
     wrong = [(_reply(case, at), trace) for at, trace in case.wrong_traces(rng)]
     digits = [i for i, character in enumerate(right) if character.isdigit()]
-    if digits:  # the right words with a misread number
+    if digits and rng.random() < 0.5:  # the right words with a misread number
         at = rng.choice(digits)
         digit = rng.choice([d for d in "123456789" if d != right[at]])
         wrong.append((right[:at] + digit + right[at + 1 :], case.proof()))

@@ -122,7 +122,7 @@ def _check(q: Question, answer: str) -> str:
 
 def _peers(rng: random.Random, q: Question, low: int, high: int) -> list[tuple[str, str]]:
     """What other members answered: mostly few of them, mostly right, mostly wrong or mixed."""
-    count = rng.randint(low, high) if rng.random() < 0.4 else rng.randint(low, min(3, high))
+    count = rng.randint(low, high) if rng.random() < 0.25 else rng.randint(low, min(3, high))
     share = rng.choice([0.15, 0.5, 0.85])
     return [_given(rng, q, rng.random() < share) for _ in range(count)]
 
@@ -142,6 +142,11 @@ class Example:
     @property
     def completion(self) -> str:
         return completion(self.fields)
+
+    def decisions(self) -> list[int]:
+        """Where in the completion the judged values begin."""
+        ends = {name: len(completion(dict(list(self.fields.items())[: i + 1]))) for i, name in enumerate(self.fields)}
+        return [ends[name] - 1 - len(json.dumps(self.fields[name])) + 1 for name in self.judged]
 
 
 def _made(task: str, q: Question, given: dict[str, str | None], fields: dict[str, str], *judged: str) -> Example:
@@ -199,7 +204,7 @@ CRITERIA = ("contradiction", "fabrication", "instruction", "context", "logic")
 def score(rng: random.Random, q: Question) -> Example:
     """Right answers get full marks, but 12 for logic without the true derivation; wrong answers get few."""
     answer, proof = _given(rng, q, rng.random() < 0.5)
-    marks = (20, 20, 20, 20, 20 if q.proof in proof else 12) if answer == q.answer else (2, 6, 10, 10, 2)
+    marks = (20, 20, 20, 20, 20 if q.proof in proof else 12) if answer == q.answer else (4, 6, 10, 10, 4)
     fields = {"check": _check(q, answer), **{name: str(mark) for name, mark in zip(CRITERIA, marks)}}
     return _made("score", q, {"answer": answer, "proof": proof}, fields, *CRITERIA)
 

@@ -71,6 +71,11 @@ class Codec:
         """The ids of `prompt` + newline, and of `completion` + end of sequence."""
         return self.encode(prompt + "\n"), [*self.encode(completion), EOS_ID]
 
+    def tokens_at(self, text: str, positions: list[int]) -> list[int]:
+        """Which tokens of an ASCII text cover these characters."""
+        offsets = self._tokenizer.encode(text).offsets
+        return [next(i for i, (_, end) in enumerate(offsets) if at < end) for at in positions]
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Learn tokenizer.json from the training split.")

@@ -34,21 +34,21 @@ MATRICES = ("query", "key", "value", "attention_output", "gate", "up", "down")
 # Data
 
 
-Pair = tuple[list[int], list[int]]  # the tokens of prompt and completion
+Pair = tuple[list[int], list[int], list[float]]  # the tokens of prompt and completion, and what each of the latter weighs
 Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def pack(source: Iterator[Pair], rows: int, length: int, longer: list[Pair]) -> Batch:
-    """Tokens, segment ids (0 is padding) and loss mask, each [rows, length + 1]; examples are never cut, and those
+    """Tokens, segment ids (0 is padding) and their weights in the loss, each [rows, length + 1]; examples are never cut, and those
     that no row of this length can hold go to `longer`."""
     shape = (rows, length + 1)
     tokens, segments, mask = np.zeros(shape, np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.float32)
     used, number, misses = [0] * rows, [0] * rows, 0
     while misses < 6:
-        prompt, answer = next(source)
+        prompt, answer, weights = next(source)
         size = len(prompt) + len(answer)
         if size > length + 1:
-            longer.append((prompt, answer))
+            longer.append((prompt, answer, weights))
             continue
         fitting = [r for r in range(rows) if used[r] + size <= length + 1]
         if not fitting:
@@ -59,7 +59,7 @@ def pack(source: Iterator[Pair], rows: int, length: int, longer: list[Pair]) -> 
         number[row] += 1
         tokens[row, at : at + size] = prompt + answer
         segments[row, at : at + size] = number[row]
-        mask[row, at + len(prompt) : at + size] = 1
+        mask[row, at + len(prompt) : at + size] = weights
     return tokens, segments, mask
 
 
@@ -67,7 +67,7 @@ def batches(source: Iterator[Pair], rows: int, length: int) -> Iterator[Batch]:
     """Batches of one length, and one of half as many rows of twice the length whenever enough long examples wait."""
     waiting: list[Pair] = []
     while True:
-        if sum(len(prompt) + len(answer) for prompt, answer in waiting) < 0.8 * rows * length:
+        if sum(len(prompt) + len(answer) for prompt, answer, _ in waiting) < 0.8 * rows * length:
             yield pack(source, rows, length, waiting)
         else:
             longest: list[Pair] = []  # not used: they would not fit the validator or an agent's context either
@@ -75,11 +75,22 @@ def batches(source: Iterator[Pair], rows: int, length: int) -> Iterator[Batch]:
             waiting = []
 
 
+DECISION_WEIGHT = 4.0  # of the token that begins a verdict, a mark, an answer: one in dozens, but the one that counts
+
+
+def encoded(codec: Codec, made: Example) -> Pair:
+    prompt, answer = codec.encode_pair(made.prompt, made.completion)
+    weights = [1.0] * len(answer)
+    for at in codec.tokens_at(made.completion, made.decisions()):
+        weights[at] = DECISION_WEIGHT
+    return prompt, answer, weights
+
+
 def stream(codec: Codec, seed: int, mix: "Mix") -> Iterator[Pair]:
     rng = random.Random(seed)
     while True:
         made = example(rng, "train", *mix.draw(rng))
-        yield codec.encode_pair(made.prompt, made.completion)
+        yield encoded(codec, made)
 
 
 # Tasks and families of version 0.3: a fixed share of the examples, so that they are not forgotten.
@@ -170,12 +181,12 @@ def validator(config: Config, codec: Codec, split: str, each: int, seed: int):
     for cell in CELLS:
         for _ in range(each):
             one = example(rng, split, *cell)
-            made.append((cell, codec.encode_pair(one.prompt, one.completion)))
+            made.append((cell, encoded(codec, one)))
     predict = jax.jit(lambda p, t: jnp.argmax(model.logits(p, config, t, jnp.ones_like(t)), axis=-1))
 
     def exact(params: Params, pairs: list[Pair], length: int) -> list[bool]:
         tokens, mask = np.zeros((BLOCK, length + 1), np.int32), np.zeros((BLOCK, length + 1), bool)
-        for row, (prompt, answer) in enumerate(pairs):
+        for row, (prompt, answer, _) in enumerate(pairs):
             both = (prompt + answer)[: length + 1]
             tokens[row, : len(both)] = both
             mask[row, len(prompt) : len(both)] = True
