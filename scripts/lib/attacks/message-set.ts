@@ -2,7 +2,7 @@ import { digestOf } from "../../../agents/core/codec.ts";
 import { sha256, utf8 } from "../../../agents/core/digest.ts";
 import { commitForm, commitmentOf, revealForm, type Proposal } from "../../../agents/core/proposals.ts";
 import { judgeForm, voteForm, type Verdict } from "../../../agents/core/protocols/mbft/payloads.ts";
-import { withSeen } from "../../../agents/core/round-book.ts";
+import { withSeen, type Form } from "../../../agents/core/round-book.ts";
 import { addMessage, type Tally } from "../../../agents/core/tally.ts";
 import type {
   Address,
@@ -16,11 +16,15 @@ import type {
   Value,
 } from "../../../agents/core/types.ts";
 
-/** What one seat says in one round of mbft. Votes and judgements name seats; the builder turns them into digests. */
-export interface SeatActs {
+export interface Answering {
   /** Null = it proposes nothing. */
   readonly answer: string | null;
+  /** On the ladder, in ppm. */
   readonly tier: number;
+}
+
+/** What one seat says in one round of mbft. Votes and judgements name seats; the builder turns them into digests. */
+export interface SeatActs extends Answering {
   readonly votes: readonly { readonly accused: number; readonly verdict: Verdict; readonly tier: number }[];
   readonly judgements: readonly {
     readonly author: number;
@@ -66,47 +70,87 @@ export function attemptFor(
   };
 }
 
-/** Adds the complete messages of one round, in which everybody held everything in time. */
-export function addRound(tally: Tally, attempt: Attempt, round: number, acts: readonly SeatActs[]): Tally {
-  const proposals = acts.map(proposalOf);
-  const commits = proposals.map((proposal, seat) =>
-    commitForm.encode({
+/** A message set in the making: what one phase after the other says, in one round. */
+export interface Saying {
+  readonly tally: Tally;
+  readonly attempt: Attempt;
+  readonly round: number;
+  /** Payload digests of the phase before; null before the first. */
+  readonly digests: readonly Digest[] | null;
+}
+
+/**
+ * Adds what every seat says in a phase; null = nothing. `holds` says whether a seat held another one's message when it closed the
+ * phase before; if not given, everybody held everything in time.
+ */
+export function say<Body>(
+  saying: Saying,
+  form: Form<Body>,
+  bodies: readonly (Body | null)[],
+  holds: (seat: number, of: number) => boolean = () => true,
+): Saying {
+  const { attempt, round, digests } = saying;
+  let { tally } = saying;
+  const said = bodies.map((body, seat) => {
+    const payload = body === null ? null : form.encode(body);
+    const seen = digests?.map((digest, of) => (digest !== NOTHING && holds(seat, of) ? digest : null));
+    return payload === null || seen === undefined ? payload : withSeen(payload, seen);
+  });
+  said.forEach((payload, seat) => {
+    if (payload !== null) tally = put(tally, attempt, { phase: form.phase, round, seat }, payload);
+  });
+  return { tally, attempt, round, digests: said.map((payload) => (payload === null ? NOTHING : digestOf(payload))) };
+}
+
+const NOTHING = `0x${"00".repeat(32)}` as Digest;
+
+/** COMMIT and REVEAL of everybody's answer. */
+export function propose(tally: Tally, attempt: Attempt, round: number, answers: readonly Answering[]): Saying {
+  const proposals = answers.map(({ answer, tier }): Proposal | null =>
+    answer === null ? null : { answer, proof: "proof", tier: tier as Ppm },
+  );
+  const committed = say(
+    { tally, attempt, round, digests: null },
+    commitForm,
+    proposals.map((proposal, seat) => ({
       commitment: proposal && commitmentOf(attempt, round, seat as SeatIndex, proposal, SALT),
-    }),
+    })),
   );
-  const seenCommits = commits.map(digestOf);
-  const reveals = proposals.map((proposal) =>
-    withSeen(revealForm.encode({ proposal: proposal && { ...proposal, salt: SALT } }), seenCommits),
+  return say(
+    committed,
+    revealForm,
+    proposals.map((proposal) => ({ proposal: proposal && { ...proposal, salt: SALT } })),
   );
-  const targets = reveals.map(digestOf);
-  const votes = acts.map((act) => {
-    const list = act.votes.map(({ accused, verdict, tier }) => ({
-      target: targets[accused] as Digest,
-      verdict,
-      tier: tier as Ppm,
-      counterProof: verdict === "reject" ? "counter-proof" : "",
-    }));
-    return withSeen(voteForm.encode({ votes: list }), targets);
-  });
-  const seenVotes = votes.map(digestOf);
-  const judgements = acts.map((act) => {
-    const list = act.judgements.map(({ author, accused, verdict }) => ({
-      author: author as SeatIndex,
-      target: targets[accused] as Digest,
-      verdict,
-    }));
-    return withSeen(judgeForm.encode({ judgements: list }), seenVotes);
-  });
-  const phases = [
-    [commitForm.phase, commits],
-    [revealForm.phase, reveals],
-    [voteForm.phase, votes],
-    [judgeForm.phase, judgements],
-  ] as const;
-  let next = tally;
-  for (const [phase, payloads] of phases)
-    payloads.forEach((payload, seat) => (next = put(next, attempt, { phase, round, seat }, payload)));
-  return next;
+}
+
+/** Adds the complete messages of one round of mbft, in which everybody held everything in time. */
+export function addRound(tally: Tally, attempt: Attempt, round: number, acts: readonly SeatActs[]): Tally {
+  const revealed = propose(tally, attempt, round, acts);
+  const targets = revealed.digests as readonly Digest[];
+  const voted = say(
+    revealed,
+    voteForm,
+    acts.map(({ votes }) => ({
+      votes: votes.map(({ accused, verdict, tier }) => ({
+        target: targets[accused] as Digest,
+        verdict,
+        tier: tier as Ppm,
+        counterProof: verdict === "reject" ? "counter-proof" : "",
+      })),
+    })),
+  );
+  const judged = say(
+    voted,
+    judgeForm,
+    acts.map(({ judgements }) => ({
+      judgements: judgements.map(({ author, accused, verdict }) => ({
+        author: author as SeatIndex,
+        target: targets[accused] as Digest,
+        verdict,
+      })),
+    })),
+  );
+  return judged.tally;
 }
 
 /** Adds one unsigned message. */
@@ -126,8 +170,4 @@ export function put(
     payloadDigest: digestOf(payload),
   };
   return addMessage(tally, { header, payload, signature: "0x" }).tally;
-}
-
-function proposalOf({ answer, tier }: SeatActs): Proposal | null {
-  return answer === null ? null : { answer, proof: "proof", tier: tier as Ppm };
 }
