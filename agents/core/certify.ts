@@ -63,6 +63,7 @@ export function certifyElapsed(state: CertifyState, context: CertifyContext, tim
     ); // L57
   if (timer === `certify.prevote.${round}` && state.stage === "prevote")
     return proceed(precommit(state, null), context); // L61
+  if (timer === `certify.share.${round}`) return proceed(shareRoot(state, context), context);
   if (timer === `certify.precommit.${round}`) return proceed(beginRound(state, context, round + 1), context); // L65
   return { state, effects: [] };
 }
@@ -82,11 +83,13 @@ function proceed(step: Step<CertifyState>, context: CertifyContext): Step<Certif
 }
 
 /**
- * CE13: a seat that waited for a proposal in vain shares its own root in its slot. It is not voted on; those who lack some of
- * its messages fetch them, and a seat whose own view was open can begin to certify.
+ * CE13: a seat that waited for a proposal in vain, or that is still in the same round long after, shares its own root in its
+ * slot. It is not voted on; those who lack some of its messages fetch them, and a seat whose own view was open can begin to
+ * certify: perhaps the proposal, or votes of the deliberation, came to this seat alone.
  */
 function shareRoot(state: CertifyState, context: CertifyContext): Step<CertifyState> {
   if (proposerOf(context.attempt, state.round) === context.self) return { state, effects: [] };
+  if (variants(state.votes, PROPOSE, state.round, context.self).length > 0) return { state, effects: [] };
   const own = ownProposal({ ...state, valid: null }, context);
   if (own === null) return { state, effects: [] };
   const payload = { root: own.rootBlock, validRound: null };
@@ -97,7 +100,7 @@ function shareRoot(state: CertifyState, context: CertifyContext): Step<CertifySt
 /** L11: the proposer speaks; everybody waits for it. Seats bring along the quorum behind the value they hold valid (CE7). */
 function beginRound(state: CertifyState, context: CertifyContext, round: number): Step<CertifyState> {
   if (round >= limits.certifyRounds) return { state: { ...state, done: true }, effects: [{ kind: "stalled" }] };
-  const effects: Effect[] = [wait("propose", round, context)];
+  const effects: Effect[] = [wait("propose", round, context), wait("share", round, context)];
   const next: CertifyState = { ...state, round, stage: "propose", running: [] };
   if (round > 0 && state.valid !== null)
     effects.push({ kind: "forward", messages: quorumBehind(state, context.attempt, state.valid) });
@@ -113,9 +116,11 @@ function beginRound(state: CertifyState, context: CertifyContext, round: number)
   return { state: proposal.state, effects };
 }
 
-function wait(stage: "propose" | "prevote" | "precommit", round: number, context: SeatContext): Effect {
+/** A round in order needs at most its three time-outs, so that it is over before its share is due. */
+function wait(stage: "propose" | "prevote" | "precommit" | "share", round: number, context: SeatContext): Effect {
   const { certifyMs, certifyDeltaMs } = context.timing;
-  return { kind: "wait", timer: `certify.${stage}.${round}`, delayMs: certifyMs + round * certifyDeltaMs };
+  const onceMs = certifyMs + round * certifyDeltaMs;
+  return { kind: "wait", timer: `certify.${stage}.${round}`, delayMs: stage === "share" ? 3 * onceMs : onceMs };
 }
 
 function quorumBehind(state: CertifyState, attempt: Attempt, lock: Lock): readonly Message[] {
