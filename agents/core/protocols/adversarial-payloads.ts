@@ -1,0 +1,67 @@
+import { clipText } from "../answer.ts";
+import { wordForm } from "../chair.ts";
+import { isMapOf } from "../codec.ts";
+import { limits } from "../limits.ts";
+import { isTextOf } from "../payload.ts";
+import type { Answered } from "../phased.ts";
+import type { Prompt } from "../prompt.ts";
+import type { Candidate } from "../proposals.ts";
+import type { Form } from "../round-book.ts";
+import { answerSchema, lettered, taskPrompt, type Task } from "../task-prompt.ts";
+import type { Attempt } from "../types.ts";
+
+/** Phases of a round: only the drafter, the reviewers, the converger speak in them. */
+export const DRAFT = 10;
+export const REVIEW = 11;
+export const CONVERGE = 12;
+
+export const draftForm = wordForm(DRAFT);
+export const convergeForm = wordForm(CONVERGE);
+
+/** What a reviewer makes of the draft. */
+export interface Review {
+  readonly verdict: "accept" | "reject";
+  readonly text: string;
+}
+
+/** null = the model failed or cannot tell, or there is nothing to review. */
+interface Reviewed {
+  readonly review: Review | null;
+}
+
+export const reviewForm: Form<Reviewed> = {
+  phase: REVIEW,
+  encode: ({ review }) => ({ review: review === null ? null : { verdict: review.verdict, text: review.text } }),
+  decode: (_, value) => {
+    if (!isMapOf(value, ["review"])) return null;
+    if (value["review"] === null) return { review: null };
+    if (!isMapOf(value["review"], ["text", "verdict"])) return null;
+    const { text, verdict } = value["review"];
+    if (verdict !== "accept" && verdict !== "reject") return null;
+    return isTextOf(text, limits.counterProofBytes) && text !== "" ? { review: { verdict, text } } : null;
+  },
+};
+
+/** AD4: a rejection shows the error, or it is none; an acceptance without words says "agrees". */
+export function reviewFrom(answered: Answered | undefined): Reviewed {
+  const verdict = answered?.fields["verdict"];
+  const text = clipText(answered?.fields["check"] ?? "", limits.counterProofBytes).trim();
+  if (verdict === "accept") return { review: { verdict, text: text || "agrees" } };
+  return { review: verdict === "reject" && text !== "" ? { verdict, text } : null };
+}
+
+const CONVERGE_TASK: Task = {
+  name: "converge",
+  instructions:
+    "`answer` and `proof` are a draft; reviewA, reviewB and so on are independent reviews of it. Judge which feedback is valid: you may reject " +
+    "it, and must resolve reviews that contradict each other. In `proof` say what you adopted and what not; `answer` is the strongest final answer.",
+};
+
+export function convergePrompt(attempt: Attempt, draft: Candidate, reviews: readonly string[]): Prompt {
+  const data = [
+    ["answer", draft.answer.text] as const,
+    ["proof", draft.proof] as const,
+    ...lettered("review", reviews),
+  ];
+  return taskPrompt(attempt, CONVERGE_TASK, data, answerSchema(attempt.request.terms), "answer");
+}

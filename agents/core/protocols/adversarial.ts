@@ -1,0 +1,177 @@
+import {
+  CHAIR_VERSION,
+  agreesWith,
+  inTurn,
+  memberPrompt,
+  refuseChaired,
+  settleChair,
+  triesOf,
+  withEquivocators,
+  wordOf,
+} from "../chair.ts";
+import { canonicalRanks, seatsOf } from "../order.ts";
+import { settle } from "../outcome.ts";
+import { phased, type Call, type Judged, type View } from "../phased.ts";
+import { proposalFrom, type Candidate } from "../proposals.ts";
+import { faultTolerance } from "../quorum.ts";
+import { allCounted, closeForm, type RoundBook, type Stage } from "../round-book.ts";
+import { verifyPrompt } from "../task-prompt.ts";
+import type { Attempt, SeatIndex } from "../types.ts";
+import {
+  CONVERGE,
+  DRAFT,
+  REVIEW,
+  convergeForm,
+  convergePrompt,
+  draftForm,
+  reviewForm,
+  reviewFrom,
+  type Review,
+} from "./adversarial-payloads.ts";
+
+/** A draft with its reviews. */
+interface Reviewed {
+  readonly draft: Candidate;
+  readonly reviews: readonly (Review & { readonly seat: SeatIndex })[];
+}
+
+interface AdversarialCarry {
+  /** AD5: a reviewed draft stands, whoever failed to converge it. */
+  readonly standing: Reviewed | null;
+  readonly slashes: readonly number[];
+  /** Drafters and convergers that failed in their turn. */
+  readonly failed: readonly SeatIndex[];
+}
+
+/** adversarial: docs/spec/adversarial.md. One drafts, k = n - 2 review, one converges: k + 2 model calls. */
+export const adversarial = phased<AdversarialCarry>({
+  id: "adversarial",
+  code: 9,
+  version: CHAIR_VERSION,
+  title: "Draft, review, converge",
+  assurance: "chair",
+  check: refuseChaired,
+  rounds: triesOf,
+  forms: () => [draftForm, reviewForm, convergeForm, closeForm],
+  speakers,
+  initial: (attempt) => ({ standing: null, slashes: attempt.committee.map(() => 0), failed: [] }),
+  judge,
+  calls,
+  say,
+});
+
+/** AD1: two further seats in canonical order each round; all others review. */
+function drafterOf(attempt: Attempt, round: number): SeatIndex {
+  return inTurn(attempt, 2 * round);
+}
+
+function convergerOf(attempt: Attempt, round: number): SeatIndex {
+  return inTurn(attempt, 2 * round + 1);
+}
+
+function speakers(attempt: Attempt, round: number, phase: number): readonly SeatIndex[] | null {
+  const drafter = drafterOf(attempt, round);
+  const converger = convergerOf(attempt, round);
+  switch (phase) {
+    case DRAFT:
+      return [drafter];
+    case REVIEW:
+      return seatsOf(attempt).filter((seat) => seat !== drafter && seat !== converger);
+    case CONVERGE:
+      return [converger];
+    default:
+      return null;
+  }
+}
+
+function draftIn(book: RoundBook, stage: Stage): Candidate | null {
+  return wordOf(book, draftForm, drafterOf(book.attempt, book.round), stage);
+}
+
+/** AD4, AD5: the draft with the reviews that count; null without a draft or without any review. */
+function reviewedIn(book: RoundBook, stage: Stage): Reviewed | null {
+  const draft = draftIn(book, stage);
+  const reviews = allCounted(book, reviewForm, stage).flatMap(({ seat, body }) =>
+    body.review === null ? [] : [{ ...body.review, seat }],
+  );
+  return draft === null || reviews.length === 0 ? null : { draft, reviews };
+}
+
+function calls(view: View<AdversarialCarry>, phase: number): readonly Call[] {
+  const { attempt, book, carry, self } = view;
+  switch (phase) {
+    case DRAFT:
+      return carry.standing === null ? [{ about: ["propose"], prompt: memberPrompt(attempt, self) }] : [];
+    case REVIEW: {
+      const draft = carry.standing === null ? draftIn(book, "open") : null;
+      return draft === null
+        ? []
+        : [{ about: ["verify"], prompt: verifyPrompt(attempt, draft.answer.text, draft.proof) }];
+    }
+    case CONVERGE: {
+      const reviewed = carry.standing ?? reviewedIn(book, "open");
+      if (reviewed === null) return [];
+      return [{ about: ["converge"], prompt: convergePrompt(attempt, reviewed.draft, inOrder(attempt, reviewed)) }];
+    }
+    default:
+      return [];
+  }
+}
+
+/** AD4: reviews without their seats, in canonical order: nobody chooses a place in it. */
+function inOrder(attempt: Attempt, { reviews }: Reviewed): readonly string[] {
+  const ranks = canonicalRanks(attempt);
+  return reviews.toSorted((a, b) => (ranks[a.seat] as number) - (ranks[b.seat] as number)).map(({ text }) => text);
+}
+
+function say(view: View<AdversarialCarry>, phase: number): unknown {
+  if (phase === REVIEW) return reviewFrom(view.answered(REVIEW)[0]);
+  return { proposal: proposalFrom(view.attempt.request.terms, view.answered(phase)[0]) };
+}
+
+function judge(book: RoundBook, carry: AdversarialCarry): Judged<AdversarialCarry> {
+  const { attempt, round } = book;
+  const standing = carry.standing ?? reviewedIn(book, "closed");
+  const slashes = withEquivocators(carry.slashes, book);
+  const final = standing && wordOf(book, convergeForm, convergerOf(attempt, round), "closed");
+  const failed = [...carry.failed, ...failedIn(book, standing, final)];
+  const next = { standing, slashes, failed };
+  const completed = completedIn(standing).filter((seat) => !failed.includes(seat));
+  if (standing !== null && final !== null) {
+    const outcome = settleChair(attempt, {
+      chair: final,
+      agreeing: followed(attempt, standing, final),
+      of: attempt.committee.length - 1,
+      degraded: round > 0 || standing.reviews.length < leastReviews(attempt),
+      slashes,
+      completed,
+    });
+    return { carry: next, outcome };
+  }
+  if (round + 1 < triesOf(attempt)) return { carry: next, outcome: null };
+  return { carry: next, outcome: settle(attempt, { winner: null, slashes, completed }) };
+}
+
+/** Whose turn it was and who did not do what was to be done. */
+function failedIn(book: RoundBook, standing: Reviewed | null, final: Candidate | null): readonly SeatIndex[] {
+  if (standing !== null) return final === null ? [convergerOf(book.attempt, book.round)] : [];
+  return draftIn(book, "closed") === null ? [drafterOf(book.attempt, book.round)] : [];
+}
+
+function completedIn(standing: Reviewed | null): readonly SeatIndex[] {
+  return standing === null ? [] : [standing.draft.seat, ...standing.reviews.map(({ seat }) => seat)];
+}
+
+/** AD7: k - f reviews can be had whoever is faulty. */
+function leastReviews(attempt: Attempt): number {
+  const seats = attempt.committee.length;
+  return seats - 2 - faultTolerance(seats);
+}
+
+/** AD6: whose word the converger follows: where it keeps the draft its author and who accepted it, else who rejected it. */
+function followed(attempt: Attempt, { draft, reviews }: Reviewed, final: Candidate): readonly SeatIndex[] {
+  const isKept = agreesWith(attempt, draft, final);
+  const verdict = isKept ? "accept" : "reject";
+  const reviewers = reviews.filter((review) => review.verdict === verdict).map(({ seat }) => seat);
+  return isKept ? [draft.seat, ...reviewers] : reviewers;
+}

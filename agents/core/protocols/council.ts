@@ -1,0 +1,15 @@
+import { memberPrompt } from "../chair.ts";
+import { chaired } from "../chaired.ts";
+import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../proposals.ts";
+
+/** council: docs/spec/council.md. All answer at once, unseen by each other; the chair synthesises: n + 1 model calls. */
+export const council = chaired({
+  id: "council",
+  code: 7,
+  title: "Council with a chair's synthesis",
+  forms: [commitForm, revealForm],
+  calls: (view, phase) =>
+    phase === commitForm.phase ? [{ about: ["propose"], prompt: memberPrompt(view.attempt, view.self) }] : [],
+  say: (view, phase) => (phase === commitForm.phase ? sayCommit(view) : sayReveal(view)),
+  answers: candidatesOf,
+});

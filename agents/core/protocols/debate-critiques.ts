@@ -1,0 +1,134 @@
+import { clipText } from "../answer.ts";
+import { inReadersOrder, lineOf } from "../chair.ts";
+import { isMapOf } from "../codec.ts";
+import { hexToBytes } from "../digest.ts";
+import { limits } from "../limits.ts";
+import { asDigest, isTextOf, listOf } from "../payload.ts";
+import type { Call, View } from "../phased.ts";
+import type { Prompt } from "../prompt.ts";
+import type { Candidate } from "../proposals.ts";
+import { allCounted, type Form, type RoundBook, type Stage } from "../round-book.ts";
+import { answerSchema, letter, lettered, taskPrompt, type Task } from "../task-prompt.ts";
+import type { Attempt, Digest, Value } from "../types.ts";
+
+/** Cross-examination and reply (docs/spec/debate.md): what debate and the debate stage of escalating share. */
+
+interface Critique {
+  /** Payload digest of the reveal it is about. */
+  readonly target: Digest;
+  readonly text: string;
+}
+
+export interface Critiques {
+  readonly critiques: readonly Critique[];
+}
+
+export const CRITIQUE = 10;
+
+export const critiqueForm: Form<Critiques> = {
+  phase: CRITIQUE,
+  encode: ({ critiques }) => ({ critiques: critiques.map(({ target, text }) => [hexToBytes(target), text]) }),
+  decode: (attempt, value) => {
+    const most = attempt.committee.length - 1;
+    const decode = (entry: Value): Critique | null => decodeCritique(attempt, entry);
+    const critiques = isMapOf(value, ["critiques"]) ? listOf(value["critiques"], most, decode) : null;
+    return critiques === null || new Set(critiques.map(({ target }) => target)).size !== critiques.length
+      ? null
+      : { critiques };
+  },
+};
+
+function decodeCritique(attempt: Attempt, entry: Value): Critique | null {
+  if (!Array.isArray(entry) || entry.length !== 2) return null;
+  const [digest, text] = entry as readonly Value[];
+  const target = asDigest(digest);
+  return target === null || !isTextOf(text, critiqueBytes(attempt)) || text === "" ? null : { target, text };
+}
+
+/** DB5: the critiques of one answer fit into one prompt whoever wrote them: every critic has an equal share. */
+export function critiqueBytes(attempt: Attempt): number {
+  return Math.min(limits.counterProofBytes, Math.floor(limits.objectionsBytes / (attempt.committee.length - 1)));
+}
+
+const CROSS_EXAMINE: Task = {
+  name: "critique",
+  instructions:
+    "`answer` and `proof` are your own; answerA, answerB and so on are the other members' answers with their proofs. Cross-examine them: in " +
+    "critiqueA name the errors of reasoning or fact and the missing considerations of answerA, in critiqueB those of answerB, and so on; " +
+    "write agrees where there are none.",
+};
+
+/** DB2: one call about all others' answers. `answers` is the round in which they were revealed. */
+export function critiqueCalls(
+  { attempt, self }: View<unknown>,
+  answers: RoundBook,
+  candidates: readonly Candidate[],
+): readonly Call[] {
+  const own = candidates.find(({ seat }) => seat === self);
+  const others = othersInOrder(answers, self, candidates);
+  if (others.length === 0) return [];
+  const data = [...(own ? ownFields(own) : []), ...lettered("answer", others.map(lineOf))];
+  const properties = others.map((_, index) => ({
+    name: `critique${letter(index)}`,
+    maxLength: critiqueBytes(attempt),
+  }));
+  const prompt = taskPrompt(attempt, CROSS_EXAMINE, data, { properties }, "critiqueA");
+  return [{ about: ["critique", ...others.map(({ target }) => target)], prompt }];
+}
+
+function othersInOrder(
+  answers: RoundBook,
+  self: Candidate["seat"],
+  candidates: readonly Candidate[],
+): readonly Candidate[] {
+  return inReadersOrder(
+    answers,
+    self,
+    candidates.filter(({ seat }) => seat !== self),
+  );
+}
+
+/** DB3: critiques are kept per target. */
+export function sayCritiques(view: View<unknown>, phase = CRITIQUE): Critiques {
+  const [answered] = view.answered(phase);
+  if (answered === undefined) return { critiques: [] };
+  const [, ...targets] = answered.about;
+  const critiques = targets.flatMap((target, index): readonly Critique[] => {
+    const text = clipText(answered.fields[`critique${letter(index)}`] ?? "", critiqueBytes(view.attempt)).trim();
+    return text === "" ? [] : [{ target: target as Digest, text }];
+  });
+  return { critiques };
+}
+
+/** What the others say of an answer, in the order in which its author reads it. */
+export function critiquesOf(answers: RoundBook, critiques: RoundBook, of: Candidate, stage: Stage): readonly string[] {
+  const about = allCounted(critiques, critiqueForm, stage).flatMap(({ seat, digest, body }) =>
+    seat === of.seat
+      ? []
+      : body.critiques.filter(({ target }) => target === of.target).map(({ text }) => ({ target: digest, text })),
+  );
+  return inReadersOrder(answers, of.seat, about).map(({ text }) => text);
+}
+
+const REPLY: Task = {
+  name: "revise",
+  instructions:
+    "`answer` and `proof` are your own of the first round; `counterProof` and `others` are the other members' critiques of it. In `proof` " +
+    "respond to them point by point, then give your final answer: hold your position where the critiques do not stand, correct it where they do.",
+};
+
+/** DB4: reply and final answer in one call. */
+export function replyPrompt(attempt: Attempt, own: Candidate, critiques: readonly string[]): Prompt {
+  const [first, ...others] = critiques;
+  const data: (readonly [string, string])[] = [...ownFields(own)];
+  if (first !== undefined) data.push(["counterProof", first]);
+  if (others.length > 0) data.push(["others", others.join(" | ")]);
+  return taskPrompt(attempt, REPLY, data, answerSchema(attempt.request.terms), "answer");
+}
+
+function ownFields({ answer, proof }: Candidate): readonly (readonly [string, string])[] {
+  return [
+    ["answer", answer.text],
+    ["proof", proof],
+  ];
+}
