@@ -75,7 +75,7 @@ function matchPrompt(attempt: Attempt, answer: string, other: string): Prompt {
  * EQ2: each of the first f + 1 distinct texts with all later ones, so that an honest seat's text is among the founders;
  * at most `limits.matchPairs`.
  */
-export function matchCalls(view: View<unknown>, answers: readonly SeatAnswer[]): readonly Call[] {
+export function matchCalls(view: Pick<View<unknown>, "attempt">, answers: readonly SeatAnswer[]): readonly Call[] {
   const { committee, request } = view.attempt;
   const texts = bySupport(view.attempt, groupAnswers(request.terms, answers)).map((group) => group.representative);
   const founders = texts.slice(0, faultTolerance(committee.length) + 1);
@@ -101,12 +101,21 @@ export function sayMatches(view: View<unknown>): Matches {
  * no chain of near-equals joins what was judged different.
  */
 export function answerClasses(book: RoundBook, answers: readonly SeatAnswer[], stage: Stage): readonly AnswerGroup[] {
-  const { terms } = book.attempt.request;
+  return classesBy(book.attempt, answers, (a, b) => areSame(book, a, b, stage));
+}
+
+/** EQ3 with another source of judgements. */
+export function classesBy(
+  attempt: Attempt,
+  answers: readonly SeatAnswer[],
+  isJudgedSame: (a: CanonicalAnswer, b: CanonicalAnswer) => boolean,
+): readonly AnswerGroup[] {
+  const { terms } = attempt.request;
   const groups = groupAnswers(terms, answers);
   if (terms.kind !== "text" || groups.length < 2) return groups;
   const classes: { representative: CanonicalAnswer; seats: AnswerGroup["seats"] }[] = [];
-  for (const group of bySupport(book.attempt, groups)) {
-    const found = classes.find(({ representative }) => areSame(book, representative, group.representative, stage));
+  for (const group of bySupport(attempt, groups)) {
+    const found = classes.find(({ representative }) => isJudgedSame(representative, group.representative));
     if (found === undefined) classes.push({ ...group });
     else found.seats = [...found.seats, ...group.seats].toSorted((a, b) => a - b);
   }
@@ -122,7 +131,7 @@ function areSame(book: RoundBook, a: CanonicalAnswer, b: CanonicalAnswer, stage:
 }
 
 /** Ties by canonical order of the seats: a text's own bytes, which its author chooses, buy no place. */
-function bySupport(attempt: Attempt, groups: readonly AnswerGroup[]): readonly AnswerGroup[] {
+export function bySupport(attempt: Attempt, groups: readonly AnswerGroup[]): readonly AnswerGroup[] {
   const ranks = canonicalRanks(attempt);
   const rank = ({ seats }: AnswerGroup): number => Math.min(...seats.map((seat) => ranks[seat] as number));
   return groups.toSorted((a, b) => b.seats.length - a.seats.length || rank(a) - rank(b));

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { electFame } from "../../agents/core/hashgraph/fame.ts";
 import { createGraph, insert, type Graph, type Node } from "../../agents/core/hashgraph/graph.ts";
-import { consensusOrder } from "../../agents/core/hashgraph/order.ts";
+import { receivedBatches } from "../../agents/core/hashgraph/order.ts";
 import { compareValues, type FieldDifference } from "./conformance-compare.ts";
 
 const MAX_EVENTS = 20_000;
@@ -86,7 +86,9 @@ function runHashgraph({ n, weights, coinFreq, firstRound, events }: HashgraphCas
     famous: Object.fromEntries([...fame.famous].map(([node, value]) => [name(node), value])),
     decidedBy: Object.fromEntries([...fame.decidedBy].map(([node, voter]) => [name(node), name(voter)])),
     roundReceived: Object.fromEntries(
-      consensusOrder(graph, graph.nodes, fame).map(({ node, roundReceived }) => [name(node), roundReceived]),
+      receivedBatches(graph, graph.nodes, fame).flatMap((batch) =>
+        batch.nodes.map((node) => [name(node), batch.round]),
+      ),
     ),
     coinVotes: asSet(fame.coinVotes.map(([voter, candidate]) => [name(voter), name(candidate)])),
   };

@@ -13,7 +13,7 @@ import {
   type GraphRules,
   type Node,
 } from "../../agents/core/hashgraph/graph.ts";
-import { consensusOrder } from "../../agents/core/hashgraph/order.ts";
+import { consensusOrder, receivedBatches, type Received } from "../../agents/core/hashgraph/order.ts";
 import { generator } from "./committee.ts";
 import { literal } from "./hashgraph-literal.ts";
 import { randomGossip } from "./hashgraph-random.ts";
@@ -51,8 +51,9 @@ const event = (id: string, selfParent: string | null, otherParent: string | null
 });
 
 const node = (graph: Graph, id: string): Node => graph.byId.get(id) as Node;
-const idsOf = (graph: Graph): readonly string[] =>
-  consensusOrder(graph, graph.nodes, electFame(graph, graph.nodes)).map((entry) => entry.node.event.id);
+const orderOf = (graph: Graph): readonly Received[] =>
+  consensusOrder(graph, receivedBatches(graph, graph.nodes, electFame(graph, graph.nodes)));
+const idsOf = (graph: Graph): readonly string[] => orderOf(graph).map((entry) => entry.node.event.id);
 
 const gossip = fc.record({
   members: fc.integer({ min: 1, max: 7 }),
@@ -153,7 +154,7 @@ describe("hashgraph", () => {
         expect(Object.fromEntries([...fame.decidedBy].map(([one, by]) => [one.event.id, by.event.id]))).to.deep.equal(
           truth.decidedBy,
         );
-        const order = consensusOrder(graph, graph.nodes, fame);
+        const order = consensusOrder(graph, receivedBatches(graph, graph.nodes, fame));
         expect(order.length).to.be.greaterThan(0);
         expect(Object.fromEntries(order.map((one) => [one.node.event.id, one.roundReceived]))).to.deep.equal(
           truth.roundReceived,
@@ -189,7 +190,7 @@ describe("hashgraph", () => {
         rulesOf(4),
         honest.map((one) => (one.creator === 3 ? { ...one, timestamp: seed % 2 ? 2 ** 50 : 0 } : one)),
       );
-      const order = consensusOrder(graph, graph.nodes, electFame(graph, graph.nodes));
+      const order = orderOf(graph);
       expect(order.length).to.be.greaterThan(40);
       for (const { timestamp } of order) expect(timestamp).to.be.within(1, 1_000 * 150 + 5_000);
     }
@@ -198,7 +199,7 @@ describe("hashgraph", () => {
   it("H32: order is by round received, timestamp, whitened signature: not by the signature itself", () => {
     const events = randomGossip({ members: 4, events: 150, seed: 9 }).map((one) => ({ ...one, timestamp: 0 }));
     const graph = graphOf(rulesOf(4), events);
-    const order = consensusOrder(graph, graph.nodes, electFame(graph, graph.nodes));
+    const order = orderOf(graph);
     const rounds = order.map((one) => one.roundReceived);
     expect(rounds).to.deep.equal(rounds.toSorted((a, b) => a - b));
     const bySignature = (a: Node, b: Node) => Buffer.compare(a.event.signature, b.event.signature);
@@ -286,7 +287,7 @@ describe("hashgraph", () => {
     const events = randomGossip({ members: 16, events: 4_000, seed: 1 });
     const started = performance.now();
     const graph = graphOf(rulesOf(16), events);
-    const order = consensusOrder(graph, graph.nodes, electFame(graph, graph.nodes));
+    const order = orderOf(graph);
     expect(order.length).to.be.greaterThan(3_000);
     expect(performance.now() - started).to.be.lessThan(10_000);
   });

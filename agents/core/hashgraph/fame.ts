@@ -21,7 +21,7 @@ type Votes = Map<Node, Map<Node, Vote>>;
 
 const votesOfGraph = new WeakMap<Graph, Votes>();
 
-/** H26 - H29. The order of `nodes` breaks ties between voters of one round. */
+/** H26 - H29, for the witnesses among `nodes`, whose order breaks ties between voters of one round. */
 export function electFame(graph: Graph, nodes: readonly Node[]): Fame {
   const votes = votesOfGraph.get(graph) ?? new Map<Node, Map<Node, Vote>>();
   votesOfGraph.set(graph, votes);
@@ -32,7 +32,8 @@ export function electFame(graph: Graph, nodes: readonly Node[]): Fame {
   for (const candidate of witnesses) {
     famous.set(candidate, null);
     for (const voter of witnesses) {
-      if (voter.round <= candidate.round) continue;
+      // The first votes, of the next round, never decide.
+      if (voter.round <= candidate.round + 1) continue;
       const vote = voteOf(graph, votes, voter, candidate);
       if (vote.isCoin) coinVotes.push([voter, candidate]);
       if (!vote.decides) continue;

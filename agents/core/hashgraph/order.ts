@@ -14,20 +14,32 @@ interface DecidedRound {
   readonly famous: readonly Node[];
 }
 
+/** What one round received: it never changes once it is there. */
+export interface Batch extends DecidedRound {
+  readonly nodes: readonly Node[];
+}
+
 /**
- * H30 - H32: the events that have a place in the consensus order, in that order: round received, consensus timestamp,
- * whitened signature. With less than 1/3 of the weight at fault, more nodes only ever append to it.
+ * H30: an event is received in the first round whose unique famous witnesses all have it as an ancestor. With less than 1/3
+ * of the weight at fault, more nodes only ever append batches. The order of `nodes` is kept.
  */
-export function consensusOrder(graph: Graph, nodes: readonly Node[], fame: Fame): readonly Received[] {
-  const received: Received[] = [];
+export function receivedBatches(graph: Graph, nodes: readonly Node[], fame: Fame): readonly Batch[] {
+  const batches: Batch[] = [];
   let rest = nodes;
   for (const decided of decidedRounds(graph, fame)) {
     const isHere = (node: Node) => decided.famous.every((witness) => hasAncestor(witness, node));
-    const here = rest.filter(isHere);
+    batches.push({ ...decided, nodes: rest.filter(isHere) });
     rest = rest.filter((node) => !isHere(node));
-    const whitener = whitenerOf(decided.famous);
-    const entries = here.map((node) => ({
-      received: { node, roundReceived: decided.round, timestamp: consensusTimestamp(graph, decided.famous, node) },
+  }
+  return batches;
+}
+
+/** H30 - H32: the total order of all that was received: round received, consensus timestamp, whitened signature. */
+export function consensusOrder(graph: Graph, batches: readonly Batch[]): readonly Received[] {
+  return batches.flatMap(({ round, famous, nodes }) => {
+    const whitener = whitenerOf(famous);
+    const entries = nodes.map((node) => ({
+      received: { node, roundReceived: round, timestamp: consensusTimestamp(graph, famous, node) },
       key: whitened(node.event.signature, whitener),
     }));
     entries.sort(
@@ -36,13 +48,12 @@ export function consensusOrder(graph: Graph, nodes: readonly Node[], fame: Fame)
         compareText(a.key, b.key) ||
         compareText(a.received.node.event.id, b.received.node.event.id),
     );
-    for (const entry of entries) received.push(entry.received);
-  }
-  return received;
+    return entries.map(({ received }) => received);
+  });
 }
 
 /** Rounds from the first on, up to the first with a witness whose fame is open. */
-export function decidedRounds(graph: Graph, fame: Fame): readonly DecidedRound[] {
+function decidedRounds(graph: Graph, fame: Fame): readonly DecidedRound[] {
   const byRound = new Map<number, Node[]>();
   for (const witness of fame.famous.keys())
     byRound.set(witness.round, [...(byRound.get(witness.round) ?? []), witness]);
