@@ -1,0 +1,129 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { commitForm, revealForm } from "../../agents/core/proposals.ts";
+import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
+import { protocolByCode, protocolById } from "../../agents/core/protocols/index.ts";
+import type { Terms } from "../../agents/core/types.ts";
+import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
+import { honest, liar } from "./mbft-scripts.ts";
+
+const attemptFor = (n: number, terms: Partial<Terms> = {}) => attemptOf(n, { protocol: 2, ...terms });
+const seats = (n: number, of: (seat: number) => SeatScript): readonly SeatScript[] =>
+  Array.from({ length: n }, (_, seat) => of(seat));
+
+/** What the seats from `first` on certified; they must all have certified the same. */
+function certified(run: CommitteeRun, first = 0): string {
+  const decisions = run.certificates.slice(first).map((one) => one?.decision);
+  expect(new Set(decisions.map((decision) => decision?.transcript)).size).to.equal(1);
+  expect(new Set(decisions.map((decision) => `${decision?.status} ${decision?.answer}`)).size).to.equal(1);
+  return `${decisions[0]?.status} ${decisions[0]?.answer}`;
+}
+
+describe("mbft-bayesian over a committee", () => {
+  it("is registered as code 2", () => {
+    expect(protocolByCode(2)).to.equal(mbftBayesian);
+    expect(protocolById("mbft-bayesian")).to.equal(mbftBayesian);
+  });
+
+  it("decides with one model call per seat and one certificate", () => {
+    const run = runCommittee(
+      mbftBayesian,
+      attemptFor(4),
+      seats(4, () => honest("yes")),
+    );
+    expect(certified(run)).to.equal("decided yes");
+    expect(run.asks).to.equal(4);
+    for (const certificate of run.certificates) expect(certificate?.signatures.length).to.equal(3);
+  });
+
+  for (const n of [4, 7, 10, 13])
+    it(`n = ${n}: f liars that claim certainty neither stall nor win, and nobody is slashed for an opinion`, () => {
+      const f = Math.floor((n - 1) / 3);
+      for (let seed = 1; seed <= 3; seed++) {
+        const scripts = seats(n, (seat) => (seat < f ? liar : honest("yes", 700_000)));
+        const run = runCommittee(mbftBayesian, attemptFor(n), scripts, { seed });
+        expect(certified(run)).to.equal("decided yes");
+        expect(run.certificates[f]?.decision.reputationChanges).to.deep.equal([]);
+      }
+    });
+
+  it("f crashed seats delay but do not stop a decision", () => {
+    const scripts = seats(7, (seat) => ({ ...honest("yes"), crashed: seat < 2 }));
+    const run = runCommittee(mbftBayesian, attemptFor(7), scripts);
+    expect(certified(run, 2)).to.equal("decided yes");
+  });
+
+  it("M20: a seat whose model fails abstains, and counts for nothing", () => {
+    const scripts = seats(7, (seat) => (seat < 2 ? { answer: () => null } : honest("yes")));
+    const run = runCommittee(mbftBayesian, attemptFor(7), scripts);
+    expect(certified(run)).to.equal("decided yes");
+    expect(run.certificates[2]?.decision.shares).to.deep.equal([0, 0, 2, 2, 2, 2, 2]);
+  });
+
+  it("a late revealer's report does not count; the others decide without it", () => {
+    const scripts = seats(7, (seat) =>
+      seat === 0 ? { ...liar, say: (effect) => (effect.phase === revealForm.phase ? [] : [effect]) } : honest("yes"),
+    );
+    const run = runCommittee(mbftBayesian, attemptFor(7), scripts);
+    expect(certified(run, 1)).to.equal("decided yes");
+    expect(run.certificates[1]?.decision.shares[0]).to.equal(0);
+  });
+
+  it("an equivocator yields evidence at every honest seat, is slashed, and counts for nothing", () => {
+    const scripts = seats(4, (seat) =>
+      seat === 0
+        ? {
+            ...honest("yes"),
+            say: (effect, to) =>
+              effect.phase === commitForm.phase && to > 1 ? [{ ...effect, payload: { commitment: null } }] : [effect],
+          }
+        : honest("yes"),
+    );
+    const run = runCommittee(mbftBayesian, attemptFor(4), scripts);
+    expect(certified(run, 1)).to.equal("decided yes");
+    for (const seat of [1, 2, 3])
+      expect(run.effects[seat]?.some((effect) => effect.kind === "evidence")).to.equal(true);
+    expect(run.certificates[1]?.decision.reputationChanges).to.deep.equal([{ seat: 0, steps: -1 }]);
+    expect(run.certificates[1]?.decision.shares).to.deep.equal([0, 2, 2, 2]);
+  });
+
+  it("two camps of equal weight end as Hung, with a certificate, after one round", () => {
+    const run = runCommittee(
+      mbftBayesian,
+      attemptFor(4),
+      seats(4, (seat) => honest(seat < 2 ? "yes" : "no")),
+    );
+    expect(certified(run)).to.equal("hung ");
+    expect(run.asks).to.equal(4);
+  });
+
+  it("a committee that is not sure ends as Hung", () => {
+    const run = runCommittee(
+      mbftBayesian,
+      attemptFor(4),
+      seats(4, () => honest("yes", 400_000)),
+    );
+    expect(certified(run)).to.equal("hung ");
+  });
+
+  it("texts are compared in a phase of their own: other words, the same hypothesis", () => {
+    const words = ["Paris.", "The city of Paris."];
+    const script = (seat: number): SeatScript => ({
+      answer: ({ ask }) =>
+        ask.includes("match")
+          ? { fields: { check: "both name Paris", verdict: "same" } }
+          : { fields: { proof: "known", answer: words[seat % 2] ?? "" } },
+    });
+    const run = runCommittee(mbftBayesian, attemptFor(4, { kind: "text" }), seats(4, script));
+    expect(certified(run)).to.match(/^decided .*Paris\.$/);
+    expect(run.asks).to.equal(8);
+  });
+
+  it("numbers within tolerance are one hypothesis", () => {
+    const script = (seat: number): SeatScript => ({
+      answer: () => ({ fields: { proof: "measured", answer: `10.${seat % 3}` } }),
+    });
+    const terms = { kind: "number", decimals: 1, tolerance: 2n } as const;
+    expect(certified(runCommittee(mbftBayesian, attemptFor(4, terms), seats(4, script)))).to.equal("decided 10");
+  });
+});
