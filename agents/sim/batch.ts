@@ -1,6 +1,7 @@
 import { judge, type Violation } from "./checkers/index.ts";
 import { decodeMessage, readRoot } from "../core/transcript.ts";
 import type { Digest } from "../core/types.ts";
+import { forget } from "./fast/memo.ts";
 import type { SimOptions } from "./options.ts";
 import { createPlan } from "./plan.ts";
 import { honestSeats, type Trace } from "./trace.ts";
@@ -24,6 +25,7 @@ export interface SeedResult {
 }
 
 export async function runSeed(options: SimOptions, seed: number): Promise<SeedResult> {
+  forget();
   const before = process.threadCpuUsage();
   const result = summarize(await runWorld(createPlan(options, seed)));
   const { user, system } = process.threadCpuUsage(before);

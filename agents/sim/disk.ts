@@ -1,42 +1,74 @@
-import type { Journal } from "../ports/journal.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { Journal } from "../ports/journal.ts";
 
-/** A journal whose appends take a moment to become durable; what a crash catches in that moment may be lost. */
-export interface SlowJournal extends Journal {
-  /** The process died: of what was not durable yet only the first so many records survive. */
-  crash(surviving: number): { readonly lost: number };
+/** The records of one seat as they lie on its disk, and the crashes of the process that writes them. */
+export interface SimDisk {
+  /** The journal of a new life. `syncMs`: how long an append takes to become durable. */
+  open(clock: Clock, syncMs: number): Journal;
+  /** The process died: of what was not durable yet only the first so many records survive. Returns how many were lost. */
+  crash(surviving: number): number;
+  readonly records: readonly Uint8Array[];
+  readonly bytes: number;
 }
 
-const SYNC_MS = 2;
+interface Append {
+  readonly record: Uint8Array;
+  readonly done: () => void;
+}
 
-export function createSlowJournal(journal: Journal, clock: Clock): SlowJournal {
-  let waiting: { readonly record: Uint8Array; readonly done: () => void }[] = [];
-  let dead = false;
+export function createSimDisk(): SimDisk {
+  const records: Uint8Array[] = [];
+  let bytes = 0;
+  let waiting: Append[] = [];
+  /** Whoever wrote in an earlier life may not write any more. */
+  let life = 0;
 
-  const flush = (): void => {
-    if (dead) return;
-    const batch = waiting;
-    waiting = [];
-    for (const { record, done } of batch) void journal.append(record).then(done);
+  const keep = (record: Uint8Array): void => {
+    records.push(record);
+    bytes += record.length;
   };
 
   return {
-    get truncatedBytes() {
-      return journal.truncatedBytes;
+    records,
+    get bytes() {
+      return bytes;
     },
-    read: () => journal.read(),
-    append: (record) =>
-      new Promise((done) => {
-        if (dead) return;
-        if (waiting.length === 0) clock.schedule(SYNC_MS, flush);
-        waiting.push({ record, done });
-      }),
+    open(clock, syncMs) {
+      const own = ++life;
+      const flush = (): void => {
+        if (life !== own) return;
+        const batch = waiting;
+        waiting = [];
+        for (const { record, done } of batch) {
+          keep(record);
+          done();
+        }
+      };
+      return {
+        truncatedBytes: 0,
+        async *read() {
+          yield* [...records];
+        },
+        append(record) {
+          if (life !== own) return new Promise(() => {});
+          if (syncMs === 0) {
+            keep(record);
+            return Promise.resolve();
+          }
+          return new Promise((done) => {
+            if (waiting.length === 0) clock.schedule(syncMs, flush);
+            waiting.push({ record, done });
+          });
+        },
+        close: async () => {},
+      };
+    },
     crash(surviving) {
-      dead = true;
-      const kept = waiting.slice(0, surviving);
-      for (const { record } of kept) void journal.append(record);
-      return { lost: waiting.length - kept.length };
+      life++;
+      const lost = waiting.slice(surviving);
+      for (const { record } of waiting.slice(0, surviving)) keep(record);
+      waiting = [];
+      return lost.length;
     },
-    close: () => journal.close(),
   };
 }

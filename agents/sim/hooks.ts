@@ -1,5 +1,6 @@
 import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";
+import type * as Memory from "./fast/memo.ts";
 import type { Mutant } from "./mutant.ts";
 
 const AGENTS = new URL("../", import.meta.url).href;
@@ -7,6 +8,25 @@ const FAST: Readonly<Record<string, string>> = {
   "@noble/curves/secp256k1.js": new URL("fast/secp256k1.ts", import.meta.url).href,
   "@noble/hashes/sha2.js": new URL("fast/sha2.ts", import.meta.url).href,
   "@noble/hashes/sha3.js": new URL("fast/sha3.ts", import.meta.url).href,
+};
+
+const MEMO_URL = new URL("fast/memo.ts", import.meta.url).href;
+/** Pure functions of the core, by file and name, and by what they are remembered (fast/memo.ts). */
+const MEMOS: Readonly<Record<string, Readonly<Record<string, keyof typeof Memory>>>> = {
+  [new URL("core/transcript.ts", AGENTS).href]: {
+    encodeMessage: "byIdentity",
+    decodeMessage: "byBytes",
+    refuseMessage: "byBoth",
+    readRoot: "byThird",
+  },
+  [new URL("core/digest.ts", AGENTS).href]: {
+    messageDigest: "byBoth",
+    requestHash: "byIdentity",
+    committeeHash: "byIdentity",
+    sha256: "byIdentity",
+  },
+  [new URL("core/order.ts", AGENTS).href]: { canonicalOrder: "byIdentity" },
+  [new URL("node/records.ts", AGENTS).href]: { encodeInput: "byMessage" },
 };
 
 /**
@@ -24,8 +44,11 @@ export function installHooks(options: { readonly realSignatures: boolean; readon
     },
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
-      if (mutant === null || url !== mutated) return loaded;
-      return { ...loaded, source: plant(mutant, sourceOf(url, loaded.source)) };
+      const memos = realSignatures ? undefined : MEMOS[url];
+      if (url !== mutated && memos === undefined) return loaded;
+      const source = sourceOf(url, loaded.source);
+      const planted = mutant === null || url !== mutated ? source : plant(mutant, source);
+      return { ...loaded, source: memos === undefined ? planted : remember(url, planted, memos) };
     },
   });
 }
@@ -34,6 +57,17 @@ function sourceOf(url: string, source: unknown): string {
   if (typeof source === "string") return source;
   if (source instanceof Uint8Array) return Buffer.from(source).toString("utf8");
   throw new Error(`Plant in ${fileURLToPath(url)} failed: no source`);
+}
+
+/** Puts a memory around exported functions; throws when one is not there any more. */
+function remember(url: string, source: string, memos: (typeof MEMOS)[string]): string {
+  let result = `import * as memory from ${JSON.stringify(MEMO_URL)}; ${source}`;
+  for (const [name, kind] of Object.entries(memos)) {
+    const parts = result.split(`export function ${name}(`);
+    if (parts.length !== 2) throw new Error(`Remember ${name} failed: ${fileURLToPath(url)} exports no such function`);
+    result = `${parts.join(`function ${name}Once(`)}\nexport const ${name} = memory.${kind}(${name}Once);\n`;
+  }
+  return result;
 }
 
 /** Throws unless the text to replace occurs exactly once: a mutant that changes nothing, or something else, proves nothing. */

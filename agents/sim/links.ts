@@ -8,6 +8,8 @@ import type { Recorder } from "./recorder.ts";
 /** The wires between seats: before the network heals they lose, delay, reorder and duplicate frames, or are cut. */
 export interface Links {
   wrap(seat: SeatIndex, network: Network): Network;
+  /** Whether a partition stands between two seats now. */
+  isCut(from: SeatIndex, to: SeatIndex): boolean;
 }
 
 interface Node {
@@ -23,11 +25,11 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
   const { links, partitions, healAt } = plan;
 
   /** A frame that was lost is sent again only when its sender learns of a new connection. */
-  const reconnect = (isCut: (a: SeatIndex, b: SeatIndex) => boolean): void => {
+  const reconnect = (wasCut: (a: SeatIndex, b: SeatIndex) => boolean): void => {
     for (const node of nodes.values())
       for (const { signer } of committee) {
         const other = nodes.get(signer);
-        if (other === undefined || other === node || !isCut(node.seat, other.seat)) continue;
+        if (other === undefined || other === node || !wasCut(node.seat, other.seat)) continue;
         for (const listener of node.connectListeners) listener(signer);
       }
   };
@@ -37,7 +39,9 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
 
   const isCut = (from: SeatIndex, to: SeatIndex): boolean => {
     const now = clock.now();
-    return partitions.some(({ from: start, until, side }) => start <= now && now < until && side.has(from) !== side.has(to));
+    return partitions.some(
+      ({ from: start, until, side }) => start <= now && now < until && side.has(from) !== side.has(to),
+    );
   };
 
   const send = (network: Network, from: SeatIndex, to: Address, frame: Uint8Array): void => {
@@ -61,6 +65,7 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
   };
 
   return {
+    isCut,
     wrap(seat, network) {
       const { signer } = committee[seat] as { readonly signer: Address };
       const node: Node = { seat, address: signer, connectListeners: new Set() };

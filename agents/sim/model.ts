@@ -70,12 +70,7 @@ function oneOf(allowed: readonly string[], wanted: readonly string[]): string {
 const FAILURES = ["rate-limit", "timeout", "unparsable", "crashed"] as const;
 
 /** An honest seat's model: knows the truth, or errs with the plan's rate; takes its time; fails now and then before the heal. */
-export function honestModel(
-  plan: Plan,
-  clock: Clock,
-  random: Random,
-  onFailure: (kind: string) => void,
-): Model {
+export function honestModel(plan: Plan, clock: Clock, random: Random, onFailure: (kind: string) => void): Model {
   const { attempt, model, thinkMs, truth, lies } = plan;
   return createMemoryModel(
     async (request) => {

@@ -89,7 +89,9 @@ export function createPlan(options: SimOptions, seed: number): Plan {
   const seats = attempt.committee.map((_, seat) => seat as SeatIndex);
   const order = random.fork("byzantine").shuffled(seats);
   const kinds = random.fork("kinds");
-  const byzantine = new Map(order.slice(0, options.byzantine).map((seat) => [seat, kinds.pick(options.byzantineKinds)]));
+  const byzantine = new Map(
+    order.slice(0, options.byzantine).map((seat) => [seat, kinds.pick(options.byzantineKinds)]),
+  );
   // Each seed suffers from some of the faults: what all together would drown shows up as well.
   const chosen = random.fork("faults");
   const faults = options.faults.filter((fault) => chosen.chance(FAULT_PPM[fault]));

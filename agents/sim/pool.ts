@@ -7,7 +7,11 @@ import type { Task, WorkerData } from "./worker.ts";
 /** Threads that run worlds, each with its own copy of the core. */
 export interface Pool {
   /** Results in the order of the seeds. Ends early, without the rest, once `enough` says so. */
-  run(options: SimOptions, seeds: readonly number[], enough?: (results: readonly SeedResult[]) => boolean): Promise<readonly SeedResult[]>;
+  run(
+    options: SimOptions,
+    seeds: readonly number[],
+    enough?: (results: readonly SeedResult[]) => boolean,
+  ): Promise<readonly SeedResult[]>;
   close(): Promise<void>;
 }
 

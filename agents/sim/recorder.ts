@@ -29,10 +29,12 @@ export interface RecordedSeat {
 }
 
 export function createRecorder(seats: number, now: () => number): Recorder {
-  const recorded = Array.from(
-    { length: seats },
-    (): RecordedSeat => ({ certificates: [], evidence: [], answers: [], modelCalls: 0 }),
-  );
+  const recorded = Array.from({ length: seats }, (): RecordedSeat => ({
+    certificates: [],
+    evidence: [],
+    answers: [],
+    modelCalls: 0,
+  }));
   const messages = new Map<string, Message[]>();
   const contested = new Set<string>();
   const counts = new Map<string, number>();

@@ -91,7 +91,11 @@ export function reportText(report: Report): string {
     `${(report.elapsedMs / 1000).toFixed(1)} s, ${report.decisionsPerSecondPerCore} decisions per second and core; per decision ` +
       `${per(report.messages)} messages, ${per(report.bytes)} bytes, ${per(report.modelCalls)} model calls, ` +
       `critical path ${path.min} to ${path.max} calls (mean ${path.mean})`,
-    `struck: ${Object.entries(report.counts).map(([what, count]) => `${what} ${count}`).join(", ") || "nothing"}`,
+    `struck: ${
+      Object.entries(report.counts)
+        .map(([what, count]) => `${what} ${count}`)
+        .join(", ") || "nothing"
+    }`,
     "",
   ].join("\n");
 }

@@ -1,5 +1,3 @@
-import { createMemoryContentStore, type MemoryContentHub } from "../adapters/memory/content-store.ts";
-import { createMemoryJournals } from "../adapters/memory/journal.ts";
 import type { MemoryHub } from "../adapters/memory/network.ts";
 import type { Digest, Header, Message, SeatIndex } from "../core/types.ts";
 import type { SessionPorts } from "../node/effects.ts";
@@ -8,11 +6,10 @@ import { createInputReader } from "../node/records.ts";
 import { createResend } from "../node/resend.ts";
 import { openSession, type Session } from "../node/session.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { Journal } from "../ports/journal.ts";
 import type { Log } from "../ports/log.ts";
 import type { Network } from "../ports/network.ts";
 import { misbehave } from "./byzantine/index.ts";
-import { createSlowJournal } from "./disk.ts";
+import { createSimDisk } from "./disk.ts";
 import type { CriticalPath } from "./critical-path.ts";
 import { createLife, type Life } from "./life.ts";
 import type { Links } from "./links.ts";
@@ -21,6 +18,7 @@ import type { CrashPlan, Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
 import type { Recorder } from "./recorder.ts";
 import { simSigner } from "./signer.ts";
+import { createSimStore, type ContentWorld } from "./store.ts";
 
 /** What all seats of a world share. */
 export interface World {
@@ -28,7 +26,7 @@ export interface World {
   readonly clock: Clock;
   readonly hub: MemoryHub;
   readonly links: Links;
-  readonly content: MemoryContentHub;
+  readonly content: ContentWorld;
   readonly random: Random;
   readonly recorder: Recorder;
   readonly path: CriticalPath;
@@ -43,15 +41,16 @@ export interface SimSeat {
   backlog(): number;
   journalBytes(): number;
   /** What the journal holds of the messages of these slots. */
-  took(slots: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly Message[]>>;
+  took(slots: ReadonlySet<string>): ReadonlyMap<string, readonly Message[]>;
   readonly blocks: ReadonlyMap<Digest, Uint8Array>;
 }
 
-const JOURNAL = "request";
+/** Of an append, where a crash may come in between. */
+const SYNC_MS = 2;
 
 export function createSeat(world: World, seat: SeatIndex): SimSeat {
   const { plan, recorder, clock, random } = world;
-  const journals = createMemoryJournals();
+  const disk = createSimDisk();
   const blocks = new Map<Digest, Uint8Array>();
   const crashes: CrashPlan[] = [...(plan.crashes.get(seat) ?? [])];
   const mayCrash = crashes.length > 0;
@@ -64,28 +63,25 @@ export function createSeat(world: World, seat: SeatIndex): SimSeat {
 
   const run = async (): Promise<void> => {
     const network = world.links.wrap(seat, world.hub.join(addressOf(plan, seat)));
-    const journal = await journals.open(JOURNAL);
-    const disk = mayCrash ? createSlowJournal(journal, clock) : null;
     const crash = crashes.shift();
     let effects = 0;
     const life = createLife(() => {
       if (crash === undefined || ++effects < crash.afterEffects || clock.now() >= plan.healAt) return;
       life.end();
       recorder.count("crash");
-      const lost = disk?.crash(crash.survivingTail).lost ?? 0;
-      if (lost > 0) recorder.count("lost tail");
-      journals.crash();
+      if (disk.crash(crash.survivingTail) > 0) recorder.count("lost tail");
       sessions = [];
+      world.content.holders.delete(seat);
       void network.close();
       clock.schedule(Math.min(crash.downMs, plan.healAt - clock.now()), start);
     });
-    const store = createMemoryContentStore({ clock, hub: world.content, blocks, getTimeoutMs: 2_000 });
+    world.content.holders.set(seat, blocks);
     const ports: SessionPorts = {
       network,
-      store,
+      store: createSimStore(world.content, clock, seat, blocks),
       model: recordedModel(world, seat, model),
       signer: simSigner(seat),
-      journal: disk ?? journal,
+      journal: disk.open(clock, mayCrash ? SYNC_MS : 0),
       clock: skewedClock(clock, plan.speedPpm[seat] as number),
       log: quietLog,
     };
@@ -98,11 +94,8 @@ export function createSeat(world: World, seat: SeatIndex): SimSeat {
     blocks,
     silent: () => sessions.map((session) => session.silent()).find((reason) => reason !== null) ?? null,
     backlog: () => sessions.reduce((sum, session) => sum + session.backlog().length, 0),
-    journalBytes: () => journals.bytes(JOURNAL).length,
-    async took(slots) {
-      journals.crash();
-      return messagesIn(await journals.open(JOURNAL), slots);
-    },
+    journalBytes: () => disk.bytes,
+    took: (slots) => messagesIn(disk.records, slots),
   };
 }
 
@@ -117,7 +110,10 @@ async function connect(
   const { plan, recorder } = world;
   const kind = plan.byzantine.get(seat) ?? null;
   const guarded = life.guard(ports);
-  const lives = kind === null ? [guarded] : await misbehave(kind, guarded, { plan, seat, recorder, random: world.random.fork(`byzantine ${seat}`) });
+  const lives =
+    kind === null
+      ? [guarded]
+      : await misbehave(kind, guarded, { plan, seat, recorder, random: world.random.fork(`byzantine ${seat}`) });
   const opened: Session[] = [];
   const lifetime = new AbortController();
   for (const own of lives) {
@@ -166,16 +162,15 @@ function recordedModel(world: World, seat: SeatIndex, model: SessionPorts["model
   };
 }
 
-async function messagesIn(
-  journal: Journal,
+function messagesIn(
+  records: readonly Uint8Array[],
   slots: ReadonlySet<string>,
-): Promise<ReadonlyMap<string, readonly Message[]>> {
+): ReadonlyMap<string, readonly Message[]> {
   const found = new Map<string, Message[]>();
   const read = createInputReader();
-  let first = true;
-  for await (const record of journal.read()) {
-    const input = first ? null : read(record);
-    first = false;
+  // The first record names the attempt.
+  for (const record of records.slice(1)) {
+    const input = read(record);
     if (input?.kind !== "message") continue;
     const { phase, round, seat } = input.message.header;
     const slot = `${phase}.${round}.${seat}`;

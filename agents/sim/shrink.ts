@@ -47,7 +47,9 @@ function smaller(options: SimOptions): readonly SimOptions[] {
     list.length < 4 ? [] : [list.slice(0, list.length >> 1), list.slice(list.length >> 1)];
   return [
     ...(faults.length > 0 ? [{ ...options, faults: [] }] : []),
-    ...(n > 4 ? [{ ...options, n: n - 3, byzantine: Math.min(byzantine, Math.max(0, Math.ceil((byzantine * (n - 3)) / n))) }] : []),
+    ...(n > 4
+      ? [{ ...options, n: n - 3, byzantine: Math.min(byzantine, Math.max(0, Math.ceil((byzantine * (n - 3)) / n))) }]
+      : []),
     ...(byzantine > 0 ? [{ ...options, byzantine: byzantine - 1 }] : []),
     ...halves(byzantineKinds).map((kinds) => ({ ...options, byzantineKinds: kinds })),
     ...faults.map((fault) => ({ ...options, faults: without(faults, fault) })),

@@ -1,5 +1,4 @@
 import { createMemoryClock } from "../adapters/memory/clock.ts";
-import { createMemoryContentHub } from "../adapters/memory/content-store.ts";
 import { createMemoryHub } from "../adapters/memory/network.ts";
 import { faultTolerance } from "../core/quorum.ts";
 import { seatsOf } from "../core/order.ts";
@@ -26,12 +25,17 @@ export async function runWorld(plan: Plan): Promise<Trace> {
   const latency = random.fork("latency");
   const hub = createMemoryHub({ clock, latencyMs: () => 1 + latency.below(plan.latencyMs) });
   let failure: unknown = null;
+  const links = createLinks(plan, clock, random.fork("links"), recorder);
   const world: World = {
     plan,
     clock,
     hub,
-    links: createLinks(plan, clock, random.fork("links"), recorder),
-    content: createMemoryContentHub(),
+    links,
+    content: {
+      holders: new Map(),
+      reaches: (from, to) => !links.isCut(from, to),
+      latencyMs: () => 1 + latency.below(2 * plan.latencyMs),
+    },
     random,
     recorder,
     path: createCriticalPath(),
@@ -79,7 +83,7 @@ interface Ended {
   readonly pending: number;
 }
 
-async function traceOf({ world, seats, endedAt, due, events, pending }: Ended): Promise<Trace> {
+function traceOf({ world, seats, endedAt, due, events, pending }: Ended): Trace {
   const { plan, recorder } = world;
   const contested = recorder.contested();
   const traced: SeatTrace[] = [];
@@ -96,7 +100,7 @@ async function traceOf({ world, seats, endedAt, due, events, pending }: Ended): 
       journalBytes: one.journalBytes(),
       backlog: one.backlog(),
       silent: one.silent(),
-      took: contested.size === 0 || byzantine !== null ? new Map() : await one.took(contested),
+      took: contested.size === 0 || byzantine !== null ? new Map() : one.took(contested),
       modelCalls: recorded.modelCalls,
     });
   }

@@ -70,8 +70,5 @@ function thinking(mind: MindName, ports: SessionPorts, { plan, random }: Culprit
 async function twins(ports: SessionPorts, culprit: Culprit, overlapPpm: number): Promise<readonly SessionPorts[]> {
   const [first, second] = split(ports, culprit, overlapPpm);
   const journal = await createMemoryJournals().open("twin");
-  return [
-    { ...ports, network: first },
-    thinking("lying", { ...ports, network: second, journal }, culprit),
-  ];
+  return [{ ...ports, network: first }, thinking("lying", { ...ports, network: second, journal }, culprit)];
 }

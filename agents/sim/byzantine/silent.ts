@@ -19,7 +19,7 @@ export function silent({ network, clock }: SessionPorts, { plan, random, recorde
         return victims.has(to);
       case "certify":
       case "deliberation":
-        return ((decodeMessage(frame)?.header.phase ?? 0) >= PROPOSE) === (manner === "certify");
+        return (decodeMessage(frame)?.header.phase ?? 0) >= PROPOSE === (manner === "certify");
     }
   };
   return {

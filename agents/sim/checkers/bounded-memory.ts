@@ -15,11 +15,11 @@ export function checkBoundedMemory(trace: Trace): readonly string[] {
   const seats = trace.attempt.committee.length;
   const found: string[] = [];
   if (trace.events > MOST_EVENTS) found.push(`${trace.events} events, at most ${MOST_EVENTS} are expected`);
-  if (trace.pending > PENDING_PER_PAIR * seats * seats)
-    found.push(`${trace.pending} frames and timers waited at once`);
+  if (trace.pending > PENDING_PER_PAIR * seats * seats) found.push(`${trace.pending} frames and timers waited at once`);
   for (const { seat, journalBytes, backlog } of honestSeats(trace)) {
     const mostBytes = journalLimit(trace, seats);
-    if (journalBytes > mostBytes) found.push(`the journal of seat ${seat} has ${journalBytes} bytes, limit ${mostBytes}`);
+    if (journalBytes > mostBytes)
+      found.push(`the journal of seat ${seat} has ${journalBytes} bytes, limit ${mostBytes}`);
     if (backlog > SLOTS_PER_SEAT + limits.bufferedFramesPerPeer)
       found.push(`seat ${seat} would resend ${backlog} messages`);
   }

@@ -29,5 +29,7 @@ function differs(trace: Trace, decision: Decision): string | null {
   const { outcome } = result.conclusion;
   const keys = ["status", "outcome", "answer", "confidence", "reputationChanges", "shares"] as const;
   const wrong = keys.find((key) => JSON.stringify(outcome[key]) !== JSON.stringify(decision[key]));
-  return wrong === undefined ? null : `${wrong} is ${JSON.stringify(outcome[wrong])} when replayed, not ${JSON.stringify(decision[wrong])}`;
+  return wrong === undefined
+    ? null
+    : `${wrong} is ${JSON.stringify(outcome[wrong])} when replayed, not ${JSON.stringify(decision[wrong])}`;
 }
