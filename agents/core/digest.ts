@@ -281,18 +281,29 @@ export function recoverSigner(digest: Digest, signature: Hex): Address | null {
   }
 }
 
+const typeHashes = new Map<string, Uint8Array>();
+const separators = new WeakMap<Domain, Uint8Array>();
+
+/** Hashes of the few fixed types and of a domain are computed once. */
 function typedDataDigest(domain: Domain, type: string, words: readonly Uint8Array[]): Digest {
-  const separator = keccak_256(
-    concat(
-      keccak_256(utf8(DOMAIN_TYPE)),
-      keccak_256(utf8("Conclave")),
-      keccak_256(utf8("1")),
-      word(BigInt(domain.chainId)),
-      word(BigInt(domain.oracle)),
-    ),
-  );
-  const struct = keccak_256(concat(keccak_256(utf8(type)), ...words));
-  return keccak256(concat(Uint8Array.of(0x19, 0x01), separator, struct));
+  const struct = keccak_256(concat(typeHash(type), ...words));
+  return keccak256(concat(Uint8Array.of(0x19, 0x01), separatorOf(domain), struct));
+}
+
+function typeHash(type: string): Uint8Array {
+  let hash = typeHashes.get(type);
+  if (hash === undefined) typeHashes.set(type, (hash = keccak_256(utf8(type))));
+  return hash;
+}
+
+function separatorOf(domain: Domain): Uint8Array {
+  let separator = separators.get(domain);
+  if (separator === undefined) {
+    const fixed = [typeHash(DOMAIN_TYPE), typeHash("Conclave"), typeHash("1")];
+    separator = keccak_256(concat(...fixed, word(BigInt(domain.chainId)), word(BigInt(domain.oracle))));
+    separators.set(domain, separator);
+  }
+  return separator;
 }
 
 /** An unsigned number as 32 bytes, big-endian. */
