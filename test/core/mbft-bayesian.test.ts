@@ -162,15 +162,21 @@ describe("mbft-bayesian rules", () => {
     const quiet = fc.record({ answer: fc.constantFrom("A", null), tier: fc.constant(LOW) });
     const sized = fc.integer({ min: 4, max: 13 }).chain((n) =>
       fc.record({
-        liars: fc.array(fc.record({ answer: fc.constantFrom("E", "E", "F", "A"), tier: fc.constantFrom(HIGH, LOW) }), {
-          minLength: faults(n),
-          maxLength: faults(n),
-        }),
+        liars: fc.array(
+          fc.record({ answer: fc.constantFrom("E", "E", "E", "A"), tier: fc.constantFrom(HIGH, HIGH, LOW) }),
+          {
+            minLength: faults(n),
+            maxLength: faults(n),
+          },
+        ),
         honest: fc.oneof(
           fc.array(act, { minLength: n - faults(n), maxLength: n - faults(n) }),
           fc.array(quiet, { minLength: n - faults(n), maxLength: n - faults(n) }),
         ),
-        rho: fc.array(fc.integer({ min: 1, max: 1_000_000 }), { minLength: n, maxLength: n }),
+        rho: fc.array(fc.oneof(fc.constant(1_000_000), fc.integer({ min: 1, max: 1_000_000 })), {
+          minLength: n,
+          maxLength: n,
+        }),
         assurance: fc.constantFrom("normal" as const, "high" as const),
       }),
     );
