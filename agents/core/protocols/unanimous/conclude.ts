@@ -1,0 +1,90 @@
+import { canonicalAnswer, type CanonicalAnswer } from "../../answer.ts";
+import { settle } from "../../outcome.ts";
+import type { Judged } from "../../phased.ts";
+import { isSupermajority } from "../../quorum.ts";
+import { equivocatorsIn, type RoundBook } from "../../round-book.ts";
+import { letter } from "../../task-prompt.ts";
+import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from "../../types.ts";
+import { sharesOf } from "./pay.ts";
+import { gradePolicies, isSettled, judgeTurn, type Turn } from "./rules.ts";
+
+/** What the rounds before leave behind. */
+export interface UnanimousCarry {
+  readonly turns: readonly Turn[];
+  /** Per seat, so far. */
+  readonly slashes: readonly number[];
+  /** Whether the next round is the conclusion round. */
+  readonly concluding: boolean;
+}
+
+interface Winner {
+  readonly answer: CanonicalAnswer;
+  readonly confidence: Ppm;
+  readonly supporters: readonly SeatIndex[];
+}
+
+export function initialCarry(attempt: Attempt): UnanimousCarry {
+  return { turns: [], slashes: attempt.committee.map(() => 0), concluding: false };
+}
+
+/** UN2: policies are prioritised, all else is definitive; fixed by the request. */
+export function isPrioritised(attempt: Attempt): boolean {
+  return attempt.request.terms.kind === "policies";
+}
+
+/** UN10, UN11, UN14: a turn decides, leads to another one or to the conclusion, or the deliberation is Hung. */
+export function judgeRound(book: RoundBook, carry: UnanimousCarry, maxTurns: number): Judged<UnanimousCarry> {
+  const { attempt, round } = book;
+  const turn = judgeTurn(book, carry.turns);
+  const slashes = addSlashes(carry.slashes, equivocatorsIn(book));
+  const turns = [...carry.turns, turn];
+  const end = (winner: Winner | null): Judged<UnanimousCarry> => ({
+    carry: { turns, slashes, concluding: false },
+    outcome: outcomeOf(attempt, turns, slashes, winner),
+  });
+  if (!isPrioritised(attempt)) {
+    const winner = agreement(turn);
+    return winner === null && round < maxTurns ? next({ turns, slashes, concluding: false }) : end(winner);
+  }
+  if (carry.concluding) return end(graded(attempt, turn));
+  const concluding = round >= maxTurns || isSettled(attempt, turn, carry.turns);
+  return next({ turns, slashes, concluding });
+}
+
+function next(carry: UnanimousCarry): Judged<UnanimousCarry> {
+  return { carry, outcome: null };
+}
+
+/** UN9: confidence is 1 when nobody who answered holds out, else the share of those who agree. */
+function agreement({ unanimous, candidates }: Turn): Winner | null {
+  if (unanimous === null) return null;
+  const { representative, seats } = unanimous;
+  const confidence = Math.floor((seats.length * ONE_PPM) / candidates.length) as Ppm;
+  return { answer: representative, confidence, supporters: seats };
+}
+
+/** UN13: the accepted policies of the conclusion round, if more than 2/3 of the seats took part. */
+function graded(attempt: Attempt, { candidates }: Turn): Winner | null {
+  if (!isSupermajority(candidates.length, attempt.committee.length)) return null;
+  const { accepted, confidence } = gradePolicies(attempt, candidates);
+  const answer = canonicalAnswer(attempt.request.terms, accepted.map(letter).join(","));
+  if (answer === null || confidence === null) return null;
+  const supporters = candidates.filter((one) => one.answer.outcome === answer.outcome).map(({ seat }) => seat);
+  return { answer, confidence, supporters };
+}
+
+function outcomeOf(
+  attempt: Attempt,
+  turns: readonly Turn[],
+  slashes: readonly number[],
+  winner: Winner | null,
+): Outcome {
+  const completed = (turns.at(-1) as Turn).candidates.map(({ seat }) => seat);
+  const settled = settle(attempt, { winner, slashes, completed });
+  const paid = settled.shares.map((share) => share > 0);
+  return { ...settled, shares: sharesOf(attempt, turns, winner?.answer ?? null, paid) };
+}
+
+function addSlashes(slashes: readonly number[], seats: readonly SeatIndex[]): readonly number[] {
+  return slashes.map((count, seat) => (seats.includes(seat as SeatIndex) ? count + 1 : count));
+}

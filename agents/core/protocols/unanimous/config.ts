@@ -1,0 +1,37 @@
+import { ConclaveError } from "../../errors.ts";
+import { canonicalRanks } from "../../order.ts";
+import { ONE_PPM, type Attempt, type Ppm, type SeatIndex } from "../../types.ts";
+
+/** What a deliberation is run with; fixed by the protocol's version, varied only by the evaluation harness. */
+export interface UnanimousSettings {
+  /** Share of the seats that are told to reason step by step in the initial round (D05). */
+  readonly promptRatio: Ppm;
+  /** T: reflection turns at most (D09). */
+  readonly turns: number;
+}
+
+export const DEFAULTS: UnanimousSettings = { promptRatio: 750_000 as Ppm, turns: 3 };
+
+/** The paper's cut-off for T. */
+export const MAX_TURNS = 10;
+
+const RATIOS: readonly number[] = [0, 250_000, 500_000, 750_000, 1_000_000];
+
+/** UN8: an agreement of more than 2/3 that stood for so many turns has heard the others out. */
+export const HEARD_TURNS = 3;
+
+/** UN12: theta per assurance, in parts per million of the seats that count. */
+export const THETA_PPM = { normal: 500_000, high: 666_667 } as const;
+
+export function checkSettings({ promptRatio, turns }: UnanimousSettings): void {
+  if (!RATIOS.includes(promptRatio))
+    throw new ConclaveError("CONFIG_INVALID", `Set promptRatio to one of ${RATIOS.join(", ")} ppm, not ${promptRatio}`);
+  if (!Number.isSafeInteger(turns) || turns < 1 || turns > MAX_TURNS)
+    throw new ConclaveError("CONFIG_INVALID", `Set turns to 1..${MAX_TURNS}, not ${turns}`);
+}
+
+/** UN3: the first ceil(ratio * n) seats of the canonical order reason step by step. */
+export function reasonsStepByStep(attempt: Attempt, seat: SeatIndex, promptRatio: Ppm): boolean {
+  const group = Math.floor((attempt.committee.length * promptRatio + ONE_PPM - 1) / ONE_PPM);
+  return (canonicalRanks(attempt)[seat] as number) < group;
+}

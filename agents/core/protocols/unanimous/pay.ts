@@ -1,0 +1,44 @@
+import { isSameAnswer, policiesOf, type CanonicalAnswer } from "../../answer.ts";
+import { seatsOf } from "../../order.ts";
+import type { Candidate } from "../../proposals.ts";
+import type { Attempt } from "../../types.ts";
+import type { Turn } from "./rules.ts";
+
+/** For an answer that counts, and again at most as much for its agreement with what was decided. */
+const UNIT = 4;
+
+/**
+ * UN15, PAY (D32): a seat earns for every turn in which its answer counted, and as much again for one that was decided.
+ * With at most MAX_TURNS + 2 rounds a share is at most 96 of the 255 that the contract takes.
+ */
+export function sharesOf(
+  attempt: Attempt,
+  turns: readonly Turn[],
+  decided: CanonicalAnswer | null,
+  paid: readonly boolean[],
+): readonly number[] {
+  const accord = decided === null ? () => 0 : accordWith(attempt, turns.at(-1) as Turn, decided);
+  return seatsOf(attempt).map((seat) => {
+    if (!paid[seat]) return 0;
+    return turns.reduce((sum, { candidates }) => {
+      const own = candidates.find((one) => one.seat === seat);
+      return own === undefined ? sum : sum + UNIT + accord(own);
+    }, 0);
+  });
+}
+
+/** 0..UNIT: how far an answer is the decided one. */
+function accordWith(attempt: Attempt, last: Turn, decided: CanonicalAnswer): (own: Candidate) => number {
+  const { terms } = attempt.request;
+  if (terms.kind === "policies")
+    return ({ answer }) => overlap(policiesOf(answer.outcome), policiesOf(decided.outcome));
+  // Everything that those who agreed said in the end is the decided answer: texts differ, numbers lie within the tolerance.
+  const members = last.candidates.filter(({ seat }) => last.unanimous?.seats.includes(seat));
+  return ({ answer }) => (members.some((member) => isSameAnswer(terms, member.answer, answer)) ? UNIT : 0);
+}
+
+/** UNIT * |both| / |either|, rounded down. */
+function overlap(own: readonly number[], decided: readonly number[]): number {
+  const both = own.filter((policy) => decided.includes(policy)).length;
+  return Math.floor((UNIT * both) / (own.length + decided.length - both));
+}

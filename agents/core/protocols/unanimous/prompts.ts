@@ -1,0 +1,99 @@
+import { utf8 } from "../../digest.ts";
+import { answerClasses } from "../../equivalence.ts";
+import { limits } from "../../limits.ts";
+import { canonicalOrder } from "../../order.ts";
+import type { Prompt } from "../../prompt.ts";
+import { candidatesOf, type Candidate, type Proposal } from "../../proposals.ts";
+import type { RoundBook } from "../../round-book.ts";
+import { TASKS_VERSION, answerSchema, taskPrompt, type Task } from "../../task-prompt.ts";
+import type { Attempt, SeatIndex } from "../../types.ts";
+
+/** Raised with every change of wording, fields or rules, and with the default settings. */
+export const VERSION = TASKS_VERSION;
+
+const DECIDE = "Decide the question. `answer` is your answer in the stated kind.";
+
+const STEP_BY_STEP: Task = {
+  name: "propose",
+  instructions: `${DECIDE} Think step by step before you answer: \`proof\` is a short trace of checkable steps.`,
+};
+
+const DIRECT: Task = {
+  name: "propose",
+  instructions: `${DECIDE} Say in \`proof\` in one sentence what speaks for it.`,
+};
+
+const MINE =
+  "`answer` and `proof` are your own of the turn before; `counterProof` and `others` are what other members answered, each as `answer: argument`.";
+
+const REFLECT: Task = {
+  name: "revise",
+  instructions:
+    `The committee deliberates until all agree. ${MINE} Evaluate them and improve your own answer: keep it if it is right, correct it if it is wrong. ` +
+    "To keep it against the others you need an argument that you have not given yet. `proof` is a short trace of checkable steps.",
+};
+
+const CONCLUDE: Task = {
+  name: "revise",
+  instructions: `The deliberation ends. ${MINE} State finally which policies you stand by, and why in \`proof\`.`,
+};
+
+/** UN3: the initial round; no peer's text. */
+export function initialPrompt(attempt: Attempt, stepByStep: boolean): Prompt {
+  const task = stepByStep ? STEP_BY_STEP : DIRECT;
+  return taskPrompt(attempt, task, [], answerSchema(attempt.request.terms), "answer");
+}
+
+/** UN4: the problem, the own answer of the turn before, the neighbours' (Alg. 2). */
+export function turnPrompt(before: RoundBook, self: SeatIndex, own: Proposal | null, concluding: boolean): Prompt {
+  const { attempt } = before;
+  const [differing, ...rest] = neighbours(before, self);
+  const data: (readonly [string, string])[] = [];
+  if (own !== null) data.push(["answer", own.answer], ["proof", own.proof]);
+  const others = differing?.differs ? rest : [differing, ...rest].filter((one) => one !== undefined);
+  if (differing?.differs) data.push(["counterProof", differing.text]);
+  if (others.length > 0) data.push(["others", others.map(({ text }) => text).join(" | ")]);
+  return taskPrompt(attempt, concluding ? CONCLUDE : REFLECT, data, answerSchema(attempt.request.terms), "answer");
+}
+
+interface Neighbour {
+  readonly text: string;
+  /** Whether its answer is another than the own one. */
+  readonly differs: boolean;
+}
+
+/**
+ * UN5: the others' answers with their arguments, as many as fit into `limits.objectionsBytes`: first one of each class other
+ * than the own, the best supported first, then the rest. The round-robin decides who comes first.
+ */
+function neighbours(before: RoundBook, self: SeatIndex): readonly Neighbour[] {
+  const candidates = candidatesOf(before, "closed");
+  const classes = answerClasses(before, candidates, "closed");
+  const order = speakingOrder(before.attempt, before.round + 1);
+  const place = ({ seat }: Candidate): number => order.indexOf(seat);
+  const peers = candidates.filter(({ seat }) => seat !== self).toSorted((a, b) => place(a) - place(b));
+  const own = classes.find(({ seats }) => seats.includes(self));
+  const bySupport = classes
+    .filter((one) => one !== own)
+    .map((group) => ({ group, voice: peers.find(({ seat }) => group.seats.includes(seat)) as Candidate }))
+    .toSorted((a, b) => b.group.seats.length - a.group.seats.length || place(a.voice) - place(b.voice));
+  const voices = bySupport.map(({ voice }) => voice);
+  const rest = peers.filter((peer) => !voices.includes(peer));
+  let bytes = 0;
+  const texts: Neighbour[] = [];
+  for (const { seat, answer, proof } of [...voices, ...rest]) {
+    const text = `${answer.text}: ${proof}`;
+    const size = utf8(text).length;
+    if (bytes + size > limits.objectionsBytes) continue;
+    bytes += size;
+    texts.push({ text, differs: own?.seats.includes(seat) !== true });
+  }
+  return texts;
+}
+
+/** UN5, D08: the canonical order, begun one seat later in every round. */
+export function speakingOrder(attempt: Attempt, round: number): readonly SeatIndex[] {
+  const order = canonicalOrder(attempt);
+  const start = round % order.length;
+  return [...order.slice(start), ...order.slice(0, start)];
+}

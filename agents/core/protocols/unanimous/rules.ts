@@ -1,0 +1,122 @@
+import { isSameAnswer, policiesOf, type AnswerGroup } from "../../answer.ts";
+import { answerClasses } from "../../equivalence.ts";
+import { seatsOf } from "../../order.ts";
+import { candidatesOf, type Candidate } from "../../proposals.ts";
+import { isSupermajority } from "../../quorum.ts";
+import { equivocatorsIn, type RoundBook } from "../../round-book.ts";
+import { ONE_PPM, type Attempt, type Ppm, type SeatIndex, type Terms } from "../../types.ts";
+import { HEARD_TURNS, THETA_PPM } from "./config.ts";
+
+/** Why a seat does not count towards unanimity in a turn (D19). */
+export type Exclusion =
+  /** It said two things. */
+  | "void"
+  /** No answer of it counts. */
+  | "silent"
+  /** It repeats its answer against all others without a new argument (D34). */
+  | "fixated"
+  /** The others heard it out for `HEARD_TURNS` turns. */
+  | "heard";
+
+/** One turn: what was answered and who counts. */
+export interface Turn {
+  readonly round: number;
+  /** What counts, in seat order. */
+  readonly candidates: readonly Candidate[];
+  /** The class of more than 2/3 of all seats. */
+  readonly leading: AnswerGroup | null;
+  /** Per seat; null = it counts. */
+  readonly exclusions: readonly (Exclusion | null)[];
+  /** The members of `leading`, when everybody else is excluded. */
+  readonly unanimous: AnswerGroup | null;
+}
+
+/** UN6 to UN9: one turn in the light of those before. */
+export function judgeTurn(book: RoundBook, before: readonly Turn[]): Turn {
+  const { attempt, round } = book;
+  const { terms } = attempt.request;
+  const candidates = candidatesOf(book, "closed");
+  const seats = attempt.committee.length;
+  // UN6: more than 2/3 of all seats, excluded ones included.
+  const leading =
+    answerClasses(book, candidates, "closed").find((group) => isSupermajority(group.seats.length, seats)) ?? null;
+  const isHeard = leading !== null && standsSince(before) + 1 >= HEARD_TURNS;
+  const voided = equivocatorsIn(book);
+  const exclusions = seatsOf(attempt).map((seat): Exclusion | null => {
+    const candidate = candidates.find((one) => one.seat === seat);
+    if (candidate === undefined) return voided.includes(seat) ? "void" : "silent";
+    if (leading === null || leading.seats.includes(seat)) return null;
+    if (voided.includes(seat)) return "void";
+    if (isFixated(terms, candidate, before)) return "fixated";
+    return isHeard ? "heard" : null;
+  });
+  const agreed = leading !== null && seatsOf(attempt).every((seat) => counts(exclusions, leading, seat));
+  return { round, candidates, leading, exclusions, unanimous: agreed ? leading : null };
+}
+
+function counts(exclusions: Turn["exclusions"], leading: AnswerGroup, seat: SeatIndex): boolean {
+  return leading.seats.includes(seat) || exclusions[seat] !== null;
+}
+
+/** For how many turns up to the last one more than 2/3 of all seats have agreed without a gap. */
+function standsSince(before: readonly Turn[]): number {
+  const gap = before.findLastIndex((turn) => turn.leading === null);
+  return before.length - 1 - gap;
+}
+
+/** UN7: it held out in the turn before with the same answer, and its argument is none, or one that it gave before. */
+function isFixated(terms: Terms, { seat, answer, proof }: Candidate, before: readonly Turn[]): boolean {
+  const last = before.at(-1);
+  const held = last === undefined ? undefined : ownIn(last, seat);
+  if (!last?.leading || last.leading.seats.includes(seat) || held === undefined) return false;
+  if (!isSameAnswer(terms, held.answer, answer)) return false;
+  const argument = argumentOf(proof);
+  return argument === "" || before.some((turn) => argumentOf(ownIn(turn, seat)?.proof ?? "") === argument);
+}
+
+function ownIn(turn: Turn, seat: SeatIndex): Candidate | undefined {
+  return turn.candidates.find((one) => one.seat === seat);
+}
+
+/** What makes two arguments one: case, spacing and punctuation of ASCII do not tell them apart. */
+function argumentOf(proof: string): string {
+  return proof.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()).replace(/[^0-9a-z\u0080-\uffff]+/g, "");
+}
+
+/** Graded consensus on policies (Def. IX.5). */
+export interface Graded {
+  /** Seats whose answer counts: |h|, as far as it can be observed (D19). */
+  readonly counted: number;
+  /** Per policy, 0 = A: how many of them name it. */
+  readonly named: readonly number[];
+  /** Policies with A >= theta, ascending. */
+  readonly accepted: readonly number[];
+  /** Mean of A over the accepted; null when none is (D18). */
+  readonly confidence: Ppm | null;
+}
+
+/** UN12: A(policy) = named / counted, accepted iff >= theta. */
+export function gradePolicies(attempt: Attempt, candidates: readonly Candidate[]): Graded {
+  const { assurance, options } = attempt.request.terms;
+  const sets = candidates.map(({ answer }) => policiesOf(answer.outcome));
+  const counted = sets.length;
+  const named = Array.from({ length: options }, (_, policy) => sets.filter((set) => set.includes(policy)).length);
+  const accepted = named.flatMap((votes, policy) =>
+    votes > 0 && votes * ONE_PPM >= THETA_PPM[assurance] * counted ? [policy] : [],
+  );
+  const votes = accepted.reduce((sum, policy) => sum + (named[policy] as number), 0);
+  const confidence =
+    accepted.length === 0 ? null : (Math.floor((votes * ONE_PPM) / (counted * accepted.length)) as Ppm);
+  return { counted, named, accepted, confidence };
+}
+
+/** UN11: reflection ends when all name the same set, or when what is accepted outlasts a turn. */
+export function isSettled(attempt: Attempt, turn: Turn, before: readonly Turn[]): boolean {
+  const seats = attempt.committee.length;
+  if (!isSupermajority(turn.candidates.length, seats)) return false;
+  if (new Set(turn.candidates.map(({ answer }) => answer.outcome)).size === 1) return true;
+  const last = before.at(-1);
+  if (last === undefined || !isSupermajority(last.candidates.length, seats)) return false;
+  const now = gradePolicies(attempt, turn.candidates).accepted;
+  return now.length > 0 && now.join() === gradePolicies(attempt, last.candidates).accepted.join();
+}

@@ -1,0 +1,150 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { describe, it } from "node:test";
+import { canonicalAnswer, policiesOf } from "../../agents/core/answer.ts";
+import { createUnanimous } from "../../agents/core/protocols/unanimous/index.ts";
+import { gradePolicies } from "../../agents/core/protocols/unanimous/rules.ts";
+import type { Attempt, Digest, Ppm, SeatIndex, Terms } from "../../agents/core/types.ts";
+import { attemptOf } from "./committee.ts";
+import { decide, faults, policies, type TurnActs } from "./unanimous-set.ts";
+
+describe("unanimous: policies", () => {
+  const candidates = (attempt: Attempt, sets: readonly string[]) =>
+    sets.map((set, seat) => ({
+      seat: seat as SeatIndex,
+      target: `0x${"00".repeat(32)}` as Digest,
+      answer: canonicalAnswer(attempt.request.terms, set)!,
+      proof: "",
+      tier: 900_000 as Ppm,
+    }));
+  const grade = (sets: readonly string[], assurance: Terms["assurance"] = "normal") => {
+    const attempt = attemptOf(7, policies(4, assurance));
+    return gradePolicies(attempt, candidates(attempt, sets));
+  };
+
+  it("D16, D17: A is the share that names it; accepted at exactly theta, not below", () => {
+    expect(grade(["A", "A", "A,B", "B,C", "C", "D"])).to.deep.include({ named: [3, 2, 2, 1], accepted: [0] });
+    expect(grade(["A", "A", "A,B", "B", "C", "D", "D"]).accepted).to.deep.equal([]);
+    // Two thirds are just above 666 666 ppm and just below theta at high assurance.
+    expect(grade(["A", "A", "B"], "high").accepted).to.deep.equal([]);
+    expect(grade(["A", "A", "A", "B"], "high").accepted).to.deep.equal([0]);
+  });
+
+  it("D18: confidence is the mean of A over the accepted, rounded down; none accepted has none", () => {
+    expect(grade(["A,B", "A,B", "A,C"])).to.deep.include({ accepted: [0, 1], confidence: 833_333 });
+    expect(grade(["A", "B", "C"])).to.deep.include({ accepted: [], confidence: null });
+    expect(grade([])).to.deep.include({ accepted: [], confidence: null, counted: 0 });
+  });
+
+  it("D11, UN11, UN13: agreement on the set goes to the conclusion round, whose sets are the answer", () => {
+    const attempt = attemptOf(4, policies(4));
+    const act = (round: number): TurnActs => ({ answer: round === 0 ? "A,B" : "B,D" });
+    expect(decide(attempt, 1, act)).to.equal(null);
+    const outcome = decide(attempt, 2, act);
+    expect(outcome).to.include({ answer: "B,D", confidence: 1_000_000, through: 1 });
+    expect(policiesOf(outcome!.outcome)).to.deep.equal([1, 3]);
+  });
+
+  it("UN11: reflection ends when the accepted policies outlast a turn, or after turn T", () => {
+    const attempt = attemptOf(7, policies(6));
+    const lone = (round: number, seat: number): TurnActs => ({ answer: seat === 0 ? "FDE"[round % 3]! : "A,B" });
+    // Accepted in turns 0 and 1 alike: round 2 concludes.
+    expect(decide(attempt, 3, lone)).to.include({ answer: "A,B", through: 2 });
+    // What is accepted changes all the time: T turns, then the conclusion.
+    const restless = (round: number, seat: number): TurnActs => ({ answer: seat === 0 ? "F" : round % 2 ? "A" : "B" });
+    expect(decide(attempt, 4, restless)).to.equal(null);
+    expect(decide(attempt, 5, restless)).to.include({ answer: "B", through: 4 });
+  });
+
+  it("D18, D22, UN14: nothing accepted, or too few who count: Hung without confidence", () => {
+    const none = decide(attemptOf(4, policies(4)), 5, (_, seat) => ({ answer: "ABCD"[seat] as string }));
+    expect(none).to.include({ status: "hung", confidence: 0, answer: "" });
+    const few = decide(attemptOf(7, policies(4)), 5, (_, seat) => (seat < 4 ? { answer: "A" } : {}));
+    expect(few?.status).to.equal("hung");
+  });
+
+  for (const assurance of ["normal", "high"] as const) {
+    it(`UN12 at ${assurance} assurance, property: f seats alone neither add nor remove what all honest seats agree on`, () => {
+      const set = fc.subarray(["A", "B", "C", "D"], { minLength: 1 }).map((letters) => letters.join(","));
+      const sizes = fc.integer({ min: 4, max: 64 }).chain((n) => {
+        // At high assurance all honest seats must count.
+        const silent = fc.integer({ min: 0, max: assurance === "high" ? 0 : faults(n) });
+        return fc.tuple(
+          fc.constant(n),
+          silent,
+          fc.array(fc.option(set), { minLength: faults(n), maxLength: faults(n) }),
+        );
+      });
+      fc.assert(
+        fc.property(sizes, set, ([n, silent, byzantine], honest) => {
+          const lies = byzantine.filter((one) => one !== null);
+          const truths = Array.from({ length: n - faults(n) - silent }, () => honest);
+          fc.pre((lies.length + truths.length) * 3 > 2 * n);
+          const attempt = attemptOf(4, policies(4, assurance));
+          const { accepted } = gradePolicies(attempt, candidates(attempt, [...lies, ...truths]));
+          expect(accepted).to.deep.equal(policiesOf(canonicalAnswer(attempt.request.terms, honest)!.outcome));
+        }),
+        { numRuns: 300 },
+      );
+    });
+  }
+
+  it("D31: confidence is measured turn by turn: it rises when sets converge, and falls when they do not", () => {
+    const measure = (sets: readonly string[]) => grade(sets).confidence;
+    expect([measure(["A,B", "A", "A,C", "B,D"]), measure(["A,B", "A,B", "A,B", "A,B"])]).to.deep.equal([
+      625_000, 1_000_000,
+    ]);
+    expect(measure(["A", "A", "A,B", "B,C"])).to.equal(625_000);
+  });
+});
+
+describe("unanimous: pay", () => {
+  it("D32, UN15: more for more turns, more for agreement, less for deviation, nothing for silence; never a slash", () => {
+    const outcome = decide(attemptOf(7), 2, (round, seat) => {
+      if (seat === 0) return { answer: "no", proof: "again" };
+      if (seat === 1) return round === 0 ? {} : { answer: "yes" };
+      return { answer: "yes" };
+    });
+    expect(outcome).to.include({ answer: "yes", through: 1 });
+    expect(outcome?.shares).to.deep.equal([8, 8, 16, 16, 16, 16, 16]);
+    expect(outcome?.reputationChanges).to.deep.equal([]);
+  });
+
+  it("UN15: who changed its mind earns less than who was right from the start; who left before the end earns nothing", () => {
+    const outcome = decide(attemptOf(7), 2, (round, seat) => {
+      if (seat === 0) return { answer: round === 0 ? "no" : "yes" };
+      if (seat === 1) return round === 0 ? { answer: "yes" } : {};
+      return { answer: "yes" };
+    });
+    expect(outcome?.shares).to.deep.equal([12, 0, 16, 16, 16, 16, 16]);
+  });
+
+  it("UN15: a set of policies earns by what it shares with the decided one", () => {
+    const outcome = decide(attemptOf(4, policies(4)), 2, () => ({ answer: "A,B" }));
+    expect(outcome?.shares).to.deep.equal([16, 16, 16, 16]);
+    const mixed = decide(attemptOf(4, policies(4)), 3, (_, seat) => ({ answer: seat === 0 ? "A,D" : "A,B" }));
+    // One of three in common: 4 + 1 per round.
+    expect(mixed?.shares).to.deep.equal([15, 24, 24, 24]);
+  });
+
+  it("UN15, UN16: Hung pays those who took part to the end, and below full reputation they recover", () => {
+    const outcome = decide(attemptOf(4, {}, [500_000]), 4, (_, seat) =>
+      seat === 3 ? {} : { answer: seat < 2 ? "no" : "yes" },
+    );
+    expect(outcome).to.include({ status: "hung" });
+    expect(outcome?.shares).to.deep.equal([16, 16, 16, 0]);
+    expect(outcome?.reputationChanges).to.deep.equal([{ seat: 0, steps: 1 }]);
+  });
+
+  it("UN15: shares fit a byte in the longest deliberation there is", () => {
+    const protocol = createUnanimous({ promptRatio: 0 as Ppm, turns: 10 });
+    const outcome = decide(
+      attemptOf(7, policies(4)),
+      12,
+      (round, seat) => ({ answer: seat === 0 ? "D" : round % 2 ? "A" : "B" }),
+      protocol,
+    );
+    expect(outcome?.through).to.equal(11);
+    for (const share of outcome!.shares) expect(share).to.be.within(0, 255);
+  });
+});

@@ -1,0 +1,297 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { describe, it } from "node:test";
+import { canonicalOrder } from "../../agents/core/order.ts";
+import { reasonsStepByStep } from "../../agents/core/protocols/unanimous/config.ts";
+import { createUnanimous, unanimous } from "../../agents/core/protocols/unanimous/index.ts";
+import { speakingOrder } from "../../agents/core/protocols/unanimous/prompts.ts";
+import { addMessage, emptyTally, messagesOf } from "../../agents/core/tally.ts";
+import type { Ppm, SeatIndex, Terms } from "../../agents/core/types.ts";
+import { attemptOf } from "./committee.ts";
+import {
+  CLOSE,
+  COMMIT,
+  REVEAL,
+  concluded,
+  decide,
+  faults,
+  policies,
+  seats,
+  turnsOf,
+  type TurnActs,
+} from "./unanimous-set.ts";
+
+describe("unanimous: settings and order", () => {
+  it("D01: a committee that cannot have n > 3t with t >= 1 is refused, with a reason", () => {
+    for (const n of [1, 2, 3]) expect(unanimous.check(attemptOf(n))).to.match(/committee size/);
+    for (const n of [4, 7, 64]) expect(unanimous.check(attemptOf(n))).to.equal(null);
+  });
+
+  it("D05: the first ceil(ratio n) seats of the canonical order reason step by step, whatever their seat numbers", () => {
+    for (const n of [4, 5, 7, 10, 13]) {
+      const attempt = attemptOf(n);
+      for (const [ratio, size] of [
+        [0, 0],
+        [250_000, Math.ceil(n / 4)],
+        [500_000, Math.ceil(n / 2)],
+        [750_000, Math.ceil((3 * n) / 4)],
+        [1_000_000, n],
+      ] as const) {
+        const group = canonicalOrder(attempt).filter((seat) => reasonsStepByStep(attempt, seat, ratio as Ppm));
+        expect(group).to.deep.equal(canonicalOrder(attempt).slice(0, size));
+      }
+    }
+  });
+
+  it("D05, D09: any other ratio, and T outside 1..10, is a configuration error", () => {
+    for (const settings of [
+      { promptRatio: 300_000, turns: 3 },
+      { promptRatio: 1_250_000, turns: 3 },
+      { promptRatio: 500_000, turns: 0 },
+      { promptRatio: 500_000, turns: 11 },
+      { promptRatio: 500_000, turns: 2.5 },
+    ])
+      expect(() => createUnanimous(settings as never), JSON.stringify(settings))
+        .to.throw()
+        .with.property("code", "CONFIG_INVALID");
+  });
+
+  it("D08: round-robin: every seat once, in canonical order, and each round begins one seat later", () => {
+    const attempt = attemptOf(7);
+    const order = canonicalOrder(attempt);
+    for (let round = 0; round < 15; round++) {
+      const speaking = speakingOrder(attempt, round);
+      expect([...speaking].toSorted((a, b) => a - b)).to.deep.equal([0, 1, 2, 3, 4, 5, 6]);
+      expect(speaking[0]).to.equal(order[round % 7]);
+      expect(speaking[1]).to.equal(order[(round + 1) % 7]);
+    }
+  });
+
+  it("D11, D12: only policies have a conclusion round", () => {
+    const refusal = (terms: Partial<Terms>, round: number) =>
+      unanimous.refuses(attemptOf(4, terms), { round, phase: COMMIT, seat: 0 as SeatIndex }, { commitment: null });
+    for (const kind of ["boolean", "choice", "number", "text"] as const) {
+      expect(refusal({ kind, options: 3 }, 3)).to.equal(null);
+      expect(refusal({ kind, options: 3 }, 4)).to.equal("no-such-round");
+    }
+    expect(refusal(policies(3), 4)).to.equal(null);
+    expect(refusal(policies(3), 5)).to.equal("no-such-round");
+  });
+
+  it("UN1: phasesAtMost counts every phase of every round", () => {
+    expect(unanimous.phasesAtMost(attemptOf(4))).to.equal(12);
+    expect(unanimous.phasesAtMost(attemptOf(4, { kind: "text" }))).to.equal(16);
+    expect(unanimous.phasesAtMost(attemptOf(4, policies(3)))).to.equal(15);
+  });
+});
+
+describe("unanimous: definitive questions", () => {
+  for (const n of [4, 5, 6, 7, 10, 13]) {
+    it(`UN6, UN9 n = ${n}: more than 2/3 of all seats decide when the others are silent; exactly 2/3 or fewer do not`, () => {
+      const most = Math.floor((2 * n) / 3);
+      for (const [agreeing, isDecided] of [
+        [most, false],
+        [most + 1, true],
+      ] as const) {
+        // The abstaining ones speak, so the round is complete.
+        const outcome = decide(attemptOf(n), 1, (_, seat) => (seat < agreeing ? { answer: "yes" } : {}));
+        expect(outcome?.answer ?? null).to.equal(isDecided ? "yes" : null);
+        // D13: C = 1.
+        if (isDecided) expect(outcome?.confidence).to.equal(1_000_000);
+      }
+    });
+  }
+
+  it("D13: one who answers otherwise prevents unanimity, however many agree", () => {
+    for (const n of [4, 7, 10, 13])
+      expect(decide(attemptOf(n), 1, (_, seat) => ({ answer: seat === 0 ? "no" : "yes" }))).to.equal(null);
+  });
+
+  it("D14, D15: equality is of canonical values; arguments differ without breaking unanimity", () => {
+    const variants = {
+      boolean: [["yes", "Yes", " TRUE", "y"], "yes"],
+      choice: [["B", "b", "B)", "b."], "B"],
+      number: [["10", "10.0", "+10", "010"], "10"],
+      text: [["Pay the bill.", " Pay  the bill.", "Pay the bill. ", "Pay the bill."], "Pay the bill."],
+    } as const;
+    for (const kind of ["boolean", "choice", "number", "text"] as const) {
+      const [answers, expected] = variants[kind];
+      const outcome = decide(attemptOf(4, { kind, options: 4, decimals: 1 }), 1, (_, seat) => ({
+        answer: answers[seat] as string,
+        proof: `argument of ${seat}`,
+      }));
+      expect(outcome?.answer, kind).to.equal(expected);
+    }
+  });
+
+  it("D14: numbers agree within the tolerance, and no further", () => {
+    const outcome = (tolerance: bigint) =>
+      decide(attemptOf(4, { kind: "number", tolerance }), 1, (_, seat) => ({ answer: String(10 + seat) }))?.answer ??
+      null;
+    expect(outcome(3n)).to.equal("11");
+    expect(outcome(2n)).to.equal(null);
+  });
+
+  it("D14: differing texts are unanimous when more than half of the seats judge them the same", () => {
+    const [one, other] = ["It is due.", "Due, yes."];
+    const outcome = (judges: number) =>
+      decide(attemptOf(4, { kind: "text" }), 1, (_, seat) => ({
+        answer: seat === 0 ? other : one,
+        same: seat < judges ? [[one, other]] : [],
+      }))?.answer ?? null;
+    expect(outcome(2)).to.equal(null);
+    expect(outcome(3)).to.equal(one);
+  });
+
+  it("PH4: an answer that half of the seats or fewer held in time does not count", () => {
+    for (const holders of [3, 4]) {
+      const outcome = decide(attemptOf(6), 1, (_, seat) => ({
+        answer: seat === 0 ? "no" : "yes",
+        sees: (phase, of) => phase !== REVEAL || of !== 0 || seat < holders,
+      }));
+      expect(outcome === null).to.equal(holders === 4);
+    }
+  });
+
+  it("D34, UN7: a hold-out that repeats its answer without a new argument is excluded in the second turn", () => {
+    const run = (proofs: readonly string[], answers: readonly string[] = ["no", "no"]) =>
+      decide(attemptOf(4), 2, (round, seat) =>
+        seat === 0 ? { answer: answers[round] as string, proof: proofs[round] as string } : { answer: "yes" },
+      );
+    expect(run(["the limit is exceeded", "the limit is exceeded"])).to.include({ answer: "yes", through: 1 });
+    expect(run(["the limit is exceeded", "The  limit is EXCEEDED!"])?.answer).to.equal("yes");
+    expect(run(["the limit is exceeded", ""])?.answer).to.equal("yes");
+    expect(run(["the limit is exceeded", "and it is Sunday"])).to.equal(null);
+    // Arguments in other scripts are arguments.
+    expect(run(["предел превышен", "сегодня воскресенье"])).to.equal(null);
+    expect(run(["предел превышен", "предел  превышен."])?.answer).to.equal("yes");
+  });
+
+  it("D34, UN7: what it said two turns ago is not new either; another answer in between is no repetition", () => {
+    const proofs = ["one", "two", "one"];
+    const run = (answers: readonly string[], leads: readonly boolean[]) =>
+      decide(attemptOf(7, { kind: "choice", options: 4 }), 3, (round, seat) => {
+        if (seat === 0) return { answer: answers[round] as string, proof: proofs[round] as string };
+        return { answer: seat < 4 && !leads[round] ? "B" : "A" };
+      });
+    // Leading only in turns 1 and 2, so that UN8 does not apply.
+    expect(run(["C", "C", "C"], [false, true, true])).to.include({ answer: "A", through: 2 });
+    expect(run(["C", "D", "C"], [false, true, true])).to.equal(null);
+    // Nobody led in turn 1: it was no hold-out then.
+    expect(run(["C", "C", "C"], [false, false, true])).to.equal(null);
+  });
+
+  it("UN8: whoever invents new arguments is heard for three turns of an agreement that stands, not longer", () => {
+    for (const n of [4, 7, 10, 13]) {
+      const inventive = (round: number, seat: number): TurnActs =>
+        seat < faults(n) ? { answer: "no", proof: `${seat} argument ${round}` } : { answer: "yes" };
+      expect(decide(attemptOf(n), 2, inventive)).to.equal(null);
+      const outcome = decide(attemptOf(n), 3, inventive);
+      expect(outcome).to.include({ answer: "yes", status: "decided", through: 2 });
+      // UN9: not 1, because some hold out.
+      expect(outcome?.confidence).to.equal(Math.floor(((n - faults(n)) * 1_000_000) / n));
+    }
+  });
+
+  it("UN8: hold-outs that take turns in dissenting gain nothing", () => {
+    const outcome = decide(attemptOf(7), 3, (round, seat) => ({ answer: seat === round % 2 ? "no" : "yes" }));
+    expect(outcome).to.include({ answer: "yes", through: 2 });
+  });
+
+  it("UN8: an agreement that fell apart in between starts anew", () => {
+    const act = (round: number, seat: number): TurnActs => ({
+      answer: seat === 0 || (round === 1 && seat < 4) ? "no" : "yes",
+    });
+    expect(decide(attemptOf(7), 3, act)).to.equal(null);
+    expect(decide(attemptOf(7), 4, act)).to.include({ status: "hung", through: 3 });
+  });
+
+  it("D09, D22, UN10: without agreement in turn T it is Hung, for the T it was made with", () => {
+    const split = (_: number, seat: number): TurnActs => ({ answer: seat < 2 ? "no" : "yes" });
+    for (const turns of [1, 3, 10]) {
+      const protocol = createUnanimous({ promptRatio: 750_000 as Ppm, turns });
+      expect(decide(attemptOf(4), turns, split, protocol)).to.equal(null);
+      const outcome = decide(attemptOf(4), turns + 1, split, protocol);
+      expect(outcome).to.include({ status: "hung", answer: "", confidence: 0, through: turns });
+    }
+  });
+
+  it("D22: too few participants: Hung, not a decision of the few", () => {
+    const outcome = decide(attemptOf(7), 4, (_, seat) => (seat < 4 ? { answer: "yes" } : {}));
+    expect(outcome?.status).to.equal("hung");
+  });
+
+  it("D19: a void slot neither blocks nor counts, and is slashed; so is nobody else", () => {
+    for (const equivocates of [COMMIT, REVEAL]) {
+      const outcome = decide(attemptOf(4), 1, (_, seat) =>
+        seat === 0 ? { answer: "no", equivocates } : { answer: "yes" },
+      );
+      expect(outcome).to.include({ answer: "yes", confidence: 1_000_000 });
+      expect(outcome?.reputationChanges).to.deep.equal([{ seat: 0, steps: -1 }]);
+      expect(outcome?.shares[0]).to.equal(0);
+    }
+    // A hold-out that equivocates later is excluded at once.
+    const late = decide(attemptOf(4), 1, (_, seat) =>
+      seat === 0 ? { answer: "no", equivocates: CLOSE } : { answer: "yes" },
+    );
+    expect(late).to.include({ answer: "yes", confidence: 750_000 });
+  });
+
+  it("UN9: nobody takes an agreement back by equivocating after it", () => {
+    const outcome = decide(attemptOf(4), 1, (_, seat) =>
+      seat === 0 ? { answer: "yes", equivocates: CLOSE } : seat === 1 ? {} : { answer: "yes" },
+    );
+    expect(outcome?.answer).to.equal("yes");
+  });
+
+  it("property: with f Byzantine seats that say anything, nothing is decided that no honest seat answered in that turn", () => {
+    const answers = fc.constantFrom(undefined, "A", "B", "C");
+    const turn = (n: number) =>
+      fc.array(fc.record({ answer: answers, proof: fc.constantFrom("p", "q", "") }), { minLength: n, maxLength: n });
+    fc.assert(
+      fc.property(
+        fc
+          .constantFrom(4, 7, 10)
+          .chain((n) => fc.tuple(fc.constant(n), fc.array(turn(n), { minLength: 4, maxLength: 4 }))),
+        fc.constantFrom("A", "B"),
+        ([n, turns], leaning) => {
+          // Honest seats lean to an answer, so that decisions happen.
+          const acts = turns.map((one, round) =>
+            one.map(({ answer, proof }, seat): TurnActs => {
+              const said = seat >= faults(n) && (seat + round) % 4 !== 0 ? leaning : answer;
+              return { proof, ...(said === undefined ? {} : { answer: said }) };
+            }),
+          );
+          const outcome = concluded(unanimous, attemptOf(n, { kind: "choice", options: 3 }), acts);
+          expect(outcome).to.not.equal(null);
+          if (outcome?.status !== "decided") return;
+          const saying = acts[outcome.through]!.filter((act) => act.answer === outcome.answer);
+          expect(saying.length * 3).to.be.greaterThan(2 * n);
+          expect(saying.some((act) => acts[outcome.through]!.indexOf(act) >= faults(n))).to.equal(true);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("D30, property: the conclusion does not depend on the order of the messages", () => {
+    const attempt = attemptOf(4);
+    const tally = turnsOf(
+      attempt,
+      [0, 1, 4].map((odd) => seats(4, (seat) => ({ answer: seat === odd ? "no" : "yes", proof: "same" }))),
+    );
+    const messages = [...messagesOf(tally)];
+    const expected = unanimous.conclude(
+      attempt,
+      messages.reduce((held, one) => addMessage(held, one).tally, emptyTally),
+    );
+    expect(expected.kind).to.equal("final");
+    fc.assert(
+      fc.property(fc.shuffledSubarray(messages, { minLength: messages.length }), (shuffled) => {
+        const held = shuffled.reduce((before, one) => addMessage(before, one).tally, emptyTally);
+        expect(unanimous.conclude(attempt, held)).to.deep.equal(expected);
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
