@@ -4,8 +4,8 @@ import { initialCertify, type CertifyContext, type CertifyState } from "./certif
 import { sha256 } from "./digest.ts";
 import { limits } from "./limits.ts";
 import { comparePositions, type Effect, type Input, type Protocol } from "./protocol.ts";
-import type { Refusal, SeatContext, Step } from "./protocol.ts";
-import { addMessage, emptyTally, missingFrom, type Tally } from "./tally.ts";
+import type { Position, Refusal, SeatContext, Step } from "./protocol.ts";
+import { addMessage, emptyTally, missingFrom, roundSlots, type Tally } from "./tally.ts";
 import { encodeMessage } from "./transcript.ts";
 import type { Attempt, Digest, Message } from "./types.ts";
 
@@ -16,12 +16,20 @@ export interface SeatState {
   readonly tally: Tally;
   readonly byBlock: ReadonlyMap<Digest, Message>;
   readonly certify: CertifyState;
+  /** What the latest conclusion rests on; null before the first. */
+  readonly concluded: Position | null;
 }
 
 export function startSeat(protocol: Protocol, context: SeatContext): Step<SeatState> {
   const started = protocol.start(context);
   return {
-    state: { deliberation: started.state, tally: emptyTally, byBlock: new Map(), certify: initialCertify },
+    state: {
+      deliberation: started.state,
+      tally: emptyTally,
+      byBlock: new Map(),
+      certify: initialCertify,
+      concluded: null,
+    },
     effects: started.effects,
   };
 }
@@ -104,13 +112,23 @@ function shareEvidence(effects: readonly Effect[]): readonly Effect[] {
 function deliberate(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
   const stepped = protocol.step(state.deliberation, context, state.tally, input);
   const next: SeatState = { ...state, deliberation: stepped.state };
-  if (next.certify.inTime !== null || next.certify.done) return { state: next, effects: stepped.effects };
-  const closed = protocol.closed(stepped.state);
+  const closed = next.certify.done ? null : protocol.closed(stepped.state);
   const conclusion = closed === null ? null : protocol.conclude(context.attempt, next.tally);
   if (closed === null || conclusion?.kind !== "final" || comparePositions(conclusion.through, closed) > 0)
     return { state: next, effects: stepped.effects };
-  const certified = liftCertify(next, startCertify(next.certify, view(protocol, context, next), next.tally));
-  return { state: certified.state, effects: [...stepped.effects, ...certified.effects] };
+  const concluded = conclusion.through;
+  if (next.certify.inTime === null) {
+    const certified = liftCertify(
+      { ...next, concluded },
+      startCertify(next.certify, view(protocol, context, next), next.tally),
+    );
+    return { state: certified.state, effects: [...stepped.effects, ...certified.effects] };
+  }
+  if (next.concluded !== null && comparePositions(concluded, next.concluded) <= 0)
+    return { state: next, effects: stepped.effects };
+  // CE15: others may not be able to conclude yet, or not any more.
+  const messages = [...roundSlots(next.tally, concluded.round).values()].flat();
+  return { state: { ...next, concluded }, effects: [...stepped.effects, { kind: "forward", messages }] };
 }
 
 /** CE3: verified messages of a replayed proposal that this seat lacked count as received. */

@@ -6,7 +6,7 @@ import { canonicalAnswer } from "../../agents/core/answer.ts";
 import { canonicalOrder, canonicalRanks } from "../../agents/core/order.ts";
 import { council } from "../../agents/core/protocols/council.ts";
 import { commitForm, revealForm } from "../../agents/core/proposals.ts";
-import type { Attempt, Terms } from "../../agents/core/types.ts";
+import type { Attempt, SeatIndex, Terms, Value } from "../../agents/core/types.ts";
 import { attemptOf, timing, type SeatScript } from "./committee.ts";
 import {
   believing,
@@ -47,32 +47,40 @@ describe("council", () => {
 
     it(`CH8: n = ${n}: a chair that lies decides, and its confidence gives it away`, () => {
       const ranks = Object.fromEntries(Array.from({ length: f }, (_, rank) => [rank, believing("no")]));
-      for (const seed of [1, 2, 3]) {
-        const decision = decisionOf(watched(council, of(n), byRank(of(n), believing("yes"), ranks), seed));
-        expect(decision).to.include({ answer: "no", confidence: Math.floor((f * 1_000_000) / n) });
-      }
+      const decision = decisionOf(watched(council, of(n), byRank(of(n), believing("yes"), ranks)));
+      expect(decision).to.include({ answer: "no", confidence: Math.floor((f * 1_000_000) / n) });
     });
 
     it(`T29, CH5, CH9: n = ${n}: f chairs in a row that fail are replaced in order, and the synthesis is labelled`, () => {
-      const equivocator = equivocatingIn(believing("yes"), SYNTHESIS, {
-        proposal: { answer: "no", proof: "", tier: 700_000 },
-      });
       for (const chair of [
         { ...believing("yes"), crashed: true },
         failingAt(believing("yes"), "synthesize"),
         silentIn(believing("yes"), SYNTHESIS),
-        equivocator,
       ]) {
         const ranks = Object.fromEntries(Array.from({ length: f }, (_, rank) => [rank, chair]));
         const run = watched(council, of(n), byRank(of(n), believing("yes"), ranks));
         const decision = decisionOf(run);
         expect(decision).to.include({ status: "decided", answer: "yes", confidence: 500_000 });
-        const slashed = chair === equivocator ? canonicalOrder(of(n)).slice(0, f) : [];
-        expect(decision.reputationChanges.map(({ seat }) => seat)).to.have.members(slashed);
         const next = canonicalOrder(of(n))[f];
         expect(run.asked.findLast(({ prompt }) => taskOf(prompt) === "synthesize")?.seat).to.equal(next);
         for (const failed of canonicalOrder(of(n)).slice(0, f)) expect(decision.shares[failed]).to.equal(0);
         expect(decision.shares[next as number]).to.equal(2);
+      }
+    });
+
+    it(`T29, CE15: n = ${n}: f chairs in a row that tell half of the seats another synthesis do not stall it`, () => {
+      const chair = equivocatingIn(believing("yes"), SYNTHESIS, {
+        proposal: { answer: "no", proof: "", tier: 700_000 },
+      });
+      const chairs = canonicalOrder(of(n)).slice(0, f);
+      const ranks = Object.fromEntries(Array.from({ length: f }, (_, rank) => [rank, chair]));
+      for (const seed of n > 7 ? [1] : [1, 2, 3]) {
+        const run = watched(council, of(n), byRank(of(n), believing("yes"), ranks), seed);
+        expect(run.certificates.every((certificate) => certificate !== null)).to.equal(true);
+        const { answer, reputationChanges } = decisionOf(run);
+        expect(answer).to.equal("yes");
+        // The last of them may be heard before the halves meet; the first never is, unless too few hold the other half.
+        expect(chairs).to.include.members(reputationChanges.map(({ seat }) => seat));
       }
     });
   }
@@ -199,17 +207,17 @@ describe("council", () => {
 
   it("CH5: a synthesis by a seat whose turn it is not, or in another form, is refused", () => {
     const attempt = of(4);
-    const [first, second] = canonicalOrder(attempt) as [0, 1];
+    const [first, second] = [...canonicalOrder(attempt)] as [SeatIndex, SeatIndex];
     const word = { proposal: { answer: "yes", proof: "", tier: 700_000 } };
-    const refused = (round: number, seat: 0 | 1, payload: object) =>
-      council.refuses(attempt, { round, phase: SYNTHESIS, seat: seat as never }, payload as never);
+    const refused = (round: number, seat: SeatIndex, payload: Value) =>
+      council.refuses(attempt, { round, phase: SYNTHESIS, seat }, payload);
     expect(refused(0, first, word)).to.equal(null);
     expect(refused(0, second, word)).to.equal("not-a-speaker");
     expect(refused(1, second, word)).to.equal(null);
     expect(refused(2, first, word)).to.equal("no-such-round");
     expect(refused(0, first, { proposal: { ...word.proposal, tier: 1 } })).to.equal("malformed-payload");
     for (const { phase } of [commitForm, revealForm])
-      expect(council.refuses(attempt, { round: 1, phase, seat: first as never }, { commitment: null })).to.equal(
+      expect(council.refuses(attempt, { round: 1, phase, seat: first }, { commitment: null })).to.equal(
         "unknown-phase",
       );
   });
