@@ -1,6 +1,6 @@
 // Writes the computed tables of docs/spec/complexity.md.
-//   node scripts/complexity.ts           writes them
-//   node scripts/complexity.ts --check   exits 1 when they are not what is computed
+//   node scripts/bootstrap.mjs scripts/complexity.ts           writes them
+//   node scripts/bootstrap.mjs scripts/complexity.ts --check   exits 1 when they are not what is computed
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -14,7 +14,7 @@ const after = replaceSection(before, "committee-odds", oddsTables());
 if (before === after) {
   process.stderr.write("docs/spec/complexity.md is up to date.\n");
 } else if (process.argv.includes("--check")) {
-  process.stderr.write("docs/spec/complexity.md is not what is computed: run node scripts/complexity.ts\n");
+  process.stderr.write("docs/spec/complexity.md is not what is computed: run node scripts/bootstrap.mjs scripts/complexity.ts\n");
   process.exitCode = 1;
 } else {
   writeFileSync(path, after);
