@@ -1,0 +1,72 @@
+import { phased, type Call, type View } from "../../phased.ts";
+import { commitForm, revealForm, sayCommit, sayReveal } from "../../proposals.ts";
+import { sayEcho, sayReady } from "../../reliable-broadcast.ts";
+import { closeForm } from "../../round-book.ts";
+import { SCORES_VERSION, scoreCall, scoresFrom } from "../../scores.ts";
+import { TASKS_VERSION, proposePrompt } from "../../task-prompt.ts";
+import type { Attempt, SeatIndex } from "../../types.ts";
+import { ROUNDS, rolesOf } from "./roles.ts";
+import { SCORE, answerBroadcast, answersOf, judgeRound, scoreBroadcast, type LeaderlessCarry } from "./select.ts";
+
+const FORMS = [
+  commitForm,
+  revealForm,
+  answerBroadcast.echo,
+  answerBroadcast.ready,
+  scoreBroadcast.sent,
+  scoreBroadcast.echo,
+  scoreBroadcast.ready,
+  closeForm,
+];
+
+/** DecentLLMs: docs/spec/leaderless.md. What a seat asks and says; `roles.ts` and `select.ts` are the rule book. */
+export const leaderless = phased<LeaderlessCarry>({
+  id: "leaderless",
+  code: 4,
+  version: 1 * TASKS_VERSION * SCORES_VERSION,
+  title: "DecentLLMs: workers and evaluators, geometric median",
+  assurance: "byzantine",
+  rounds: () => ROUNDS,
+  forms: () => FORMS,
+  speakers,
+  initial: ({ committee }) => committee.map(() => 0),
+  judge: judgeRound,
+  calls,
+  say,
+});
+
+/** LL3: only workers commit to answers, only evaluators score; the whole committee reveals (null), echoes, vouches and closes. */
+function speakers(attempt: Attempt, round: number, phase: number): readonly SeatIndex[] | null {
+  const { workers, evaluators } = rolesOf(attempt, round);
+  if (phase === commitForm.phase) return workers;
+  return phase === SCORE ? evaluators : null;
+}
+
+/** LL6: one call of each worker, then one per answer of each evaluator, all at once. */
+function calls(view: View<LeaderlessCarry>, phase: number): readonly Call[] {
+  if (phase === commitForm.phase) return [{ about: ["propose"], prompt: proposePrompt(view.attempt) }];
+  if (phase !== SCORE) return [];
+  return answersOf(view.book, "open").map((candidate) => scoreCall(view.attempt, candidate));
+}
+
+function say(view: View<LeaderlessCarry>, phase: number): unknown {
+  const { book } = view;
+  switch (phase) {
+    case commitForm.phase:
+      return sayCommit(view);
+    case revealForm.phase:
+      return sayReveal(view);
+    case answerBroadcast.echo.phase:
+      return sayEcho(book, answerBroadcast);
+    case answerBroadcast.ready.phase:
+      return sayReady(book, answerBroadcast);
+    case SCORE:
+      return scoresFrom(answersOf(book, "open"), view.answered(SCORE));
+    case scoreBroadcast.echo.phase:
+      return sayEcho(book, scoreBroadcast);
+    case scoreBroadcast.ready.phase:
+      return sayReady(book, scoreBroadcast);
+    default:
+      return {};
+  }
+}

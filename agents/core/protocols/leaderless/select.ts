@@ -1,0 +1,125 @@
+import { isSameAnswer } from "../../answer.ts";
+import { compareHex, concat, hexToBytes, sha256, word } from "../../digest.ts";
+import { MEDIAN_UNIT, geometricMedian } from "../../geometric-median.ts";
+import { settle } from "../../outcome.ts";
+import type { Judged } from "../../phased.ts";
+import { candidatesOf, revealForm, type Candidate } from "../../proposals.ts";
+import { isMajority, isSupermajority } from "../../quorum.ts";
+import { deliveries, relayForm, type Broadcast } from "../../reliable-broadcast.ts";
+import { equivocatorsIn, type RoundBook, type Stage } from "../../round-book.ts";
+import { TOTAL_MAX, scoreForm, totalOf, type Marks, type Scores } from "../../scores.ts";
+import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
+import { ROUNDS, rolesOf } from "./roles.ts";
+
+/** Own phases of a round, after COMMIT and REVEAL. */
+export const SCORE = 12;
+export const answerBroadcast: Broadcast<unknown> = { sent: revealForm, echo: relayForm(10), ready: relayForm(11) };
+export const scoreBroadcast: Broadcast<Scores> = { sent: scoreForm(SCORE), echo: relayForm(13), ready: relayForm(14) };
+
+/** LL8: an evaluator approves an answer to which it gives at least so many of 100 marks; neutral is 50. */
+export const APPROVED = 60;
+
+/** Slashes per seat so far. */
+export type LeaderlessCarry = readonly number[];
+
+/** What the evaluators make of one worker's answer. */
+export interface Rating {
+  readonly candidate: Candidate;
+  readonly approvers: readonly SeatIndex[];
+  /** Robust score: the sum of the geometric median's coordinates, in 1/1000 of a mark; 0 without any marks. */
+  readonly score: number;
+  readonly mayWin: boolean;
+}
+
+/** LL5: the workers' answers that reliable broadcast delivered, in seat order. */
+export function answersOf(book: RoundBook, stage: Stage): readonly Candidate[] {
+  const { workers } = rolesOf(book.attempt, book.round);
+  const delivered = new Set(deliveries(book, answerBroadcast, stage).map(({ digest }) => digest));
+  return candidatesOf(book, "closed").filter(({ seat, target }) => workers.includes(seat) && delivered.has(target));
+}
+
+/** LL7-LL10: every answer by the marks of all evaluators whose scores were delivered. */
+export function ratingsOf(book: RoundBook): readonly Rating[] {
+  const { evaluators } = rolesOf(book.attempt, book.round);
+  const sheets = deliveries(book, scoreBroadcast, "closed");
+  return answersOf(book, "closed").map((candidate) => {
+    const given = sheets.flatMap(({ seat, body }) => {
+      const marks = marksFor(body, candidate.target);
+      return marks === null ? [] : [{ seat, marks }];
+    });
+    const approvers = given.filter(({ marks }) => totalOf(marks) >= APPROVED).map(({ seat }) => seat);
+    return {
+      candidate,
+      approvers,
+      score: robustScore(given.map(({ marks }) => marks)),
+      mayWin: isApproved(book.attempt, approvers.length, evaluators.length),
+    };
+  });
+}
+
+function marksFor({ scores }: Scores, target: Digest): Marks | null {
+  return scores.find((score) => score.target === target)?.marks ?? null;
+}
+
+/** LL8: of all evaluators, those without marks included. */
+function isApproved({ request }: Attempt, approvers: number, evaluators: number): boolean {
+  const suffices = request.terms.assurance === "high" ? isSupermajority : isMajority;
+  return suffices(approvers, evaluators);
+}
+
+/** LL10: the sum of the five coordinates of the geometric median (L13), in 1/1000 of a mark. */
+export function robustScore(marks: readonly Marks[]): number {
+  return marks.length === 0 ? 0 : geometricMedian(marks).reduce((sum, coordinate) => sum + coordinate, 0);
+}
+
+/** LL12: the best of those that may win; ties by the largest hash. Equal answers are rated one by one; the best of them counts. */
+export function bestOf(attempt: Attempt, ratings: readonly Rating[]): Rating | null {
+  let best: Rating | null = null;
+  for (const rating of ratings) if (rating.mayWin && (best === null || isBetter(attempt, rating, best))) best = rating;
+  return best;
+}
+
+function isBetter(attempt: Attempt, rating: Rating, best: Rating): boolean {
+  if (rating.score !== best.score) return rating.score > best.score;
+  return compareHex(tieBreak(attempt, rating.candidate), tieBreak(attempt, best.candidate)) > 0;
+}
+
+/**
+ * LL12: for the paper's hash(answer || last block hash). No block hash stands in an attempt, but what the chain drew by one: the
+ * committee. So: sha256(outcome || request || attempt || agent ids in seat order).
+ */
+export function tieBreak({ request, attempt, committee }: Attempt, { answer }: Candidate): Digest {
+  const drawn = committee.map(({ agentId }) => word(BigInt(agentId)));
+  return sha256(concat(hexToBytes(answer.outcome), word(request.id), word(BigInt(attempt)), ...drawn));
+}
+
+/** LL13-LL15. */
+export function judgeRound(book: RoundBook, before: LeaderlessCarry): Judged<LeaderlessCarry> {
+  const { attempt, round } = book;
+  const slashes = before.map((count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0));
+  const ratings = ratingsOf(book);
+  const best = bestOf(attempt, ratings);
+  if (best === null && round + 1 < ROUNDS) return { carry: slashes, outcome: null };
+  const winner = best && {
+    answer: best.candidate.answer,
+    confidence: Math.floor((best.score * ONE_PPM) / (TOTAL_MAX * MEDIAN_UNIT)) as Ppm,
+    supporters: supportersOf(attempt, ratings, best),
+  };
+  return { carry: slashes, outcome: settle(attempt, { winner, slashes, completed: completedIn(book, ratings) }) };
+}
+
+/** Workers who gave the winning answer, and evaluators who approved it of any of them. */
+function supportersOf(attempt: Attempt, ratings: readonly Rating[], best: Rating): readonly SeatIndex[] {
+  const { terms } = attempt.request;
+  const same = ratings.filter(({ candidate }) => isSameAnswer(terms, candidate.answer, best.candidate.answer));
+  return same.flatMap(({ candidate, approvers }) => [candidate.seat, ...approvers]);
+}
+
+/** LL15: workers whose answer was delivered; evaluators whose scores were, with marks for some answer if there was one. */
+function completedIn(book: RoundBook, ratings: readonly Rating[]): readonly SeatIndex[] {
+  const targets = ratings.map(({ candidate }) => candidate.target);
+  const evaluators = deliveries(book, scoreBroadcast, "closed").filter(
+    ({ body }) => targets.length === 0 || targets.some((target) => marksFor(body, target) !== null),
+  );
+  return [...ratings.map(({ candidate }) => candidate.seat), ...evaluators.map(({ seat }) => seat)];
+}

@@ -1,0 +1,151 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import type { Attempt } from "../../agents/core/types.ts";
+import { leaderless } from "../../agents/core/protocols/leaderless/index.ts";
+import { rolesOf } from "../../agents/core/protocols/leaderless/roles.ts";
+import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
+import { crashed, equivocating, failing, lying, selective, truthful } from "./scoring-scripts.ts";
+
+const faultsOf = (n: number): number => Math.floor((n - 1) / 3);
+const attemptFor = (n: number, terms: Parameters<typeof attemptOf>[1] = {}): Attempt =>
+  attemptOf(n, { protocol: 4, ...terms });
+
+/** All seats that run to the end hold the same decision. */
+function decisionOf(run: CommitteeRun, scripts: readonly SeatScript[]): string {
+  const held = run.certificates.filter((_, seat) => scripts[seat]?.crashed !== true);
+  const decisions = new Set(
+    held.map((one) => `${one?.decision.status} ${one?.decision.answer} ${one?.decision.transcript}`),
+  );
+  expect(decisions.size).to.equal(1);
+  const decision = held[0]?.decision;
+  return `${decision?.status} ${decision?.answer}`;
+}
+
+/** Rounds of phases in which honest seats waited for their models: the critical path. */
+function criticalCalls(run: CommitteeRun, honest: (seat: number) => boolean): number {
+  const waits = run.effects.flatMap((effects, seat) =>
+    honest(seat)
+      ? effects.flatMap((effect) => (effect.kind === "ask" ? [effect.ask.split(".").slice(0, 2).join(".")] : []))
+      : [],
+  );
+  return new Set(waits).size;
+}
+
+const placements = {
+  evaluators: (attempt: Attempt, f: number) => rolesOf(attempt, 0).evaluators.slice(0, f),
+  workers: (attempt: Attempt, f: number) =>
+    rolesOf(attempt, 0).workers.toReversed().concat(rolesOf(attempt, 0).evaluators).slice(0, f),
+};
+
+const faults: Readonly<Record<string, () => SeatScript>> = {
+  lying: () => lying("no"),
+  crashed: () => crashed(truthful("yes")),
+  failing: () => failing,
+  equivocating: () => equivocating(lying("no")),
+  selective: () => selective(lying("no"), (to) => to % 2 === 0),
+};
+
+function suffers(n: number, place: keyof typeof placements, bad: () => SeatScript, seed: number): void {
+  const attempt = attemptFor(n);
+  const hostile = placements[place](attempt, faultsOf(n));
+  const isHonest = (seat: number): boolean => !hostile.some((one) => one === seat);
+  const scripts = attempt.committee.map((_, seat) => (isHonest(seat) ? truthful("yes") : bad()));
+  const run = runCommittee(leaderless, attempt, scripts, { seed });
+  expect(decisionOf(run, scripts)).to.equal("decided yes");
+  // LL16: Byzantine evaluators cost nothing; workers that are all bad cost one more round.
+  if (place === "evaluators") expect(criticalCalls(run, isHonest)).to.equal(2);
+  else expect(criticalCalls(run, isHonest)).to.be.at.most(4);
+}
+
+describe("leaderless over a committee", () => {
+  for (const n of [4, 7])
+    for (const place of ["evaluators", "workers"] as const)
+      for (const [name, bad] of Object.entries(faults))
+        it(`L17 L20 n = ${n}: f ${name} ${place} neither win nor stall`, () => suffers(n, place, bad, n));
+
+  for (const n of [10, 13])
+    for (const place of ["evaluators", "workers"] as const)
+      for (const seed of [1, 2])
+        it(`L17 L20 n = ${n}, seed ${seed}: f ${place} of all kinds neither win nor stall`, () => {
+          const kinds = Object.values(faults);
+          let next = seed;
+          suffers(n, place, () => (kinds[next++ % kinds.length] as (typeof kinds)[number])(), seed);
+        });
+
+  for (const [kind, terms, truth, lie] of [
+    ["choice", { kind: "choice", options: 4 }, "C", "A"],
+    ["number", { kind: "number", decimals: 2, tolerance: 5n }, "12.5", "99"],
+    ["text", { kind: "text" }, "Approve the transfer.", "Refuse the transfer."],
+    ["policies", { kind: "policies", options: 5 }, "A,C", "B"],
+  ] as const)
+    it(`L21 answers of kind ${kind}`, () => {
+      const attempt = attemptFor(7, terms);
+      const hostile = placements.evaluators(attempt, 2);
+      const scripts = attempt.committee.map((_, seat) =>
+        hostile.some((one) => one === seat) ? lying(lie) : truthful(truth),
+      );
+      expect(decisionOf(runCommittee(leaderless, attempt, scripts), scripts)).to.equal(`decided ${truth}`);
+    });
+
+  it("L05: a worker without an answer removes that worker only", () => {
+    const attempt = attemptFor(7);
+    const [first] = rolesOf(attempt, 0).workers;
+    const scripts = attempt.committee.map((_, seat) => (seat === first ? crashed(truthful("yes")) : truthful("yes")));
+    const run = runCommittee(leaderless, attempt, scripts);
+    expect(decisionOf(run, scripts)).to.equal("decided yes");
+    expect(criticalCalls(run, () => true)).to.equal(2);
+    expect(run.certificates.find((one) => one !== null)?.decision.shares[first as number]).to.equal(0);
+  });
+
+  it("L01 L04: only workers propose and only evaluators score: N_w + N_w N_e calls", () => {
+    for (const n of [4, 7, 10]) {
+      const attempt = attemptFor(n);
+      const { workers, evaluators } = rolesOf(attempt, 0);
+      const run = runCommittee(
+        leaderless,
+        attempt,
+        attempt.committee.map(() => truthful("yes")),
+      );
+      expect(run.asks).to.equal(workers.length + workers.length * evaluators.length);
+      run.effects.forEach((effects, seat) => {
+        const works = workers.some((one) => one === seat);
+        const asked = effects.flatMap((effect) => (effect.kind === "ask" ? [effect.ask] : []));
+        expect(asked.every((ask) => ask.includes("propose") === works)).to.equal(true);
+      });
+    }
+  });
+
+  it("Hung when no answer is approved: nobody's word is taken for want of a better one", () => {
+    const attempt = attemptFor(7);
+    const { workers } = rolesOf(attempt, 0);
+    const others = rolesOf(attempt, 1).workers;
+    const scripts = attempt.committee.map((_, seat) =>
+      [...workers, ...others].some((one) => one === seat) ? lying("no") : truthful("yes"),
+    );
+    expect(decisionOf(runCommittee(leaderless, attempt, scripts), scripts)).to.equal("hung ");
+  });
+
+  it("all models failing is Hung, too", () => {
+    const scripts = [0, 1, 2, 3].map(() => failing);
+    expect(decisionOf(runCommittee(leaderless, attemptFor(4), scripts), scripts)).to.equal("hung ");
+  });
+
+  it("L06: a worker's fork yields evidence at every honest seat, its answer is dropped and it is slashed", () => {
+    const attempt = attemptFor(7);
+    const [forker] = rolesOf(attempt, 0).workers as readonly [number];
+    const scripts = attempt.committee.map((_, seat) =>
+      seat === forker ? equivocating(truthful("yes")) : truthful("yes"),
+    );
+    const run = runCommittee(leaderless, attempt, scripts);
+    expect(decisionOf(run, scripts)).to.equal("decided yes");
+    run.effects.forEach((effects, seat) => {
+      if (seat === forker) return;
+      expect(
+        effects.some((effect) => effect.kind === "evidence" && effect.evidence.first.header.seat === forker),
+      ).to.equal(true);
+    });
+    const decision = run.certificates[rolesOf(attempt, 0).evaluators[0] as number]?.decision;
+    expect(decision?.reputationChanges).to.deep.equal([{ seat: forker, steps: -1 }]);
+    expect(decision?.shares[forker]).to.equal(0);
+  });
+});
