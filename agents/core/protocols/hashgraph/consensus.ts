@@ -1,0 +1,47 @@
+import { electFame, type Fame } from "../../hashgraph/fame.ts";
+import { hasAncestor, type Node } from "../../hashgraph/graph.ts";
+import { receivedBatches, type Batch } from "../../hashgraph/order.ts";
+import { graphOf, type Told, type View } from "./view.ts";
+
+/** The events of a view that virtual voting has put into the consensus order, by round received (HG12). */
+export interface Consensus {
+  readonly batches: readonly Batch[];
+  readonly fame: Fame;
+  readonly toldBy: ReadonlyMap<Node, Told>;
+}
+
+const known = new WeakMap<View["witnesses"], Consensus>();
+
+/** Only a new witness can change it: all that a round receives are ancestors of its witnesses. */
+export function consensusOf(view: View): Consensus {
+  const found = known.get(view.witnesses);
+  if (found !== undefined) return found;
+  const graph = graphOf(view.attempt);
+  const fame = electFame(
+    graph,
+    view.witnesses.map(({ node }) => node),
+  );
+  const batches = receivedBatches(
+    graph,
+    view.told.map(({ node }) => node),
+    fame,
+  );
+  const consensus = { batches, fame, toldBy: new Map(view.told.map((told) => [told.node, told])) };
+  // A round without famous witnesses (more than f faulty seats) receives whatever the view holds, by the letter of the rule.
+  if (batches.every(({ famous }) => famous.length > 0)) known.set(view.witnesses, consensus);
+  return consensus;
+}
+
+/**
+ * HG16: the greatest sequence number among the events that the first `count` batches rest on: the ancestors of the witnesses
+ * that decided the fame of their rounds.
+ */
+export function lastSequence({ batches, fame, toldBy }: Consensus, count: number): number {
+  const last = batches[count - 1]?.round ?? 0;
+  const rests = [...fame.decidedBy].flatMap(([witness, voter]) => (witness.round <= last ? [witness, voter] : []));
+  let sequence = 0;
+  for (const [node, told] of toldBy) {
+    if (told.sequence > sequence && rests.some((one) => hasAncestor(one, node))) sequence = told.sequence;
+  }
+  return sequence;
+}

@@ -1,0 +1,264 @@
+import { hasAncestor } from "../../hashgraph/graph.ts";
+import { seatsOf } from "../../order.ts";
+import type { Effect, Input, SeatContext, Step } from "../../protocol.ts";
+import { isSupermajority } from "../../quorum.ts";
+import type { Tally } from "../../tally.ts";
+import type { SeatIndex } from "../../types.ts";
+import { conclude, judgeView } from "./conclude.ts";
+import { EVENT, EVENTS_PER_SEAT, MAX_TIME, ORDER_GRACES, ORDER_WAITS, ROUNDS, stagesOf } from "./config.ts";
+import { anyOtherParent, isOrderWanted, otherParentFor, unsharedWith } from "./gossip.ts";
+import { encodeEvent } from "./payloads.ts";
+import { callsFor, previewOf, recordOf, stageAt } from "./say.ts";
+import { agreementIn } from "./rules.ts";
+import type { HashgraphState } from "./state.ts";
+import { emptyView, extendView, newestOf, type Told } from "./view.ts";
+
+type Course = Step<HashgraphState>;
+
+export function start(context: SeatContext): Course {
+  const state: HashgraphState = {
+    view: emptyView(context.attempt),
+    stage: 0,
+    step: "collect",
+    closed: 0,
+    record: null,
+    said: false,
+    calls: [],
+    heard: [],
+    proposal: null,
+    graceRunning: false,
+    lagging: [],
+    sequence: 0,
+    flying: false,
+    waitedMs: 0,
+    orderWaits: 0,
+    relayed: new Set(),
+    lastSaid: false,
+    settled: false,
+  };
+  return openStage(state, context, 0);
+}
+
+export function step(state: HashgraphState, context: SeatContext, tally: Tally, input: Input): Course {
+  const taken = take(state, context, tally, input);
+  let course: Course = taken;
+  for (let next = moveOn(course.state, context, tally); next !== null; next = moveOn(course.state, context, tally))
+    course = { state: next.state, effects: [...course.effects, ...next.effects] };
+  return after(course, (last) => gossip(last, context));
+}
+
+function after(course: Course, then: (state: HashgraphState) => Course): Course {
+  const next = then(course.state);
+  return { state: next.state, effects: [...course.effects, ...next.effects] };
+}
+
+function take(state: HashgraphState, context: SeatContext, tally: Tally, input: Input): Course {
+  switch (input.kind) {
+    case "message": {
+      const { seat, round } = input.message.header;
+      const isOwn = seat === context.self && round === state.sequence - 1;
+      const view = extendView(state.view, tally, input.message);
+      return { state: { ...state, view, flying: state.flying && !isOwn }, effects: [] };
+    }
+    case "observed":
+      return { state: observe(state, context, input), effects: [] };
+    case "elapsed":
+      return elapsed(state, context, input.timer);
+    case "loaded":
+      return { state, effects: [] };
+  }
+}
+
+function observe(
+  state: HashgraphState,
+  context: SeatContext,
+  { ask, observation }: Extract<Input, { kind: "observed" }>,
+): HashgraphState {
+  const call = state.calls.find((one) => one.ask === ask);
+  if (call === undefined) return state;
+  const calls = state.calls.filter((one) => one !== call);
+  const heard =
+    observation.kind === "failed" ? state.heard : [...state.heard, { about: call.about, answered: observation }];
+  const next = { ...state, calls, heard };
+  return calls.length === 0 ? ready(next, context) : next;
+}
+
+function ready(state: HashgraphState, context: SeatContext): HashgraphState {
+  return { ...state, calls: [], ...recordOf(state, context) };
+}
+
+/** HG14: what a seat does when its patience ends. */
+function elapsed(state: HashgraphState, context: SeatContext, timer: string): Course {
+  const { stage } = state;
+  const { phaseMs, graceMs } = context.timing;
+  const waited = (ms: number): HashgraphState => ({ ...state, waitedMs: state.waitedMs + ms });
+  if (timer === `phase.${stage}` && state.step === "collect" && !state.said && state.record === null)
+    return { state: ready(waited(phaseMs), context), effects: [] };
+  if (timer === `grace.${stage}` && state.step === "collect") {
+    const absent = seatsOf(context.attempt).filter((seat) => !recordsIn(state).some((told) => told.seat === seat));
+    return relay(spread({ ...waited(graceMs), lagging: absent }, context), context);
+  }
+  if (timer === `spread.${stage}` && state.step === "spread") {
+    const behind = seatsOf(context.attempt).filter((seat) => !covers(state, seat, recordsIn(state)));
+    const next = relay({ state: { ...waited(graceMs), lagging: behind }, effects: [] }, context);
+    return after(next, (one) => closeStage(one, context));
+  }
+  if (timer === `order.${stage}.${state.orderWaits}` && state.step === "order")
+    return orderElapsed({ ...waited(graceMs), orderWaits: state.orderWaits + 1 }, context);
+  if (timer === "settle" && state.step === "finish")
+    return relay({ state: { ...state, settled: true }, effects: [] }, context);
+  return { state, effects: [] };
+}
+
+/** HG13: a round that only seemed decided does not hold a seat up for ever; after the last round it has to know. */
+function orderElapsed(state: HashgraphState, context: SeatContext): Course {
+  const relayed = relay({ state, effects: [] }, context);
+  const next = stagesOf(context.attempt)[state.stage];
+  if (next !== undefined && next.kind !== "ballot" && state.orderWaits >= ORDER_GRACES)
+    return after(relayed, (one) => openStage(one, context, one.stage));
+  return state.orderWaits < ORDER_WAITS ? after(relayed, (one) => waitForOrder(one, context)) : relayed;
+}
+
+function relay(course: Course, context: SeatContext): Course {
+  const { state } = course;
+  const messages = unsharedWith(state.view, context.self, seatsOf(context.attempt), state.relayed);
+  if (messages.length === 0) return course;
+  const relayed = new Set([...state.relayed, ...messages.map(({ header }) => header.payloadDigest)]);
+  return { state: { ...state, relayed }, effects: [...course.effects, { kind: "forward", messages }] };
+}
+
+/** The next thing that follows from what the seat holds; null when nothing does. */
+function moveOn(state: HashgraphState, context: SeatContext, tally: Tally): Course | null {
+  const { attempt, self } = context;
+  const seats = seatsOf(attempt);
+  if (state.step === "finish") {
+    const isDone = ({ body }: Told) => body.mode === "last";
+    const isOver = seats.every(
+      (seat) =>
+        state.lagging.includes(seat) ||
+        (newestOf(state.view, seat) ?? null) === null ||
+        isDone(newestOf(state.view, seat) as Told),
+    );
+    return !state.settled && state.lastSaid && isOver ? { state: { ...state, settled: true }, effects: [] } : null;
+  }
+  if (conclude(attempt, tally).kind === "final") {
+    const effects: Effect[] = [{ kind: "wait", timer: "settle", delayMs: context.timing.graceMs }];
+    return { state: { ...state, step: "finish", record: null, calls: [] }, effects };
+  }
+  if (state.step === "order") {
+    const isVote = stagesOf(attempt)[state.stage]?.kind === "ballot";
+    return isVote && judgeView(state.view).judgement.candidates !== null
+      ? openStage(state, context, state.stage)
+      : null;
+  }
+  const records = recordsIn(state);
+  if (state.step === "spread") {
+    const isShared = seats.every((seat) => state.lagging.includes(seat) || covers(state, seat, records));
+    return isShared && covers(state, self, records) ? closeStage(state, context) : null;
+  }
+  if (!state.said || !records.some((told) => told.seat === self)) return null;
+  const present = (seat: SeatIndex) => records.some((told) => told.seat === seat);
+  if (seats.every((seat) => state.lagging.includes(seat) || present(seat))) return spread(state, context);
+  const heard = seats.filter(present).length;
+  if (state.graceRunning || !isSupermajority(heard, seats.length)) return null;
+  const effects: Effect[] = [{ kind: "wait", timer: `grace.${state.stage}`, delayMs: context.timing.graceMs }];
+  return { state: { ...state, graceRunning: true }, effects };
+}
+
+/** HG8: the records of the stage, those of known forkers left out. */
+function recordsIn({ view, stage }: HashgraphState): readonly Told[] {
+  return view.told.filter(({ seat, body }) => body.record?.stage === stage && !view.forked.includes(seat));
+}
+
+function covers({ view }: HashgraphState, seat: SeatIndex, events: readonly Told[]): boolean {
+  const newest = newestOf(view, seat);
+  return view.forked.includes(seat) || (newest !== null && events.every(({ node }) => hasAncestor(newest.node, node)));
+}
+
+/** All are there, or are no longer waited for; who is back is waited for again. */
+function spread(state: HashgraphState, context: SeatContext): Course {
+  const records = recordsIn(state);
+  const lagging = state.lagging.filter((seat) => !records.some((told) => told.seat === seat));
+  const effects: Effect[] = [{ kind: "wait", timer: `spread.${state.stage}`, delayMs: context.timing.graceMs }];
+  return { state: { ...state, step: "spread", lagging }, effects };
+}
+
+/** HG13: a round that looks decided, and the last one, wait for the consensus order; others are followed by the next stage. */
+function closeStage(state: HashgraphState, context: SeatContext): Course {
+  const { attempt } = context;
+  const { kind, round } = stageAt(attempt, state.stage);
+  const next = { ...state, stage: state.stage + 1, closed: state.stage + 1 };
+  const following = stagesOf(attempt)[next.stage];
+  const isEnd = kind === "ballot" || following?.kind === "ballot" || following?.round !== round;
+  const isLast = round === ROUNDS - 1;
+  if (isEnd && (isLast || agreementIn(attempt, previewOf(state.view)) !== null))
+    return waitForOrder({ ...next, step: "order", orderWaits: 0 }, context);
+  return openStage(next, context, next.stage);
+}
+
+function waitForOrder(state: HashgraphState, context: SeatContext): Course {
+  const timer = `order.${state.stage}.${state.orderWaits}`;
+  return { state, effects: [{ kind: "wait", timer, delayMs: context.timing.graceMs }] };
+}
+
+function openStage(before: HashgraphState, context: SeatContext, stage: number): Course {
+  const state: HashgraphState = {
+    ...before,
+    stage,
+    step: "collect",
+    record: null,
+    said: false,
+    calls: [],
+    heard: [],
+    graceRunning: false,
+  };
+  const asks = callsFor(state, context).map(({ about, prompt }) => ({ ask: about.join("."), about, prompt }));
+  const wait: Effect = { kind: "wait", timer: `phase.${stage}`, delayMs: context.timing.phaseMs };
+  if (asks.length === 0) return { state: ready(state, context), effects: [wait] };
+  return {
+    state: { ...state, calls: asks.map(({ ask, about }) => ({ ask, about })) },
+    effects: [wait, ...asks.map(({ ask, prompt }): Effect => ({ kind: "ask", ask, prompt }))],
+  };
+}
+
+/** HG8: at most one event at a time, and only when there is something to say or to acknowledge. */
+function gossip(state: HashgraphState, context: SeatContext): Course {
+  const { view } = state;
+  const { self } = context;
+  if (state.flying || state.lastSaid || state.sequence >= EVENTS_PER_SEAT) return { state, effects: [] };
+  if (state.step === "finish" || state.record !== null) return makeEvent(state, context, anyOtherParent(view, self));
+  const isOrdering = state.step === "order" || isOrderWanted(view);
+  if (!isOrdering && state.step !== "spread") return { state, effects: [] };
+  const otherParent = otherParentFor(
+    view,
+    self,
+    isOrdering ? { kind: "order" } : { kind: "cover", events: recordsIn(state) },
+  );
+  return otherParent === null ? { state, effects: [] } : makeEvent(state, context, otherParent);
+}
+
+function makeEvent(state: HashgraphState, { self }: SeatContext, otherParent: Told | null): Course {
+  const { view, sequence, closed, record, step: where } = state;
+  const previous = sequence === 0 ? null : (view.lines[self]?.[sequence - 1]?.[0] ?? null);
+  // The own event before is another's fork of this seat: there is nothing honest to add.
+  if (sequence > 0 && previous === null) return { state, effects: [] };
+  const time = Math.min((previous?.body.time ?? 0) + 1 + state.waitedMs, MAX_TIME);
+  const payload = encodeEvent({
+    selfParent: previous?.digest ?? null,
+    otherParent: otherParent && { seat: otherParent.seat, sequence: otherParent.sequence, digest: otherParent.digest },
+    time,
+    closed,
+    mode: where === "finish" ? "last" : where === "order" ? "order" : "gossip",
+    record,
+  });
+  const next: HashgraphState = {
+    ...state,
+    sequence: sequence + 1,
+    flying: true,
+    waitedMs: 0,
+    record: null,
+    said: state.said || record !== null,
+    lastSaid: where === "finish",
+  };
+  return { state: next, effects: [{ kind: "send", phase: EVENT, round: sequence, payload }] };
+}

@@ -1,0 +1,101 @@
+import { hasAncestor } from "../../hashgraph/graph.ts";
+import { canonicalOrder, canonicalRanks, seatsOf } from "../../order.ts";
+import { holdsHonest, isSupermajority } from "../../quorum.ts";
+import type { Message, SeatIndex } from "../../types.ts";
+import { newestOf, type Told, type View } from "./view.ts";
+
+/** Messages relayed at once by a seat that waits (HG14). */
+const RELAYED_AT_ONCE = 64;
+
+/** What a seat wants of its next event. */
+export type Aim =
+  /** That it has these events among its ancestors. */
+  | { readonly kind: "cover"; readonly events: readonly Told[] }
+  /** To advance the rounds of virtual voting. */
+  | { readonly kind: "order" };
+
+/**
+ * HG8: the other-parent with the most news. `null` when the seat has to wait: more than 2/3 of the seats, itself included, have
+ * not yet come as far as it has, and no event alone brings all it wants. So an event is made per step, not per receipt.
+ */
+export function otherParentFor(view: View, self: SeatIndex, aim: Aim): Told | null {
+  const own = newestOf(view, self);
+  const candidates = peersOf(view, self).filter((peer) => own === null || !hasAncestor(own.node, peer.node));
+  const missing =
+    aim.kind === "cover" ? aim.events.filter((one) => own === null || !hasAncestor(own.node, one.node)) : [];
+  const news = (peer: Told): number =>
+    aim.kind === "cover" ? missing.filter((one) => hasAncestor(peer.node, one.node)).length : newsIn(view, own, peer);
+  const best = mostOf(candidates, news);
+  if (best === null || news(best) === 0) return null;
+  const isWhole = aim.kind === "cover" && news(best) === missing.length;
+  return isWhole || mayStep(view, own) ? best : null;
+}
+
+/** The most recent news of anybody, for an event that has to be made anyway. */
+export function anyOtherParent(view: View, self: SeatIndex): Told | null {
+  const own = newestOf(view, self);
+  const fresh = peersOf(view, self).filter((peer) => own === null || !hasAncestor(own.node, peer.node));
+  return mostOf(fresh, (peer) => newsIn(view, own, peer));
+}
+
+/** The others' newest events, beginning with the seat after the own one in canonical order: no two seats ask the same first. */
+function peersOf(view: View, self: SeatIndex): readonly Told[] {
+  const order = canonicalOrder(view.attempt);
+  const at = canonicalRanks(view.attempt)[self] as number;
+  return [...order.slice(at + 1), ...order.slice(0, at)].flatMap((seat) => newestOf(view, seat) ?? []);
+}
+
+/** Seats of which the peer knows more than the own newest event does. */
+function newsIn(view: View, own: Told | null, peer: Told): number {
+  return peer.node.latest.filter((event, seat) => {
+    const known = own?.node.latest[seat] ?? null;
+    if (event === null || event === known || known === "forked") return false;
+    return event === "forked" || known === null || hasAncestor(event, known);
+  }).length;
+}
+
+function mostOf(candidates: readonly Told[], news: (peer: Told) => number): Told | null {
+  let best: Told | null = null;
+  for (const candidate of candidates) if (best === null || news(candidate) > news(best)) best = candidate;
+  return best;
+}
+
+function mayStep(view: View, own: Told | null): boolean {
+  const step = own?.sequence ?? -1;
+  const level = seatsOf(view.attempt).filter((seat) => {
+    const newest = newestOf(view, seat);
+    return newest !== null && (newest.sequence >= step || newest.body.mode === "last");
+  });
+  return isSupermajority(level.length, view.attempt.committee.length);
+}
+
+/** HG13: more than 1/3 of the seats, one honest among them, wait for the consensus order. */
+export function isOrderWanted(view: View): boolean {
+  const waiting = seatsOf(view.attempt).filter((seat) => newestOf(view, seat)?.body.mode === "order");
+  return holdsHonest(waiting.length, view.attempt.committee.length);
+}
+
+/**
+ * HG14: others' events that the own newest one rests on and that one of these seats is not known to have: somebody may have
+ * shown them to this seat alone.
+ */
+export function unsharedWith(
+  view: View,
+  self: SeatIndex,
+  seats: readonly SeatIndex[],
+  relayed: ReadonlySet<string>,
+): readonly Message[] {
+  const own = newestOf(view, self);
+  if (own === null) return [];
+  const peers = seats.flatMap((seat) => (seat === self ? [] : (newestOf(view, seat) ?? [])));
+  return view.told
+    .filter(
+      (told) =>
+        told.seat !== self &&
+        !relayed.has(told.digest) &&
+        hasAncestor(own.node, told.node) &&
+        peers.some((peer) => !hasAncestor(peer.node, told.node)),
+    )
+    .slice(0, RELAYED_AT_ONCE)
+    .map(({ message }) => message);
+}

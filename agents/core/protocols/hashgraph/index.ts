@@ -1,0 +1,28 @@
+import type { Protocol } from "../../protocol.ts";
+import { conclude } from "./conclude.ts";
+import { EVENT, EVENTS_PER_SEAT, checkSize, stagesOf } from "./config.ts";
+import { start, step } from "./course.ts";
+import { decodeEvent } from "./payloads.ts";
+import { VERSION } from "./prompts.ts";
+import type { HashgraphState } from "./state.ts";
+
+/** docs/spec/hashgraph.md: gossip about gossip; which answers count is settled by virtual voting. */
+export const hashgraph: Protocol<HashgraphState> = {
+  id: "hashgraph",
+  code: 6,
+  version: VERSION,
+  title: "Hashgraph: gossip about gossip, virtual voting",
+  assurance: "byzantine",
+  check: checkSize,
+  // A stage takes its model calls, a grace and a spread; the consensus order as long again, in two places.
+  phasesAtMost: (attempt) => 3 * (stagesOf(attempt).length + 2),
+  refuses: (attempt, slot, payload) => {
+    if (slot.phase !== EVENT) return "unknown-phase";
+    if (slot.round >= EVENTS_PER_SEAT) return "no-such-round";
+    return decodeEvent(attempt, slot, payload) === null ? "malformed-payload" : null;
+  },
+  start,
+  step,
+  closed: ({ settled }) => (settled ? { round: EVENTS_PER_SEAT - 1, phase: EVENT } : null),
+  conclude,
+};

@@ -1,0 +1,104 @@
+import { canonicalAnswer, type CanonicalAnswer } from "../../answer.ts";
+import { hasAncestor } from "../../hashgraph/graph.ts";
+import { seatsOf } from "../../order.ts";
+import { commitmentOf, type Proposal } from "../../proposals.ts";
+import { isMajority, isSupermajority } from "../../quorum.ts";
+import type { Attempt, SeatIndex } from "../../types.ts";
+import { stagesOf } from "./config.ts";
+import type { StageRecord } from "./payloads.ts";
+import type { Told } from "./view.ts";
+
+/** What a set of events says, whatever their order: a batch more, a ledger more. */
+export interface Ledger {
+  readonly attempt: Attempt;
+  /** Per seat the most stages it states as closed. */
+  readonly closed: readonly number[];
+  /** By stage, then seat: the record that counts, the seat's first. */
+  readonly records: ReadonlyMap<number, ReadonlyMap<SeatIndex, Told>>;
+  /** Per seat and slot; to find forks. */
+  readonly slots: ReadonlySet<string>;
+  /** HG10: seats with two events in one slot. */
+  readonly forked: ReadonlySet<SeatIndex>;
+}
+
+/** An answer that a seat gave in a round. */
+export interface Output {
+  readonly seat: SeatIndex;
+  readonly answer: CanonicalAnswer;
+  readonly proposal: Proposal;
+}
+
+export function emptyLedger(attempt: Attempt): Ledger {
+  return {
+    attempt,
+    closed: attempt.committee.map(() => 0),
+    records: new Map(),
+    slots: new Set(),
+    forked: new Set(),
+  };
+}
+
+export function addToLedger(ledger: Ledger, batch: readonly Told[]): Ledger {
+  const closed = [...ledger.closed];
+  const records = new Map([...ledger.records].map(([stage, bySeat]) => [stage, new Map(bySeat)]));
+  const slots = new Set(ledger.slots);
+  const forked = new Set(ledger.forked);
+  for (const told of batch.toSorted((a, b) => a.sequence - b.sequence)) {
+    const { seat, sequence, body } = told;
+    const slot = `${seat}.${sequence}`;
+    if (slots.has(slot)) forked.add(seat);
+    slots.add(slot);
+    closed[seat] = Math.max(closed[seat] as number, body.closed);
+    if (body.record === null) continue;
+    const { stage } = body.record;
+    const bySeat = records.get(stage) ?? new Map<SeatIndex, Told>();
+    if (!bySeat.has(seat)) bySeat.set(seat, told);
+    records.set(stage, bySeat);
+  }
+  return { attempt: ledger.attempt, closed, records, slots, forked };
+}
+
+/** HG9: more than 2/3 of the seats state that they have closed the stage. */
+export function isClosed({ attempt, closed }: Ledger, stage: number): boolean {
+  return isSupermajority(closed.filter((count) => count > stage).length, attempt.committee.length);
+}
+
+/** A stage's records, in seat order, without those of forkers (HG10). */
+export function recordsOf<Kind extends StageRecord["kind"]>(
+  { attempt, records, forked }: Ledger,
+  stage: number,
+  kind: Kind,
+): readonly { readonly told: Told; readonly record: Extract<StageRecord, { kind: Kind }> }[] {
+  const bySeat = records.get(stage);
+  return seatsOf(attempt).flatMap((seat) => {
+    const told = bySeat?.get(seat);
+    const record = told?.body.record;
+    if (told === undefined || record?.kind !== kind || forked.has(seat)) return [];
+    return [{ told, record: record as Extract<StageRecord, { kind: Kind }> }];
+  });
+}
+
+/** The outputs of a round that count, in seat order (HG7, HG11). */
+export function outputsOf(ledger: Ledger, round: number): readonly Output[] {
+  const { attempt } = ledger;
+  const stage = stagesOf(attempt).findIndex((one) => one.kind === "output" && one.round === round);
+  return recordsOf(ledger, stage, "output").flatMap(({ told, record: { proposal, salt } }) => {
+    const answer = proposal && canonicalAnswer(attempt.request.terms, proposal.answer);
+    if (proposal === null || answer === null) return [];
+    if (round === 0 && !opensCommitment(ledger, told.seat, proposal, salt)) return [];
+    return [{ seat: told.seat, answer, proposal }];
+  });
+}
+
+/**
+ * HG7: a first answer counts iff it opens its seat's commitment, and more than half of the seats had that commitment among
+ * the ancestors of the event with which they revealed.
+ */
+function opensCommitment(ledger: Ledger, seat: SeatIndex, proposal: Proposal, salt: Uint8Array | null): boolean {
+  const { attempt } = ledger;
+  const commit = recordsOf(ledger, 0, "commit").find(({ told }) => told.seat === seat);
+  if (commit === undefined || salt === null) return false;
+  const witnesses = recordsOf(ledger, 1, "output").filter(({ told }) => hasAncestor(told.node, commit.told.node));
+  if (!isMajority(witnesses.length, attempt.committee.length)) return false;
+  return commit.record.commitment === commitmentOf(attempt, 0, seat, proposal, salt);
+}

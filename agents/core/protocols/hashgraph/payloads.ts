@@ -1,0 +1,157 @@
+import { isMapOf } from "../../codec.ts";
+import { hexToBytes } from "../../digest.ts";
+import { matchForm } from "../../equivalence.ts";
+import { asDigest } from "../../payload.ts";
+import { commitForm, decodeProposal, encodeProposal, revealForm, type Proposal } from "../../proposals.ts";
+import type { PayloadMap, Slot } from "../../protocol.ts";
+import type { Attempt, Digest, Message, SeatIndex, Value } from "../../types.ts";
+import { EVENTS_PER_SEAT, MAX_TIME, stagesOf } from "./config.ts";
+
+/** HG2: an event as its creator signs it; the header has creator, sequence number and digest (H22). */
+export interface EventBody {
+  readonly selfParent: Digest | null;
+  readonly otherParent: EventRef | null;
+  /** Claimed logical milliseconds. */
+  readonly time: number;
+  /** So many stages its creator has closed. */
+  readonly closed: number;
+  /** `order`: the creator waits for the consensus order; `last`: it has it, and makes no further event. */
+  readonly mode: Mode;
+  readonly record: StageRecord | null;
+}
+
+export type Mode = "gossip" | "order" | "last";
+
+export interface EventRef {
+  readonly seat: SeatIndex;
+  readonly sequence: number;
+  readonly digest: Digest;
+}
+
+type Matches = NonNullable<ReturnType<typeof matchForm.decode>>;
+
+/** HG3: null = the model failed, or came too late: a typed abstention. */
+export type StageRecord =
+  | { readonly kind: "commit"; readonly stage: number; readonly commitment: Digest | null }
+  | {
+      readonly kind: "output";
+      readonly stage: number;
+      readonly proposal: Proposal | null;
+      /** Of round 0, which opens a commitment. */
+      readonly salt: Uint8Array | null;
+    }
+  | { readonly kind: "match"; readonly stage: number; readonly matches: Matches["matches"] }
+  | { readonly kind: "ballot"; readonly stage: number; readonly choice: Digest | null };
+
+const MODES: readonly Mode[] = ["gossip", "order", "last"];
+const KEYS = ["closed", "mode", "otherParent", "record", "selfParent", "time"] as const;
+
+export function encodeEvent({ selfParent, otherParent, time, closed, mode, record }: EventBody): PayloadMap {
+  return {
+    selfParent: selfParent === null ? null : hexToBytes(selfParent),
+    otherParent:
+      otherParent === null
+        ? null
+        : { seat: otherParent.seat, sequence: otherParent.sequence, digest: hexToBytes(otherParent.digest) },
+    time,
+    closed,
+    mode,
+    record: record === null ? null : { stage: record.stage, body: encodeRecord(record) },
+  };
+}
+
+function encodeRecord(record: StageRecord): Value {
+  switch (record.kind) {
+    case "commit":
+      return commitForm.encode(record);
+    case "output": {
+      const { proposal, salt } = record;
+      if (salt === null) return { proposal: proposal === null ? null : encodeProposal(proposal) };
+      return revealForm.encode({ proposal: proposal === null ? null : { ...proposal, salt } });
+    }
+    case "match":
+      return matchForm.encode(record);
+    case "ballot":
+      return { choice: record.choice === null ? null : hexToBytes(record.choice) };
+  }
+}
+
+const read = new WeakMap<Message, EventBody | null>();
+
+/** The event in a message that stands in a tally; read once. */
+export function eventIn(attempt: Attempt, message: Message): EventBody | null {
+  const known = read.get(message);
+  if (known !== undefined) return known;
+  const { seat, phase, round } = message.header;
+  const body = decodeEvent(attempt, { seat, phase, round }, message.payload);
+  read.set(message, body);
+  return body;
+}
+
+/** Strict: null for anything that `encodeEvent` does not make for the slot. */
+export function decodeEvent(attempt: Attempt, slot: Slot, value: Value): EventBody | null {
+  if (!isMapOf(value, KEYS)) return null;
+  const { time, closed } = value;
+  const mode = MODES.find((one) => one === value["mode"]);
+  const selfParent = asDigest(value["selfParent"]);
+  // A first event has no self-parent, every other one has.
+  if ((selfParent === null) !== (slot.round === 0) || (selfParent === null && value["selfParent"] !== null))
+    return null;
+  if (mode === undefined || !isWithin(time, MAX_TIME) || !isWithin(closed, stagesOf(attempt).length)) return null;
+  const otherParent = value["otherParent"] === null ? null : decodeRef(attempt, slot.seat, value["otherParent"]);
+  const record = value["record"] === null ? null : decodeRecord(attempt, value["record"]);
+  if ((otherParent === null) !== (value["otherParent"] === null) || (record === null) !== (value["record"] === null))
+    return null;
+  return { selfParent, otherParent, time, closed, mode, record };
+}
+
+function decodeRef(attempt: Attempt, self: SeatIndex, value: Value): EventRef | null {
+  if (!isMapOf(value, ["digest", "seat", "sequence"])) return null;
+  const { seat, sequence } = value;
+  const digest = asDigest(value["digest"]);
+  if (digest === null || !isWithin(seat, attempt.committee.length - 1) || !isWithin(sequence, EVENTS_PER_SEAT - 1))
+    return null;
+  return seat === self ? null : { seat: seat as SeatIndex, sequence, digest };
+}
+
+function decodeRecord(attempt: Attempt, value: Value): StageRecord | null {
+  if (!isMapOf(value, ["body", "stage"])) return null;
+  const { stage, body } = value;
+  const place = typeof stage === "number" ? stagesOf(attempt)[stage] : undefined;
+  if (place === undefined || typeof stage !== "number") return null;
+  switch (place.kind) {
+    case "commit": {
+      const commit = commitForm.decode(attempt, body);
+      return commit && { kind: "commit", stage, ...commit };
+    }
+    case "output":
+      return place.round === 0 ? decodeReveal(attempt, stage, body) : decodeOutput(stage, body);
+    case "match": {
+      const match = matchForm.decode(attempt, body);
+      return match && { kind: "match", stage, ...match };
+    }
+    case "ballot": {
+      if (!isMapOf(body, ["choice"])) return null;
+      const choice = asDigest(body["choice"]);
+      return choice === null && body["choice"] !== null ? null : { kind: "ballot", stage, choice };
+    }
+  }
+}
+
+function decodeReveal(attempt: Attempt, stage: number, body: Value): StageRecord | null {
+  const reveal = revealForm.decode(attempt, body);
+  if (reveal === null) return null;
+  if (reveal.proposal === null) return { kind: "output", stage, proposal: null, salt: null };
+  const { salt, ...proposal } = reveal.proposal;
+  return { kind: "output", stage, proposal, salt };
+}
+
+function decodeOutput(stage: number, body: Value): StageRecord | null {
+  if (!isMapOf(body, ["proposal"])) return null;
+  const proposal = decodeProposal(body["proposal"]);
+  return proposal === null && body["proposal"] !== null ? null : { kind: "output", stage, proposal, salt: null };
+}
+
+function isWithin(value: Value | undefined, most: number): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= most;
+}

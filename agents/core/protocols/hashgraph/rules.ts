@@ -1,0 +1,158 @@
+import { isSameAnswer, type AnswerGroup, type CanonicalAnswer } from "../../answer.ts";
+import { compareHex } from "../../digest.ts";
+import { bySupport, classesBy } from "../../equivalence.ts";
+import { holdsHonest, isMajority, isSupermajority } from "../../quorum.ts";
+import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
+import { ROUNDS, endOf, stagesOf } from "./config.ts";
+import { addToLedger, emptyLedger, isClosed, outputsOf, recordsOf, type Ledger, type Output } from "./ledger.ts";
+import type { Told } from "./view.ts";
+
+/** An answer round as the consensus order has it. */
+export interface RoundResult {
+  readonly round: number;
+  readonly outputs: readonly Output[];
+  /** The most supported first (HG17). */
+  readonly classes: readonly AnswerGroup[];
+  /** The class of more than 2/3 of all seats. */
+  readonly agreed: AnswerGroup | null;
+  /** Whether the same was agreed on in the round before (H09). */
+  readonly isStable: boolean;
+}
+
+export type Path = "agreement" | "vote" | "plurality" | "none";
+
+/** What the deliberation came to. */
+export interface Verdict {
+  readonly path: Path;
+  readonly answer: CanonicalAnswer | null;
+  readonly supporters: readonly SeatIndex[];
+  readonly confidence: Ppm;
+}
+
+/** Where the deliberation stands after some batches of the consensus order. */
+export interface Judgement {
+  readonly rounds: readonly RoundResult[];
+  /** The two leading answers, once a vote between them is due (HG19). */
+  readonly candidates: readonly [AnswerGroup, AnswerGroup] | null;
+  readonly verdict: Verdict | null;
+  readonly forked: readonly SeatIndex[];
+  /** So many batches were read: up to the one that decided, else all. */
+  readonly batches: number;
+}
+
+/** HG15: reads batch after batch and stops at the first after which the deliberation is decided. */
+export function judge(attempt: Attempt, batches: readonly (readonly Told[])[]): Judgement {
+  let ledger = emptyLedger(attempt);
+  let rounds: readonly RoundResult[] = [];
+  for (const [index, batch] of batches.entries()) {
+    ledger = addToLedger(ledger, batch);
+    rounds = closeRounds(ledger, rounds);
+    const standing = assess(ledger, rounds);
+    if (standing.verdict !== null || index === batches.length - 1) return { ...standing, batches: index + 1 };
+  }
+  return { ...assess(ledger, []), batches: 0 };
+}
+
+/** HG13: what these events would come to if all of them were ordered and every round closed. */
+export function preview(attempt: Attempt, told: readonly Told[]): readonly RoundResult[] {
+  const ledger = addToLedger(emptyLedger(attempt), told);
+  const rounds: RoundResult[] = [];
+  for (let round = 0; round < ROUNDS; round++) rounds.push(resultOf(ledger, rounds));
+  return rounds;
+}
+
+/** HG9: a round is judged when the order closes it; what is ordered later no longer counts for it. */
+function closeRounds(ledger: Ledger, closed: readonly RoundResult[]): readonly RoundResult[] {
+  const rounds = [...closed];
+  while (rounds.length < ROUNDS && isClosed(ledger, endOf(ledger.attempt, rounds.length)))
+    rounds.push(resultOf(ledger, rounds));
+  return rounds;
+}
+
+function assess(ledger: Ledger, rounds: readonly RoundResult[]): Omit<Judgement, "batches"> {
+  const forked = [...ledger.forked].toSorted((a, b) => a - b);
+  const verdict = agreementIn(ledger.attempt, rounds);
+  const standing = { rounds: verdict === null ? rounds : rounds.slice(0, verdict.round + 1), forked };
+  if (verdict !== null) return { ...standing, candidates: null, verdict };
+  const last = rounds[ROUNDS - 1];
+  return last === undefined
+    ? { ...standing, candidates: null, verdict: null }
+    : { ...standing, ...fallBack(ledger, last) };
+}
+
+/** The round after these. */
+function resultOf(ledger: Ledger, before: readonly RoundResult[]): RoundResult {
+  const { attempt } = ledger;
+  const round = before.length;
+  const outputs = outputsOf(ledger, round);
+  const isSame = (a: CanonicalAnswer, b: CanonicalAnswer) => isJudgedSame(ledger, a, b);
+  const classes = bySupport(attempt, classesBy(attempt, outputs, isSame));
+  const agreed = classes.find(({ seats }) => isSupermajority(seats.length, attempt.committee.length)) ?? null;
+  const [was, is] = [before.at(-1)?.agreed?.representative, agreed?.representative];
+  const isStable =
+    was !== undefined && is !== undefined && (isSameAnswer(attempt.request.terms, was, is) || isSame(was, is));
+  return { round, outputs, classes, agreed, isStable };
+}
+
+/** EQ3: more than half of all seats said, in whichever round, that the two texts mean the same. */
+function isJudgedSame(ledger: Ledger, a: CanonicalAnswer, b: CanonicalAnswer): boolean {
+  const { attempt } = ledger;
+  const [first, second] = compareHex(a.outcome, b.outcome) < 0 ? [a.outcome, b.outcome] : [b.outcome, a.outcome];
+  const seats = new Set<SeatIndex>();
+  for (const [stage, { kind }] of stagesOf(attempt).entries()) {
+    if (kind !== "match") continue;
+    for (const { told, record } of recordsOf(ledger, stage, "match")) {
+      if (record.matches.some((one) => one.same && one.first === first && one.second === second)) seats.add(told.seat);
+    }
+  }
+  return isMajority(seats.size, attempt.committee.length);
+}
+
+/** HG18: more than 2/3 of all seats agree on the same answer in two rounds, one after the other (H08, H09). */
+export function agreementIn(
+  attempt: Attempt,
+  rounds: readonly RoundResult[],
+): (Verdict & { readonly round: number }) | null {
+  for (const { round, agreed, isStable } of rounds) {
+    if (agreed === null || !isStable) continue;
+    const confidence = shareOf(attempt, agreed.seats.length, 1);
+    return { round, path: "agreement", answer: agreed.representative, supporters: agreed.seats, confidence };
+  }
+  return null;
+}
+
+/** HG19: after the last round a vote between the two leading answers, then the plurality, then nothing (H10, H11). */
+function fallBack(ledger: Ledger, last: RoundResult): Pick<Judgement, "candidates" | "verdict"> {
+  const { attempt } = ledger;
+  const isHigh = attempt.request.terms.assurance === "high";
+  const seats = attempt.committee.length;
+  const [a, b] = last.classes;
+  const none: Verdict = { path: "none", answer: null, supporters: [], confidence: 0 as Ppm };
+  if (a === undefined) return { candidates: null, verdict: none };
+  const ballot = stagesOf(attempt).length - 1;
+  if (b !== undefined) {
+    const wins = isHigh ? isSupermajority : isMajority;
+    for (const { representative } of [a, b]) {
+      const voters = votersFor(ledger, ballot, representative.outcome);
+      if (!wins(voters.length, seats)) continue;
+      const confidence = shareOf(attempt, voters.length, 2);
+      return { candidates: [a, b], verdict: { path: "vote", answer: representative, supporters: voters, confidence } };
+    }
+    if (!isClosed(ledger, ballot)) return { candidates: [a, b], verdict: null };
+  }
+  const candidates = b === undefined ? null : ([a, b] as const);
+  if (isHigh || !holdsHonest(a.seats.length, seats)) return { candidates, verdict: none };
+  const confidence = shareOf(attempt, a.seats.length, 2);
+  return { candidates, verdict: { path: "plurality", answer: a.representative, supporters: a.seats, confidence } };
+}
+
+function votersFor(ledger: Ledger, stage: number, outcome: Digest): readonly SeatIndex[] {
+  return recordsOf(ledger, stage, "ballot").flatMap(({ told, record }) =>
+    record.choice === outcome ? [told.seat] : [],
+  );
+}
+
+/** HG17: the share of all seats; a fallback's is halved, so it lies below that of any agreement. */
+function shareOf(attempt: Attempt, supporters: number, divisor: number): Ppm {
+  return Math.floor((supporters * ONE_PPM) / (attempt.committee.length * divisor)) as Ppm;
+}

@@ -1,0 +1,107 @@
+import { concat, hexToBytes, sha256 } from "../../digest.ts";
+import { matchCalls } from "../../equivalence.ts";
+import type { Call } from "../../phased.ts";
+import { commitmentOf, proposalFrom, type Proposal } from "../../proposals.ts";
+import type { SeatContext } from "../../protocol.ts";
+import { proposePrompt } from "../../task-prompt.ts";
+import type { Attempt, Digest } from "../../types.ts";
+import { stagesOf, type Stage } from "./config.ts";
+import { judgeView } from "./conclude.ts";
+import type { StageRecord } from "./payloads.ts";
+import { ballotWords, nextPrompt, votePrompt } from "./prompts.ts";
+import { preview, type RoundResult } from "./rules.ts";
+import type { HashgraphState } from "./state.ts";
+import type { View } from "./view.ts";
+
+const previews = new WeakMap<View, readonly RoundResult[]>();
+
+/** What seats go by until the order is there (HG13). */
+export function previewOf(view: View): readonly RoundResult[] {
+  const known = previews.get(view);
+  if (known !== undefined) return known;
+  const rounds = preview(view.attempt, view.told);
+  previews.set(view, rounds);
+  return rounds;
+}
+
+export function stageAt(attempt: Attempt, stage: number): Stage {
+  const found = stagesOf(attempt)[stage];
+  if (found === undefined) throw new Error(`hashgraph has no stage ${stage}`);
+  return found;
+}
+
+/** What a seat asks its model on entering a stage, all at once; with none it speaks at once. */
+export function callsFor({ view, stage, proposal }: HashgraphState, { attempt, self }: SeatContext): readonly Call[] {
+  const { kind, round } = stageAt(attempt, stage);
+  switch (kind) {
+    case "commit":
+      return [{ about: [`${round}`, "propose"], prompt: proposePrompt(attempt) }];
+    case "output":
+      return round === 0
+        ? []
+        : [{ about: [`${round}`, "propose"], prompt: nextPrompt(attempt, self, proposal, roundOf(view, round - 1)) }];
+    case "match": {
+      const answers = previewOf(view).filter((result) => result.round === round || result.round === round - 1);
+      const calls = matchCalls(
+        { attempt },
+        answers.flatMap(({ outputs }) => outputs),
+      );
+      return calls.map(({ about, prompt }) => ({ about: [`${round}`, ...about], prompt }));
+    }
+    case "ballot": {
+      const { candidates } = judgeView(view).judgement;
+      return candidates === null ? [] : [{ about: ["vote"], prompt: votePrompt(attempt, candidates) }];
+    }
+  }
+}
+
+function roundOf(view: View, round: number): RoundResult {
+  return previewOf(view)[round] as RoundResult;
+}
+
+/** The record of the stage from what the model said; what it did not say is an abstention. */
+export function recordOf(
+  state: HashgraphState,
+  context: SeatContext,
+): { readonly record: StageRecord; readonly proposal: Proposal | null } {
+  const { attempt, self } = context;
+  const { stage, heard } = state;
+  const { kind, round } = stageAt(attempt, stage);
+  const answered = heard[0] && { about: heard[0].about, ...heard[0].answered };
+  switch (kind) {
+    case "commit": {
+      const proposal = proposalFrom(attempt.request.terms, answered);
+      const commitment = proposal && commitmentOf(attempt, 0, self, proposal, saltOf(context));
+      return { record: { kind, stage, commitment }, proposal };
+    }
+    case "output": {
+      if (round === 0) {
+        const salt = state.proposal === null ? null : saltOf(context);
+        return { record: { kind, stage, proposal: state.proposal, salt }, proposal: state.proposal };
+      }
+      const proposal = proposalFrom(attempt.request.terms, answered);
+      return { record: { kind, stage, proposal, salt: null }, proposal: proposal ?? state.proposal };
+    }
+    case "match":
+      return { record: { kind, stage, matches: matchesIn(state) }, proposal: state.proposal };
+    case "ballot": {
+      const { candidates } = judgeView(state.view).judgement;
+      const at = candidates === null ? -1 : ballotWords(attempt, candidates).indexOf(answered?.fields["answer"] ?? "");
+      const choice = candidates?.[at]?.representative.outcome ?? null;
+      return { record: { kind, stage, choice }, proposal: state.proposal };
+    }
+  }
+}
+
+function matchesIn({ heard }: HashgraphState): Extract<StageRecord, { kind: "match" }>["matches"] {
+  return heard.flatMap(({ about, answered }) => {
+    const [, , first, second] = about as readonly [string, string, Digest?, Digest?];
+    const { verdict } = answered.fields;
+    if (first === undefined || second === undefined || (verdict !== "same" && verdict !== "different")) return [];
+    return [{ first, second, same: verdict === "same" }];
+  });
+}
+
+function saltOf({ secret }: SeatContext): Uint8Array {
+  return hexToBytes(sha256(concat(secret, Uint8Array.of(0))));
+}
