@@ -16,6 +16,7 @@ import { proposalFrom, type Candidate } from "./proposals.ts";
 import type { Protocol } from "./protocol.ts";
 import { isMajority, isSupermajority } from "./quorum.ts";
 import { closeForm, type AnyForm, type RoundBook, type Stage } from "./round-book.ts";
+import { roundSlots, type Tally } from "./tally.ts";
 import type { Attempt, SeatIndex } from "./types.ts";
 
 /** The chair's synthesis: only the seat whose turn it is speaks. */
@@ -41,6 +42,12 @@ export interface ChairedCarry {
   readonly slashes: readonly number[];
   /** Chairs that gave no synthesis in their turn. */
   readonly failed: readonly SeatIndex[];
+}
+
+/** Round 0 of a message set, for readers. `members` are the phases in which the seats answer. */
+export function answerRound(attempt: Attempt, members: readonly AnyForm[], tally: Tally): RoundBook {
+  const forms = [...members, synthesisForm, closeForm];
+  return { attempt, round: 0, plan: { forms, partial: new Set([SYNTHESIS]) }, slots: roundSlots(tally, 0) };
 }
 
 export function chaired(rules: ChairedRules): Protocol<PhasedState> {

@@ -12,6 +12,7 @@ import {
   equivocatingIn,
   failingAt,
   fieldOf,
+  letteredIn,
   messagesIn,
   taskOf,
   watched,
@@ -97,7 +98,7 @@ describe("adversarial", () => {
       "reviewD",
       "reviewE",
     ]);
-    const reviews = [..."ABCDE"].map((one) => fieldOf(prompt, `review${one}`));
+    const reviews = letteredIn(prompt, "review");
     expect(reviews).to.have.members([
       ...Array.from({ length: 4 }, () => "so yes, answered yes"),
       "so no, answered yes",

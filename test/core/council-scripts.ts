@@ -19,6 +19,12 @@ export function fieldOf(prompt: Prompt, name: string): string | undefined {
   return line === undefined ? undefined : (JSON.parse(line.slice(name.length + 2)) as string);
 }
 
+/** The fields nameA, nameB, ... of a prompt, as many as there are. */
+export function letteredIn(prompt: Prompt, name: string): readonly string[] {
+  const texts = Array.from({ length: 26 }, (_, index) => fieldOf(prompt, name + String.fromCharCode(65 + index)));
+  return texts.filter((text) => text !== undefined);
+}
+
 /** Fields for any task, from somebody who holds one answer to be right. */
 export function believing(answer: string, proof = "computed"): SeatScript {
   return {

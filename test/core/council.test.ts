@@ -14,7 +14,7 @@ import {
   decisionOf,
   equivocatingIn,
   failingAt,
-  fieldOf,
+  letteredIn,
   messagesIn,
   silentIn,
   taskOf,
@@ -134,7 +134,7 @@ describe("council", () => {
       "kind: boolean",
       `question: ${JSON.stringify(attempt.request.question)}`,
     ]);
-    const shown = ["answerA", "answerB", "answerC", "answerD"].map((name) => fieldOf(prompt, name));
+    const shown = letteredIn(prompt, "answer");
     expect(shown).to.have.members(["yes: proof 0", "no: proof 1", "yes: proof 2", "yes: proof 3"]);
     for (const duty of [/agree on/, /differ/, /the one answer/, /do not repeat/]) expect(prompt.system).to.match(duty);
   });
@@ -143,7 +143,7 @@ describe("council", () => {
     const scripts = Array.from({ length: 7 }, (_, seat) => believing("yes", String(seat)));
     const orders = Array.from({ length: 6 }, (_, attemptNumber) => {
       const { asked } = watched(council, { ...of(7), attempt: attemptNumber }, scripts);
-      return [..."ABCDEFG"].map((one) => fieldOf(asked.at(-1)!.prompt, `answer${one}`)).join();
+      return letteredIn(asked.at(-1)!.prompt, "answer").join();
     });
     expect(new Set(orders).size).to.be.at.least(5);
   });

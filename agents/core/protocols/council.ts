@@ -1,13 +1,17 @@
 import { memberPrompt } from "../chair.ts";
 import { chaired } from "../chaired.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../proposals.ts";
+import type { AnyForm } from "../round-book.ts";
+
+/** The members' phases. */
+export const councilForms: readonly AnyForm[] = [commitForm, revealForm];
 
 /** council: docs/spec/council.md. All answer at once, unseen by each other; the chair synthesises: n + 1 model calls. */
 export const council = chaired({
   id: "council",
   code: 7,
   title: "Council with a chair's synthesis",
-  forms: [commitForm, revealForm],
+  forms: councilForms,
   calls: (view, phase) =>
     phase === commitForm.phase ? [{ about: ["propose"], prompt: memberPrompt(view.attempt, view.self) }] : [],
   say: (view, phase) => (phase === commitForm.phase ? sayCommit(view) : sayReveal(view)),

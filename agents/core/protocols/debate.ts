@@ -10,12 +10,15 @@ import {
   sayReveal,
   type Candidate,
 } from "../proposals.ts";
-import type { RoundBook, Stage } from "../round-book.ts";
+import type { AnyForm, RoundBook, Stage } from "../round-book.ts";
 import { CRITIQUE, critiqueCalls, critiqueForm, critiquesOf, replyPrompt, sayCritiques } from "./debate-critiques.ts";
 
 /** Reply to the critiques and final answer. */
 export const REPLY = 11;
 export const replyForm = wordForm(REPLY);
+
+/** The members' phases. */
+export const debateForms: readonly AnyForm[] = [commitForm, revealForm, critiqueForm, replyForm];
 
 /**
  * debate: docs/spec/debate.md. Exactly three rounds of the members (answer, cross-examine, reply and revise), then the chair:
@@ -25,7 +28,7 @@ export const debate = chaired({
   id: "debate",
   code: 8,
   title: "Three-round debate with a chair's synthesis",
-  forms: [commitForm, revealForm, critiqueForm, replyForm],
+  forms: debateForms,
   calls,
   say,
   answers: lastAnswers,
