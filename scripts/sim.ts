@@ -4,6 +4,7 @@ import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { ConclaveError } from "../agents/core/errors.ts";
 import { protocols } from "../agents/core/protocols/index.ts";
 import type { AnswerKind } from "../agents/core/types.ts";
+import { optionsFrom, type SimFlags } from "../agents/sim/arguments.ts";
 import type { SeedResult } from "../agents/sim/batch.ts";
 import { commandFor } from "../agents/sim/command.ts";
 import type { Mutant } from "../agents/sim/mutant.ts";
@@ -13,7 +14,6 @@ import {
   FAULTS,
   checkOptions,
   isBeyondTolerance,
-  parseList,
   type SimOptions,
 } from "../agents/sim/options.ts";
 import { createPlan } from "../agents/sim/plan.ts";
@@ -28,16 +28,9 @@ const EXIT_UNUSABLE = 2;
 const MOST_SEEDS = 10_000_000;
 const PROGRESS_MS = 5_000;
 
-interface Flags {
-  readonly protocol: string;
-  readonly n: number;
-  readonly byzantine: number;
+interface Flags extends SimFlags {
   readonly seeds: number;
   readonly seed: number;
-  readonly faults: string;
-  readonly byzantineKinds: string;
-  readonly kind?: AnswerKind;
-  readonly errorPpm: number;
   readonly jobs: number;
   readonly realSignatures?: boolean;
   readonly mutant?: string;
@@ -88,15 +81,7 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function simulate(flags: Flags): Promise<number> {
-  const options: SimOptions = {
-    protocol: flags.protocol,
-    n: flags.n,
-    byzantine: flags.byzantine,
-    faults: parseList("faults", flags.faults, FAULTS),
-    byzantineKinds: parseList("byzantine-kinds", flags.byzantineKinds, BYZANTINE_KINDS),
-    kind: flags.kind ?? null,
-    errorPpm: flags.errorPpm,
-  };
+  const options = optionsFrom(flags);
   checkOptions(options);
   checkRange("seeds", flags.seeds, 1, MOST_SEEDS);
   checkRange("jobs", flags.jobs, 1, 256);
@@ -132,7 +117,13 @@ async function runAndReport(pool: Pool, options: SimOptions, flags: Flags, mutan
   const elapsedMs = performance.now() - started;
   const cpuMs = results.reduce((sum, one) => sum + one.cpuMs, 0);
   const shrunk = await shrunkCommand(pool, options, results, mutant?.id ?? null);
-  const report = buildReport(options, flags.seed, results, { elapsedMs, cpuMs }, { mutant: mutant?.id ?? null, shrunk });
+  const report = buildReport(
+    options,
+    flags.seed,
+    results,
+    { elapsedMs, cpuMs },
+    { mutant: mutant?.id ?? null, shrunk },
+  );
   process.stdout.write(flags.json === true ? `${JSON.stringify(report)}\n` : reportText(report));
   return report.violations.length > 0 ? EXIT_VIOLATED : 0;
 }
@@ -169,7 +160,9 @@ function isPossible(options: SimOptions, seed: number): boolean {
 
 /** Planted bugs live with the tests: the product does not carry them. */
 async function mutantById(id: string): Promise<Mutant> {
-  const { mutants } = (await import(new URL("../test/sim/mutants.ts", import.meta.url).href)) as { readonly mutants: readonly Mutant[] };
+  const { mutants } = (await import(new URL("../test/sim/mutants.ts", import.meta.url).href)) as {
+    readonly mutants: readonly Mutant[];
+  };
   const found = mutants.find((one) => one.id === id);
   if (found !== undefined) return found;
   throw new ConclaveError(

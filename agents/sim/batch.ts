@@ -1,4 +1,4 @@
-import { judge, type Violation } from "./checkers/index.ts";
+import type { Violation } from "./checkers/index.ts";
 import { decodeMessage, readRoot } from "../core/transcript.ts";
 import type { Digest } from "../core/types.ts";
 import { forget } from "./fast/memo.ts";
@@ -24,15 +24,18 @@ export interface SeedResult {
   readonly cpuMs: number;
 }
 
-export async function runSeed(options: SimOptions, seed: number): Promise<SeedResult> {
+/** A judge of traces, e.g. `judge` of checkers/index.ts. */
+export type Judge = (trace: Trace) => readonly Violation[];
+
+export async function runSeed(options: SimOptions, seed: number, judge: Judge): Promise<SeedResult> {
   forget();
   const before = process.threadCpuUsage();
-  const result = summarize(await runWorld(createPlan(options, seed)));
+  const result = summarize(await runWorld(createPlan(options, seed)), judge);
   const { user, system } = process.threadCpuUsage(before);
   return { ...result, cpuMs: (user + system) / 1000 };
 }
 
-export function summarize(trace: Trace): Omit<SeedResult, "cpuMs"> {
+function summarize(trace: Trace, judge: Judge): Omit<SeedResult, "cpuMs"> {
   const honest = honestSeats(trace);
   const certified = honest.flatMap(({ certificates }) => certificates[0] ?? []);
   const first = certified.toSorted((a, b) => a.at - b.at)[0];

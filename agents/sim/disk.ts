@@ -47,7 +47,7 @@ export function createSimDisk(): SimDisk {
       return {
         truncatedBytes: 0,
         async *read() {
-          yield* [...records];
+          yield* records.values();
         },
         append(record) {
           if (life !== own) return new Promise(() => {});

@@ -3,6 +3,8 @@ import { fileURLToPath } from "node:url";
 import type * as Memory from "./fast/memo.ts";
 import type { Mutant } from "./mutant.ts";
 
+/** Marks a second copy of a module, and of all it imports of ours, that no bug is planted in. */
+export const PRISTINE = "?pristine";
 const AGENTS = new URL("../", import.meta.url).href;
 const FAST: Readonly<Record<string, string>> = {
   "@noble/curves/secp256k1.js": new URL("fast/secp256k1.ts", import.meta.url).href,
@@ -40,11 +42,14 @@ export function installHooks(options: { readonly realSignatures: boolean; readon
   registerHooks({
     resolve(specifier, context, nextResolve) {
       const fast = realSignatures || context.parentURL?.startsWith(AGENTS) !== true ? undefined : FAST[specifier];
-      return fast === undefined ? nextResolve(specifier, context) : { url: fast, shortCircuit: true };
+      if (fast !== undefined) return { url: fast, shortCircuit: true };
+      const found = nextResolve(specifier, context);
+      const isCopy = context.parentURL?.endsWith(PRISTINE) === true && found.url.startsWith(AGENTS);
+      return isCopy && !found.url.endsWith(PRISTINE) ? { ...found, url: found.url + PRISTINE } : found;
     },
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
-      const memos = realSignatures ? undefined : MEMOS[url];
+      const memos = realSignatures ? undefined : MEMOS[url.replace(PRISTINE, "")];
       if (url !== mutated && memos === undefined) return loaded;
       const source = sourceOf(url, loaded.source);
       const planted = mutant === null || url !== mutated ? source : plant(mutant, source);

@@ -8,6 +8,7 @@ export interface Recorder {
   delivered(seat: SeatIndex, message: Message): void;
   asked(seat: SeatIndex): void;
   answered(seat: SeatIndex, answer: string): void;
+  approved(seat: SeatIndex, answer: string): void;
   certified(seat: SeatIndex, certificate: Certificate): void;
   evidence(seat: SeatIndex, evidence: Evidence): void;
   count(what: string): void;
@@ -25,6 +26,7 @@ export interface RecordedSeat {
   readonly certificates: Certified[];
   readonly evidence: Evidence[];
   readonly answers: string[];
+  readonly approved: string[];
   modelCalls: number;
 }
 
@@ -33,6 +35,7 @@ export function createRecorder(seats: number, now: () => number): Recorder {
     certificates: [],
     evidence: [],
     answers: [],
+    approved: [],
     modelCalls: 0,
   }));
   const messages = new Map<string, Message[]>();
@@ -75,6 +78,10 @@ export function createRecorder(seats: number, now: () => number): Recorder {
     answered(seat, answer) {
       const { answers } = at(seat);
       if (!answers.includes(answer)) answers.push(answer);
+    },
+    approved(seat, answer) {
+      const { approved } = at(seat);
+      if (!approved.includes(answer)) approved.push(answer);
     },
     certified(seat, certificate) {
       hash.number(now());

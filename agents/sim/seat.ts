@@ -10,15 +10,15 @@ import type { Log } from "../ports/log.ts";
 import type { Network } from "../ports/network.ts";
 import { misbehave } from "./byzantine/index.ts";
 import { createSimDisk } from "./disk.ts";
-import type { CriticalPath } from "./critical-path.ts";
 import { createLife, type Life } from "./life.ts";
 import type { Links } from "./links.ts";
-import { honestModel } from "./model.ts";
+import { honestModel, readPrompt } from "./model.ts";
 import type { CrashPlan, Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
 import type { Recorder } from "./recorder.ts";
 import { simSigner } from "./signer.ts";
 import { createSimStore, type ContentWorld } from "./store.ts";
+import type { Watch } from "./watch.ts";
 
 /** What all seats of a world share. */
 export interface World {
@@ -29,8 +29,8 @@ export interface World {
   readonly content: ContentWorld;
   readonly random: Random;
   readonly recorder: Recorder;
-  readonly path: CriticalPath;
-  readonly fail: (error: unknown) => void;
+  readonly watch: Watch;
+  readonly fail: (error: Error) => void;
 }
 
 /** One agent with what survives its crashes: its disk. */
@@ -123,7 +123,7 @@ async function connect(
     own.network.onFrame((from, frame) => ingress.receive(from, frame));
     own.network.onConnect((peer) => resend(peer, mine));
     if (own === lives[0]) network.setPeers(peersOf(plan));
-    const watched = world.path.watch(plan.protocol, own.signer);
+    const watched = world.watch.session(seat, plan.protocol, own.signer);
     const sessionPorts = { ...own, signer: watched.signer };
     const session = await openSession(watched.protocol, plan.attempt, seat, plan.timing, sessionPorts, {
       onCertified: (certificate) => recorder.certified(seat, certificate),
@@ -155,8 +155,10 @@ function recordedModel(world: World, seat: SeatIndex, model: SessionPorts["model
     async ask(request, signal) {
       world.recorder.asked(seat);
       const response = await model.ask(request, signal);
-      const answer = response.fields["answer"];
+      const { answer, verdict } = response.fields;
       if (answer !== undefined) world.recorder.answered(seat, answer);
+      const judged = verdict === "accept" ? readPrompt(request.user).get("answer") : undefined;
+      if (judged !== undefined) world.recorder.approved(seat, judged);
       return response;
     },
   };

@@ -28,14 +28,11 @@ export async function shrink(options: SimOptions, seed: number, stillFails: Stil
     }
     return false;
   };
-  for (let improved = true; improved && tries < MOST_TRIES;) {
-    improved = false;
-    for (const candidate of smaller(best.options)) {
-      if (!(await attempt(candidate))) continue;
-      improved = true;
-      break;
-    }
-  }
+  const improve = async (): Promise<boolean> => {
+    for (const candidate of smaller(best.options)) if (await attempt(candidate)) return true;
+    return false;
+  };
+  while (await improve());
   return { ...best, tries };
 }
 

@@ -12,8 +12,12 @@ export interface SeatTrace {
   readonly evidence: readonly Evidence[];
   /** Messages the seat took in, by slot: what its journal holds at the end. Only of slots with two payloads anywhere. */
   readonly took: ReadonlyMap<string, readonly Message[]>;
+  /** What it held when its closed phases first were conclusive; null while they are not. */
+  readonly inTime: readonly Message[] | null;
   /** Answers its model gave. */
   readonly answers: readonly string[];
+  /** Others' answers that its model accepted. */
+  readonly approved: readonly string[];
   readonly journalBytes: number;
   readonly backlog: number;
   /** Why it fell silent, which no honest seat may. */

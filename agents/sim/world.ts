@@ -4,13 +4,13 @@ import { faultTolerance } from "../core/quorum.ts";
 import { seatsOf } from "../core/order.ts";
 import type { Digest } from "../core/types.ts";
 import { dueAt } from "./bound.ts";
-import { createCriticalPath } from "./critical-path.ts";
 import { createLinks } from "./links.ts";
 import type { Plan } from "./plan.ts";
 import { createRandom } from "./random.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
 import { createSeat, type SimSeat, type World } from "./seat.ts";
 import type { SeatTrace, Trace } from "./trace.ts";
+import { createWatch } from "./watch.ts";
 
 /** More events than this and the world is taken to run in circles. */
 const MOST_EVENTS = 400_000;
@@ -21,10 +21,10 @@ const START_SPREAD_MS = 100;
 export async function runWorld(plan: Plan): Promise<Trace> {
   const random = createRandom(plan.seed, "world");
   const clock = createMemoryClock();
-  const recorder = createRecorder(plan.attempt.committee.length, clock.now);
+  const recorder = createRecorder(plan.attempt.committee.length, () => clock.now());
   const latency = random.fork("latency");
   const hub = createMemoryHub({ clock, latencyMs: () => 1 + latency.below(plan.latencyMs) });
-  let failure: unknown = null;
+  let failure: Error | null = null;
   const links = createLinks(plan, clock, random.fork("links"), recorder);
   const world: World = {
     plan,
@@ -38,14 +38,14 @@ export async function runWorld(plan: Plan): Promise<Trace> {
     },
     random,
     recorder,
-    path: createCriticalPath(),
+    watch: createWatch(),
     fail: (error) => {
       failure ??= error;
     },
   };
   const seats = seatsOf(plan.attempt).map((seat) => createSeat(world, seat));
   const starts = random.fork("starts");
-  for (const one of seats) clock.schedule(starts.below(START_SPREAD_MS), one.start);
+  for (const one of seats) clock.schedule(starts.below(START_SPREAD_MS), () => one.start());
   const due = dueAt(plan);
   let events = 0;
   let pending = 0;
@@ -62,7 +62,7 @@ export async function runWorld(plan: Plan): Promise<Trace> {
         clock.advance((clock.nextAt ?? clock.now()) - clock.now());
         setImmediate(turn);
       } catch (error) {
-        reject(error as Error);
+        reject(error);
       }
     };
     setImmediate(turn);
@@ -96,7 +96,9 @@ function traceOf({ world, seats, endedAt, due, events, pending }: Ended): Trace 
       byzantine,
       certificates: recorded.certificates,
       evidence: recorded.evidence,
+      inTime: world.watch.inTime(one.seat),
       answers: recorded.answers,
+      approved: recorded.approved,
       journalBytes: one.journalBytes(),
       backlog: one.backlog(),
       silent: one.silent(),
@@ -122,7 +124,7 @@ function traceOf({ world, seats, endedAt, due, events, pending }: Ended): Trace 
     seats: traced,
     messages: recorder.messages,
     block,
-    depths: world.path.depths,
+    depths: world.watch.depths,
     events,
     sent: { frames: recorder.frames, bytes: recorder.bytes },
     pending,

@@ -4,6 +4,8 @@ import { checkAgreement } from "./agreement.ts";
 import { checkBoundedMemory } from "./bounded-memory.ts";
 import { checkCertificateUniqueness } from "./certificate-uniqueness.ts";
 import { checkNoHonestSlash } from "./no-honest-slash.ts";
+import { checkMbft } from "./mbft.ts";
+import { checkOmission } from "./omission.ts";
 import { checkReplay } from "./replay.ts";
 import { checkTermination } from "./termination.ts";
 import { checkValidity } from "./validity.ts";
@@ -21,6 +23,8 @@ export const checkers = {
   termination: checkTermination,
   "bounded-memory": checkBoundedMemory,
   replay: checkReplay,
+  omission: checkOmission,
+  mbft: checkMbft,
 } as const satisfies Readonly<Record<string, Checker>>;
 
 export type CheckerName = keyof typeof checkers;

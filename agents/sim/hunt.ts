@@ -1,0 +1,46 @@
+import { optionsOf } from "./arguments.ts";
+import type { SeedResult } from "./batch.ts";
+import { commandFor } from "./command.ts";
+import type { Mutant } from "./mutant.ts";
+import { createPool } from "./pool.ts";
+
+/** How the hunt for a planted bug went. */
+export interface Hunt {
+  readonly mutant: string;
+  /** The first seed that shows it, as one of the expected checkers says; null = it survived. */
+  readonly found: {
+    readonly seed: number;
+    readonly checker: string;
+    readonly message: string;
+    readonly command: string;
+  } | null;
+  readonly seeds: number;
+  /** What other checkers said, if anything. */
+  readonly others: readonly string[];
+}
+
+/** Runs a mutant until one of its expected checkers notices, at most over so many seeds. */
+export async function hunt(mutant: Mutant, mostSeeds: number, jobs = 1): Promise<Hunt> {
+  const options = optionsOf(mutant.sim);
+  const expected = new Set<string>(mutant.expect);
+  const notices = ({ violations }: SeedResult): boolean => violations.some(({ checker }) => expected.has(checker));
+  const pool = await createPool(jobs, { realSignatures: false, mutant });
+  try {
+    const seeds = Array.from({ length: mostSeeds }, (_, index) => index + 1);
+    const results = await pool.run(options, seeds, (done) => done.some(notices));
+    const first = results.find(notices);
+    const violation = first?.violations.find(({ checker }) => expected.has(checker));
+    const others = results.flatMap(({ violations }) => violations.map(({ checker }) => checker));
+    return {
+      mutant: mutant.id,
+      found:
+        first === undefined || violation === undefined
+          ? null
+          : { ...violation, seed: first.seed, command: commandFor(options, first.seed, mutant.id) },
+      seeds: results.length,
+      others: [...new Set(others)].filter((checker) => !expected.has(checker)),
+    };
+  } finally {
+    await pool.close();
+  }
+}
