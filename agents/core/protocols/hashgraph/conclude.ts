@@ -1,6 +1,6 @@
 import { seatsOf } from "../../order.ts";
 import { settle } from "../../outcome.ts";
-import type { Conclusion } from "../../protocol.ts";
+import type { Conclusion, Position } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
 import { filledIn, roundSlots, type Tally } from "../../tally.ts";
 import type { Attempt, Outcome } from "../../types.ts";
@@ -11,7 +11,8 @@ import { viewOf, type Told, type View } from "./view.ts";
 
 interface Judged {
   readonly judgement: Judgement;
-  readonly conclusion: Conclusion;
+  /** HG16: null while the order decides nothing. */
+  readonly through: Position | null;
 }
 
 const judged = new WeakMap<Consensus, Judged>();
@@ -23,26 +24,20 @@ export function judgeView(view: View): Judged {
   if (found !== undefined) return found;
   const batches = consensus.batches.map(({ nodes }) => nodes.map((node) => consensus.toldBy.get(node) as Told));
   const judgement = judge(view.attempt, batches);
-  const result = { judgement, conclusion: concluded(view.attempt, consensus, judgement) };
-  judged.set(consensus, result);
-  return result;
+  const through =
+    judgement.verdict === null ? null : { round: lastSequence(consensus, judgement.batches), phase: EVENT };
+  judged.set(consensus, { judgement, through });
+  return { judgement, through };
 }
 
-function concluded(attempt: Attempt, consensus: Consensus, judgement: Judgement): Conclusion {
-  if (judgement.verdict === null) return { kind: "open" };
-  const through = { round: lastSequence(consensus, judgement.batches), phase: EVENT };
-  return { kind: "final", outcome: outcomeOf(attempt, judgement), through };
-}
-
+/** HG20: out of events is out of time. */
 export function conclude(attempt: Attempt, tally: Tally): Conclusion {
-  const { judgement, conclusion } = judgeView(viewOf(attempt, tally));
-  if (conclusion.kind === "final" || !isExhausted(attempt, tally)) return conclusion;
-  // HG20: out of events is out of time.
-  return {
-    kind: "final",
-    outcome: outcomeOf(attempt, judgement),
-    through: { round: EVENTS_PER_SEAT - 1, phase: EVENT },
-  };
+  const view = viewOf(attempt, tally);
+  const { judgement, through } = judgeView(view);
+  if (through !== null) return { kind: "final", outcome: outcomeOf(view, judgement, through), through };
+  if (!isExhausted(attempt, tally)) return { kind: "open" };
+  const last = { round: EVENTS_PER_SEAT - 1, phase: EVENT };
+  return { kind: "final", outcome: outcomeOf(view, judgement, last), through: last };
 }
 
 function isExhausted(attempt: Attempt, tally: Tally): boolean {
@@ -50,17 +45,21 @@ function isExhausted(attempt: Attempt, tally: Tally): boolean {
   return isSupermajority(filledIn(roundSlots(tally, EVENTS_PER_SEAT - 1), EVENT, seats), seats);
 }
 
-/** HG21: forkers are slashed; who answered in the last round that counted, and in the first, earns. */
-function outcomeOf(attempt: Attempt, { verdict, rounds, forked }: Judgement): Outcome {
+const outcomes = new WeakMap<View["forks"], Map<Judgement, Outcome>>();
+
+/** HG21: proven forkers are slashed; who answered in the last round that counted earns. */
+function outcomeOf({ attempt, forks }: View, judgement: Judgement, through: Position): Outcome {
+  const known = outcomes.get(forks)?.get(judgement);
+  if (known !== undefined) return known;
+  const { verdict, rounds } = judgement;
   const last = rounds.findLast(({ outputs }) => outputs.length > 0);
   const completed = seatsOf(attempt).filter((seat) => last?.outputs.some((output) => output.seat === seat) === true);
   const winner =
     verdict === null || verdict.answer === null
       ? null
       : { answer: verdict.answer, confidence: verdict.confidence, supporters: verdict.supporters };
-  return settle(attempt, {
-    winner,
-    slashes: seatsOf(attempt).map((seat) => (forked.includes(seat) ? 1 : 0)),
-    completed,
-  });
+  const slashes = forks.map((sequence) => (sequence !== null && sequence <= through.round ? 1 : 0));
+  const outcome = settle(attempt, { winner, slashes, completed });
+  outcomes.set(forks, (outcomes.get(forks) ?? new Map<Judgement, Outcome>()).set(judgement, outcome));
+  return outcome;
 }

@@ -5,13 +5,22 @@ import { isSupermajority } from "../../quorum.ts";
 import type { Tally } from "../../tally.ts";
 import type { SeatIndex } from "../../types.ts";
 import { conclude, judgeView } from "./conclude.ts";
-import { EVENT, EVENTS_PER_SEAT, MAX_TIME, ORDER_GRACES, ORDER_WAITS, ROUNDS, stagesOf } from "./config.ts";
+import {
+  EVENT,
+  EVENTS_PER_SEAT,
+  MAX_TIME,
+  ORDER_GRACES,
+  ORDER_WAITS,
+  ROUNDS,
+  STALL_WAITS,
+  stagesOf,
+} from "./config.ts";
 import { anyOtherParent, isOrderWanted, otherParentFor, unsharedWith } from "./gossip.ts";
 import { encodeEvent } from "./payloads.ts";
 import { callsFor, previewOf, recordOf, stageAt } from "./say.ts";
 import { agreementIn } from "./rules.ts";
 import type { HashgraphState } from "./state.ts";
-import { emptyView, extendView, newestOf, type Told } from "./view.ts";
+import { emptyView, extendView, isForker, newestOf, type Told } from "./view.ts";
 
 type Course = Step<HashgraphState>;
 
@@ -32,6 +41,8 @@ export function start(context: SeatContext): Course {
     flying: false,
     waitedMs: 0,
     orderWaits: 0,
+    stalls: 0,
+    stallRunning: false,
     relayed: new Set(),
     lastSaid: false,
     settled: false,
@@ -44,7 +55,18 @@ export function step(state: HashgraphState, context: SeatContext, tally: Tally, 
   let course: Course = taken;
   for (let next = moveOn(course.state, context, tally); next !== null; next = moveOn(course.state, context, tally))
     course = { state: next.state, effects: [...course.effects, ...next.effects] };
-  return after(course, (last) => gossip(last, context));
+  return after(
+    after(course, (last) => watchStall(last, context)),
+    (last) => gossip(last, context),
+  );
+}
+
+/** HG14: somebody was shown events that others were not. */
+function watchStall(state: HashgraphState, { timing }: SeatContext): Course {
+  if (state.stallRunning || state.stalls >= STALL_WAITS || state.view.waiting.length === 0)
+    return { state, effects: [] };
+  const effects: Effect[] = [{ kind: "wait", timer: `stall.${state.stalls}`, delayMs: timing.graceMs }];
+  return { state: { ...state, stalls: state.stalls + 1, stallRunning: true }, effects };
 }
 
 function after(course: Course, then: (state: HashgraphState) => Course): Course {
@@ -105,6 +127,10 @@ function elapsed(state: HashgraphState, context: SeatContext, timer: string): Co
   }
   if (timer === `order.${stage}.${state.orderWaits}` && state.step === "order")
     return orderElapsed({ ...waited(graceMs), orderWaits: state.orderWaits + 1 }, context);
+  if (timer === `stall.${state.stalls - 1}`) {
+    const next = { state: { ...state, stallRunning: false }, effects: [] };
+    return state.view.waiting.length === 0 ? next : relay(next, context);
+  }
   if (timer === "settle" && state.step === "finish")
     return relay({ state: { ...state, settled: true }, effects: [] }, context);
   return { state, effects: [] };
@@ -131,14 +157,9 @@ function relay(course: Course, context: SeatContext): Course {
 function moveOn(state: HashgraphState, context: SeatContext, tally: Tally): Course | null {
   const { attempt, self } = context;
   const seats = seatsOf(attempt);
+  const awaited = seats.filter((seat) => !state.lagging.includes(seat) && !isForker(state.view, seat));
   if (state.step === "finish") {
-    const isDone = ({ body }: Told) => body.mode === "last";
-    const isOver = seats.every(
-      (seat) =>
-        state.lagging.includes(seat) ||
-        (newestOf(state.view, seat) ?? null) === null ||
-        isDone(newestOf(state.view, seat) as Told),
-    );
+    const isOver = awaited.every((seat) => newestOf(state.view, seat)?.body.mode === "last");
     return !state.settled && state.lastSaid && isOver ? { state: { ...state, settled: true }, effects: [] } : null;
   }
   if (conclude(attempt, tally).kind === "final") {
@@ -153,12 +174,12 @@ function moveOn(state: HashgraphState, context: SeatContext, tally: Tally): Cour
   }
   const records = recordsIn(state);
   if (state.step === "spread") {
-    const isShared = seats.every((seat) => state.lagging.includes(seat) || covers(state, seat, records));
+    const isShared = awaited.every((seat) => covers(state, seat, records));
     return isShared && covers(state, self, records) ? closeStage(state, context) : null;
   }
   if (!state.said || !records.some((told) => told.seat === self)) return null;
   const present = (seat: SeatIndex) => records.some((told) => told.seat === seat);
-  if (seats.every((seat) => state.lagging.includes(seat) || present(seat))) return spread(state, context);
+  if (awaited.every(present)) return spread(state, context);
   const heard = seats.filter(present).length;
   if (state.graceRunning || !isSupermajority(heard, seats.length)) return null;
   const effects: Effect[] = [{ kind: "wait", timer: `grace.${state.stage}`, delayMs: context.timing.graceMs }];
@@ -167,12 +188,12 @@ function moveOn(state: HashgraphState, context: SeatContext, tally: Tally): Cour
 
 /** HG8: the records of the stage, those of known forkers left out. */
 function recordsIn({ view, stage }: HashgraphState): readonly Told[] {
-  return view.told.filter(({ seat, body }) => body.record?.stage === stage && !view.forked.includes(seat));
+  return view.told.filter(({ seat, body }) => body.record?.stage === stage && !isForker(view, seat));
 }
 
 function covers({ view }: HashgraphState, seat: SeatIndex, events: readonly Told[]): boolean {
   const newest = newestOf(view, seat);
-  return view.forked.includes(seat) || (newest !== null && events.every(({ node }) => hasAncestor(newest.node, node)));
+  return isForker(view, seat) || (newest !== null && events.every(({ node }) => hasAncestor(newest.node, node)));
 }
 
 /** All are there, or are no longer waited for; who is back is waited for again. */

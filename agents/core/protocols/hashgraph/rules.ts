@@ -35,7 +35,6 @@ export interface Judgement {
   /** The two leading answers, once a vote between them is due (HG19). */
   readonly candidates: readonly [AnswerGroup, AnswerGroup] | null;
   readonly verdict: Verdict | null;
-  readonly forked: readonly SeatIndex[];
   /** So many batches were read: up to the one that decided, else all. */
   readonly batches: number;
 }
@@ -70,9 +69,8 @@ function closeRounds(ledger: Ledger, closed: readonly RoundResult[]): readonly R
 }
 
 function assess(ledger: Ledger, rounds: readonly RoundResult[]): Omit<Judgement, "batches"> {
-  const forked = [...ledger.forked].toSorted((a, b) => a - b);
   const verdict = agreementIn(ledger.attempt, rounds);
-  const standing = { rounds: verdict === null ? rounds : rounds.slice(0, verdict.round + 1), forked };
+  const standing = { rounds: verdict === null ? rounds : rounds.slice(0, verdict.round + 1) };
   if (verdict !== null) return { ...standing, candidates: null, verdict };
   const last = rounds[ROUNDS - 1];
   return last === undefined

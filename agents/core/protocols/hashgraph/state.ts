@@ -34,6 +34,9 @@ export interface HashgraphState {
   /** Milliseconds waited since the last own event. */
   readonly waitedMs: number;
   readonly orderWaits: number;
+  /** Timers for events that miss a parent: so many were started, and whether one runs. */
+  readonly stalls: number;
+  readonly stallRunning: boolean;
   /** Digests of others' events that this seat has relayed. */
   readonly relayed: ReadonlySet<string>;
   readonly lastSaid: boolean;

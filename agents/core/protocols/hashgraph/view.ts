@@ -25,8 +25,8 @@ export interface View {
   readonly lines: readonly (readonly (readonly Told[])[])[];
   /** Replaced when a witness joins it, else the same object; in canonical order. */
   readonly witnesses: readonly Told[];
-  /** Seats with two events in one slot, ascending. */
-  readonly forked: readonly SeatIndex[];
+  /** Per seat the first slot in which it signed two events, whether they could be placed or not; the same object while nothing is added. */
+  readonly forks: readonly (number | null)[];
   /** Messages that miss a parent. */
   readonly waiting: readonly Message[];
   /** Keys of events that can never join: their self-parent is a third event of its slot. */
@@ -65,7 +65,15 @@ export function graphOf(attempt: Attempt): Graph {
 
 export function emptyView(attempt: Attempt): View {
   const lines = attempt.committee.map(() => []);
-  return { attempt, told: [], lines, witnesses: [], forked: [], waiting: [], dead: new Set() };
+  return {
+    attempt,
+    told: [],
+    lines,
+    witnesses: [],
+    forks: attempt.committee.map(() => null),
+    waiting: [],
+    dead: new Set(),
+  };
 }
 
 export function viewOf(attempt: Attempt, tally: Tally): View {
@@ -87,7 +95,6 @@ interface Growing {
   told: Told[];
   lines: (readonly (readonly Told[])[])[];
   fresh: Told[];
-  forked: Set<SeatIndex>;
   dead: Set<string>;
 }
 
@@ -98,7 +105,6 @@ function settle(view: View, tally: Tally, messages: readonly Message[]): View {
     told: [...view.told],
     lines: [...view.lines],
     fresh: [],
-    forked: new Set(view.forked),
     dead: new Set(view.dead),
   };
   let waiting: readonly Message[] = [...view.waiting, ...messages].toSorted((a, b) => a.header.round - b.header.round);
@@ -109,8 +115,24 @@ function settle(view: View, tally: Tally, messages: readonly Message[]): View {
   const { told, lines } = growing;
   const fresh = growing.fresh.filter(({ node }) => node.isWitness);
   const witnesses = fresh.length === 0 ? view.witnesses : [...view.witnesses, ...fresh].toSorted(compareTold);
-  const forked = [...growing.forked].toSorted((a, b) => a - b);
-  return { attempt: view.attempt, told, lines, witnesses, forked, waiting, dead: growing.dead };
+  const forks = forksWith(view.forks, tally, messages);
+  return { attempt: view.attempt, told, lines, witnesses, forks, waiting, dead: growing.dead };
+}
+
+function forksWith(forks: View["forks"], tally: Tally, messages: readonly Message[]): View["forks"] {
+  let next = forks;
+  for (const { header } of messages) {
+    const { seat, round: sequence } = header;
+    const first = next[seat] ?? null;
+    if (variants(tally, EVENT, sequence, seat).length > 1 && (first === null || sequence < first))
+      next = next.with(seat, sequence);
+  }
+  return next;
+}
+
+/** HG10: whether a seat is proven to have forked. */
+export function isForker(view: View, seat: SeatIndex): boolean {
+  return (view.forks[seat] ?? null) !== null;
 }
 
 function compareTold(a: Told, b: Told): number {
@@ -137,7 +159,6 @@ function place(universe: Universe, attempt: Attempt, growing: Growing, tally: Ta
   const line = [...(growing.lines[seat] as readonly (readonly Told[])[])];
   line[sequence] = [...(line[sequence] ?? []), told];
   growing.lines[seat] = line;
-  if ((line[sequence] as readonly Told[]).length > 1) growing.forked.add(seat);
   return true;
 }
 
@@ -191,7 +212,7 @@ function tell(
 
 /** A seat's newest event; null when it has none, or is known to have forked. */
 export function newestOf(view: View, seat: SeatIndex): Told | null {
-  return view.forked.includes(seat) ? null : (view.lines[seat]?.at(-1)?.[0] ?? null);
+  return isForker(view, seat) ? null : (view.lines[seat]?.at(-1)?.[0] ?? null);
 }
 
 /** H04, HG8: the seats that are known to hold an event, read off their newest events. */
