@@ -1,6 +1,6 @@
-import { limits } from "../../limits.ts";
 import { settle } from "../../outcome.ts";
 import type { Judged } from "../../phased.ts";
+import type { Candidate } from "../../proposals.ts";
 import type { RoundBook } from "../../round-book.ts";
 import type { Attempt, Ppm } from "../../types.ts";
 import { mbftConfig } from "./config.ts";
@@ -25,13 +25,18 @@ export function initialCarry(attempt: Attempt): MbftCarry {
 }
 
 /** MB15, MB17, MB18: the first complete round with a winner decides; after the last one without, the attempt is Hung. */
-export function judgeRound(book: RoundBook, { reputations, slashes }: MbftCarry): Judged<MbftCarry> {
-  const { attempt, round } = book;
-  const result = evaluateRound(book, mbftConfig(attempt), reputations);
+export function judgeRound(
+  book: RoundBook,
+  { reputations, slashes }: MbftCarry,
+  candidates: readonly Candidate[],
+  isLast: boolean,
+): Judged<MbftCarry> {
+  const { attempt } = book;
+  const result = evaluateRound(book, mbftConfig(attempt), reputations, candidates);
   const { winner, participants } = result;
   const total = slashes.map((count, seat) => count + (result.slashes[seat] as number));
   const carry = { reputations: applySlashes(reputations, result.slashes), slashes: total, result };
-  if (winner === null && round + 1 < limits.deliberationRounds) return { carry, outcome: null };
+  if (winner === null && !isLast) return { carry, outcome: null };
   const won = winner && {
     answer: winner.class.answer,
     confidence: confidenceOf(winner.sum, reputations),

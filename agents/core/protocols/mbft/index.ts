@@ -10,9 +10,10 @@ import {
   revealedIn,
   sayCommit,
   sayReveal,
+  type Candidate,
   type Proposal,
 } from "../../proposals.ts";
-import { said } from "../../round-book.ts";
+import { said, type RoundBook, type Stage } from "../../round-book.ts";
 import { proposePrompt, revisePrompt, verifyPrompt } from "../../task-prompt.ts";
 import { tierOf } from "../../tiers.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
@@ -29,36 +30,40 @@ export const mbft = phased<MbftCarry>({
   version: VERSION,
   title: "Metacognitive BFT, sound mode",
   assurance: "byzantine",
-  check,
+  check: refuseMbft,
   rounds: () => limits.deliberationRounds,
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), voteForm, judgeForm],
   initial: initialCarry,
-  judge: judgeRound,
-  calls,
-  say,
+  judge: (book, carry) =>
+    judgeRound(book, carry, candidatesOf(book, "closed"), book.round + 1 === limits.deliberationRounds),
+  calls: (view, phase) => mbftCalls(view, phase, candidatesOf),
+  say: mbftSay,
 });
 
-function check(attempt: Attempt): string | null {
+/** The proposals of a round that count. */
+export type Candidates = (book: RoundBook, stage: Stage) => readonly Candidate[];
+
+export function refuseMbft(attempt: Attempt): string | null {
   // MB1: theta > (f + h) * tauMax must hold for some h >= 0.
   return mbftConfig(attempt).fooled < 0 ? `theta cannot exceed f * tauMax for ${attempt.committee.length} seats` : null;
 }
 
-function calls(view: View<MbftCarry>, phase: number): readonly Call[] {
+export function mbftCalls(view: View<MbftCarry>, phase: number, candidates: Candidates): readonly Call[] {
   switch (phase) {
     case commitForm.phase:
       return [{ about: ["propose"], prompt: proposal(view) }];
     case MATCH:
       return matchCalls(view, candidatesOf(view.book, "open"));
     case VOTE:
-      return verifications(view);
+      return verifications(view, candidates(view.book, "open"));
     case JUDGE:
-      return adjudications(view);
+      return adjudications(view, candidates(view.book, "closed"));
     default:
       return [];
   }
 }
 
-function say(view: View<MbftCarry>, phase: number): unknown {
+export function mbftSay(view: View<MbftCarry>, phase: number): unknown {
   switch (phase) {
     case commitForm.phase:
       return sayCommit(view);
@@ -98,9 +103,9 @@ function objections(classes: readonly ClassResult[], self: SeatIndex): readonly 
 }
 
 /** MB6, MB8: one verification per distinct answer other than the own one, all at once. */
-function verifications(view: View<MbftCarry>): readonly Call[] {
+function verifications(view: View<MbftCarry>, candidates: readonly Candidate[]): readonly Call[] {
   const { attempt, book, carry, self } = view;
-  const classes = classesOf(book, carry.reputations, candidatesOf(book, "open"), "open");
+  const classes = classesOf(book, carry.reputations, candidates, "open");
   const foreign = classes.filter((one) => !one.members.some((member) => member.seat === self));
   return foreign.map(({ leader }) => ({
     about: ["verify", leader.target],
@@ -109,9 +114,9 @@ function verifications(view: View<MbftCarry>): readonly Call[] {
 }
 
 /** MB10, MB11: every counter-proof of another seat is judged once. */
-function adjudications(view: View<MbftCarry>): readonly Call[] {
+function adjudications(view: View<MbftCarry>, candidates: readonly Candidate[]): readonly Call[] {
   const { attempt, book, carry, self } = view;
-  const classes = classesOf(book, carry.reputations, candidatesOf(book, "closed"), "closed");
+  const classes = classesOf(book, carry.reputations, candidates, "closed");
   return counterProofsOf(book, carry.reputations, classes, "open").flatMap(({ author, target, text }) => {
     const accused = revealedIn(book).find((one) => one.target === target);
     if (accused === undefined || author === self) return [];

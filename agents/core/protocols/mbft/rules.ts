@@ -3,7 +3,7 @@ import { answerClasses } from "../../equivalence.ts";
 import { limits } from "../../limits.ts";
 import { canonicalRanks, seatsOf } from "../../order.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
-import { candidatesOf, revealedIn, type Candidate } from "../../proposals.ts";
+import { revealedIn, type Candidate } from "../../proposals.ts";
 import { counted, equivocatorsIn, said, type RoundBook, type Stage } from "../../round-book.ts";
 import { TIER_MAX } from "../../tiers.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
@@ -155,10 +155,14 @@ function standingOf(book: RoundBook, proof: CounterProof): Standing {
   return isSupermajority(verdicts.filter((verdict) => verdict === "refute").length, seats) ? "refuted" : "dismissed";
 }
 
-/** Evaluates one round under the reputations at its start. */
-export function evaluateRound(book: RoundBook, config: MbftConfig, reputations: readonly Ppm[]): RoundResult {
+/** Evaluates one round under the reputations at its start. `candidates` are the proposals that count. */
+export function evaluateRound(
+  book: RoundBook,
+  config: MbftConfig,
+  reputations: readonly Ppm[],
+  candidates: readonly Candidate[],
+): RoundResult {
   const { attempt } = book;
-  const candidates = candidatesOf(book, "closed");
   const classes = classesOf(book, reputations, candidates, "closed");
   const proofs = counterProofsOf(book, reputations, classes, "closed").map((proof) => ({
     ...proof,
