@@ -17,17 +17,14 @@ describe("unanimous: policies", () => {
       proof: "",
       tier: 900_000 as Ppm,
     }));
-  const grade = (sets: readonly string[], assurance: Terms["assurance"] = "normal") => {
-    const attempt = attemptOf(7, policies(4, assurance));
+  const grade = (sets: readonly string[]) => {
+    const attempt = attemptOf(7, policies(4));
     return gradePolicies(attempt, candidates(attempt, sets));
   };
 
   it("D16, D17: A is the share that names it; accepted at exactly theta, not below", () => {
     expect(grade(["A", "A", "A,B", "B,C", "C", "D"])).to.deep.include({ named: [3, 2, 2, 1], accepted: [0] });
     expect(grade(["A", "A", "A,B", "B", "C", "D", "D"]).accepted).to.deep.equal([]);
-    // Two thirds are just above 666 666 ppm and just below theta at high assurance.
-    expect(grade(["A", "A", "B"], "high").accepted).to.deep.equal([]);
-    expect(grade(["A", "A", "A", "B"], "high").accepted).to.deep.equal([0]);
   });
 
   it("D18: confidence is the mean of A over the accepted, rounded down; none accepted has none", () => {
@@ -63,31 +60,41 @@ describe("unanimous: policies", () => {
     expect(few?.status).to.equal("hung");
   });
 
-  for (const assurance of ["normal", "high"] as const) {
-    it(`UN12 at ${assurance} assurance, property: f seats alone neither add nor remove what all honest seats agree on`, () => {
-      const set = fc.subarray(["A", "B", "C", "D"], { minLength: 1 }).map((letters) => letters.join(","));
-      const sizes = fc.integer({ min: 4, max: 64 }).chain((n) => {
-        // At high assurance all honest seats must count.
-        const silent = fc.integer({ min: 0, max: assurance === "high" ? 0 : faults(n) });
-        return fc.tuple(
-          fc.constant(n),
-          silent,
-          fc.array(fc.option(set), { minLength: faults(n), maxLength: faults(n) }),
-        );
-      });
-      fc.assert(
-        fc.property(sizes, set, ([n, silent, byzantine], honest) => {
-          const lies = byzantine.filter((one) => one !== null);
-          const truths = Array.from({ length: n - faults(n) - silent }, () => honest);
-          fc.pre((lies.length + truths.length) * 3 > 2 * n);
-          const attempt = attemptOf(4, policies(4, assurance));
-          const { accepted } = gradePolicies(attempt, candidates(attempt, [...lies, ...truths]));
-          expect(accepted).to.deep.equal(policiesOf(canonicalAnswer(attempt.request.terms, honest)!.outcome));
-        }),
-        { numRuns: 300 },
-      );
+  it("UN12, property: f seats alone neither add nor remove what all honest seats agree on, even if f of these are silent", () => {
+    const set = fc.subarray(["A", "B", "C", "D"], { minLength: 1 }).map((letters) => letters.join(","));
+    const sizes = fc.integer({ min: 4, max: 64 }).chain((n) => {
+      const silent = fc.integer({ min: 0, max: faults(n) });
+      return fc.tuple(fc.constant(n), silent, fc.array(fc.option(set), { minLength: faults(n), maxLength: faults(n) }));
     });
-  }
+    fc.assert(
+      fc.property(sizes, set, ([n, silent, byzantine], honest) => {
+        const lies = byzantine.filter((one) => one !== null);
+        const truths = Array.from({ length: n - faults(n) - silent }, () => honest);
+        fc.pre((lies.length + truths.length) * 3 > 2 * n);
+        const attempt = attemptOf(4, policies(4));
+        const { accepted } = gradePolicies(attempt, candidates(attempt, [...lies, ...truths]));
+        expect(accepted).to.deep.equal(policiesOf(canonicalAnswer(attempt.request.terms, honest)!.outcome));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("UN12: of 2 f + 1 that count, f + 1 are enough and f are not, for every f", () => {
+    for (let f = 1; f <= 21; f++) {
+      const attempt = attemptOf(4, policies(2));
+      const sets = Array.from({ length: 2 * f + 1 }, (_, seat) => (seat < f ? "B" : "A"));
+      expect(gradePolicies(attempt, candidates(attempt, sets)).accepted).to.deep.equal([0]);
+    }
+  });
+
+  it("UN13: at high assurance an accepted policy that 2/3 of all seats or fewer name hangs the decision; a subset is no answer", () => {
+    const outcome = (assurance: Terms["assurance"], naming: number) =>
+      decide(attemptOf(6, policies(4, assurance)), 5, (_, seat) => ({ answer: seat < naming ? "A,B" : "A" }));
+    expect(outcome("normal", 4)?.answer).to.equal("A,B");
+    expect(outcome("high", 4)?.status ?? "open").to.equal("hung");
+    expect(outcome("high", 5)?.answer).to.equal("A,B");
+    expect(outcome("high", 2)?.answer).to.equal("A");
+  });
 
   it("D31: confidence is measured turn by turn: it rises when sets converge, and falls when they do not", () => {
     const measure = (sets: readonly string[]) => grade(sets).confidence;

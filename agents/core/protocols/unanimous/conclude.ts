@@ -65,8 +65,11 @@ function agreement({ unanimous, candidates }: Turn): Winner | null {
 
 /** UN13: the accepted policies of the conclusion round, if more than 2/3 of the seats took part. */
 function graded(attempt: Attempt, { candidates }: Turn): Winner | null {
-  if (!isSupermajority(candidates.length, attempt.committee.length)) return null;
-  const { accepted, confidence } = gradePolicies(attempt, candidates);
+  const seats = attempt.committee.length;
+  if (!isSupermajority(candidates.length, seats)) return null;
+  const { accepted, confidence, named } = gradePolicies(attempt, candidates);
+  const isHigh = attempt.request.terms.assurance === "high";
+  if (isHigh && !accepted.every((policy) => isSupermajority(named[policy] as number, seats))) return null;
   const answer = canonicalAnswer(attempt.request.terms, accepted.map(letter).join(","));
   if (answer === null || confidence === null) return null;
   const supporters = candidates.filter((one) => one.answer.outcome === answer.outcome).map(({ seat }) => seat);

@@ -20,8 +20,8 @@ const RATIOS: readonly number[] = [0, 250_000, 500_000, 750_000, 1_000_000];
 /** UN8: an agreement of more than 2/3 that stood for so many turns has heard the others out. */
 export const HEARD_TURNS = 3;
 
-/** UN12: theta per assurance, in parts per million of the seats that count. */
-export const THETA_PPM = { normal: 500_000, high: 666_667 } as const;
+/** UN12: theta, in parts per million of the seats that count. */
+export const THETA_PPM = 500_000;
 
 export function checkSettings({ promptRatio, turns }: UnanimousSettings): void {
   if (!RATIOS.includes(promptRatio))

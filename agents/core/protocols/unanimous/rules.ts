@@ -97,12 +97,12 @@ export interface Graded {
 
 /** UN12: A(policy) = named / counted, accepted iff >= theta. */
 export function gradePolicies(attempt: Attempt, candidates: readonly Candidate[]): Graded {
-  const { assurance, options } = attempt.request.terms;
+  const { options } = attempt.request.terms;
   const sets = candidates.map(({ answer }) => policiesOf(answer.outcome));
   const counted = sets.length;
   const named = Array.from({ length: options }, (_, policy) => sets.filter((set) => set.includes(policy)).length);
   const accepted = named.flatMap((votes, policy) =>
-    votes > 0 && votes * ONE_PPM >= THETA_PPM[assurance] * counted ? [policy] : [],
+    votes > 0 && votes * ONE_PPM >= THETA_PPM * counted ? [policy] : [],
   );
   const votes = accepted.reduce((sum, policy) => sum + (named[policy] as number), 0);
   const confidence =
