@@ -1,0 +1,60 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { ReferenceScenario } from "../../../agents/core/protocols/mbft-reference.ts";
+import type { Goal } from "./seats.ts";
+import type { Workload } from "./workloads.ts";
+
+const run = promisify(execFile);
+const folder = import.meta.dirname;
+
+export interface PythonRate {
+  readonly engine: "port" | "published";
+  readonly python: string;
+  readonly value: string | null;
+  readonly rounds: number;
+  readonly decisionsPerSecond: number;
+}
+
+/** The reference in Python: the published engine in `published`, or our port of its rules. */
+export async function measurePython(
+  scenario: ReferenceScenario,
+  seconds: number,
+  published: string | null,
+): Promise<PythonRate> {
+  const options = published === null ? [] : ["--published", published];
+  const child = run("python3", [join(folder, "reference.py"), "--seconds", String(seconds), ...options]);
+  child.child.stdin?.end(JSON.stringify(scenario));
+  return JSON.parse((await child).stdout) as PythonRate;
+}
+
+/** How many cases of a vector file the port gets right. */
+export async function checkPort(vectors: string): Promise<{ readonly right: number; readonly cases: number }> {
+  const { stdout } = await run("python3", [join(folder, "reference.py"), "--check", vectors]);
+  return JSON.parse(stdout) as { right: number; cases: number };
+}
+
+export interface SeatsRate {
+  readonly decisionsPerSecond: number;
+  readonly inputs: number;
+  readonly messages: number;
+  readonly modelCalls: number;
+}
+
+export async function measureSeats(
+  workload: Workload,
+  goal: Goal,
+  seconds: number,
+  signatures: boolean,
+): Promise<SeatsRate> {
+  const hook = signatures ? [] : ["--import", join(folder, "no-signatures.ts")];
+  const { stdout } = await run(process.execPath, [
+    ...hook,
+    join(folder, "seats-process.ts"),
+    workload.id,
+    goal,
+    String(seconds),
+    ...(signatures ? ["verify"] : []),
+  ]);
+  return JSON.parse(stdout) as SeatsRate;
+}
