@@ -13,6 +13,8 @@ export type SaidSoFar = (phase: number, seat: number) => Digest | null;
 export interface RoundScript {
   /** What a seat says in a phase; undefined = nothing. */
   readonly body: (phase: number, seat: number, said: SaidSoFar) => unknown;
+  /** Phases in which only some seats speak: their messages list nothing (PH3). */
+  readonly partial?: readonly number[];
   /** Whether a seat held another's message when it closed a phase; everything that was said if not given. */
   readonly sees?: (phase: number, seat: number, of: number) => boolean;
 }
@@ -23,7 +25,7 @@ export function addFormRound(
   attempt: Attempt,
   round: number,
   forms: readonly AnyForm[],
-  { body, sees = () => true }: RoundScript,
+  { body, partial = [], sees = () => true }: RoundScript,
 ): Tally {
   const seats = attempt.committee.map((_, seat) => seat);
   const payloads = new Map<number, readonly (PayloadMap | null)[]>();
@@ -33,16 +35,14 @@ export function addFormRound(
   };
   let next = tally;
   forms.forEach((form, index) => {
-    const before = forms[index - 1]?.phase;
+    const full = forms.slice(0, index).findLastIndex(({ phase }) => !partial.includes(phase));
+    const listed = partial.includes(form.phase) ? [] : forms.slice(Math.max(full, 0), index);
     const row = seats.map((seat): PayloadMap | null => {
       const says = body(form.phase, seat, said);
       if (says === undefined) return null;
-      const encoded = form.encode(says);
-      if (before === undefined) return encoded;
-      return withSeen(
-        encoded,
-        seats.map((of) => (sees(before, seat, of) ? said(before, of) : null)),
-      );
+      const held = (of: number): readonly (Digest | null)[] =>
+        seats.map((other) => (sees(of, seat, other) ? said(of, other) : null));
+      return withSeen(form.encode(says), ...listed.map(({ phase }) => held(phase)));
     });
     payloads.set(form.phase, row);
     row.forEach((payload, seat) => {

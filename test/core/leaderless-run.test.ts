@@ -3,33 +3,12 @@ import { describe, it } from "node:test";
 import type { Attempt } from "../../agents/core/types.ts";
 import { leaderless } from "../../agents/core/protocols/leaderless/index.ts";
 import { rolesOf } from "../../agents/core/protocols/leaderless/roles.ts";
-import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
+import { attemptOf, runCommittee, type SeatScript } from "./committee.ts";
+import { criticalCalls, decisionOf, faultsOf } from "./run-results.ts";
 import { crashed, equivocating, failing, lying, selective, truthful } from "./scoring-scripts.ts";
 
-const faultsOf = (n: number): number => Math.floor((n - 1) / 3);
 const attemptFor = (n: number, terms: Parameters<typeof attemptOf>[1] = {}): Attempt =>
   attemptOf(n, { protocol: 4, ...terms });
-
-/** All seats that run to the end hold the same decision. */
-function decisionOf(run: CommitteeRun, scripts: readonly SeatScript[]): string {
-  const held = run.certificates.filter((_, seat) => scripts[seat]?.crashed !== true);
-  const decisions = new Set(
-    held.map((one) => `${one?.decision.status} ${one?.decision.answer} ${one?.decision.transcript}`),
-  );
-  expect(decisions.size).to.equal(1);
-  const decision = held[0]?.decision;
-  return `${decision?.status} ${decision?.answer}`;
-}
-
-/** Rounds of phases in which honest seats waited for their models: the critical path. */
-function criticalCalls(run: CommitteeRun, honest: (seat: number) => boolean): number {
-  const waits = run.effects.flatMap((effects, seat) =>
-    honest(seat)
-      ? effects.flatMap((effect) => (effect.kind === "ask" ? [effect.ask.split(".").slice(0, 2).join(".")] : []))
-      : [],
-  );
-  return new Set(waits).size;
-}
 
 const placements = {
   evaluators: (attempt: Attempt, f: number) => rolesOf(attempt, 0).evaluators.slice(0, f),

@@ -71,9 +71,12 @@ export function equivocating(script: SeatScript): SeatScript {
   };
 }
 
-/** Another well-formed payload. */
+/** Another well-formed payload: what it held is denied, what it committed to replaced, what it scored withdrawn. */
 function other(payload: PayloadMap): PayloadMap {
   const { seen } = payload;
-  if (Array.isArray(seen)) return { ...payload, seen: seen.map(() => new Uint8Array(32)) };
-  return "commitment" in payload ? { commitment: new Uint8Array(32) } : payload;
+  if (Array.isArray(seen))
+    return { ...payload, seen: seen.map((list: readonly unknown[]) => list.map(() => new Uint8Array(32))) };
+  if ("commitment" in payload) return { commitment: new Uint8Array(32) };
+  if ("scores" in payload) return { scores: [] };
+  return "target" in payload ? { target: new Uint8Array(32) } : payload;
 }

@@ -1,0 +1,130 @@
+import { MATCH, matchCalls, matchForms, sayMatches } from "../../equivalence.ts";
+import { phased, type Call, type View } from "../../phased.ts";
+import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../proposals.ts";
+import { closeForm, type AnyForm } from "../../round-book.ts";
+import { SCORES_VERSION, scoreCall, scoresFrom } from "../../scores.ts";
+import { TASKS_VERSION, proposePrompt, verifyPrompt } from "../../task-prompt.ts";
+import type { Attempt, Digest, SeatIndex } from "../../types.ts";
+import { FINAL, LEAD, PREPARE, SCORE, finalForm, leadForm, prepareForm, scoresForm, type Choice } from "./payloads.ts";
+import {
+  classesIn,
+  initialCarry,
+  judgeView,
+  leaderOf,
+  ledIn,
+  ownLock,
+  permits,
+  seesCertificate,
+  viewsOf,
+  type Led,
+  type WbftCarry,
+} from "./views.ts";
+import { classesOf, toScore, type AnswerClass } from "./weights.ts";
+
+const VIEW_FORMS: readonly AnyForm[] = [leadForm, prepareForm, finalForm, closeForm];
+
+/** wbft: docs/spec/wbft.md. What a seat asks and says; `weights.ts` and `views.ts` are the rule book. A round is a view. */
+export const wbft = phased<WbftCarry>({
+  id: "wbft",
+  code: 3,
+  version: 1 * TASKS_VERSION * SCORES_VERSION,
+  title: "Weighted BFT with rotating leaders",
+  assurance: "byzantine",
+  rounds: viewsOf,
+  forms,
+  speakers: (attempt, view, phase) => (phase === LEAD ? [leaderOf(attempt, view)] : null),
+  initial: initialCarry,
+  judge: judgeView,
+  calls,
+  say,
+});
+
+/** WB2: answers and scores stand in view 0, for all views. */
+function forms(attempt: Attempt, view: number): readonly AnyForm[] {
+  return view === 0 ? [commitForm, revealForm, ...matchForms(attempt), scoresForm, ...VIEW_FORMS] : VIEW_FORMS;
+}
+
+function calls(view: View<WbftCarry>, phase: number): readonly Call[] {
+  const { attempt, book } = view;
+  switch (phase) {
+    case commitForm.phase:
+      return [{ about: ["propose"], prompt: proposePrompt(attempt) }];
+    case MATCH:
+      return matchCalls(view, candidatesOf(book, "open"));
+    case SCORE:
+      return toScore(classesOf(book, "open")).map((candidate) => scoreCall(attempt, candidate));
+    case PREPARE:
+      return comparison(view);
+    default:
+      return [];
+  }
+}
+
+function say(view: View<WbftCarry>, phase: number): unknown {
+  switch (phase) {
+    case commitForm.phase:
+      return sayCommit(view);
+    case revealForm.phase:
+      return sayReveal(view);
+    case MATCH:
+      return sayMatches(view);
+    case SCORE:
+      return scoresFrom(toScore(classesOf(view.book, "open")), view.answered(SCORE));
+    case LEAD:
+      return { target: proposalOf(view) } satisfies Choice;
+    case PREPARE:
+      return { target: voteOf(view) } satisfies Choice;
+    case FINAL:
+      return { target: seesCertificate(view)?.candidate.target ?? null } satisfies Choice;
+    default:
+      return {};
+  }
+}
+
+/** WB10: the class of the highest prepare certificate that the leader knows of, else its own answer. */
+function proposalOf(view: View<WbftCarry>): Digest | null {
+  const { carry, self } = view;
+  const classes = classesIn(view);
+  const lock = ownLock(view, classes);
+  const highest = (lock?.view ?? -1) > (carry.certificate?.view ?? -1) ? lock : carry.certificate;
+  const certified = highest && classes.find(({ answer }) => answer.outcome === highest.outcome);
+  const own = ownClass(classes, self);
+  // Its own words where it has some in the class.
+  const chosen = certified ?? own;
+  const member = chosen?.members.find(({ seat }) => seat === self) ?? chosen?.members[0];
+  return member?.target ?? null;
+}
+
+function ownClass(classes: readonly AnswerClass[], seat: SeatIndex): AnswerClass | undefined {
+  return classes.find(({ members }) => members.some((member) => member.seat === seat));
+}
+
+/** What a follower may vote for, and whether it has to compare first (WB11). */
+function ballot(view: View<WbftCarry>): { readonly led: Led; readonly isOwn: boolean } | null {
+  const classes = classesIn(view);
+  const led = ledIn(view.book, classes, "open");
+  if (led === null) return null;
+  const lock = ownLock(view, classes);
+  if (!permits(lock, view.carry.certificate, led.class)) return null;
+  const isOwn = led.class === ownClass(classes, view.self) || lock?.outcome === led.class.answer.outcome;
+  return { led, isOwn };
+}
+
+/** WB11: one call, and only for an answer that is not the own one. */
+function comparison(view: View<WbftCarry>): readonly Call[] {
+  const chosen = ballot(view);
+  if (chosen === null || chosen.isOwn) return [];
+  const { target, answer, proof } = chosen.led.candidate;
+  return [{ about: ["verify", target], prompt: verifyPrompt(view.attempt, answer.text, proof) }];
+}
+
+/** WB11: a vote only for what is at least as good as the own answer; a failed call is none. */
+function voteOf(view: View<WbftCarry>): Digest | null {
+  const chosen = ballot(view);
+  if (chosen === null) return null;
+  const { target } = chosen.led.candidate;
+  const isAccepted = view
+    .answered(PREPARE)
+    .some(({ about, fields }) => about[1] === target && fields["verdict"] === "accept");
+  return chosen.isOwn || isAccepted ? target : null;
+}

@@ -1,0 +1,35 @@
+import { isMapOf } from "../../codec.ts";
+import { hexToBytes } from "../../digest.ts";
+import { asDigest } from "../../payload.ts";
+import type { Form } from "../../round-book.ts";
+import { scoreForm } from "../../scores.ts";
+import type { Digest } from "../../types.ts";
+
+/** Own phases: SCORE in view 0 only, the others in every view. */
+export const SCORE = 20;
+export const LEAD = 30;
+export const PREPARE = 31;
+export const FINAL = 32;
+
+/** A reveal, by its payload digest: proposed, voted for, committed to. null = none. */
+export interface Choice {
+  readonly target: Digest | null;
+}
+
+export const scoresForm = scoreForm(SCORE);
+export const leadForm = choiceForm(LEAD);
+export const prepareForm = choiceForm(PREPARE);
+export const finalForm = choiceForm(FINAL);
+
+function choiceForm(phase: number): Form<Choice> {
+  return {
+    phase,
+    encode: ({ target }) => ({ target: target === null ? null : hexToBytes(target) }),
+    decode: (_, value) => {
+      if (!isMapOf(value, ["target"])) return null;
+      if (value["target"] === null) return { target: null };
+      const target = asDigest(value["target"]);
+      return target === null ? null : { target };
+    },
+  };
+}

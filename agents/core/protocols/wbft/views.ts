@@ -1,0 +1,152 @@
+import { canonicalRanks, seatsOf } from "../../order.ts";
+import { settle } from "../../outcome.ts";
+import type { Judged, View } from "../../phased.ts";
+import type { Candidate } from "../../proposals.ts";
+import { faultTolerance } from "../../quorum.ts";
+import { counted, equivocatorsIn, said, type RoundBook, type Stage } from "../../round-book.ts";
+import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
+import { finalForm, leadForm, prepareForm } from "./payloads.ts";
+import { classesOf, isQuorum, sumOf, weightsOf, type AnswerClass } from "./weights.ts";
+
+/** A class by the outcome of its answer, and the view of its certificate or vote. */
+export interface Lock {
+  readonly view: number;
+  readonly outcome: Digest;
+}
+
+/** What the views before leave behind. */
+export interface WbftCarry {
+  /** Of view 0; null before it was judged. */
+  readonly classes: readonly AnswerClass[] | null;
+  readonly weights: readonly number[];
+  /** The highest prepare certificate. */
+  readonly certificate: Lock | null;
+  /** Per seat: its last FINAL vote that counts. */
+  readonly locks: readonly (Lock | null)[];
+  /** Per seat, so far. */
+  readonly slashes: readonly number[];
+}
+
+/** What a view is about: the leader's answer and its class. */
+export interface Led {
+  readonly candidate: Candidate;
+  readonly class: AnswerClass;
+}
+
+const MOST_VIEWS = 12;
+
+/** WB12: f bad leaders and a mistaken one are borne, up to twelve views. */
+export function viewsOf({ committee }: Attempt): number {
+  return Math.min(faultTolerance(committee.length) + 2, MOST_VIEWS);
+}
+
+/** WB3: leaders take turns in canonical order. */
+export function leaderOf(attempt: Attempt, view: number): SeatIndex {
+  return canonicalRanks(attempt).indexOf(view % attempt.committee.length) as SeatIndex;
+}
+
+export function initialCarry({ committee }: Attempt): WbftCarry {
+  const locks = committee.map(() => null);
+  return { classes: null, weights: [], certificate: null, locks, slashes: committee.map(() => 0) };
+}
+
+/** The classes of view 0, in whatever view. */
+export function classesIn({ carry, earlier, book }: View<WbftCarry>): readonly AnswerClass[] {
+  return carry.classes ?? classesOf(earlier[0] ?? book);
+}
+
+/** WB10: what the leader proposes: an answer that counted in view 0; anything else is no proposal. */
+export function ledIn(book: RoundBook, classes: readonly AnswerClass[], stage: Stage): Led | null {
+  const target = counted(book, leadForm, leaderOf(book.attempt, book.round), stage)?.body.target ?? null;
+  return target === null ? null : findLed(classes, target);
+}
+
+export function findLed(classes: readonly AnswerClass[], target: Digest): Led | null {
+  for (const one of classes) {
+    const candidate = one.members.find((member) => member.target === target);
+    if (candidate !== undefined) return { candidate, class: one };
+  }
+  return null;
+}
+
+/** WB13: a seat locked on another class votes for this one only with a prepare certificate for it from a later view than the lock. */
+export function permits(lock: Lock | null, certificate: Lock | null, { answer }: AnswerClass): boolean {
+  if (lock === null || lock.outcome === answer.outcome) return true;
+  return certificate !== null && certificate.outcome === answer.outcome && certificate.view > lock.view;
+}
+
+/** Seats whose PREPARE for the leader's answer counts: permitted by what they are locked on (WB13). */
+export function preparersOf(book: RoundBook, carry: WbftCarry, led: Led, stage: Stage): readonly SeatIndex[] {
+  return seatsOf(book.attempt).filter((seat) => {
+    const vote = counted(book, prepareForm, seat, stage)?.body.target;
+    return vote === led.candidate.target && permits(carry.locks[seat] ?? null, carry.certificate, led.class);
+  });
+}
+
+/** WB14: whether a seat sees a prepare certificate for the leader's answer; by what it holds now of PREPARE. */
+export function seesCertificate(view: View<WbftCarry>): Led | null {
+  const { book, carry, earlier } = view;
+  const classes = classesIn(view);
+  const led = ledIn(book, classes, "closed");
+  if (led === null) return null;
+  const weights = carry.classes === null ? weightsOf(earlier[0] ?? book, classes) : carry.weights;
+  return isQuorum(book.attempt, weights, preparersOf(book, carry, led, "open")) ? led : null;
+}
+
+/** What a seat is locked on: its own last FINAL vote (WB14). */
+export function ownLock({ earlier, self }: View<WbftCarry>, classes: readonly AnswerClass[]): Lock | null {
+  const last = earlier.findLast((book) => targetOf(book, self) !== null);
+  const led = last && findLed(classes, targetOf(last, self) as Digest);
+  return last && led ? { view: last.round, outcome: led.class.answer.outcome } : null;
+}
+
+function targetOf(book: RoundBook, seat: SeatIndex): Digest | null {
+  return said(book, finalForm, seat)?.body.target ?? null;
+}
+
+/** WB14-WB17: a complete view, judged. */
+export function judgeView(book: RoundBook, before: WbftCarry): Judged<WbftCarry> {
+  const { attempt, round } = book;
+  const classes = before.classes ?? classesOf(book);
+  const weights = before.classes === null ? weightsOf(book, classes) : before.weights;
+  const slashes = before.slashes.map(
+    (count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0),
+  );
+  const led = ledIn(book, classes, "closed");
+  const isPrepared = led !== null && isQuorum(attempt, weights, preparersOf(book, before, led, "closed"));
+  const finalists = led === null ? [] : finalistsOf(book, led);
+  const isDecided = isPrepared && isQuorum(attempt, weights, finalists);
+  if (!isDecided && round + 1 < viewsOf(attempt)) {
+    const lock = led && { view: round, outcome: led.class.answer.outcome };
+    const locks = before.locks.map((old, seat) => (finalists.includes(seat as SeatIndex) ? lock : old));
+    const certificate = isPrepared ? lock : before.certificate;
+    return { carry: { classes, weights, certificate, locks, slashes }, outcome: null };
+  }
+  const winner = isDecided && led ? winnerOf(weights, led, finalists) : null;
+  const outcome = settle(attempt, { winner, slashes, completed: completedIn(book, classes) });
+  return { carry: { ...before, classes, weights, slashes }, outcome };
+}
+
+function finalistsOf(book: RoundBook, { candidate }: Led): readonly SeatIndex[] {
+  return seatsOf(book.attempt).filter(
+    (seat) => counted(book, finalForm, seat, "closed")?.body.target === candidate.target,
+  );
+}
+
+/** WB17: confidence is the share of the weight that made it final. */
+function winnerOf(
+  weights: readonly number[],
+  { class: { answer, members } }: Led,
+  finalists: readonly SeatIndex[],
+): { readonly answer: AnswerClass["answer"]; readonly confidence: Ppm; readonly supporters: readonly SeatIndex[] } {
+  const weight = sumOf(finalists.map((seat) => weights[seat] as number));
+  const share = (BigInt(weight) * BigInt(ONE_PPM)) / BigInt(sumOf(weights));
+  return { answer, confidence: Number(share) as Ppm, supporters: [...members.map(({ seat }) => seat), ...finalists] };
+}
+
+/** WB17: seats with an answer that counted and a PREPARE and FINAL that count in the last view. */
+function completedIn(book: RoundBook, classes: readonly AnswerClass[]): readonly SeatIndex[] {
+  return classes
+    .flatMap(({ members }) => members.map(({ seat }) => seat))
+    .filter((seat) => [prepareForm, finalForm].every((form) => counted(book, form, seat, "closed") !== null));
+}

@@ -1,0 +1,113 @@
+import { isSameAnswer, type CanonicalAnswer } from "../../answer.ts";
+import { answerClasses } from "../../equivalence.ts";
+import { limits } from "../../limits.ts";
+import { canonicalRanks, seatsOf } from "../../order.ts";
+import { candidatesOf, revealedIn, type Candidate } from "../../proposals.ts";
+import { faultTolerance, isMajority, isSupermajority } from "../../quorum.ts";
+import { counted, type RoundBook, type Stage } from "../../round-book.ts";
+import { TOTAL_MAX, totalOf } from "../../scores.ts";
+import { ONE_PPM, type Attempt, type SeatIndex } from "../../types.ts";
+import { scoresForm } from "./payloads.ts";
+
+/** Agreeing answers. */
+export interface AnswerClass {
+  readonly answer: CanonicalAnswer;
+  /** In canonical order of their seats. */
+  readonly members: readonly Candidate[];
+}
+
+/** WB7: shares of quality and trust in a weight, alpha = 0.4 and beta = 0.6, in tenths. */
+const ALPHA = 4;
+const BETA = 6;
+
+/** WB4: the classes of view 0, the largest first, ties by the first member's canonical rank. */
+export function classesOf(book: RoundBook, stage: Stage = "closed"): readonly AnswerClass[] {
+  const ranks = canonicalRanks(book.attempt);
+  const rank = (candidate: Candidate): number => ranks[candidate.seat] as number;
+  const candidates = candidatesOf(book, stage).toSorted((a, b) => rank(a) - rank(b));
+  const classes = answerClasses(book, candidates, stage).map(({ representative, seats }): AnswerClass => ({
+    answer: representative,
+    members: candidates.filter(({ seat }) => seats.includes(seat)),
+  }));
+  const first = ({ members }: AnswerClass): number => rank(members[0] as Candidate);
+  return classes.toSorted((a, b) => b.members.length - a.members.length || first(a) - first(b));
+}
+
+/** WB5: what every seat marks, one answer of each class, at most `limits.classesPerRound`. */
+export function toScore(classes: readonly AnswerClass[]): readonly Candidate[] {
+  return classes.slice(0, limits.classesPerRound).map(({ members }) => members[0] as Candidate);
+}
+
+/** WB6-WB8: the weight of every seat, from the scores of view 0 and the reputations as drawn; every one is positive. */
+export function weightsOf(book: RoundBook, classes: readonly AnswerClass[]): readonly number[] {
+  const { committee } = book.attempt;
+  const qualities = qualitiesOf(book, classes);
+  const weights = committee.map(
+    ({ reputation }, seat) => (ALPHA * (qualities[seat] as number) * ONE_PPM) / TOTAL_MAX + BETA * reputation,
+  );
+  return capped(weights, faultTolerance(committee.length));
+}
+
+/** WB6: per seat the lower median of the totals that the n - 1 others give its answer, 0 for an absent one; 0 without an answer. */
+export function qualitiesOf(book: RoundBook, classes: readonly AnswerClass[]): readonly number[] {
+  const seats = seatsOf(book.attempt);
+  return seats.map((seat) => {
+    const own = classes.find(({ members }) => members.some((member) => member.seat === seat));
+    if (own === undefined) return 0;
+    const given = seats.filter((other) => other !== seat).map((other) => totalFor(book, own, other));
+    return given.toSorted((a, b) => a - b)[Math.floor((given.length - 1) / 2)] as number;
+  });
+}
+
+/** What a seat gives a class: its one score for any reveal of that answer; two of them cancel, as absence gives 0. */
+function totalFor(book: RoundBook, answerClass: AnswerClass, seat: SeatIndex): number {
+  const scores = counted(book, scoresForm, seat, "closed")?.body.scores ?? [];
+  const relevant = scores.filter(({ target }) => {
+    const named = revealedIn(book).find((one) => one.target === target);
+    return named !== undefined && holdsAnswer(book.attempt, answerClass, named.answer);
+  });
+  const marks = relevant.length === 1 ? relevant[0]?.marks : null;
+  return marks ? totalOf(marks) : 0;
+}
+
+function holdsAnswer({ request }: Attempt, { answer, members }: AnswerClass, other: CanonicalAnswer): boolean {
+  return (
+    members.some((member) => member.answer.outcome === other.outcome) || isSameAnswer(request.terms, answer, other)
+  );
+}
+
+/**
+ * WB8: weights cut at the greatest level at which any f seats together weigh less than 1/3. The excess of the total over three
+ * times the f heaviest is concave in the level, and positive at the least weight (there all are equal, and n > 3f), so bisection finds it.
+ */
+export function capped(weights: readonly number[], faults: number): readonly number[] {
+  const cutAt = (level: number): readonly number[] => weights.map((weight) => Math.min(weight, level));
+  let low = Math.min(...weights);
+  let high = Math.max(...weights);
+  while (low < high) {
+    const middle = Math.floor((low + high + 1) / 2);
+    if (isBalanced(cutAt(middle), faults)) low = middle;
+    else high = middle - 1;
+  }
+  return cutAt(low);
+}
+
+function isBalanced(weights: readonly number[], faults: number): boolean {
+  const heaviest = weights.toSorted((a, b) => b - a).slice(0, faults);
+  return 3 * sumOf(heaviest) < sumOf(weights);
+}
+
+export function sumOf(weights: readonly number[]): number {
+  return weights.reduce((sum, weight) => sum + weight, 0);
+}
+
+/** WB9: more than 2/3 of the weight, and more than 1/2 of the seats, 2/3 at high assurance. */
+export function isQuorum(
+  { request, committee }: Attempt,
+  weights: readonly number[],
+  seats: readonly SeatIndex[],
+): boolean {
+  const weight = sumOf(seats.map((seat) => weights[seat] as number));
+  const areEnough = request.terms.assurance === "high" ? isSupermajority : isMajority;
+  return isSupermajority(weight, sumOf(weights)) && areEnough(seats.length, committee.length);
+}

@@ -1,0 +1,372 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { describe, it } from "node:test";
+import { MEDIAN_UNIT } from "../../agents/core/geometric-median.ts";
+import { canonicalAnswer, type CanonicalAnswer } from "../../agents/core/answer.ts";
+import { canonicalOrder } from "../../agents/core/order.ts";
+import { commitForm, revealForm, type Candidate } from "../../agents/core/proposals.ts";
+import { leaderless } from "../../agents/core/protocols/leaderless/index.ts";
+import { rolesOf, splitOf } from "../../agents/core/protocols/leaderless/roles.ts";
+import {
+  SCORE,
+  answerBroadcast,
+  bestOf,
+  scoreBroadcast,
+  tieBreak,
+  type Rating,
+} from "../../agents/core/protocols/leaderless/select.ts";
+import { CLOSE, closeForm } from "../../agents/core/round-book.ts";
+import { CRITERIA, marksFrom, scoreForm, type Marks } from "../../agents/core/scores.ts";
+import { emptyTally, type Tally } from "../../agents/core/tally.ts";
+import type { Attempt, Digest, Outcome, Ppm, SeatIndex, Value } from "../../agents/core/types.ts";
+import { attemptOf } from "./committee.ts";
+import { addFormRound, proposalBody, type RoundScript, type SaidSoFar } from "./form-rounds.ts";
+import { put } from "./mbft-set.ts";
+
+const FORMS = [
+  commitForm,
+  revealForm,
+  answerBroadcast.echo,
+  answerBroadcast.ready,
+  scoreBroadcast.sent,
+  scoreBroadcast.echo,
+  scoreBroadcast.ready,
+  closeForm,
+];
+const attemptFor = (n: number, terms: Parameters<typeof attemptOf>[1] = {}): Attempt =>
+  attemptOf(n, { protocol: 4, ...terms });
+const flat = (total: number): Marks => CRITERIA.map((_, index) => Math.floor(total / 5) + (index < total % 5 ? 1 : 0));
+
+interface Acts {
+  /** Of a worker; null = its model failed, undefined = silent. */
+  readonly answer?: (worker: SeatIndex, round: number) => string | null | undefined;
+  /** Marks of an evaluator for a worker's answer; null = absent, undefined = it says nothing at all. */
+  readonly marks?: (evaluator: SeatIndex, worker: SeatIndex, answer: string) => Marks | null | undefined;
+  readonly sees?: RoundScript["sees"];
+  /** What a seat vouches for instead of all that was said. */
+  readonly ready?: (seat: number, phase: number, heard: readonly (Digest | null)[]) => readonly (Digest | null)[];
+}
+
+function addRound(tally: Tally, attempt: Attempt, round: number, acts: Acts): Tally {
+  const { workers, evaluators } = rolesOf(attempt, round);
+  const answerOf = (seat: SeatIndex): string | null | undefined => (acts.answer ?? (() => "yes"))(seat, round);
+  const body = (phase: number, at: number, said: SaidSoFar): unknown => {
+    const seat = at as SeatIndex;
+    const heard = (of: number): (Digest | null)[] => attempt.committee.map((_, one) => said(of, one));
+    switch (phase) {
+      case commitForm.phase: {
+        const answer = workers.includes(seat) ? answerOf(seat) : undefined;
+        return answer === undefined ? undefined : proposalBody(attempt, round, phase, seat, answer);
+      }
+      case revealForm.phase:
+        return proposalBody(attempt, round, phase, seat, (workers.includes(seat) ? answerOf(seat) : null) ?? null);
+      case SCORE: {
+        if (!evaluators.includes(seat)) return undefined;
+        const given = workers.flatMap((worker) => {
+          const answer = answerOf(worker);
+          if (typeof answer !== "string") return [];
+          const marks = (acts.marks ?? ((_, __, text) => flat(text === "yes" ? 92 : 30)))(seat, worker, answer);
+          return [{ target: said(revealForm.phase, worker) as Digest, marks }];
+        });
+        return given.some(({ marks }) => marks === undefined) ? undefined : { scores: given };
+      }
+      case CLOSE:
+        return {};
+      default: {
+        const of = phase < SCORE ? revealForm.phase : SCORE;
+        const all = heard(of);
+        return { heard: acts.ready?.(at, phase, all) ?? all };
+      }
+    }
+  };
+  const partial = [commitForm.phase, SCORE];
+  return addFormRound(tally, attempt, round, FORMS, { body, partial, ...(acts.sees && { sees: acts.sees }) });
+}
+
+function concluded(attempt: Attempt, tally: Tally): Outcome | null {
+  const conclusion = leaderless.conclude(attempt, tally);
+  return conclusion.kind === "final" ? conclusion.outcome : null;
+}
+
+/** Two rounds, the second only where the first does not decide. */
+function outcomeOf(attempt: Attempt, first: Acts, second: Acts = first): Outcome | null {
+  const tally = addRound(emptyTally, attempt, 0, first);
+  return concluded(attempt, tally) ?? concluded(attempt, addRound(tally, attempt, 1, second));
+}
+
+function ratingOf(seat: number, text: string, score: number, mayWin = true): Rating {
+  const answer = canonicalAnswer({ ...attemptFor(4).request.terms, kind: "text" }, text) as CanonicalAnswer;
+  const candidate: Candidate = {
+    seat: seat as SeatIndex,
+    target: answer.outcome,
+    answer,
+    proof: "",
+    tier: 900_000 as Ppm,
+  };
+  return { candidate, approvers: [], score, mayWin };
+}
+
+describe("leaderless rules", () => {
+  it("L02 LL2: for every n: f <= f_e, two thirds evaluate, workers fit a score sheet, and two rounds try more than f workers up to n = 48", () => {
+    for (let n = 4; n <= 64; n++) {
+      const f = Math.floor((n - 1) / 3);
+      const { workers, evaluators, evaluatorFaults, workerFaults } = splitOf(n);
+      expect(workers + evaluators).to.equal(n);
+      expect(workers).to.be.within(1, 8);
+      expect(evaluatorFaults).to.be.at.least(f);
+      expect(2 * evaluatorFaults).to.be.below(evaluators);
+      expect(2 * workerFaults).to.be.below(workers);
+      // One worker more would break the bound of the evaluators, or the sheet.
+      expect(workers === 8 || Math.floor((evaluators - 2) / 2) < f).to.equal(true);
+      expect(2 * workers > f).to.equal(n <= 48);
+      expect(2 * workers).to.be.at.most(n);
+    }
+  });
+
+  it("L01 LL3: roles are disjoint, cover all, follow the canonical order and not the list; the second round has other workers", () => {
+    for (const n of [4, 7, 10, 13, 33, 64]) {
+      const attempt = attemptFor(n);
+      const order = canonicalOrder(attempt);
+      const rounds = [0, 1].map((round) => rolesOf(attempt, round));
+      for (const { workers, evaluators } of rounds)
+        expect([...workers, ...evaluators].toSorted((a, b) => a - b)).to.deep.equal(
+          attempt.committee.map((_, seat) => seat),
+        );
+      expect(rounds[0]?.evaluators).to.deep.equal(order.slice(0, splitOf(n).evaluators));
+      expect(rounds[0]?.workers.some((seat) => rounds[1]?.workers.includes(seat))).to.equal(false);
+      const shuffled: Attempt = { ...attempt, committee: attempt.committee.toReversed() };
+      const agents = (one: Attempt): unknown => rolesOf(one, 0).workers.map((seat) => one.committee[seat]?.agentId);
+      expect(agents(shuffled)).to.deep.equal(agents(attempt));
+    }
+  });
+
+  it("L01 LL3: a commitment of an evaluator and a score sheet of a worker are malformed", () => {
+    const attempt = attemptFor(7);
+    const { workers, evaluators } = rolesOf(attempt, 0);
+    const commit = { commitment: null };
+    const sheet = { scores: [] };
+    const refuses = (seat: number | undefined, phase: number, payload: Value, round = 0): unknown =>
+      leaderless.refuses(attempt, { round, phase, seat: seat as SeatIndex }, payload);
+    expect(refuses(workers[0], 1, commit)).to.equal(null);
+    expect(refuses(evaluators[0], 1, commit)).to.equal("not-a-speaker");
+    expect(refuses(evaluators[0], SCORE, sheet)).to.equal(null);
+    expect(refuses(workers[0], SCORE, sheet)).to.equal("not-a-speaker");
+    expect(refuses(evaluators[0], SCORE, { scores: [1] })).to.equal("malformed-payload");
+    expect(refuses(workers[0], 1, commit, 2)).to.equal("no-such-round");
+    expect(refuses(workers[0], 50, commit)).to.equal("unknown-phase");
+  });
+
+  it("L08: marks out of range, missing, fractional or oddly spelt are refused, not clamped", () => {
+    const good = Object.fromEntries(CRITERIA.map((name) => [name, "20"]));
+    expect(marksFrom(good)).to.deep.equal([20, 20, 20, 20, 20]);
+    for (const bad of ["21", "-1", "", "05", "1.5", " 7", "1e1", "twenty"])
+      expect(marksFrom({ ...good, logic: bad })).to.equal(null);
+    const { logic: _, ...missing } = good;
+    expect(marksFrom(missing)).to.equal(null);
+    const attempt = attemptFor(4);
+    const form = scoreForm(SCORE);
+    const target = new Uint8Array(32);
+    const sheet = (marks: Value): Value => ({ scores: [{ target, marks }] });
+    expect(form.decode(attempt, sheet([0, 20, 10, 1, 2]))?.scores[0]?.marks).to.deep.equal([0, 20, 10, 1, 2]);
+    expect(form.decode(attempt, sheet(null))?.scores[0]?.marks).to.equal(null);
+    for (const marks of [
+      [0, 21, 0, 0, 0],
+      [0, -1, 0, 0, 0],
+      [0, 0, 0, 0],
+      [0, 0, 0, 0, 0, 0],
+      ["1", 0, 0, 0, 0],
+      {},
+      3,
+    ] as readonly Value[])
+      expect(form.decode(attempt, sheet(marks))).to.equal(null);
+    const twice = { target, marks: null };
+    expect(form.decode(attempt, { scores: [twice, twice] })).to.equal(null);
+    const many = Array.from({ length: 9 }, (_, index) => ({ target: new Uint8Array(32).fill(index), marks: null }));
+    expect(form.decode(attempt, { scores: many })).to.equal(null);
+    expect(form.decode(attempt, { scores: many.slice(1) })).to.not.equal(null);
+  });
+
+  it("L09 LL7: absent marks are left out of the median, and count as no approval", () => {
+    const attempt = attemptFor(7);
+    const { evaluators } = rolesOf(attempt, 0);
+    const absent =
+      (count: number): Acts["marks"] =>
+      (evaluator) =>
+        evaluators.indexOf(evaluator) < count ? null : flat(95);
+    expect(outcomeOf(attempt, { marks: absent(2) })).to.include({ status: "decided", confidence: 950_000 });
+    expect(outcomeOf(attempt, { marks: absent(3) })).to.include({ status: "hung" });
+    const silent: Acts["marks"] = (evaluator) => (evaluators.indexOf(evaluator) < 2 ? undefined : flat(95));
+    expect(outcomeOf(attempt, { marks: silent })).to.include({ status: "decided", confidence: 950_000 });
+  });
+
+  it("LL8: 60 marks approve, 59 do not; more than 1/2 of the evaluators at normal, more than 2/3 at high assurance", () => {
+    for (const [assurance, needed] of [
+      ["normal", 5],
+      ["high", 7],
+    ] as const) {
+      const attempt = attemptFor(13, { assurance });
+      const { evaluators } = rolesOf(attempt, 0);
+      const approving =
+        (count: number, total: number): Acts["marks"] =>
+        (evaluator) =>
+          evaluators.slice(0, count).includes(evaluator) ? flat(total) : flat(59);
+      expect(evaluators.length).to.equal(9);
+      expect(outcomeOf(attempt, { marks: approving(needed, 60) })?.status).to.equal("decided");
+      expect(outcomeOf(attempt, { marks: approving(needed - 1, 100) })?.status).to.equal("hung");
+    }
+  });
+
+  it("L14 LL12: the best score wins; ties by the largest hash of answer and attempt, not by seat; what may not win does not", () => {
+    const attempt = attemptFor(4);
+    const [a, b] = [ratingOf(0, "one", 80_000), ratingOf(1, "two", 80_001)];
+    expect(bestOf(attempt, [a, b])).to.equal(b);
+    expect(bestOf(attempt, [b, a])).to.equal(b);
+    expect(bestOf(attempt, [a, { ...b, mayWin: false }])).to.equal(a);
+    expect(bestOf(attempt, [])).to.equal(null);
+    const tied = ["x", "y", "z", "w"].map((text, seat) => ratingOf(seat, text, 80_000));
+    const largest = tied
+      .map(({ candidate }) => tieBreak(attempt, candidate))
+      .toSorted()
+      .at(-1);
+    for (const order of [tied, tied.toReversed()])
+      expect(tieBreak(attempt, (bestOf(attempt, order) as Rating).candidate)).to.equal(largest);
+    const later: Attempt = { ...attempt, attempt: 1 };
+    expect(tieBreak(later, a.candidate)).to.not.equal(tieBreak(attempt, a.candidate));
+  });
+
+  it("LL12: equal answers are rated one by one and the best counts: a bad proof for a right answer does not harm it", () => {
+    const attempt = attemptFor(10);
+    const [first] = rolesOf(attempt, 0).workers;
+    const outcome = outcomeOf(attempt, { marks: (_, worker) => flat(worker === first ? 20 : 92) });
+    expect(outcome).to.include({ status: "decided", answer: "yes", confidence: 920_000 });
+    // The one with the bad proof said the same, and is paid as a supporter.
+    expect(outcome?.shares[first as number]).to.equal(2);
+  });
+
+  it("L06 L10 LL5: an answer or a score sheet that 2/3 or fewer vouch for does not count", () => {
+    const attempt = attemptFor(7);
+    const { workers, evaluators } = rolesOf(attempt, 0);
+    const without =
+      (phase: number, hidden: readonly SeatIndex[], vouchers: number): Acts["ready"] =>
+      (seat, at, heard) =>
+        at === phase && seat >= vouchers
+          ? heard.map((one, of) => (hidden.includes(of as SeatIndex) ? null : one))
+          : heard;
+    const lie = workers[0] as SeatIndex;
+    const acts: Acts = {
+      answer: (worker) => (worker === lie ? "no" : "yes"),
+      marks: (_, worker) => flat(worker === lie ? 100 : 80),
+    };
+    expect(outcomeOf(attempt, acts)?.answer).to.equal("no");
+    expect(outcomeOf(attempt, { ...acts, ready: without(answerBroadcast.ready.phase, [lie], 5) })?.answer).to.equal(
+      "no",
+    );
+    expect(outcomeOf(attempt, { ...acts, ready: without(answerBroadcast.ready.phase, [lie], 4) })?.answer).to.equal(
+      "yes",
+    );
+    const sheets = evaluators.slice(0, 3);
+    const hidden = outcomeOf(attempt, { ready: without(scoreBroadcast.ready.phase, sheets, 4) });
+    expect(hidden?.status).to.equal("hung");
+    const shown = outcomeOf(attempt, { ready: without(scoreBroadcast.ready.phase, sheets, 5) });
+    expect(shown?.status).to.equal("decided");
+  });
+
+  it("L06: a forked answer is dropped although one half was delivered, and its author slashed", () => {
+    const attempt = attemptFor(10);
+    const [forker] = rolesOf(attempt, 0).workers as readonly [SeatIndex];
+    const acts: Acts = {
+      answer: (worker) => (worker === forker ? "no" : "yes"),
+      marks: (_, worker) => flat(worker === forker ? 100 : 80),
+    };
+    const tally = addRound(emptyTally, attempt, 0, acts);
+    expect(concluded(attempt, tally)?.answer).to.equal("no");
+    const fork = put(tally, attempt, 0, forker, revealForm.phase, {
+      proposal: null,
+      seen: attempt.committee.map(() => null),
+    });
+    expect(concluded(attempt, fork)).to.include({ answer: "yes" });
+    expect(concluded(attempt, fork)?.reputationChanges).to.deep.equal([{ seat: forker, steps: -1 }]);
+  });
+
+  it("LL4: without an approved answer other workers try once more; what the first round's equivocators did is not forgotten", () => {
+    const attempt = attemptFor(4);
+    const first = addRound(emptyTally, attempt, 0, { answer: () => "no" });
+    const evaluator = rolesOf(attempt, 0).evaluators[0] as SeatIndex;
+    const fork = put(first, attempt, 0, evaluator, CLOSE, { seen: [attempt.committee.map(() => null)] });
+    expect(leaderless.conclude(attempt, fork).kind).to.equal("open");
+    const outcome = concluded(attempt, addRound(fork, attempt, 1, {}));
+    expect(outcome).to.include({ status: "decided", answer: "yes" });
+    expect(outcome?.reputationChanges).to.deep.equal([{ seat: evaluator, steps: -1 }]);
+    expect(concluded(attempt, addRound(first, attempt, 1, { answer: () => "no" }))).to.include({
+      status: "hung",
+      answer: "",
+    });
+  });
+
+  it("LL15: shares: 2 for those who gave or approved the winning answer, 1 for those who did their work, 0 for the rest", () => {
+    const attempt = attemptFor(10);
+    const { workers, evaluators } = rolesOf(attempt, 0);
+    const [mute] = workers;
+    const [hostile, silent] = evaluators;
+    const outcome = outcomeOf(attempt, {
+      answer: (worker) => (worker === mute ? null : "yes"),
+      marks: (evaluator) => (evaluator === silent ? undefined : flat(evaluator === hostile ? 0 : 92)),
+    });
+    attempt.committee.forEach((_, seat) =>
+      expect(outcome?.shares[seat]).to.equal(seat === mute || seat === silent ? 0 : seat === hostile ? 1 : 2),
+    );
+  });
+
+  it("L15 L25: with f seats hostile anywhere and truthful evaluators, decided implies right; and honest workers suffice to decide", () => {
+    const scenario = fc
+      .record({
+        n: fc.constantFrom(4, 5, 6, 7, 10, 13),
+        assurance: fc.constantFrom("normal" as const, "high" as const),
+      })
+      .chain(({ n, assurance }) =>
+        fc.record({
+          n: fc.constant(n),
+          assurance: fc.constant(assurance),
+          hostile: fc.shuffledSubarray(
+            Array.from({ length: n }, (_, seat) => seat),
+            { minLength: Math.floor((n - 1) / 3), maxLength: Math.floor((n - 1) / 3) },
+          ),
+          lies: fc.array(fc.constantFrom("no", "yes", null, undefined), { minLength: n, maxLength: n }),
+          marks: fc.array(fc.option(fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 5, maxLength: 5 })), {
+            minLength: n,
+            maxLength: n,
+          }),
+          right: fc.integer({ min: 60, max: 100 }),
+          wrong: fc.integer({ min: 0, max: 59 }),
+          hides: fc.boolean(),
+        }),
+      );
+    fc.assert(
+      fc.property(scenario, ({ n, assurance, hostile, lies, marks, right, wrong, hides }) => {
+        const attempt = attemptFor(n, { assurance });
+        const isHostile = (seat: number): boolean => hostile.includes(seat);
+        const outcome = outcomeOf(attempt, {
+          answer: (worker) => (isHostile(worker) ? lies[worker] : "yes"),
+          marks: (evaluator, worker, answer) =>
+            isHostile(evaluator)
+              ? lies[worker] === "no"
+                ? flat(100)
+                : (marks[evaluator] ?? null)
+              : flat(answer === "yes" ? right : wrong),
+          sees: (_, seat, of) => !(hides && isHostile(seat) && !isHostile(of)),
+          ready: (seat, _, heard) => heard.map((one, of) => (hides && isHostile(seat) && !isHostile(of) ? null : one)),
+        });
+        expect(outcome).to.not.equal(null);
+        if (outcome?.status === "decided") expect(outcome.answer).to.equal("yes");
+        // LL2: at normal assurance two rounds are enough, wherever the hostile seats sit.
+        if (assurance === "normal") expect(outcome?.status).to.equal("decided");
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("confidence is the robust score of 100, in ppm", () => {
+    expect(outcomeOf(attemptFor(4), { marks: () => [20, 19, 18, 17, 16] })?.confidence).to.equal(900_000);
+    expect(MEDIAN_UNIT).to.equal(1000);
+  });
+});

@@ -1,0 +1,113 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { canonicalOrder } from "../../agents/core/order.ts";
+import { wbft } from "../../agents/core/protocols/wbft/index.ts";
+import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
+import { attemptOf, runCommittee, type SeatScript } from "./committee.ts";
+import { criticalCalls, decisionOf, faultsOf } from "./run-results.ts";
+import { crashed, equivocating, failing, lying, mind, selective, truthful } from "./scoring-scripts.ts";
+
+const attemptFor = (n: number, terms: Parameters<typeof attemptOf>[1] = {}): Attempt =>
+  attemptOf(n, { protocol: 3, ...terms });
+
+const faults: Readonly<Record<string, () => SeatScript>> = {
+  lying: () => lying("no"),
+  crashed: () => crashed(truthful("yes")),
+  failing: () => failing,
+  equivocating: () => equivocating(lying("no")),
+  selective: () => selective(lying("no"), (to) => to % 2 === 0),
+};
+
+/** The worst placement: those who lead first. */
+function suffers(n: number, bad: () => SeatScript, seed: number): void {
+  const attempt = attemptFor(n);
+  const hostile = canonicalOrder(attempt).slice(0, faultsOf(n));
+  const isHonest = (seat: number): boolean => !hostile.includes(seat as SeatIndex);
+  const scripts = attempt.committee.map((_, seat) => (isHonest(seat) ? truthful("yes") : bad()));
+  const run = runCommittee(wbft, attempt, scripts, { seed });
+  expect(decisionOf(run, scripts)).to.equal("decided yes");
+  // WB16: one comparison per view of a bad leader at most.
+  expect(criticalCalls(run, isHonest)).to.be.at.most(2 + hostile.length);
+}
+
+/** Model calls on the critical path with so many bad leaders in a row. */
+function criticalWith(n: number, badLeaders: number): number {
+  const attempt = attemptFor(n);
+  const hostile = canonicalOrder(attempt).slice(0, badLeaders);
+  const isHonest = (seat: number): boolean => !hostile.includes(seat as SeatIndex);
+  const scripts = attempt.committee.map((_, seat) => (isHonest(seat) ? truthful("yes") : lying("no")));
+  const run = runCommittee(wbft, attempt, scripts);
+  expect(decisionOf(run, scripts)).to.equal("decided yes");
+  return criticalCalls(run, isHonest);
+}
+
+describe("wbft over a committee", () => {
+  for (const n of [4, 7])
+    for (const [name, bad] of Object.entries(faults))
+      it(`n = ${n}: f ${name} leaders in a row neither win nor stall`, () => suffers(n, bad, n));
+
+  for (const n of [10, 13])
+    for (const seed of [1, 2])
+      it(`n = ${n}, seed ${seed}: f leaders of all kinds in a row neither win nor stall`, () => {
+        const kinds = Object.values(faults);
+        let next = seed;
+        suffers(n, () => (kinds[next++ % kinds.length] as (typeof kinds)[number])(), seed);
+      });
+
+  it("WB16: the critical path grows by one call per bad leader: 2, 3, 4, 5", () => {
+    expect([0, 1, 2, 3].map((bad) => criticalWith(10, bad))).to.deep.equal([2, 3, 4, 5]);
+  });
+
+  for (const [kind, terms, truth, lie, others] of [
+    ["choice", { kind: "choice", options: 4 }, "C", "A", "C"],
+    ["number", { kind: "number", decimals: 2, tolerance: 5n }, "12.5", "99", "12.52"],
+    ["text", { kind: "text" }, "Approve the transfer.", "Refuse the transfer.", "approve the transfer"],
+    ["policies", { kind: "policies", options: 5 }, "A,C", "B", "A,C"],
+  ] as const)
+    it(`answers of kind ${kind}`, () => {
+      const attempt = attemptFor(7, terms);
+      const order = canonicalOrder(attempt);
+      const right = (text: string): boolean => text !== lie;
+      const scripts = attempt.committee.map((_, seat) => {
+        const rank = order.indexOf(seat as SeatIndex);
+        if (rank < 2) return lying(lie);
+        return mind(rank % 2 === 0 ? truth : others, right);
+      });
+      expect(decisionOf(runCommittee(wbft, attempt, scripts), scripts)).to.equal(`decided ${truth}`);
+    });
+
+  it("a leader whose model failed proposes nothing: the view is lost, the next one decides", () => {
+    const attempt = attemptFor(4);
+    const [first] = canonicalOrder(attempt);
+    const scripts = attempt.committee.map((_, seat) => (seat === first ? failing : truthful("yes")));
+    const run = runCommittee(wbft, attempt, scripts);
+    expect(decisionOf(run, scripts)).to.equal("decided yes");
+    expect(run.certificates[0]?.decision.shares[first as number]).to.equal(0);
+  });
+
+  it("all models failing, and a committee of differing minds, end as Hung with a certificate", () => {
+    const none = [0, 1, 2, 3].map(() => failing);
+    expect(decisionOf(runCommittee(wbft, attemptFor(4), none), none)).to.equal("hung ");
+    const terms = { kind: "choice", options: 4 } as const;
+    const split = ["A", "B", "C", "D"].map((answer) => mind(answer, (text) => text === answer));
+    expect(decisionOf(runCommittee(wbft, attemptFor(4, terms), split), split)).to.equal("hung ");
+  });
+
+  it("an equivocating leader yields evidence at every honest seat, loses its view and is slashed", () => {
+    const attempt = attemptFor(7);
+    const [leader] = canonicalOrder(attempt) as readonly [SeatIndex];
+    const scripts = attempt.committee.map((_, seat) =>
+      seat === leader ? equivocating(truthful("yes")) : truthful("yes"),
+    );
+    const run = runCommittee(wbft, attempt, scripts);
+    expect(decisionOf(run, scripts)).to.equal("decided yes");
+    run.effects.forEach((effects, seat) => {
+      if (seat === leader) return;
+      expect(
+        effects.some((effect) => effect.kind === "evidence" && effect.evidence.first.header.seat === leader),
+      ).to.equal(true);
+    });
+    const honest = canonicalOrder(attempt)[1] as SeatIndex;
+    expect(run.certificates[honest]?.decision.reputationChanges.map(({ seat }) => seat)).to.deep.equal([leader]);
+  });
+});
