@@ -22,6 +22,12 @@ export const limits = {
   classesPerRound: 8,
   /** Counter-proofs adjudicated per round; further ones are dismissed. */
   counterProofsPerRound: 32,
+  /** Documents that a question may name. */
+  sources: 4,
+  /** One document: all of them fit into one message. */
+  sourceBytes: 15_360,
+  /** A quotation of a document. */
+  quoteBytes: 512,
   /** Deliberation rounds R, the first included. */
   deliberationRounds: 3,
   certifyRounds: 64,

@@ -12,7 +12,7 @@ import type { Protocol, SeatContext, Step } from "./protocol.ts";
 import { isSupermajority } from "./quorum.ts";
 import { hasForm, heldOf, withSeen, type AnyForm, type RoundBook, type RoundPlan, type Seen } from "./round-book.ts";
 import { filledIn, roundSlots, spokenIn, type RoundSlots, type Tally } from "./tally.ts";
-import type { Attempt, Outcome, Ppm, SeatIndex } from "./types.ts";
+import type { Attempt, Digest, Outcome, Ppm, SeatIndex } from "./types.ts";
 
 /**
  * Protocols whose seats speak in rounds of lock-stepped phases (docs/spec/phases.md). A protocol states what is asked, said
@@ -39,8 +39,10 @@ export interface PhasedRules<Carry> {
    * and the carry; each is judged once.
    */
   judge(book: RoundBook, carry: Carry): Judged<Carry>;
-  /** What a speaker asks its model on entering a phase, all at once; with none it speaks at once. */
+  /** What a speaker asks its model on entering a phase, all at once; with none, and no documents, it speaks at once. */
   calls(view: View<Carry>, phase: number): readonly Call[];
+  /** Documents that a speaker needs before it speaks in a phase; none if not given. Not in a phase with calls. */
+  documents?(attempt: Attempt, round: number, phase: number): readonly Digest[];
   /** The body a speaker says, from what `view.answered(phase)` holds; a call that failed or came late is not in it. */
   say(view: View<Carry>, phase: number): unknown;
 }
@@ -75,6 +77,8 @@ export interface View<Carry> {
   readonly carry: Carry;
   /** The own model's answers of a phase of this round, in the order in which they came. */
   answered(phase: number): readonly Answered[];
+  /** The blocks of the documents of this phase, in order; null where one could not be had, or not in time. */
+  readonly fetched: readonly (Uint8Array | null)[];
 }
 
 interface Pending {
@@ -91,6 +95,8 @@ export interface PhasedState {
   readonly graceRunning: boolean;
   /** Model calls of the phase still out. */
   readonly pending: readonly Pending[];
+  /** Of this phase. */
+  readonly fetched: readonly (Uint8Array | null)[];
   /** By phase of this round. */
   readonly answered: ReadonlyMap<number, readonly Answered[]>;
   /** What this seat held of each phase since the last full one when that phase closed (PH3). */
@@ -133,6 +139,8 @@ export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> 
             : { state, effects: [] };
         case "message":
           return engine.advance(state, context, tally);
+        case "fetched":
+          return engine.receive(state, context, tally, input.fetch, input.blocks);
         case "loaded":
           return { state, effects: [] };
       }
@@ -249,6 +257,7 @@ class Engine<Carry> {
       earlier: Array.from({ length: round }, (_, of) => book(of)),
       carry: this.evaluate(attempt, tally).carry,
       answered: (phase) => state.answered.get(phase) ?? [],
+      fetched: state.fetched,
     };
   }
 
@@ -297,6 +306,7 @@ class Engine<Carry> {
       said: false,
       graceRunning: false,
       pending: [],
+      fetched: [],
       seen: partial.has(form.phase) ? [...state.seen, held] : [held],
       closed,
     };
@@ -321,6 +331,7 @@ class Engine<Carry> {
       said: false,
       graceRunning: false,
       pending: [],
+      fetched: [],
       answered: new Map(),
       seen: [],
       closed,
@@ -340,6 +351,9 @@ class Engine<Carry> {
       const entered = this.advance({ ...state, said: true }, context, tally);
       return { state: entered.state, effects: [wait, ...entered.effects] };
     }
+    const blocks = this.rules.documents?.(context.attempt, state.round, phase) ?? [];
+    if (blocks.length > 0)
+      return { state, effects: [wait, { kind: "fetch", fetch: `${state.round}.${phase}`, blocks }] };
     const calls = this.rules.calls(this.view(state, context, tally), phase);
     if (calls.length === 0)
       return { state: { ...state, said: true }, effects: [wait, this.sayPhase(state, context, tally)] };
@@ -362,6 +376,20 @@ class Engine<Carry> {
     const pending = state.pending.filter((one) => one !== call);
     const noted = { ...state, pending, answered: this.note(state, context, call, observation) };
     if (pending.length > 0) return { state: noted, effects: [] };
+    const effect = this.sayPhase(noted, context, tally);
+    const advanced = this.advance({ ...noted, said: true }, context, tally);
+    return { state: advanced.state, effects: [effect, ...advanced.effects] };
+  }
+
+  receive(
+    state: PhasedState,
+    context: SeatContext,
+    tally: Tally,
+    fetch: string,
+    blocks: readonly (Uint8Array | null)[],
+  ): Step<PhasedState> {
+    if (state.said || fetch !== `${state.round}.${this.formAt(context, state).phase}`) return { state, effects: [] };
+    const noted = { ...state, fetched: blocks };
     const effect = this.sayPhase(noted, context, tally);
     const advanced = this.advance({ ...noted, said: true }, context, tally);
     return { state: advanced.state, effects: [effect, ...advanced.effects] };

@@ -24,7 +24,9 @@ export type Input =
   | { readonly kind: "observed"; readonly ask: string; readonly observation: Observation }
   | { readonly kind: "elapsed"; readonly timer: string }
   /** The blocks asked for by `load`, in that order; null where one could not be had. */
-  | { readonly kind: "loaded"; readonly root: Digest; readonly blocks: readonly (Uint8Array | null)[] };
+  | { readonly kind: "loaded"; readonly root: Digest; readonly blocks: readonly (Uint8Array | null)[] }
+  /** The documents asked for by `fetch`, in that order; null where one could not be had. */
+  | { readonly kind: "fetched"; readonly fetch: string; readonly blocks: readonly (Uint8Array | null)[] };
 
 /** What a seat wants done. Duties of the host are stated at each. */
 export type Effect =
@@ -47,6 +49,8 @@ export type Effect =
   | { readonly kind: "wait"; readonly timer: string; readonly delayMs: number }
   /** Fetch blocks by content; answer with `loaded`. */
   | { readonly kind: "load"; readonly root: Digest; readonly blocks: readonly Digest[] }
+  /** Fetch documents that the question names, of at most `limits.sourceBytes` each, in a phase's time; answer with `fetched`. */
+  | { readonly kind: "fetch"; readonly fetch: string; readonly blocks: readonly Digest[] }
   /** Store and pin the transcript, then relay the certificate to the chain. The seat is done. */
   | { readonly kind: "certified"; readonly certificate: Certificate; readonly blocks: readonly Uint8Array[] }
   /** Keep the proof of equivocation. */

@@ -63,6 +63,7 @@ export function stepSeat(protocol: Protocol, context: SeatContext, state: SeatSt
         ? liftCertify(state, certifyElapsed(state.certify, view(protocol, context, state), input.timer))
         : deliberate(protocol, context, state, input);
     case "observed":
+    case "fetched":
       return deliberate(protocol, context, state, input);
     case "loaded":
       return absorb(

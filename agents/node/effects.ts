@@ -4,8 +4,9 @@ import { decisionDigest, hexToBytes, messageDigest } from "../core/digest.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
 import type { Effect, Input, Observation, Protocol, SeatContext } from "../core/protocol.ts";
+import { readDocument } from "../core/sources.ts";
 import { encodeMessage } from "../core/transcript.ts";
-import type { Attempt, Certificate, Evidence, Header, Message, Ppm, Value } from "../core/types.ts";
+import type { Attempt, Certificate, Digest, Evidence, Header, Message, Ppm, Value } from "../core/types.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContentStore } from "../ports/content-store.ts";
 import type { Journal } from "../ports/journal.ts";
@@ -87,6 +88,9 @@ export class Effects {
         return;
       case "load":
         this.background(this.load(effect));
+        return;
+      case "fetch":
+        this.background(this.fetch(effect));
         return;
       case "certified":
         this.background(this.settle(effect));
@@ -179,6 +183,20 @@ export class Effects {
 
   private async load(effect: Extract<Effect, { kind: "load" }>): Promise<void> {
     this.host.enqueue({ kind: "loaded", root: effect.root, blocks: await this.loader.load(effect.blocks) });
+  }
+
+  /** The asker chose what is fetched: other blocks than documents are as good as none. */
+  private async fetch(effect: Extract<Effect, { kind: "fetch" }>): Promise<void> {
+    const { signal, cancel } = this.deadline(this.context.timing.phaseMs);
+    const fetchOne = async (digest: Digest): Promise<Uint8Array | null> => {
+      const block = await this.ports.store.get(digest, signal).catch(() => null);
+      return block !== null && readDocument(digest, block) !== null ? block : null;
+    };
+    const blocks = await Promise.all(effect.blocks.map(fetchOne));
+    cancel();
+    const missing = blocks.filter((block) => block === null).length;
+    if (missing > 0) this.warn(new Error(`${missing} of ${blocks.length}`), "could not get documents of the question");
+    this.host.enqueue({ kind: "fetched", fetch: effect.fetch, blocks });
   }
 
   /** Aborts when the session closes or the time is up. */

@@ -6,8 +6,10 @@ import { decodeMessage, encodeMessage } from "../core/transcript.ts";
 import type { Digest, Ppm, Value } from "../core/types.ts";
 import { maxRecordBytes } from "../ports/journal.ts";
 
+type Blocks = readonly (Uint8Array | null)[];
+
 /**
- * The journal records of one input of a session: one, except for `loaded`: its blocks come first, each in a record of
+ * The journal records of one input of a session: one, except for `loaded` and `fetched`: their blocks come first, each in a record of
  * its own, because a transcript may be longer than a record; the input itself names them by digest.
  */
 export function encodeInput(input: Input): readonly Uint8Array[] {
@@ -18,12 +20,25 @@ export function encodeInput(input: Input): readonly Uint8Array[] {
       return [encode({ kind: "elapsed", timer: input.timer })];
     case "observed":
       return [encode({ kind: "observed", ask: input.ask, observation: observationValue(input.observation) })];
-    case "loaded": {
-      const blocks = input.blocks.flatMap((block) => (block === null ? [] : [encode({ kind: "block", block })]));
-      const digests = input.blocks.map((block) => (block === null ? null : hexToBytes(sha256(block))));
-      return [...blocks, encode({ kind: "loaded", root: hexToBytes(input.root), blocks: digests })];
-    }
+    case "loaded":
+      return [
+        ...blockRecords(input.blocks),
+        encode({ kind: "loaded", root: hexToBytes(input.root), blocks: digestsOf(input.blocks) }),
+      ];
+    case "fetched":
+      return [
+        ...blockRecords(input.blocks),
+        encode({ kind: "fetched", fetch: input.fetch, blocks: digestsOf(input.blocks) }),
+      ];
   }
+}
+
+function blockRecords(blocks: Blocks): readonly Uint8Array[] {
+  return blocks.flatMap((block) => (block === null ? [] : [encode({ kind: "block", block })]));
+}
+
+function digestsOf(blocks: Blocks): Value {
+  return blocks.map((block) => (block === null ? null : hexToBytes(sha256(block))));
 }
 
 /** Reads records in their order; null for one that only prepares a later one. */
@@ -44,7 +59,7 @@ export function createInputReader(): InputReader {
         "JOURNAL_CORRUPT",
         "Read a journal record that no version of this program writes; move the journal away to abstain from its attempt",
       );
-    if (input.kind === "loaded") blocks.clear();
+    if (input.kind === "loaded" || input.kind === "fetched") blocks.clear();
     return input;
   };
 }
@@ -60,13 +75,21 @@ function decodeInput(value: Value, blocks: ReadonlyMap<Digest, Uint8Array>): Inp
     const observation = decodeObservation(value.observation);
     return observation === null ? null : { kind: "observed", ask: value.ask, observation };
   }
-  if (!isMapOf(value, ["kind", "root", "blocks"]) || !(value.root instanceof Uint8Array)) return null;
-  if (!Array.isArray(value.blocks)) return null;
-  const found = (value.blocks as readonly Value[]).map((digest) =>
+  if (isMapOf(value, ["kind", "root", "blocks"]) && value.root instanceof Uint8Array) {
+    const found = blocksIn(value.blocks, blocks);
+    return found === null ? null : { kind: "loaded", root: bytesToHex(value.root) as Digest, blocks: found };
+  }
+  if (!isMapOf(value, ["kind", "fetch", "blocks"]) || typeof value.fetch !== "string") return null;
+  const found = blocksIn(value.blocks, blocks);
+  return found === null ? null : { kind: "fetched", fetch: value.fetch, blocks: found };
+}
+
+function blocksIn(digests: Value, blocks: ReadonlyMap<Digest, Uint8Array>): Blocks | null {
+  if (!Array.isArray(digests)) return null;
+  const found = (digests as readonly Value[]).map((digest) =>
     digest instanceof Uint8Array ? blocks.get(bytesToHex(digest) as Digest) : digest,
   );
-  if (!found.every((block) => block === null || block instanceof Uint8Array)) return null;
-  return { kind: "loaded", root: bytesToHex(value.root) as Digest, blocks: found };
+  return found.every((block) => block === null || block instanceof Uint8Array) ? found : null;
 }
 
 function observationValue(observation: Observation): Value {

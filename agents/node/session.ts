@@ -277,6 +277,8 @@ function answers(input: Input, effect: Effect, self: SeatIndex): boolean {
       return input.kind === "elapsed" && input.timer === effect.timer;
     case "load":
       return input.kind === "loaded" && input.root === effect.root;
+    case "fetch":
+      return input.kind === "fetched" && input.fetch === effect.fetch;
     default:
       return false;
   }

@@ -102,6 +102,8 @@ export interface SeatScript {
   readonly crashed?: boolean;
   /** Relays nothing. */
   readonly hoards?: boolean;
+  /** Cannot get any document. */
+  readonly lacks?: boolean;
 }
 
 interface Event {
@@ -125,7 +127,12 @@ export function runCommittee(
   protocol: Protocol,
   attempt: Attempt,
   scripts: readonly SeatScript[],
-  options: { readonly seed?: number; readonly delayMs?: number } = {},
+  options: {
+    readonly seed?: number;
+    readonly delayMs?: number;
+    /** What content stores hold of a question's documents. */
+    readonly documents?: ReadonlyMap<Digest, Uint8Array>;
+  } = {},
 ): CommitteeRun {
   const random = generator(options.seed ?? 1);
   const delay = () => 1 + (random() % (options.delayMs ?? 20));
@@ -181,6 +188,9 @@ export function runCommittee(
         { kind: "loaded", root: effect.root, blocks: effect.blocks.map((digest) => store.get(digest) ?? null) },
         delay(),
       );
+    } else if (effect.kind === "fetch") {
+      const blocks = effect.blocks.map((digest) => (script.lacks ? null : (options.documents?.get(digest) ?? null)));
+      later(seat, { kind: "fetched", fetch: effect.fetch, blocks }, delay());
     } else if (effect.kind === "certified") {
       certificates[seat] = effect.certificate;
       blocks[seat] = effect.blocks;
