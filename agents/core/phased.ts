@@ -276,7 +276,7 @@ class Engine<Carry> {
   /** PH5: a phase closes when all its speakers have spoken, a grace after more than 2/3 of them have, or at its deadline. */
   advance(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
     const { phase } = this.formAt(context, state);
-    if (state.closed !== null && comparePositions(state.closed, { round: state.round, phase }) === 0)
+    if (state.closed !== null && comparePositions(state.closed, { round: state.round, phase }) >= 0)
       return this.nextRound(state, context, tally);
     const slots = roundSlots(tally, state.round);
     const speakers = this.speakersOf(context, state);
@@ -317,11 +317,18 @@ class Engine<Carry> {
     return { state: entered.state, effects: [...late, ...entered.effects] };
   }
 
-  /** PH7: when the round is complete in this view and wants another one, that one opens. */
+  /**
+   * PH7: when the round is complete in this view and wants another one, that one opens; a seat that was left behind, and
+   * whose view has an outcome in a later round, closes that one instead.
+   */
   private nextRound(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
-    const { round, outcome } = this.evaluate(context.attempt, tally);
-    if (outcome !== null || round <= state.round) return { state, effects: [] };
-    return this.openRound(context, tally, state.round + 1, state.closed);
+    const { attempt } = context;
+    const { round, outcome } = this.evaluate(attempt, tally);
+    if (round <= state.round) return { state, effects: [] };
+    const last = (of: number): Position => ({ round: of, phase: this.lastPhase(attempt, of) });
+    return outcome === null
+      ? this.openRound(context, tally, state.round + 1, last(state.round))
+      : { state: { ...state, closed: last(round) }, effects: [] };
   }
 
   openRound(context: SeatContext, tally: Tally, round: number, closed: Position | null): Step<PhasedState> {
