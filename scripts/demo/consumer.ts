@@ -55,5 +55,9 @@ function callFor({ kind, question, options }: DemoQuestion): {
       return { functionName: "askChoice", args: [question, options] };
     case "number":
       return { functionName: "askNumber", args: [question, 0, 0] };
+    case "text":
+      return { functionName: "askText", args: [question] };
+    case "policies":
+      return { functionName: "askPolicies", args: [question, options] };
   }
 }

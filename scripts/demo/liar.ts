@@ -1,4 +1,4 @@
-// The demo's misbehaving agent: it lies in every role, and tells half of the committee another vote than the rest.
+// The demo's misbehaving agent: it lies in every role, and tells half of the committee something else than the rest.
 import { join } from "node:path";
 import { pino } from "pino";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
@@ -6,9 +6,8 @@ import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { chainSource } from "../../agents/cli/chain-source.ts";
 import { CONFIG_FILE, loadAgentConfig } from "../../agents/cli/config.ts";
 import { joinAgent } from "../../agents/cli/join.ts";
-import { VOTE } from "../../agents/core/protocols/mbft/payloads.ts";
-import type { AgentId, Value } from "../../agents/core/types.ts";
-import { equivocatingNetwork, lyingModel } from "../../agents/sim/byzantine.ts";
+import type { AgentId } from "../../agents/core/types.ts";
+import { equivocatingNetwork, lyingModel } from "./lies.ts";
 
 const [directory, agentId] = process.argv.slice(2);
 if (directory === undefined || agentId === undefined) throw new Error("usage: liar.ts DIR AGENT_ID");
@@ -20,11 +19,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => ab
 
 const joined = await joinAgent(config, keys, pino(pino.destination(2)), {
   model: lyingModel,
-  network: (network) =>
-    equivocatingNetwork(network, keys, source, VOTE, (payload) => ({
-      ...(payload as { readonly [key: string]: Value }),
-      votes: [],
-    })),
+  network: (network) => equivocatingNetwork(network, keys, source),
 });
 const operator = await createOperatorActions({ ...source, account: keys.viemAccount() });
 await operator.setEndpoint(Number(agentId) as AgentId, joined.multiaddrs);

@@ -1,6 +1,8 @@
 // npm run demo: a local chain, five agents, a contract that asks three questions, and the proof of each answer.
-import { Command } from "commander";
-import { questions } from "./questions.ts";
+import { Command, Option } from "commander";
+import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
+import type { Protocol } from "../../agents/core/protocol.ts";
+import { questionsFor } from "./questions.ts";
 import { runDemo, type DemoReport } from "./run.ts";
 import { renderReport } from "./report.ts";
 
@@ -8,12 +10,18 @@ const program = new Command("demo")
   .description(
     "Start a local chain and five agents (one lies and equivocates), have a contract ask three questions, verify the decisions.",
   )
+  .addOption(
+    new Option("--protocol <id>", "how the committee comes to its decisions")
+      .choices(protocols.map(({ id }) => id))
+      .default("mbft"),
+  )
   .option("--json", "print one JSON object as the last line of stdout")
   .option("--keep", "keep chain and agents running until Ctrl-C, to try the printed commands")
   .option("--logs <dir>", "copy the agents' logs there at the end")
-  .addHelpText("after", "\nExample:\n  $ npm run demo -- --json\n");
+  .addHelpText("after", "\nExample:\n  $ npm run demo -- --protocol unanimous --json\n");
 
-const options = program.parse().opts<{ json?: true; keep?: true; logs?: string }>();
+const options = program.parse().opts<{ protocol: string; json?: true; keep?: true; logs?: string }>();
+const protocol = protocolById(options.protocol) as Protocol;
 const abort = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.on(signal, () => abort.abort(new Error(`stopped by ${signal}`)));
@@ -24,15 +32,17 @@ const progress = (line: string): void =>
 
 try {
   await runDemo({
-    questions,
+    protocol,
+    questions: questionsFor(protocol.id),
     signal: abort.signal,
     progress,
     ...(options.logs === undefined ? {} : { logs: options.logs }),
     onReport: async (report: DemoReport) => {
       const { decisions, agents, durationsMs } = report;
+      const { id, code, version, title, assurance } = protocol;
       process.stdout.write(
         options.json
-          ? `${JSON.stringify({ decisions, agents, durationsMs })}\n`
+          ? `${JSON.stringify({ protocol: { id, code, version, title, assurance }, decisions, agents, durationsMs })}\n`
           : renderReport(report, options.keep === true),
       );
       for (const one of decisions) {
@@ -54,7 +64,7 @@ try {
 
 function faultsOf(one: DemoReport["decisions"][number]): readonly string[] {
   return [
-    ...(one.answer === one.expected ? [] : [`answered "${one.answer}", expected "${one.expected}"`]),
+    ...(one.correct ? [] : [`answered "${one.answer}", expected "${one.expected}"`]),
     ...(one.callbackSucceeded ? [] : ["the callback failed"]),
     ...(one.verified ? [] : ["the decision could not be verified"]),
   ];

@@ -1,11 +1,13 @@
 import Table from "cli-table3";
+import { meaningOf } from "../../agents/cli/assurance.ts";
 import type { DemoReport } from "./run.ts";
 
 /** The table at the end. */
 export function renderReport(report: DemoReport, keeps: boolean): string {
+  const { id, assurance } = report.protocol;
   const table = new Table({
-    head: ["#", "question", "decision", "signed by", "rounds", "gas", "verified"],
-    colWidths: [5, 44, 12, 12, 8, 10, 10],
+    head: ["#", "question", "protocol", "decision", "signed by", "rounds", "gas", "verified"],
+    colWidths: [5, 38, 14, 14, 12, 8, 10, 10],
     wordWrap: true,
     style: { head: [], border: [] },
   });
@@ -13,6 +15,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
     table.push([
       one.requestId,
       one.question,
+      `${id}\n(${assurance})`,
       `${one.status}: ${one.answer}`,
       one.signers.map((seat) => `#${one.seats[seat]?.agentId}`).join(" "),
       one.rounds,
@@ -26,6 +29,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
   );
   const liars = report.agents.filter((agent) => agent.lies).map((agent) => `#${agent.agentId}`);
   const notes = [
+    `a certificate of ${id} says: ${meaningOf[assurance]}`,
     `agent ${liars.join(", ")} lied and equivocated`,
     ...(keeps ? [] : ["the verify commands need the network: npm run demo -- --keep"]),
   ];

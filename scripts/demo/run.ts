@@ -8,6 +8,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createTransactionReader } from "../../agents/adapters/chain/transaction-reader.ts";
 import { cidString } from "../../agents/core/codec.ts";
+import type { Protocol } from "../../agents/core/protocol.ts";
 import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
 import type { ChainEvent, ChainReader, TransactionReader } from "../../agents/ports/chain.ts";
 import { deploy, type Deployment } from "../lib/deploy.ts";
@@ -15,14 +16,14 @@ import { startLocalChain, type LocalChain } from "../lib/local-chain.ts";
 import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "./agents.ts";
 import { openBank } from "./bank.ts";
 import { openDesk, type Asked, type Desk } from "./consumer.ts";
-import type { DemoQuestion } from "./questions.ts";
+import { isExpected, type DemoQuestion } from "./questions.ts";
 import { verify, type Verified } from "./verify.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const AGENTS = 5;
 const COMMITTEE = 5;
 const START_TIMEOUT_MS = 90_000;
-const DECIDE_TIMEOUT_MS = 120_000;
+const DECIDE_TIMEOUT_MS = 300_000;
 const FEE = parseEther("1");
 const STAKE = parseEther("1000");
 
@@ -34,6 +35,8 @@ export interface DemoDecision {
   readonly outcome: Hex;
   readonly answer: string;
   readonly expected: string;
+  /** Whether the answer is the expected one. */
+  readonly correct: boolean;
   readonly seats: readonly {
     readonly seat: number;
     readonly agentId: number;
@@ -52,6 +55,7 @@ export interface DemoDecision {
 }
 
 export interface DemoReport {
+  readonly protocol: Protocol;
   readonly decisions: readonly DemoDecision[];
   readonly agents: readonly {
     readonly agentId: number;
@@ -70,6 +74,7 @@ export interface DemoReport {
 }
 
 export interface DemoOptions {
+  readonly protocol: Protocol;
   readonly questions: readonly DemoQuestion[];
   readonly signal: AbortSignal;
   readonly progress: (line: string) => void;
@@ -98,7 +103,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   progress("starting a local chain and deploying the contracts");
   const chain = await startLocalChain({ blockTimeSeconds: 1 });
   cleanups.push(() => chain.stop());
-  const world = await deployWorld(chain, directory);
+  const world = await deployWorld(chain, directory, options.protocol);
   signal.throwIfAborted();
   const chainMs = performance.now() - started;
 
@@ -130,6 +135,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const total = performance.now() - started;
   const records = await world.reader.agents();
   return {
+    protocol: options.protocol,
     decisions,
     agents: agents.map(({ agentId, keys, lies }) => ({
       agentId,
@@ -159,7 +165,7 @@ interface DemoWorld {
   readonly fund: (account: Address, tokens: bigint) => Promise<void>;
 }
 
-async function deployWorld(chain: LocalChain, directory: string): Promise<DemoWorld> {
+async function deployWorld(chain: LocalChain, directory: string, protocol: Protocol): Promise<DemoWorld> {
   const deployerKey = chain.accounts[0]?.privateKey;
   if (deployerKey === undefined) throw new Error("Start the local chain: it has no accounts");
   const owner = privateKeyToAccount(deployerKey);
@@ -169,7 +175,7 @@ async function deployWorld(chain: LocalChain, directory: string): Promise<DemoWo
     callbackGasLimit: 150_000,
     committeeSize: COMMITTEE,
     assurance: 0,
-    protocol: 1,
+    protocol: protocol.code,
   };
   const deployment = await deploy({
     rpcUrl: chain.rpcUrl,
@@ -318,6 +324,7 @@ async function describe(
     outcome: decision.outcome,
     answer: decision.answer,
     expected: question.expected,
+    correct: decision.status === "decided" && isExpected(question, decision.answer),
     seats: drawn.committee.map(({ agentId, signer, reputation }, seat) => ({ seat, agentId, signer, reputation })),
     signers: drawn.committee.flatMap((_, seat) => ((signers >> BigInt(seat)) & 1n ? [seat] : [])),
     rounds: verified.rounds,

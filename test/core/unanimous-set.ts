@@ -93,7 +93,7 @@ function bodyOf(form: AnyForm, attempt: Attempt, round: number, seat: number, ac
 
 function otherThan(form: AnyForm, payload: PayloadMap): PayloadMap {
   if (form.phase === COMMIT) return { commitment: new Uint8Array(32) };
-  const seen = (payload["seen"] as readonly (Uint8Array | null)[]).map(() => null);
+  const seen = (payload["seen"] as readonly (readonly unknown[])[]).map((list) => list.map(() => null));
   return { ...payload, seen };
 }
 
