@@ -94,7 +94,8 @@ function outcomeOf(attempt: Attempt, first: Acts, second: Acts = first): Outcome
   return concluded(attempt, tally) ?? concluded(attempt, addRound(tally, attempt, 1, second));
 }
 
-function ratingOf(seat: number, text: string, score: number, mayWin = true): Rating {
+/** An answer that so many of three evaluators approved. */
+function ratingOf(seat: number, text: string, score: number, approved = 2): Rating {
   const answer = canonicalAnswer({ ...attemptFor(4).request.terms, kind: "text" }, text) as CanonicalAnswer;
   const candidate: Candidate = {
     seat: seat as SeatIndex,
@@ -103,7 +104,7 @@ function ratingOf(seat: number, text: string, score: number, mayWin = true): Rat
     proof: "",
     tier: 900_000 as Ppm,
   };
-  return { candidate, approvers: [], score, mayWin };
+  return { candidate, approvers: ([1, 2, 3] as SeatIndex[]).slice(0, approved), score };
 }
 
 describe("leaderless rules", () => {
@@ -199,37 +200,47 @@ describe("leaderless rules", () => {
     expect(outcomeOf(attempt, { marks: silent })).to.include({ status: "decided", confidence: 950_000 });
   });
 
-  it("LL8: 60 marks approve, 59 do not; more than 1/2 of the evaluators at normal, more than 2/3 at high assurance", () => {
-    for (const [assurance, needed] of [
-      ["normal", 5],
-      ["high", 7],
-    ] as const) {
-      const attempt = attemptFor(13, { assurance });
-      const { evaluators } = rolesOf(attempt, 0);
-      const approving =
-        (count: number, total: number): Acts["marks"] =>
-        (evaluator) =>
-          evaluators.slice(0, count).includes(evaluator) ? flat(total) : flat(59);
-      expect(evaluators.length).to.equal(9);
-      expect(outcomeOf(attempt, { marks: approving(needed, 60) })?.status).to.equal("decided");
-      expect(outcomeOf(attempt, { marks: approving(needed - 1, 100) })?.status).to.equal("hung");
-    }
+  it("LL8: 60 marks approve, 59 do not; more than half of the evaluators must approve", () => {
+    const attempt = attemptFor(13);
+    const { evaluators } = rolesOf(attempt, 0);
+    const approving =
+      (count: number, total: number): Acts["marks"] =>
+      (evaluator) =>
+        evaluators.slice(0, count).includes(evaluator) ? flat(total) : flat(59);
+    expect(evaluators.length).to.equal(9);
+    expect(outcomeOf(attempt, { marks: approving(5, 60) })?.status).to.equal("decided");
+    expect(outcomeOf(attempt, { marks: approving(4, 100) })?.status).to.equal("hung");
+  });
+
+  it("LL8: at high assurance more than 2/3 of the seats must have given or approved the answer", () => {
+    const attempt = attemptFor(13, { assurance: "high" });
+    const { evaluators, workers } = rolesOf(attempt, 0);
+    const acts = (approvers: number, givers: number): Acts => ({
+      answer: (worker) => (workers.indexOf(worker) < givers ? "yes" : "no"),
+      marks: (evaluator, _, answer) => flat(answer === "yes" && evaluators.indexOf(evaluator) < approvers ? 92 : 30),
+    });
+    // 9 of 13 is more than two thirds, 8 is not.
+    expect(outcomeOf(attempt, acts(5, 4), { answer: () => null })?.status).to.equal("decided");
+    expect(outcomeOf(attempt, acts(5, 3), { answer: () => null })?.status).to.equal("hung");
+    expect(outcomeOf(attempt, acts(8, 1), { answer: () => null })?.status).to.equal("decided");
+    expect(outcomeOf(attempt, acts(7, 1), { answer: () => null })?.status).to.equal("hung");
+    expect(outcomeOf(attempt, acts(4, 4), { answer: () => null })?.status).to.equal("hung");
   });
 
   it("L14 LL12: the best score wins; ties by the largest hash of answer and attempt, not by seat; what may not win does not", () => {
     const attempt = attemptFor(4);
     const [a, b] = [ratingOf(0, "one", 80_000), ratingOf(1, "two", 80_001)];
-    expect(bestOf(attempt, [a, b])).to.equal(b);
-    expect(bestOf(attempt, [b, a])).to.equal(b);
-    expect(bestOf(attempt, [a, { ...b, mayWin: false }])).to.equal(a);
-    expect(bestOf(attempt, [])).to.equal(null);
+    expect(bestOf(attempt, 3, [a, b])).to.equal(b);
+    expect(bestOf(attempt, 3, [b, a])).to.equal(b);
+    expect(bestOf(attempt, 3, [a, ratingOf(1, "two", 80_001, 1)])).to.equal(a);
+    expect(bestOf(attempt, 3, [])).to.equal(null);
     const tied = ["x", "y", "z", "w"].map((text, seat) => ratingOf(seat, text, 80_000));
     const largest = tied
       .map(({ candidate }) => tieBreak(attempt, candidate))
       .toSorted()
       .at(-1);
     for (const order of [tied, tied.toReversed()])
-      expect(tieBreak(attempt, (bestOf(attempt, order) as Rating).candidate)).to.equal(largest);
+      expect(tieBreak(attempt, (bestOf(attempt, 3, order) as Rating).candidate)).to.equal(largest);
     const later: Attempt = { ...attempt, attempt: 1 };
     expect(tieBreak(later, a.candidate)).to.not.equal(tieBreak(attempt, a.candidate));
   });
@@ -358,8 +369,8 @@ describe("leaderless rules", () => {
         });
         expect(outcome).to.not.equal(null);
         if (outcome?.status === "decided") expect(outcome.answer).to.equal("yes");
-        // LL2: at normal assurance two rounds are enough, wherever the hostile seats sit.
-        if (assurance === "normal") expect(outcome?.status).to.equal("decided");
+        // LL2: two rounds are enough, wherever the hostile seats sit.
+        expect(outcome?.status).to.equal("decided");
       }),
       { numRuns: 150 },
     );

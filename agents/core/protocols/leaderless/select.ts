@@ -28,7 +28,6 @@ export interface Rating {
   readonly approvers: readonly SeatIndex[];
   /** Robust score: the sum of the geometric median's coordinates, in 1/1000 of a mark; 0 without any marks. */
   readonly score: number;
-  readonly mayWin: boolean;
 }
 
 /** LL5: the workers' answers that reliable broadcast delivered, in seat order. */
@@ -40,7 +39,6 @@ export function answersOf(book: RoundBook, stage: Stage): readonly Candidate[] {
 
 /** LL7-LL10: every answer by the marks of all evaluators whose scores were delivered. */
 export function ratingsOf(book: RoundBook): readonly Rating[] {
-  const { evaluators } = rolesOf(book.attempt, book.round);
   const sheets = deliveries(book, scoreBroadcast, "closed");
   return answersOf(book, "closed").map((candidate) => {
     const given = sheets.flatMap(({ seat, body }) => {
@@ -48,12 +46,7 @@ export function ratingsOf(book: RoundBook): readonly Rating[] {
       return marks === null ? [] : [{ seat, marks }];
     });
     const approvers = given.filter(({ marks }) => totalOf(marks) >= APPROVED).map(({ seat }) => seat);
-    return {
-      candidate,
-      approvers,
-      score: robustScore(given.map(({ marks }) => marks)),
-      mayWin: isApproved(book.attempt, approvers.length, evaluators.length),
-    };
+    return { candidate, approvers, score: robustScore(given.map(({ marks }) => marks)) };
   });
 }
 
@@ -61,10 +54,14 @@ function marksFor({ scores }: Scores, target: Digest): Marks | null {
   return scores.find((score) => score.target === target)?.marks ?? null;
 }
 
-/** LL8: of all evaluators, those without marks included. */
-function isApproved({ request }: Attempt, approvers: number, evaluators: number): boolean {
-  const suffices = request.terms.assurance === "high" ? isSupermajority : isMajority;
-  return suffices(approvers, evaluators);
+/**
+ * LL8: approved by more than 1/2 of all evaluators, those without marks included; at high assurance more than 2/3 of all seats
+ * must stand behind the answer, too.
+ */
+function mayWin(attempt: Attempt, evaluators: number, ratings: readonly Rating[], rating: Rating): boolean {
+  if (!isMajority(rating.approvers.length, evaluators)) return false;
+  if (attempt.request.terms.assurance === "normal") return true;
+  return isSupermajority(supportersOf(attempt, ratings, rating).length, attempt.committee.length);
 }
 
 /** LL10: the sum of the five coordinates of the geometric median (L13), in 1/1000 of a mark. */
@@ -73,9 +70,12 @@ export function robustScore(marks: readonly Marks[]): number {
 }
 
 /** LL12: the best of those that may win; ties by the largest hash. Equal answers are rated one by one; the best of them counts. */
-export function bestOf(attempt: Attempt, ratings: readonly Rating[]): Rating | null {
+export function bestOf(attempt: Attempt, evaluators: number, ratings: readonly Rating[]): Rating | null {
   let best: Rating | null = null;
-  for (const rating of ratings) if (rating.mayWin && (best === null || isBetter(attempt, rating, best))) best = rating;
+  for (const rating of ratings) {
+    const isAhead = best === null || isBetter(attempt, rating, best);
+    if (isAhead && mayWin(attempt, evaluators, ratings, rating)) best = rating;
+  }
   return best;
 }
 
@@ -98,7 +98,7 @@ export function judgeRound(book: RoundBook, before: LeaderlessCarry): Judged<Lea
   const { attempt, round } = book;
   const slashes = before.map((count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0));
   const ratings = ratingsOf(book);
-  const best = bestOf(attempt, ratings);
+  const best = bestOf(attempt, rolesOf(attempt, round).evaluators.length, ratings);
   if (best === null && round + 1 < ROUNDS) return { carry: slashes, outcome: null };
   const winner = best && {
     answer: best.candidate.answer,
@@ -108,11 +108,15 @@ export function judgeRound(book: RoundBook, before: LeaderlessCarry): Judged<Lea
   return { carry: slashes, outcome: settle(attempt, { winner, slashes, completed: completedIn(book, ratings) }) };
 }
 
-/** Workers who gave the winning answer, and evaluators who approved it of any of them. */
-function supportersOf(attempt: Attempt, ratings: readonly Rating[], best: Rating): readonly SeatIndex[] {
+/** Who stands behind an answer: workers who gave it, and evaluators who approved it of any of them. */
+function supportersOf(
+  attempt: Attempt,
+  ratings: readonly Rating[],
+  { candidate: { answer } }: Rating,
+): readonly SeatIndex[] {
   const { terms } = attempt.request;
-  const same = ratings.filter(({ candidate }) => isSameAnswer(terms, candidate.answer, best.candidate.answer));
-  return same.flatMap(({ candidate, approvers }) => [candidate.seat, ...approvers]);
+  const same = ratings.filter(({ candidate }) => isSameAnswer(terms, candidate.answer, answer));
+  return [...new Set(same.flatMap(({ candidate, approvers }) => [candidate.seat, ...approvers]))];
 }
 
 /** LL15: workers whose answer was delivered; evaluators whose scores were, with marks for some answer if there was one. */
