@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { ReferenceScenario } from "../../../agents/core/protocols/mbft-reference.ts";
-import type { Goal } from "./seats.ts";
+import type { Goal } from "../step-decision.ts";
 import type { Workload } from "./workloads.ts";
 
 const run = promisify(execFile);

@@ -1,5 +1,8 @@
 import type { MockAgent, ReferenceScenario } from "../../../agents/core/protocols/mbft-reference.ts";
-import type { SeatActs } from "../attacks/message-set.ts";
+import { mbft } from "../../../agents/core/protocols/mbft/index.ts";
+import type { Ppm } from "../../../agents/core/types.ts";
+import { attemptFor, type SeatActs } from "../attacks/message-set.ts";
+import { signedBy, type Goal, type StepOptions } from "../step-decision.ts";
 
 /** The same situation for every engine: ten seats, of which so many are liars. */
 export interface Workload {
@@ -51,4 +54,13 @@ export function soundActs({ liars }: Workload): readonly SeatActs[] {
         verdict: isLiar(accused) === isLiar(seat) ? ("refute" as const) : ("uphold" as const),
       })),
   }));
+}
+
+/** The same, as minds: a liar rejects, and upholds whatever is, against its answer, an honest seat likewise. */
+export function steppedWorkload({ liars }: Workload, goal: Goal, verify: boolean): StepOptions {
+  const minds = Array.from({ length: SEATS }, (_, seat) => {
+    const answer = seat < liars ? WRONG : RIGHT;
+    return { answer, approves: (other: string) => other === answer, confidence: TIER as Ppm };
+  });
+  return { protocol: mbft, attempt: signedBy(attemptFor(mbft.code, SEATS, "normal")), minds, goal, verify };
 }
