@@ -49,7 +49,7 @@ export type Effect =
   | { readonly kind: "wait"; readonly timer: string; readonly delayMs: number }
   /** Fetch blocks by content; answer with `loaded`. */
   | { readonly kind: "load"; readonly root: Digest; readonly blocks: readonly Digest[] }
-  /** Fetch documents that the question names, of at most `limits.sourceBytes` each, in a phase's time; answer with `fetched`. */
+  /** Fetch documents that the question names, of at most `limits.sourceBytes` each, in half of a phase; answer with `fetched`. */
   | { readonly kind: "fetch"; readonly fetch: string; readonly blocks: readonly Digest[] }
   /** Store and pin the transcript, then relay the certificate to the chain. The seat is done. */
   | { readonly kind: "certified"; readonly certificate: Certificate; readonly blocks: readonly Uint8Array[] }

@@ -187,7 +187,8 @@ export class Effects {
 
   /** The asker chose what is fetched: other blocks than documents are as good as none. */
   private async fetch(effect: Extract<Effect, { kind: "fetch" }>): Promise<void> {
-    const { signal, cancel } = this.deadline(this.context.timing.phaseMs);
+    // What is found has to be said before the phase ends, even if the rest is not.
+    const { signal, cancel } = this.deadline(this.context.timing.phaseMs / 2);
     const fetchOne = async (digest: Digest): Promise<Uint8Array | null> => {
       const block = await this.ports.store.get(digest, signal).catch(() => null);
       return block !== null && readDocument(digest, block) !== null ? block : null;

@@ -2,7 +2,7 @@ import { CLOSE } from "../../agents/core/round-book.ts";
 import { canonicalOrder } from "../../agents/core/order.ts";
 import type { Prompt } from "../../agents/core/prompt.ts";
 import type { Effect, Protocol } from "../../agents/core/protocol.ts";
-import type { Attempt, Decision } from "../../agents/core/types.ts";
+import type { Attempt, Decision, Digest } from "../../agents/core/types.ts";
 import { runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
 
 type Ask = Extract<Effect, { kind: "ask" }>;
@@ -90,6 +90,7 @@ export function watched(
   attempt: Attempt,
   scripts: readonly SeatScript[],
   seed = 1,
+  documents: ReadonlyMap<Digest, Uint8Array> = new Map(),
 ): CommitteeRun & {
   readonly asked: readonly { readonly seat: number; readonly ask: string; readonly prompt: Prompt }[];
 } {
@@ -101,7 +102,7 @@ export function watched(
       return script.answer(ask);
     },
   }));
-  return { ...runCommittee(protocol, attempt, spied, { seed }), asked };
+  return { ...runCommittee(protocol, attempt, spied, { seed, documents }), asked };
 }
 
 /** The one decision of the seats that certified; fails when there are several, or none. */

@@ -2,6 +2,7 @@ import type { Protocol } from "../protocol.ts";
 import { adversarial } from "./adversarial.ts";
 import { council } from "./council.ts";
 import { debate } from "./debate.ts";
+import { escalating } from "./escalating/index.ts";
 import { hashgraph } from "./hashgraph/index.ts";
 import { leaderless } from "./leaderless/index.ts";
 import { mbft } from "./mbft/index.ts";
@@ -20,6 +21,7 @@ export const protocols: readonly Protocol[] = [
   council,
   debate,
   adversarial,
+  escalating,
 ];
 
 export function protocolByCode(code: number): Protocol | null {

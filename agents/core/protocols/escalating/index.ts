@@ -1,0 +1,183 @@
+import { MATCH, matchCalls, sayMatches } from "../../equivalence.ts";
+import { phased, type Call, type View } from "../../phased.ts";
+import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../proposals.ts";
+import {
+  CITE,
+  SOURCE,
+  cite,
+  grounded,
+  readDocument,
+  refuseSources,
+  sourcesOf,
+  type Citations,
+  type Sources,
+} from "../../sources.ts";
+import { proposePrompt } from "../../task-prompt.ts";
+import type { Attempt } from "../../types.ts";
+import { CRITIQUE, critiqueCalls, critiquesOf, replyPrompt, sayCritiques } from "../debate-critiques.ts";
+import { mbftCalls, mbftSay, refuseMbft } from "../mbft/index.ts";
+import type { MbftCarry } from "../mbft/conclude.ts";
+import { JUDGE, VOTE } from "../mbft/payloads.ts";
+import { bringersOf, citationsOf, claimsIn, initialCarry, isDebate, judge, type EscalatingCarry } from "./judge.ts";
+import { VERSION, citePrompt, citing, withDocuments } from "./prompts.ts";
+import { acceptedOf, agreementIn, isContested } from "./rules.ts";
+import { councilRound, formsOf, isGated, stageAt, stagesOf } from "./stages.ts";
+
+/** ES2: one letter per peer in a cross-examination. */
+const MOST_SEATS = 26;
+
+/** escalating: docs/spec/escalating.md. Council, then debate where it is contested, then (source-gated) mbft. */
+export const escalating = phased<EscalatingCarry>({
+  id: "escalating",
+  code: 10,
+  version: VERSION,
+  title: "Council, debate, then source-gated mbft",
+  assurance: "byzantine",
+  check,
+  rounds: (attempt) => stagesOf(attempt).length,
+  forms: formsOf,
+  speakers: (attempt, round, phase) => (isBringing(attempt, round, phase) ? bringersOf(attempt) : null),
+  initial: initialCarry,
+  judge,
+  calls,
+  documents: (attempt, round, phase) => (isBringing(attempt, round, phase) ? sourcesOf(attempt.request.question) : []),
+  say,
+});
+
+/** SG5. */
+function isBringing(attempt: Attempt, round: number, phase: number): boolean {
+  return stageAt(attempt, round) === "sources" && phase === SOURCE;
+}
+
+function check(attempt: Attempt): string | null {
+  const seats = attempt.committee.length;
+  if (seats > MOST_SEATS) return `a cross-examination has room for ${MOST_SEATS} seats, not ${seats}`;
+  return refuseSources(attempt.request.question) ?? refuseMbft(attempt);
+}
+
+function calls(view: View<EscalatingCarry>, phase: number): readonly Call[] {
+  const shown = isGated(view.attempt) ? { ...view, attempt: grounded(view.attempt) } : view;
+  switch (stageAt(view.attempt, view.round)) {
+    case "sources":
+      return [];
+    case "council":
+      return councilCalls(shown, phase);
+    case "mbft":
+      return decisionCalls(view, shown, phase);
+  }
+}
+
+/** ES3, ES6. T27: documents are everybody's common ground from the first answer on. */
+function councilCalls(view: View<EscalatingCarry>, phase: number): readonly Call[] {
+  const { attempt, book, carry } = view;
+  switch (phase) {
+    case commitForm.phase:
+      return [{ about: ["propose"], prompt: firstPrompt(attempt, carry) }];
+    case MATCH:
+      return matchCalls(view, candidatesOf(book, "open"));
+    case CRITIQUE: {
+      const candidates = candidatesOf(book, "open");
+      if (!isContested(attempt, agreementIn(book, candidates, "open"))) return [];
+      return withGround(carry, critiqueCalls(view, book, candidates));
+    }
+    default:
+      return [];
+  }
+}
+
+function firstPrompt(attempt: Attempt, { documents }: EscalatingCarry): Call["prompt"] {
+  return documents.length > 0 ? citePrompt(attempt, documents) : proposePrompt(attempt);
+}
+
+function withGround({ documents }: EscalatingCarry, asked: readonly Call[]): readonly Call[] {
+  if (documents.length === 0) return asked;
+  return asked.map(({ about, prompt }) => ({ about, prompt: withDocuments(prompt, documents) }));
+}
+
+/** ES7, ES8: mbft's calls; after a debate the first ones are its replies, and accepted answers need no votes. */
+function decisionCalls(view: View<EscalatingCarry>, shown: View<EscalatingCarry>, phase: number): readonly Call[] {
+  const { attempt, book, carry, round } = view;
+  const { documents } = carry;
+  const { terms } = attempt.request;
+  const isReply = isDebate(attempt, round, carry);
+  if (phase === commitForm.phase) {
+    const reply = isReply ? replyTo(shown) : null;
+    const prompt = reply ?? (carry.mbft.result === null ? null : firstCall(asMbft(view, shown.attempt)));
+    const asked =
+      prompt === null
+        ? firstPrompt(shown.attempt, carry)
+        : documents.length > 0
+          ? citing(prompt, terms, documents)
+          : prompt;
+    return [{ about: ["propose"], prompt: asked }];
+  }
+  const isDecided = isReply && acceptedOf(attempt, agreementIn(book, candidatesOf(book, "open"), "open")) !== null;
+  if (isDecided && (phase === VOTE || phase === JUDGE)) return [];
+  const asked = mbftCalls(asMbft(view, shown.attempt), phase, (of, stage) => claimsIn(of, carry, stage));
+  return phase === MATCH ? asked : withCitations(view, asked);
+}
+
+/** The prompt of mbft's revision (MB15). */
+function firstCall(view: View<MbftCarry>): Call["prompt"] | null {
+  return mbftCalls(view, commitForm.phase, candidatesOf)[0]?.prompt ?? null;
+}
+
+/** Its rounds, as mbft counts them; `shown` is the attempt as models see it. */
+function asMbft(view: View<EscalatingCarry>, shown: Attempt): View<MbftCarry> {
+  const earlier = view.earlier.slice(councilRound(view.attempt) + 1);
+  return { ...view, attempt: shown, carry: view.carry.mbft, earlier };
+}
+
+/** ES7: reply to the critiques of the own first answer; a seat without one answers anew. */
+function replyTo({ attempt, earlier, self }: View<EscalatingCarry>): Call["prompt"] | null {
+  const council = earlier.at(-1);
+  const own = council && candidatesOf(council, "closed").find(({ seat }) => seat === self);
+  return council && own ? replyPrompt(attempt, own, critiquesOf(council, council, own, "closed")) : null;
+}
+
+/** SG7: who verifies or adjudicates sees what the claim cites, and the documents. */
+function withCitations({ book, carry }: View<EscalatingCarry>, asked: readonly Call[]): readonly Call[] {
+  const { documents } = carry;
+  if (documents.length === 0) return asked;
+  const claims = claimsIn(book, carry, "open");
+  return asked.map(({ about, prompt }) => {
+    const claim = claims.find(({ target }) => about.includes(target));
+    const citations = claim === undefined ? [] : citationsOf(book, claim.seat, "open");
+    return { about, prompt: withDocuments(prompt, documents, citations) };
+  });
+}
+
+function say(view: View<EscalatingCarry>, phase: number): unknown {
+  if (stageAt(view.attempt, view.round) === "sources") return phase === SOURCE ? saySources(view) : {};
+  switch (phase) {
+    case commitForm.phase:
+      return sayCommit(view);
+    case revealForm.phase:
+      return sayReveal(view);
+    case MATCH:
+      return sayMatches(view);
+    case CITE:
+      return sayCitations(view);
+    default:
+      return stageAt(view.attempt, view.round) === "council"
+        ? sayCritiques(view)
+        : mbftSay(asMbft(view, view.attempt), phase);
+  }
+}
+
+function saySources({ attempt, fetched }: View<EscalatingCarry>): Sources {
+  const documents = sourcesOf(attempt.request.question).map((digest, index) => {
+    const block = fetched[index] ?? null;
+    return block === null ? null : (readDocument(digest, block)?.text ?? null);
+  });
+  return { documents };
+}
+
+/** SG6: what the model quoted, where it stands; a quotation that stands nowhere cites nothing. */
+function sayCitations(view: View<EscalatingCarry>): Citations {
+  const { carry } = view;
+  const fields = view.answered(commitForm.phase)[0]?.fields ?? {};
+  const document = carry.documents[(fields["source"] ?? "").charCodeAt(0) - 65];
+  const found = document === undefined ? null : cite(document, fields["quote"] ?? "");
+  return { citations: found === null ? [] : [found] };
+}

@@ -1,0 +1,127 @@
+import type { AnswerGroup } from "../../answer.ts";
+import { triesOf, inTurn, withEquivocators } from "../../chair.ts";
+import { settle } from "../../outcome.ts";
+import type { Judged } from "../../phased.ts";
+import { candidatesOf, type Candidate } from "../../proposals.ts";
+import { counted, equivocatorsIn, type RoundBook, type Stage } from "../../round-book.ts";
+import { citeForm, isExact, readDocument, sourceForm, sourcesOf, type Citation, type Document } from "../../sources.ts";
+import { encode } from "../../codec.ts";
+import type { Attempt, Outcome, SeatIndex } from "../../types.ts";
+import { initialCarry as initialMbft, judgeRound, type MbftCarry } from "../mbft/conclude.ts";
+import { applySlashes } from "../mbft/rules.ts";
+import { acceptedOf, agreementIn, isContested, shareOf } from "./rules.ts";
+import { councilRound, isGated, stageAt, stagesOf } from "./stages.ts";
+
+export interface EscalatingCarry {
+  /** SG5: those that the question names, in its order; none before they were brought. */
+  readonly documents: readonly Document[];
+  /** ES6: the council's answers are debated before mbft. */
+  readonly isContested: boolean;
+  /** Reputations and slashes so far, and the mbft round before. */
+  readonly mbft: MbftCarry;
+}
+
+export function initialCarry(attempt: Attempt): EscalatingCarry {
+  return { documents: [], isContested: false, mbft: initialMbft(attempt) };
+}
+
+export function judge(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
+  switch (stageAt(book.attempt, book.round)) {
+    case "sources":
+      return judgeSources(book, carry);
+    case "council":
+      return judgeCouncil(book, carry);
+    case "mbft":
+      return judgeMbft(book, carry);
+  }
+}
+
+/** SG5: the first f + 1 seats in canonical order: one of them is honest. */
+export function bringersOf(attempt: Attempt): readonly SeatIndex[] {
+  return Array.from({ length: triesOf(attempt) }, (_, turn) => inTurn(attempt, turn));
+}
+
+/** SG5: a document is there when one bringer's message that counts has it. Without all of them the question is not answered. */
+function judgeSources(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
+  const { attempt } = book;
+  const brought = bringersOf(attempt).flatMap((seat) => counted(book, sourceForm, seat, "closed") ?? []);
+  const documents = sourcesOf(attempt.request.question).flatMap((digest, index) => {
+    const text = brought.map(({ body }) => body.documents[index]).find((one) => typeof one === "string");
+    return typeof text === "string" ? (readDocument(digest, encode(text)) ?? []) : [];
+  });
+  const next = { ...carry, documents, mbft: slashEquivocators(book, carry.mbft) };
+  const isWhole = documents.length === sourcesOf(attempt.request.question).length;
+  const { slashes } = next.mbft;
+  return { carry: next, outcome: isWhole ? null : settle(attempt, { winner: null, slashes, completed: [] }) };
+}
+
+function judgeCouncil(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
+  const { attempt } = book;
+  const candidates = candidatesOf(book, "closed");
+  const agreement = agreementIn(book, candidates, "closed");
+  const mbft = slashEquivocators(book, carry.mbft);
+  const accepted = acceptedOf(attempt, agreement);
+  return {
+    carry: { ...carry, mbft, isContested: isContested(attempt, agreement) },
+    outcome: accepted && accept(attempt, accepted, candidates, mbft),
+  };
+}
+
+/** ES7, ES8: after a debate its answers may be accepted as they are; else they are what mbft's first round is about. */
+function judgeMbft(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
+  const { attempt, round } = book;
+  if (isDebate(attempt, round, carry)) {
+    const answers = candidatesOf(book, "closed");
+    const accepted = acceptedOf(attempt, agreementIn(book, answers, "closed"));
+    if (accepted !== null)
+      return { carry, outcome: accept(attempt, accepted, answers, slashEquivocators(book, carry.mbft)) };
+  }
+  const isLast = round + 1 === stagesOf(attempt).length;
+  const judged = judgeRound(book, carry.mbft, claimsIn(book, carry, "closed"), isLast);
+  return { carry: { ...carry, mbft: judged.carry }, outcome: judged.outcome };
+}
+
+/** ES7: whether the round's proposals are the last answers of a debate. */
+export function isDebate(attempt: Attempt, round: number, carry: EscalatingCarry): boolean {
+  return carry.isContested && round === councilRound(attempt) + 1;
+}
+
+/** ES9. */
+function accept(
+  attempt: Attempt,
+  accepted: AnswerGroup,
+  candidates: readonly Candidate[],
+  { slashes }: MbftCarry,
+): Outcome {
+  const { representative, seats } = accepted;
+  const winner = { answer: representative, confidence: shareOf(attempt, accepted), supporters: seats };
+  return settle(attempt, { winner, slashes, completed: candidates.map(({ seat }) => seat) });
+}
+
+/** SG4: proposals that count: with documents, those whose every citation is exact, and which cite something. */
+export function claimsIn(book: RoundBook, { documents }: EscalatingCarry, stage: Stage): readonly Candidate[] {
+  const candidates = candidatesOf(book, stage);
+  if (!isGated(book.attempt)) return candidates;
+  return candidates.filter(({ seat }) => {
+    const citations = citationsOf(book, seat, stage);
+    return citations.length > 0 && citations.every((citation) => isExact(documents, citation));
+  });
+}
+
+export function citationsOf(book: RoundBook, seat: SeatIndex, stage: Stage): readonly Citation[] {
+  return counted(book, citeForm, seat, stage)?.body.citations ?? [];
+}
+
+/** PH8, ES10: whoever said two things in one slot is slashed once per round, and weighs less afterwards. */
+function slashEquivocators(book: RoundBook, carry: MbftCarry): MbftCarry {
+  const now = withEquivocators(
+    book.attempt.committee.map(() => 0),
+    book,
+  );
+  if (equivocatorsIn(book).length === 0) return carry;
+  return {
+    ...carry,
+    reputations: applySlashes(carry.reputations, now),
+    slashes: carry.slashes.map((count, seat) => count + (now[seat] as number)),
+  };
+}

@@ -1,0 +1,55 @@
+import { CHAIR_VERSION } from "../../chair.ts";
+import { limits } from "../../limits.ts";
+import { renderFields, type OutputSchema, type Prompt } from "../../prompt.ts";
+import type { Citation, Document } from "../../sources.ts";
+import { answerSchema, letter, lettered, taskPrompt, type Task } from "../../task-prompt.ts";
+import type { Attempt, Terms } from "../../types.ts";
+import { VERSION as MBFT_VERSION } from "../mbft/prompts.ts";
+
+/** Raised with every change of wording, fields or rules, those of its stages included. */
+export const VERSION = MBFT_VERSION + CHAIR_VERSION;
+
+const CITE_TASK: Task = {
+  name: "cite",
+  instructions:
+    "sourceA, sourceB and so on are documents. In `quote` copy, character for character, the passage of one of them that decides the question; `source` is the letter of that " +
+    "document. `proof` is a short trace of checkable steps from the passage and the question; `answer` is your answer in the stated kind.",
+};
+
+/** SG6: an answer with the passage it rests on. */
+export function citePrompt(attempt: Attempt, documents: readonly Document[]): Prompt {
+  const data = lettered("source", textsOf(documents));
+  return taskPrompt(attempt, CITE_TASK, data, citeSchema(attempt.request.terms, documents), "answer");
+}
+
+/** SG6: any prompt for an answer, with the documents, asking for the passage first. */
+export function citing(prompt: Prompt, terms: Terms, documents: readonly Document[]): Prompt {
+  const seen = withDocuments(prompt, documents);
+  const system = `${seen.system} In \`quote\` copy, character for character, the passage that decides the question; \`source\` is the letter of its document.`;
+  return { ...seen, system, schema: citeSchema(terms, documents) };
+}
+
+/** SG7: any prompt, with the passages that a claim cites and the documents in full. */
+export function withDocuments(
+  prompt: Prompt,
+  documents: readonly Document[],
+  citations: readonly Citation[] = [],
+): Prompt {
+  const quotes = citations.map(({ quote }) => ["quote", quote, "untrusted"] as const);
+  const texts = lettered("source", textsOf(documents)).map(([name, text]) => [name, text, "untrusted"] as const);
+  return {
+    ...prompt,
+    system: `${prompt.system} sourceA, sourceB and so on are documents: judge by them, not by what you believe.`,
+    user: `${prompt.user}\n${renderFields([...quotes, ...texts])}`,
+  };
+}
+
+function citeSchema(terms: Terms, documents: readonly Document[]): OutputSchema {
+  const quote = { name: "quote", maxLength: limits.quoteBytes };
+  const source = { name: "source", enum: documents.map((_, index) => letter(index)) };
+  return { properties: [quote, source, ...answerSchema(terms).properties] };
+}
+
+function textsOf(documents: readonly Document[]): readonly string[] {
+  return documents.map(({ text }) => text);
+}

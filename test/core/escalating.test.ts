@@ -1,0 +1,233 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { describe, it } from "node:test";
+import type { CanonicalAnswer } from "../../agents/core/answer.ts";
+import { canonicalOrder } from "../../agents/core/order.ts";
+import { CRITIQUE } from "../../agents/core/protocols/debate-critiques.ts";
+import { escalating } from "../../agents/core/protocols/escalating/index.ts";
+import { acceptedOf, isContested, isTrivial, type Agreement } from "../../agents/core/protocols/escalating/rules.ts";
+import type { Attempt, SeatIndex, Terms } from "../../agents/core/types.ts";
+import { attemptOf, type SeatScript } from "./committee.ts";
+import {
+  believing,
+  byRank,
+  decisionOf,
+  equivocatingIn,
+  failingAt,
+  fieldOf,
+  messagesIn,
+  taskOf,
+  watched,
+} from "./council-scripts.ts";
+
+const of = (n: number, terms: Partial<Terms> = {}): Attempt => attemptOf(n, { protocol: 10, ...terms });
+const letters = { kind: "choice", options: 8 } as const;
+const ppm = (part: number, whole: number) => Math.floor((part * 1_000_000) / whole);
+const tasks = (run: ReturnType<typeof watched>): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const { prompt } of run.asked) counts[taskOf(prompt)] = (counts[taskOf(prompt)] ?? 0) + 1;
+  return counts;
+};
+
+/** Proposes one answer at first, another when it replies or proposes again; then judges by the second. */
+function turning(first: string, last: string): SeatScript {
+  let isFirst = true;
+  return {
+    answer: (ask) => {
+      const task = taskOf(ask.prompt);
+      if (task === "propose" && isFirst) {
+        isFirst = false;
+        return believing(first).answer(ask);
+      }
+      return task === "adjudicate"
+        ? { fields: { check: "c", verdict: fieldOf(ask.prompt, "answer") === last ? "refute" : "uphold" } }
+        : believing(last).answer(ask);
+    },
+  };
+}
+
+function agreement(most: number, answered: number): Agreement {
+  const seats = Array.from({ length: most }, (_, seat) => seat as SeatIndex);
+  return { best: { representative: {} as CanonicalAnswer, seats }, answered };
+}
+
+describe("escalating: thresholds", () => {
+  it("T22, ES5: 70 % and 95 % of those who answered, and more than 2/3 of all seats, at their exact bounds", () => {
+    const accepts = (n: number, most: number, answered: number, terms: Partial<Terms> = {}) =>
+      acceptedOf(of(n, terms), agreement(most, answered)) !== null;
+    expect([accepts(10, 7, 10), accepts(13, 9, 13), accepts(13, 10, 13)]).to.deep.equal([true, false, true]);
+    // 7 of 10 is 70 % and more than 2/3; 6 of 8 is 75 % of the answers, but no 2/3 of ten seats.
+    expect([accepts(10, 6, 8), accepts(10, 7, 8)]).to.deep.equal([false, true]);
+    const high = { assurance: "high" } as const;
+    expect([
+      accepts(20, 18, 20, high),
+      accepts(20, 19, 20, high),
+      accepts(4, 3, 4, high),
+      accepts(4, 3, 3, high),
+    ]).to.deep.equal([false, true, false, true]);
+    expect(acceptedOf(of(4), { best: null, answered: 0 })).to.equal(null);
+  });
+
+  it("T21, ES6: contested below 50 % of those who answered, and only when something is at stake", () => {
+    const acted = { callbackGasLimit: 1 };
+    expect([3, 4, 5].map((most) => isContested(of(10, acted), agreement(most, 9)))).to.deep.equal([true, true, false]);
+    expect(isContested(of(10, acted), agreement(5, 10))).to.equal(false);
+    expect(isContested(of(10, acted), { best: null, answered: 0 })).to.equal(false);
+    expect(isContested(of(10), agreement(1, 10))).to.equal(false);
+    expect([isTrivial(of(4).request.terms), isTrivial(of(4, acted).request.terms)]).to.deep.equal([true, false]);
+    expect(isTrivial(of(4, { assurance: "high" }).request.terms)).to.equal(false);
+  });
+
+  it("ES5: whatever is accepted has more honest seats behind it than there can be faulty ones", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 4, max: 26 }), fc.nat(), fc.nat(), fc.boolean(), (n, some, more, high) => {
+        const most = some % (n + 1);
+        const answered = most + (more % (n + 1 - most));
+        const attempt = of(n, { assurance: high ? "high" : "normal" });
+        if (acceptedOf(attempt, agreement(most, answered)) !== null)
+          expect(most - Math.floor((n - 1) / 3)).to.be.greaterThan(Math.floor((n - 1) / 3));
+      }),
+    );
+  });
+});
+
+describe("escalating over a committee", () => {
+  for (const n of [4, 7, 10, 13]) {
+    const f = Math.floor((n - 1) / 3);
+
+    it(`ES3, T22: n = ${n}: agreement ends at the council: n calls, 4n messages`, () => {
+      const run = watched(escalating, of(n, { callbackGasLimit: 1 }), byRank(of(n), believing("yes"), {}));
+      expect(decisionOf(run)).to.include({ status: "decided", answer: "yes", confidence: 1_000_000 });
+      expect(tasks(run)).to.deep.equal({ propose: n });
+      expect(messagesIn(run)).to.equal(4 * n);
+    });
+
+    it(`ES5, T28: n = ${n}: f liars, crashed seats or equivocators neither stall nor win`, () => {
+      const liar = believing("no");
+      const split = equivocatingIn(believing("yes"), 1, { commitment: new Uint8Array(32) });
+      for (const faulty of n > 7
+        ? [liar, split]
+        : [liar, split, { ...believing("yes"), crashed: true }, failingAt(liar, "propose")]) {
+        const ranks = Object.fromEntries(Array.from({ length: f }, (_, rank) => [rank, faulty]));
+        const decision = decisionOf(watched(escalating, of(n), byRank(of(n), believing("yes"), ranks)));
+        expect(decision).to.include({ status: "decided", answer: "yes" });
+        const blamed = decision.reputationChanges.filter(({ steps }) => steps < 0).map(({ seat }) => seat);
+        expect(canonicalOrder(of(n)).slice(0, f)).to.include.members(blamed);
+      }
+    });
+  }
+
+  it("T21, T22, ES7: a contested question is debated, and accepted when the replies agree: 3n calls", () => {
+    const attempt = of(7, { ...letters, callbackGasLimit: 1 });
+    const scripts = attempt.committee.map((_, seat) => turning("ABCDEFG".charAt(seat), "B"));
+    const run = watched(escalating, attempt, scripts);
+    expect(decisionOf(run)).to.include({ answer: "B", confidence: 1_000_000 });
+    expect(tasks(run)).to.deep.equal({ propose: 7, critique: 7, revise: 7 });
+    const replies = run.asked.filter(({ prompt }) => taskOf(prompt) === "revise");
+    for (const { seat, prompt } of replies) {
+      expect(fieldOf(prompt, "answer")).to.equal("ABCDEFG".charAt(seat));
+      expect(fieldOf(prompt, "counterProof")).to.match(/^(so B|agrees)$/);
+    }
+  });
+
+  it("T21, ES6: with trivial stakes the same question goes to mbft without a debate", () => {
+    const attempt = of(7, letters);
+    const scripts = attempt.committee.map((_, seat) => turning("ABCDEFG".charAt(seat), "B"));
+    const run = watched(escalating, attempt, scripts);
+    expect(decisionOf(run).answer).to.equal("B");
+    expect(tasks(run)).to.include({ propose: 14 }).and.to.not.have.any.keys("critique", "revise");
+  });
+
+  it("T22, ES8: a debate that does not converge is decided by mbft, on the debate's last answers", () => {
+    const attempt = of(7, { ...letters, callbackGasLimit: 1 });
+    const scripts = attempt.committee.map((_, seat) => turning("ABCDEFG".charAt(seat), seat < 4 ? "B" : "C"));
+    // Verifiers follow the majority of the debate.
+    const verifying = scripts.map((script): SeatScript => ({
+      answer: (ask) =>
+        taskOf(ask.prompt) === "verify"
+          ? { fields: { check: "c", verdict: fieldOf(ask.prompt, "answer") === "B" ? "accept" : "abstain" } }
+          : script.answer(ask),
+    }));
+    const run = watched(escalating, attempt, verifying);
+    const decision = decisionOf(run);
+    expect(decision).to.include({ status: "decided", answer: "B" });
+    expect(tasks(run)).to.deep.equal({ propose: 7, critique: 7, revise: 7, verify: 7 });
+    expect(decision.confidence).to.equal(1_000_000);
+  });
+
+  it("T22: 60 % is not enough for the council and not contested: mbft asks anew", () => {
+    const attempt = of(10, { callbackGasLimit: 1 });
+    const ranks = Object.fromEntries([0, 1, 2, 3].map((rank) => [rank, turning("no", "yes")]));
+    const run = watched(escalating, attempt, byRank(attempt, turning("yes", "yes"), ranks));
+    expect(decisionOf(run).answer).to.equal("yes");
+    expect(tasks(run)).to.deep.equal({ propose: 20 });
+  });
+
+  it("T22: high assurance goes on where normal assurance accepts", () => {
+    for (const [assurance, calls] of [
+      ["normal", 13],
+      ["high", 26],
+    ] as const) {
+      const attempt = of(13, { assurance });
+      const ranks = { 0: turning("no", "yes"), 1: turning("no", "yes") };
+      const run = watched(escalating, attempt, byRank(attempt, turning("yes", "yes"), ranks));
+      expect(decisionOf(run).answer).to.equal("yes");
+      expect(run.asked.length).to.equal(calls);
+      if (assurance === "normal") expect(decisionOf(run).confidence).to.equal(ppm(11, 13));
+    }
+  });
+
+  it("ES8: two camps that hold end as Hung after the last mbft round", () => {
+    const attempt = of(4);
+    const camp = (answer: string): SeatScript => ({
+      answer: (ask) =>
+        taskOf(ask.prompt) === "verify"
+          ? { fields: { check: "c", verdict: "abstain" } }
+          : believing(answer).answer(ask),
+    });
+    const run = watched(escalating, attempt, byRank(attempt, camp("yes"), { 0: camp("no"), 1: camp("no") }));
+    expect(decisionOf(run)).to.include({ status: "hung", answer: "" });
+  });
+
+  it("ES4, texts: judged the same counts as the same answer", () => {
+    const attempt = of(4, { kind: "text" });
+    const agreeing = (text: string): SeatScript => ({
+      answer: (ask) =>
+        taskOf(ask.prompt) === "match" ? { fields: { check: "c", verdict: "same" } } : believing(text).answer(ask),
+    });
+    const run = watched(escalating, attempt, byRank(attempt, agreeing("Yes."), { 0: agreeing("It is so.") }));
+    expect(decisionOf(run)).to.include({ answer: "Yes.", confidence: 1_000_000 });
+    expect(tasks(run)).to.deep.equal({ propose: 4, match: 4 });
+  });
+
+  for (const [terms, answer] of [
+    [{ kind: "number", decimals: 1, tolerance: 5n }, "12.5"],
+    [{ kind: "policies", options: 4 }, "A,C"],
+  ] as const)
+    it(`ES4: ${terms.kind}`, () => {
+      const attempt = of(4, terms);
+      const run = watched(
+        escalating,
+        attempt,
+        byRank(attempt, believing(answer), { 0: believing(answer === "12.5" ? "13" : "B") }),
+      );
+      expect(decisionOf(run)).to.include({ answer, confidence: answer === "12.5" ? 1_000_000 : 750_000 });
+    });
+
+  it("ES10: who equivocates in the council is slashed, whichever stage decides", () => {
+    const attempt = of(7);
+    const split = equivocatingIn(turning("yes", "yes"), CRITIQUE, { critiques: [[new Uint8Array(32), "x"]] });
+    const camps = { 0: split, 1: turning("no", "yes"), 2: turning("no", "yes"), 3: turning("no", "yes") };
+    const decision = decisionOf(watched(escalating, attempt, byRank(attempt, turning("yes", "yes"), camps)));
+    expect(decision.answer).to.equal("yes");
+    expect(decision.reputationChanges).to.deep.include({ seat: canonicalOrder(attempt)[0], steps: -1 });
+  });
+
+  it("ES2: committees that cannot be lettered, and mbft's own limits, are refused", () => {
+    expect(escalating.check(of(4))).to.equal(null);
+    expect(escalating.check({ ...of(4), committee: Array.from({ length: 27 }, () => of(4).committee[0]!) })).to.match(
+      /26 seats/,
+    );
+    expect(escalating.check(attemptOf(3, { protocol: 10 }))).to.match(/outside 4/);
+  });
+});

@@ -1,0 +1,106 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
+import { createMemoryContentHub, createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
+import { cidString, encode } from "../../agents/core/codec.ts";
+import { sha256 } from "../../agents/core/digest.ts";
+import { canonicalOrder } from "../../agents/core/order.ts";
+import { escalating } from "../../agents/core/protocols/escalating/index.ts";
+import type { Input } from "../../agents/core/protocol.ts";
+import { SOURCE, documentBlock } from "../../agents/core/sources.ts";
+import type { Attempt, Digest } from "../../agents/core/types.ts";
+import { createInputReader, encodeInput } from "../../agents/node/records.ts";
+import type { ContentStore } from "../../agents/ports/content-store.ts";
+import { maxRecordBytes } from "../../agents/ports/journal.ts";
+import { attemptOf } from "../core/committee.ts";
+import { openSeatOf, type Seat } from "./seat.ts";
+import { fastTiming, until } from "./world.ts";
+
+const clock = createSystemClock();
+const RULES = "Exports above 500 need a licence.";
+const rules = documentBlock(RULES) as Uint8Array;
+
+function asking(...digests: readonly Digest[]): Attempt {
+  const attempt = attemptOf(4, { protocol: 10 });
+  const question = ["Licence?", ...digests.map((digest) => `source: ${cidString(digest)}`)].join("\n");
+  return { ...attempt, request: { ...attempt.request, question } };
+}
+
+/** A store that has nothing itself, beside a peer's that has the blocks. */
+async function beside(...blocks: readonly Uint8Array[]): Promise<ContentStore> {
+  const hub = createMemoryContentHub();
+  const theirs = createMemoryContentStore({ clock, hub });
+  for (const block of blocks) await theirs.put(block);
+  return createMemoryContentStore({ clock, hub });
+}
+
+async function brought(seat: Seat): Promise<unknown> {
+  await until(() => seat.sent.some(({ header }) => header.phase === SOURCE), 2 * fastTiming.phaseMs + 5_000);
+  return seat.sent.find(({ header }) => header.phase === SOURCE)?.payload;
+}
+
+async function kindsIn(seat: Seat): Promise<readonly (string | undefined)[]> {
+  const read = createInputReader();
+  return (await seat.journal()).slice(1).map((record) => read(record)?.kind);
+}
+
+describe("documents of a question, in a session", () => {
+  it("SG5: a bringer fetches them from its peers' stores and attaches them", async () => {
+    const attempt = asking(sha256(rules));
+    const bringer = canonicalOrder(attempt)[0] as number;
+    const seat = await openSeatOf(attempt, bringer, { protocol: escalating, ports: { store: await beside(rules) } });
+    expect(await brought(seat)).to.deep.equal({ documents: [RULES] });
+    expect((await kindsIn(seat)).slice(0, 3)).to.deep.equal([undefined, "fetched", "message"]);
+    await seat.session.close();
+  });
+
+  it("a restart takes them from the journal, and asks again when they are not in it", async () => {
+    const attempt = asking(sha256(rules));
+    const bringer = canonicalOrder(attempt)[0] as number;
+    const first = await openSeatOf(attempt, bringer, { protocol: escalating, ports: { store: await beside(rules) } });
+    await brought(first);
+    await first.session.close();
+    const records = await first.journal();
+    // Opening, block, fetched, the own message: cut after each.
+    for (const [kept, store] of [
+      [1, await beside(rules)],
+      [2, await beside(rules)],
+      [3, await beside()],
+      [4, await beside()],
+    ] as const) {
+      const again = await openSeatOf(attempt, bringer, {
+        protocol: escalating,
+        records: records.slice(0, kept),
+        ports: { store },
+      });
+      expect(await brought(again), `${kept} records`).to.deep.equal({ documents: [RULES] });
+      await again.session.close();
+    }
+  });
+
+  it("what is no document, or cannot be had, is brought as nothing", async () => {
+    const table = encode({ rows: 3 });
+    const absent = sha256(new Uint8Array(1));
+    const attempt = asking(sha256(table), sha256(rules), absent);
+    const bringer = canonicalOrder(attempt)[0] as number;
+    const seat = await openSeatOf(attempt, bringer, {
+      protocol: escalating,
+      ports: { store: await beside(table, rules) },
+    });
+    expect(await brought(seat)).to.deep.equal({ documents: [null, RULES, null] });
+    expect(seat.session.silent()).to.equal(null);
+    await seat.session.close();
+  });
+
+  it("`fetched` is journalled in parts and read back as it was", () => {
+    const blocks = ["a", "b"].map((one) => documentBlock(one.repeat(15_000)) as Uint8Array);
+    const input: Input = { kind: "fetched", fetch: "0.10", blocks: [blocks[0]!, null, blocks[1]!] };
+    const records = encodeInput(input);
+    for (const record of records) expect(record.length).to.be.at.most(maxRecordBytes);
+    const read = createInputReader();
+    expect(records.map(read)).to.deep.equal([null, null, input]);
+    expect(() => createInputReader()(records.at(-1)!))
+      .to.throw()
+      .with.property("code", "JOURNAL_CORRUPT");
+  });
+});
