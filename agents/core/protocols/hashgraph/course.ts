@@ -180,9 +180,9 @@ function moveOn(state: HashgraphState, context: SeatContext, tally: Tally): Cour
   }
   if (!state.said || !records.some((told) => told.seat === self)) return null;
   const present = (seat: SeatIndex) => records.some((told) => told.seat === seat);
+  if (!isSupermajority(seats.filter(present).length, seats.length)) return null;
   if (awaited.every(present)) return spread(state, context);
-  const heard = seats.filter(present).length;
-  if (state.graceRunning || !isSupermajority(heard, seats.length)) return null;
+  if (state.graceRunning) return null;
   const effects: Effect[] = [{ kind: "wait", timer: `grace.${state.stage}`, delayMs: context.timing.graceMs }];
   return { state: { ...state, graceRunning: true }, effects };
 }

@@ -14,10 +14,7 @@ export type Aim =
   /** To advance the rounds of virtual voting. */
   | { readonly kind: "order" };
 
-/**
- * HG8: the other-parent with the most news. `null` when the seat has to wait: more than 2/3 of the seats, itself included, have
- * not yet come as far as it has, and no event alone brings all it wants. So an event is made per step, not per receipt.
- */
+/** HG8: the other-parent with the most news; null when the seat has to wait, so that an event is made per step, not per receipt. */
 export function otherParentFor(view: View, self: SeatIndex, aim: Aim): Told | null {
   const own = newestOf(view, self);
   const candidates = peersOf(view, self).filter((peer) => own === null || !hasAncestor(own.node, peer.node));
@@ -60,11 +57,14 @@ function mostOf(candidates: readonly Told[], news: (peer: Told) => number): Told
   return best;
 }
 
+/**
+ * More than 2/3 of the seats, itself included, are as deep as the own newest event. The least deep one has never to wait, and all
+ * others' newest events are news to it, so there is always somebody who steps.
+ */
 function mayStep(view: View, own: Told | null): boolean {
-  const step = own?.sequence ?? -1;
   const level = seatsOf(view.attempt).filter((seat) => {
     const newest = newestOf(view, seat);
-    return newest !== null && (newest.sequence >= step || newest.body.mode === "last");
+    return newest !== null && (newest.depth >= (own?.depth ?? 0) || newest.body.mode === "last");
   });
   return isSupermajority(level.length, view.attempt.committee.length);
 }

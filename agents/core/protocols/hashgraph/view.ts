@@ -12,6 +12,8 @@ export interface Told {
   readonly sequence: number;
   readonly digest: Digest;
   readonly body: EventBody;
+  /** One more than the greatest of its parents'. */
+  readonly depth: number;
   readonly node: Node;
   readonly message: Message;
 }
@@ -205,7 +207,8 @@ function tell(
     // HG12: an ECDSA signature is not unique, the digest is.
     signature: hexToBytes(sha256(concat(Uint8Array.of(seat), hexToBytes(digest)))),
   });
-  const told: Told = { seat, sequence, digest, body, node: universe.graph.byId.get(id) as Node, message };
+  const depth = 1 + Math.max(selfParent?.depth ?? 0, otherParent?.depth ?? 0);
+  const told: Told = { seat, sequence, digest, body, depth, node: universe.graph.byId.get(id) as Node, message };
   universe.told.set(id, told);
   return told;
 }

@@ -1,0 +1,63 @@
+import type { Effect } from "../../agents/core/protocol.ts";
+import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
+import type { Attempt, Terms, Value } from "../../agents/core/types.ts";
+import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
+
+type SendEffect = Extract<Effect, { kind: "send" }>;
+type AskEffect = Extract<Effect, { kind: "ask" }>;
+type EventPayload = { readonly [key: string]: Value };
+
+export const hashgraphAttempt = (seats: number, terms: Partial<Terms> = {}): Attempt =>
+  attemptOf(seats, { protocol: hashgraph.code, ...terms });
+
+/** Answers what it is told to, by answer round; in a vote the last of it. */
+export function holds(...answers: readonly string[]): SeatScript {
+  return {
+    answer: ({ ask }) => {
+      const round = ask === "vote" ? answers.length : Number(ask.split(".")[0]);
+      return { fields: { proof: `steps to ${answers.at(-1)}`, answer: answers[Math.min(round, answers.length - 1)] as string } };
+    },
+  };
+}
+
+/** Follows more than half of those it is shown, as a model would (H06). */
+export function follows(first: string): SeatScript {
+  return {
+    answer: ({ ask, prompt }) => {
+      if (ask === "0.propose") return { fields: { proof: "p", answer: first } };
+      return { fields: { proof: "p", answer: mostSupported(prompt.user) ?? ownIn(prompt.user) ?? first } };
+    },
+  };
+}
+
+const ownIn = (user: string): string | undefined => /^answer: "(.*)"$/m.exec(user)?.[1];
+
+function mostSupported(user: string): string | null {
+  for (const [, count, of, answer] of user.matchAll(/(\d+) of (\d+) members: ([^:"]*)/g))
+    if (2 * Number(count) > Number(of)) return answer as string;
+  return null;
+}
+
+/** What a Byzantine seat does to its events, per receiver; certification it leaves alone. */
+export function bends(script: SeatScript, bend: (payload: EventPayload, to: number, sequence: number) => readonly EventPayload[]): SeatScript {
+  return {
+    ...script,
+    say: (effect: SendEffect, to: number) =>
+      effect.phase === 1 ? bend(effect.payload, to, effect.round).map((payload) => ({ ...effect, payload })) : [effect],
+  };
+}
+
+export const isEvent = (effect: Effect): effect is SendEffect => effect.kind === "send" && effect.phase === 1;
+export const isAsk = (effect: Effect): effect is AskEffect => effect.kind === "ask";
+
+export function run(attempt: Attempt, scripts: readonly SeatScript[], seed = 1): CommitteeRun {
+  return runCommittee(hashgraph, attempt, scripts, { seed });
+}
+
+/** What the honest seats certified, e.g. "decided yes", "hung ", "nothing". */
+export function results(done: CommitteeRun, honest: readonly number[]): readonly string[] {
+  return honest.map((seat) => {
+    const decision = done.certificates[seat]?.decision;
+    return decision === undefined ? "nothing" : `${decision.status} ${decision.answer}`;
+  });
+}
