@@ -7,6 +7,7 @@ import {
   showRatio,
   type Ratio,
 } from "./committee-odds.ts";
+import { markdownTable } from "./markdown.ts";
 
 const SIZES = [4, 7, 10, 13, 16, 19, 25, 31, 43, 61, 64, 101] as const;
 /** Hostile shares of all stake, in percent. */
@@ -21,7 +22,7 @@ export function oddsTables(): string {
 }
 
 function committees(): string {
-  return table(
+  return markdownTable(
     ["n", "f + 1", ...SHARES.map((share) => `${share} %`), "> 2/3", ...SHARES.map((share) => `${share} %`)],
     SIZES.map((n) => [
       String(n),
@@ -43,14 +44,14 @@ function appeals(): string {
     ];
   });
   const heading = (what: string) => SHARES.map((share) => `${what}, ${share} %`);
-  return table(["sizes", ...heading("f + 1"), ...heading("> 2/3")], rows);
+  return markdownTable(["sizes", ...heading("f + 1"), ...heading("> 2/3")], rows);
 }
 
 /** What a pool of few agents changes. */
 function smallPools(): string {
   const share = 25;
   const pools = [40, 100, 400] as const;
-  return table(
+  return markdownTable(
     ["n", "f + 1", ...pools.map((pool) => `${pool} agents`), "large pool"],
     ([4, 7, 13, 31] as const).map((n) => [
       String(n),
@@ -64,9 +65,4 @@ function smallPools(): string {
 function odds(n: number, least: number, share: number): string {
   const ratio: Ratio = { numerator: BigInt(share), denominator: 100n };
   return showRatio(binomialTail(n, least, ratio));
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }

@@ -1,11 +1,16 @@
 import { expect } from "chai";
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { costOf } from "../../scripts/lib/complexity/measure.ts";
+import { differences, protocolCosts } from "../../scripts/lib/complexity/formulas.ts";
+import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
 import { replaceSection } from "../../scripts/lib/generated-section.ts";
 import { oddsTables } from "../../scripts/lib/odds-table.ts";
 
-const document = readFileSync(join(import.meta.dirname, "../../docs/spec/complexity.md"), "utf8");
+const root = join(import.meta.dirname, "../..");
+const document = readFileSync(join(root, "docs/spec/complexity.md"), "utf8");
 
 describe("docs/spec/complexity.md", () => {
   it("holds the committee odds that are computed", () => {
@@ -16,5 +21,21 @@ describe("docs/spec/complexity.md", () => {
     expect(replaceSection(document.replace("| .181 |", "| .182 |"), "committee-odds", oddsTables())).to.equal(document);
     expect(document).to.contain("| .181 |");
     expect(() => replaceSection(document, "nothing", "")).to.throw(/nothing/);
+  });
+
+  it("holds the costs that are measured, and the measured ones are those of the formulas", () => {
+    const run = spawnSync(process.execPath, ["scripts/complexity.ts", "--check"], { cwd: root, encoding: "utf8" });
+    expect(run.stderr).to.equal("docs/spec/complexity.md is up to date.\n");
+    expect(run.status).to.equal(0);
+  });
+
+  it("a count that differs from its formula is named", () => {
+    const costs = protocolCosts.find(({ id }) => id === "mbft-bayesian")!;
+    const cost = costOf(mbftBayesian, 4, "agree", null);
+    expect(differences(costs, 4, "agree", cost)).to.deep.equal([]);
+    expect(differences(costs, 4, "agree", { ...cost, messages: 13, modelCalls: 5 })).to.deep.equal([
+      "mbft-bayesian, n = 4, agree: messages 3n = 12, measured 13",
+      "mbft-bayesian, n = 4, agree: model calls n = 4, measured 5",
+    ]);
   });
 });

@@ -23,15 +23,27 @@ export async function measurePython(
   published: string | null,
 ): Promise<PythonRate> {
   const options = published === null ? [] : ["--published", published];
-  const child = run("python3", [join(folder, "reference.py"), "--seconds", String(seconds), ...options]);
-  child.child.stdin?.end(JSON.stringify(scenario));
-  return JSON.parse((await child).stdout) as PythonRate;
+  const stdout = await python(["--seconds", String(seconds), ...options], JSON.stringify(scenario));
+  return JSON.parse(stdout) as PythonRate;
 }
 
 /** How many cases of a vector file the port gets right. */
 export async function checkPort(vectors: string): Promise<{ readonly right: number; readonly cases: number }> {
-  const { stdout } = await run("python3", [join(folder, "reference.py"), "--check", vectors]);
-  return JSON.parse(stdout) as { right: number; cases: number };
+  return JSON.parse(await python(["--check", vectors], "")) as { right: number; cases: number };
+}
+
+async function python(options: readonly string[], input: string): Promise<string> {
+  const started = run("python3", [join(folder, "reference.py"), ...options]);
+  // A process that could not be started has no input to take.
+  started.child.stdin?.on("error", () => undefined).end(input);
+  try {
+    return (await started).stdout;
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    throw isMissing
+      ? new Error("Install python3: the reference in Python cannot be run without it", { cause: error })
+      : error;
+  }
 }
 
 export interface SeatsRate {
@@ -47,7 +59,7 @@ export async function measureSeats(
   seconds: number,
   signatures: boolean,
 ): Promise<SeatsRate> {
-  const hook = signatures ? [] : ["--import", join(folder, "no-signatures.ts")];
+  const hook = signatures ? [] : ["--import", join(folder, "../no-signatures.ts")];
   const { stdout } = await run(process.execPath, [
     ...hook,
     join(folder, "seats-process.ts"),

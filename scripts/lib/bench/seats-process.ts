@@ -1,5 +1,5 @@
 // Measures stepped decisions in a process of its own, so that signatures can be taken out of it:
-//   node [--import .../no-signatures.ts] seats-process.ts <workload> <goal> <seconds> [verify]
+//   node [--import ../no-signatures.ts] seats-process.ts <workload> <goal> <seconds> [verify]
 import { perSecond } from "./measure.ts";
 import { stepDecision } from "../step-decision.ts";
 import { steppedWorkload, workloads } from "./workloads.ts";

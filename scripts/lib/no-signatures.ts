@@ -1,7 +1,7 @@
-// Loaded with --import: signatures cost nothing, by the simulator's stand-in for the curve. Hashes stay as they are.
+// Loaded before everything else: signatures cost nothing, by the simulator's stand-in for the curve. Hashes stay as they are.
 import { registerHooks } from "node:module";
 
-const standIn = new URL("../../../agents/sim/fast/secp256k1.ts", import.meta.url).href;
+const standIn = new URL("../../agents/sim/fast/secp256k1.ts", import.meta.url).href;
 
 registerHooks({
   resolve: (specifier, context, nextResolve) =>

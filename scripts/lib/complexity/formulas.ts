@@ -1,0 +1,132 @@
+import { faultTolerance } from "../../../agents/core/quorum.ts";
+import { limits } from "../../../agents/core/limits.ts";
+import type { Cost, Situation } from "./measure.ts";
+
+/** A count as a function of the committee size, and as it is written. */
+export interface Formula {
+  readonly text: string;
+  readonly of: (n: number) => number;
+}
+
+export interface Costs {
+  readonly messages: Formula;
+  readonly modelCalls: Formula;
+  readonly criticalPathCalls: Formula;
+}
+
+export interface ProtocolCosts {
+  readonly id: string;
+  /** Phase in which a leader, chair or worker speaks. */
+  readonly leading: number | null;
+  readonly agree: Costs;
+  /** f liars that are the surest. */
+  readonly liars: Costs;
+  /** Sizes for which the formulas with liars hold. */
+  readonly liarsFrom: number;
+}
+
+const f = faultTolerance;
+const formula = (text: string, of: (n: number) => number): Formula => ({ text, of });
+const constant = (value: number): Formula => formula(String(value), () => value);
+const n = formula("n", (seats) => seats);
+
+/** Every message of every seat lists n digests (PH3), so bytes grow with n^2, and with n^3 on the wire. */
+export const protocolCosts: readonly ProtocolCosts[] = [
+  {
+    id: "mbft",
+    leading: 2,
+    agree: { messages: formula("4n", (seats) => 4 * seats), modelCalls: n, criticalPathCalls: constant(1) },
+    liars: {
+      messages: formula("4n", (seats) => 4 * seats),
+      modelCalls: formula(
+        `2n + (n - 1) min(n, ${limits.counterProofsPerRound})`,
+        (seats) => 2 * seats + (seats - 1) * Math.min(seats, limits.counterProofsPerRound),
+      ),
+      criticalPathCalls: constant(3),
+    },
+    liarsFrom: 4,
+  },
+  same("mbft-bayesian", null, {
+    messages: formula("3n", (seats) => 3 * seats),
+    modelCalls: n,
+    criticalPathCalls: constant(1),
+  }),
+  {
+    id: "wbft",
+    leading: 30,
+    agree: {
+      messages: formula("6n + 1", (seats) => 6 * seats + 1),
+      modelCalls: formula("2n", (seats) => 2 * seats),
+      criticalPathCalls: constant(2),
+    },
+    liars: {
+      messages: formula("6n + 1", (seats) => 6 * seats + 1),
+      modelCalls: formula("3n + f", (seats) => 3 * seats + f(seats)),
+      criticalPathCalls: constant(3),
+    },
+    liarsFrom: 4,
+  },
+  same(
+    "leaderless",
+    1,
+    {
+      messages: formula("7n", (seats) => 7 * seats),
+      modelCalls: formula("f (n - f) + f", (seats) => f(seats) * (seats - f(seats) + 1)),
+      criticalPathCalls: constant(2),
+    },
+    // With one worker, that one may be the liar: then there is a second round.
+    7,
+  ),
+  {
+    id: "unanimous",
+    leading: null,
+    agree: { messages: formula("3n", (seats) => 3 * seats), modelCalls: n, criticalPathCalls: constant(1) },
+    liars: {
+      messages: formula("9n", (seats) => 9 * seats),
+      modelCalls: formula("3n", (seats) => 3 * seats),
+      criticalPathCalls: constant(3),
+    },
+    liarsFrom: 4,
+  },
+  same("council", 30, {
+    messages: formula("3n + 1", (seats) => 3 * seats + 1),
+    modelCalls: formula("n + 1", (seats) => seats + 1),
+    criticalPathCalls: constant(2),
+  }),
+  same("debate", 30, {
+    messages: formula("5n + 1", (seats) => 5 * seats + 1),
+    modelCalls: formula("3n + 1", (seats) => 3 * seats + 1),
+    criticalPathCalls: constant(4),
+  }),
+  same("adversarial", 12, {
+    messages: formula("2n", (seats) => 2 * seats),
+    modelCalls: n,
+    criticalPathCalls: constant(3),
+  }),
+];
+
+/** PROPOSE once, PREVOTE, PRECOMMIT and CERTIFICATE of every seat. */
+export const certification: Formula = formula("3n + 1", (seats) => 3 * seats + 1);
+
+/** In what a measured cost differs from the formulas; empty when in nothing. */
+export function differences(costs: ProtocolCosts, seats: number, situation: Situation, cost: Cost): readonly string[] {
+  if (situation === "silent leaders" || (situation === "liars" && seats < costs.liarsFrom)) return [];
+  const expected = costs[situation];
+  const pairs = [
+    ["messages", expected.messages, cost.messages],
+    ["model calls", expected.modelCalls, cost.modelCalls],
+    ["model calls on the critical path", expected.criticalPathCalls, cost.criticalPathCalls],
+    ["messages of the certification", certification, cost.certify],
+  ] as const;
+  return pairs
+    .filter(([, { of }, measured]) => of(seats) !== measured)
+    .map(
+      ([what, { text, of }, measured]) =>
+        `${costs.id}, n = ${seats}, ${situation}: ${what} ${text} = ${of(seats)}, measured ${measured}`,
+    );
+}
+
+/** Liars change nothing. */
+function same(id: string, leading: number | null, costs: Costs, liarsFrom = 4): ProtocolCosts {
+  return { id, leading, agree: costs, liars: costs, liarsFrom };
+}

@@ -1,0 +1,83 @@
+import { protocolById } from "../../../agents/core/protocols/index.ts";
+import { markdownTable } from "../markdown.ts";
+import { certification, differences, protocolCosts, type ProtocolCosts } from "./formulas.ts";
+import { costOf, type Cost, type Situation } from "./measure.ts";
+
+const SIZES = [4, 7, 10, 13] as const;
+const SITUATIONS: readonly Situation[] = ["agree", "liars", "silent leaders"];
+
+type Measured = ReadonlyMap<string, Cost>;
+
+/** The tables of docs/spec/complexity.md; throws when a measured run differs from its formula. */
+export function costTables(): string {
+  const measured = measureAll();
+  return [formulas(), bytes(measured), criticalPath(measured)].join("\n\n");
+}
+
+function measureAll(): Measured {
+  const measured = new Map<string, Cost>();
+  for (const costs of protocolCosts) {
+    const protocol = protocolById(costs.id);
+    if (protocol === null) throw new Error(`Correct the formulas: there is no protocol ${costs.id}`);
+    for (const seats of SIZES)
+      for (const situation of SITUATIONS) {
+        const cost = costOf(protocol, seats, situation, costs.leading);
+        const [different] = differences(costs, seats, situation, cost);
+        if (different !== undefined) throw new Error(`Correct the formulas or the protocol: ${different}`);
+        if (cost.decision !== "yes") throw new Error(`${costs.id}, n = ${seats}, ${situation}: ${cost.decision}`);
+        measured.set(keyOf(costs, seats, situation), cost);
+      }
+  }
+  return measured;
+}
+
+function keyOf({ id }: ProtocolCosts, seats: number, situation: Situation): string {
+  return `${id} ${seats} ${situation}`;
+}
+
+function formulas(): string {
+  return markdownTable(
+    ["protocol", "messages", "with f liars", "model calls", "with f liars", "critical path", "with f liars"],
+    [
+      ...protocolCosts.map(({ id, agree, liars }) => [
+        `\`${id}\``,
+        agree.messages.text,
+        liars.messages.text,
+        agree.modelCalls.text,
+        liars.modelCalls.text,
+        agree.criticalPathCalls.text,
+        liars.criticalPathCalls.text,
+      ]),
+      ["certification, of each", certification.text, certification.text, "0", "0", "0", "0"],
+    ],
+  );
+}
+
+function bytes(measured: Measured): string {
+  return markdownTable(
+    ["kB of deliberation", ...SIZES.map((seats) => `n = ${seats}`)],
+    protocolCosts.map((costs) => [
+      `\`${costs.id}\``,
+      ...SIZES.map((seats) => ((measured.get(keyOf(costs, seats, "agree"))?.bytes ?? 0) / 1_000).toFixed(0)),
+    ]),
+  );
+}
+
+function criticalPath(measured: Measured): string {
+  const path = (costs: ProtocolCosts, situation: Situation): string =>
+    SIZES.map((seats) => measured.get(keyOf(costs, seats, situation))?.criticalPathCalls ?? 0).join(", ");
+  return markdownTable(
+    [
+      "model calls on the critical path, n = 4, 7, 10, 13",
+      "f = 0",
+      "f liars that are the surest",
+      "f silent leaders in a row",
+    ],
+    protocolCosts.map((costs) => [
+      `\`${costs.id}\``,
+      path(costs, "agree"),
+      path(costs, "liars"),
+      costs.leading === null ? "no leader" : path(costs, "silent leaders"),
+    ]),
+  );
+}

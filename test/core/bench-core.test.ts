@@ -1,0 +1,59 @@
+import { expect } from "chai";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import { runReference } from "../../agents/core/protocols/mbft-reference.ts";
+import { emptyTally } from "../../agents/core/tally.ts";
+import { addRound, attemptFor } from "../../scripts/lib/attacks/message-set.ts";
+import { checkPort, measurePython } from "../../scripts/lib/bench/processes.ts";
+import { referenceScenario, soundActs, steppedWorkload, workloads } from "../../scripts/lib/bench/workloads.ts";
+import { stepDecision } from "../../scripts/lib/step-decision.ts";
+
+const vectors = join(import.meta.dirname, "../vectors/mbft-reference.json");
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+
+describe("bench of the core", () => {
+  it(
+    hasPython ? "the Python port gets every mock case of the vectors right" : "says that Python is missing",
+    async () => {
+      if (hasPython) {
+        const { right, cases } = await checkPort(vectors);
+        expect(cases).to.be.above(90);
+        expect(right).to.equal(cases);
+      } else {
+        const error = await checkPort(vectors).catch((reason: Error) => reason.message);
+        expect(error).to.match(/^Install python3/);
+      }
+    },
+  );
+
+  for (const workload of workloads) {
+    it(`"${workload.title}": every engine is given the same, and the port and the reference mode agree`, async () => {
+      const scenario = referenceScenario(workload);
+      const { value, rounds } = runReference(scenario);
+      if (hasPython) expect(await measurePython(scenario, 0.06, null)).to.include({ value, rounds, engine: "port" });
+      const attempt = attemptFor(mbft.code, 10, "normal");
+      const conclusion = mbft.conclude(attempt, addRound(emptyTally, attempt, 0, soundActs(workload)));
+      expect(conclusion.kind === "final" && conclusion.outcome.answer).to.equal("yes");
+    });
+
+    it(`"${workload.title}": stepped seats come to what the built message set comes to`, () => {
+      const attempt = attemptFor(mbft.code, 10, "normal");
+      const built = mbft.conclude(attempt, addRound(emptyTally, attempt, 0, soundActs(workload)));
+      const { decisions } = stepDecision(steppedWorkload(workload, "certified", false));
+      expect(decisions.length).to.equal(10);
+      for (const { answer, confidence, shares, reputationChanges } of decisions)
+        expect(built).to.deep.include({
+          outcome: { ...(built.kind === "final" ? built.outcome : {}), answer, confidence, shares, reputationChanges },
+        });
+    });
+  }
+
+  it("a bad signature stops a run that verifies", () => {
+    const options = steppedWorkload(workloads[0]!, "deliberated", true);
+    const [first, ...others] = options.attempt.committee;
+    const committee = [{ ...first!, signer: others[0]!.signer }, ...others];
+    expect(() => stepDecision({ ...options, attempt: { ...options.attempt, committee } })).to.throw(/signature/);
+  });
+});
