@@ -57,7 +57,17 @@ export async function openContentSource(
     return createKuboContentStore({ url: kubo });
   }
   if (store !== undefined) return openFolder(resolve(host.cwd, store));
-  return openPeers(peer === undefined ? addressesOf(await agents()) : peer.map(parsePeer), host.signal);
+  const addresses = peer === undefined ? addressesOf(await agents()) : peer.map(parsePeer);
+  const way = "start one, or name a source with --peer, --kubo or --store";
+  return openPeers(addresses, host.signal, "Fetch blocks", way);
+}
+
+/** A store that hands its blocks to agents as long as it is open. Throws NETWORK_FAILED when none of them can be reached. */
+export async function openServingStore(
+  agents: readonly AgentRecord[],
+  signal: AbortSignal,
+): Promise<ContentSource & Pick<ContentStore, "put">> {
+  return openPeers(addressesOf(agents), signal, "Hand out documents", "ask when agents of the registry run");
 }
 
 /** Reads only, so that it can look into the store of an agent that runs. */
@@ -83,22 +93,30 @@ async function openFolder(folder: string): Promise<ContentSource> {
   };
 }
 
-/** A node for this audit alone: a fresh identity, a temporary store, no listening. */
-async function openPeers(addresses: readonly Multiaddr[], signal: AbortSignal): Promise<ContentSource> {
-  const folder = await mkdtemp(join(tmpdir(), "conclave-verify-"));
+/** A node for this command alone: a fresh identity, a temporary store, no listening. */
+async function openPeers(
+  addresses: readonly Multiaddr[],
+  signal: AbortSignal,
+  purpose: string,
+  way: string,
+): Promise<ContentSource & Pick<ContentStore, "put">> {
+  const folder = await mkdtemp(join(tmpdir(), "conclave-blocks-"));
   const network = await createLibp2pNetwork({ privateKey: secp256k1.utils.randomSecretKey(), listen: [] });
   const closeNetwork = async (): Promise<void> => {
     await network.close();
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await dialAny(network, addresses, signal);
+    if (!(await dialAny(network, addresses, signal)))
+      throw new ConclaveError("NETWORK_FAILED", `${purpose}: none of ${addresses.length} nodes answered; ${way}`, {
+        dialled: addresses.length,
+      });
     const store = await createHeliaContentStore({ libp2p: network.libp2p, path: folder });
     const close = async (): Promise<void> => {
       await store.close();
       await closeNetwork();
     };
-    return { get: (digest, ended) => store.get(digest, ended), close };
+    return { get: (digest, ended) => store.get(digest, ended), put: (bytes, ended) => store.put(bytes, ended), close };
   } catch (error) {
     await closeNetwork();
     throw error;
@@ -106,18 +124,13 @@ async function openPeers(addresses: readonly Multiaddr[], signal: AbortSignal): 
 }
 
 /** One holder is enough; each agent of the committee should be one. */
-async function dialAny(network: Libp2pNetwork, addresses: readonly Multiaddr[], signal: AbortSignal): Promise<void> {
+async function dialAny(network: Libp2pNetwork, addresses: readonly Multiaddr[], signal: AbortSignal): Promise<boolean> {
   const patience = AbortSignal.any([signal, AbortSignal.timeout(DIAL_TIMEOUT_MS)]);
   const dialled = await Promise.allSettled(
     addresses.slice(0, MAX_PEERS).map((address) => network.libp2p.dial(address, { signal: patience })),
   );
   signal.throwIfAborted();
-  if (dialled.some(({ status }) => status === "fulfilled")) return;
-  throw new ConclaveError(
-    "NETWORK_FAILED",
-    `Fetch blocks: none of ${dialled.length} nodes answered; start one, or name a source with --peer, --kubo or --store`,
-    { dialled: dialled.length },
-  );
+  return dialled.some(({ status }) => status === "fulfilled");
 }
 
 function addressesOf(agents: readonly AgentRecord[]): readonly Multiaddr[] {

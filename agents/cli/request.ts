@@ -16,6 +16,7 @@ import type { CliHost, CommandSpec } from "./command.ts";
 import { CONFIG_FILE, DEFAULT_DIR, loadAgentConfig } from "./config.ts";
 import { agentPassword, passwordFlag } from "./keys.ts";
 import { rows } from "./output.ts";
+import { readSources } from "./question-sources.ts";
 import { reportRequest } from "./request-report.ts";
 import { termsOf, type TermsFlags } from "./terms.ts";
 
@@ -23,6 +24,7 @@ interface Options extends ChainFlags, TermsFlags {
   readonly keystore?: string;
   readonly passwordFile?: string;
   readonly wait?: true;
+  readonly source?: readonly string[];
 }
 
 const POLL_MS = 1_000;
@@ -65,6 +67,11 @@ export const request: CommandSpec<Options> = {
       default: "normal",
     },
     { flags: "--callback-gas <gas>", description: "for a consumer's callback; an account has none", default: "0" },
+    {
+      flags: "--source <file...>",
+      description:
+        "escalating: documents that answers must cite; handed to the agents until the decision (waits for it)",
+    },
     { flags: "--wait", description: "show progress until the decision is final" },
     { flags: "--keystore <file>", description: "account that asks and pays (default: that of the agent's folder)" },
     passwordFlag,
@@ -76,30 +83,36 @@ export const request: CommandSpec<Options> = {
     const chainTerms = await readChainTerms(source, host.signal);
     const { timestamp } = await chain.head(host.signal);
     const terms = termsOf(options, chainTerms.feeToken, timestamp);
+    const sources = await readSources(options.question, options.source ?? [], terms, host);
     requireAgents(terms, chainTerms);
     const keys = await openKeystore(await keystorePath(options, host), await agentPassword(options.passwordFile, host));
     await requireFee(terms, chainTerms, keys.address, host.signal);
     const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
-    const { requestId, receipt } = await actions.request(terms, options.question);
-    if (options.wait === true) {
-      progress(`request ${requestId}: asked in ${receipt.transactionHash}`);
-      const state = await waitForDecision(chain, requestId, terms.deadline, host.signal, progress);
-      const report = await reportRequest(chain, chainTerms.feeToken, requestId, host.signal);
-      return { ...report, ok: state.status === "decided" };
+    const handedOut = await sources.handOut(() => chain.agents(host.signal), host.signal);
+    try {
+      const { requestId, receipt } = await actions.request(terms, sources.question);
+      if (options.wait === true || options.source !== undefined) {
+        progress(`request ${requestId}: asked in ${receipt.transactionHash}`);
+        const state = await waitForDecision(chain, requestId, terms.deadline, host.signal, progress);
+        const report = await reportRequest(chain, chainTerms.feeToken, requestId, host.signal);
+        return { ...report, ok: state.status === "decided" };
+      }
+      return {
+        json: {
+          requestId: String(requestId),
+          requestTx: receipt.transactionHash,
+          requestGas: Number(receipt.gasUsed),
+          deadline: terms.deadline,
+        },
+        text: rows([
+          ["request", String(requestId)],
+          ["transaction", `${receipt.transactionHash} (${receipt.gasUsed} gas)`],
+          ["next", `conclave decision ${requestId}`],
+        ]),
+      };
+    } finally {
+      await handedOut.close();
     }
-    return {
-      json: {
-        requestId: String(requestId),
-        requestTx: receipt.transactionHash,
-        requestGas: Number(receipt.gasUsed),
-        deadline: terms.deadline,
-      },
-      text: rows([
-        ["request", String(requestId)],
-        ["transaction", `${receipt.transactionHash} (${receipt.gasUsed} gas)`],
-        ["next", `conclave decision ${requestId}`],
-      ]),
-    };
   },
 };
 

@@ -28,6 +28,9 @@ export function truthful(truth: string): Script {
     const right = user.includes(`\nanswer: ${JSON.stringify(truth)}`);
     if (user.startsWith("task: propose") || user.startsWith("task: revise"))
       return { proof: "computed", answer: truth };
+    const source = /^sourceA: (.*)$/m.exec(user)?.[1];
+    if (user.startsWith("task: cite") && source !== undefined)
+      return { quote: (JSON.parse(source) as string).slice(0, 60), source: "A", proof: "read", answer: truth };
     if (user.startsWith("task: verify"))
       return { check: right ? "ok" : `it is ${truth}`, verdict: right ? "accept" : "reject" };
     return { check: "computed", verdict: right ? "refute" : "uphold" };

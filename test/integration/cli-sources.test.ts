@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { cidString } from "../../agents/core/codec.ts";
+import { sha256 } from "../../agents/core/digest.ts";
+import { documentBlock } from "../../agents/core/sources.ts";
+import { startCliWorld, type CliWorld } from "./cli-world.ts";
+
+const RULES = "Export rules, version 3. Exports above 500 need a licence. Gifts are exempt — ask “Zoll”.\n";
+const names = ["a", "b", "c", "d"];
+const asking = (...more: readonly string[]): readonly string[] => [
+  ...["request", "--dir", "a", "--question", "Does an export of 720 need a licence?", "--kind", "boolean"],
+  ...more,
+];
+
+let world: CliWorld;
+before(async () => {
+  world = await startCliWorld();
+  for (const name of names) await world.enlist(name, "100");
+  await writeFile(join(world.folder, "rules.txt"), RULES);
+});
+after(() => world.close());
+
+describe("documents from the command line", () => {
+  it("SG1, SG3: what cannot be a document, or would not be read, is refused before anything is paid", async () => {
+    await writeFile(join(world.folder, "latin1.txt"), Buffer.from([0x47, 0xfc, 0x6e]));
+    await writeFile(join(world.folder, "long.txt"), "x".repeat(15_361));
+    const wrong = [
+      [asking("--source", "rules.txt"), /only --protocol escalating/],
+      [asking("--protocol", "escalating", "--source", "nowhere.txt"), /can be read/],
+      [asking("--protocol", "escalating", "--source", "latin1.txt"), /UTF-8 text of at most 15360 bytes/],
+      [asking("--protocol", "escalating", "--source", "long.txt"), /UTF-8 text of at most 15360 bytes/],
+      [asking("--protocol", "escalating", "--source", "rules.txt", "rules.txt"), /names a source twice/],
+      [asking("--protocol", "escalating", "--question", "Why?\nsource: bafyx"), /no CIDv1/],
+    ] as const;
+    for (const [args, message] of wrong) {
+      const { code, message: said } = await world.failure(...args);
+      assert.deepEqual([code, message.test(said)], ["USAGE", true], said);
+    }
+    const nobody = await world.failure(...asking("--protocol", "escalating", "--source", "rules.txt"));
+    assert.equal(nobody.code, "NETWORK_FAILED");
+    assert.match(nobody.message, /^Hand out documents: /);
+  });
+
+  it("SG5, SG8: agents fetch the asker's file by content, answer from it, and the transcript holds it", async () => {
+    const stop = new AbortController();
+    const agents = names.map((name) =>
+      world.run(["agent", "run", "--dir", name, "--json", "--log-level", "error"], { signal: stop.signal }),
+    );
+    try {
+      await Promise.race([endpoints(), Promise.all(agents).then((ended) => assert.fail(JSON.stringify(ended)))]);
+      const asked = await world.json(...asking("--protocol", "escalating", "--source", "rules.txt"));
+      assert.deepEqual([asked.code, asked.value["answer"]], [0, "yes"], JSON.stringify(asked.value));
+      const cid = cidString(sha256(documentBlock(RULES) as Uint8Array));
+      assert.ok(String(asked.value["question"]).endsWith(`\nsource: ${cid}`));
+      const proof = await world.json("verify", "1", "--deployment", "deployment.json");
+      // SOURCE by f + 1 = 2 seats, CLOSE by 4, and the council's four phases.
+      assert.deepEqual([proof.value["ok"], proof.value["messages"]], [true, 2 + 4 + 4 * 4]);
+    } finally {
+      stop.abort(new Error("test is over"));
+      await Promise.all(agents);
+    }
+  });
+});
+
+async function endpoints(): Promise<void> {
+  for (const name of names) {
+    const status = async (): Promise<unknown> => (await world.json("agent", "status", "--dir", name)).value["endpoint"];
+    while (JSON.stringify(await status()) === "[]") await sleep(200);
+  }
+}
