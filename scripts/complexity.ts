@@ -4,11 +4,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import "./lib/no-signatures.ts";
 import { replaceSection } from "./lib/generated-section.ts";
 import { oddsTables } from "./lib/odds-table.ts";
 
-// Loaded after the signatures' stand-in.
+// In this order: the stand-in for signatures, then the core.
+await import("./lib/no-signatures.ts");
 const { costTables } = await import("./lib/complexity/table.ts");
 
 const path = join(import.meta.dirname, "../docs/spec/complexity.md");
