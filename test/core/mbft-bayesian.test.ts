@@ -234,6 +234,13 @@ describe("mbft-bayesian rules", () => {
         }
   });
 
+  it("BA8: at high assurance f liars keep four seats from deciding, and no more than four", () => {
+    for (let n = 4; n <= 13; n++) {
+      const acts = reports(n, (seat) => report(seat < faults(n) ? "no" : "yes"));
+      expect(decision(outcomeOf(attemptFor(n, { assurance: "high" }), acts))).to.equal(n === 4 ? "hung" : "yes");
+    }
+  });
+
   it("BA7: a lone report does not commit, because none of the answers may be right; nor do f reports", () => {
     for (const n of [4, 7, 10, 13])
       for (const spoken of [1, faults(n)])
