@@ -76,12 +76,15 @@ describe("wbft over a committee", () => {
       expect(decisionOf(runCommittee(wbft, attempt, scripts), scripts)).to.equal(`decided ${truth}`);
     });
 
-  it("a leader whose model failed proposes nothing: the view is lost, the next one decides", () => {
+  it("WB10: a leader whose model failed proposes the largest class: no view is lost", () => {
     const attempt = attemptFor(4);
     const [first] = canonicalOrder(attempt);
     const scripts = attempt.committee.map((_, seat) => (seat === first ? failing : truthful("yes")));
     const run = runCommittee(wbft, attempt, scripts);
     expect(decisionOf(run, scripts)).to.equal("decided yes");
+    expect(
+      run.effects[0]?.some((effect) => effect.kind === "send" && effect.round === 1 && effect.phase < 200),
+    ).to.equal(false);
     expect(run.certificates[0]?.decision.shares[first as number]).to.equal(0);
   });
 

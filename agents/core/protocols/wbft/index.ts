@@ -81,16 +81,15 @@ function say(view: View<WbftCarry>, phase: number): unknown {
   }
 }
 
-/** WB10: the class of the highest prepare certificate that the leader knows of, else its own answer. */
+/** WB10: the class of the highest prepare certificate that the leader knows of, else its own, else the largest. */
 function proposalOf(view: View<WbftCarry>): Digest | null {
   const { carry, self } = view;
   const classes = classesIn(view);
   const lock = ownLock(view, classes);
   const highest = (lock?.view ?? -1) > (carry.certificate?.view ?? -1) ? lock : carry.certificate;
   const certified = highest && classes.find(({ answer }) => answer.outcome === highest.outcome);
-  const own = ownClass(classes, self);
+  const chosen = certified ?? ownClass(classes, self) ?? classes[0];
   // Its own words where it has some in the class.
-  const chosen = certified ?? own;
   const member = chosen?.members.find(({ seat }) => seat === self) ?? chosen?.members[0];
   return member?.target ?? null;
 }

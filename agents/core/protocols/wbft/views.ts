@@ -21,7 +21,7 @@ export interface WbftCarry {
   readonly weights: readonly number[];
   /** The highest prepare certificate. */
   readonly certificate: Lock | null;
-  /** Per seat: its last FINAL vote that counts. */
+  /** Per seat: its last FINAL vote for what was certified. */
   readonly locks: readonly (Lock | null)[];
   /** Per seat, so far. */
   readonly slashes: readonly number[];
@@ -116,15 +116,13 @@ export function judgeView(book: RoundBook, before: WbftCarry): Judged<WbftCarry>
   const isPrepared = led !== null && isQuorum(attempt, weights, preparersOf(book, before, led, "closed"));
   const finalists = led === null ? [] : finalistsOf(book, led);
   const isDecided = isPrepared && isQuorum(attempt, weights, finalists);
-  if (!isDecided && round + 1 < viewsOf(attempt)) {
-    const lock = led && { view: round, outcome: led.class.answer.outcome };
-    const locks = before.locks.map((old, seat) => (finalists.includes(seat as SeatIndex) ? lock : old));
-    const certificate = isPrepared ? lock : before.certificate;
-    return { carry: { classes, weights, certificate, locks, slashes }, outcome: null };
-  }
+  // A FINAL vote without a certificate in the set moves no lock.
+  const lock = isPrepared ? { view: round, outcome: led.class.answer.outcome } : null;
+  const locks = before.locks.map((old, seat) => (lock !== null && finalists.includes(seat as SeatIndex) ? lock : old));
+  const carry = { classes, weights, certificate: lock ?? before.certificate, locks, slashes };
+  if (!isDecided && round + 1 < viewsOf(attempt)) return { carry, outcome: null };
   const winner = isDecided && led ? winnerOf(weights, led, finalists) : null;
-  const outcome = settle(attempt, { winner, slashes, completed: completedIn(book, classes) });
-  return { carry: { ...before, classes, weights, slashes }, outcome };
+  return { carry, outcome: settle(attempt, { winner, slashes, completed: completedIn(book, classes) }) };
 }
 
 function finalistsOf(book: RoundBook, { candidate }: Led): readonly SeatIndex[] {
