@@ -3,7 +3,7 @@ import type { Candidate, CertifyContext, CertifyState, Lock, Offer, Signed } fro
 import { decisionDigest, recoverSigner, sha256 } from "./digest.ts";
 import { canonicalOrder } from "./order.ts";
 import { comparePositions, type Effect, type Step } from "./protocol.ts";
-import { messagesOf, missingFrom, variants, type Tally } from "./tally.ts";
+import { addMessage, messagesOf, missingFrom, variants, type Tally } from "./tally.ts";
 import { buildTranscript, decodeMessage, encodeMessage, readRoot, replay } from "./transcript.ts";
 import type { Attempt, Decision, Digest, Message, SeatIndex } from "./types.ts";
 
@@ -191,8 +191,20 @@ export function decisionOf(state: CertifyState, attempt: Attempt, root: Digest, 
     : null;
 }
 
-export function omittedFrom(candidate: Extract<Candidate, { kind: "good" }>, inTime: Tally): readonly Message[] {
-  return missingFrom(candidate.tally, inTime).filter(
-    (message) => comparePositions(message.header, candidate.conclusion.through) <= 0,
-  );
+/**
+ * CE5: what a root leaves out of the messages held in time: those up to the place it rests on, and, where together with them
+ * it would not rest on that place any more, all of them.
+ */
+export function omittedFrom(
+  candidate: Extract<Candidate, { kind: "good" }>,
+  inTime: Tally,
+  context: CertifyContext,
+): readonly Message[] {
+  const missing = missingFrom(candidate.tally, inTime);
+  const { through } = candidate.conclusion;
+  const upTo = missing.filter((message) => comparePositions(message.header, through) <= 0);
+  if (missing.length === 0 || upTo.length > 0) return upTo;
+  const both = missing.reduce((tally, message) => addMessage(tally, message).tally, candidate.tally);
+  const conclusion = context.protocol.conclude(context.attempt, both);
+  return conclusion.kind === "final" && comparePositions(conclusion.through, through) <= 0 ? [] : missing;
 }

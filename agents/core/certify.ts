@@ -200,7 +200,7 @@ function voteOnProposal(state: CertifyState, context: CertifyContext): Step<Cert
   const { root, validRound } = payload;
   if (validRound === null) {
     if (state.locked !== null && state.locked.root !== root) return prevote(state, null);
-    const omitted = omittedFrom(candidate, state.inTime ?? emptyTally);
+    const omitted = omittedFrom(candidate, state.inTime ?? emptyTally, context);
     if (omitted.length === 0) return prevote(state, root);
     // CE5: refuse, and hand over what was left out, so that the next proposer has it.
     const refused = prevote(state, null);

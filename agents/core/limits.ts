@@ -8,12 +8,14 @@ export const limits = {
   counterProofBytes: 512,
   /** All that speaks against an own answer in a revision prompt. */
   objectionsBytes: 2048,
-  /** One encoded message block. */
+  /** One encoded message block of a deliberation. */
   messageBytes: 65_536,
+  /** One encoded certify message: a root block and the signatures of a certificate. */
+  certifyMessageBytes: 278_528,
   /** The encoded root block of a transcript. */
   rootBytes: 262_144,
   /** Messages that a transcript may link. */
-  messagesPerTranscript: 8192,
+  messagesPerTranscript: 5120,
   /** Payloads of one seat kept per slot: two prove an equivocation, more prove nothing more. */
   payloadsPerSlot: 2,
   /** Pairs of texts that a seat judges to mean the same or not; further ones are different. */

@@ -9,10 +9,10 @@ import {
   type Position,
 } from "./protocol.ts";
 import type { Protocol, SeatContext, Step } from "./protocol.ts";
-import { isSupermajority } from "./quorum.ts";
+import { faultTolerance, isSupermajority } from "./quorum.ts";
 import { hasForm, heldOf, withSeen, type AnyForm, type RoundBook, type RoundPlan, type Seen } from "./round-book.ts";
 import { filledIn, roundSlots, spokenIn, type RoundSlots, type Tally } from "./tally.ts";
-import type { Attempt, Digest, Outcome, Ppm, SeatIndex } from "./types.ts";
+import type { Attempt, Digest, Message, Outcome, Ppm, SeatIndex } from "./types.ts";
 
 /**
  * Protocols whose seats speak in rounds of lock-stepped phases (docs/spec/phases.md). A protocol states what is asked, said
@@ -81,6 +81,11 @@ export interface View<Carry> {
   readonly fetched: readonly (Uint8Array | null)[];
 }
 
+interface Evaluated<Carry> extends Judged<Carry> {
+  /** The round after the complete ones. */
+  readonly next: number;
+}
+
 interface Pending {
   readonly ask: string;
   readonly about: readonly string[];
@@ -102,7 +107,24 @@ export interface PhasedState {
   /** What this seat held of each phase since the last full one when that phase closed (PH3). */
   readonly seen: readonly Seen[];
   readonly closed: Position | null;
+  /** PH10: messages of rounds before this one are handed on. */
+  readonly relayed: number;
 }
+
+/** Of the timer after which a round's messages are handed on. */
+const RELAY = "relay.";
+
+const opening: Omit<PhasedState, "relayed"> = {
+  round: 0,
+  index: 0,
+  said: false,
+  graceRunning: false,
+  pending: [],
+  fetched: [],
+  answered: new Map(),
+  seen: [],
+  closed: null,
+};
 
 export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> {
   const { id, code, version, title, assurance } = rules;
@@ -113,12 +135,8 @@ export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> 
     version,
     title,
     assurance,
-    check: (attempt) => refuseSize(attempt) ?? rules.check?.(attempt) ?? null,
-    phasesAtMost: (attempt) => {
-      let phases = 0;
-      for (let round = 0; round < rules.rounds(attempt); round++) phases += engine.plan(attempt, round).forms.length;
-      return phases;
-    },
+    check: (attempt) => refuseSize(attempt) ?? engine.refuseLength(attempt) ?? rules.check?.(attempt) ?? null,
+    phasesAtMost: (attempt) => engine.phasesAtMost(attempt),
     refuses: (attempt, slot, payload) => {
       if (slot.round >= rules.rounds(attempt)) return "no-such-round";
       const plan = engine.plan(attempt, slot.round);
@@ -128,17 +146,19 @@ export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> 
       if (speakers !== null && !speakers.includes(slot.seat)) return "not-a-speaker";
       return hasForm(attempt, plan, form, payload) ? null : "malformed-payload";
     },
-    start: (context) => engine.openRound(context, { rounds: new Map() }, 0, null),
+    start: (context) => engine.openRound({ ...opening, relayed: 0 }, context, { rounds: new Map() }, 0),
     step: (state, context, tally, input) => {
       switch (input.kind) {
         case "observed":
           return engine.observe(state, context, tally, input.ask, input.observation);
         case "elapsed":
+          if (input.timer.startsWith(RELAY))
+            return engine.relay(state, context, tally, Number(input.timer.slice(RELAY.length)));
           return engine.isCurrent(state, context, input.timer)
             ? engine.closePhase(state, context, tally)
             : { state, effects: [] };
         case "message":
-          return engine.advance(state, context, tally);
+          return engine.hear(state, context, tally, input.message);
         case "fetched":
           return engine.receive(state, context, tally, input.fetch, input.blocks);
         case "loaded":
@@ -169,26 +189,47 @@ class Engine<Carry> {
     this.rules = rules;
   }
 
-  conclude(attempt: Attempt, tally: Tally): Conclusion {
-    const { round, outcome } = this.evaluate(attempt, tally);
-    if (outcome === null) return { kind: "open" };
-    return { kind: "final", outcome, through: { round, phase: this.lastPhase(attempt, round) } };
+  phasesAtMost(attempt: Attempt): number {
+    let phases = 0;
+    for (let round = 0; round < this.rules.rounds(attempt); round++) phases += this.plan(attempt, round).forms.length;
+    return phases;
   }
 
-  /** Through the complete rounds up to the first that decides or is incomplete (PH6). */
-  private evaluate(
-    attempt: Attempt,
-    tally: Tally,
-  ): { readonly round: number; readonly carry: Carry; readonly outcome: Outcome | null } {
-    let carry = this.start(attempt);
+  /** Every seat may speak in every phase, and f of them twice. */
+  refuseLength(attempt: Attempt): string | null {
+    const seats = attempt.committee.length;
+    const messages = (seats + faultTolerance(seats)) * this.phasesAtMost(attempt);
+    return messages > limits.messagesPerTranscript
+      ? `${seats} seats may say ${messages} messages, more than the ${limits.messagesPerTranscript} of a transcript`
+      : null;
+  }
+
+  conclude(attempt: Attempt, tally: Tally): Conclusion {
+    const { next, outcome } = this.evaluate(attempt, tally);
+    if (outcome === null) return { kind: "open" };
+    return { kind: "final", outcome, through: this.lastPlace(attempt, next - 1) };
+  }
+
+  /**
+   * PH7: through the complete rounds; the last of them decides. That an earlier one could have decided is no news: more than 2/3
+   * of the seats went on from it, so what would decide it now was withheld from them then.
+   */
+  private evaluate(attempt: Attempt, tally: Tally): Evaluated<Carry> {
+    let evaluated: Evaluated<Carry> = { next: 0, carry: this.start(attempt), outcome: null };
     const rounds = this.rules.rounds(attempt);
-    for (let round = 0; round < rounds; round++) {
-      if (!this.isComplete(attempt, tally, round)) return { round, carry, outcome: null };
-      const result = this.judge(this.book(attempt, tally, round), carry);
-      if (result.outcome !== null) return { round, carry, outcome: result.outcome };
-      carry = result.carry;
-    }
-    throw new Error(`${this.rules.id} judged its last round without an outcome`);
+    for (let round = 0; round < rounds && this.isComplete(attempt, tally, round); round++)
+      evaluated = { next: round + 1, ...this.judge(this.book(attempt, tally, round), evaluated.carry) };
+    if (evaluated.next === rounds && evaluated.outcome === null)
+      throw new Error(`${this.rules.id} judged its last round without an outcome`);
+    return evaluated;
+  }
+
+  /** What the rounds before one leave behind, as far as they are complete in this view. */
+  private carryInto(attempt: Attempt, tally: Tally, round: number): Carry {
+    let carry = this.start(attempt);
+    for (let before = 0; before < round && this.isComplete(attempt, tally, before); before++)
+      carry = this.judge(this.book(attempt, tally, before), carry).carry;
+    return carry;
   }
 
   /** PH6: more than 2/3 of the seats have filled the last phase. */
@@ -227,6 +268,10 @@ class Engine<Carry> {
     return { forms, partial: new Set(forms.filter(isPartial).map(({ phase }) => phase)) };
   }
 
+  private lastPlace(attempt: Attempt, round: number): Position {
+    return { round, phase: this.lastPhase(attempt, round) };
+  }
+
   private lastPhase(attempt: Attempt, round: number): number {
     return (this.plan(attempt, round).forms.at(-1) as AnyForm).phase;
   }
@@ -255,7 +300,7 @@ class Engine<Carry> {
       round,
       book: book(round),
       earlier: Array.from({ length: round }, (_, of) => book(of)),
-      carry: this.evaluate(attempt, tally).carry,
+      carry: this.carryInto(attempt, tally, round),
       answered: (phase) => state.answered.get(phase) ?? [],
       fetched: state.fetched,
     };
@@ -310,11 +355,13 @@ class Engine<Carry> {
       seen: partial.has(form.phase) ? [...state.seen, held] : [held],
       closed,
     };
-    const entered =
-      state.index + 1 < forms.length
-        ? this.enter({ ...next, index: state.index + 1 }, context, tally)
-        : this.nextRound({ ...next, said: true }, context, tally);
-    return { state: entered.state, effects: [...late, ...entered.effects] };
+    if (state.index + 1 < forms.length) {
+      const entered = this.enter({ ...next, index: state.index + 1 }, context, tally);
+      return { state: entered.state, effects: [...late, ...entered.effects] };
+    }
+    const relay: Effect = { kind: "wait", timer: `${RELAY}${state.round}`, delayMs: context.timing.phaseMs };
+    const entered = this.nextRound({ ...next, said: true }, context, tally);
+    return { state: entered.state, effects: [...late, relay, ...entered.effects] };
   }
 
   /**
@@ -323,27 +370,41 @@ class Engine<Carry> {
    */
   private nextRound(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
     const { attempt } = context;
-    const { round, outcome } = this.evaluate(attempt, tally);
-    if (round <= state.round) return { state, effects: [] };
-    const last = (of: number): Position => ({ round: of, phase: this.lastPhase(attempt, of) });
-    return outcome === null
-      ? this.openRound(context, tally, state.round + 1, last(state.round))
-      : { state: { ...state, closed: last(round) }, effects: [] };
+    const { next, outcome } = this.evaluate(attempt, tally);
+    if (next <= state.round) return { state, effects: [] };
+    if (outcome === null) {
+      const closed = this.lastPlace(attempt, state.round);
+      return this.openRound({ ...state, closed }, context, tally, state.round + 1);
+    }
+    const closed = this.lastPlace(attempt, next - 1);
+    return {
+      state: state.closed && comparePositions(state.closed, closed) >= 0 ? state : { ...state, closed },
+      effects: [],
+    };
   }
 
-  openRound(context: SeatContext, tally: Tally, round: number, closed: Position | null): Step<PhasedState> {
-    const state: PhasedState = {
-      round,
-      index: 0,
-      said: false,
-      graceRunning: false,
-      pending: [],
-      fetched: [],
-      answered: new Map(),
-      seen: [],
-      closed,
-    };
-    return this.enter(state, context, tally);
+  openRound(
+    before: Pick<PhasedState, "closed" | "relayed">,
+    context: SeatContext,
+    tally: Tally,
+    round: number,
+  ): Step<PhasedState> {
+    const { closed, relayed } = before;
+    return this.enter({ ...opening, round, closed, relayed }, context, tally);
+  }
+
+  /** PH10: without a certificate long after a round, its messages go to everybody: somebody may have told them to this seat alone. */
+  relay(state: PhasedState, { self }: SeatContext, tally: Tally, round: number): Step<PhasedState> {
+    const messages = [...roundSlots(tally, round).values()].flat().filter(({ header }) => header.seat !== self);
+    const relayed = Math.max(state.relayed, round + 1);
+    return { state: { ...state, relayed }, effects: [{ kind: "forward", messages }] };
+  }
+
+  hear(state: PhasedState, context: SeatContext, tally: Tally, message: Message): Step<PhasedState> {
+    const advanced = this.advance(state, context, tally);
+    const { round, seat } = message.header;
+    if (round >= state.relayed || seat === context.self) return advanced;
+    return { state: advanced.state, effects: [...advanced.effects, { kind: "forward", messages: [message] }] };
   }
 
   private enter(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {

@@ -10,6 +10,7 @@ import {
   sha256,
   word,
 } from "./digest.ts";
+import { PROPOSE } from "./certify-payloads.ts";
 import { limits } from "./limits.ts";
 import { comparePositions, type Conclusion, type Position, type Protocol } from "./protocol.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "./tally.ts";
@@ -33,9 +34,14 @@ export function encodeMessage(message: Message): Uint8Array {
   });
 }
 
+/** How long a message of the phase may be, encoded. */
+export function messageBytesIn(phase: number): number {
+  return phase < PROPOSE ? limits.messageBytes : limits.certifyMessageBytes;
+}
+
 /** Structure only; the signature is not checked. Null when malformed. */
 export function decodeMessage(bytes: Uint8Array): Message | null {
-  const value = decode(bytes, limits.messageBytes);
+  const value = decode(bytes, limits.certifyMessageBytes);
   if (!isMapOf(value, ["header", "payload", "signature"])) return null;
   const { header, payload, signature } = value;
   const keys = ["attempt", "phase", "protocol", "requestId", "round", "seat"] as const;
@@ -52,6 +58,7 @@ export function decodeMessage(bytes: Uint8Array): Message | null {
     number,
   ];
   if ([attempt, phase, protocol, round, seat].some((entry) => entry > 0xffff_ffff)) return null;
+  if (bytes.length > messageBytesIn(phase)) return null;
   const slot = {
     requestId: BigInt(requestId) as Header["requestId"],
     attempt,

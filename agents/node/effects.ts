@@ -5,7 +5,7 @@ import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
 import type { Effect, Input, Observation, Protocol, SeatContext } from "../core/protocol.ts";
 import { readDocument } from "../core/sources.ts";
-import { encodeMessage } from "../core/transcript.ts";
+import { encodeMessage, messageBytesIn } from "../core/transcript.ts";
 import type { Attempt, Certificate, Digest, Evidence, Header, Message, Ppm, Value } from "../core/types.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContentStore } from "../ports/content-store.ts";
@@ -135,7 +135,7 @@ export class Effects {
     }
     const message = { header, payload, signature: signer.sign(messageDigest(this.attempt.domain, header)) };
     const bytes = encodeMessage(message).length;
-    if (bytes <= limits.messageBytes) this.host.enqueue({ kind: "message", message });
+    if (bytes <= messageBytesIn(effect.phase)) this.host.enqueue({ kind: "message", message });
     else
       this.ports.log.error(
         { ...tagOf(this.context), phase: effect.phase, round: effect.round, bytes },

@@ -79,7 +79,7 @@ export function createIngress(log: Log, clock: Clock): Ingress {
   return {
     receive(from, frame) {
       if (isIgnored(from)) return;
-      const message = frame.length > limits.messageBytes ? null : decodeMessage(frame);
+      const message = frame.length > limits.certifyMessageBytes ? null : decodeMessage(frame);
       if (message === null) return blame(from, "malformed", { bytes: frame.length });
       const key = keyOf(message.header.requestId, message.header.attempt);
       const sink = sinks.get(key);

@@ -25,7 +25,7 @@ export interface NetworkBounds {
 }
 
 export const networkBounds: NetworkBounds = {
-  frameBytes: limits.messageBytes + 1024,
+  frameBytes: limits.certifyMessageBytes + 1024,
   queuedFrames: limits.bufferedFramesPerPeer,
   queuedBytes: 4_194_304,
   framesPerSecond: 2_000,
