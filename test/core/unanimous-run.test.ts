@@ -5,7 +5,7 @@ import { createUnanimous, unanimous } from "../../agents/core/protocols/unanimou
 import type { Effect } from "../../agents/core/protocol.ts";
 import type { Ppm, SeatIndex, Terms } from "../../agents/core/types.ts";
 import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
-import { COMMIT, REVEAL, faults, policies } from "./unanimous-set.ts";
+import { CLOSE, COMMIT, REVEAL, faults, policies } from "./unanimous-set.ts";
 
 type Ask = Extract<Effect, { kind: "ask" }>;
 
@@ -43,6 +43,11 @@ function twoFaced(answer: string, phase: number): SeatScript {
   };
 }
 
+/** Answers, but keeps what it says in some phases from half of the seats. */
+function selective(answer: string, phases: readonly number[]): SeatScript {
+  return { ...speaker(answer), say: (effect, to) => (phases.includes(effect.phase) && to % 2 === 0 ? [] : [effect]) };
+}
+
 function decisions(run: CommitteeRun, from = 0): readonly string[] {
   const all = run.certificates.slice(from).map((certificate) => certificate?.decision);
   return [...new Set(all.map((decision) => `${decision?.status} ${decision?.answer}`))];
@@ -68,6 +73,7 @@ describe("unanimous over a committee", () => {
       ["lying with ever new arguments", speaker("no")],
       ["equivocating in COMMIT", twoFaced("no", COMMIT)],
       ["equivocating in REVEAL", twoFaced("no", REVEAL)],
+      ["closing to half", selective("no", [CLOSE])],
     ] as const) {
       it(`n = ${n}: f seats ${name} neither stall nor win`, () => {
         for (let seed = 1; seed <= (n < 10 ? 2 : 1); seed++) {
