@@ -34,10 +34,12 @@ export function startCertify(state: CertifyState, context: CertifyContext, inTim
 
 export function certifyMessage(state: CertifyState, context: CertifyContext, message: Message): Step<CertifyState> {
   const added = addMessage(state.votes, message);
-  if (state.done || added.kind === "duplicate") return { state, effects: [] };
+  if (added.kind === "duplicate") return { state, effects: [] };
   if (added.kind === "full")
     return { state, effects: [{ kind: "drop", reason: "slot-full", seat: message.header.seat }] };
   const effects: Effect[] = added.kind === "equivocation" ? [{ kind: "evidence", evidence: added.evidence }] : [];
+  // What came together with the certificate is still seen (CE8).
+  if (state.done) return { state: { ...state, votes: added.tally }, effects };
   const noted = checkSignatures(noteOffer({ ...state, votes: added.tally }, message), context, message);
   return proceed({ state: noted, effects }, context);
 }
