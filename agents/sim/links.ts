@@ -1,3 +1,4 @@
+import { decodeMessage } from "../core/transcript.ts";
 import type { Address, SeatIndex } from "../core/types.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Network } from "../ports/network.ts";
@@ -35,12 +36,24 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
   };
   for (const { until, side } of partitions)
     clock.schedule(until, () => reconnect((a, b) => side.has(a) !== side.has(b)));
-  if (links.dropPpm > 0) clock.schedule(healAt, () => reconnect(() => true));
+  if (links.dropPpm > 0 || links.targets.length > 0) clock.schedule(healAt, () => reconnect(() => true));
 
   const isCut = (from: SeatIndex, to: SeatIndex): boolean => {
     const now = clock.now();
     return partitions.some(
       ({ from: start, until, side }) => start <= now && now < until && side.has(from) !== side.has(to),
+    );
+  };
+
+  const isTarget = (from: SeatIndex, to: SeatIndex, frame: Uint8Array): boolean => {
+    if (links.targets.length === 0) return false;
+    const phase = decodeMessage(frame)?.header.phase ?? null;
+    return links.targets.some(
+      (target) =>
+        (target.phase ?? phase) === phase &&
+        (target.from ?? from) === from &&
+        (target.to ?? to) === to &&
+        random.chance(target.dropPpm),
     );
   };
 
@@ -51,6 +64,7 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
     if (clock.now() >= healAt) return network.send(to, frame);
     if (isCut(from, seat)) return recorder.count("cut");
     if (random.chance(links.dropPpm)) return recorder.count("drop");
+    if (isTarget(from, seat, frame)) return recorder.count("targeted drop");
     if (random.chance(links.duplicatePpm)) {
       recorder.count("duplicate");
       clock.schedule(random.below(500), () => network.send(to, frame));

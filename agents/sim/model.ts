@@ -24,6 +24,8 @@ export interface Mind {
   readonly answer: string;
   /** What it claims about an answer under judgement. */
   readonly approves: (answer: string) => boolean;
+  /** What ends its free texts. */
+  readonly words?: string;
 }
 
 /** The words by which verdicts say yes and no to the text under judgement, whatever the task calls them. */
@@ -48,7 +50,7 @@ export function respond(request: ModelRequest, terms: Terms, mind: Mind): Fields
       if (name === "answer") return [name, allowed === undefined ? mind.answer : oneOf(allowed, [mind.answer])];
       if (allowed !== undefined) return [name, verdict(allowed, approved, isMatch)];
       if (/score|^[a-z]+Score$|\d$/.test(name)) return [name, String(approved ? BEST_SCORE : WORST_SCORE)];
-      const text = approved ? "derived it the same way" : `derived ${mind.answer} instead`;
+      const text = `${approved ? "derived it the same way" : `derived ${mind.answer} instead`} ${mind.words ?? ""}`;
       return [name, text.slice(0, maxLength ?? text.length)];
     }),
   );
@@ -79,7 +81,9 @@ export function honestModel(plan: Plan, clock: Clock, random: Random, onFailure:
       const fails = random.chance(model.failPpm) && clock.now() < plan.healAt;
       await new Promise<void>((resolve) => void clock.schedule(thinking, resolve));
       if (fails) return fail(random, onFailure);
-      return respond(request, attempt.request.terms, honestMind(attempt, truth, errs ? random.pick(lies) : null));
+      const mind = honestMind(attempt, truth, errs ? random.pick(lies) : null);
+      // No two calls of a model yield the same words: who asks again gets other ones.
+      return respond(request, attempt.request.terms, { ...mind, words: `(${random.below(1_000_000)})` });
     },
     { descriptor: "simulated", confidence: () => 900_000 },
   );

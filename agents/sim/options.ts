@@ -13,6 +13,7 @@ export const BYZANTINE_KINDS = [
   "silent",
   "equivocating",
   "twin",
+  "double-voter",
   "lying",
   "stealth-vetoer",
   "sacrificial-vetoer",

@@ -1,4 +1,5 @@
 import { isSameAnswer, canonicalAnswer } from "../core/answer.ts";
+import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE } from "../core/certify-payloads.ts";
 import { ConclaveError } from "../core/errors.ts";
 import type { Protocol, Timing } from "../core/protocol.ts";
 import { protocolById } from "../core/protocols/index.ts";
@@ -34,9 +35,19 @@ export interface PartitionPlan {
   readonly side: ReadonlySet<SeatIndex>;
 }
 
+/** Frames that an adversary on the wires picks out; null = any. */
+export interface Target {
+  readonly phase: number | null;
+  readonly from: SeatIndex | null;
+  readonly to: SeatIndex | null;
+  readonly dropPpm: number;
+}
+
 /** How often a frame suffers before the network heals, parts per million. */
 export interface LinkPlan {
   readonly dropPpm: number;
+  /** Lost beside what is lost by chance. */
+  readonly targets: readonly Target[];
   readonly delayPpm: number;
   readonly delayMs: number;
   readonly reorderPpm: number;
@@ -114,6 +125,7 @@ export function createPlan(options: SimOptions, seed: number): Plan {
     thinkMs: schedule.pick([5, 50, 500, 1_500]),
     links: {
       dropPpm: has("drop") ? schedule.pick([10_000, 100_000, 400_000]) : 0,
+      targets: has("drop") ? targetsFor(seats, random.fork("targets")) : [],
       delayPpm: has("delay") ? schedule.pick([50_000, 300_000]) : 0,
       delayMs: schedule.pick([200, 2_000, 6_000]),
       reorderPpm: has("reorder") ? schedule.pick([100_000, 500_000]) : 0,
@@ -136,6 +148,18 @@ const FAULT_PPM: Readonly<Record<Fault, number>> = {
   skew: 500_000,
   model: 250_000,
 };
+
+/** Phases that certification stands on, and any of the first of a deliberation. */
+const TARGETED = [PROPOSE, PREVOTE, PRECOMMIT, CERTIFICATE, CERTIFICATE, 1, 2, 3, 10, 11, 200];
+
+function targetsFor(seats: readonly SeatIndex[], random: Random): readonly Target[] {
+  return Array.from({ length: random.below(4) }, () => ({
+    phase: random.chance(800_000) ? random.pick(TARGETED) : null,
+    from: random.chance(300_000) ? random.pick(seats) : null,
+    to: random.chance(300_000) ? random.pick(seats) : null,
+    dropPpm: random.pick([500_000, 900_000, 1_000_000]),
+  }));
+}
 
 function partitionsFor(seats: readonly SeatIndex[], healAt: number, random: Random): readonly PartitionPlan[] {
   return Array.from({ length: random.between(1, 2) }, () => {
@@ -166,7 +190,7 @@ function speedsFor(seats: readonly SeatIndex[], skewed: boolean, random: Random)
 /** Throws TERMS_INVALID when the protocol takes no such committee or kind. */
 function attemptFor(options: SimOptions, protocol: Protocol, random: Random): Attempt {
   const kinds = options.kind === null ? random.shuffled(ANSWER_KINDS) : [options.kind];
-  const assurance = random.pick(["normal", "high"] as const);
+  const assurances = random.shuffled(["normal", "high"] as const);
   const hasFullReputation = random.chance(500_000);
   const committee = Array.from({ length: options.n }, (_, seat): SeatInfo => ({
     agentId: (seat + 1) as AgentId,
@@ -175,18 +199,19 @@ function attemptFor(options: SimOptions, protocol: Protocol, random: Random): At
   }));
   const id = BigInt(random.between(1, 0x7fff_ffff)) as RequestId;
   let refused = "";
-  for (const kind of kinds) {
-    const terms = termsFor(kind, protocol, options.n, assurance, random);
-    const attempt: Attempt = {
-      domain: { chainId: 31_337, oracle: `0x${"0a".repeat(20)}` as Address },
-      request: { id, consumer: `0x${"0c".repeat(20)}` as Address, terms, question: "What holds?" },
-      attempt: 0,
-      committee,
-    };
-    const reason = protocol.check(attempt);
-    if (reason === null) return attempt;
-    refused = reason;
-  }
+  for (const kind of kinds)
+    for (const assurance of assurances) {
+      const terms = termsFor(kind, protocol, options.n, assurance, random);
+      const attempt: Attempt = {
+        domain: { chainId: 31_337, oracle: `0x${"0a".repeat(20)}` as Address },
+        request: { id, consumer: `0x${"0c".repeat(20)}` as Address, terms, question: "What holds?" },
+        attempt: 0,
+        committee,
+      };
+      const reason = protocol.check(attempt);
+      if (reason === null) return attempt;
+      refused = reason;
+    }
   throw invalid("n", options.n, `protocol ${protocol.id} refuses the attempt: ${refused}; change --n or --kind`);
 }
 

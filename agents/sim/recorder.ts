@@ -1,5 +1,6 @@
 import type { Digest, Evidence, Hex, Message, SeatIndex } from "../core/types.ts";
 import type { Certificate } from "../core/types.ts";
+import { decodeMessage } from "../core/transcript.ts";
 import { slotOf, type Certified } from "./trace.ts";
 
 /** Watches a world from outside; nothing in it depends on what stands here. */
@@ -30,7 +31,10 @@ export interface RecordedSeat {
   modelCalls: number;
 }
 
-export function createRecorder(seats: number, now: () => number): Recorder {
+/** Lines for whoever looks into one world; `describe` runs only when somebody listens. */
+export type Tell = (describe: () => string) => void;
+
+export function createRecorder(seats: number, now: () => number, tell: Tell): Recorder {
   const recorded = Array.from({ length: seats }, (): RecordedSeat => ({
     certificates: [],
     evidence: [],
@@ -56,6 +60,7 @@ export function createRecorder(seats: number, now: () => number): Recorder {
       return bytes;
     },
     sent(from, to, frame) {
+      tell(() => `${from} sends ${describeFrame(frame)} to ${to}`);
       frames++;
       bytes += frame.length;
       hash.number(now());
@@ -63,6 +68,7 @@ export function createRecorder(seats: number, now: () => number): Recorder {
       hash.tail(frame);
     },
     delivered(seat, message) {
+      tell(() => `${seat} takes in ${describeMessage(message)}`);
       const slot = slotOf(message);
       const known = messages.get(slot);
       if (known === undefined) messages.set(slot, [message]);
@@ -74,8 +80,11 @@ export function createRecorder(seats: number, now: () => number): Recorder {
       hash.number(seat);
       hash.text(message.signature);
     },
-    asked: (seat) => void at(seat).modelCalls++,
+    asked(seat) {
+      at(seat).modelCalls++;
+    },
     answered(seat, answer) {
+      tell(() => `${seat} thinks ${JSON.stringify(answer)}`);
       const { answers } = at(seat);
       if (!answers.includes(answer)) answers.push(answer);
     },
@@ -84,19 +93,39 @@ export function createRecorder(seats: number, now: () => number): Recorder {
       if (!approved.includes(answer)) approved.push(answer);
     },
     certified(seat, certificate) {
+      tell(() => {
+        const { status, answer, round, transcript } = certificate.decision;
+        return `${seat} is certified: ${status} ${JSON.stringify(answer)} in certify round ${round}, ${transcript.slice(0, 10)}`;
+      });
       hash.number(now());
       hash.text(certificate.decision.transcript);
       at(seat).certificates.push({ at: now(), certificate });
     },
     evidence(seat, evidence) {
+      tell(
+        () => `${seat} has evidence: ${describeMessage(evidence.first)} against ${describeMessage(evidence.second)}`,
+      );
       hash.text(evidence.second.header.payloadDigest);
       at(seat).evidence.push(evidence);
     },
-    count: (what) => void counts.set(what, (counts.get(what) ?? 0) + 1),
+    count(what) {
+      tell(() => `  ${what}`);
+      counts.set(what, (counts.get(what) ?? 0) + 1);
+    },
     counts: () => Object.fromEntries([...counts].toSorted(([a], [b]) => (a < b ? -1 : 1))),
     contested: () => contested,
     hash: hash.digest,
   };
+}
+
+function describeFrame(frame: Uint8Array): string {
+  const message = decodeMessage(frame);
+  return message === null ? `${frame.length} bytes of no message` : describeMessage(message);
+}
+
+/** Phase.round.seat and the payload's digest. */
+function describeMessage(message: Message): string {
+  return `${slotOf(message)} ${message.header.payloadDigest.slice(2, 8)}`;
 }
 
 /** Two FNV-like lanes: cheap, and only ever compared with another run of the same code. */

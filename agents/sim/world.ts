@@ -7,7 +7,7 @@ import { dueAt } from "./bound.ts";
 import { createLinks } from "./links.ts";
 import type { Plan } from "./plan.ts";
 import { createRandom } from "./random.ts";
-import { createRecorder, type Recorder } from "./recorder.ts";
+import { createRecorder, type Recorder, type Tell } from "./recorder.ts";
 import { createSeat, type SimSeat, type World } from "./seat.ts";
 import type { SeatTrace, Trace } from "./trace.ts";
 import { createWatch } from "./watch.ts";
@@ -18,10 +18,11 @@ const MOST_EVENTS = 400_000;
 const START_SPREAD_MS = 100;
 
 /** Runs one world from its plan until every honest seat has a certificate, or the time for that is over. */
-export async function runWorld(plan: Plan): Promise<Trace> {
+export async function runWorld(plan: Plan, onLine: ((line: string) => void) | null = null): Promise<Trace> {
   const random = createRandom(plan.seed, "world");
   const clock = createMemoryClock();
-  const recorder = createRecorder(plan.attempt.committee.length, () => clock.now());
+  const tell: Tell = (describe) => onLine?.(`${clock.now()} ${describe()}`);
+  const recorder = createRecorder(plan.attempt.committee.length, () => clock.now(), tell);
   const latency = random.fork("latency");
   const hub = createMemoryHub({ clock, latencyMs: () => 1 + latency.below(plan.latencyMs) });
   let failure: Error | null = null;

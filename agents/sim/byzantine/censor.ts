@@ -2,12 +2,12 @@ import { PROPOSE, decodePropose } from "../../core/certify-payloads.ts";
 import { decodeBlock, encodeBlock, type BlockValue } from "../../core/codec.ts";
 import { sha256 } from "../../core/digest.ts";
 import { limits } from "../../core/limits.ts";
-import { addMessage, emptyTally } from "../../core/tally.ts";
 import { decodeMessage, encodeMessage, readRoot } from "../../core/transcript.ts";
 import type { Digest, Message, SeatIndex } from "../../core/types.ts";
 import type { SessionPorts } from "../../node/effects.ts";
 import type { Network } from "../../ports/network.ts";
 import type { Culprit } from "./index.ts";
+import { createKnownBlocks } from "./known.ts";
 import { resign } from "./payloads.ts";
 
 /**
@@ -17,7 +17,7 @@ import { resign } from "./payloads.ts";
 export function censoring({ network, signer, store }: SessionPorts, culprit: Culprit): Network {
   const { plan, seat, random, recorder } = culprit;
   const { protocol, attempt } = plan;
-  const blocks = new Map<Digest, Message>();
+  const known = createKnownBlocks(plan);
   const proposals = new Map<Digest, Uint8Array>();
 
   const censored = (message: Message): Uint8Array | null => {
@@ -27,8 +27,8 @@ export function censoring({ network, signer, store }: SessionPorts, culprit: Cul
     if (random.chance(300_000)) return doctored(message, payload.rootBlock, read.messages);
     const order = random.shuffled(attempt.committee.map((_, index) => index as SeatIndex));
     for (const victim of order) {
-      const kept = read.messages.filter((digest) => blocks.get(digest)?.header.seat !== victim);
-      if (kept.length === read.messages.length || !isConclusive(kept)) continue;
+      const kept = read.messages.filter((digest) => known.get(digest)?.header.seat !== victim);
+      if (kept.length === read.messages.length || known.conclude(kept).kind === "open") continue;
       return propose(message, payload.rootBlock, { messages: kept.map((link) => ({ link })) });
     }
     return null;
@@ -60,7 +60,7 @@ export function censoring({ network, signer, store }: SessionPorts, culprit: Cul
 
   /** The last message again, as if its author had said it in another attempt; signed by this seat. */
   const foreign = (digests: readonly Digest[]): Digest => {
-    const last = blocks.get(digests.at(-1) as Digest);
+    const last = known.get(digests.at(-1) as Digest);
     if (last === undefined) return digests[0] as Digest;
     const bytes = encodeMessage(resign(plan, signer, { ...last.header, attempt: attempt.attempt + 1 }, last.payload));
     // It serves the block that it proposes.
@@ -68,36 +68,26 @@ export function censoring({ network, signer, store }: SessionPorts, culprit: Cul
     return sha256(bytes);
   };
 
-  const isConclusive = (digests: readonly Digest[]): boolean => {
-    let tally = emptyTally;
-    for (const digest of digests) {
-      const message = blocks.get(digest);
-      if (message === undefined) return false;
-      tally = addMessage(tally, message).tally;
-    }
-    return protocol.conclude(attempt, tally).kind === "final";
-  };
-
   return {
     ...network,
     send(to, frame) {
       const message = decodeMessage(frame);
       if (message === null) return;
-      blocks.set(sha256(frame), message);
+      known.note(frame, message);
       if (message.header.seat !== seat) {
         recorder.count("not relayed");
         return;
       }
       if (message.header.phase !== PROPOSE) return network.send(to, frame);
-      const known = proposals.get(message.header.payloadDigest) ?? censored(message) ?? frame;
-      proposals.set(message.header.payloadDigest, known);
-      if (known !== frame) recorder.count("censored");
-      network.send(to, known);
+      const proposal = proposals.get(message.header.payloadDigest) ?? censored(message) ?? frame;
+      proposals.set(message.header.payloadDigest, proposal);
+      if (proposal !== frame) recorder.count("censored");
+      network.send(to, proposal);
     },
     onFrame: (listener) =>
       network.onFrame((from, frame) => {
         const message = decodeMessage(frame);
-        if (message !== null) blocks.set(sha256(frame), message);
+        if (message !== null) known.note(frame, message);
         listener(from, frame);
       }),
   };

@@ -6,6 +6,7 @@ import type { Plan } from "../plan.ts";
 import type { Random } from "../random.ts";
 import type { Recorder } from "../recorder.ts";
 import { censoring } from "./censor.ts";
+import { doubleVoting } from "./double-vote.ts";
 import { equivocating } from "./equivocate.ts";
 import { late } from "./late.ts";
 import { malformed } from "./malformed.ts";
@@ -39,6 +40,8 @@ export async function misbehave(
       return [behind(silent, ports, culprit)];
     case "equivocating":
       return [behind(equivocating, ports, culprit)];
+    case "double-voter":
+      return [behind(doubleVoting, ports, culprit)];
     case "late-revealer":
       return [behind(late, ports, culprit)];
     case "censoring-proposer":
