@@ -63,6 +63,19 @@ export function endOf(attempt: Attempt, round: number): number {
   return stagesOf(attempt).findLastIndex((stage) => stage.round === round && stage.kind !== "ballot");
 }
 
+const ends = new WeakMap<readonly Stage[], readonly number[]>();
+
+/** The stages that end a round, and the vote. */
+export function endsOf(attempt: Attempt): readonly number[] {
+  const stages = stagesOf(attempt);
+  const known = ends.get(stages) ?? [
+    ...Array.from({ length: ROUNDS }, (_, round) => endOf(attempt, round)),
+    stages.length - 1,
+  ];
+  ends.set(stages, known);
+  return known;
+}
+
 export function checkSize(attempt: Attempt): string | null {
   const seats = attempt.committee.length;
   return seats < limits.minCommittee || seats > MAX_SEATS

@@ -15,7 +15,7 @@ import {
   STALL_WAITS,
   stagesOf,
 } from "./config.ts";
-import { anyOtherParent, isOrderWanted, otherParentFor, unsharedWith } from "./gossip.ts";
+import { anyOtherParent, isOrderDue, otherParentFor, unsharedWith } from "./gossip.ts";
 import { encodeEvent } from "./payloads.ts";
 import { callsFor, previewOf, recordOf, stageAt } from "./say.ts";
 import { agreementIn } from "./rules.ts";
@@ -62,11 +62,22 @@ export function step(state: HashgraphState, context: SeatContext, tally: Tally, 
 }
 
 /** HG14: somebody was shown events that others were not. */
-function watchStall(state: HashgraphState, { timing }: SeatContext): Course {
-  if (state.stallRunning || state.stalls >= STALL_WAITS || state.view.waiting.length === 0)
-    return { state, effects: [] };
-  const effects: Effect[] = [{ kind: "wait", timer: `stall.${state.stalls}`, delayMs: timing.graceMs }];
+function watchStall(state: HashgraphState, context: SeatContext): Course {
+  if (state.stallRunning || state.stalls >= STALL_WAITS || !isStalled(state, context)) return { state, effects: [] };
+  const effects: Effect[] = [{ kind: "wait", timer: `stall.${state.stalls}`, delayMs: context.timing.graceMs }];
   return { state: { ...state, stalls: state.stalls + 1, stallRunning: true }, effects };
+}
+
+/** Events miss a parent; or too few have spoken, and a forker may have cut some off. */
+function isStalled(state: HashgraphState, { attempt }: SeatContext): boolean {
+  if (state.view.waiting.length > 0) return true;
+  const isCut = state.view.forks.some((fork) => fork !== null);
+  return (
+    isCut &&
+    state.said &&
+    state.step === "collect" &&
+    !isSupermajority(recordsIn(state).length, attempt.committee.length)
+  );
 }
 
 function after(course: Course, then: (state: HashgraphState) => Course): Course {
@@ -117,6 +128,11 @@ function elapsed(state: HashgraphState, context: SeatContext, timer: string): Co
   const waited = (ms: number): HashgraphState => ({ ...state, waitedMs: state.waitedMs + ms });
   if (timer === `phase.${stage}` && state.step === "collect" && !state.said && state.record === null)
     return { state: ready(waited(phaseMs), context), effects: [] };
+  // Every honest seat has said something by now, so somebody does not have it.
+  if (timer === `phase.${stage}` && state.step === "collect" && state.stalls < STALL_WAITS) {
+    const again: Effect = { kind: "wait", timer, delayMs: phaseMs };
+    return relay({ state: { ...state, stalls: state.stalls + 1, stallRunning: false }, effects: [again] }, context);
+  }
   if (timer === `grace.${stage}` && state.step === "collect") {
     const absent = seatsOf(context.attempt).filter((seat) => !recordsIn(state).some((told) => told.seat === seat));
     return relay(spread({ ...waited(graceMs), lagging: absent }, context), context);
@@ -130,7 +146,7 @@ function elapsed(state: HashgraphState, context: SeatContext, timer: string): Co
     return orderElapsed({ ...waited(graceMs), orderWaits: state.orderWaits + 1 }, context);
   if (timer === `stall.${state.stalls - 1}`) {
     const next = { state: { ...state, stallRunning: false }, effects: [] };
-    return state.view.waiting.length === 0 ? next : relay(next, context);
+    return isStalled(state, context) ? relay(next, context) : next;
   }
   if (timer === "settle" && state.step === "finish")
     return relay({ state: { ...state, settled: true }, effects: [] }, context);
@@ -249,7 +265,10 @@ function gossip(state: HashgraphState, context: SeatContext): Course {
   const { self } = context;
   if (state.flying || state.lastSaid || state.sequence >= EVENTS_PER_SEAT) return { state, effects: [] };
   if (state.step === "finish" || state.record !== null) return makeEvent(state, context, anyOtherParent(view, self));
-  const isOrdering = state.step === "order" || isOrderWanted(view);
+  // Others have to know that this seat waits.
+  if (state.step === "order" && newestOf(view, self)?.body.mode !== "order")
+    return makeEvent(state, context, anyOtherParent(view, self));
+  const isOrdering = isOrderDue(view, state.step === "order");
   if (!isOrdering && state.step !== "spread") return { state, effects: [] };
   const otherParent = otherParentFor(
     view,

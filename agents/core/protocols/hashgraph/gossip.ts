@@ -2,6 +2,8 @@ import { hasAncestor } from "../../hashgraph/graph.ts";
 import { canonicalOrder, canonicalRanks, seatsOf } from "../../order.ts";
 import { holdsHonest, isSupermajority } from "../../quorum.ts";
 import type { Message, SeatIndex } from "../../types.ts";
+import { judgeView } from "./conclude.ts";
+import { endsOf } from "./config.ts";
 import { newestOf, type Told, type View } from "./view.ts";
 
 /** Messages relayed at once by a seat that waits (HG14). */
@@ -22,7 +24,7 @@ export function otherParentFor(view: View, self: SeatIndex, aim: Aim): Told | nu
     aim.kind === "cover" ? aim.events.filter((one) => own === null || !hasAncestor(own.node, one.node)) : [];
   const news = (peer: Told): number =>
     aim.kind === "cover" ? missing.filter((one) => hasAncestor(peer.node, one.node)).length : newsIn(view, own, peer);
-  const best = mostOf(candidates, news);
+  const best = (aim.kind === "order" ? overdueIn(view, own, candidates) : null) ?? mostOf(candidates, news);
   if (best === null || news(best) === 0) return null;
   const isWhole = aim.kind === "cover" && news(best) === missing.length;
   return isWhole || mayStep(view, own) ? best : null;
@@ -51,6 +53,13 @@ function newsIn(view: View, own: Told | null, peer: Told): number {
   }).length;
 }
 
+/** A slow seat never has the most news: who is far behind comes first, so that nobody's events are left out. */
+function overdueIn(view: View, own: Told | null, candidates: readonly Told[]): Told | null {
+  const patience = 2 * (32 - Math.clz32(view.attempt.committee.length - 1)) + 2;
+  const overdue = candidates.filter((peer) => own !== null && peer.depth + patience <= own.depth);
+  return mostOf(overdue, (peer) => -peer.depth);
+}
+
 function mostOf(candidates: readonly Told[], news: (peer: Told) => number): Told | null {
   let best: Told | null = null;
   for (const candidate of candidates) if (best === null || news(candidate) > news(best)) best = candidate;
@@ -69,10 +78,22 @@ function mayStep(view: View, own: Told | null): boolean {
   return isSupermajority(level.length, view.attempt.committee.length);
 }
 
-/** HG13: more than 1/3 of the seats, one honest among them, wait for the consensus order. */
-export function isOrderWanted(view: View): boolean {
-  const waiting = seatsOf(view.attempt).filter((seat) => newestOf(view, seat)?.body.mode === "order");
-  return holdsHonest(waiting.length, view.attempt.committee.length);
+/**
+ * HG13: more than 1/3 of the seats, one honest among them, wait for the consensus order, and it has something to tell: that a round
+ * or the vote, which more than 2/3 state as closed, is closed. So nobody can make the others spend their events.
+ */
+export function isOrderDue(view: View, isWaiting: boolean): boolean {
+  const { attempt } = view;
+  const seats = attempt.committee.length;
+  const newest = seatsOf(attempt).flatMap((seat) => newestOf(view, seat) ?? []);
+  const waiting = newest.filter(({ body }) => body.mode === "order");
+  if (!isWaiting && !holdsHonest(waiting.length, seats)) return false;
+  const { closed } = judgeView(view).judgement;
+  return endsOf(attempt).some(
+    (stage) =>
+      isSupermajority(newest.filter(({ body }) => body.closed > stage).length, seats) &&
+      !isSupermajority(closed.filter((count) => count > stage).length, seats),
+  );
 }
 
 /**

@@ -3,27 +3,12 @@ import { utf8 } from "../../digest.ts";
 import { limits } from "../../limits.ts";
 import type { Prompt } from "../../prompt.ts";
 import type { Proposal } from "../../proposals.ts";
-import {
-  answerSchema,
-  letter,
-  lettered,
-  revisePrompt,
-  taskPrompt,
-  TASKS_VERSION,
-  type Task,
-} from "../../task-prompt.ts";
+import { revisePrompt, TASKS_VERSION, verifyPrompt } from "../../task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import type { RoundResult } from "./rules.ts";
 
 /** Raised with every change of wording or rules; part of the protocol version. */
 export const VERSION = TASKS_VERSION;
-
-const VOTE: Task = {
-  name: "vote",
-  instructions:
-    "The members could not agree; two answers are left. Decide which of them is right: `proof` is a short trace of checkable steps, `answer` " +
-    "is the one you endorse, written as the reply form allows.",
-};
 
 /**
  * HG22: what the round before brought, anonymous, the most supported answer first (H05, H14). An answer stands there once, with the
@@ -61,22 +46,7 @@ function firstFitting(texts: readonly string[]): readonly string[] {
   return texts.filter((text) => (bytes += utf8(text).length) <= limits.objectionsBytes);
 }
 
-/** HG19: the explicit vote (H11). Texts are named by letters, other answers by themselves. */
-export function votePrompt(attempt: Attempt, candidates: readonly AnswerGroup[]): Prompt {
-  const texts = candidates.map(({ representative }) => representative.text);
-  const { properties } = answerSchema(attempt.request.terms);
-  const schema = {
-    properties: properties.map((property) =>
-      property.name === "answer" ? { name: "answer", enum: ballotWords(attempt, candidates) } : property,
-    ),
-  };
-  return taskPrompt(attempt, VOTE, lettered("answer", texts), schema, "answer");
-}
-
-/** What a ballot may say, in the order of the candidates. */
-export function ballotWords(attempt: Attempt, candidates: readonly AnswerGroup[]): readonly string[] {
-  const { terms } = attempt.request;
-  return terms.kind === "text"
-    ? candidates.map((_, index) => letter(index))
-    : candidates.map(({ representative }) => representative.text);
+/** HG19: the explicit vote (H11): is this one of the two right? */
+export function votePrompt(attempt: Attempt, candidate: AnswerGroup, last: RoundResult): Prompt {
+  return verifyPrompt(attempt, candidate.representative.text, proofOf(candidate, last));
 }

@@ -35,6 +35,8 @@ export interface Judgement {
   /** The two leading answers, once a vote between them is due (HG19). */
   readonly candidates: readonly [AnswerGroup, AnswerGroup] | null;
   readonly verdict: Verdict | null;
+  /** Per seat the stages it has closed, as far as the order says. */
+  readonly closed: readonly number[];
   /** So many batches were read: up to the one that decided, else all. */
   readonly batches: number;
 }
@@ -70,7 +72,7 @@ function closeRounds(ledger: Ledger, closed: readonly RoundResult[]): readonly R
 
 function assess(ledger: Ledger, rounds: readonly RoundResult[]): Omit<Judgement, "batches"> {
   const verdict = agreementIn(ledger.attempt, rounds);
-  const standing = { rounds: verdict === null ? rounds : rounds.slice(0, verdict.round + 1) };
+  const standing = { rounds: verdict === null ? rounds : rounds.slice(0, verdict.round + 1), closed: ledger.closed };
   if (verdict !== null) return { ...standing, candidates: null, verdict };
   const last = rounds[ROUNDS - 1];
   return last === undefined

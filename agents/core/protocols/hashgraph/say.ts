@@ -8,7 +8,7 @@ import type { Attempt, Digest } from "../../types.ts";
 import { stagesOf, type Stage } from "./config.ts";
 import { judgeView } from "./conclude.ts";
 import type { StageRecord } from "./payloads.ts";
-import { ballotWords, nextPrompt, votePrompt } from "./prompts.ts";
+import { nextPrompt, votePrompt } from "./prompts.ts";
 import { preview, type RoundResult } from "./rules.ts";
 import type { HashgraphState } from "./state.ts";
 import type { View } from "./view.ts";
@@ -49,8 +49,11 @@ export function callsFor({ view, stage, proposal }: HashgraphState, { attempt, s
       return calls.map(({ about, prompt }) => ({ about: [`${round}`, ...about], prompt }));
     }
     case "ballot": {
-      const { candidates } = judgeView(view).judgement;
-      return candidates === null ? [] : [{ about: ["vote"], prompt: votePrompt(attempt, candidates) }];
+      const { candidates, rounds } = judgeView(view).judgement;
+      return (candidates ?? []).map((candidate) => ({
+        about: ["vote", candidate.representative.outcome],
+        prompt: votePrompt(attempt, candidate, rounds.at(-1) as RoundResult),
+      }));
     }
   }
 }
@@ -85,9 +88,9 @@ export function recordOf(
     case "match":
       return { record: { kind, stage, matches: matchesIn(state) }, proposal: state.proposal };
     case "ballot": {
-      const { candidates } = judgeView(state.view).judgement;
-      const at = candidates === null ? -1 : ballotWords(attempt, candidates).indexOf(answered?.fields["answer"] ?? "");
-      const choice = candidates?.[at]?.representative.outcome ?? null;
+      // Who finds both right, or neither, abstains.
+      const accepted = heard.filter((one) => one.answered.fields["verdict"] === "accept");
+      const choice = accepted.length === 1 ? ((accepted[0]?.about[1] ?? null) as Digest | null) : null;
       return { record: { kind, stage, choice }, proposal: state.proposal };
     }
   }
