@@ -14,7 +14,7 @@ import { settle } from "./outcome.ts";
 import { phased, type Call, type Judged, type PhasedState, type View } from "./phased.ts";
 import { proposalFrom, type Candidate } from "./proposals.ts";
 import type { Protocol } from "./protocol.ts";
-import { isMajority, isSupermajority } from "./quorum.ts";
+import { holdsHonest, isSupermajority } from "./quorum.ts";
 import { closeForm, type AnyForm, type RoundBook, type Stage } from "./round-book.ts";
 import { roundSlots, type Tally } from "./tally.ts";
 import type { Attempt, SeatIndex } from "./types.ts";
@@ -79,9 +79,9 @@ function saySynthesis(view: View<ChairedCarry>): unknown {
   return { proposal: proposalFrom(view.attempt.request.terms, view.answered(SYNTHESIS)[0]) };
 }
 
-/** CH6: more than half of the seats have answered. */
+/** CH6: an honest seat is among those that have answered. */
 function isQuorum(attempt: Attempt, answers: readonly Candidate[]): boolean {
-  return isMajority(answers.length, attempt.committee.length);
+  return holdsHonest(answers.length, attempt.committee.length);
 }
 
 function judge(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): Judged<ChairedCarry> {
