@@ -2,57 +2,31 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { requestHash } from "../../agents/core/digest.ts";
-import { matchForm } from "../../agents/core/equivalence.ts";
 import { expOfNegative, lnOfRatio } from "../../agents/core/fixed-point.ts";
 import { commitForm } from "../../agents/core/proposals.ts";
 import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
-import {
-  BITS,
-  capOf,
-  committedBy,
-  evidenceOf,
-  neededMargin,
-  type Belief,
-} from "../../agents/core/protocols/mbft-bayesian/rules.ts";
-import { CLOSE, closeForm } from "../../agents/core/round-book.ts";
-import { addMessage, emptyTally, messagesOf, type Tally } from "../../agents/core/tally.ts";
-import { ONE_PPM, type Attempt, type Outcome, type Ppm, type Terms } from "../../agents/core/types.ts";
-import { propose, put, say, type Answering, type Saying } from "../../scripts/lib/attacks/message-set.ts";
+import { BITS, capOf, committedBy, evidenceOf, type Belief } from "../../agents/core/protocols/mbft-bayesian/rules.ts";
+import { addMessage, emptyTally, messagesOf } from "../../agents/core/tally.ts";
+import { ONE_PPM, type Attempt, type Ppm } from "../../agents/core/types.ts";
+import { propose, put } from "../../scripts/lib/attacks/message-set.ts";
 import { attemptOf } from "./committee.ts";
+import {
+  CODE,
+  HIGH,
+  LOW,
+  MEDIUM,
+  attemptFor,
+  closed,
+  concluded,
+  decision,
+  faults,
+  outcomeOf,
+  report,
+  reports,
+} from "./mbft-bayesian-set.ts";
 
-const CODE = 2;
-const LOW = 300_000;
-const MEDIUM = 700_000;
-const HIGH = 900_000;
 const tiers = fc.constantFrom(LOW, MEDIUM, HIGH);
-
-const attemptFor = (n: number, terms: Partial<Terms> = {}, reputations: readonly number[] = []): Attempt =>
-  attemptOf(n, { protocol: CODE, ...terms }, reputations);
-const report = (answer: string | null, tier = HIGH): Answering => ({ answer, tier });
-const reports = (n: number, of: (seat: number) => Answering): readonly Answering[] =>
-  Array.from({ length: n }, (_, seat) => of(seat));
-const closed = (revealed: Saying, holds?: (seat: number, of: number) => boolean): Tally =>
-  say(
-    revealed,
-    closeForm,
-    revealed.attempt.committee.map(() => ({})),
-    holds,
-  ).tally;
-
-function outcomeOf(attempt: Attempt, answers: readonly Answering[]): Outcome {
-  return concluded(attempt, closed(propose(emptyTally, attempt, 0, answers)));
-}
-
-function concluded(attempt: Attempt, tally: Tally): Outcome {
-  const conclusion = mbftBayesian.conclude(attempt, tally);
-  if (conclusion.kind !== "final") throw new Error("the set is open");
-  expect(conclusion.through).to.deep.equal({ round: 0, phase: CLOSE });
-  return conclusion.outcome;
-}
-
-const decision = ({ status, answer }: Outcome): string => (status === "decided" ? answer : status);
 const asNumber = (fixed: bigint): number => Number(fixed) / 2 ** BITS;
-const faults = (n: number): number => Math.floor((n - 1) / 3);
 
 describe("mbft-bayesian rules", () => {
   it("M27, BA4, BA5: evidence is the log ratio of tau to (1 - tau)/(K - 1), tempered by reputation", () => {
@@ -74,7 +48,7 @@ describe("mbft-bayesian rules", () => {
     expect(evidenceOf(LOW as Ppm, ONE_PPM, 3)).to.equal(0n);
   });
 
-  it("M28, BA7 to BA9: commits iff posterior and Bayes factor both reach their bounds, as floats would have it", () => {
+  it("M28, BA7 to BA10: commits iff quorum, posterior and Bayes factor reach their bounds, as floats would have it", () => {
     const answer = fc.constantFrom("A", "B", "C", null);
     fc.assert(
       fc.property(
@@ -103,17 +77,18 @@ describe("mbft-bayesian rules", () => {
           const ranked = [...scores, 0, 0].toSorted((a, b) => b - a);
           const total = scores.reduce((sum, score) => sum + Math.exp(score), size - given.length);
           const posterior = Math.exp(ranked[0]!) / total;
-          const heaviest = acts
-            .map(({ rho }) => rho)
-            .toSorted((a, b) => b - a)
-            .slice(0, faults(n));
-          const needed = heaviest.reduce((sum, rho) => sum + (rho / 1e6) * cap, Math.log(3));
+          const top = given[scores.indexOf(ranked[0]!)];
+          const own = acts.filter((act) => act.answer === top && top !== undefined).map(weight);
+          const heaviest = own.toSorted((a, b) => b - a).slice(0, faults(n));
+          const [theta, factor, quorum] = assurance === "high" ? [0.94, 3, 2 / 3] : [0.9, 2, 1 / 2];
+          const needed = heaviest.reduce((sum, one) => sum + one, Math.log(factor));
           const margin = ranked[0]! - ranked[1]!;
-          fc.pre(Math.abs(margin - needed) > 1e-9 && Math.abs(posterior - (assurance === "high" ? 0.98 : 0.9)) > 2e-6);
-          const commits = margin >= needed && posterior >= (assurance === "high" ? 0.98 : 0.9);
+          fc.pre(Math.abs(margin - needed) > 1e-9 && Math.abs(posterior - theta) > 2e-6);
+          const reported = acts.filter((act) => act.answer !== null).length;
+          const commits = margin >= needed && posterior >= theta && reported > n * quorum;
           expect(outcome.status).to.equal(commits ? "decided" : "hung");
           if (!commits) return;
-          expect(outcome.answer).to.equal(given[scores.indexOf(ranked[0]!)]);
+          expect(outcome.answer).to.equal(top);
           expect(Math.abs(outcome.confidence - posterior * 1e6)).to.be.at.most(1.001);
         },
       ),
@@ -121,27 +96,35 @@ describe("mbft-bayesian rules", () => {
     );
   });
 
-  it("BA8, BA9: equality suffices, one part less does not", () => {
-    const top = { answer: { text: "yes", outcome: "0x01" as never }, seats: [], evidence: 9n };
-    const belief = (posterior: number, margin: bigint): Belief => ({
-      hypotheses: [top],
-      size: 3,
-      top,
-      posterior: posterior as Ppm,
-      margin,
-      needed: { posterior: 900_000 as Ppm, margin: 100n },
-    });
-    expect(committedBy(belief(900_000, 100n))).to.equal(top);
-    expect(committedBy(belief(899_999, 100n))).to.equal(null);
-    expect(committedBy(belief(900_000, 99n))).to.equal(null);
-    expect(committedBy({ ...belief(900_000, 100n), top: null })).to.equal(null);
+  it("BA8 to BA10: equality suffices, one part less does not, nor does anything without a quorum", () => {
+    const doubtful = 1n << 64n;
+    const top = { answer: { text: "yes", outcome: "0x01" as never }, seats: [], evidence: 9n, doubtful };
+    const belief = (posterior: number, margin: bigint, hasQuorum = true): Belief => {
+      return { hypotheses: [top], size: 3, top, posterior: posterior as Ppm, margin, hasQuorum };
+    };
+    for (const [assurance, theta, factor] of [
+      ["normal", 900_000, 2n],
+      ["high", 940_000, 3n],
+    ] as const) {
+      const needed = doubtful + lnOfRatio(factor, 1n, BITS);
+      expect(committedBy(belief(theta, needed), assurance)).to.equal(top);
+      expect(committedBy(belief(theta - 1, needed), assurance)).to.equal(null);
+      expect(committedBy(belief(theta, needed - 1n), assurance)).to.equal(null);
+      expect(committedBy(belief(theta, needed, false), assurance)).to.equal(null);
+      expect(committedBy({ ...belief(theta, needed), top: null }, assurance)).to.equal(null);
+    }
   });
 
-  it("BA9: the margin is what the f heaviest seats can bring, times three", () => {
-    const margin = asNumber(neededMargin(attemptFor(7, {}, [1_000_000, 500_000, 400_000]), 3));
-    expect(margin).to.be.closeTo(2 * Math.log(14 / 3) + Math.log(3), 1e-12);
-    const poor = asNumber(neededMargin(attemptFor(4, {}, [100_000, 100_000, 100_000, 200_000]), 3));
-    expect(poor).to.be.closeTo(0.2 * Math.log(14 / 3) + Math.log(3), 1e-12);
+  it("BA8: exactly half of the seats are no quorum, exactly two thirds are none at high assurance", () => {
+    const decided = (n: number, reported: number, assurance: "normal" | "high") =>
+      decision(
+        outcomeOf(
+          attemptFor(n, { assurance }),
+          reports(n, (seat) => report(seat < reported ? "yes" : null)),
+        ),
+      );
+    expect([decided(12, 6, "normal"), decided(12, 7, "normal")]).to.deep.equal(["hung", "yes"]);
+    expect([decided(12, 8, "high"), decided(12, 9, "high")]).to.deep.equal(["hung", "yes"]);
   });
 
   it("M29: one tau = 1 liar against nine does not win", () => {
@@ -156,7 +139,7 @@ describe("mbft-bayesian rules", () => {
     ).to.equal("yes");
   });
 
-  it("M29, BA9: what no honest seat says is never decided, whatever f seats do and whatever the reputations (n = 4..13)", () => {
+  it("M29, BA10: what no honest seat says is never decided, whatever f seats do and whatever the reputations (n = 4..13)", () => {
     const act = fc.record({ answer: fc.constantFrom("A", "B", null), tier: tiers });
     // Often the honest are unsure or silent, and the liars of one mind: the hardest case.
     const quiet = fc.record({ answer: fc.constantFrom("A", null), tier: fc.constant(LOW) });
@@ -194,13 +177,14 @@ describe("mbft-bayesian rules", () => {
     const lie = fc.record({ answer: fc.constantFrom("B", "C", "D", null), tier: tiers });
     const sized = fc.integer({ min: 4, max: 64 }).chain((n) =>
       fc.record({
+        assurance: fc.constantFrom("normal" as const, "high" as const),
         liars: fc.array(lie, { minLength: faults(n), maxLength: faults(n) }),
         honest: fc.array(fc.constantFrom(MEDIUM, HIGH), { minLength: n - faults(n), maxLength: n - faults(n) }),
       }),
     );
     fc.assert(
-      fc.property(sized, ({ liars, honest }) => {
-        const attempt = attemptFor(liars.length + honest.length, { kind: "choice", options: 4 });
+      fc.property(sized, ({ liars, honest, assurance }) => {
+        const attempt = attemptFor(liars.length + honest.length, { kind: "choice", options: 4, assurance });
         const acts = [...liars, ...honest.map((tier) => report("A", tier))];
         expect(decision(outcomeOf(attempt, acts))).to.equal("A");
       }),
@@ -232,13 +216,6 @@ describe("mbft-bayesian rules", () => {
             ),
           ).to.equal("hung");
         }
-  });
-
-  it("BA8: at high assurance f liars keep four seats from deciding, and no more than four", () => {
-    for (let n = 4; n <= 13; n++) {
-      const acts = reports(n, (seat) => report(seat < faults(n) ? "no" : "yes"));
-      expect(decision(outcomeOf(attemptFor(n, { assurance: "high" }), acts))).to.equal(n === 4 ? "hung" : "yes");
-    }
   });
 
   it("BA7: a lone report does not commit, because none of the answers may be right; nor do f reports", () => {
@@ -330,7 +307,7 @@ describe("mbft-bayesian rules", () => {
     }
   });
 
-  it("BA10, BA11: nobody is slashed for an opinion; who was right earns twice, who spoke earns once", () => {
+  it("BA11, BA12: nobody is slashed for an opinion; who was right earns twice, who spoke earns once", () => {
     const attempt = attemptFor(7, {}, [999_999, 999_999, 999_999]);
     const decided = outcomeOf(
       attempt,
@@ -362,76 +339,3 @@ describe("mbft-bayesian rules", () => {
     expect(capOf(3)).to.equal(28_416_195_429_967_086_972n);
   });
 });
-
-describe("mbft-bayesian answers of every kind", () => {
-  it("choice, number within tolerance, policies", () => {
-    const choice = attemptFor(7, { kind: "choice", options: 4 });
-    expect(
-      decision(
-        outcomeOf(
-          choice,
-          reports(7, (seat) => report(seat < 2 ? "a" : "C")),
-        ),
-      ),
-    ).to.equal("C");
-    const number = attemptFor(7, { kind: "number", decimals: 1, tolerance: 5n });
-    const values = ["10.0", "10.1", "10.2", "10.3", "10.4", "99", "98"];
-    expect(
-      decision(
-        outcomeOf(
-          number,
-          reports(7, (seat) => report(values[seat]!)),
-        ),
-      ),
-    ).to.equal("10.2");
-    const policies = attemptFor(7, { kind: "policies", options: 4 });
-    expect(
-      decision(
-        outcomeOf(
-          policies,
-          reports(7, (seat) => report(seat < 2 ? "A" : "A,C")),
-        ),
-      ),
-    ).to.equal("A,C");
-  });
-
-  it("texts: different wordings are one hypothesis once more than half of the seats say they mean the same", () => {
-    const attempt = attemptFor(4, { kind: "text" });
-    const acts = reports(4, (seat) => report(seat < 2 ? "The treaty was signed in 1648." : "It was signed in 1648."));
-    const revealed = propose(emptyTally, attempt, 0, acts);
-    const outcomes = ["The treaty was signed in 1648.", "It was signed in 1648."].map((text) =>
-      outcomeOfText(attempt, text),
-    );
-    const [first, second] = outcomes.toSorted() as [never, never];
-    const matched = (agreeing: number) =>
-      closed(
-        say(
-          revealed,
-          matchForm,
-          attempt.committee.map((_, seat) => ({ matches: [{ first, second, same: seat < agreeing }] })),
-        ),
-      );
-    expect(decision(concluded(attempt, matched(3)))).to.match(/1648/);
-    expect(concluded(attempt, matched(3)).shares).to.deep.equal([2, 2, 2, 2]);
-    expect(decision(concluded(attempt, matched(2)))).to.equal("hung");
-  });
-});
-
-function outcomeOfText(attempt: Attempt, text: string): string {
-  const tally = propose(
-    emptyTally,
-    attempt,
-    0,
-    attempt.committee.map(() => report(text)),
-  );
-  return concluded(
-    attempt,
-    closed(
-      say(
-        tally,
-        matchForm,
-        attempt.committee.map(() => ({ matches: [] })),
-      ),
-    ),
-  ).outcome;
-}

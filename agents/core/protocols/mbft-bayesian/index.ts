@@ -50,11 +50,11 @@ function say(view: View<null>, phase: number): unknown {
   }
 }
 
-/** BA8 to BA11. */
+/** BA8 to BA12. */
 function judge(book: RoundBook): Judged<null> {
   const { attempt } = book;
   const belief = beliefOf(book);
-  const committed = committedBy(belief);
+  const committed = committedBy(belief, attempt.request.terms.assurance);
   const winner = committed && {
     answer: committed.answer,
     confidence: belief.posterior,
@@ -65,7 +65,7 @@ function judge(book: RoundBook): Judged<null> {
   return { carry: null, outcome: settle(attempt, { winner, slashes, completed: completedBy(book, attempt) }) };
 }
 
-/** BA11: seats whose report counts and who compared the texts, if there was anything to compare. */
+/** BA12: seats whose report counts and who compared the texts, if there was anything to compare. */
 function completedBy(book: RoundBook, attempt: Attempt): readonly SeatIndex[] {
   const reported = candidatesOf(book, "closed").map(({ seat }) => seat);
   if (matchForms(attempt).length === 0) return reported;

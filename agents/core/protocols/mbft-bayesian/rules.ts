@@ -2,7 +2,7 @@ import type { CanonicalAnswer } from "../../answer.ts";
 import { answerClasses } from "../../equivalence.ts";
 import { expOfNegative, lnOfRatio } from "../../fixed-point.ts";
 import { candidatesOf, type Candidate } from "../../proposals.ts";
-import { faultTolerance } from "../../quorum.ts";
+import { faultTolerance, isMajority, isSupermajority } from "../../quorum.ts";
 import type { RoundBook } from "../../round-book.ts";
 import { ONE_PPM, type Assurance, type Attempt, type Ppm, type SeatIndex } from "../../types.ts";
 
@@ -12,11 +12,19 @@ export const BITS = 64;
 /** BA6: what the most confident report may weigh at most: as one that is seven tenths sure. */
 const CAP_TIER = 700_000;
 
-/** BA8: least posterior. */
-const THETA: Readonly<Record<Assurance, Ppm>> = { normal: 900_000 as Ppm, high: 980_000 as Ppm };
+interface Demands {
+  /** BA8: of all seats, how many must have reported. */
+  readonly quorum: (reports: number, seats: number) => boolean;
+  /** BA9: least posterior. */
+  readonly posterior: Ppm;
+  /** BA10: least Bayes factor without the f heaviest reports. */
+  readonly factor: bigint;
+}
 
-/** BA9: least Bayes factor beyond what f seats can bring. */
-const FACTOR = 3n;
+const DEMANDS: Readonly<Record<Assurance, Demands>> = {
+  normal: { quorum: isMajority, posterior: 900_000 as Ppm, factor: 2n },
+  high: { quorum: isSupermajority, posterior: 940_000 as Ppm, factor: 3n },
+};
 
 /** An answer somebody gave, and how much speaks for it. */
 export interface Hypothesis {
@@ -25,6 +33,8 @@ export interface Hypothesis {
   readonly seats: readonly SeatIndex[];
   /** Log-likelihood against an answer that nobody gave, in nats of BITS fraction bits. */
   readonly evidence: bigint;
+  /** The part of it that f of its seats can bring at most. */
+  readonly doubtful: bigint;
 }
 
 export interface Belief {
@@ -38,7 +48,8 @@ export interface Belief {
   readonly posterior: Ppm;
   /** ln of the Bayes factor of `top` over the next; 0 without one. */
   readonly margin: bigint;
-  readonly needed: { readonly posterior: Ppm; readonly margin: bigint };
+  /** Whether enough seats reported. */
+  readonly hasQuorum: boolean;
 }
 
 /** BA5: ln(tau (K - 1) / (1 - tau)), between 0 and the cap, tempered by reputation. */
@@ -63,33 +74,26 @@ function lnOfOdds(tier: number, size: number): bigint {
   return known;
 }
 
-/** BA9: the most that any f seats can bring, and a factor on top of it. */
-export function neededMargin(attempt: Attempt, size: number): bigint {
-  const { committee } = attempt;
-  const heaviest = committee
-    .map(({ reputation }) => reputation)
-    .toSorted((a, b) => b - a)
-    .slice(0, faultTolerance(committee.length));
-  const weight = heaviest.reduce((sum, reputation) => sum + BigInt(reputation), 0n);
-  return (capOf(size) * weight) / BigInt(ONE_PPM) + lnOfRatio(FACTOR, 1n, BITS);
-}
-
-/** BA2 to BA9: what the reports of a complete round come to. A pure function of the message set: no order enters it. */
+/** BA2 to BA8: what the reports of a complete round come to. A pure function of the message set: no order enters it. */
 export function beliefOf(book: RoundBook): Belief {
   const { attempt } = book;
   const reports = candidatesOf(book, "closed");
   const classes = answerClasses(book, reports, "closed");
   const size = Math.max(classes.length, 2) + 1;
-  const hypotheses = classes.map(({ representative, seats }): Hypothesis => ({
-    answer: representative,
-    seats,
-    evidence: seats.reduce((sum, seat) => sum + reportedBy(attempt, reports, seat, size), 0n),
-  }));
-  const needed = {
-    posterior: THETA[attempt.request.terms.assurance],
-    margin: neededMargin(attempt, size),
+  const faults = faultTolerance(attempt.committee.length);
+  const hypotheses = classes.map(({ representative, seats }): Hypothesis => {
+    const weights = seats
+      .map((seat) => reportedBy(attempt, reports, seat, size))
+      .toSorted((a, b) => (a === b ? 0 : a < b ? 1 : -1));
+    return { answer: representative, seats, evidence: sum(weights), doubtful: sum(weights.slice(0, faults)) };
+  });
+  const { quorum } = DEMANDS[attempt.request.terms.assurance];
+  return {
+    hypotheses,
+    size,
+    hasQuorum: quorum(reports.length, attempt.committee.length),
+    ...leading(hypotheses, size),
   };
-  return { hypotheses, size, needed, ...leading(hypotheses, size) };
 }
 
 /** BA3: a seat reports once, so it counts once. */
@@ -97,6 +101,10 @@ function reportedBy(attempt: Attempt, reports: readonly Candidate[], seat: SeatI
   const report = reports.find((one) => one.seat === seat);
   const reputation = attempt.committee[seat]?.reputation;
   return report === undefined || reputation === undefined ? 0n : evidenceOf(report.tier, reputation, size);
+}
+
+function sum(weights: readonly bigint[]): bigint {
+  return weights.reduce((total, weight) => total + weight, 0n);
 }
 
 /** BA7: the prior is the same for all K hypotheses; those that nobody gave stay at evidence 0. */
@@ -109,12 +117,14 @@ function leading(hypotheses: readonly Hypothesis[], size: number): Pick<Belief, 
   if (first === undefined || margin === 0n) return { top: null, posterior: 0 as Ppm, margin: 0n };
   const masses = hypotheses.map(({ evidence }) => expOfNegative(evidence - first.evidence, BITS));
   const unnamed = BigInt(size - hypotheses.length) * expOfNegative(-first.evidence, BITS);
-  const total = masses.reduce((sum, mass) => sum + mass, unnamed);
+  const total = sum(masses) + unnamed;
   const posterior = Number((expOfNegative(0n, BITS) * BigInt(ONE_PPM)) / total) as Ppm;
   return { top: first, posterior, margin };
 }
 
-/** BA8, BA9: the answer that the belief commits to; null = Hung. */
-export function committedBy({ top, posterior, margin, needed }: Belief): Hypothesis | null {
-  return top !== null && posterior >= needed.posterior && margin >= needed.margin ? top : null;
+/** BA8 to BA10: the answer that the belief commits to; null = Hung. */
+export function committedBy({ top, posterior, margin, hasQuorum }: Belief, assurance: Assurance): Hypothesis | null {
+  const demands = DEMANDS[assurance];
+  if (top === null || !hasQuorum || posterior < demands.posterior) return null;
+  return margin >= top.doubtful + lnOfRatio(demands.factor, 1n, BITS) ? top : null;
 }

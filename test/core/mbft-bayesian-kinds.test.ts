@@ -1,0 +1,80 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { matchForm } from "../../agents/core/equivalence.ts";
+import { emptyTally } from "../../agents/core/tally.ts";
+import type { Attempt } from "../../agents/core/types.ts";
+import { propose, say } from "../../scripts/lib/attacks/message-set.ts";
+import { attemptFor, closed, concluded, decision, outcomeOf, report, reports } from "./mbft-bayesian-set.ts";
+
+describe("mbft-bayesian answers of every kind", () => {
+  it("choice, number within tolerance, policies", () => {
+    const choice = attemptFor(7, { kind: "choice", options: 4 });
+    expect(
+      decision(
+        outcomeOf(
+          choice,
+          reports(7, (seat) => report(seat < 2 ? "a" : "C")),
+        ),
+      ),
+    ).to.equal("C");
+    const number = attemptFor(7, { kind: "number", decimals: 1, tolerance: 5n });
+    const values = ["10.0", "10.1", "10.2", "10.3", "10.4", "99", "98"];
+    expect(
+      decision(
+        outcomeOf(
+          number,
+          reports(7, (seat) => report(values[seat]!)),
+        ),
+      ),
+    ).to.equal("10.2");
+    const policies = attemptFor(7, { kind: "policies", options: 4 });
+    expect(
+      decision(
+        outcomeOf(
+          policies,
+          reports(7, (seat) => report(seat < 2 ? "A" : "A,C")),
+        ),
+      ),
+    ).to.equal("A,C");
+  });
+
+  it("texts: different wordings are one hypothesis once more than half of the seats say they mean the same", () => {
+    const attempt = attemptFor(4, { kind: "text" });
+    const acts = reports(4, (seat) => report(seat < 2 ? "The treaty was signed in 1648." : "It was signed in 1648."));
+    const revealed = propose(emptyTally, attempt, 0, acts);
+    const outcomes = ["The treaty was signed in 1648.", "It was signed in 1648."].map((text) =>
+      outcomeOfText(attempt, text),
+    );
+    const [first, second] = outcomes.toSorted() as [never, never];
+    const matched = (agreeing: number) =>
+      closed(
+        say(
+          revealed,
+          matchForm,
+          attempt.committee.map((_, seat) => ({ matches: [{ first, second, same: seat < agreeing }] })),
+        ),
+      );
+    expect(decision(concluded(attempt, matched(3)))).to.match(/1648/);
+    expect(concluded(attempt, matched(3)).shares).to.deep.equal([2, 2, 2, 2]);
+    expect(decision(concluded(attempt, matched(2)))).to.equal("hung");
+  });
+});
+
+function outcomeOfText(attempt: Attempt, text: string): string {
+  const tally = propose(
+    emptyTally,
+    attempt,
+    0,
+    attempt.committee.map(() => report(text)),
+  );
+  return concluded(
+    attempt,
+    closed(
+      say(
+        tally,
+        matchForm,
+        attempt.committee.map(() => ({ matches: [] })),
+      ),
+    ),
+  ).outcome;
+}
