@@ -1,11 +1,13 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { PERSONALITIES, refuseChaired, triesOf } from "../../agents/core/chair.ts";
-import { SYNTHESIS } from "../../agents/core/chaired.ts";
+import { PERSONALITIES, refuseChaired, synthesisCall, triesOf } from "../../agents/core/chair.ts";
+import { SYNTHESIS, answerRound } from "../../agents/core/chaired.ts";
 import { canonicalAnswer } from "../../agents/core/answer.ts";
 import { canonicalOrder, canonicalRanks } from "../../agents/core/order.ts";
-import { council } from "../../agents/core/protocols/council.ts";
-import { commitForm, revealForm } from "../../agents/core/proposals.ts";
+import { council, councilForms } from "../../agents/core/protocols/council.ts";
+import type { View } from "../../agents/core/phased.ts";
+import { protocolByCode } from "../../agents/core/protocols/index.ts";
+import { candidatesOf, commitForm, revealForm } from "../../agents/core/proposals.ts";
 import type { Attempt, SeatIndex, Terms, Value } from "../../agents/core/types.ts";
 import { attemptOf, timing, type SeatScript } from "./committee.ts";
 import {
@@ -161,6 +163,32 @@ describe("council", () => {
       "answerB",
       "answerC",
       "answerD",
+    ]);
+  });
+
+  it("T26, CH3: anybody can work out from the transcript what the chair was asked", () => {
+    const attempt = of(4);
+    const scripts = attempt.committee.map((_, seat) => believing(seat === 1 ? "no" : "yes", `proof ${seat}`));
+    const run = watched(council, attempt, scripts);
+    const reader = attempt.committee.length - 1;
+    const book = answerRound(attempt, councilForms, run.states[reader]!.tally);
+    const self = canonicalOrder(attempt)[0] as SeatIndex;
+    const view = { attempt, self, book, earlier: [] } as unknown as View<unknown>;
+    expect(synthesisCall(view, candidatesOf(book, "closed")).prompt).to.deep.equal(run.asked.at(-1)!.prompt);
+  });
+
+  it("T01: each mode is a protocol of its own, chosen by the request's terms", () => {
+    expect([7, 8, 9, 10].map((code) => protocolByCode(code)?.id)).to.deep.equal([
+      "council",
+      "debate",
+      "adversarial",
+      "escalating",
+    ]);
+    expect([7, 8, 9, 10].map((code) => protocolByCode(code)?.assurance)).to.deep.equal([
+      "chair",
+      "chair",
+      "chair",
+      "byzantine",
     ]);
   });
 
