@@ -3,6 +3,7 @@ import { parseEventLogs, type Abi, type LocalAccount } from "viem";
 import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
 import { loadArtifacts } from "../lib/artifacts.ts";
 import { clientsOf } from "./clients.ts";
+import { questionText } from "./documents.ts";
 import type { DemoQuestion } from "./questions.ts";
 
 export interface Asked {
@@ -44,10 +45,9 @@ export async function openDesk(rpcUrl: string, chainId: number, address: Address
   };
 }
 
-function callFor({ kind, question, options }: DemoQuestion): {
-  readonly functionName: string;
-  readonly args: readonly unknown[];
-} {
+function callFor(asked: DemoQuestion): { readonly functionName: string; readonly args: readonly unknown[] } {
+  const { kind, options } = asked;
+  const question = questionText(asked);
   switch (kind) {
     case "boolean":
       return { functionName: "askBoolean", args: [question] };

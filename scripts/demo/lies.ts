@@ -87,17 +87,18 @@ function contradiction(frame: Uint8Array, signer: Signer, domain: Domain): Uint8
 }
 
 /**
- * Another payload that every protocol accepts in the same place: what the seat claims to have seen of the phase before, or when
- * an event happened. Null where none is known.
+ * Another payload that every protocol accepts in the same place: other things seen of the phase before, no word where a chair
+ * has the floor, another time of an event. Null where none is known.
  */
 function conflicting({ header, payload }: Message): PayloadMap | null {
   if (payload === null || typeof payload !== "object" || Array.isArray(payload) || payload instanceof Uint8Array)
     return null;
   const map = payload as PayloadMap;
-  const { seen, time } = map;
-  if (Array.isArray(seen) && header.phase >= FIRST_OWN_PHASE && header.phase < PROPOSE)
-    return { ...map, seen: (seen as readonly Value[]).map(nothing) };
-  return typeof time === "number" && header.round === FORKED_EVENT ? { ...map, time: time + 1 } : null;
+  const { proposal, seen, time } = map;
+  if (typeof time === "number") return header.round === FORKED_EVENT ? { ...map, time: time + 1 } : null;
+  if (header.phase < FIRST_OWN_PHASE || header.phase >= PROPOSE) return null;
+  if (Array.isArray(seen)) return { ...map, seen: (seen as readonly Value[]).map(nothing) };
+  return proposal === undefined || proposal === null ? null : { ...map, proposal: null };
 }
 
 function nothing(list: Value): Value {

@@ -2,7 +2,7 @@
 import { Command, Option } from "commander";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
-import { questionsFor } from "./questions.ts";
+import { planFor } from "./questions.ts";
 import { runDemo, type DemoReport } from "./run.ts";
 import { renderReport } from "./report.ts";
 
@@ -33,7 +33,7 @@ const progress = (line: string): void =>
 try {
   await runDemo({
     protocol,
-    questions: questionsFor(protocol.id),
+    plan: planFor(protocol.id),
     signal: abort.signal,
     progress,
     ...(options.logs === undefined ? {} : { logs: options.logs }),

@@ -8,6 +8,14 @@ export interface DemoQuestion {
   readonly expected: string;
   /** Of a choice, or policies. */
   readonly options?: number;
+  /** Texts that an answer has to cite. */
+  readonly documents?: readonly string[];
+}
+
+/** What is asked under a protocol. */
+export interface DemoPlan {
+  readonly questions: readonly DemoQuestion[];
+  readonly assurance: "normal" | "high";
 }
 
 const refund: DemoQuestion = {
@@ -59,6 +67,13 @@ const delivery: DemoQuestion = {
   expected: "Terms broken: 8 kg is less than 25.",
 };
 
+const cited: DemoQuestion = {
+  kind: "boolean",
+  question: "Facts: after 118 days, 8 items. Is the refund due?",
+  expected: "no",
+  documents: ["Policy: (1) refunds within 60 days; (2) at most 6 items."],
+};
+
 const standard = [refund, cards, change] as const;
 const texts = [contract, delivery, refund] as const;
 
@@ -68,10 +83,12 @@ const special: Readonly<Record<string, readonly DemoQuestion[]>> = {
   council: texts,
   debate: texts,
   adversarial: texts,
+  escalating: [cited, cards, change],
 };
 
-export function questionsFor(protocolId: string): readonly DemoQuestion[] {
-  return special[protocolId] ?? standard;
+export function planFor(protocolId: string): DemoPlan {
+  // At high assurance the liar's dissent is enough to escalate, up to the claims that cite.
+  return { questions: special[protocolId] ?? standard, assurance: protocolId === "escalating" ? "high" : "normal" };
 }
 
 /** Whether a decided answer is the expected one: equality of canonical values. */

@@ -15,14 +15,15 @@ import { deploy, type Deployment } from "../lib/deploy.ts";
 import { startLocalChain, type LocalChain } from "../lib/local-chain.ts";
 import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "./agents.ts";
 import { openBank } from "./bank.ts";
+import { handOut } from "./documents.ts";
 import { openDesk, type Asked, type Desk } from "./consumer.ts";
-import { isExpected, type DemoQuestion } from "./questions.ts";
+import { isExpected, type DemoPlan, type DemoQuestion } from "./questions.ts";
 import { verify, type Verified } from "./verify.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const AGENTS = 5;
 const COMMITTEE = 5;
-const START_TIMEOUT_MS = 90_000;
+const START_TIMEOUT_MS = 180_000;
 const DECIDE_TIMEOUT_MS = 300_000;
 const FEE = parseEther("1");
 const STAKE = parseEther("1000");
@@ -75,7 +76,7 @@ export interface DemoReport {
 
 export interface DemoOptions {
   readonly protocol: Protocol;
-  readonly questions: readonly DemoQuestion[];
+  readonly plan: DemoPlan;
   readonly signal: AbortSignal;
   readonly progress: (line: string) => void;
   /** Where to leave the agents' logs. */
@@ -98,12 +99,13 @@ export async function runDemo(options: DemoOptions): Promise<void> {
 }
 
 async function decide(options: DemoOptions, directory: string, cleanups: (() => Promise<void>)[]): Promise<DemoReport> {
-  const { progress, signal, questions } = options;
+  const { plan, progress, protocol, signal } = options;
+  const { questions } = plan;
   const started = performance.now();
   progress("starting a local chain and deploying the contracts");
   const chain = await startLocalChain({ blockTimeSeconds: 1 });
   cleanups.push(() => chain.stop());
-  const world = await deployWorld(chain, directory, options.protocol);
+  const world = await deployWorld(chain, directory, protocol, plan);
   signal.throwIfAborted();
   const chainMs = performance.now() - started;
 
@@ -113,6 +115,9 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const agentsMs = performance.now() - started - chainMs;
 
   progress(`${agents.length} agents serve in their own processes; the last one lies and equivocates`);
+  const documents = questions.flatMap((question) => question.documents ?? []);
+  const handedOut = await handOut(documents, world.reader, signal);
+  cleanups.push(() => handedOut.close());
   const asked: Asked[] = [];
   for (const question of questions) {
     const one = await world.desk.ask(question);
@@ -135,7 +140,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const total = performance.now() - started;
   const records = await world.reader.agents();
   return {
-    protocol: options.protocol,
+    protocol,
     decisions,
     agents: agents.map(({ agentId, keys, lies }) => ({
       agentId,
@@ -165,7 +170,12 @@ interface DemoWorld {
   readonly fund: (account: Address, tokens: bigint) => Promise<void>;
 }
 
-async function deployWorld(chain: LocalChain, directory: string, protocol: Protocol): Promise<DemoWorld> {
+async function deployWorld(
+  chain: LocalChain,
+  directory: string,
+  protocol: Protocol,
+  plan: DemoPlan,
+): Promise<DemoWorld> {
   const deployerKey = chain.accounts[0]?.privateKey;
   if (deployerKey === undefined) throw new Error("Start the local chain: it has no accounts");
   const owner = privateKeyToAccount(deployerKey);
@@ -174,7 +184,7 @@ async function deployWorld(chain: LocalChain, directory: string, protocol: Proto
     duration: 3_600,
     callbackGasLimit: 150_000,
     committeeSize: COMMITTEE,
-    assurance: 0,
+    assurance: plan.assurance === "high" ? 1 : 0,
     protocol: protocol.code,
   };
   const deployment = await deploy({

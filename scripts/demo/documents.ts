@@ -1,0 +1,31 @@
+// Documents that a question names: handed to the agents by a node of the asker's own, as `conclave request --source` does.
+import { openServingStore } from "../../agents/cli/content-source.ts";
+import { cidString } from "../../agents/core/codec.ts";
+import { sha256 } from "../../agents/core/digest.ts";
+import { documentBlock } from "../../agents/core/sources.ts";
+import type { ChainReader } from "../../agents/ports/chain.ts";
+import type { DemoQuestion } from "./questions.ts";
+
+/** The question as it is asked: its last lines name the documents by their content (docs/spec/sources.md SG1). */
+export function questionText({ question, documents = [] }: DemoQuestion): string {
+  const lines = documents.map((text) => `source: ${cidString(sha256(blockOf(text)))}`);
+  return [question, ...lines].join("\n");
+}
+
+/** Until it is closed. */
+export async function handOut(
+  documents: readonly string[],
+  reader: ChainReader,
+  signal: AbortSignal,
+): Promise<{ readonly close: () => Promise<void> }> {
+  if (documents.length === 0) return { close: () => Promise.resolve() };
+  const store = await openServingStore(await reader.agents(signal), signal);
+  for (const text of documents) await store.put(blockOf(text), signal);
+  return store;
+}
+
+function blockOf(text: string): Uint8Array {
+  const block = documentBlock(text);
+  if (block === null) throw new Error(`Hand out a document: it is too long, or no text: ${text.slice(0, 40)}`);
+  return block;
+}
