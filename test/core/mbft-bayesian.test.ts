@@ -28,6 +28,8 @@ import {
 const tiers = fc.constantFrom(LOW, MEDIUM, HIGH);
 const asNumber = (fixed: bigint): number => Number(fixed) / 2 ** BITS;
 
+const exactly = (length: number) => ({ minLength: length, maxLength: length });
+
 describe("mbft-bayesian rules", () => {
   it("M27, BA4, BA5: evidence is the log ratio of tau to (1 - tau)/(K - 1), tempered by reputation", () => {
     for (const size of [3, 4, 9, 65])
@@ -178,8 +180,11 @@ describe("mbft-bayesian rules", () => {
     const sized = fc.integer({ min: 4, max: 64 }).chain((n) =>
       fc.record({
         assurance: fc.constantFrom("normal" as const, "high" as const),
-        liars: fc.array(lie, { minLength: faults(n), maxLength: faults(n) }),
-        honest: fc.array(fc.constantFrom(MEDIUM, HIGH), { minLength: n - faults(n), maxLength: n - faults(n) }),
+        liars: fc.oneof(fc.constant(reports(faults(n), () => report("B"))), fc.array(lie, exactly(faults(n)))),
+        honest: fc.oneof(
+          fc.constant(Array.from({ length: n - faults(n) }, () => MEDIUM)),
+          fc.array(fc.constantFrom(MEDIUM, HIGH), exactly(n - faults(n))),
+        ),
       }),
     );
     fc.assert(
