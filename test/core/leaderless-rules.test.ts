@@ -162,7 +162,7 @@ describe("leaderless rules", () => {
     expect(marksFrom(good)).to.deep.equal([20, 20, 20, 20, 20]);
     for (const bad of ["21", "-1", "", "05", "1.5", " 7", "1e1", "twenty"])
       expect(marksFrom({ ...good, logic: bad })).to.equal(null);
-    const { logic: _, ...missing } = good;
+    const missing = Object.fromEntries(Object.entries(good).filter(([name]) => name !== "logic"));
     expect(marksFrom(missing)).to.equal(null);
     const attempt = attemptFor(4);
     const form = scoreForm(SCORE);
@@ -191,12 +191,13 @@ describe("leaderless rules", () => {
     const attempt = attemptFor(7);
     const { evaluators } = rolesOf(attempt, 0);
     const absent =
-      (count: number): Acts["marks"] =>
+      (count: number): NonNullable<Acts["marks"]> =>
       (evaluator) =>
         evaluators.indexOf(evaluator) < count ? null : flat(95);
     expect(outcomeOf(attempt, { marks: absent(2) })).to.include({ status: "decided", confidence: 950_000 });
     expect(outcomeOf(attempt, { marks: absent(3) })).to.include({ status: "hung" });
-    const silent: Acts["marks"] = (evaluator) => (evaluators.indexOf(evaluator) < 2 ? undefined : flat(95));
+    const silent: NonNullable<Acts["marks"]> = (evaluator) =>
+      evaluators.indexOf(evaluator) < 2 ? undefined : flat(95);
     expect(outcomeOf(attempt, { marks: silent })).to.include({ status: "decided", confidence: 950_000 });
   });
 
@@ -204,7 +205,7 @@ describe("leaderless rules", () => {
     const attempt = attemptFor(13);
     const { evaluators } = rolesOf(attempt, 0);
     const approving =
-      (count: number, total: number): Acts["marks"] =>
+      (count: number, total: number): NonNullable<Acts["marks"]> =>
       (evaluator) =>
         evaluators.slice(0, count).includes(evaluator) ? flat(total) : flat(59);
     expect(evaluators.length).to.equal(9);
@@ -258,7 +259,7 @@ describe("leaderless rules", () => {
     const attempt = attemptFor(7);
     const { workers, evaluators } = rolesOf(attempt, 0);
     const without =
-      (phase: number, hidden: readonly SeatIndex[], vouchers: number): Acts["ready"] =>
+      (phase: number, hidden: readonly SeatIndex[], vouchers: number): NonNullable<Acts["ready"]> =>
       (seat, at, heard) =>
         at === phase && seat >= vouchers
           ? heard.map((one, of) => (hidden.includes(of as SeatIndex) ? null : one))

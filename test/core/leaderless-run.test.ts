@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import type { Attempt } from "../../agents/core/types.ts";
+import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
 import { leaderless } from "../../agents/core/protocols/leaderless/index.ts";
 import { rolesOf } from "../../agents/core/protocols/leaderless/roles.ts";
 import { attemptOf, runCommittee, type SeatScript } from "./committee.ts";
@@ -111,7 +111,7 @@ describe("leaderless over a committee", () => {
 
   it("L06: a worker's fork yields evidence at every honest seat, its answer is dropped and it is slashed", () => {
     const attempt = attemptFor(7);
-    const [forker] = rolesOf(attempt, 0).workers as readonly [number];
+    const [forker] = rolesOf(attempt, 0).workers as readonly [SeatIndex];
     const scripts = attempt.committee.map((_, seat) =>
       seat === forker ? equivocating(truthful("yes")) : truthful("yes"),
     );

@@ -96,7 +96,11 @@ function concluded(attempt: Attempt, tally: Tally): Outcome | null {
   return conclusion.kind === "final" ? conclusion.outcome : null;
 }
 
-const outcomeOf = (attempt: Attempt, acts: Acts): Outcome | null => concluded(attempt, build(attempt, acts));
+/** Of the views given, then lost ones up to the bound. */
+function outcomeOf(attempt: Attempt, acts: Acts): Outcome | null {
+  const rest = Array.from({ length: viewsOf(attempt) - acts.views.length }, () => lost);
+  return concluded(attempt, build(attempt, { ...acts, views: [...acts.views, ...rest] }));
+}
 const all = (of: number | null) => (): number | null => of;
 const upTo =
   (count: number, of: number) =>
@@ -119,7 +123,7 @@ describe("wbft weights", () => {
         cut.forEach((weight, seat) => {
           expect(weight).to.be.within(1, raw[seat] as number);
           raw.forEach((other, of) => {
-            if (other <= (raw[seat] as number)) expect(cut[of] as number).to.be.at.most(weight);
+            if (other <= (raw[seat] as number)) expect(cut[of]).to.be.at.most(weight);
           });
         });
         // The level is the greatest: one more is too much, or nothing was cut.
@@ -211,17 +215,17 @@ describe("wbft weights", () => {
 });
 
 describe("wbft rules", () => {
-  it("WB3 WB12: leaders take turns in canonical order; f + 2 views, twelve at most", () => {
-    expect([4, 7, 10, 13, 31, 34, 64].map((n) => viewsOf(attemptFor(n)))).to.deep.equal([3, 4, 5, 6, 12, 12, 12]);
+  it("WB3 WB12: leaders take turns in canonical order; 2f + 2 views, twelve at most", () => {
+    expect([4, 7, 10, 13, 16, 34, 64].map((n) => viewsOf(attemptFor(n)))).to.deep.equal([4, 6, 8, 10, 12, 12, 12]);
     const attempt = attemptFor(7);
     const order = canonicalOrder(attempt);
     const lead = { target: null };
-    for (let view = 0; view < 4; view++)
+    for (let view = 0; view < 6; view++)
       for (const seat of order) {
         const refusal = wbft.refuses(attempt, { round: view, phase: LEAD, seat }, lead);
         expect(refusal).to.equal(seat === order[view] ? null : "not-a-speaker");
       }
-    expect(wbft.refuses(attempt, { round: 4, phase: LEAD, seat: order[4] as SeatIndex }, lead)).to.equal(
+    expect(wbft.refuses(attempt, { round: 6, phase: LEAD, seat: order[6] as SeatIndex }, lead)).to.equal(
       "no-such-round",
     );
     expect(wbft.refuses(attempt, { round: 1, phase: SCORE, seat: order[0] as SeatIndex }, { scores: [] })).to.equal(
@@ -248,7 +252,7 @@ describe("wbft rules", () => {
     const decided = (prepared: number, finalists: number): string | undefined =>
       outcomeOf(attempt, {
         answers: yeses(4),
-        views: [{ lead: 0, prepare: upTo(prepared, 0), final: upTo(finalists, 0) }, lost, lost],
+        views: [{ lead: 0, prepare: upTo(prepared, 0), final: upTo(finalists, 0) }],
       })?.status;
     expect(decided(3, 3)).to.equal("decided");
     expect(decided(2, 3)).to.equal("hung");
@@ -261,7 +265,7 @@ describe("wbft rules", () => {
       outcomeOf(attemptFor(9, { assurance }, reputations), {
         answers: yeses(9),
         scores: () => 0,
-        views: [{ lead: 0, prepare: upTo(seats, 0), final: upTo(seats, 0) }, lost, lost, lost],
+        views: [{ lead: 0, prepare: upTo(seats, 0), final: upTo(seats, 0) }],
       })?.status;
     expect(status("normal", 6)).to.equal("decided");
     expect(status("high", 6)).to.equal("hung");
@@ -277,7 +281,7 @@ describe("wbft rules", () => {
     const answers = ["yes", "no", "yes", "yes"];
     const votes = (lead: number | null | undefined): ViewActs => ({ lead, prepare: all(0), final: all(0) });
     const status = (lead: number | null | undefined): string | undefined =>
-      outcomeOf(attempt, { answers, views: [votes(lead), lost, lost] })?.status;
+      outcomeOf(attempt, { answers, views: [votes(lead)] })?.status;
     expect(status(0)).to.equal("decided");
     expect([1, 2, null, undefined].map(status)).to.deep.equal(["hung", "hung", "hung", "hung"]);
   });
@@ -303,7 +307,7 @@ describe("wbft rules", () => {
     const first: ViewActs = { lead: 0, prepare: upTo(3, 0), final: upTo(2, 0) };
     const second = (prepare: ViewActs["prepare"]): ViewActs => ({ lead: 1, prepare, final: all(1) });
     const status = (prepare: ViewActs["prepare"]): string | undefined =>
-      outcomeOf(attempt, { answers, views: [first, second(prepare), lost] })?.answer;
+      outcomeOf(attempt, { answers, views: [first, second(prepare)] })?.answer;
     expect(status(all(1))).to.equal("");
     // Nobody was locked: the same votes decide.
     expect(outcomeOf(attempt, { answers, views: [{ ...first, final: all(null) }, second(all(1))] })?.answer).to.equal(
@@ -352,7 +356,7 @@ describe("wbft rules", () => {
     expect(wbft.conclude(attempt, tally).kind).to.equal("open");
     const conclusion = wbft.conclude(attempt, build(attempt, { answers: yeses(4), views: [lost, decides] }));
     expect(conclusion).to.deep.include({ kind: "final", through: { round: 1, phase: CLOSE } });
-    expect(outcomeOf(attempt, { answers: yeses(4), views: [lost, lost, lost] })).to.include({
+    expect(outcomeOf(attempt, { answers: yeses(4), views: [lost] })).to.include({
       status: "hung",
       answer: "",
     });
@@ -381,7 +385,7 @@ describe("wbft rules", () => {
         ),
         marks: fc.integer({ min: 0, max: 100 }),
         reputations: fc.array(fc.integer({ min: 1, max: 1_000_000 }), { minLength: n, maxLength: n }),
-        rows: fc.array(row, { minLength: 2 * (f + 2), maxLength: 2 * (f + 2) }),
+        rows: fc.array(row, { minLength: 4 * (f + 1), maxLength: 4 * (f + 1) }),
       });
     });
     fc.assert(

@@ -35,9 +35,9 @@ export interface Led {
 
 const MOST_VIEWS = 12;
 
-/** WB12: f bad leaders and a mistaken one are borne, up to twelve views. */
+/** WB12: f bad leaders, and as many honest ones that are mistaken or cut off, leave two; at most twelve views. */
 export function viewsOf({ committee }: Attempt): number {
-  return Math.min(faultTolerance(committee.length) + 2, MOST_VIEWS);
+  return Math.min(2 * faultTolerance(committee.length) + 2, MOST_VIEWS);
 }
 
 /** WB3: leaders take turns in canonical order. */
