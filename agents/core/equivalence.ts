@@ -9,7 +9,7 @@ import { canonicalRanks } from "./order.ts";
 import { faultTolerance, isMajority } from "./quorum.ts";
 import { allCounted, type AnyForm, type Form, type RoundBook, type Stage } from "./round-book.ts";
 import { taskPrompt, verdictSchema, type Task } from "./task-prompt.ts";
-import type { Attempt, Digest, Value } from "./types.ts";
+import type { Attempt, Digest, SeatIndex, Value } from "./types.ts";
 
 /**
  * Texts that mean the same (docs/spec/answers.md). Equal after normalisation, else judged: after REVEAL every seat says of
@@ -98,36 +98,51 @@ export function sayMatches(view: View<unknown>): Matches {
 /**
  * EQ3: classes of agreeing answers. Two texts are the same iff more than half of all seats said so. "The same" need not be
  * transitive: in order of support each text joins the first class whose founder it is the same as, else it founds one, so
- * no chain of near-equals joins what was judged different.
+ * no chain of near-equals joins what was judged different. Nobody is put into a class whose founder's text it judged to differ
+ * from its own.
  */
 export function answerClasses(book: RoundBook, answers: readonly SeatAnswer[], stage: Stage): readonly AnswerGroup[] {
-  return classesBy(book.attempt, answers, (a, b) => areSame(book, a, b, stage));
+  return classesBy(
+    book.attempt,
+    answers,
+    (founder, { representative, seats }) =>
+      isMajority(seatsJudging(book, founder, representative, stage, true).length, book.attempt.committee.length) &&
+      !seatsJudging(book, founder, representative, stage, false).some((seat) => seats.includes(seat)),
+  );
 }
 
 /** EQ3 with another source of judgements. */
 export function classesBy(
   attempt: Attempt,
   answers: readonly SeatAnswer[],
-  isJudgedSame: (a: CanonicalAnswer, b: CanonicalAnswer) => boolean,
+  belongsTo: (founder: CanonicalAnswer, group: AnswerGroup) => boolean,
 ): readonly AnswerGroup[] {
   const { terms } = attempt.request;
   const groups = groupAnswers(terms, answers);
   if (terms.kind !== "text" || groups.length < 2) return groups;
   const classes: { representative: CanonicalAnswer; seats: AnswerGroup["seats"] }[] = [];
   for (const group of bySupport(attempt, groups)) {
-    const found = classes.find(({ representative }) => isJudgedSame(representative, group.representative));
+    const found = classes.find(({ representative }) => belongsTo(representative, group));
     if (found === undefined) classes.push({ ...group });
     else found.seats = [...found.seats, ...group.seats].toSorted((a, b) => a - b);
   }
   return classes.toSorted((a, b) => compareHex(a.representative.outcome, b.representative.outcome));
 }
 
-function areSame(book: RoundBook, a: CanonicalAnswer, b: CanonicalAnswer, stage: Stage): boolean {
+/** Who said of two texts that they are the same, or that they differ. */
+function seatsJudging(
+  book: RoundBook,
+  a: CanonicalAnswer,
+  b: CanonicalAnswer,
+  stage: Stage,
+  same: boolean,
+): readonly SeatIndex[] {
   const [first, second] = inOrder(a.outcome, b.outcome);
-  const votes = allCounted(book, matchForm, stage).filter(({ body }) =>
-    body.matches.some((match) => match.same && match.first === first && match.second === second),
-  );
-  return isMajority(votes.length, book.attempt.committee.length);
+  return allCounted(book, matchForm, stage)
+    .filter(({ body }) =>
+      body.matches.some((match) => match.same === same && match.first === first && match.second === second),
+    )
+    .map(({ seat }) => seat);
 }
 
 /** Ties by canonical order of the seats: a text's own bytes, which its author chooses, buy no place. */

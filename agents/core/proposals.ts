@@ -120,8 +120,16 @@ export function commitmentOf(
   return digestOf({ requestId, attempt: attempt.attempt, round, seat, answer, proof, tier, salt });
 }
 
+const candidates = new WeakMap<RoundBook, Partial<Record<Stage, readonly Candidate[]>>>();
+
 /** PH1, PH4: the proposals that count, in seat order: committed in time, revealed in time, canonical. */
 export function candidatesOf(book: RoundBook, stage: Stage): readonly Candidate[] {
+  const known = candidates.get(book) ?? {};
+  candidates.set(book, known);
+  return (known[stage] ??= readCandidates(book, stage));
+}
+
+function readCandidates(book: RoundBook, stage: Stage): readonly Candidate[] {
   return seatsOf(book.attempt).flatMap((seat) => {
     const reveal = counted(book, revealForm, seat, stage);
     const commit = counted(book, commitForm, seat, "closed");
@@ -142,21 +150,27 @@ function openingOf(book: RoundBook, seat: SeatIndex, proposal: Proposal & { read
   return opening;
 }
 
+const revealed = new WeakMap<RoundBook, readonly Candidate[]>();
+
 /** Every revealed answer that a vote may name, those of void slots included: nobody takes votes back by equivocating. */
 export function revealedIn(book: RoundBook): readonly Candidate[] {
-  return seatsOf(book.attempt).flatMap((seat) =>
+  const known = revealed.get(book);
+  if (known !== undefined) return known;
+  const found = seatsOf(book.attempt).flatMap((seat) =>
     allVariants(book, revealForm, seat).flatMap(({ digest, body }) =>
       body.proposal === null ? [] : (candidateFrom(book.attempt, seat, digest, body.proposal) ?? []),
     ),
   );
+  revealed.set(book, found);
+  return found;
 }
 
-export function candidateFrom(
-  attempt: Attempt,
-  seat: SeatIndex,
-  target: Digest,
-  { answer, proof, tier }: Proposal,
-): Candidate | null {
-  const canonical = canonicalAnswer(attempt.request.terms, answer);
-  return canonical === null ? null : { seat, target, answer: canonical, proof, tier };
+const canonical = new WeakMap<Proposal, CanonicalAnswer | null>();
+
+/** A message's proposal is one object, so it is brought into its canonical form once. */
+export function candidateFrom(attempt: Attempt, seat: SeatIndex, target: Digest, proposal: Proposal): Candidate | null {
+  const known = canonical.get(proposal);
+  const answer = known === undefined ? canonicalAnswer(attempt.request.terms, proposal.answer) : known;
+  canonical.set(proposal, answer);
+  return answer === null ? null : { seat, target, answer, proof: proposal.proof, tier: proposal.tier };
 }

@@ -119,18 +119,36 @@ export function equivocatorsIn(book: RoundBook): readonly SeatIndex[] {
 }
 
 /** PH4: more than half of the seats held the message when they closed its phase. What was withheld then does not count later. */
-export function isWitnessed(book: RoundBook, form: AnyForm, one: Said<unknown>): boolean {
-  return isMajority(witnessesOf(book, form, one), book.attempt.committee.length);
+export function isWitnessed(book: RoundBook, form: AnyForm, { seat, digest }: Said<unknown>): boolean {
+  return isMajority(witnessesOf(book, form)[seat]?.get(digest) ?? 0, book.attempt.committee.length);
 }
 
-/** How many seats state in the next full phase that they held the message. */
-export function witnessesOf({ attempt, plan, slots }: RoundBook, form: AnyForm, one: Said<unknown>): number {
+type Witnesses = readonly ReadonlyMap<Digest, number>[];
+
+const witnesses = new WeakMap<RoundBook, Map<number, Witnesses>>();
+
+/** Per seat: how many seats state in the next full phase that they held its message, by payload digest. Counted once per book. */
+function witnessesOf(book: RoundBook, form: AnyForm): Witnesses {
+  const byPhase = witnesses.get(book) ?? new Map<number, Witnesses>();
+  witnesses.set(book, byPhase);
+  const known = byPhase.get(form.phase) ?? countWitnesses(book, form);
+  byPhase.set(form.phase, known);
+  return known;
+}
+
+function countWitnesses({ attempt, plan, slots }: RoundBook, form: AnyForm): Witnesses {
   const witness = witnessing(plan, form);
-  const list = phasesSeenIn(plan, witness).indexOf(form);
-  return seatsOf(attempt).filter((seat) => {
+  const at = phasesSeenIn(plan, witness).indexOf(form);
+  const counts = seatsOf(attempt).map(() => new Map<Digest, number>());
+  for (const seat of seatsOf(attempt)) {
     const message = spokenIn(slots, witness.phase, seat);
-    return message !== null && message !== "void" && seenIn(attempt, message)?.[list]?.[one.seat] === one.digest;
-  }).length;
+    const list = message === null || message === "void" ? null : seenIn(attempt, message)?.[at];
+    list?.forEach((digest, of) => {
+      const count = counts[of];
+      if (digest !== null) count?.set(digest, (count.get(digest) ?? 0) + 1);
+    });
+  }
+  return counts;
 }
 
 /** What a seat now holds of a phase, for its next message. */

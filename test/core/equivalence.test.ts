@@ -14,14 +14,20 @@ import { put } from "./mbft-set.ts";
 
 const plan = { forms: [matchForm, closeForm], partial: new Set<number>() };
 
-/** A round in which each seat judged the pairs it lists to be the same, and everybody held everything. */
-function judged(attempt: Attempt, same: readonly (readonly (readonly [string, string])[])[]): RoundBook {
+type Pairs = readonly (readonly [string, string])[];
+
+/** A round in which each seat judged the pairs it lists to be the same, `denied` to differ; everybody held everything. */
+function judged(attempt: Attempt, same: readonly Pairs[], denied: Readonly<Record<number, Pairs>> = {}): RoundBook {
   let tally = emptyTally;
   same.forEach((pairs, seat) => {
-    const matches = pairs.map(([a, b]) => {
+    const word = (verdict: boolean, [a, b]: readonly [string, string]) => {
       const [first, second] = [outcomeOf(attempt, a), outcomeOf(attempt, b)].toSorted(compareHex);
-      return { first: first!, second: second!, same: true };
-    });
+      return { first: first!, second: second!, same: verdict };
+    };
+    const matches = [
+      ...pairs.map((pair) => word(true, pair)),
+      ...(denied[seat] ?? []).map((pair) => word(false, pair)),
+    ];
     tally = put(tally, attempt, 0, seat, MATCH, matchForm.encode({ matches }));
   });
   const book = (): RoundBook => ({ attempt, round: 0, plan, slots: roundSlots(tally, 0) });
@@ -49,19 +55,26 @@ function classesOf(book: RoundBook, texts: readonly string[]): readonly string[]
 
 describe("texts judged to be the same", () => {
   const attempt = attemptOf(4, { kind: "text" });
-  const pair = [["a refund is due", "refund due"]] as const;
+  const near = [["a refund is due", "refund due"]] as const;
 
   it("EQ3: more than half of the seats make two texts one class; half do not", () => {
     const texts = ["refund due", "a refund is due", "no refund", "refund due"];
-    expect(classesOf(judged(attempt, [pair, pair, pair, []]), texts)).to.deep.equal([
+    expect(classesOf(judged(attempt, [near, near, near, []]), texts)).to.deep.equal([
       "no refund: 2",
       "refund due: 0 1 3",
     ]);
-    expect(classesOf(judged(attempt, [pair, pair, [], []]), texts)).to.deep.equal([
+    expect(classesOf(judged(attempt, [near, near, [], []]), texts)).to.deep.equal([
       "a refund is due: 1",
       "no refund: 2",
       "refund due: 0 3",
     ]);
+  });
+
+  it("EQ3: an author that judged its own text to differ stays out, whatever the others say", () => {
+    const texts = ["pay Bob", "pay Alice", "pay Alice now", "pay Alice"];
+    const lie = [["pay Bob", "pay Alice now"]] as const;
+    expect(classesOf(judged(attempt, [lie, lie, [], lie]), texts)).to.include("pay Bob: 0 2");
+    expect(classesOf(judged(attempt, [lie, lie, [], lie], { 2: lie }), texts)).to.include("pay Alice now: 2");
   });
 
   it("EQ3, H08: a chain of near-equals does not join its ends", () => {

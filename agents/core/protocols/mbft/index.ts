@@ -95,7 +95,7 @@ function objections(classes: readonly ClassResult[], self: SeatIndex): readonly 
   const standing = against.filter((proof) => proof.standing === "dismissed").map((proof) => proof.text);
   const differing = classes
     .filter((result) => result !== own)
-    .map((result) => `${result.class.answer.text}: ${result.class.leader.proof}`);
+    .map((result) => `${result.class.answer.text}: ${result.class.shown.proof}`);
   let bytes = 0;
   return [...upheld, ...standing, ...differing].filter(
     (text) => (bytes += utf8(text).length) <= limits.objectionsBytes,
@@ -107,9 +107,9 @@ function verifications(view: View<MbftCarry>, candidates: readonly Candidate[]):
   const { attempt, book, carry, self } = view;
   const classes = classesOf(book, carry.reputations, candidates, "open");
   const foreign = classes.filter((one) => !one.members.some((member) => member.seat === self));
-  return foreign.map(({ leader }) => ({
-    about: ["verify", leader.target],
-    prompt: verifyPrompt(attempt, leader.answer.text, leader.proof),
+  return foreign.map(({ shown }) => ({
+    about: ["verify", shown.target],
+    prompt: verifyPrompt(attempt, shown.answer.text, shown.proof),
   }));
 }
 

@@ -16,6 +16,8 @@ export interface AnswerClass {
   readonly members: readonly Candidate[];
   /** Member with the greatest rho * tau. */
   readonly leader: Candidate;
+  /** The first in leader order whose own answer is the class's: what is verified is what would be decided. */
+  readonly shown: Candidate;
 }
 
 export interface CounterProof {
@@ -60,7 +62,8 @@ export function classesOf(
   const rank = (candidate: Candidate) => order.indexOf(candidate);
   const classes = answerClasses(book, candidates, stage).map((group): AnswerClass => {
     const members = order.filter((candidate) => group.seats.includes(candidate.seat));
-    return { answer: group.representative, members, leader: members[0] as Candidate };
+    const shown = members.find(({ answer }) => answer.outcome === group.representative.outcome) as Candidate;
+    return { answer: group.representative, members, leader: members[0] as Candidate, shown };
   });
   const heavier = classes.toSorted((a, b) => {
     const difference = weightOf(reputations, b.members) - weightOf(reputations, a.members);
@@ -216,6 +219,12 @@ function best(attempt: Attempt, results: readonly ClassResult[]): ClassResult | 
   return winner;
 }
 
+/** Whether the reveal that a counter-proof names shows the candidate's own answer, not just one of its class. */
+function isOwnAnswer(book: RoundBook, candidate: Candidate, target: Digest): boolean {
+  const named = revealedIn(book).find((one) => one.target === target);
+  return named !== undefined && isSameAnswer(book.attempt.request.terms, named.answer, candidate.answer);
+}
+
 /** MB16: authors of refuted counter-proofs, the first in leader order when refuted by an upheld one, equivocators. */
 function slashesOf(
   book: RoundBook,
@@ -229,8 +238,8 @@ function slashesOf(
   for (const author of new Set(proofs.filter((proof) => proof.standing === "refuted").map((proof) => proof.author)))
     slash(author);
   const first = leaderOrder(book.attempt, reputations, candidates)[0];
-  const firstClass = results.find((result) => result.class.members.some((member) => member.seat === first?.seat));
-  if (first && firstClass?.counterProofs.some((proof) => proof.standing === "upheld")) slash(first.seat);
+  const upheld = proofs.filter((proof) => proof.standing === "upheld");
+  if (first && upheld.some((proof) => isOwnAnswer(book, first, proof.target))) slash(first.seat);
   for (const seat of equivocatorsIn(book)) slash(seat);
   return slashes;
 }
