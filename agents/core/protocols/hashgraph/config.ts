@@ -19,11 +19,11 @@ export const COIN_PERIOD = 10;
 /** HG2: claimed logical milliseconds. */
 export const MAX_TIME = 2 ** 40;
 
-/** HG14: patience renewed at most so often while a seat waits for the consensus order. */
-export const ORDER_WAITS = 32;
+/** HG14: so often a seat asks for parents it misses, each time a grace later. */
+export const MOST_DEMANDS = 24;
 
-/** HG14: while events miss a parent, others' that this seat rests on are relayed, a grace apart, at most so often. */
-export const STALL_WAITS = 128;
+/** HG14: parents asked for at once. */
+export const WANTS_PER_EVENT = 16;
 
 /** HG13: a seat whose round seems decided waits so many graces for the consensus order before it goes on deliberating. */
 export const ORDER_GRACES = 2;

@@ -3,20 +3,11 @@ import { seatsOf } from "../../order.ts";
 import type { Effect, Input, SeatContext, Step } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
 import type { Tally } from "../../tally.ts";
-import type { SeatIndex } from "../../types.ts";
+import type { Message, SeatIndex } from "../../types.ts";
 import { conclude, judgeView } from "./conclude.ts";
-import {
-  EVENT,
-  EVENTS_PER_SEAT,
-  MAX_TIME,
-  ORDER_GRACES,
-  ORDER_WAITS,
-  ROUNDS,
-  STALL_WAITS,
-  stagesOf,
-} from "./config.ts";
-import { anyOtherParent, isOrderDue, otherParentFor, unsharedWith } from "./gossip.ts";
-import { encodeEvent } from "./payloads.ts";
+import { EVENT, EVENTS_PER_SEAT, MAX_TIME, MOST_DEMANDS, ORDER_GRACES, ROUNDS, stagesOf } from "./config.ts";
+import { anyOtherParent, heldIn, isOrderDue, missingIn, otherParentFor } from "./gossip.ts";
+import { encodeEvent, eventIn } from "./payloads.ts";
 import { callsFor, previewOf, recordOf, stageAt } from "./say.ts";
 import { agreementIn } from "./rules.ts";
 import type { HashgraphState } from "./state.ts";
@@ -40,10 +31,9 @@ export function start(context: SeatContext): Course {
     sequence: 0,
     flying: false,
     waitedMs: 0,
-    orderWaits: 0,
-    stalls: 0,
-    stallRunning: false,
-    relayed: new Set(),
+    demands: 0,
+    demandRunning: false,
+    demanding: false,
     lastSaid: false,
     settled: false,
   };
@@ -56,28 +46,17 @@ export function step(state: HashgraphState, context: SeatContext, tally: Tally, 
   for (let next = moveOn(course.state, context, tally); next !== null; next = moveOn(course.state, context, tally))
     course = { state: next.state, effects: [...course.effects, ...next.effects] };
   return after(
-    after(course, (last) => watchStall(last, context)),
-    (last) => gossip(last, context),
+    after(course, (last) => watchParents(last, context)),
+    (last) => gossip(last, context, tally),
   );
 }
 
-/** HG14: somebody was shown events that others were not. */
-function watchStall(state: HashgraphState, context: SeatContext): Course {
-  if (state.stallRunning || state.stalls >= STALL_WAITS || !isStalled(state, context)) return { state, effects: [] };
-  const effects: Effect[] = [{ kind: "wait", timer: `stall.${state.stalls}`, delayMs: context.timing.graceMs }];
-  return { state: { ...state, stalls: state.stalls + 1, stallRunning: true }, effects };
-}
-
-/** Events miss a parent; or too few have spoken, and a forker may have cut some off. */
-function isStalled(state: HashgraphState, { attempt }: SeatContext): boolean {
-  if (state.view.waiting.length > 0) return true;
-  const isCut = state.view.forks.some((fork) => fork !== null);
-  return (
-    isCut &&
-    state.said &&
-    state.step === "collect" &&
-    !isSupermajority(recordsIn(state).length, attempt.committee.length)
-  );
+/** HG14: somebody was shown events that this seat was not. */
+function watchParents(state: HashgraphState, { timing }: SeatContext): Course {
+  const { demands, view } = state;
+  if (state.demandRunning || demands >= MOST_DEMANDS || view.waiting.length === 0) return { state, effects: [] };
+  const effects: Effect[] = [{ kind: "wait", timer: `demand.${demands}`, delayMs: (demands + 1) * timing.graceMs }];
+  return { state: { ...state, demands: demands + 1, demandRunning: true }, effects };
 }
 
 function after(course: Course, then: (state: HashgraphState) => Course): Course {
@@ -91,7 +70,10 @@ function take(state: HashgraphState, context: SeatContext, tally: Tally, input: 
       const { seat, round } = input.message.header;
       const isOwn = seat === context.self && round === state.sequence - 1;
       const view = extendView(state.view, tally, input.message);
-      return { state: { ...state, view, flying: state.flying && !isOwn }, effects: [] };
+      return {
+        state: { ...state, view, flying: state.flying && !isOwn },
+        effects: supply(context, tally, input.message),
+      };
     }
     case "observed":
       return { state: observe(state, context, input), effects: [] };
@@ -101,6 +83,13 @@ function take(state: HashgraphState, context: SeatContext, tally: Tally, input: 
     case "fetched":
       return { state, effects: [] };
   }
+}
+
+/** HG14: who has what another seat asks for hands it on; the host does so a few times per message at most. */
+function supply({ attempt, self }: SeatContext, tally: Tally, message: Message): readonly Effect[] {
+  if (message.header.seat === self) return [];
+  const messages = (eventIn(attempt, message)?.wants ?? []).flatMap((ref) => heldIn(tally, ref) ?? []);
+  return messages.length === 0 ? [] : [{ kind: "forward", messages }];
 }
 
 function observe(
@@ -128,46 +117,26 @@ function elapsed(state: HashgraphState, context: SeatContext, timer: string): Co
   const waited = (ms: number): HashgraphState => ({ ...state, waitedMs: state.waitedMs + ms });
   if (timer === `phase.${stage}` && state.step === "collect" && !state.said && state.record === null)
     return { state: ready(waited(phaseMs), context), effects: [] };
-  // Every honest seat has said something by now, so somebody does not have it.
-  if (timer === `phase.${stage}` && state.step === "collect" && state.stalls < STALL_WAITS) {
-    const again: Effect = { kind: "wait", timer, delayMs: phaseMs };
-    return relay({ state: { ...state, stalls: state.stalls + 1, stallRunning: false }, effects: [again] }, context);
-  }
   if (timer === `grace.${stage}` && state.step === "collect") {
     const absent = seatsOf(context.attempt).filter((seat) => !recordsIn(state).some((told) => told.seat === seat));
-    return relay(spread({ ...waited(graceMs), lagging: absent }, context), context);
+    return spread({ ...waited(graceMs), lagging: absent }, context);
   }
   if (timer === `spread.${stage}` && state.step === "spread") {
     const behind = seatsOf(context.attempt).filter((seat) => !covers(state, seat, recordsIn(state)));
-    const next = relay({ state: { ...waited(graceMs), lagging: behind }, effects: [] }, context);
-    return after(next, (one) => closeStage(one, context));
+    return closeStage({ ...waited(graceMs), lagging: behind }, context);
   }
-  if (timer === `order.${stage}.${state.orderWaits}` && state.step === "order")
-    return orderElapsed({ ...waited(graceMs), orderWaits: state.orderWaits + 1 }, context);
-  if (timer === `stall.${state.stalls - 1}`) {
-    const next = { state: { ...state, stallRunning: false }, effects: [] };
-    return isStalled(state, context) ? relay(next, context) : next;
-  }
-  if (timer === "settle" && state.step === "finish")
-    return relay({ state: { ...state, settled: true }, effects: [] }, context);
+  if (timer === `order.${stage}` && state.step === "order") return orderElapsed(waited(graceMs), context);
+  if (timer === `demand.${state.demands - 1}`)
+    return { state: { ...state, demandRunning: false, demanding: state.view.waiting.length > 0 }, effects: [] };
+  if (timer === "settle" && state.step === "finish") return { state: { ...state, settled: true }, effects: [] };
   return { state, effects: [] };
 }
 
 /** HG13: a round that only seemed decided does not hold a seat up for ever; after the last round it has to know. */
 function orderElapsed(state: HashgraphState, context: SeatContext): Course {
-  const relayed = relay({ state, effects: [] }, context);
-  const next = stagesOf(context.attempt)[state.stage];
-  if (next !== undefined && next.kind !== "ballot" && state.orderWaits >= ORDER_GRACES)
-    return after(relayed, (one) => openStage(one, context, one.stage));
-  return state.orderWaits < ORDER_WAITS ? after(relayed, (one) => waitForOrder(one, context)) : relayed;
-}
-
-function relay(course: Course, context: SeatContext): Course {
-  const { state } = course;
-  const messages = unsharedWith(state.view, context.self, seatsOf(context.attempt), state.relayed);
-  if (messages.length === 0) return course;
-  const relayed = new Set([...state.relayed, ...messages.map(({ header }) => header.payloadDigest)]);
-  return { state: { ...state, relayed }, effects: [...course.effects, { kind: "forward", messages }] };
+  return stagesOf(context.attempt)[state.stage]?.kind !== "ballot" && state.stage < stagesOf(context.attempt).length
+    ? openStage(state, context, state.stage)
+    : { state, effects: [] };
 }
 
 /** The next thing that follows from what the seat holds; null when nothing does. */
@@ -229,14 +198,13 @@ function closeStage(state: HashgraphState, context: SeatContext): Course {
   const following = stagesOf(attempt)[next.stage];
   const isEnd = kind === "ballot" || following?.kind === "ballot" || following?.round !== round;
   const isLast = round === ROUNDS - 1;
-  if (isEnd && (isLast || agreementIn(attempt, previewOf(state.view)) !== null))
-    return waitForOrder({ ...next, step: "order", orderWaits: 0 }, context);
+  if (isEnd && (isLast || agreementIn(attempt, previewOf(state.view)) !== null)) return waitForOrder(next, context);
   return openStage(next, context, next.stage);
 }
 
 function waitForOrder(state: HashgraphState, context: SeatContext): Course {
-  const timer = `order.${state.stage}.${state.orderWaits}`;
-  return { state, effects: [{ kind: "wait", timer, delayMs: context.timing.graceMs }] };
+  const delayMs = ORDER_GRACES * context.timing.graceMs;
+  return { state: { ...state, step: "order" }, effects: [{ kind: "wait", timer: `order.${state.stage}`, delayMs }] };
 }
 
 function openStage(before: HashgraphState, context: SeatContext, stage: number): Course {
@@ -260,14 +228,15 @@ function openStage(before: HashgraphState, context: SeatContext, stage: number):
 }
 
 /** HG8: at most one event at a time, and only when there is something to say or to acknowledge. */
-function gossip(state: HashgraphState, context: SeatContext): Course {
+function gossip(state: HashgraphState, context: SeatContext, tally: Tally): Course {
   const { view } = state;
   const { self } = context;
   if (state.flying || state.lastSaid || state.sequence >= EVENTS_PER_SEAT) return { state, effects: [] };
-  if (state.step === "finish" || state.record !== null) return makeEvent(state, context, anyOtherParent(view, self));
+  if (state.step === "finish" || state.record !== null || state.demanding)
+    return makeEvent(state, context, tally, anyOtherParent(view, self));
   // Others have to know that this seat waits.
   if (state.step === "order" && newestOf(view, self)?.body.mode !== "order")
-    return makeEvent(state, context, anyOtherParent(view, self));
+    return makeEvent(state, context, tally, anyOtherParent(view, self));
   const isOrdering = isOrderDue(view, state.step === "order");
   if (!isOrdering && state.step !== "spread") return { state, effects: [] };
   const otherParent = otherParentFor(
@@ -275,10 +244,10 @@ function gossip(state: HashgraphState, context: SeatContext): Course {
     self,
     isOrdering ? { kind: "order" } : { kind: "cover", events: recordsIn(state) },
   );
-  return otherParent === null ? { state, effects: [] } : makeEvent(state, context, otherParent);
+  return otherParent === null ? { state, effects: [] } : makeEvent(state, context, tally, otherParent);
 }
 
-function makeEvent(state: HashgraphState, { self }: SeatContext, otherParent: Told | null): Course {
+function makeEvent(state: HashgraphState, { self }: SeatContext, tally: Tally, otherParent: Told | null): Course {
   const { view, sequence, closed, record, step: where } = state;
   const previous = sequence === 0 ? null : (view.lines[self]?.[sequence - 1]?.[0] ?? null);
   // The own event before is another's fork of this seat: there is nothing honest to add.
@@ -286,16 +255,18 @@ function makeEvent(state: HashgraphState, { self }: SeatContext, otherParent: To
   const time = Math.min((previous?.body.time ?? 0) + 1 + state.waitedMs, MAX_TIME);
   const payload = encodeEvent({
     selfParent: previous?.digest ?? null,
-    otherParent: otherParent && { seat: otherParent.seat, sequence: otherParent.sequence, digest: otherParent.digest },
+    otherParent,
     time,
     closed,
     mode: where === "finish" ? "last" : where === "order" ? "order" : "gossip",
+    wants: state.demanding ? missingIn(view, tally) : [],
     record,
   });
   const next: HashgraphState = {
     ...state,
     sequence: sequence + 1,
     flying: true,
+    demanding: false,
     waitedMs: 0,
     record: null,
     said: state.said || record !== null,

@@ -1,13 +1,12 @@
 import { hasAncestor } from "../../hashgraph/graph.ts";
 import { canonicalOrder, canonicalRanks, seatsOf } from "../../order.ts";
 import { holdsHonest, isSupermajority } from "../../quorum.ts";
+import { variants, type Tally } from "../../tally.ts";
 import type { Message, SeatIndex } from "../../types.ts";
 import { judgeView } from "./conclude.ts";
-import { endsOf } from "./config.ts";
+import { EVENT, WANTS_PER_EVENT, endsOf } from "./config.ts";
+import { eventIn, type EventRef } from "./payloads.ts";
 import { newestOf, type Told, type View } from "./view.ts";
-
-/** Messages relayed at once by a seat that waits (HG14). */
-const RELAYED_AT_ONCE = 64;
 
 /** What a seat wants of its next event. */
 export type Aim =
@@ -96,27 +95,24 @@ export function isOrderDue(view: View, isWaiting: boolean): boolean {
   );
 }
 
-/**
- * HG14: others' events that the own newest one rests on and that one of these seats is not known to have: somebody may have
- * shown them to this seat alone.
- */
-export function unsharedWith(
-  view: View,
-  self: SeatIndex,
-  seats: readonly SeatIndex[],
-  relayed: ReadonlySet<string>,
-): readonly Message[] {
-  const own = newestOf(view, self);
-  if (own === null) return [];
-  const peers = seats.flatMap((seat) => (seat === self ? [] : (newestOf(view, seat) ?? [])));
-  return view.told
-    .filter(
-      (told) =>
-        told.seat !== self &&
-        !relayed.has(told.digest) &&
-        hasAncestor(own.node, told.node) &&
-        peers.some((peer) => !hasAncestor(peer.node, told.node)),
-    )
-    .slice(0, RELAYED_AT_ONCE)
-    .map(({ message }) => message);
+/** HG14: what the own waiting events miss, the least deep first. */
+export function missingIn(view: View, tally: Tally): readonly EventRef[] {
+  const wanted = new Map<string, EventRef>();
+  for (const message of view.waiting) {
+    const body = eventIn(view.attempt, message);
+    const { seat, round } = message.header;
+    const selfParent = body?.selfParent ? [{ seat, sequence: round - 1, digest: body.selfParent }] : [];
+    for (const ref of [...selfParent, ...(body?.otherParent ? [body.otherParent] : [])])
+      if (heldIn(tally, ref) === null && !isPlaced(view, ref)) wanted.set(`${ref.seat}.${ref.digest}`, ref);
+  }
+  return [...wanted.values()].toSorted((a, b) => a.sequence - b.sequence).slice(0, WANTS_PER_EVENT);
+}
+
+function isPlaced(view: View, { seat, sequence, digest }: EventRef): boolean {
+  return view.lines[seat]?.[sequence]?.some((told) => told.digest === digest) === true;
+}
+
+/** The message that is asked for, if it is held. */
+export function heldIn(tally: Tally, { seat, sequence, digest }: EventRef): Message | null {
+  return variants(tally, EVENT, sequence, seat).find(({ header }) => header.payloadDigest === digest) ?? null;
 }

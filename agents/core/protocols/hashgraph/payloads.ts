@@ -1,11 +1,11 @@
 import { isMapOf } from "../../codec.ts";
 import { hexToBytes } from "../../digest.ts";
 import { matchForm } from "../../equivalence.ts";
-import { asDigest } from "../../payload.ts";
+import { asDigest, listOf } from "../../payload.ts";
 import { commitForm, decodeProposal, encodeProposal, revealForm, type Proposal } from "../../proposals.ts";
 import type { PayloadMap, Slot } from "../../protocol.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "../../types.ts";
-import { EVENTS_PER_SEAT, MAX_TIME, stagesOf } from "./config.ts";
+import { EVENTS_PER_SEAT, MAX_TIME, WANTS_PER_EVENT, stagesOf } from "./config.ts";
 
 /** HG2: an event as its creator signs it; the header has creator, sequence number and digest (H22). */
 export interface EventBody {
@@ -17,6 +17,8 @@ export interface EventBody {
   readonly closed: number;
   /** `order`: the creator waits for the consensus order; `last`: it has it, and makes no further event. */
   readonly mode: Mode;
+  /** HG14: parents of events that its creator holds and that it misses. */
+  readonly wants: readonly EventRef[];
   readonly record: StageRecord | null;
 }
 
@@ -44,20 +46,22 @@ export type StageRecord =
   | { readonly kind: "ballot"; readonly stage: number; readonly choice: Digest | null };
 
 const MODES: readonly Mode[] = ["gossip", "order", "last"];
-const KEYS = ["closed", "mode", "otherParent", "record", "selfParent", "time"] as const;
+const KEYS = ["closed", "mode", "otherParent", "record", "selfParent", "time", "wants"] as const;
 
-export function encodeEvent({ selfParent, otherParent, time, closed, mode, record }: EventBody): PayloadMap {
+export function encodeEvent({ selfParent, otherParent, time, closed, mode, wants, record }: EventBody): PayloadMap {
   return {
     selfParent: selfParent === null ? null : hexToBytes(selfParent),
-    otherParent:
-      otherParent === null
-        ? null
-        : { seat: otherParent.seat, sequence: otherParent.sequence, digest: hexToBytes(otherParent.digest) },
+    otherParent: otherParent === null ? null : encodeRef(otherParent),
     time,
     closed,
     mode,
+    wants: wants.map(encodeRef),
     record: record === null ? null : { stage: record.stage, body: encodeRecord(record) },
   };
+}
+
+function encodeRef({ seat, sequence, digest }: EventRef): Value {
+  return { seat, sequence, digest: hexToBytes(digest) };
 }
 
 function encodeRecord(record: StageRecord): Value {
@@ -98,20 +102,22 @@ export function decodeEvent(attempt: Attempt, slot: Slot, value: Value): EventBo
   if ((selfParent === null) !== (slot.round === 0) || (selfParent === null && value["selfParent"] !== null))
     return null;
   if (mode === undefined || !isWithin(time, MAX_TIME) || !isWithin(closed, stagesOf(attempt).length)) return null;
-  const otherParent = value["otherParent"] === null ? null : decodeRef(attempt, slot.seat, value["otherParent"]);
+  const otherParent = value["otherParent"] === null ? null : decodeRef(attempt, value["otherParent"]);
+  const wants = listOf(value["wants"], WANTS_PER_EVENT, (entry) => decodeRef(attempt, entry));
   const record = value["record"] === null ? null : decodeRecord(attempt, value["record"]);
   if ((otherParent === null) !== (value["otherParent"] === null) || (record === null) !== (value["record"] === null))
     return null;
-  return { selfParent, otherParent, time, closed, mode, record };
+  if (otherParent?.seat === slot.seat || wants === null) return null;
+  return { selfParent, otherParent, time, closed, mode, wants, record };
 }
 
-function decodeRef(attempt: Attempt, self: SeatIndex, value: Value): EventRef | null {
+function decodeRef(attempt: Attempt, value: Value): EventRef | null {
   if (!isMapOf(value, ["digest", "seat", "sequence"])) return null;
   const { seat, sequence } = value;
   const digest = asDigest(value["digest"]);
   if (digest === null || !isWithin(seat, attempt.committee.length - 1) || !isWithin(sequence, EVENTS_PER_SEAT - 1))
     return null;
-  return seat === self ? null : { seat: seat as SeatIndex, sequence, digest };
+  return { seat: seat as SeatIndex, sequence, digest };
 }
 
 function decodeRecord(attempt: Attempt, value: Value): StageRecord | null {

@@ -33,12 +33,11 @@ export interface HashgraphState {
   readonly flying: boolean;
   /** Milliseconds waited since the last own event. */
   readonly waitedMs: number;
-  readonly orderWaits: number;
-  /** Timers for events that miss a parent: so many were started, and whether one runs. */
-  readonly stalls: number;
-  readonly stallRunning: boolean;
-  /** Digests of others' events that this seat has relayed. */
-  readonly relayed: ReadonlySet<string>;
+  /** So often this seat has waited for events that miss a parent. */
+  readonly demands: number;
+  readonly demandRunning: boolean;
+  /** Whether its next event has to ask for them. */
+  readonly demanding: boolean;
   readonly lastSaid: boolean;
   readonly settled: boolean;
 }
