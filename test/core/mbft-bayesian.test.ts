@@ -8,7 +8,7 @@ import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts
 import { BITS, capOf, committedBy, evidenceOf, type Belief } from "../../agents/core/protocols/mbft-bayesian/rules.ts";
 import { addMessage, emptyTally, messagesOf } from "../../agents/core/tally.ts";
 import { ONE_PPM, type Attempt, type Ppm } from "../../agents/core/types.ts";
-import { propose, put } from "../../scripts/lib/attacks/message-set.ts";
+import { propose, put, type Answering } from "../../scripts/lib/attacks/message-set.ts";
 import { attemptOf } from "./committee.ts";
 import {
   CODE,
@@ -29,6 +29,7 @@ const tiers = fc.constantFrom(LOW, MEDIUM, HIGH);
 const asNumber = (fixed: bigint): number => Number(fixed) / 2 ** BITS;
 
 const exactly = (length: number) => ({ minLength: length, maxLength: length });
+const listOf = <T>(length: number, of: fc.Arbitrary<T>): fc.Arbitrary<readonly T[]> => fc.array(of, exactly(length));
 
 describe("mbft-bayesian rules", () => {
   it("M27, BA4, BA5: evidence is the log ratio of tau to (1 - tau)/(K - 1), tempered by reputation", () => {
@@ -154,10 +155,7 @@ describe("mbft-bayesian rules", () => {
             maxLength: faults(n),
           },
         ),
-        honest: fc.oneof(
-          fc.array(act, { minLength: n - faults(n), maxLength: n - faults(n) }),
-          fc.array(quiet, { minLength: n - faults(n), maxLength: n - faults(n) }),
-        ),
+        honest: fc.oneof(listOf<Answering>(n - faults(n), act), listOf<Answering>(n - faults(n), quiet)),
         rho: fc.array(fc.oneof(fc.constant(1_000_000), fc.integer({ min: 1, max: 1_000_000 })), {
           minLength: n,
           maxLength: n,
@@ -180,10 +178,10 @@ describe("mbft-bayesian rules", () => {
     const sized = fc.integer({ min: 4, max: 64 }).chain((n) =>
       fc.record({
         assurance: fc.constantFrom("normal" as const, "high" as const),
-        liars: fc.oneof(fc.constant(reports(faults(n), () => report("B"))), fc.array(lie, exactly(faults(n)))),
+        liars: fc.oneof(listOf(faults(n), fc.constant(report("B"))), listOf<Answering>(faults(n), lie)),
         honest: fc.oneof(
-          fc.constant(Array.from({ length: n - faults(n) }, () => MEDIUM)),
-          fc.array(fc.constantFrom(MEDIUM, HIGH), exactly(n - faults(n))),
+          listOf<number>(n - faults(n), fc.constant(MEDIUM)),
+          listOf<number>(n - faults(n), fc.constantFrom(MEDIUM, HIGH)),
         ),
       }),
     );
