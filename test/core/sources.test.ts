@@ -268,6 +268,30 @@ describe("sources: over a committee", () => {
     expect(tasks(decided).filter((task) => task === "verify").length).to.equal(6);
   });
 
+  it("SG4: a seat that sends a citation of what is not there, or of one true and one false passage, makes no claim", () => {
+    const attempt = asking(7, [RULES]);
+    const exact = cite({ digest: digest(RULES), text: RULES }, LICENCE) as Citation;
+    const forging = (...citations: readonly Citation[]): SeatScript => ({
+      ...quoting("nowhere to be found", "yes", "no"),
+      say: (effect) => [
+        effect.phase === CITE
+          ? { ...effect, payload: { ...effect.payload, ...citeForm.encode({ citations }) } }
+          : effect,
+      ],
+    });
+    const forged = { ...exact, quote: LICENCE.replace("500", "900") };
+    for (const [citations, status] of [
+      [[forged], "hung"],
+      [[exact, forged], "hung"],
+      [[exact, exact], "decided"],
+    ] as const) {
+      const others = (rank: number) => quoting("nowhere to be found", rank < 3 ? "yes" : "no", "no");
+      const ranks = Object.fromEntries([0, 1, 2, 3, 4, 5].map((rank) => [rank, others(rank)]));
+      const scripts = byRank(attempt, forging(...citations), ranks);
+      expect(decisionOf(watched(escalating, attempt, scripts, 1, stored)).status).to.equal(status);
+    }
+  });
+
   it("SG7: who verifies sees the passage that the claim cites, and the documents", () => {
     const attempt = asking(4, [OTHER, RULES]);
     const ranks = { 0: quoting(LICENCE, "no", "no", "B"), 1: quoting(LICENCE, "no", "yes", "B") };

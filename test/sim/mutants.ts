@@ -2,8 +2,8 @@ import type { Mutant } from "../../agents/sim/mutant.ts";
 
 const CERTIFY = "agents/core/certify.ts";
 const RULES = "agents/core/protocols/mbft/rules.ts";
-/** More faults than certification needs to go wrong only make its rounds fewer. */
-const ROUGH = "--faults drop,delay,partition --byzantine-kinds double-voter,twin";
+/** Many certify rounds with few messages each. */
+const ROUGH = "--faults storm --byzantine-kinds double-voter";
 
 /**
  * Planted bugs: each switches one safety rule off. To add one: a text that occurs once in the file, what stands there
@@ -216,5 +216,60 @@ export const mutants: readonly Mutant[] = [
     replace: "",
     sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds equivocating,twin,forking-gossiper",
     expect: ["mbft"],
+  },
+  {
+    id: "CH5",
+    bug: "a chair that failed in its turn is slashed",
+    file: "agents/core/chaired.ts",
+    find: "const slashes = withEquivocators(carry.slashes, book);",
+    replace:
+      "const slashes = withEquivocators(carry.slashes, book).map((count, seat) => count + (carry.failed.some((one) => one === seat) ? 1 : 0));",
+    sim: "--protocol council --n 4 --byzantine 1",
+    expect: ["no-honest-slash"],
+  },
+  {
+    id: "ES5",
+    bug: "the most frequent answer is accepted, however few gave it",
+    file: "agents/core/protocols/escalating/rules.ts",
+    find: "return share && isSupermajority(best.seats.length, attempt.committee.length) ? best : null;",
+    replace: "return best;",
+    sim: "--protocol escalating --n 4 --byzantine 1 --byzantine-kinds lying",
+    expect: ["validity"],
+  },
+  {
+    id: "LL8",
+    bug: "the best scored answer wins, approved or not",
+    file: "agents/core/protocols/leaderless/select.ts",
+    find: "if (!isMajority(rating.approvers.length, evaluators)) return false;",
+    replace: "",
+    sim: "--protocol leaderless --n 4 --byzantine 1 --byzantine-kinds lying",
+    expect: ["validity"],
+  },
+  {
+    id: "LL8-all",
+    bug: "one approval is enough",
+    file: "agents/core/protocols/leaderless/select.ts",
+    find: "if (!isMajority(rating.approvers.length, evaluators)) return false;",
+    replace: "if (rating.approvers.length === 0) return false;",
+    sim: "--protocol leaderless --n 7 --byzantine 2 --byzantine-kinds lying,biased-evaluator",
+    expect: ["validity"],
+  },
+  {
+    id: "WB9",
+    bug: "any votes are a quorum",
+    file: "agents/core/protocols/wbft/weights.ts",
+    find: "return isSupermajority(weight, sumOf(weights)) && areEnough(seats.length, committee.length);",
+    replace: "return weight > 0 && !areEnough(0, committee.length);",
+    sim: "--protocol wbft --n 4 --byzantine 1 --byzantine-kinds lying",
+    expect: ["validity"],
+  },
+  {
+    id: "WB11",
+    bug: "followers vote for whatever the leader proposes",
+    file: "agents/core/protocols/wbft/index.ts",
+    find: "return chosen.isOwn || isAccepted ? target : null;",
+    replace: "return isAccepted || target.length > 0 ? target : null;",
+    sim: "--protocol wbft --n 4 --byzantine 1 --byzantine-kinds lying",
+    expect: ["validity"],
   },
 ];
