@@ -1,0 +1,170 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { describe, it } from "node:test";
+import { moved } from "../../agents/adapters/memory/rules.ts";
+import { digestOf } from "../../agents/core/codec.ts";
+import { limits } from "../../agents/core/limits.ts";
+import { canonicalOrder } from "../../agents/core/order.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import { mbftConfig } from "../../agents/core/protocols/mbft/config.ts";
+import { leaderOrder } from "../../agents/core/protocols/mbft/rules.ts";
+import { revealForm, type Candidate } from "../../agents/core/proposals.ts";
+import { withSeen } from "../../agents/core/round-book.ts";
+import { emptyTally } from "../../agents/core/tally.ts";
+import type { Attempt, Outcome, Ppm, SeatIndex } from "../../agents/core/types.ts";
+import { addRound, attemptFor, type SeatActs } from "../../scripts/lib/attacks/message-set.ts";
+
+const HIGH = 900_000;
+const tiers = fc.constantFrom(300_000, 700_000, 900_000);
+const quiet: Omit<SeatActs, "answer"> = { tier: HIGH, votes: [], judgements: [] };
+const faults = (n: number): number => Math.floor((n - 1) / 3);
+
+function concluded(attempt: Attempt, acts: readonly SeatActs[], rounds = 1): Outcome | null {
+  let tally = emptyTally;
+  for (let round = 0; round < rounds; round++) tally = addRound(tally, attempt, round, acts);
+  const conclusion = mbft.conclude(attempt, tally);
+  return conclusion.kind === "final" ? conclusion.outcome : null;
+}
+
+const unanimous = (n: number, tier = HIGH): readonly SeatActs[] =>
+  Array.from({ length: n }, () => ({ ...quiet, answer: "yes", tier }));
+
+describe("mbft mechanisms", () => {
+  it("M01, M02: a tier that is not on the ladder, no integer or no number makes the message malformed", () => {
+    const attempt = attemptFor(mbft.code, 4, "normal");
+    const slot = { phase: revealForm.phase, round: 0, seat: 0 as SeatIndex };
+    const refusal = (tier: number) => {
+      const body = { proposal: { answer: "yes", proof: "", tier, salt: new Uint8Array(32) } };
+      return mbft.refuses(attempt, slot, withSeen(body, [null, null, null, null]));
+    };
+    for (const tier of [300_000, 700_000, 900_000]) expect(refusal(tier)).to.equal(null);
+    for (const tier of [0, 1, 299_999, 900_001, 1_000_000, -300_000, 0.9, NaN, Infinity])
+      expect(refusal(tier)).to.equal("malformed-payload");
+  });
+
+  it("M03: reputation starts at 1, is never 0, and a slash is a factor below 1", () => {
+    expect(moved(1_000_000 as Ppm, -1)).to.equal(800_000);
+    expect(moved(1_000_000 as Ppm, 1)).to.equal(1_000_000);
+    let rho = 1_000_000 as Ppm;
+    for (let slash = 0; slash < 100; slash++) rho = moved(rho, -3);
+    expect(rho).to.be.above(0);
+  });
+
+  it("M04, M05: leader = argmax rho tau; ties by the canonical order, whatever the order of the list", () => {
+    const seat = fc.record({ tier: tiers, rho: fc.constantFrom(500_000, 800_000, 1_000_000) });
+    fc.assert(
+      fc.property(fc.array(seat, { minLength: 4, maxLength: 10 }), (seats) => {
+        const reputations = seats.map(({ rho }) => rho as Ppm);
+        const attempt = attemptFor(mbft.code, seats.length, "normal", reputations);
+        const candidates = seats.map(({ tier }, index): Candidate => {
+          const answer = { text: "yes", outcome: digestOf("yes") };
+          return { seat: index as SeatIndex, target: digestOf(index), answer, proof: "", tier: tier as Ppm };
+        });
+        const [leader] = leaderOrder(attempt, reputations, candidates);
+        expect(leaderOrder(attempt, reputations, candidates.toReversed())[0]).to.equal(leader);
+        const weights = seats.map(({ tier, rho }) => tier * rho);
+        const best = canonicalOrder(attempt).find((index) => weights[index] === Math.max(...weights));
+        expect(leader?.seat).to.equal(best);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("M06, M08: accept adds rho tau, a dismissed counter-proof and silence add 0, the leader's own weight counts", () => {
+    const attempt = attemptFor(mbft.code, 4, "normal");
+    // theta = 1.8: the leader's .9 and one accept of .9 reach it, in a class of two of three supporters.
+    const acts = (third: SeatActs["votes"]): readonly SeatActs[] => [
+      { ...quiet, answer: "yes" },
+      { ...quiet, answer: "yes", tier: 300_000 },
+      { ...quiet, answer: null, votes: third },
+      { ...quiet, answer: null },
+    ];
+    const vote = (verdict: "accept" | "reject", tier: number) => [{ accused: 0, verdict, tier }];
+    expect(concluded(attempt, acts(vote("accept", 700_000)))?.confidence).to.equal(
+      Math.floor((1_900_000 * 1_000_000) / 3_600_000),
+    );
+    expect(concluded(attempt, acts(vote("accept", 300_000)))).to.equal(null);
+    expect(concluded(attempt, acts(vote("reject", 900_000)))).to.equal(null);
+    expect(concluded(attempt, acts([]))).to.equal(null);
+  });
+
+  it("M14: f Byzantine seats and h fooled verifiers, h as stated, never commit an unsound proposal (n = 4..13)", () => {
+    const sized = fc.integer({ min: 4, max: 13 }).chain((n) =>
+      fc.record({
+        n: fc.constant(n),
+        fooled: fc.integer({ min: 0, max: Math.max(0, Math.ceil(n / 2) - 1 - faults(n)) }),
+        honest: fc.constantFrom("yes", null),
+        assurance: fc.constantFrom("normal" as const, "high" as const),
+      }),
+    );
+    fc.assert(
+      fc.property(sized, ({ n, fooled, honest, assurance }) => {
+        const attempt = attemptFor(mbft.code, n, assurance);
+        expect(fooled).to.be.at.most(mbftConfig(attempt).fooled);
+        const acts = Array.from({ length: n }, (_, seat): SeatActs => {
+          if (seat < faults(n)) return { ...quiet, answer: "no" };
+          const accepts = seat < faults(n) + fooled;
+          return { ...quiet, answer: honest, votes: accepts ? [{ accused: 0, verdict: "accept", tier: HIGH }] : [] };
+        });
+        expect(concluded(attempt, acts)?.answer).to.not.equal("no");
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("M17: unanimous and of equal tier: the committed weight does not fall when n grows", () => {
+    let before = 0;
+    for (let n = 4; n <= 31; n++) {
+      const outcome = concluded(attemptFor(mbft.code, n, "normal"), unanimous(n, 700_000));
+      // Confidence is the sum's share of n tauMax.
+      const sum = Math.round(((outcome?.confidence ?? 0) * n * HIGH) / 1_000_000);
+      expect(sum).to.be.at.least(before);
+      before = sum;
+    }
+  });
+
+  it("M19: without agreement the last of R rounds ends as a typed Hung, with no value, not before and not after", () => {
+    const attempt = attemptFor(mbft.code, 4, "normal");
+    const split = unanimous(4).map((act, seat) => (seat < 2 ? act : { ...act, answer: "no" }));
+    for (let rounds = 1; rounds < limits.deliberationRounds; rounds++)
+      expect(concluded(attempt, split, rounds)).to.equal(null);
+    expect(concluded(attempt, split, limits.deliberationRounds)).to.include({
+      status: "hung",
+      answer: "",
+      confidence: 0,
+    });
+  });
+
+  it("M24: honest seats that were slashed below theta's reach come back above it by completing decisions", () => {
+    // Seven seats, each slashed four times: .8^4 = .41 < 1/2, so that even unanimity lacks weight.
+    const slashed = moved(moved(1_000_000 as Ppm, -3), -1);
+    const decide = (rho: Ppm): Outcome | null =>
+      concluded(
+        attemptFor(
+          mbft.code,
+          7,
+          "normal",
+          Array.from({ length: 7 }, () => rho),
+        ),
+        unanimous(7),
+        limits.deliberationRounds,
+      );
+    expect(decide(slashed)?.status).to.equal("hung");
+    let rho = slashed;
+    let decisions = 0;
+    while (decide(rho)?.status !== "decided" && decisions < 100) {
+      const steps = decide(rho)?.reputationChanges.find(({ seat }) => seat === 0)?.steps ?? 0;
+      expect(steps).to.equal(1);
+      rho = moved(rho, steps);
+      decisions += 1;
+    }
+    expect([slashed, rho, decisions]).to.deep.equal([409_600, 509_600, 10]);
+  });
+
+  it("M26: two quorums of more than 2/3 share more seats than may be Byzantine (n = 4..64)", () => {
+    for (let n = 4; n <= limits.maxCommittee; n++) {
+      const quorum = Math.floor((2 * n) / 3) + 1;
+      expect(2 * quorum - n).to.be.above(faults(n));
+    }
+  });
+});
