@@ -147,6 +147,10 @@ describe("sources: citations", () => {
       { ...citation, quote: "", end: citation.start },
     ])
       expect(isExact(documents, wrong)).to.equal(false);
+    // No byte of a range may lie beyond the document.
+    const last = cite(documents[0]!, "Gifts are exempt.") as Citation;
+    expect([last.end, isExact(documents, last)]).to.deep.equal([RULES.length, true]);
+    expect(isExact(documents, { ...last, end: last.end + 1 })).to.equal(false);
   });
 
   it("SG4: ranges are bytes of UTF-8, not characters", () => {
