@@ -41,7 +41,7 @@ export interface PhasedRules<Carry> {
   judge(book: RoundBook, carry: Carry): Judged<Carry>;
   /** What a speaker asks its model on entering a phase, all at once; with none, and no documents, it speaks at once. */
   calls(view: View<Carry>, phase: number): readonly Call[];
-  /** Documents that a speaker needs before it speaks in a phase; none if not given. Not in a phase with calls. */
+  /** PH11: documents that a speaker needs before it speaks in a phase; none if not given. Not in a phase with calls. */
   documents?(attempt: Attempt, round: number, phase: number): readonly Digest[];
   /** The body a speaker says, from what `view.answered(phase)` holds; a call that failed or came late is not in it. */
   say(view: View<Carry>, phase: number): unknown;
