@@ -82,7 +82,7 @@ export function equivocatingNetwork(network: Network, signer: Signer, domain: Do
 function contradiction(frame: Uint8Array, signer: Signer, domain: Domain): Uint8Array | null {
   const message = decodeMessage(frame);
   if (message === null || !isOwn(message, signer, domain)) return null;
-  const payload = conflicting(message);
+  const payload = conflicting(message.header, message.payload);
   return payload === null ? null : encodeMessage(resign(message, payload, signer, domain));
 }
 
@@ -90,13 +90,13 @@ function contradiction(frame: Uint8Array, signer: Signer, domain: Domain): Uint8
  * Another payload that every protocol accepts in the same place: other things seen of the phase before, no word where a chair
  * has the floor, another time of an event. Null where none is known.
  */
-function conflicting({ header, payload }: Message): PayloadMap | null {
+export function conflicting(place: Pick<Header, "phase" | "round">, payload: Value): PayloadMap | null {
   if (payload === null || typeof payload !== "object" || Array.isArray(payload) || payload instanceof Uint8Array)
     return null;
   const map = payload as PayloadMap;
   const { proposal, seen, time } = map;
-  if (typeof time === "number") return header.round === FORKED_EVENT ? { ...map, time: time + 1 } : null;
-  if (header.phase < FIRST_OWN_PHASE || header.phase >= PROPOSE) return null;
+  if (typeof time === "number") return place.round === FORKED_EVENT ? { ...map, time: time + 1 } : null;
+  if (place.phase < FIRST_OWN_PHASE || place.phase >= PROPOSE) return null;
   if (Array.isArray(seen)) return { ...map, seen: (seen as readonly Value[]).map(nothing) };
   return proposal === undefined || proposal === null ? null : { ...map, proposal: null };
 }

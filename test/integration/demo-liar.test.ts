@@ -1,0 +1,93 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
+import { protocols } from "../../agents/core/protocols/index.ts";
+import { honestMind, respond } from "../../agents/sim/model.ts";
+import { planFor, isExpected } from "../../scripts/demo/questions.ts";
+import { conflicting, lyingModel } from "../../scripts/demo/lies.ts";
+import { attemptOf, runCommittee, type SeatScript } from "../core/committee.ts";
+
+const SEATS = 5;
+const LIAR = 4;
+
+describe("the demo's liar", () => {
+  for (const protocol of protocols) {
+    it(`${protocol.id}: what it says twice is well formed both times, yields evidence, and stops no decision`, () => {
+      const attempt = attemptOf(SEATS, { protocol: protocol.code });
+      const honest: SeatScript = {
+        answer: ({ prompt }) => ({
+          fields: respond({ ...prompt, maxTokens: 0 } as never, attempt.request.terms, honestMind(attempt, "yes")),
+        }),
+      };
+      const scripts: SeatScript[] = Array.from({ length: SEATS }, () => honest);
+      scripts[LIAR] = {
+        ...honest,
+        say: (effect, to) => {
+          const second = to % 2 === 0 ? conflicting(effect, effect.payload) : null;
+          return [second === null ? effect : { ...effect, payload: second }];
+        },
+      };
+      const run = runCommittee(protocol, attempt, scripts);
+      const effects = run.effects.filter((_, seat) => seat !== LIAR).flat();
+      const malformed = effects.filter((effect) => effect.kind === "drop" && effect.reason === "malformed-payload");
+      expect(malformed).to.deep.equal([]);
+      const proven = effects.flatMap((effect) =>
+        effect.kind === "evidence" ? [effect.evidence.first.header.seat] : [],
+      );
+      expect(new Set(proven)).to.deep.equal(new Set([LIAR]));
+      const honestSeats = run.certificates.filter((_, seat) => seat !== LIAR);
+      expect(honestSeats.map((certificate) => certificate?.decision.answer)).to.deep.equal(
+        honestSeats.map(() => "yes"),
+      );
+    });
+  }
+
+  it("answers, verdicts and marks are turned round, within what the form allows", async () => {
+    const cases = [
+      ["boolean", { answer: "yes" }, [{ name: "answer", enum: ["yes", "no"] }], { answer: "no" }],
+      ["choice A-C", { answer: "B" }, [{ name: "answer", enum: ["A", "B", "C"] }], { answer: "A" }],
+      ["number 0", { answer: "11" }, [{ name: "answer" }], { answer: "21" }],
+      ["policies A-D", { answer: "A,C" }, [{ name: "answer" }], { answer: "B,D" }],
+      ["policies A-B", { answer: "A,B" }, [{ name: "answer" }], { answer: "A" }],
+      ["text", { answer: "It is due." }, [{ name: "answer" }], { answer: "It is not true that: It is due." }],
+      [
+        "boolean",
+        { verdict: "accept" },
+        [{ name: "verdict", enum: ["accept", "reject", "abstain"] }],
+        { verdict: "reject" },
+      ],
+      [
+        "text",
+        { verdict: "same" },
+        [{ name: "verdict", enum: ["same", "different", "abstain"] }],
+        { verdict: "different" },
+      ],
+      ["boolean", { logic: "20" }, [{ name: "logic", enum: ["0", "12", "20"] }], { logic: "0" }],
+    ] as const;
+    for (const [kind, truth, properties, lie] of cases) {
+      const liar = lyingModel(createMemoryModel(() => Promise.resolve(truth as never), { descriptor: "honest" }));
+      const request = { system: "", user: `task: x\nkind: ${kind}`, schema: { properties }, confidenceOf: "answer" };
+      const { fields, confidencePpm } = await liar.ask(request as never, new AbortController().signal);
+      expect(fields, kind).to.deep.equal(lie);
+      expect(confidencePpm).to.equal(1_000_000);
+    }
+  });
+});
+
+describe("the demo's questions", () => {
+  it("every registered protocol has some, with an expected answer of their kind", () => {
+    for (const { id } of protocols)
+      for (const question of planFor(id).questions)
+        expect(isExpected(question, question.expected), question.question).to.equal(true);
+  });
+
+  it("an answer is expected by its canonical value, and a wrong one is not", () => {
+    const [budget] = planFor("unanimous").questions;
+    expect(isExpected(budget!, "e, d,c")).to.equal(true);
+    expect(isExpected(budget!, "C,D")).to.equal(false);
+    expect(isExpected(budget!, "")).to.equal(false);
+    const [text] = planFor("council").questions;
+    expect(isExpected(text!, ` ${text!.expected} `)).to.equal(true);
+    expect(isExpected(text!, text!.expected.toUpperCase())).to.equal(false);
+  });
+});
