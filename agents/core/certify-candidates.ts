@@ -1,10 +1,12 @@
-import { CERTIFICATE, PRECOMMIT, PROPOSE, decodeCertificate, decodePropose, decodeVote } from "./certify-payloads.ts";
+import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE } from "./certify-payloads.ts";
+import { decodeCertificate, decodePropose, decodeVote } from "./certify-payloads.ts";
 import type { Candidate, CertifyContext, CertifyState, Lock, Offer, Signed } from "./certify-state.ts";
 import { decisionDigest, recoverSigner, sha256 } from "./digest.ts";
 import { canonicalOrder } from "./order.ts";
 import { comparePositions, type Effect, type Step } from "./protocol.ts";
+import { holdsHonest, isSupermajority } from "./quorum.ts";
 import { addMessage, messagesOf, missingFrom, variants, type Tally } from "./tally.ts";
-import { buildTranscript, decodeMessage, encodeMessage, readRoot, replay } from "./transcript.ts";
+import { buildTranscript, decodeMessage, readRoot, replay } from "./transcript.ts";
 import type { Attempt, Decision, Digest, Message, SeatIndex } from "./types.ts";
 
 /** CE1: proposers take turns in canonical order. */
@@ -26,10 +28,14 @@ export function ownProposal(
     const conclusion = tally === null ? null : context.protocol.conclude(context.attempt, tally);
     if (tally === null || conclusion === null || conclusion.kind === "open") continue;
     const transcript = buildTranscript(context.attempt, context.protocol, tally, conclusion.through);
-    const blocks = [transcript.rootBlock, ...transcript.blocks];
     return {
       rootBlock: transcript.rootBlock,
-      state: adopt(state, context, transcript.root, { kind: "good", tally, conclusion, blocks }),
+      state: adopt(state, context, transcript.root, {
+        kind: "good",
+        tally,
+        conclusion,
+        rootBlock: transcript.rootBlock,
+      }),
     };
   }
   return null;
@@ -44,22 +50,43 @@ function rootBlockOf(state: CertifyState, attempt: Attempt, lock: Lock): Uint8Ar
   );
 }
 
-/** Notes what a PROPOSE or CERTIFICATE offers; a seat's later round, or its certificate, replaces what it offered before. */
-export function noteOffer(state: CertifyState, message: Message): CertifyState {
+/**
+ * Notes what a PROPOSE or CERTIFICATE offers; a seat's later round, or its certificate, replaces what it offered before, so that
+ * nobody makes others keep more than its latest root.
+ */
+export function noteOffer(state: CertifyState, context: CertifyContext, message: Message): CertifyState {
   const { seat, phase, round } = message.header;
-  const payload = offerIn(message);
+  const payload = offerIn(context.attempt, message);
   const known = state.offers.get(seat);
   const isNewer = known === undefined || round > known.round || phase === CERTIFICATE;
   if (payload === null || !isNewer) return state;
-  return {
-    ...state,
-    offers: new Map(state.offers).set(seat, { root: payload.root, rootBlock: payload.rootBlock, round }),
-  };
+  const offers = new Map(state.offers).set(seat, { root: payload.root, rootBlock: payload.rootBlock, round });
+  return known === undefined ? { ...state, offers } : forget({ ...state, offers }, context, known.root);
 }
 
-function offerIn({ header, payload }: Message): { readonly root: Digest; readonly rootBlock: Uint8Array } | null {
+/** Drops a candidate that nobody offers any more, unless this seat holds on to it or an honest seat may have voted for it. */
+function forget(state: CertifyState, { attempt }: CertifyContext, root: Digest): CertifyState {
+  const isOffered = [...state.offers.values()].some((offer) => offer.root === root);
+  if (isOffered || state.locked?.root === root || state.valid?.root === root) return state;
+  const voters = new Set<SeatIndex>();
+  for (const { header, payload } of messagesOf(state.votes)) {
+    const isVote = header.phase === PREVOTE || header.phase === PRECOMMIT;
+    if (isVote && decodeVote(header.phase, payload)?.root === root) voters.add(header.seat);
+  }
+  if (holdsHonest(voters.size, attempt.committee.length)) return state;
+  const candidates = new Map(state.candidates);
+  candidates.delete(root);
+  return { ...state, candidates };
+}
+
+function offerIn(
+  attempt: Attempt,
+  { header, payload }: Message,
+): { readonly root: Digest; readonly rootBlock: Uint8Array } | null {
   if (header.phase === PROPOSE) return decodePropose(payload, header.round);
-  return header.phase === CERTIFICATE ? decodeCertificate(payload) : null;
+  const certificate = header.phase === CERTIFICATE ? decodeCertificate(payload) : null;
+  const signers = new Set(certificate?.signatures.map(({ seat }) => seat));
+  return isSupermajority(signers.size, attempt.committee.length) ? certificate : null;
 }
 
 /** CE3: read the offered roots, load what is missing, replay; one at a time per seat. */
@@ -122,12 +149,9 @@ export function judgeCandidate(
     const effects: Effect[] = [{ kind: "drop", reason: `proposal: ${reason}`, seat: candidate.from }];
     return { state: withCandidate(state, root, { kind: "bad", reason }), effects };
   }
-  const blocks = [
-    candidate.rootBlock,
-    ...entries.flatMap(({ message }) => (message === null ? [] : [encodeMessage(message)])),
-  ];
+  const { rootBlock } = candidate;
   return {
-    state: adopt(state, context, root, { kind: "good", tally: result.tally, conclusion: result.conclusion, blocks }),
+    state: adopt(state, context, root, { kind: "good", tally: result.tally, conclusion: result.conclusion, rootBlock }),
     effects: [],
   };
 }

@@ -20,7 +20,7 @@ export type Candidate =
       readonly kind: "good";
       readonly tally: Tally;
       readonly conclusion: Final;
-      readonly blocks: readonly Uint8Array[];
+      readonly rootBlock: Uint8Array;
     };
 
 export interface Offer {

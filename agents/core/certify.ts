@@ -23,7 +23,8 @@ import { limits } from "./limits.ts";
 import { seatsOf } from "./order.ts";
 import type { Effect, SeatContext, Step } from "./protocol.ts";
 import { holdsHonest, isSupermajority } from "./quorum.ts";
-import { addMessage, emptyTally, variants, type Tally } from "./tally.ts";
+import { addMessage, emptyTally, messagesOf, variants, type Tally } from "./tally.ts";
+import { encodeInOrder } from "./transcript.ts";
 import type { Attempt, Decision, Digest, Message, SeatIndex } from "./types.ts";
 
 /** CE2: this seat's deliberation is over; from now on it proposes and votes. */
@@ -40,7 +41,7 @@ export function certifyMessage(state: CertifyState, context: CertifyContext, mes
   const effects: Effect[] = added.kind === "equivocation" ? [{ kind: "evidence", evidence: added.evidence }] : [];
   // What came together with the certificate is still seen (CE8).
   if (state.done) return { state: { ...state, votes: added.tally }, effects };
-  const noted = checkSignatures(noteOffer({ ...state, votes: added.tally }, message), context, message);
+  const noted = checkSignatures(noteOffer({ ...state, votes: added.tally }, context, message), context, message);
   return proceed({ state: noted, effects }, context);
 }
 
@@ -166,13 +167,14 @@ function certify(state: CertifyState, context: CertifyContext): Step<CertifyStat
     const decision = decisionOf(state, context.attempt, root, round);
     if (candidate?.kind !== "good" || decision === null || !isSupermajority(signatures.length, seats)) continue;
     const quorum = signatures.filter((_, index) => !isSupermajority(index, seats));
-    const rootBlock = candidate.blocks[0] as Uint8Array;
+    const { rootBlock } = candidate;
+    const blocks = [rootBlock, ...encodeInOrder([...messagesOf(candidate.tally)])];
     return {
       state: { ...state, done: true },
       effects: [
         // CE12: a certified seat falls silent, so it hands on what certified it: some of it may have come to it alone.
         { kind: "send", phase: CERTIFICATE, round, payload: encodeCertificate(rootBlock, quorum) },
-        { kind: "certified", certificate: { decision, signatures: quorum }, blocks: candidate.blocks },
+        { kind: "certified", certificate: { decision, signatures: quorum }, blocks },
       ],
     };
   }

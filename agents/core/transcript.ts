@@ -99,10 +99,7 @@ function describeAttempt(attempt: Attempt): BlockValue {
 
 /** TR2: the messages up to a position, ordered by round, phase, seat, payload digest, block digest. */
 export function buildTranscript(attempt: Attempt, protocol: Protocol, tally: Tally, through: Position): Transcript {
-  const entries = [...messagesOf(tally)]
-    .filter((message) => comparePositions(message.header, through) <= 0)
-    .toSorted(compareMessages)
-    .map((message) => encodeMessage(message));
+  const entries = encodeInOrder([...messagesOf(tally)].filter(({ header }) => comparePositions(header, through) <= 0));
   const links = entries.map((bytes) => ({ link: sha256(bytes) }));
   const rootBlock = encodeBlock({
     version: 1,
@@ -112,6 +109,11 @@ export function buildTranscript(attempt: Attempt, protocol: Protocol, tally: Tal
     messages: links,
   });
   return { root: sha256(rootBlock), rootBlock, blocks: entries };
+}
+
+/** Message blocks as a root links them. */
+export function encodeInOrder(messages: readonly Message[]): readonly Uint8Array[] {
+  return messages.toSorted(compareMessages).map((message) => encodeMessage(message));
 }
 
 function compareMessages(a: Message, b: Message): number {
