@@ -46,11 +46,13 @@ interface Acts {
   readonly answers: readonly (string | null)[];
   /** Total that a seat gives an answer; null = absent. */
   readonly scores?: (seat: number, answer: string) => number | null;
+  /** Seats that mark each answer a second time, by its last reveal. */
+  readonly twice?: readonly number[];
   readonly views: readonly ViewActs[];
 }
 
 /** All seats name the first reveal of each answer when they score. */
-function build(attempt: Attempt, { answers, scores = () => 92, views }: Acts): Tally {
+function build(attempt: Attempt, { answers, scores = () => 92, twice = [], views }: Acts): Tally {
   let tally: Tally = emptyTally;
   const reveals = new Map<number, Digest>();
   views.forEach((acts, view) => {
@@ -69,8 +71,9 @@ function build(attempt: Attempt, { answers, scores = () => 92, views }: Acts): T
         case SCORE: {
           if (reveal !== null) answers.forEach((_, of) => reveals.set(of, said(revealForm.phase, of) as Digest));
           const firsts = answers.flatMap((text, of) => (text !== null && answers.indexOf(text) === of ? [of] : []));
+          const lasts = firsts.map((of) => answers.lastIndexOf(answers[of] as string));
           return {
-            scores: firsts.map((of) => {
+            scores: [...firsts, ...(twice.includes(seat) ? lasts : [])].map((of) => {
               const total = scores(seat, answers[of] as string);
               return { target: reveals.get(of) as Digest, marks: total === null ? null : flat(total) };
             }),
@@ -110,6 +113,16 @@ const lost: ViewActs = { lead: null, prepare: all(null), final: all(null) };
 const yeses = (n: number): string[] => Array.from({ length: n }, () => "yes");
 
 describe("wbft weights", () => {
+  it("WB6: two marks of one seat for one answer, by different reveals of it, cancel", () => {
+    const attempt = attemptFor(4);
+    const views = [{ lead: 0, prepare: all(0), final: upTo(3, 0) }];
+    const confidence = (acts: Partial<Acts>): unknown =>
+      outcomeOf(attempt, { answers: yeses(4), views, ...acts })?.confidence;
+    const silent = confidence({ scores: (seat) => (seat === 1 || seat === 2 ? null : 50) });
+    expect(confidence({ scores: () => 50, twice: [1, 2] })).to.equal(silent);
+    expect(confidence({ scores: () => 50 })).to.not.equal(silent);
+  });
+
   it("WB8: after the cut any f seats weigh less than 1/3, all weights stay positive, none grows, the order is kept", () => {
     const weights = fc
       .integer({ min: 4, max: 40 })
