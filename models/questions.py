@@ -616,7 +616,9 @@ CITED = ("policy", "text")
 
 
 def question(rng: random.Random, split: str, family: str, cited: bool = False) -> Question:
-    """A question of one split, by rejection."""
+    """A question of one split, by rejection. Of the family `source` are those of `CITED`, with sources."""
+    if family == "source":
+        family, cited = ("policy" if rng.random() < 0.7 else "text"), True
     while True:
         made = _cited(rng, family) if cited else FAMILIES[family](rng)
         if split_of(made.text) == split and len(made.proof) <= 110 and all(len(p) <= 130 for _, p in made.wrong):

@@ -23,7 +23,9 @@ PEERS = "ABCDEFG"
 def families_of(task: str) -> tuple[str, ...]:
     if task == "cite":
         return CITED
-    return ("text",) if task == "match" else tuple(FAMILIES)
+    if task == "match":
+        return ("text",)
+    return (*FAMILIES, "source") if task in ("verify", "adjudicate", "revise", "critique") else tuple(FAMILIES)
 
 
 CELLS = tuple((task, family) for task in TASKS for family in families_of(task))
@@ -131,6 +133,9 @@ def _said(peer: tuple[str, str]) -> str:
     return f"{peer[0]}: {peer[1]}"
 
 
+AGREES = ": agrees"
+
+
 @dataclass(frozen=True)
 class Example:
     task: str
@@ -144,9 +149,14 @@ class Example:
         return completion(self.fields)
 
     def decisions(self) -> list[int]:
-        """Where in the completion the judged values begin."""
-        ends = {name: len(completion(dict(list(self.fields.items())[: i + 1]))) for i, name in enumerate(self.fields)}
-        return [ends[name] - 1 - len(json.dumps(self.fields[name])) + 1 for name in self.judged]
+        """Where in the completion a judged value begins, or for critiques where it ends or agrees."""
+        at, places = 0, []
+        for name, value in self.fields.items():
+            at += len(json.dumps(name)) + 2  # "{" or ",", and ":"
+            if name in self.judged:
+                places.append(at + (len(value.removesuffix(AGREES)) + 1 if self.task == "critique" else 1))
+            at += len(json.dumps(value))
+        return places
 
 
 def _made(task: str, q: Question, given: dict[str, str | None], fields: dict[str, str], *judged: str) -> Example:
@@ -154,7 +164,18 @@ def _made(task: str, q: Question, given: dict[str, str | None], fields: dict[str
 
 
 def _answer(q: Question) -> dict[str, str]:
-    return {"proof": q.proof, "answer": q.answer}
+    cited = {"quote": q.quote, "source": q.source} if q.sources else {}
+    return {**cited, "proof": q.proof, "answer": q.answer}
+
+
+def _sources(q: Question) -> dict[str, str]:
+    return {f"source{PEERS[i]}": source for i, source in enumerate(q.sources)}
+
+
+def _quoted(rng: random.Random, q: Question) -> dict[str, str]:
+    """The documents, and what somebody quoted of them."""
+    quotes = [q.quote, q.quote, *q.quote.split("; "), *q.sources]
+    return {"quote": rng.choice(quotes), **_sources(q)} if q.sources else {}
 
 
 def propose(rng: random.Random, q: Question) -> Example:
@@ -164,7 +185,7 @@ def propose(rng: random.Random, q: Question) -> Example:
 def verify(rng: random.Random, q: Question) -> Example:
     answer, proof = _given(rng, q, rng.random() < 0.5)
     verdict = "accept" if answer == q.answer else "reject"
-    given = {"answer": answer, "proof": proof}
+    given = {"answer": answer, "proof": proof, **_quoted(rng, q)}
     return _made("verify", q, given, {"check": _check(q, answer), "verdict": verdict}, "verdict")
 
 
@@ -174,7 +195,7 @@ def adjudicate(rng: random.Random, q: Question) -> Example:
     claimed, other = rng.choice(q.wrong) if right else (q.answer, q.proof)
     counter = _counter_text(rng, other, claimed, answer)
     verdict = "refute" if right else "uphold"
-    given = {"answer": answer, "proof": proof, "counterProof": counter}
+    given = {"answer": answer, "proof": proof, "counterProof": counter, **_quoted(rng, q)}
     return _made("adjudicate", q, given, {"check": _check(q, answer), "verdict": verdict}, "verdict")
 
 
@@ -183,19 +204,31 @@ def _objection(rng: random.Random, q: Question, right: bool, answer: str) -> str
     return _counter_text(rng, other, claimed, answer)
 
 
+def _against(rng: random.Random, q: Question, right: bool, answer: str) -> str:
+    """What a member reads of the others: an objection, an answer with its proof, how many gave it, or a critique."""
+    roll = rng.random()
+    if roll < 0.3:
+        return _objection(rng, q, right, answer)
+    peer = _given(rng, q, rng.random() < 0.5)
+    if roll < 0.6:
+        return _said(peer)
+    if roll < 0.8:
+        members = rng.randint(4, 9)
+        return f"{rng.randint(1, members)} of {members} members: {_said(peer) if rng.random() < 0.8 else peer[0]}"
+    return f"so {peer[0]}, answered {answer}{AGREES if peer[0] == answer else ''}"
+
+
 def revise(rng: random.Random, q: Question) -> Example:
     right = rng.random() < 0.5
     answer, proof = _given(rng, q, right)
-    counter = _objection(rng, q, right, answer) if rng.random() < 0.7 else None
+    counter = _against(rng, q, right, answer) if rng.random() < 0.75 else None
     others = None
     if rng.random() < 0.4:
-        said = [
-            _said(peer) if rng.random() < 0.75 else _objection(rng, q, rng.random() < 0.5, answer)
-            for peer in _peers(rng, q, 1, 6)
-        ]
-        others = " | ".join(said)
+        count = rng.choice([1, 1, 2, 2, 3, 4, 5])
+        others = " | ".join(_against(rng, q, right, answer) for _ in range(count))
     own = {"answer": answer, "proof": proof} if rng.random() < 0.95 else {}
-    return _made("revise", q, {**own, "counterProof": counter, "others": others}, _answer(q), "answer")
+    given = {**own, "counterProof": counter, "others": others, **_sources(q)}
+    return _made("revise", q, given, _answer(q), *(("quote", "source") if q.sources else ()), "answer")
 
 
 CRITERIA = ("contradiction", "fabrication", "instruction", "context", "logic")
@@ -234,15 +267,15 @@ def match(rng: random.Random, q: Question) -> Example:
 
 
 def critique(rng: random.Random, q: Question) -> Example:
-    """Peers are held against the own answer, right or wrong: there is no room for a derivation."""
+    """Peers are held against the own answer, right or wrong: there is no room for a derivation. Both are copied before the word."""
     own, proof = _given(rng, q, rng.random() < 0.85)
     peers = _peers(rng, q, 2, 6)
     given = {f"answer{PEERS[i]}": _said(peer) for i, peer in enumerate(peers)}
     fields = {
-        f"critique{PEERS[i]}": "agrees" if answer == own else f"so {own}, answered {answer}"
+        f"critique{PEERS[i]}": f"so {own}, answered {answer}{AGREES if answer == own else ''}"
         for i, (answer, _) in enumerate(peers)
     }
-    return _made("critique", q, {"answer": own, "proof": proof, **given}, fields, *fields)
+    return _made("critique", q, {"answer": own, "proof": proof, **given, **_sources(q)}, fields, *fields)
 
 
 def synthesize(rng: random.Random, q: Question) -> Example:
@@ -271,9 +304,7 @@ def converge(rng: random.Random, q: Question) -> Example:
 
 
 def cite(rng: random.Random, q: Question) -> Example:
-    given = {f"source{PEERS[i]}": source for i, source in enumerate(q.sources)}
-    fields = {"quote": q.quote, "source": q.source, **_answer(q)}
-    return _made("cite", q, given, fields, "quote", "source", "answer")
+    return _made("cite", q, _sources(q), _answer(q), "quote", "source", "answer")
 
 
 MAKERS: dict[str, Callable[[random.Random, Question], Example]] = {

@@ -15,7 +15,7 @@ import time
 from collections import defaultdict
 from itertools import chain
 from pathlib import Path
-from typing import Iterator
+from typing import Callable, Iterator
 
 import jax
 import jax.numpy as jnp
@@ -23,11 +23,12 @@ import numpy as np
 
 import model
 from model import Config, Params
+from native import MATRICES, Native
 from tasks import CELLS, TASKS, Example, example, families_of
 from tokenizer import Codec
 
 BLOCK = 64  # examples that validation runs at once
-MATRICES = ("query", "key", "value", "attention_output", "gate", "up", "down")
+DECAY = 0.01
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -63,18 +64,6 @@ def pack(source: Iterator[Pair], rows: int, length: int, longer: list[Pair]) -> 
     return tokens, segments, mask
 
 
-def batches(source: Iterator[Pair], rows: int, length: int) -> Iterator[Batch]:
-    """Batches of one length, and one of half as many rows of twice the length whenever enough long examples wait."""
-    waiting: list[Pair] = []
-    while True:
-        if sum(len(prompt) + len(answer) for prompt, answer, _ in waiting) < 0.8 * rows * length:
-            yield pack(source, rows, length, waiting)
-        else:
-            longest: list[Pair] = []  # not used: they would not fit the validator or an agent's context either
-            yield pack(chain(waiting, source), rows // 2, 2 * length, longest)
-            waiting = []
-
-
 DECISION_WEIGHT = 4.0  # of the token that begins a verdict, a mark, an answer: one in dozens, but the one that counts
 
 
@@ -96,8 +85,8 @@ def stream(codec: Codec, seed: int, mix: "Mix") -> Iterator[Pair]:
 # Tasks and families of version 0.3: a fixed share of the examples, so that they are not forgotten.
 FIRST_TASKS, FIRST_FAMILIES = ("propose", "verify", "adjudicate", "revise"), ("policy", "choose", "sum", "wason")
 FIRST_SHARE = 0.4
-# The only tasks without six families.
-EXTRA = {"match": 3.0, "cite": 4.0}
+# The tasks with few families.
+EXTRA = {"match": 3.0, "cite": 3.0}
 
 
 class Mix:
@@ -175,35 +164,81 @@ def fresh_state(params: Params) -> dict:
 # determined by the prompt, this is what greedy decoding would reproduce exactly: a lower bound of its accuracy.
 
 
-def validator(config: Config, codec: Codec, split: str, each: int, seed: int):
+def validator(codec: Codec, split: str, each: int, seed: int, exact: Callable[[list[Pair]], list[bool]]):
     rng = random.Random(seed)
-    made = []
-    for cell in CELLS:
-        for _ in range(each):
-            one = example(rng, split, *cell)
-            made.append((cell, encoded(codec, one)))
-    predict = jax.jit(lambda p, t: jnp.argmax(model.logits(p, config, t, jnp.ones_like(t)), axis=-1))
+    made = [(cell, encoded(codec, example(rng, split, *cell))) for cell in CELLS for _ in range(each)]
 
-    def exact(params: Params, pairs: list[Pair], length: int) -> list[bool]:
-        tokens, mask = np.zeros((BLOCK, length + 1), np.int32), np.zeros((BLOCK, length + 1), bool)
-        for row, (prompt, answer, _) in enumerate(pairs):
-            both = (prompt + answer)[: length + 1]
-            tokens[row, : len(both)] = both
-            mask[row, len(prompt) : len(both)] = True
-        best = np.asarray(predict(params, tokens[:, :-1]))
-        return ((best == tokens[:, 1:]) | ~mask[:, 1:]).all(axis=1)[: len(pairs)].tolist()
-
-    def accuracy(params: Params) -> dict[tuple[str, str], float]:
+    def accuracy() -> dict[tuple[str, str], float]:
         hits = defaultdict(list)
-        for length, shortest in ((256, 0), (768, 257)):
-            some = [one for one in made if shortest <= len(one[1][0]) + len(one[1][1]) - 1 < shortest + length + 1]
-            for at in range(0, len(some), BLOCK):
-                block = some[at : at + BLOCK]
-                for (cell, _), hit in zip(block, exact(params, [pair for _, pair in block], length)):
-                    hits[cell].append(hit)
+        for (cell, _), hit in zip(made, exact([pair for _, pair in made])):
+            hits[cell].append(hit)
         return {cell: sum(values) / len(values) for cell, values in hits.items()}
 
     return accuracy
+
+
+class Jax:
+    """The step in JAX, on whatever device it finds."""
+
+    def __init__(self, config: Config, params: Params, rows: int, length: int) -> None:
+        self.params, self._config, self._rows, self._length = params, config, rows, length
+        self._state, self._step = fresh_state(params), step_function(config, DECAY)
+        self._predict = jax.jit(lambda p, t: jnp.argmax(model.logits(p, config, t, jnp.ones_like(t)), axis=-1))
+        self._waiting: list[Pair] = []
+
+    def step(self, source: Iterator[Pair], rate: float, adam_rate: float, number: int) -> tuple[float, int]:
+        tokens, segments, mask = self._batch(source)
+        self.params, self._state, loss = self._step(
+            self.params, self._state, tokens, segments, mask, rate, adam_rate, float(number)
+        )
+        return float(loss), int((segments > 0).sum())
+
+    def _batch(self, source: Iterator[Pair]) -> Batch:
+        """Rows of one length, or half as many of twice the length whenever enough long examples wait."""
+        if sum(len(prompt) + len(answer) for prompt, answer, _ in self._waiting) < 0.8 * self._rows * self._length:
+            return pack(source, self._rows, self._length, self._waiting)
+        waiting, self._waiting = self._waiting, []
+        return pack(chain(waiting, source), self._rows // 2, 2 * self._length, [])
+
+    def exact(self, pairs: list[Pair]) -> list[bool]:
+        return [hit for at in range(0, len(pairs), BLOCK) for hit in self._exact_block(pairs[at : at + BLOCK])]
+
+    def _exact_block(self, pairs: list[Pair]) -> list[bool]:
+        longest = max(len(prompt) + len(answer) for prompt, answer, _ in pairs)
+        length = -(-longest // 256) * 256  # few lengths, few compilations
+        tokens, mask = np.zeros((BLOCK, length + 1), np.int32), np.zeros((BLOCK, length + 1), bool)
+        for row, (prompt, answer, _) in enumerate(pairs):
+            tokens[row, : len(prompt) + len(answer)] = prompt + answer
+            mask[row, len(prompt) : len(prompt) + len(answer)] = True
+        best = np.asarray(self._predict(self.params, tokens[:, :-1]))
+        return ((best == tokens[:, 1:]) | ~mask[:, 1:]).all(axis=1)[: len(pairs)].tolist()
+
+
+class Compiled:
+    """The step in C++, on a CPU."""
+
+    def __init__(self, config: Config, params: Params, tokens: int, threads: int) -> None:
+        self._native = Native(config, {name: np.asarray(value) for name, value in params.items()}, threads)
+        self._tokens = tokens
+
+    @property
+    def params(self) -> dict[str, np.ndarray]:
+        return self._native.params
+
+    def step(self, source: Iterator[Pair], rate: float, adam_rate: float, number: int) -> tuple[float, int]:
+        examples, seen = [], 0
+        while seen < self._tokens:
+            examples.append(whole(next(source)))
+            seen += len(examples[-1][0])
+        return self._native.step(examples, rate, adam_rate, number, DECAY), seen
+
+    def exact(self, pairs: list[Pair]) -> list[bool]:
+        return self._native.exact([whole(pair) for pair in pairs])
+
+
+def whole(pair: Pair) -> tuple[list[int], list[float]]:
+    prompt, answer, weights = pair
+    return prompt + answer, [0.0] * len(prompt) + weights
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -229,6 +264,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--start", type=Path, help="continue from this checkpoint's weights")
+    parser.add_argument("--threads", type=int, default=0, help="run the step in C++ (native.cpp) on so many threads, not in JAX")
     parser.add_argument("--rows", type=int, default=12)
     parser.add_argument("--length", type=int, default=256)
     parser.add_argument("--width", type=int, default=192)
@@ -248,15 +284,17 @@ def main() -> None:
     else:
         config = Config(len(codec.tokens), args.width, args.layers, args.heads, args.hidden)
         params = model.initialise(config, args.seed)
-    state = fresh_state(params)
-    print(f"{model.count(params)} parameters on {jax.devices()[0].platform}", flush=True)
+    if args.threads:
+        trainer = Compiled(config, params, args.rows * args.length, args.threads)
+    else:
+        trainer = Jax(config, params, args.rows, args.length)
+    print(f"{model.count(params)} parameters on {args.threads or jax.devices()[0].platform}", flush=True)
 
-    step = step_function(config, decay=0.01)
-    accuracy = validator(config, codec, "validation", args.validate_each, seed=99)
+    accuracy = validator(codec, "validation", args.validate_each, 99, trainer.exact)
     mix = Mix()
     if args.start:
-        mix.update(accuracy(params))
-    source = batches(stream(codec, args.seed, mix), args.rows, args.length)
+        mix.update(accuracy())
+    source = stream(codec, args.seed, mix)
     began = saved = time.time()
     number = seen = 0
     losses: list[float] = []
@@ -264,25 +302,22 @@ def main() -> None:
         number += 1
         warm = min(1.0, number / 50)
         factor = warm * max(0.02, 0.5 * (1 + math.cos(math.pi * progress)))
-        tokens, segments, mask = next(source)
-        seen += int((segments > 0).sum())
-        params, state, loss = step(
-            params, state, tokens, segments, mask, args.rate * factor, args.adam_rate * factor, float(number)
-        )
-        losses.append(float(loss))
+        loss, used = trainer.step(source, args.rate * factor, args.adam_rate * factor, number)
+        seen += used
+        losses.append(loss)
         if number % 50 == 0:
             elapsed = time.time() - began
             print(f"step {number} loss {np.mean(losses[-50:]):.4f} tokens {seen} {seen / elapsed:.0f}/s {elapsed:.0f}s", flush=True)
         facts = {"seed": args.seed, "steps": number, "tokens": seen, "seconds": round(time.time() - began)}
         if number % args.validate_every == 0:
-            shares = accuracy(params)
+            shares = accuracy()
             mix.update(shares)
             for task in TASKS:
                 print("  " + task.ljust(11) + " ".join(f"{f} {shares[task, f]:.2f}" for f in families_of(task)), flush=True)
         if time.time() - saved > args.save_every:
-            save(args.out, params, config, facts)
+            save(args.out, trainer.params, config, facts)
             saved = time.time()
-    save(args.out, params, config, facts)
+    save(args.out, trainer.params, config, facts)
     print(json.dumps(facts))
 
 
