@@ -100,6 +100,8 @@ export interface SeatScript {
   /** Payloads to send instead, per receiver; undefined = silence to that receiver. */
   readonly say?: (effect: SendEffect, to: number) => readonly SendEffect[];
   readonly crashed?: boolean;
+  /** How long its model takes; some 50 ms if not given. */
+  readonly thinkMs?: number;
   /** Relays nothing. */
   readonly hoards?: boolean;
   /** Cannot get any document. */
@@ -169,7 +171,7 @@ export function runCommittee(
         answer === null
           ? ({ kind: "failed", reason: "crashed" } as const)
           : ({ kind: "answered", fields: answer.fields, confidence: (answer.confidence ?? 900_000) as Ppm } as const);
-      later(seat, { kind: "observed", ask: effect.ask, observation }, 50 + delay());
+      later(seat, { kind: "observed", ask: effect.ask, observation }, script.thinkMs ?? 50 + delay());
     } else if (effect.kind === "send") {
       for (let to = 0; to < seats; to++) {
         for (const sent of script.say && to !== seat ? script.say(effect, to) : [effect]) {

@@ -4,7 +4,8 @@ import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { decisionDigest, recoverSigner } from "../../agents/core/digest.ts";
 import { attemptOf, runCommittee, type SeatScript } from "./committee.ts";
 import { honest, liar } from "./mbft-scripts.ts";
-import { VOTE } from "./mbft-set.ts";
+import { JUDGE, VOTE, addRound } from "./mbft-set.ts";
+import { emptyTally } from "../../agents/core/tally.ts";
 
 describe("mbft over a committee", () => {
   it("decides unanimously in round 0 with one certificate", () => {
@@ -95,5 +96,57 @@ describe("mbft over a committee", () => {
     const run = runCommittee(mbft, attemptOf(4), [stubborn("yes"), stubborn("yes"), stubborn("no"), stubborn("no")]);
     for (const certificate of run.certificates)
       expect(certificate?.decision).to.include({ status: "hung", answer: "" });
+  });
+
+  it("PH7: a slow honest seat that was left behind certifies what the others do, though f seats fall silent", () => {
+    // Round 0 lacks weight; everybody abstains from verifying.
+    const script: SeatScript = {
+      answer: ({ ask }) => {
+        if (!ask.includes("propose")) return { fields: { check: "c", verdict: "abstain" } };
+        return { fields: { proof: "p", answer: "yes" }, confidence: ask.startsWith("0.") ? 100_000 : 900_000 };
+      },
+    };
+    const scripts: SeatScript[] = [
+      { ...script, thinkMs: 9_000 },
+      script,
+      script,
+      { ...script, say: (effect) => (effect.phase > 200 ? [] : [effect]), hoards: true },
+    ];
+    const run = runCommittee(mbft, attemptOf(4), scripts);
+    for (const certificate of run.certificates) expect(certificate?.decision).to.include({ answer: "yes" });
+  });
+
+  it("PH10: a judgement told to one seat alone cannot keep it from certifying with the rest", () => {
+    const script = (answer: string, verify: string, judge: string): SeatScript => ({
+      answer: ({ ask, prompt }) => {
+        if (ask.includes("propose")) return { fields: { proof: "p", answer } };
+        const isOwn = prompt.user.includes(`answer: "${answer}"`);
+        if (ask.includes("verify")) return { fields: { check: "counter", verdict: isOwn ? "accept" : verify } };
+        return { fields: { check: "c", verdict: judge } };
+      },
+    });
+    const liarSays: SeatScript["say"] = (effect, to) =>
+      effect.round > 0 || effect.phase > 200 || (effect.phase === JUDGE && to !== 1) ? [] : [effect];
+    const scripts: SeatScript[] = [
+      { ...script("yes", "abstain", "uphold"), say: liarSays, hoards: true },
+      script("yes", "abstain", "uphold"),
+      script("yes", "abstain", "uphold"),
+      script("no", "reject", "abstain"),
+    ];
+    const run = runCommittee(mbft, attemptOf(4), scripts);
+    const transcripts = run.certificates.map((certificate) => certificate?.decision.transcript);
+    expect(transcripts[1]).to.be.a("string");
+    expect(new Set(transcripts.slice(1)).size).to.equal(1);
+  });
+
+  it("PH7: a judgement released after everybody went on from its round overturns nothing", () => {
+    const attempt = attemptOf(4);
+    const all = (answer: string) => [0, 1, 2, 3].map(() => ({ answer }));
+    const first = addRound(emptyTally, attempt, 0, all("no"));
+    expect(mbft.conclude(attempt, first)).to.nested.include({ "outcome.answer": "no" });
+    const tally = addRound(first, attempt, 1, all("yes"));
+    const conclusion = mbft.conclude(attempt, tally);
+    expect(conclusion.kind === "final" && conclusion.outcome.answer).to.equal("yes");
+    expect(conclusion.kind === "final" && conclusion.through).to.deep.equal({ round: 1, phase: JUDGE });
   });
 });
