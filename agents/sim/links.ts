@@ -1,3 +1,4 @@
+import { CERTIFICATE, PROPOSE } from "../core/certify-payloads.ts";
 import { decodeMessage } from "../core/transcript.ts";
 import type { Address, SeatIndex } from "../core/types.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -36,7 +37,7 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
   };
   for (const { until, side } of partitions)
     clock.schedule(until, () => reconnect((a, b) => side.has(a) !== side.has(b)));
-  if (links.dropPpm > 0 || links.targets.length > 0) clock.schedule(healAt, () => reconnect(() => true));
+  if (links.dropPpm > 0 || links.targets.length > 0 || links.stormPpm > 0) clock.schedule(healAt, () => reconnect(() => true));
 
   const isCut = (from: SeatIndex, to: SeatIndex): boolean => {
     const now = clock.now();
@@ -45,9 +46,16 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
     );
   };
 
+  /** In a storm certificates hardly get through, so that whoever has one is alone with it. */
+  const stormPpm = (phase: number | null): number => {
+    if (phase === CERTIFICATE) return 950_000;
+    return phase !== null && phase >= PROPOSE ? links.stormPpm : links.stormPpm >> 2;
+  };
+
   const isTarget = (from: SeatIndex, to: SeatIndex, frame: Uint8Array): boolean => {
-    if (links.targets.length === 0) return false;
+    if (links.targets.length === 0 && links.stormPpm === 0) return false;
     const phase = decodeMessage(frame)?.header.phase ?? null;
+    if (links.stormPpm > 0 && random.chance(stormPpm(phase))) return true;
     return links.targets.some(
       (target) =>
         (target.phase ?? phase) === phase &&

@@ -48,6 +48,8 @@ export interface LinkPlan {
   readonly dropPpm: number;
   /** Lost beside what is lost by chance. */
   readonly targets: readonly Target[];
+  /** Of the messages that certify, and a quarter as many of the others. */
+  readonly stormPpm: number;
   readonly delayPpm: number;
   readonly delayMs: number;
   readonly reorderPpm: number;
@@ -105,10 +107,11 @@ export function createPlan(options: SimOptions, seed: number): Plan {
   );
   // Each seed suffers from some of the faults: what all together would drown shows up as well.
   const chosen = random.fork("faults");
-  const faults = options.faults.filter((fault) => chosen.chance(FAULT_PPM[fault]));
+  const isOnly = options.faults.length === 1;
+  const faults = options.faults.filter((fault) => isOnly || chosen.chance(FAULT_PPM[fault]));
   const honest = seats.filter((seat) => !byzantine.has(seat));
   const schedule = random.fork("schedule");
-  const healAt = faults.length === 0 ? 0 : schedule.between(1_000, 16_000);
+  const healAt = faults.length === 0 ? 0 : schedule.between(faults.includes("storm") ? 8_000 : 1_000, 16_000);
   const has = (fault: Fault): boolean => faults.includes(fault);
   const { truth, lies } = answersFor(attempt.request.terms, random.fork("truth"));
   return {
@@ -126,6 +129,7 @@ export function createPlan(options: SimOptions, seed: number): Plan {
     links: {
       dropPpm: has("drop") ? schedule.pick([10_000, 100_000, 400_000]) : 0,
       targets: has("drop") ? targetsFor(seats, random.fork("targets")) : [],
+      stormPpm: has("storm") ? schedule.pick([300_000, 450_000, 600_000]) : 0,
       delayPpm: has("delay") ? schedule.pick([50_000, 300_000]) : 0,
       delayMs: schedule.pick([200, 2_000, 6_000]),
       reorderPpm: has("reorder") ? schedule.pick([100_000, 500_000]) : 0,
@@ -147,6 +151,7 @@ const FAULT_PPM: Readonly<Record<Fault, number>> = {
   crash: 500_000,
   skew: 500_000,
   model: 250_000,
+  storm: 200_000,
 };
 
 /** Phases that certification stands on, and any of the first of a deliberation. */

@@ -1,13 +1,14 @@
 import { decodeMessage, readRoot, replay } from "../../core/transcript.ts";
-import type { Certificate, Decision } from "../../core/types.ts";
+import type { Decision } from "../../core/types.ts";
 import { honestSeats, type Trace } from "../trace.ts";
 
 /** SI8: from the blocks alone, every certified transcript replays to the decision that was certified. */
 export function checkReplay(trace: Trace): readonly string[] {
-  const distinct = new Map<string, Certificate>();
+  const distinct = new Map<string, Decision>();
   for (const { certificates } of honestSeats(trace))
-    for (const { certificate } of certificates) distinct.set(certificate.decision.transcript, certificate);
-  return [...distinct.values()].flatMap(({ decision }) => {
+    for (const { decision } of certificates.map(({ certificate }) => certificate))
+      distinct.set(JSON.stringify({ ...decision, round: 0 }), decision);
+  return [...distinct.values()].flatMap((decision) => {
     const reason = differs(trace, decision);
     return reason === null ? [] : [`transcript ${decision.transcript.slice(0, 10)}: ${reason}`];
   });

@@ -1,0 +1,192 @@
+import { expect } from "chai";
+import { before, describe, it } from "node:test";
+import { checkers, judge, type CheckerName } from "../../agents/sim/checkers/index.ts";
+import { digestOf } from "../../agents/core/codec.ts";
+import { hexToBytes, messageDigest } from "../../agents/core/digest.ts";
+import type { Digest, Header, Message, SeatIndex, Value } from "../../agents/core/types.ts";
+import { createPlan } from "../../agents/sim/plan.ts";
+import { simSigner } from "../../agents/sim/signer.ts";
+import { slotOf, type Certified, type SeatTrace, type Trace } from "../../agents/sim/trace.ts";
+import { runWorld } from "../../agents/sim/world.ts";
+
+/** One sound run with real signatures, bent by hand. */
+describe("checkers", () => {
+  let good: Trace;
+  before(async () => {
+    const options = { protocol: "mbft", n: 4, byzantine: 1, faults: [], byzantineKinds: ["lying"] as const };
+    good = await runWorld(createPlan({ ...options, kind: "boolean", errorPpm: 0 }, 4));
+    expect(judge(good)).to.deep.equal([]);
+  });
+
+  const honest = (trace: Trace): SeatTrace => trace.seats.find(({ byzantine }) => byzantine === null)!;
+  const bend = (seat: SeatIndex, change: (one: SeatTrace) => Partial<SeatTrace>, trace = good): Trace => ({
+    ...trace,
+    seats: trace.seats.map((one) => (one.seat === seat ? { ...one, ...change(one) } : one)),
+  });
+  const decide = (change: Partial<Certified["certificate"]["decision"]>): Trace =>
+    bend(honest(good).seat, ({ certificates: [first] }) => ({
+      certificates: [
+        { ...first!, certificate: { ...first!.certificate, decision: { ...first!.certificate.decision, ...change } } },
+      ],
+    }));
+  const everywhere = (change: Partial<SeatTrace>): Trace => ({
+    ...good,
+    seats: good.seats.map((one) => ({ ...one, ...change })),
+  });
+  const says = (name: CheckerName, trace: Trace): string => checkers[name](trace).join("; ");
+  const message = (seat: number, phase: number, round: number, payload: Value): Message => {
+    const { domain, request } = good.attempt;
+    const header: Header = {
+      requestId: request.id,
+      attempt: 0,
+      protocol: 1,
+      phase,
+      round,
+      seat: seat as SeatIndex,
+      payloadDigest: digestOf(payload),
+    };
+    return { header, payload, signature: simSigner(seat).sign(messageDigest(domain, header)) };
+  };
+  const withMessages = (...extra: readonly Message[]): Trace => {
+    const messages = new Map(good.messages);
+    for (const one of extra) messages.set(slotOf(one), [...(messages.get(slotOf(one)) ?? []), one]);
+    return { ...good, messages };
+  };
+
+  it("SI1 agreement: another answer, another transcript", () => {
+    expect(says("agreement", decide({ answer: "maybe" }))).to.contain("maybe");
+    expect(says("agreement", decide({ transcript: `0x${"ab".repeat(32)}` as Digest }))).to.contain("0xabababab");
+    expect(says("agreement", decide({ round: 9 }))).to.equal("");
+  });
+
+  it("SI2 validity: a lie; an answer of nobody when models may err; nothing is promised beyond f or by a chair", () => {
+    const lie = good.truth === "yes" ? "no" : "yes";
+    expect(says("validity", decide({ answer: lie }))).to.contain("the truth is");
+    const erring = { ...decide({ answer: lie }), truthful: false };
+    expect(says("validity", erring)).to.contain("no honest seat");
+    expect(
+      says(
+        "validity",
+        bend(honest(good).seat, () => ({ approved: [lie] }), erring),
+      ),
+    ).to.equal("");
+    expect(says("validity", { ...decide({ answer: lie }), tolerable: false })).to.equal("");
+    expect(
+      says("validity", { ...decide({ answer: lie }), protocol: { ...good.protocol, assurance: "chair" } }),
+    ).to.equal("");
+  });
+
+  it("SI3 certificate uniqueness: too few signatures, forged ones, a rival transcript", () => {
+    const resigned = (change: (one: Certified) => Certified["certificate"]["signatures"]): Trace =>
+      bend(honest(good).seat, ({ certificates: [first] }) => ({
+        certificates: [{ ...first!, certificate: { ...first!.certificate, signatures: change(first!) } }],
+      }));
+    const few = resigned(({ certificate }) => certificate.signatures.slice(1));
+    expect(says("certificate-uniqueness", few)).to.contain("2 valid signatures");
+    const forged = resigned(({ certificate }) =>
+      certificate.signatures.map((one) => ({ ...one, signature: certificate.signatures[0]!.signature })),
+    );
+    expect(says("certificate-uniqueness", forged)).to.contain("1 valid signatures");
+    const root = new Uint8Array(32).fill(7);
+    const rivals = [0, 1, 2].map((seat) => message(seat, 203, 5, { root, signature: new Uint8Array(65) }));
+    expect(says("certificate-uniqueness", withMessages(...rivals))).to.contain("more than 2/3 signed for each");
+    expect(says("certificate-uniqueness", withMessages(...rivals.slice(1)))).to.equal("");
+  });
+
+  it("SI4 no honest slash: a step down, two payloads in a slot, evidence against an honest seat", () => {
+    const { seat } = honest(good);
+    expect(says("no-honest-slash", decide({ reputationChanges: [{ seat, steps: -1 }] }))).to.contain("slashes");
+    const twice = [message(seat, 202, 8, { root: null }), message(seat, 202, 8, { root: new Uint8Array(32) })];
+    expect(says("no-honest-slash", withMessages(...twice))).to.contain("two payloads");
+    const accused = bend(seat, () => ({ evidence: [{ first: twice[0]!, second: twice[1]! }] }));
+    expect(says("no-honest-slash", accused)).to.contain("evidence against honest seat");
+    const liar = good.seats.find(({ byzantine }) => byzantine !== null)!.seat;
+    expect(says("no-honest-slash", decide({ reputationChanges: [{ seat: liar, steps: -1 }] }))).to.equal("");
+  });
+
+  it("SI5 accountability: both halves at one seat, one half each at two seats", () => {
+    const { seat } = honest(good);
+    const liar = good.seats.find(({ byzantine }) => byzantine !== null)!.seat;
+    const first = [...good.messages.values()].flat().find(({ header }) => header.seat === liar && header.phase === 1)!;
+    const second = message(liar, 1, 0, { commitment: new Uint8Array(32) });
+    const took = (...messages: readonly Message[]): Partial<SeatTrace> => ({
+      took: new Map([[slotOf(first), messages]]),
+    });
+    expect(
+      says(
+        "accountability",
+        bend(seat, () => took(first, second)),
+      ),
+    ).to.contain("raised no evidence");
+    const other = good.seats.find((one) => one.byzantine === null && one.seat !== seat)!.seat;
+    const apart = bend(
+      other,
+      () => took(second),
+      bend(seat, () => took(first)),
+    );
+    expect(says("accountability", apart)).to.contain("none raised evidence");
+    expect(
+      says(
+        "accountability",
+        bend(seat, () => ({ evidence: [{ first, second }] }), apart),
+      ),
+    ).to.equal("");
+  });
+
+  it("SI6 termination: no certificate, a seat that fell silent; nothing beyond f", () => {
+    const { seat } = honest(good);
+    expect(
+      says(
+        "termination",
+        bend(seat, () => ({ certificates: [] })),
+      ),
+    ).to.contain("no certificate");
+    expect(
+      says(
+        "termination",
+        bend(seat, () => ({ silent: "internal error" })),
+      ),
+    ).to.contain("internal error");
+    expect(says("termination", { ...bend(seat, () => ({ certificates: [] })), tolerable: false })).to.equal("");
+  });
+
+  it("SI7 bounded memory: events, waiting frames, journal, backlog", () => {
+    expect(says("bounded-memory", { ...good, events: 1_000_000 })).to.contain("events");
+    expect(says("bounded-memory", { ...good, pending: 1_000_000 })).to.contain("waited");
+    expect(says("bounded-memory", everywhere({ journalBytes: 1_000_000_000 }))).to.contain("journal");
+    expect(says("bounded-memory", everywhere({ backlog: 10_000 }))).to.contain("resend");
+  });
+
+  it("SI8 replay: a block that nobody holds, a decision that the blocks do not yield", () => {
+    expect(says("replay", { ...good, block: () => null })).to.contain("no honest seat holds its root block");
+    expect(says("replay", decide({ confidence: 1 as never }))).to.contain("confidence is");
+  });
+
+  it("SI9 nothing left out: what all honest seats held in time", () => {
+    const missing = message(0, 9, 0, { nothing: null });
+    expect(says("omission", everywhere({ inTime: [missing] }))).to.contain("the transcript lacks it");
+    expect(
+      says(
+        "omission",
+        bend(honest(good).seat, () => ({ inTime: [missing] })),
+      ),
+    ).to.equal("");
+  });
+
+  it("SI10 mbft: pay without an answer, too little support", () => {
+    const paid = honest(good).certificates[0]!.certificate.decision.shares.findIndex((share) => share > 0);
+    const reveal = good.messages.get(`2.0.${paid}`)![0]!;
+    const nobody = everywhere({ answers: [], approved: [] });
+    expect(says("mbft", nobody)).to.contain("seats support");
+    const other: Trace = { ...good, protocol: { ...good.protocol, id: "other" } };
+    expect(says("mbft", { ...nobody, protocol: other.protocol })).to.equal("");
+    const mute: Trace = {
+      ...good,
+      block: (digest) => {
+        const bytes = good.block(digest);
+        return bytes !== null && Buffer.from(bytes).includes(Buffer.from(hexToBytes(reveal.signature))) ? null : bytes;
+      },
+    };
+    expect(says("mbft", mute)).to.contain("paid without an answer");
+  });
+});

@@ -1,0 +1,137 @@
+import { expect } from "chai";
+import { spawnSync } from "node:child_process";
+import { describe, it } from "node:test";
+import { optionsOf } from "../../agents/sim/arguments.ts";
+import { commandFor } from "../../agents/sim/command.ts";
+import { BYZANTINE_KINDS, FAULTS, type SimOptions } from "../../agents/sim/options.ts";
+import { shrink } from "../../agents/sim/shrink.ts";
+
+const sim = (
+  ...words: readonly string[]
+): { readonly code: number | null; readonly out: string; readonly err: string } => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["scripts/sim.ts", ...words], { encoding: "utf8" });
+  return { code: status, out: stdout, err: stderr };
+};
+
+const options: SimOptions = {
+  protocol: "mbft",
+  n: 7,
+  byzantine: 2,
+  faults: FAULTS,
+  byzantineKinds: BYZANTINE_KINDS,
+  kind: null,
+  errorPpm: 0,
+};
+
+describe("npm run sim", () => {
+  it("prints one JSON object with all that is asked for", () => {
+    const { code, out } = sim(
+      "--protocol",
+      "mbft",
+      "--n",
+      "4",
+      "--byzantine",
+      "1",
+      "--seeds",
+      "5",
+      "--jobs",
+      "1",
+      "--json",
+    );
+    expect(code).to.equal(0);
+    const report = JSON.parse(out) as { readonly [key: string]: unknown };
+    expect(report).to.include({ protocol: "mbft", n: 4, byzantine: 1, seeds: 5, firstSeed: 1 });
+    expect(report["criticalPathCalls"]).to.have.all.keys("min", "mean", "max");
+    for (const key of [
+      "decided",
+      "hung",
+      "stalled",
+      "decisionsPerSecondPerCore",
+      "elapsedMs",
+      "messages",
+      "bytes",
+      "modelCalls",
+    ])
+      expect(report[key], key).to.be.a("number");
+    expect(report["violations"]).to.deep.equal([]);
+  });
+
+  const bad: readonly (readonly [string, readonly string[], RegExp])[] = [
+    ["an unknown protocol", ["--protocol", "mbtf", "--n", "4"], /PROTOCOL_UNKNOWN.*mbtf.*mbft/s],
+    ["an empty committee", ["--protocol", "mbft", "--n", "0"], /TERMS_INVALID.*--n 0.*empty/s],
+    ["n below the protocol's minimum", ["--protocol", "mbft", "--n", "3"], /TERMS_INVALID.*--n 3/s],
+    ["n above 64", ["--protocol", "mbft", "--n", "65"], /TERMS_INVALID.*--n 65.*64/s],
+    ["nobody honest", ["--protocol", "mbft", "--n", "4", "--byzantine", "4"], /TERMS_INVALID.*--byzantine 4/s],
+    ["an unknown fault", ["--protocol", "mbft", "--n", "4", "--faults", "rain"], /USAGE.*rain.*drop/s],
+    ["an unknown kind", ["--protocol", "mbft", "--n", "4", "--byzantine-kinds", "nice"], /USAGE.*nice.*silent/s],
+    ["an unknown mutant", ["--protocol", "mbft", "--n", "4", "--mutant", "CE99"], /USAGE.*CE99.*CE5/s],
+    ["no seeds", ["--protocol", "mbft", "--n", "4", "--seeds", "0"], /USAGE.*--seeds 0/s],
+    ["a flag of another program", ["--protocol", "mbft", "--n", "4", "--fast"], /unknown option/],
+  ];
+  for (const [what, words, message] of bad)
+    it(`refuses ${what}`, () => {
+      const { code, err } = sim(...words);
+      expect(code).to.equal(2);
+      expect(err).to.match(message);
+    });
+
+  it("K > f is allowed and said", () => {
+    const { code, err } = sim(
+      ..."--protocol mbft --n 4 --byzantine 2 --seeds 2 --faults none --byzantine-kinds silent".split(" "),
+    );
+    expect(code).to.be.oneOf([0, 1]);
+    expect(err).to.contain("expect violations or hung");
+  });
+
+  it("a planted bug: exit code 1, a command that shows it again, and a shrunk one", { timeout: 120_000 }, () => {
+    const words = "--protocol mbft --n 4 --byzantine 1 --seeds 20 --jobs 1 --mutant MB11-refuted --json".split(" ");
+    const { code, out } = sim(...words);
+    expect(code).to.equal(1);
+    const { violations, shrunk } = JSON.parse(out) as {
+      readonly violations: readonly { readonly checker: string; readonly command: string }[];
+      readonly shrunk: string;
+    };
+    const checkers = new Set(violations.map(({ checker }) => checker));
+    for (const command of [violations[0]!.command, shrunk]) {
+      expect(command).to.contain("--mutant MB11-refuted").and.to.contain("--seeds 1 ");
+      const again = sim(...command.replace("npm run sim -- ", "").split(" "), "--json");
+      expect(again.code).to.equal(1);
+      const found = (JSON.parse(again.out) as { readonly violations: readonly { readonly checker: string }[] })
+        .violations;
+      expect(found.some(({ checker }) => checkers.has(checker))).to.equal(true);
+    }
+    expect(shrunk).to.contain("--faults none");
+  });
+});
+
+describe("commands and shrinking", () => {
+  it("a command says everything that its options say", () => {
+    const odd: SimOptions = {
+      ...options,
+      faults: ["crash", "skew"],
+      byzantineKinds: ["twin"],
+      kind: "number",
+      errorPpm: 7,
+    };
+    for (const one of [options, odd, { ...options, byzantine: 0, faults: [] }]) {
+      const text = commandFor(one, 42);
+      expect(text).to.contain("--seed 42");
+      expect({ ...optionsOf(text), byzantineKinds: one.byzantineKinds }).to.deep.equal(one);
+    }
+  });
+
+  it("takes away whatever the failure does not need, in bounded tries", async () => {
+    let tries = 0;
+    const shrunk = await shrink(options, 5, async (one) => {
+      tries++;
+      return one.faults.includes("crash") && one.byzantine > 0 && one.byzantineKinds.includes("twin");
+    });
+    expect(shrunk.options).to.deep.include({ n: 4, byzantine: 1, faults: ["crash"], byzantineKinds: ["twin"] });
+    expect(tries).to.be.lessThan(151);
+  });
+
+  it("keeps what cannot be taken away", async () => {
+    const shrunk = await shrink(options, 5, async () => false);
+    expect({ options: shrunk.options, seed: shrunk.seed }).to.deep.equal({ options, seed: 5 });
+  });
+});
