@@ -28,7 +28,7 @@ export interface PhasedRules<Carry> {
   check?(attempt: Attempt): string | null;
   /** R: at most so many rounds. */
   rounds(attempt: Attempt): number;
-  /** The forms of a round's phases, ascending. In the last one every seat speaks, and in COMMIT and REVEAL. */
+  /** The forms of a round's phases, ascending. In the last one every seat speaks, and in REVEAL. */
   forms(attempt: Attempt, round: number): readonly AnyForm[];
   /** Who has something to say in a phase; all seats when null or not given. Others' messages are refused. */
   speakers?(attempt: Attempt, round: number, phase: number): readonly SeatIndex[] | null;

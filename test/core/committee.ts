@@ -191,8 +191,8 @@ export function runCommittee(
         delay(),
       );
     } else if (effect.kind === "fetch") {
-      const blocks = effect.blocks.map((digest) => (script.lacks ? null : (options.documents?.get(digest) ?? null)));
-      later(seat, { kind: "fetched", fetch: effect.fetch, blocks }, delay());
+      const fetched = effect.blocks.map((digest) => (script.lacks ? null : (options.documents?.get(digest) ?? null)));
+      later(seat, { kind: "fetched", fetch: effect.fetch, blocks: fetched }, delay());
     } else if (effect.kind === "certified") {
       certificates[seat] = effect.certificate;
       blocks[seat] = effect.blocks;
