@@ -29,6 +29,8 @@ export async function createPool(jobs: number, data: WorkerData): Promise<Pool> 
 
   const ask = async (worker: Worker, options: SimOptions, seeds: readonly number[]): Promise<readonly SeedResult[]> => {
     const task: Task = { id: nextId++, options, seeds };
+    // A thread, not a window: it has no origin.
+    // eslint-disable-next-line unicorn/require-post-message-target-origin
     worker.postMessage(task);
     const reply = await replyOf(worker);
     if (reply.error !== undefined) throw reply.error;

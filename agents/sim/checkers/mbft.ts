@@ -129,8 +129,9 @@ function overruled({ attempt }: Trace, { certificate: { decision }, messages }: 
     if (header.phase !== JUDGE || messages.filter((one) => sameSlot(one, header)).length > 1) continue;
     for (const entry of (fieldsOf(payload)["judgements"] ?? []) as readonly Value[]) {
       if (!isMapOf(entry, ["author", "target", "verdict"]) || entry.verdict !== "uphold") continue;
-      if (entry.author === header.seat || !(entry.target instanceof Uint8Array)) continue;
-      const key = `${String(entry.author)} ${bytesToHex(entry.target)}`;
+      const { author, target } = entry;
+      if (typeof author !== "number" || author === header.seat || !(target instanceof Uint8Array)) continue;
+      const key = `${author} ${bytesToHex(target)}`;
       upheld.set(key, (upheld.get(key) ?? new Set<SeatIndex>()).add(header.seat));
     }
   }
