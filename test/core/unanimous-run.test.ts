@@ -146,6 +146,14 @@ describe("unanimous over a committee", () => {
     expect(Buffer.byteLength(promptsOf(run, 12)[1]!)).to.be.lessThan(4_000);
   });
 
+  it("UN5: of long answers as many are shown as fit into the bound", () => {
+    const long = (answer: string): SeatScript => speaker(answer, answer, (round) => `${round}${"x".repeat(600)}`);
+    const scripts = Array.from({ length: 7 }, (_, seat) => long(seat < 3 ? "no" : "yes"));
+    const run = runCommittee(createUnanimous({ promptRatio: 0 as Ppm, turns: 1 }), attemptOf(7), scripts);
+    const shown = (promptsOf(run, 0)[1]!.split("\ncounterProof: ")[1] ?? "").match(/x{500}/g);
+    expect(shown?.length).to.equal(3);
+  });
+
   it("D04, D05: the groups get different instructions, by the ratio and nothing else", () => {
     const attempt = attemptOf(4);
     for (const promptRatio of [0, 250_000, 500_000, 750_000, 1_000_000] as Ppm[]) {

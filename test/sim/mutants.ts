@@ -272,4 +272,22 @@ export const mutants: readonly Mutant[] = [
     sim: "--protocol wbft --n 4 --byzantine 1 --byzantine-kinds lying",
     expect: ["validity"],
   },
+  {
+    id: "UN6",
+    bug: "any class leads, however small",
+    file: "agents/core/protocols/unanimous/rules.ts",
+    find: "isSupermajority(group.seats.length, seats)",
+    replace: "group.seats.length < seats",
+    sim: "--protocol unanimous --n 4 --byzantine 1 --byzantine-kinds lying",
+    expect: ["validity"],
+  },
+  {
+    id: "UN12",
+    bug: "a policy that f seats name is accepted",
+    file: "agents/core/protocols/unanimous/config.ts",
+    find: "THETA_PPM = 500_000",
+    replace: "THETA_PPM = 250_000",
+    sim: "--protocol unanimous --n 4 --byzantine 1 --byzantine-kinds lying",
+    expect: ["validity"],
+  },
 ];
