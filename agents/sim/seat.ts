@@ -1,3 +1,4 @@
+import { CRITERIA, TOTAL_MAX } from "../core/scores.ts";
 import type { MemoryHub } from "../adapters/memory/network.ts";
 import type { Digest, Header, Message, SeatIndex } from "../core/types.ts";
 import type { SessionPorts } from "../node/effects.ts";
@@ -155,13 +156,19 @@ function recordedModel(world: World, seat: SeatIndex, model: SessionPorts["model
     async ask(request, signal) {
       world.recorder.asked(seat);
       const response = await model.ask(request, signal);
-      const { answer, verdict } = response.fields;
+      const { answer } = response.fields;
       if (answer !== undefined) world.recorder.answered(seat, answer);
-      const judged = verdict === "accept" ? readPrompt(request.user).get("answer") : undefined;
+      const judged = isApproval(response.fields) ? readPrompt(request.user).get("answer") : undefined;
       if (judged !== undefined) world.recorder.approved(seat, judged);
       return response;
     },
   };
+}
+
+/** A verdict, or marks that are better than the middle. */
+function isApproval(fields: Readonly<Record<string, string>>): boolean {
+  const marks = CRITERIA.map((name) => Number(fields[name] ?? Number.NaN));
+  return fields["verdict"] === "accept" || marks.reduce((sum, mark) => sum + mark, 0) > TOTAL_MAX / 2;
 }
 
 function messagesIn(
