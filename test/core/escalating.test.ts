@@ -136,7 +136,7 @@ describe("escalating over a committee", () => {
     const replies = run.asked.filter(({ prompt }) => taskOf(prompt) === "revise");
     for (const { seat, prompt } of replies) {
       expect(fieldOf(prompt, "answer")).to.equal("ABCDEFG".charAt(seat));
-      expect(fieldOf(prompt, "counterProof")).to.match(/^(so [BG]|agrees)$/);
+      expect(fieldOf(prompt, "counterProof")).to.match(/^so [BG]$/);
     }
   });
 

@@ -58,6 +58,9 @@ const CROSS_EXAMINE: Task = {
     "write agrees where there are none.",
 };
 
+/** DB4: what a critic writes who has nothing to criticise; it is no critique. */
+const AGREES = /^agrees\.?$/i;
+
 /** DB2: one call about all others' answers. `answers` is the round in which they were revealed. */
 export function critiqueCalls(
   { attempt, self }: View<unknown>,
@@ -119,7 +122,7 @@ const REPLY: Task = {
 
 /** DB4: reply and final answer in one call. */
 export function replyPrompt(attempt: Attempt, own: Candidate, critiques: readonly string[]): Prompt {
-  const [first, ...others] = critiques;
+  const [first, ...others] = critiques.filter((text) => !AGREES.test(text));
   const data: (readonly [string, string])[] = [...ownFields(own)];
   if (first !== undefined) data.push(["counterProof", first]);
   if (others.length > 0) data.push(["others", others.join(" | ")]);
