@@ -51,7 +51,7 @@ describe("mbft-bayesian answers of every kind", () => {
         say(
           revealed,
           matchForm,
-          attempt.committee.map((_, seat) => ({ matches: [{ first, second, same: seat < agreeing }] })),
+          attempt.committee.map((_, seat) => ({ matches: seat < agreeing ? [{ first, second, same: true }] : [] })),
         ),
       );
     expect(decision(concluded(attempt, matched(3)))).to.match(/1648/);
