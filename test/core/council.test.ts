@@ -79,6 +79,8 @@ describe("council", () => {
       for (const seed of n > 7 ? [1] : [1, 2, 3]) {
         const run = watched(council, of(n), byRank(of(n), believing("yes"), ranks), seed);
         expect(run.certificates.every((certificate) => certificate !== null)).to.equal(true);
+        // What moved is told at once: nobody sits out a deadline for it (CE15), except for proposers that are no help.
+        expect(run.elapsedMs).to.be.lessThan(timing.phaseMs);
         const { answer, reputationChanges } = decisionOf(run);
         expect(answer).to.equal("yes");
         // The last of them may be heard before the halves meet; the first never is, unless too few hold the other half.
