@@ -1,6 +1,7 @@
 import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE, decodePropose } from "../../core/certify-payloads.ts";
 import { decisionDigest, hexToBytes } from "../../core/digest.ts";
-import { decodeMessage, encodeMessage, readRoot } from "../../core/transcript.ts";
+import { addMessage, emptyTally } from "../../core/tally.ts";
+import { buildTranscript, decodeMessage, encodeMessage, readRoot } from "../../core/transcript.ts";
 import type { Digest, Header, Message, Outcome, Value } from "../../core/types.ts";
 import type { SessionPorts } from "../../node/effects.ts";
 import type { Network } from "../../ports/network.ts";
@@ -23,7 +24,7 @@ interface Known {
  * peers learn of it, its precommits perhaps one alone. When it is to propose, it proposes another root than the one that is
  * valid. It lends its weight to every quorum, and no certificate silences it.
  */
-export function doubleVoting({ network, signer }: SessionPorts, culprit: Culprit): Network {
+export function doubleVoting({ network, signer, store }: SessionPorts, culprit: Culprit): Network {
   const { plan, seat, random, recorder } = culprit;
   const { attempt, protocol } = plan;
   const known = createKnownBlocks(plan);
@@ -31,6 +32,8 @@ export function doubleVoting({ network, signer }: SessionPorts, culprit: Culprit
   const favourite = random.chance(500_000) ? random.pick(attempt.committee).signer : null;
   const rounds = new Set<number>();
   const voted = new Set<string>();
+  const withheld: Message[] = [];
+  const kept = new Map<string, boolean>();
   const proposals = new Map<Digest, Uint8Array | null>();
 
   const note = (frame: Uint8Array): void => {
@@ -78,6 +81,25 @@ export function doubleVoting({ network, signer }: SessionPorts, culprit: Culprit
     }
   };
 
+  /** A root with all that another one holds and something that this seat has kept to itself: nothing is left out. */
+  const withWithheld = (root: Digest): Uint8Array | null => {
+    const messages = (roots.get(root)?.messages ?? []).flatMap((digest) => known.get(digest) ?? []);
+    const extra = withheld.filter(() => random.chance(600_000));
+    let tally = emptyTally;
+    for (const message of [...messages, ...extra]) tally = addMessage(tally, message).tally;
+    const conclusion = protocol.conclude(attempt, tally);
+    if (extra.length === 0 || conclusion.kind === "open") return null;
+    return buildTranscript(attempt, protocol, tally, conclusion.through).rootBlock;
+  };
+
+  const withholds = ({ header }: Message): boolean => {
+    if (header.seat !== seat || header.phase >= PROPOSE) return false;
+    const key = `${header.phase}.${header.round}`;
+    const decided = kept.get(key) ?? random.chance(400_000);
+    kept.set(key, decided);
+    return decided;
+  };
+
   /** The same slot with another root, as if fresh or as if valid since some earlier round. */
   const otherProposal = (message: Message): Uint8Array | null => {
     const { round, payloadDigest } = message.header;
@@ -85,9 +107,10 @@ export function doubleVoting({ network, signer }: SessionPorts, culprit: Culprit
     if (before !== undefined) return before;
     const own = decodePropose(message.payload, round)?.root;
     const others = [...roots].filter(([root]) => root !== own);
-    const chosen = others.length === 0 || random.chance(200_000) ? null : random.pick(others)[1];
-    const validRound = round > 0 && random.chance(400_000) ? random.below(round) : null;
-    const payload = chosen === null ? null : { root: chosen.rootBlock, validRound };
+    const more = own === undefined ? null : withWithheld(own);
+    const chosen = more ?? (others.length === 0 ? null : random.pick(others)[1].rootBlock);
+    const validRound = more === null && round > 0 && random.chance(400_000) ? random.below(round) : null;
+    const payload = chosen === null || random.chance(200_000) ? null : { root: chosen, validRound };
     const frame = payload === null ? null : encodeMessage(resign(plan, signer, message.header, payload));
     if (frame !== null) recorder.count("other root");
     proposals.set(payloadDigest, frame);
@@ -99,6 +122,12 @@ export function doubleVoting({ network, signer }: SessionPorts, culprit: Culprit
     send(to, frame) {
       note(frame);
       const message = decodeMessage(frame);
+      if (message !== null && withholds(message)) {
+        if (!withheld.includes(message)) withheld.push(message);
+        // It serves what it will propose.
+        store.put(frame).catch(() => undefined);
+        return recorder.count("withheld");
+      }
       const isOwnProposal = message?.header.phase === PROPOSE && message.header.seat === seat;
       network.send(to, (isOwnProposal ? otherProposal(message) : null) ?? frame);
     },
