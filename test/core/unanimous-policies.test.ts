@@ -42,6 +42,14 @@ describe("unanimous: policies", () => {
     expect(policiesOf(outcome!.outcome)).to.deep.equal([1, 3]);
   });
 
+  it("UN13, PH7: rounds that follow a conclusion conclude again, up to the last one there is", () => {
+    const attempt = attemptOf(4, policies(4));
+    for (const rounds of [2, 3, 4, 5]) {
+      const outcome = decide(attempt, rounds, (round) => ({ answer: "ABCDA"[round] as string }));
+      expect(outcome).to.include({ answer: "ABCDA"[rounds - 1], through: rounds - 1 });
+    }
+  });
+
   it("UN11: reflection ends when the accepted policies outlast a turn, or after turn T", () => {
     const attempt = attemptOf(7, policies(6));
     const lone = (round: number, seat: number): TurnActs => ({ answer: seat === 0 ? "FDE"[round % 3]! : "A,B" });

@@ -39,7 +39,8 @@ export function judgeRound(book: RoundBook, carry: UnanimousCarry, maxTurns: num
   const slashes = addSlashes(carry.slashes, equivocatorsIn(book));
   const turns = [...carry.turns, turn];
   const end = (winner: Winner | null): Judged<UnanimousCarry> => ({
-    carry: { turns, slashes, concluding: false },
+    // PH7: others may have gone on from here; what they do then is a conclusion again.
+    carry: { turns, slashes, concluding: carry.concluding },
     outcome: outcomeOf(attempt, turns, slashes, winner),
   });
   if (!isPrioritised(attempt)) {
