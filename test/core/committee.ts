@@ -161,6 +161,15 @@ export function runCommittee(
     store.set(sha256(encodeMessage(message)), encodeMessage(message));
     if (verified(attempt, message)) later(to, { kind: "message", message }, delayMs);
   };
+  const signed = new Map<string, Message>();
+  /** Signing is deterministic, so what several receivers get is signed once. */
+  const sign = (seat: number, sent: SendEffect): Message => {
+    const payload = withSignature(attempt, seat, sent);
+    const key = `${seat}.${sent.phase}.${sent.round}.${digestOf(payload)}`;
+    const message = signed.get(key) ?? signMessage(attempt, seat, sent.phase, sent.round, payload);
+    signed.set(key, message);
+    return message;
+  };
   const run = (seat: number, effect: Effect): void => {
     log[seat]?.push(effect);
     const script = scripts[seat] as SeatScript;
@@ -175,7 +184,7 @@ export function runCommittee(
     } else if (effect.kind === "send") {
       for (let to = 0; to < seats; to++) {
         for (const sent of script.say && to !== seat ? script.say(effect, to) : [effect]) {
-          const message = signMessage(attempt, seat, sent.phase, sent.round, withSignature(attempt, seat, sent));
+          const message = sign(seat, sent);
           deliver(to, message, to === seat ? 0 : delay());
         }
       }

@@ -10,12 +10,19 @@ type EventPayload = { readonly [key: string]: Value };
 export const hashgraphAttempt = (seats: number, terms: Partial<Terms> = {}): Attempt =>
   attemptOf(seats, { protocol: hashgraph.code, ...terms });
 
-/** Answers what it is told to, by answer round; in a vote the last of it. */
+/** Answers what it is told to, by answer round, the last of it from then on and in a vote. */
 export function holds(...answers: readonly string[]): SeatScript {
   return {
-    answer: ({ ask }) => {
-      const round = ask === "vote" ? answers.length : Number(ask.split(".")[0]);
-      return { fields: { proof: `steps to ${answers.at(-1)}`, answer: answers[Math.min(round, answers.length - 1)] as string } };
+    answer: ({ ask, prompt }) => {
+      const [about] = ask.split(".");
+      if (about === "vote") {
+        const isRight = ownIn(prompt.user) === answers.at(-1);
+        return { fields: { check: "c", verdict: isRight ? "accept" : "reject" } };
+      }
+      const round = Number(about);
+      return {
+        fields: { proof: `steps to ${answers.at(-1)}`, answer: answers[Math.min(round, answers.length - 1)] as string },
+      };
     },
   };
 }
@@ -39,7 +46,10 @@ function mostSupported(user: string): string | null {
 }
 
 /** What a Byzantine seat does to its events, per receiver; certification it leaves alone. */
-export function bends(script: SeatScript, bend: (payload: EventPayload, to: number, sequence: number) => readonly EventPayload[]): SeatScript {
+export function bends(
+  script: SeatScript,
+  bend: (payload: EventPayload, to: number, sequence: number) => readonly EventPayload[],
+): SeatScript {
   return {
     ...script,
     say: (effect: SendEffect, to: number) =>

@@ -35,6 +35,8 @@ export interface Node {
   readonly index: number;
   readonly selfParent: Node | null;
   readonly otherParent: Node | null;
+  /** So many self-ancestors stand before it. */
+  readonly sequence: number;
   /** Bit i = the node with index i is an ancestor; a node is its own. */
   readonly ancestors: Uint32Array;
   /** Per member its newest event among the ancestors; null = none, "forked" = it has forked there. */
@@ -109,11 +111,13 @@ function insertOne(graph: GrowingGraph, event: GossipEvent): "inserted" | "waiti
 function place(graph: GrowingGraph, event: GossipEvent, selfParent: Node | null, otherParent: Node | null): void {
   const index = graph.nodes.length;
   const latest = latestOf(graph, event.creator, selfParent, otherParent);
+  const sequence = selfParent === null ? 0 : selfParent.sequence + 1;
   const bare = {
     event,
     index,
     selfParent,
     otherParent,
+    sequence,
     ancestors: ancestorsOf(index, selfParent, otherParent),
     latest,
   };

@@ -45,18 +45,28 @@ function peersOf(view: View, self: SeatIndex): readonly Told[] {
 
 /** Seats of which the peer knows more than the own newest event does. */
 function newsIn(view: View, own: Told | null, peer: Told): number {
-  return peer.node.latest.filter((event, seat) => {
-    const known = own?.node.latest[seat] ?? null;
-    if (event === null || event === known || known === "forked") return false;
-    return event === "forked" || known === null || hasAncestor(event, known);
+  return view.lines.filter((_, seat) => {
+    const [there, here] = [peer.node.latest[seat] ?? null, own?.node.latest[seat] ?? null];
+    if (there === null || there === here || here === "forked") return false;
+    return there === "forked" || here === null || hasAncestor(there, here);
   }).length;
 }
 
-/** A slow seat never has the most news: who is far behind comes first, so that nobody's events are left out. */
+/**
+ * The seat that the own newest event is furthest behind of, when that is more than news takes to go round: who is slow, or asked by
+ * nobody, never has the most news, and would be left out for ever.
+ */
 function overdueIn(view: View, own: Told | null, candidates: readonly Told[]): Told | null {
-  const patience = 2 * (32 - Math.clz32(view.attempt.committee.length - 1)) + 2;
-  const overdue = candidates.filter((peer) => own !== null && peer.depth + patience <= own.depth);
-  return mostOf(overdue, (peer) => -peer.depth);
+  if (own === null) return null;
+  const hops = 32 - Math.clz32(view.attempt.committee.length - 1);
+  const behind = (peer: Told): number => {
+    const here = own.node.latest[peer.seat] ?? null;
+    if (here === "forked") return 0;
+    const steps = peer.sequence - (here?.sequence ?? -1);
+    return peer.depth + 2 * hops < own.depth || steps > 2 * hops ? own.depth - peer.depth + steps : 0;
+  };
+  const worst = mostOf(candidates, behind);
+  return worst === null || behind(worst) === 0 ? null : worst;
 }
 
 function mostOf(candidates: readonly Told[], news: (peer: Told) => number): Told | null {

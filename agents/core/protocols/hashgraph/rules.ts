@@ -86,7 +86,10 @@ function resultOf(ledger: Ledger, before: readonly RoundResult[]): RoundResult {
   const round = before.length;
   const outputs = outputsOf(ledger, round);
   const isSame = (a: CanonicalAnswer, b: CanonicalAnswer) => isJudgedSame(ledger, a, b);
-  const classes = bySupport(attempt, classesBy(attempt, outputs, (founder, group) => isSame(founder, group.representative)));
+  const classes = bySupport(
+    attempt,
+    classesBy(attempt, outputs, (founder, group) => isSame(founder, group.representative)),
+  );
   const agreed = classes.find(({ seats }) => isSupermajority(seats.length, attempt.committee.length)) ?? null;
   const [was, is] = [before.at(-1)?.agreed?.representative, agreed?.representative];
   const isStable =

@@ -1,0 +1,262 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { consensusReport } from "../../agents/core/protocols/hashgraph/report.ts";
+import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
+import { messagesOf } from "../../agents/core/tally.ts";
+import type { CommitteeRun, SeatScript } from "./committee.ts";
+import { bends, follows, hashgraphAttempt, holds, isAsk, isEvent, results, run } from "./hashgraph-scripts.ts";
+
+const yes = holds("yes");
+const liar = holds("no");
+const four = (...byzantine: readonly SeatScript[]): readonly SeatScript[] =>
+  Array.from({ length: 4 }, (_, seat) => byzantine[seat] ?? yes);
+const later = (payload: Parameters<Parameters<typeof bends>[1]>[0], ms: number) => ({
+  ...payload,
+  time: Number(payload["time"]) + ms,
+});
+const eventsOf = (done: CommitteeRun, seat: number): number => (done.effects[seat] ?? []).filter(isEvent).length;
+const reportOf = (done: CommitteeRun, seat: number) =>
+  consensusReport(hashgraphAttempt(done.states.length), done.states[seat]!.tally);
+
+describe("hashgraph over a committee", () => {
+  it("H01, H05, H09, H16, H17: answers independently, then once more, and decides by the order alone", () => {
+    const attempt = hashgraphAttempt(4);
+    const done = run(attempt, four());
+    expect(results(done, [0, 1, 2, 3])).to.deep.equal(Array.from({ length: 4 }, () => "decided yes"));
+    expect(new Set(done.certificates.map((certificate) => certificate?.decision.transcript)).size).to.equal(1);
+    expect(done.certificates[0]?.decision).to.include({ confidence: 1_000_000, round: 0 });
+    expect(done.certificates[0]?.decision.shares).to.deep.equal([2, 2, 2, 2]);
+    // H01: first of all everybody is asked, without a word of the others; then once more. Votes are never sent.
+    for (const effects of done.effects) {
+      const asks = effects.filter(isAsk);
+      expect(asks.map(({ ask }) => ask)).to.deep.equal(["0.propose", "1.propose"]);
+      expect(effects.findIndex(isAsk)).to.be.lessThan(effects.findIndex(isEvent));
+      expect(asks[0]?.prompt.user).to.not.include("members");
+      expect(asks[1]?.prompt.user).to.include("3 of 4 members: yes".replace("3", "4"));
+    }
+    const kinds = [...messagesOf(done.states[0]!.tally)].map(({ header }) => header.phase);
+    expect(new Set(kinds)).to.deep.equal(new Set([1]));
+    const report = reportOf(done, 0);
+    expect(report).to.include({ path: "agreement", answer: "yes", summary: "4 of 4 seats agreed after 2 rounds" });
+    expect(report.rounds.map(({ base, isUnanimous }) => [base, isUnanimous])).to.deep.equal([
+      [4, true],
+      [4, true],
+    ]);
+    expect(report.log.map(({ roundReceived }) => roundReceived)).to.deep.equal(
+      report.log.map(({ roundReceived }) => roundReceived).toSorted((a, b) => a - b),
+    );
+  });
+
+  for (const n of [4, 7, 10, 13]) {
+    it(`H21: n = ${n}: f Byzantine seats of several kinds neither stall nor win`, () => {
+      const f = Math.floor((n - 1) / 3);
+      const kinds: readonly SeatScript[] = [
+        bends(liar, (payload, to, sequence) => [sequence > 1 ? later(payload, 7 * (to % 2)) : payload]),
+        liar,
+        { ...liar, crashed: true },
+        bends(liar, (payload, to) => (to === n - 1 ? [payload] : [])),
+      ];
+      const scripts = Array.from({ length: n }, (_, seat) => (seat < f ? (kinds[seat] as SeatScript) : yes));
+      const done = run(hashgraphAttempt(n), scripts, n);
+      const honest = scripts.flatMap((_, seat) => (seat < f ? [] : [seat]));
+      expect(results(done, honest)).to.deep.equal(honest.map(() => "decided yes"));
+      for (const seat of honest) expect(eventsOf(done, seat)).to.be.lessThan(80);
+    });
+  }
+
+  it("H21: more than a third may hang it or win, said honestly: at half the seats the camps tie", () => {
+    const done = run(hashgraphAttempt(4, { assurance: "high" }), [liar, liar, yes, yes]);
+    expect(results(done, [2, 3])).to.deep.equal(["hung ", "hung "]);
+  });
+
+  it("H23: a forking gossiper is proven, slashed and without influence, with two faces or with three", () => {
+    for (const faces of [2, 3]) {
+      const forker = bends(liar, (payload, to, sequence) => [
+        sequence > 0 ? later(payload, 5 * (to % faces)) : payload,
+      ]);
+      const done = run(hashgraphAttempt(4), four(forker), faces);
+      expect(results(done, [1, 2, 3])).to.deep.equal(["decided yes", "decided yes", "decided yes"]);
+      expect(done.certificates[1]?.decision.reputationChanges).to.deep.equal([{ seat: 0, steps: -1 }]);
+      expect(done.certificates[1]?.decision.shares[0]).to.equal(0);
+      expect(reportOf(done, 1).forkers).to.deep.equal([0]);
+    }
+  });
+
+  it("H13: silent from the start, or after a while: offline on time-out, and the base says so", () => {
+    const crashed = run(hashgraphAttempt(4), four({ ...liar, crashed: true }));
+    const stops = run(
+      hashgraphAttempt(4),
+      four(bends(liar, (payload, _, sequence) => (sequence < 5 ? [payload] : []))),
+    );
+    for (const done of [crashed, stops])
+      expect(results(done, [1, 2, 3])).to.deep.equal(["decided yes", "decided yes", "decided yes"]);
+    const report = reportOf(crashed, 1);
+    expect(report.rounds.map(({ base, offline }) => [base, offline])).to.deep.equal([
+      [3, [0]],
+      [3, [0]],
+    ]);
+    expect(report.summary).to.equal("3 of 4 seats agreed after 2 rounds");
+    expect(crashed.certificates[1]?.decision.confidence).to.equal(750_000);
+  });
+
+  it("H13: a stubborn seat is a hold-out: it is told what the others say, it delays nothing, it is left out", () => {
+    const done = run(hashgraphAttempt(4), four(liar));
+    const report = reportOf(done, 1);
+    expect(report.rounds.map(({ holdOuts }) => holdOuts)).to.deep.equal([[0], [0]]);
+    expect(done.certificates[1]?.decision.shares).to.deep.equal([1, 2, 2, 2]);
+    const [, second] = done.effects[0]?.filter(isAsk) ?? [];
+    expect(second?.prompt.user).to.include('counterProof: "3 of 4 members: yes: steps to yes"');
+  });
+
+  it("H01: who commits and does not reveal, or reveals another answer, has no first answer", () => {
+    const hides = bends(liar, (payload) => {
+      const record = payload["record"] as { readonly stage: number } | null;
+      return [record?.stage === 1 ? { ...payload, record: { stage: 1, body: { proposal: null } } } : payload];
+    });
+    const swaps = bends(liar, (payload) => {
+      const record = payload["record"] as { stage: number; body: { proposal: object } } | null;
+      if (record?.stage !== 1) return [payload];
+      const proposal = { ...record.body.proposal, answer: "yes" };
+      return [{ ...payload, record: { stage: 1, body: { proposal } } }] as never;
+    });
+    for (const script of [hides, swaps]) {
+      const done = run(hashgraphAttempt(4), four(script));
+      expect(results(done, [1, 2, 3])).to.deep.equal(["decided yes", "decided yes", "decided yes"]);
+      expect(reportOf(done, 1).rounds[0]?.answers.map(({ seat }) => seat)).to.deep.equal([1, 2, 3]);
+    }
+  });
+
+  it("HG14: events shown to one seat alone are asked for and handed on", () => {
+    for (const seed of [1, 2, 3]) {
+      const done = run(hashgraphAttempt(4), four(bends(liar, (payload, to) => (to === 1 ? [payload] : []))), seed);
+      expect(results(done, [1, 2, 3])).to.deep.equal(["decided yes", "decided yes", "decided yes"]);
+      expect(new Set(done.certificates.slice(1).map((one) => one?.decision.transcript)).size).to.equal(1);
+    }
+  });
+
+  it("H31: false timestamps change nothing", () => {
+    const times = [0, 2 ** 40].map((time) => {
+      const done = run(hashgraphAttempt(4), four(bends(yes, (payload) => [{ ...payload, time }])));
+      return results(done, [1, 2, 3]);
+    });
+    for (const outcome of times) expect(outcome).to.deep.equal(["decided yes", "decided yes", "decided yes"]);
+  });
+
+  it("H06, H07: what 2/3 state is carried on by all; a claim of one alone is dropped by a model that follows", () => {
+    const done = run(hashgraphAttempt(7), ["yes", "yes", "yes", "yes", "yes", "no", "no"].map(follows));
+    expect(results(done, [0, 5, 6])).to.deep.equal(["decided yes", "decided yes", "decided yes"]);
+    const report = reportOf(done, 0);
+    expect(report.rounds.map(({ changed, isUnanimous }) => [changed, isUnanimous])).to.deep.equal([
+      [[], false],
+      [[5, 6], true],
+    ]);
+    expect(done.certificates[0]?.decision.confidence).to.equal(1_000_000);
+  });
+
+  it("H07: a defended minority answer can win: detail E", () => {
+    const scripts = [yes, holds("no", "yes"), holds("no", "no", "yes"), holds("no", "no", "yes")];
+    const done = run(hashgraphAttempt(4), scripts);
+    expect(results(done, [0, 1, 2, 3])).to.deep.equal(Array.from({ length: 4 }, () => "decided yes"));
+    expect(reportOf(done, 0).rounds.map(({ isUnanimous }) => isUnanimous)).to.deep.equal([false, false, true, true]);
+  });
+
+  it("H08, H09, H19: agreement is within the tolerance, lasts one more round, and one text stands for it", () => {
+    const attempt = hashgraphAttempt(4, { kind: "number", decimals: 1, tolerance: 5n });
+    const done = run(attempt, [holds("10.1"), holds("10.3"), holds("10.2"), holds("99", "10.4")]);
+    const report = consensusReport(attempt, done.states[0]!.tally);
+    expect(results(done, [0, 1])).to.deep.equal(["decided 10.2", "decided 10.2"]);
+    expect(report.rounds.length).to.equal(2);
+    const flips = run(
+      attempt,
+      Array.from({ length: 4 }, () => holds("1", "7", "7")),
+    );
+    expect(consensusReport(attempt, flips.states[0]!.tally).summary).to.equal("4 of 4 seats agreed after 3 rounds");
+  });
+
+  it("H08: texts are judged, not compared; classes hold across rounds", () => {
+    const attempt = hashgraphAttempt(4, { kind: "text" });
+    const states = (text: string): SeatScript => ({
+      answer: ({ ask }) => ({
+        fields: ask.includes("match") ? { check: "c", verdict: "same" } : { proof: "p", answer: text },
+      }),
+    });
+    const done = run(attempt, ["in Vienna", "Vienna", "at Vienna", "Vienna, Austria"].map(states));
+    const report = consensusReport(attempt, done.states[0]!.tally);
+    expect(report).to.include({ path: "agreement", summary: "4 of 4 seats agreed after 2 rounds" });
+    expect(results(done, [0, 1, 2, 3])).to.deep.equal(results(done, [0, 0, 0, 0]));
+    const differ = (text: string): SeatScript => ({
+      answer: ({ ask }) =>
+        ask.includes("vote")
+          ? { fields: { check: "c", verdict: "abstain" } }
+          : { fields: ask.includes("match") ? { check: "c", verdict: "different" } : { proof: "p", answer: text } },
+    });
+    const apart = run(attempt, ["a", "b", "c", "d"].map(differ));
+    expect(results(apart, [0])).to.deep.equal(["hung "]);
+  });
+
+  it("H10, H11: two camps vote between the two leading answers; the report and a lower confidence say so", () => {
+    const converts = holds("no", "no", "no", "no", "yes");
+    const voted = run(hashgraphAttempt(4), [yes, yes, converts, converts]);
+    expect(results(voted, [0, 3])).to.deep.equal(["decided yes", "decided yes"]);
+    expect(voted.certificates[0]?.decision.confidence).to.equal(500_000);
+    expect(reportOf(voted, 0).summary).to.equal(
+      "no agreement after 4 rounds; 4 of 4 seats voted for the answer (fallback)",
+    );
+    // Nobody gives way: the most frequent answer, ties in canonical order, the same at every seat.
+    const stuck = run(hashgraphAttempt(4), [yes, yes, liar, liar]);
+    expect(new Set(results(stuck, [0, 1, 2, 3])).size).to.equal(1);
+    expect(stuck.certificates[0]?.decision.confidence).to.equal(250_000);
+    expect(reportOf(stuck, 0).path).to.equal("plurality");
+  });
+
+  it("H10: plurality needs an honest seat behind it; without one, or at high assurance, it is Hung", () => {
+    const choice = { kind: "choice", options: 4 } as const;
+    const spread = run(
+      hashgraphAttempt(4, choice),
+      ["A", "B", "C", "D"].map((answer) => holds(answer)),
+    );
+    expect(results(spread, [0, 1, 2, 3])).to.deep.equal(Array.from({ length: 4 }, () => "hung "));
+    const high = run(hashgraphAttempt(4, { assurance: "high" }), [yes, yes, liar, liar]);
+    expect(results(high, [0])).to.deep.equal(["hung "]);
+  });
+
+  it("H12: answers that go back and forth are reported", () => {
+    const done = run(
+      hashgraphAttempt(4),
+      Array.from({ length: 4 }, () => holds("yes", "no", "yes", "no", "yes")),
+    );
+    expect(reportOf(done, 0).oscillating).to.deep.equal([0, 1, 2, 3]);
+    expect(reportOf(done, 0).path).to.equal("plurality");
+    expect(reportOf(run(hashgraphAttempt(4), four(liar)), 1).oscillating).to.deep.equal([]);
+  });
+
+  it("H16: models that fail abstain; if all do, Hung with a certificate", () => {
+    const fails: SeatScript = { answer: () => null };
+    expect(results(run(hashgraphAttempt(4), four(fails)), [1, 2, 3])).to.deep.equal([
+      "decided yes",
+      "decided yes",
+      "decided yes",
+    ]);
+    const none = run(hashgraphAttempt(4), [fails, fails, fails, fails]);
+    expect(results(none, [0, 1, 2, 3])).to.deep.equal(Array.from({ length: 4 }, () => "hung "));
+    expect(none.certificates[0]?.decision.shares).to.deep.equal([0, 0, 0, 0]);
+  });
+
+  it("HG20: events per seat grow with the logarithm of n, messages as n log n", () => {
+    for (const [n, most] of [
+      [4, 30],
+      [7, 38],
+      [10, 42],
+    ] as const) {
+      const done = run(
+        hashgraphAttempt(n),
+        Array.from({ length: n }, () => yes),
+      );
+      expect(Math.max(...done.effects.map((_, seat) => eventsOf(done, seat)))).to.be.at.most(most);
+      expect(done.asks).to.equal(2 * n);
+    }
+    expect(hashgraph.check(hashgraphAttempt(3))).to.match(/outside 4\.\.31/);
+    expect([hashgraph.check(hashgraphAttempt(4)), hashgraph.check(hashgraphAttempt(31))]).to.deep.equal([null, null]);
+    expect(hashgraph.check(hashgraphAttempt(32))).to.match(/outside 4\.\.31/);
+  });
+});
