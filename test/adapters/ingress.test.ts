@@ -51,7 +51,7 @@ describe("ingress", () => {
     expect(delivered).to.have.length(1);
   });
 
-  it("drops what is malformed, oversize, unsigned, of another seat, attempt or protocol, with its reason", () => {
+  it("D25, L03: drops what is malformed, oversize, unsigned, of another seat, attempt or protocol, with its reason", () => {
     const { ingress, sink, delivered, reasons } = harness();
     ingress.opened(sink);
     const message = good();

@@ -123,7 +123,7 @@ function flipped(bytes: Uint8Array, at: number): Uint8Array {
 }
 
 describe("verifyRequest", () => {
-  it("proves an honest decision and counts what it checked", async () => {
+  it("D36, L16: proves an honest decision from the blocks behind its root and counts what it checked", async () => {
     const steps: string[] = [];
     const report = await verify(good, { onProgress: (step, done, total) => done === total && steps.push(step) });
     assert.deepEqual(report, {
@@ -138,7 +138,7 @@ describe("verifyRequest", () => {
     assert.deepEqual(steps, ["chain", "certificate", "root", "messages", "replay", "decision"]);
   });
 
-  it("one flipped byte in any block names that block", async () => {
+  it("D28: one flipped byte in any block names that block", async () => {
     const all = [good.decision.transcript, ...links];
     for (const [index, digest] of all.entries()) {
       const bytes = good.blocks.get(digest)!;

@@ -31,7 +31,7 @@ const fee = 10n ** 18n;
 
 describe("settlement", () => {
   describe("commit", () => {
-    it("settles once, by anybody", async () => {
+    it("D20: settles once, by anybody", async () => {
       const { world, oracle, stranger, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry);
       const certificate = certificateFor(world, entry, decision, [0, 2, 3]);

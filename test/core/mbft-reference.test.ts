@@ -71,7 +71,7 @@ function reputations(scenario: ReferenceScenario): readonly Readonly<Record<stri
 }
 
 describe("mbft reference: vectors", () => {
-  it("gives every value of every scenario, edge and sequence, the doubles bit for bit", () => {
+  it("M31: gives every value of every scenario, edge and sequence, the doubles bit for bit", () => {
     for (const { id, expect, ...scenario } of [...vectors.scenarios, ...vectors.edges]) {
       assert.deepEqual(runReference(scenario), expect, id);
     }
@@ -87,7 +87,7 @@ describe("mbft reference: vectors", () => {
 });
 
 describe("mbft reference: the published suite's properties", () => {
-  it("is deterministic, and does not change its input", () => {
+  it("M13: is deterministic, and does not change its input", () => {
     fc.assert(
       fc.property(scenarios, (scenario) => {
         const before = structuredClone(scenario);
@@ -97,7 +97,7 @@ describe("mbft reference: the published suite's properties", () => {
     );
   });
 
-  it("commits only at theta or more, without a veto, and a value that its leader proposed", () => {
+  it("M09: commits only at theta or more, without a veto, and a value that its leader proposed", () => {
     fc.assert(
       fc.property(scenarios, (scenario) => {
         const result = runReference(scenario);
@@ -234,7 +234,7 @@ describe("mbft reference: the published suite's properties", () => {
     assert.ok(Object.is(result.history[0]?.votes[0]?.[1], -0));
   });
 
-  it("promotes the strongest counter-proposer, by the reputation after the slash, first minimum", () => {
+  it("M11, M12: promotes the strongest counter-proposer, by the reputation after the slash, first minimum", () => {
     const lead = (agents: readonly Omit<MockAgent, "id">[], maxRounds: number): readonly string[] =>
       runReference({ agents: named(agents), theta: 99, sigma: 0.5, maxRounds }).history.map(({ leader }) => leader);
     assert.deepEqual(lead([honest("X", 1), honest("Y", 0.6), honest("Y", 0.6), honest("Y", 0.9, 0.5)], 2), [

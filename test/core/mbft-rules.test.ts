@@ -80,7 +80,7 @@ describe("mbft rules", () => {
     for (const inTime of [true, false]) expect(outcome(addRound(first(inTime), attempt, 1, yes))).to.equal("yes");
   });
 
-  it("MB9: a leader that equivocates afterwards takes no vote or counter-proof back", () => {
+  it("MB9, M25: a leader that equivocates afterwards takes no vote or counter-proof back", () => {
     const attempt = attemptOf(7);
     const acts = seats(7, (seat) => ({
       ...(seat < 3 ? { answer: "no" } : { answer: "yes", tier: 300_000, votes: { 0: seat === 3 ? reject : accept } }),
@@ -116,7 +116,7 @@ describe("mbft rules", () => {
     expect(conclusion.kind === "final" && conclusion.outcome.shares).to.deep.equal([0, 2, 2, 2]);
   });
 
-  it("MB5: a rejection without counter-proof is malformed", () => {
+  it("MB5, M07: a rejection without counter-proof is malformed", () => {
     const attempt = attemptOf(4);
     const target = `0x${"11".repeat(32)}` as never;
     const seen = [null, null, null, null];
@@ -180,7 +180,7 @@ describe("mbft rules", () => {
     expect(final(attemptOf(7, {}, [999_999]), acts)).to.include({ status: "decided", answer: "yes" });
   });
 
-  it("MB11: exactly half upholds, exactly two thirds refutes: both are dismissed", () => {
+  it("MB11, M21: exactly half upholds, exactly two thirds refutes: both are dismissed", () => {
     const base = (verdict: "uphold" | "refute", judges: number) =>
       seats(6, (seat) =>
         seat === 0
