@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { costOf } from "../../scripts/lib/complexity/measure.ts";
 import { differences, protocolCosts } from "../../scripts/lib/complexity/formulas.ts";
+import { protocols } from "../../agents/core/protocols/index.ts";
 import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
 import { replaceSection } from "../../scripts/lib/generated-section.ts";
 import { oddsTables } from "../../scripts/lib/odds-table.ts";
@@ -27,6 +28,10 @@ describe("docs/spec/complexity.md", () => {
     const run = spawnSync(process.execPath, ["scripts/complexity.ts", "--check"], { cwd: root, encoding: "utf8" });
     expect(run.stderr).to.equal("docs/spec/complexity.md is up to date.\n");
     expect(run.status).to.equal(0);
+  });
+
+  it("every registered protocol has its costs, in the order of registration", () => {
+    expect(protocolCosts.map(({ id }) => id)).to.deep.equal(protocols.map(({ id }) => id));
   });
 
   it("a count that differs from its formula is named", () => {

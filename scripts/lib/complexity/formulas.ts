@@ -2,10 +2,10 @@ import { faultTolerance } from "../../../agents/core/quorum.ts";
 import { limits } from "../../../agents/core/limits.ts";
 import type { Cost, Situation } from "./measure.ts";
 
-/** A count as a function of the committee size, and as it is written. */
+/** A count as a function of the committee size, and as it is written; null where there is no closed form. */
 export interface Formula {
   readonly text: string;
-  readonly of: (n: number) => number;
+  readonly of: (n: number) => number | null;
 }
 
 export interface Costs {
@@ -26,7 +26,8 @@ export interface ProtocolCosts {
 }
 
 const f = faultTolerance;
-const formula = (text: string, of: (n: number) => number): Formula => ({ text, of });
+const formula = (text: string, of: Formula["of"]): Formula => ({ text, of });
+const open = (text: string): Formula => formula(text, () => null);
 const constant = (value: number): Formula => formula(String(value), () => value);
 const n = formula("n", (seats) => seats);
 
@@ -88,6 +89,11 @@ export const protocolCosts: readonly ProtocolCosts[] = [
     },
     liarsFrom: 4,
   },
+  same("hashgraph", null, {
+    messages: open("by gossip"),
+    modelCalls: formula("2n", (seats) => 2 * seats),
+    criticalPathCalls: constant(2),
+  }),
   same("council", 30, {
     messages: formula("3n + 1", (seats) => 3 * seats + 1),
     modelCalls: formula("n + 1", (seats) => seats + 1),
@@ -103,6 +109,14 @@ export const protocolCosts: readonly ProtocolCosts[] = [
     modelCalls: n,
     criticalPathCalls: constant(3),
   }),
+  {
+    id: "escalating",
+    leading: null,
+    agree: { messages: formula("4n", (seats) => 4 * seats), modelCalls: n, criticalPathCalls: constant(1) },
+    // By how much the liars lower the agreement: nothing, a debate, or mbft.
+    liars: { messages: open("by stage"), modelCalls: open("by stage"), criticalPathCalls: open("by stage") },
+    liarsFrom: 4,
+  },
 ];
 
 /** PROPOSE once, PREVOTE, PRECOMMIT and CERTIFICATE of every seat. */
@@ -119,7 +133,7 @@ export function differences(costs: ProtocolCosts, seats: number, situation: Situ
     ["messages of the certification", certification, cost.certify],
   ] as const;
   return pairs
-    .filter(([, { of }, measured]) => of(seats) !== measured)
+    .filter(([, { of }, measured]) => of(seats) !== null && of(seats) !== measured)
     .map(
       ([what, { text, of }, measured]) =>
         `${costs.id}, n = ${seats}, ${situation}: ${what} ${text} = ${of(seats)}, measured ${measured}`,
