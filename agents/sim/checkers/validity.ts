@@ -14,7 +14,9 @@ export function checkValidity(trace: Trace): readonly string[] {
     certificates.flatMap(({ certificate: { decision } }) => {
       if (decision.status !== "decided") return [];
       const { answer } = decision;
-      if (trace.truthful && !agrees(terms, answer, trace.truth))
+      // The truth is what an honest model holds, also where it was asked for something else, or failed.
+      if (agrees(terms, answer, trace.truth)) return [];
+      if (trace.truthful)
         return [`seat ${seat} holds ${JSON.stringify(answer)}, the truth is ${JSON.stringify(trace.truth)}`];
       if (given.some((one) => agrees(terms, one, answer))) return [];
       return [`seat ${seat} holds ${JSON.stringify(answer)}, which no honest seat said or accepted`];
