@@ -134,6 +134,8 @@ export function runCommittee(
     readonly delayMs?: number;
     /** What content stores hold of a question's documents. */
     readonly documents?: ReadonlyMap<Digest, Uint8Array>;
+    /** How long it takes to get them. */
+    readonly fetchMs?: number;
   } = {},
 ): CommitteeRun {
   const random = generator(options.seed ?? 1);

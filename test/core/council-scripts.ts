@@ -91,6 +91,7 @@ export function watched(
   scripts: readonly SeatScript[],
   seed = 1,
   documents: ReadonlyMap<Digest, Uint8Array> = new Map(),
+  fetchMs = 5,
 ): CommitteeRun & {
   readonly asked: readonly { readonly seat: number; readonly ask: string; readonly prompt: Prompt }[];
 } {
@@ -102,7 +103,7 @@ export function watched(
       return script.answer(ask);
     },
   }));
-  return { ...runCommittee(protocol, attempt, spied, { seed, documents }), asked };
+  return { ...runCommittee(protocol, attempt, spied, { seed, documents, fetchMs }), asked };
 }
 
 /** The one decision of the seats that certified; fails when there are several, or none. */

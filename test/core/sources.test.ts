@@ -22,7 +22,7 @@ import {
 } from "../../agents/core/sources.ts";
 import { encodeMessage } from "../../agents/core/transcript.ts";
 import type { Attempt, Digest, SeatIndex, Terms } from "../../agents/core/types.ts";
-import { attemptOf, signMessage, type SeatScript } from "./committee.ts";
+import { attemptOf, signMessage, timing, type SeatScript } from "./committee.ts";
 import { believing, byRank, decisionOf, fieldOf, letteredIn, silentIn, taskOf, watched } from "./council-scripts.ts";
 
 const RULES = "Export rules, version 3. Exports above 500 need a licence. Gifts are exempt.";
@@ -233,6 +233,14 @@ describe("sources: over a committee", () => {
     });
   }
 
+  it("SG5: bringers that answer at once with nothing do not outrun one that has to fetch", () => {
+    const attempt = asking(10, [RULES]);
+    const ranks = Object.fromEntries([0, 1, 2].map((rank) => [rank, { ...quoting(LICENCE, "yes"), lacks: true }]));
+    const scripts = byRank(attempt, quoting(LICENCE, "yes"), ranks);
+    const run = watched(escalating, attempt, scripts, 1, stored, 3 * timing.graceMs);
+    expect(decisionOf(run)).to.include({ status: "decided", answer: "yes" });
+  });
+
   it("SG5: a document that nobody brings leaves the attempt Hung, without a model call", () => {
     const attempt = asking(4, [RULES, "nobody has this text"]);
     const run = watched(escalating, attempt, byRank(attempt, quoting(LICENCE, "yes"), {}), 1, stored);
@@ -242,12 +250,12 @@ describe("sources: over a committee", () => {
 
   it("SG5: another text under a document's name is refused, whoever sends it", () => {
     const attempt = asking(4, [RULES, OTHER]);
-    const [first, second, third] = canonicalOrder(attempt) as readonly [SeatIndex, SeatIndex, SeatIndex];
+    const [first, second, , last] = [...canonicalOrder(attempt)] as [SeatIndex, SeatIndex, SeatIndex, SeatIndex];
     const refused = (seat: SeatIndex, documents: readonly (string | null)[]) =>
       escalating.refuses(attempt, { round: 0, phase: SOURCE, seat }, { documents });
     expect(refused(first, [RULES, OTHER])).to.equal(null);
     expect(refused(second, [null, OTHER])).to.equal(null);
-    expect(refused(third, [RULES, OTHER])).to.equal("not-a-speaker");
+    expect(refused(last, [RULES, OTHER])).to.equal("not-a-speaker");
     expect(refused(first, [RULES, `${OTHER} `])).to.equal("malformed-payload");
     expect(refused(first, [OTHER, RULES])).to.equal("malformed-payload");
     expect(refused(first, [RULES])).to.equal("malformed-payload");

@@ -1,8 +1,9 @@
 import type { AnswerGroup } from "../../answer.ts";
-import { triesOf, inTurn, withEquivocators } from "../../chair.ts";
+import { inTurn, withEquivocators } from "../../chair.ts";
 import { settle } from "../../outcome.ts";
 import type { Judged } from "../../phased.ts";
 import { candidatesOf, type Candidate } from "../../proposals.ts";
+import { faultTolerance } from "../../quorum.ts";
 import { counted, equivocatorsIn, type RoundBook, type Stage } from "../../round-book.ts";
 import { citeForm, isExact, readDocument, sourceForm, sourcesOf, type Citation, type Document } from "../../sources.ts";
 import { encode } from "../../codec.ts";
@@ -36,9 +37,10 @@ export function judge(book: RoundBook, carry: EscalatingCarry): Judged<Escalatin
   }
 }
 
-/** SG5: the first f + 1 seats in canonical order: one of them is honest. */
+/** SG5: the first 2f + 1 seats in canonical order: among more than 2/3 of them (PH5) an honest one. */
 export function bringersOf(attempt: Attempt): readonly SeatIndex[] {
-  return Array.from({ length: triesOf(attempt) }, (_, turn) => inTurn(attempt, turn));
+  const bringers = 2 * faultTolerance(attempt.committee.length) + 1;
+  return Array.from({ length: bringers }, (_, turn) => inTurn(attempt, turn));
 }
 
 /** SG5: a document is there when one bringer's message that counts has it. Without all of them the question is not answered. */
