@@ -37,7 +37,8 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
   };
   for (const { until, side } of partitions)
     clock.schedule(until, () => reconnect((a, b) => side.has(a) !== side.has(b)));
-  if (links.dropPpm > 0 || links.targets.length > 0 || links.stormPpm > 0) clock.schedule(healAt, () => reconnect(() => true));
+  if (links.dropPpm > 0 || links.targets.length > 0 || links.stormPpm > 0)
+    clock.schedule(healAt, () => reconnect(() => true));
 
   const isCut = (from: SeatIndex, to: SeatIndex): boolean => {
     const now = clock.now();

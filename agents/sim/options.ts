@@ -5,7 +5,17 @@ import { faultTolerance } from "../core/quorum.ts";
 import type { AnswerKind } from "../core/types.ts";
 
 /** What may go wrong around honest seats; all of it ends when the network heals. */
-export const FAULTS = ["drop", "delay", "reorder", "duplicate", "partition", "crash", "skew", "model", "storm"] as const;
+export const FAULTS = [
+  "drop",
+  "delay",
+  "reorder",
+  "duplicate",
+  "partition",
+  "crash",
+  "skew",
+  "model",
+  "storm",
+] as const;
 export type Fault = (typeof FAULTS)[number];
 
 /** How a Byzantine seat misbehaves. */

@@ -29,6 +29,8 @@ export interface RecordedSeat {
   readonly answers: string[];
   readonly approved: string[];
   modelCalls: number;
+  /** When it last took a message in, by signature. */
+  readonly takenAt: Map<Hex, number>;
 }
 
 /** Lines for whoever looks into one world; `describe` runs only when somebody listens. */
@@ -41,6 +43,7 @@ export function createRecorder(seats: number, now: () => number, tell: Tell): Re
     answers: [],
     approved: [],
     modelCalls: 0,
+    takenAt: new Map(),
   }));
   const messages = new Map<string, Message[]>();
   const contested = new Set<string>();
@@ -76,6 +79,7 @@ export function createRecorder(seats: number, now: () => number, tell: Tell): Re
         known.push(message);
         contested.add(slot);
       }
+      at(seat).takenAt.set(message.signature, now());
       hash.number(now());
       hash.number(seat);
       hash.text(message.signature);

@@ -16,7 +16,7 @@ import type { Links } from "./links.ts";
 import { honestModel, readPrompt } from "./model.ts";
 import type { CrashPlan, Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
-import type { Recorder } from "./recorder.ts";
+import type { RecordedSeat, Recorder } from "./recorder.ts";
 import { simSigner } from "./signer.ts";
 import { createSimStore, type ContentWorld } from "./store.ts";
 import type { Watch } from "./watch.ts";
@@ -41,7 +41,7 @@ export interface SimSeat {
   silent(): string | null;
   backlog(): number;
   journalBytes(): number;
-  /** What the journal holds of the messages of these slots. */
+  /** What the journal holds of the messages of these slots; not what came when the seat was done, or as good as done. */
   took(slots: ReadonlySet<string>): ReadonlyMap<string, readonly Message[]>;
   readonly blocks: ReadonlyMap<Digest, Uint8Array>;
 }
@@ -96,7 +96,11 @@ export function createSeat(world: World, seat: SeatIndex): SimSeat {
     silent: () => sessions.map((session) => session.silent()).find((reason) => reason !== null) ?? null,
     backlog: () => sessions.reduce((sum, session) => sum + session.backlog().length, 0),
     journalBytes: () => disk.bytes,
-    took: (slots) => messagesIn(disk.records, slots),
+    took(slots) {
+      const { certificates, takenAt } = recorder.seats[seat] as RecordedSeat;
+      const until = (certificates[0]?.at ?? Infinity) - 2 * SYNC_MS;
+      return messagesIn(disk.records, slots, (message) => (takenAt.get(message.signature) ?? 0) < until);
+    },
   };
 }
 
@@ -174,13 +178,14 @@ function isApproval(fields: Readonly<Record<string, string>>): boolean {
 function messagesIn(
   records: readonly Uint8Array[],
   slots: ReadonlySet<string>,
+  isMeant: (message: Message) => boolean,
 ): ReadonlyMap<string, readonly Message[]> {
   const found = new Map<string, Message[]>();
   const read = createInputReader();
   // The first record names the attempt.
   for (const record of records.slice(1)) {
     const input = read(record);
-    if (input?.kind !== "message") continue;
+    if (input?.kind !== "message" || !isMeant(input.message)) continue;
     const { phase, round, seat } = input.message.header;
     const slot = `${phase}.${round}.${seat}`;
     if (slots.has(slot)) found.set(slot, [...(found.get(slot) ?? []), input.message]);
