@@ -7,8 +7,8 @@ export const EVENT = 1;
 /** HG20: answer rounds, the first included. The paper expects one to three; one more, because agreement has to last (H09). */
 export const ROUNDS = 4;
 
-/** HG20: events of one seat. A transcript of all of them, forks of f seats included, stays within `limits.rootBytes`. */
-export const EVENTS_PER_SEAT = 144;
+/** HG20: events of one seat. A transcript of all of them, forks of f seats included, stays within `limits.messagesPerTranscript`. */
+export const EVENTS_PER_SEAT = 124;
 
 /** HG20. */
 export const MAX_SEATS = 31;

@@ -1,0 +1,341 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { describe, it } from "node:test";
+import { limits } from "../../agents/core/limits.ts";
+import { EVENTS_PER_SEAT, MAX_SEATS, stagesOf } from "../../agents/core/protocols/hashgraph/config.ts";
+import { conclude } from "../../agents/core/protocols/hashgraph/conclude.ts";
+import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
+import {
+  decodeEvent,
+  encodeEvent,
+  type EventBody,
+  type EventRef,
+} from "../../agents/core/protocols/hashgraph/payloads.ts";
+import { nextPrompt } from "../../agents/core/protocols/hashgraph/prompts.ts";
+import { consensusReport } from "../../agents/core/protocols/hashgraph/report.ts";
+import { preview } from "../../agents/core/protocols/hashgraph/rules.ts";
+import { emptyView, extendView, holdersOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
+import { addMessage, emptyTally, messagesOf } from "../../agents/core/tally.ts";
+import { buildTranscript, decodeMessage, readRoot, replay } from "../../agents/core/transcript.ts";
+import { faultTolerance } from "../../agents/core/quorum.ts";
+import type { Attempt, Digest, Message, SeatIndex, Value } from "../../agents/core/types.ts";
+import { generator } from "./committee.ts";
+import { hashgraphAttempt, holds, run } from "./hashgraph-scripts.ts";
+import {
+  GossipWorld,
+  commitRecord,
+  eventMessage,
+  outputRecord,
+  proposalOf,
+  randomDeliberation,
+  tallyOf,
+} from "./hashgraph-world.ts";
+
+const attempt = hashgraphAttempt(4);
+const yes4 = Array.from({ length: 4 }, () => ["yes", "yes"]);
+const outcomeOf = (messages: Iterable<Message>, of: Attempt = attempt) => {
+  const conclusion = conclude(of, tallyOf(messages));
+  return conclusion.kind === "final" ? `${conclusion.outcome.status} ${conclusion.outcome.answer}` : "open";
+};
+
+function shuffled<T>(items: readonly T[], seed: number): readonly T[] {
+  const random = generator(seed);
+  return items
+    .map((item) => ({ item, key: random() }))
+    .toSorted((a, b) => a.key - b.key)
+    .map(({ item }) => item);
+}
+
+const bare: EventBody = {
+  selfParent: null,
+  otherParent: null,
+  time: 0,
+  closed: 0,
+  mode: "gossip",
+  wants: [],
+  record: null,
+};
+const digest = `0x${"ab".repeat(32)}` as Digest;
+
+describe("hashgraph rules", () => {
+  it("H03, H05: random pairwise gossip comes to what all-to-all does, without a vote message", () => {
+    for (let seed = 0; seed < 10; seed++) {
+      const world = randomDeliberation(attempt, yes4, seed);
+      expect(outcomeOf(world.messages)).to.equal("decided yes");
+      const report = consensusReport(attempt, tallyOf(world.messages));
+      expect(report.rounds.map(({ base, isUnanimous }) => [base, isUnanimous])).to.deep.equal([
+        [4, true],
+        [4, true],
+      ]);
+    }
+    expect(outcomeOf(randomDeliberation(attempt, [["no"], ["yes", "yes"], ["yes"], ["yes"]], 1).messages)).to.equal(
+      "decided yes",
+    );
+    expect(outcomeOf(randomDeliberation(attempt, [["no"], ["no"], ["yes"], ["yes", "yes"]], 1).messages)).to.equal(
+      "open",
+    );
+  });
+
+  it("H33: whatever the order of arrival, the view, the order and the decision are the same; more only keeps it", () => {
+    fc.assert(
+      fc.property(fc.nat(1_000_000), fc.constantFrom(4, 7), (seed, seats) => {
+        const of = hashgraphAttempt(seats);
+        const answers = Array.from({ length: seats }, (_, seat) =>
+          seat === 0 && seed % 3 === 0 ? null : ["yes", "yes"],
+        );
+        const { messages } = randomDeliberation(of, answers, seed, 60);
+        const whole = conclude(of, tallyOf(messages));
+        let tally = emptyTally;
+        let view = emptyView(of);
+        let first: string | null = null;
+        for (const message of shuffled(messages, seed)) {
+          tally = addMessage(tally, message).tally;
+          view = extendView(view, tally, message);
+          const conclusion = conclude(of, tally);
+          if (conclusion.kind === "final") first ??= JSON.stringify(conclusion.outcome);
+          if (first !== null) expect(conclusion.kind === "final" && JSON.stringify(conclusion.outcome)).to.equal(first);
+        }
+        expect(conclude(of, tally)).to.deep.equal(whole);
+        expect(whole.kind).to.equal("final");
+        expect(view.waiting.length).to.equal(0);
+        const scratch = viewOf(hashgraphAttempt(seats), tallyOf(messages));
+        const shape = (one: typeof view) =>
+          one.lines.map((line) => line.map((told) => told.map(({ node }) => [node.round, node.isWitness])));
+        expect(shape(view)).to.deep.equal(shape(scratch));
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  it("HG12, HG15: events withheld until after the decision change nothing of it", () => {
+    const { messages } = randomDeliberation(attempt, [null, ["yes", "yes"], ["yes", "yes"], ["yes", "yes"]], 5);
+    const before = conclude(attempt, tallyOf(messages));
+    const secret = new GossipWorld(attempt);
+    const hidden = [
+      secret.event(0, null, commitRecord(attempt, 0, "no")),
+      secret.event(0, null, outputRecord(1, "no"), { closed: 1 }),
+    ];
+    for (let stage = 2; stage < 6; stage++)
+      hidden.push(secret.event(0, null, outputRecord(stage, "no"), { closed: stage }));
+    const after = conclude(attempt, tallyOf([...hidden, ...messages]));
+    expect(before.kind).to.equal("final");
+    expect(after).to.deep.equal(before);
+  });
+
+  it("HG16: the transcript cut at the conclusion's position replays to the same outcome and position", () => {
+    for (const seed of [1, 2, 3]) {
+      const done = run(attempt, [holds("no"), holds("yes"), holds("yes"), holds("yes")], seed);
+      const { tally } = done.states[1]!;
+      const conclusion = conclude(attempt, tally);
+      if (conclusion.kind !== "final") throw new Error("open");
+      const { rootBlock, blocks, root } = buildTranscript(attempt, hashgraph, tally, conclusion.through);
+      expect(blocks.length).to.be.lessThan([...messagesOf(tally)].length);
+      const read = readRoot(attempt, hashgraph, rootBlock);
+      if ("refused" in read) throw new Error(read.refused);
+      const entries = blocks.map((block, at) => ({
+        digest: read.messages[at] as Digest,
+        message: decodeMessage(block),
+        verified: false,
+      }));
+      const replayed = replay(attempt, hashgraph, root, entries);
+      expect(replayed.kind === "replayed" && replayed.conclusion).to.deep.equal(conclusion);
+    }
+  });
+
+  it("H02, H04: who holds what is read off the graph: the saturation matrix fills", () => {
+    const world = new GossipWorld(attempt);
+    const answers = [0, 1, 2, 3].map((seat) => commitRecord(attempt, seat, "yes"));
+    const first = answers.map((record, seat) => world.event(seat, null, record));
+    const holders = (of: Message) => {
+      const view = viewOf(attempt, tallyOf(world.messages));
+      const told = view.told.find((one) => one.digest === of.header.payloadDigest && one.seat === of.header.seat);
+      return told === undefined ? [] : holdersOf(view, told);
+    };
+    expect(first.map(holders)).to.deep.equal([[0], [1], [2], [3]]);
+    for (const [to, from] of [
+      [1, 0],
+      [3, 2],
+      [1, 3],
+      [3, 1],
+      [0, 1],
+      [2, 3],
+    ] as const)
+      world.event(to, from);
+    expect(first.map(holders)).to.deep.equal([
+      [0, 1, 2, 3],
+      [0, 1, 2, 3],
+      [0, 1, 2, 3],
+      [0, 1, 2, 3],
+    ]);
+  });
+
+  it("H01: a commitment made after the others have revealed does not count", () => {
+    const world = new GossipWorld(attempt);
+    const random = generator(3);
+    world.stage([null, ...[1, 2, 3].map((seat) => commitRecord(attempt, seat, "yes"))], random);
+    world.stage([null, outputRecord(1, "yes"), outputRecord(1, "yes"), outputRecord(1, "yes")], random);
+    world.event(0, 1, commitRecord(attempt, 0, "yes"));
+    world.event(0, 1, outputRecord(1, "yes"), { closed: 1 });
+    const view = viewOf(attempt, tallyOf(world.messages));
+    expect(preview(attempt, view.told)[0]?.outputs.map(({ seat }) => seat)).to.deep.equal([1, 2, 3]);
+  });
+
+  it("HG6: a forker with three faces cuts off nobody; a line that goes on from the third is dead", () => {
+    const face = (time: number) => eventMessage(attempt, 0, 0, { ...bare, time });
+    const [a, b, c] = [face(1), face(2), face(3)] as [Message, Message, Message];
+    const refer = (message: Message): EventRef => ({
+      seat: message.header.seat,
+      sequence: message.header.round,
+      digest: message.header.payloadDigest,
+    });
+    const onThird = eventMessage(attempt, 1, 0, { ...bare, otherParent: refer(c) });
+    const goesOn = eventMessage(attempt, 0, 1, { ...bare, selfParent: c.header.payloadDigest });
+    const onDead = eventMessage(attempt, 2, 0, { ...bare, otherParent: refer(goesOn) });
+    const one = viewOf(attempt, tallyOf([a, onThird, goesOn, onDead]));
+    expect(one.told.length).to.equal(1);
+    expect(one.waiting.length).to.equal(3);
+    const two = viewOf(attempt, tallyOf([a, onThird, goesOn, onDead, b]));
+    expect(two.told.map(({ seat, sequence }) => [seat, sequence])).to.deep.equal([
+      [0, 0],
+      [0, 0],
+      [1, 0],
+      [2, 0],
+    ]);
+    expect(two.told[2]?.node.otherParent).to.equal(null);
+    expect([two.waiting.length, two.forks]).to.deep.equal([0, [0, null, null, null]]);
+    // Who holds the third face reads the same event with its edge.
+    expect(viewOf(attempt, tallyOf([c, a, onThird])).told[2]?.node.otherParent).to.not.equal(null);
+  });
+
+  it("H15: no leader, no weight by origin: reputation changes nothing, and whoever holds an answer counts one", () => {
+    const poor = hashgraphAttempt(4);
+    const reputed = {
+      ...poor,
+      committee: poor.committee.map((seat, at) => ({ ...seat, reputation: (at === 0 ? 1_000_000 : 1) as never })),
+    };
+    for (let odd = 0; odd < 4; odd++) {
+      const answers = yes4.map((own, seat) => (seat === odd ? ["no", "no"] : own));
+      expect(outcomeOf(randomDeliberation(reputed, answers, 7).messages, reputed)).to.equal("decided yes");
+    }
+  });
+
+  it("H14, H18: peers' answers come without seats, in an order that no seat has a part in, within the budget", () => {
+    const terms = hashgraphAttempt(7, { kind: "text" });
+    const result = (texts: readonly string[], proof: string) => {
+      const outputs = texts.map((text, seat) => ({
+        seat: seat as SeatIndex,
+        answer: { text, outcome: digest },
+        proposal: { ...proposalOf(text), proof },
+      }));
+      const classes = [...new Set(texts)].map((text) => ({
+        representative: { text, outcome: digest },
+        seats: texts.flatMap((one, seat) => (one === text ? [seat as SeatIndex] : [])),
+      }));
+      classes.sort((a, b) => b.seats.length - a.seats.length);
+      return { round: 0, outputs, classes, agreed: null, isStable: false };
+    };
+    const small = nextPrompt(
+      terms,
+      6 as SeatIndex,
+      proposalOf("b"),
+      result(["a", "a", "a", "a", "b", "b", "b"], "p"),
+    ).user;
+    expect(small).to.include('counterProof: "4 of 7 members: a: p"').and.include('others: "3 of 7 members: b: p"');
+    expect(small).to.not.match(/seat|agent|0x/);
+    const swapped = nextPrompt(
+      terms,
+      0 as SeatIndex,
+      proposalOf("b"),
+      result(["b", "b", "b", "a", "a", "a", "a"], "p"),
+    ).user;
+    expect(swapped).to.equal(small);
+    // Above the budget only what differs, then without proofs, then what fits.
+    const wide = (size: number, proof: string) =>
+      nextPrompt(
+        terms,
+        0 as SeatIndex,
+        proposalOf("x"),
+        result(
+          ["own".padEnd(size, "."), "b", "c", "d", "e", "f", "g"].map((text) => text.padEnd(size, ".")),
+          proof,
+        ),
+      ).user;
+    expect(wide(4, "q".repeat(400)))
+      .to.not.include("own")
+      .and.to.not.include("qqqq");
+    expect(wide(4, "q".repeat(300)))
+      .to.include("qqqq")
+      .and.to.not.include("own");
+    for (const size of [4, 300, 1_000]) {
+      const user = wide(size, "q".repeat(500));
+      const shown = user
+        .split("\n")
+        .filter((line) => /^(counterProof|others)/.test(line))
+        .join("");
+      expect(shown.length).to.be.within(20, limits.objectionsBytes + 64);
+    }
+  });
+
+  it("H22: a payload is what its slot allows, to the letter", () => {
+    const slot = { seat: 1 as SeatIndex, phase: 1, round: 3 };
+    const body: EventBody = {
+      ...bare,
+      selfParent: digest,
+      otherParent: { seat: 2 as SeatIndex, sequence: 1, digest },
+      record: outputRecord(2, "yes"),
+    };
+    const good = encodeEvent(body);
+    expect(decodeEvent(attempt, slot, good)).to.deep.equal(body);
+    const wrong: readonly Value[] = [
+      null,
+      [],
+      { ...good, extra: 1 },
+      { ...good, selfParent: null },
+      { ...good, selfParent: new Uint8Array(31) },
+      { ...good, otherParent: { seat: 1, sequence: 1, digest: new Uint8Array(32) } },
+      { ...good, otherParent: { seat: 4, sequence: 1, digest: new Uint8Array(32) } },
+      { ...good, otherParent: { seat: 2, sequence: EVENTS_PER_SEAT, digest: new Uint8Array(32) } },
+      { ...good, otherParent: 7 },
+      { ...good, time: -1 },
+      { ...good, time: 2 ** 40 + 1 },
+      { ...good, closed: stagesOf(attempt).length + 1 },
+      { ...good, mode: "loud" },
+      { ...good, wants: Array.from({ length: 17 }, () => ({ seat: 2, sequence: 1, digest: new Uint8Array(32) })) },
+      { ...good, record: { stage: 9, body: {} } },
+      { ...good, record: { stage: -1, body: {} } },
+      { ...good, record: { stage: 0, body: { proposal: null } } },
+      { ...good, record: { stage: 2, body: { proposal: { ...proposalOf("yes"), tier: 5 } } } },
+      { ...good, record: { stage: 5, body: { choice: "yes" } } },
+    ];
+    for (const value of wrong) {
+      expect(decodeEvent(attempt, slot, value), JSON.stringify(value)).to.equal(null);
+      expect(hashgraph.refuses(attempt, slot, value)).to.equal("malformed-payload");
+    }
+    expect(decodeEvent(attempt, { ...slot, round: 0 }, good)).to.equal(null);
+    expect(hashgraph.refuses(attempt, { ...slot, phase: 2 }, good)).to.equal("unknown-phase");
+    expect(hashgraph.refuses(attempt, { ...slot, round: EVENTS_PER_SEAT }, good)).to.equal("no-such-round");
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        expect(decodeEvent(attempt, slot, value as Value)).to.equal(null);
+      }),
+    );
+  });
+
+  it("H19: of equivalent answers one stands for all, the same whoever asks", () => {
+    const numbers = hashgraphAttempt(4, { kind: "number", decimals: 0, tolerance: 2n });
+    const answers = [["10"], ["12"], ["11"], ["11", "11"]];
+    expect(outcomeOf(randomDeliberation(numbers, answers, 1).messages, numbers)).to.equal("decided 11");
+    expect(outcomeOf(randomDeliberation(numbers, answers.toReversed(), 2).messages, numbers)).to.equal("decided 11");
+  });
+
+  it("HG20: the worst transcript stays within its bounds; out of events is Hung", () => {
+    const links = (MAX_SEATS + faultTolerance(MAX_SEATS)) * EVENTS_PER_SEAT;
+    expect(links).to.be.at.most(limits.messagesPerTranscript);
+    expect(links * 41 + limits.questionBytes + MAX_SEATS * 40 + 512).to.be.at.most(limits.rootBytes);
+    const world = new GossipWorld(attempt);
+    for (let sequence = 0; sequence < EVENTS_PER_SEAT; sequence++)
+      for (const seat of [0, 1, 2]) world.event(seat, null);
+    expect(outcomeOf(world.messages.slice(0, -1))).to.equal("open");
+    expect(outcomeOf(world.messages)).to.equal("hung ");
+  });
+});
