@@ -203,7 +203,8 @@ export function runCommittee(
       );
     } else if (effect.kind === "fetch") {
       const fetched = effect.blocks.map((digest) => (script.lacks ? null : (options.documents?.get(digest) ?? null)));
-      later(seat, { kind: "fetched", fetch: effect.fetch, blocks: fetched }, delay());
+      const delayMs = script.lacks ? 1 : (options.fetchMs ?? delay());
+      later(seat, { kind: "fetched", fetch: effect.fetch, blocks: fetched }, delayMs);
     } else if (effect.kind === "certified") {
       certificates[seat] = effect.certificate;
       blocks[seat] = effect.blocks;

@@ -72,15 +72,16 @@ function judgeCouncil(book: RoundBook, carry: EscalatingCarry): Judged<Escalatin
 /** ES7, ES8: after a debate its answers may be accepted as they are; else they are what mbft's first round is about. */
 function judgeMbft(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
   const { attempt, round } = book;
+  const isLast = round + 1 === stagesOf(attempt).length;
+  const judged = judgeRound(book, carry.mbft, claimsIn(book, carry, "closed"), isLast);
+  const next = { ...carry, mbft: judged.carry };
   if (isDebate(attempt, round, carry)) {
     const answers = candidatesOf(book, "closed");
     const accepted = acceptedOf(attempt, agreementIn(book, answers, "closed"));
     if (accepted !== null)
-      return { carry, outcome: accept(attempt, accepted, answers, slashEquivocators(book, carry.mbft)) };
+      return { carry: next, outcome: accept(attempt, accepted, answers, slashEquivocators(book, carry.mbft)) };
   }
-  const isLast = round + 1 === stagesOf(attempt).length;
-  const judged = judgeRound(book, carry.mbft, claimsIn(book, carry, "closed"), isLast);
-  return { carry: { ...carry, mbft: judged.carry }, outcome: judged.outcome };
+  return { carry: next, outcome: judged.outcome };
 }
 
 /** ES7: whether the round's proposals are the last answers of a debate. */
