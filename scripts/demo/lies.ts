@@ -60,7 +60,7 @@ function otherAnswer(truth: string, { user }: ModelRequest): string {
   return letters.filter((one) => !named.includes(one)).join(",") || "A";
 }
 
-/** One contradiction per round is enough; the answers before it are let stand, so that the lies are heard. */
+/** Answers, and a draft that is reviewed, are let stand, so that the lies are heard. */
 const FIRST_OWN_PHASE = 10;
 /** A protocol whose messages are events of a graph: this one is forked. */
 const FORKED_EVENT = 3;
@@ -87,8 +87,8 @@ function contradiction(frame: Uint8Array, signer: Signer, domain: Domain): Uint8
 }
 
 /**
- * Another payload that every protocol accepts in the same place: other things seen of the phase before, no word where a chair
- * has the floor, another time of an event. Null where none is known.
+ * Another payload that every protocol accepts in the same place: other things seen of the phase before, no word where one seat
+ * concludes, another time of an event. Null where none is known.
  */
 export function conflicting(place: Pick<Header, "phase" | "round">, payload: Value): PayloadMap | null {
   if (payload === null || typeof payload !== "object" || Array.isArray(payload) || payload instanceof Uint8Array)
@@ -98,7 +98,8 @@ export function conflicting(place: Pick<Header, "phase" | "round">, payload: Val
   if (typeof time === "number") return place.round === FORKED_EVENT ? { ...map, time: time + 1 } : null;
   if (place.phase < FIRST_OWN_PHASE || place.phase >= PROPOSE) return null;
   if (Array.isArray(seen)) return { ...map, seen: (seen as readonly Value[]).map(nothing) };
-  return proposal === undefined || proposal === null ? null : { ...map, proposal: null };
+  const isWord = proposal !== undefined && proposal !== null && place.phase > FIRST_OWN_PHASE;
+  return isWord ? { ...map, proposal: null } : null;
 }
 
 function nothing(list: Value): Value {
