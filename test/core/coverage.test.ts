@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { protocols } from "../../agents/core/protocols/index.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 
@@ -41,4 +42,21 @@ describe("coverage of the papers' mechanisms", () => {
     const tested = named();
     expect(excepted().filter((id) => tested.has(id) || !all.includes(id))).to.deep.equal([]);
   });
+});
+
+describe("documents of the protocols", () => {
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+
+  for (const { id, code, assurance } of protocols) {
+    it(`${id}: a row in the README, a spec, and rules that the code cites`, () => {
+      const row = readme.split("\n").find((line) => line.includes(`[\`${id}\`](docs/spec/${id}.md)`));
+      expect(row?.split("|").map((cell) => cell.trim())).to.include.members([String(code), assurance]);
+      const rules = [
+        ...readFileSync(join(root, "docs", "spec", `${id}.md`), "utf8").matchAll(/^\* \*\*([A-Z]{2}\d+)\b/gm),
+      ];
+      expect(rules.length, "numbered rules").to.be.at.least(5);
+      const numbers = rules.map(([, rule]) => rule);
+      expect(new Set(numbers).size).to.equal(numbers.length);
+    });
+  }
 });
