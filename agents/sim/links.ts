@@ -47,24 +47,7 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
     );
   };
 
-  /** In a storm certificates hardly get through, so that whoever has one is alone with it. */
-  const stormPpm = (phase: number | null): number => {
-    if (phase === CERTIFICATE) return 950_000;
-    return phase !== null && phase >= PROPOSE ? links.stormPpm : links.stormPpm >> 2;
-  };
-
-  const isTarget = (from: SeatIndex, to: SeatIndex, frame: Uint8Array): boolean => {
-    if (links.targets.length === 0 && links.stormPpm === 0) return false;
-    const phase = decodeMessage(frame)?.header.phase ?? null;
-    if (links.stormPpm > 0 && random.chance(stormPpm(phase))) return true;
-    return links.targets.some(
-      (target) =>
-        (target.phase ?? phase) === phase &&
-        (target.from ?? from) === from &&
-        (target.to ?? to) === to &&
-        random.chance(target.dropPpm),
-    );
-  };
+  const isTarget = createTargeting(plan, random);
 
   const send = (network: Network, from: SeatIndex, to: Address, frame: Uint8Array): void => {
     const seat = seatOf.get(to);
@@ -110,5 +93,29 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
         },
       };
     },
+  };
+}
+
+type Targeting = (from: SeatIndex, to: SeatIndex, frame: Uint8Array) => boolean;
+
+/** Frames that are lost on purpose. */
+function createTargeting({ links }: Plan, random: Random): Targeting {
+  /** In a storm certificates hardly get through, so that whoever has one is alone with it. */
+  const stormPpm = (phase: number | null): number => {
+    if (phase === CERTIFICATE) return 950_000;
+    return phase !== null && phase >= PROPOSE ? links.stormPpm : links.stormPpm >> 2;
+  };
+
+  return (from, to, frame) => {
+    if (links.targets.length === 0 && links.stormPpm === 0) return false;
+    const phase = decodeMessage(frame)?.header.phase ?? null;
+    if (links.stormPpm > 0 && random.chance(stormPpm(phase))) return true;
+    return links.targets.some(
+      (target) =>
+        (target.phase ?? phase) === phase &&
+        (target.from ?? from) === from &&
+        (target.to ?? to) === to &&
+        random.chance(target.dropPpm),
+    );
   };
 }

@@ -37,14 +37,7 @@ export interface RecordedSeat {
 export type Tell = (describe: () => string) => void;
 
 export function createRecorder(seats: number, now: () => number, tell: Tell): Recorder {
-  const recorded = Array.from({ length: seats }, (): RecordedSeat => ({
-    certificates: [],
-    evidence: [],
-    answers: [],
-    approved: [],
-    modelCalls: 0,
-    takenAt: new Map(),
-  }));
+  const recorded = Array.from({ length: seats }, emptySeat);
   const messages = new Map<string, Message[]>();
   const contested = new Set<string>();
   const counts = new Map<string, number>();
@@ -120,6 +113,10 @@ export function createRecorder(seats: number, now: () => number, tell: Tell): Re
     contested: () => contested,
     hash: hash.digest,
   };
+}
+
+function emptySeat(): RecordedSeat {
+  return { certificates: [], evidence: [], answers: [], approved: [], modelCalls: 0, takenAt: new Map() };
 }
 
 function describeFrame(frame: Uint8Array): string {

@@ -29,11 +29,10 @@ export function doubleVoting({ network, signer, store }: SessionPorts, culprit: 
   const { attempt, protocol } = plan;
   const known = createKnownBlocks(plan);
   const roots = new Map<Digest, Known>();
-  const favourite = random.chance(500_000) ? random.pick(attempt.committee).signer : null;
   const rounds = new Set<number>();
-  const voted = new Set<string>();
+  const vote = createBallots(network, signer, culprit);
   const withheld: Message[] = [];
-  const kept = new Map<string, boolean>();
+  const withholds = createWithholding(culprit);
   const proposals = new Map<Digest, Uint8Array | null>();
 
   const note = (frame: Uint8Array): void => {
@@ -59,28 +58,6 @@ export function doubleVoting({ network, signer, store }: SessionPorts, culprit: 
       if (outcome !== null) for (const round of rounds) vote(root, outcome, round);
   };
 
-  const vote = (root: Digest, outcome: Outcome, round: number): void => {
-    const key = `${root}.${round}`;
-    if (voted.has(key)) return;
-    voted.add(key);
-    const decision = { ...outcome, attempt: attempt.attempt, round, transcript: root };
-    const signature = hexToBytes(signer.sign(decisionDigest(attempt, decision)));
-    say(PREVOTE, round, { root: hexToBytes(root) });
-    say(PRECOMMIT, round, { root: hexToBytes(root), signature });
-  };
-
-  const say = (phase: number, round: number, payload: Value): void => {
-    const { id } = attempt.request;
-    const place = { requestId: id, attempt: attempt.attempt, protocol: protocol.code, phase, round, seat };
-    const message: Message = resign(plan, signer, { ...place, payloadDigest: "0x" } as unknown as Header, payload);
-    for (const { signer: to } of attempt.committee) {
-      if (to === signer.address || random.chance(250_000)) continue;
-      if (phase === PRECOMMIT && favourite !== null && to !== favourite) continue;
-      recorder.count("double vote");
-      network.send(to, encodeMessage(message));
-    }
-  };
-
   /** A root with all that another one holds and something that this seat has kept to itself: nothing is left out. */
   const withWithheld = (root: Digest): Uint8Array | null => {
     const messages = (roots.get(root)?.messages ?? []).flatMap((digest) => known.get(digest) ?? []);
@@ -90,14 +67,6 @@ export function doubleVoting({ network, signer, store }: SessionPorts, culprit: 
     const conclusion = protocol.conclude(attempt, tally);
     if (extra.length === 0 || conclusion.kind === "open") return null;
     return buildTranscript(attempt, protocol, tally, conclusion.through).rootBlock;
-  };
-
-  const withholds = ({ header }: Message): boolean => {
-    if (header.seat !== seat || header.phase >= PROPOSE) return false;
-    const key = `${header.phase}.${header.round}`;
-    const decided = kept.get(key) ?? random.chance(400_000);
-    kept.set(key, decided);
-    return decided;
   };
 
   /** The same slot with another root, as if fresh or as if valid since some earlier round. */
@@ -137,5 +106,50 @@ export function doubleVoting({ network, signer, store }: SessionPorts, culprit: 
         // With a certificate its runtime would stop.
         if (decodeMessage(frame)?.header.phase !== CERTIFICATE) listener(from, frame);
       }),
+  };
+}
+
+/** Both votes for a root in a round, once. */
+function createBallots(
+  network: Network,
+  signer: SessionPorts["signer"],
+  { plan, seat, random, recorder }: Culprit,
+): (root: Digest, outcome: Outcome, round: number) => void {
+  const { attempt, protocol } = plan;
+  const voted = new Set<string>();
+  const favourite = random.chance(500_000) ? random.pick(attempt.committee).signer : null;
+
+  const say = (phase: number, round: number, payload: Value): void => {
+    const { id } = attempt.request;
+    const place = { requestId: id, attempt: attempt.attempt, protocol: protocol.code, phase, round, seat };
+    const message: Message = resign(plan, signer, { ...place, payloadDigest: "0x" } as unknown as Header, payload);
+    for (const { signer: to } of attempt.committee) {
+      if (to === signer.address || random.chance(250_000)) continue;
+      if (phase === PRECOMMIT && favourite !== null && to !== favourite) continue;
+      recorder.count("double vote");
+      network.send(to, encodeMessage(message));
+    }
+  };
+
+  return (root, outcome, round) => {
+    const key = `${root}.${round}`;
+    if (voted.has(key)) return;
+    voted.add(key);
+    const decision = { ...outcome, attempt: attempt.attempt, round, transcript: root };
+    const signature = hexToBytes(signer.sign(decisionDigest(attempt, decision)));
+    say(PREVOTE, round, { root: hexToBytes(root) });
+    say(PRECOMMIT, round, { root: hexToBytes(root), signature });
+  };
+}
+
+/** Which of its own words of the deliberation a seat keeps to itself: whole phases of a round. */
+function createWithholding({ seat, random }: Culprit): (message: Message) => boolean {
+  const kept = new Map<string, boolean>();
+  return ({ header }) => {
+    if (header.seat !== seat || header.phase >= PROPOSE) return false;
+    const key = `${header.phase}.${header.round}`;
+    const decided = kept.get(key) ?? random.chance(400_000);
+    kept.set(key, decided);
+    return decided;
   };
 }
