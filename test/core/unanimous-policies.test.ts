@@ -50,6 +50,14 @@ describe("unanimous: policies", () => {
     }
   });
 
+  it("UN13: a conclusion in which too few count, or nothing is accepted, is repeated", () => {
+    const few = (round: number, seat: number): TurnActs => (round === 1 && seat < 2 ? {} : { answer: "A,B" });
+    expect(decide(attemptOf(4, policies(4)), 2, few)).to.equal(null);
+    expect(decide(attemptOf(4, policies(4)), 3, few)).to.include({ answer: "A,B", through: 2 });
+    const apart = (round: number, seat: number): TurnActs => ({ answer: round === 1 ? "ABCD"[seat]! : "A,B" });
+    expect(decide(attemptOf(4, policies(4)), 3, apart)).to.include({ answer: "A,B", through: 2 });
+  });
+
   it("UN11: reflection ends when the accepted policies outlast a turn, or after turn T", () => {
     const attempt = attemptOf(7, policies(6));
     const lone = (round: number, seat: number): TurnActs => ({ answer: seat === 0 ? "FDE"[round % 3]! : "A,B" });

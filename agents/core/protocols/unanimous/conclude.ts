@@ -47,7 +47,10 @@ export function judgeRound(book: RoundBook, carry: UnanimousCarry, maxTurns: num
     const winner = agreement(turn);
     return winner === null && round < maxTurns ? next({ turns, slashes, concluding: false }) : end(winner);
   }
-  if (carry.concluding) return end(graded(attempt, turn));
+  if (carry.concluding) {
+    const winner = graded(attempt, turn);
+    return winner === null && round <= maxTurns ? next({ turns, slashes, concluding: true }) : end(winner);
+  }
   const concluding = round >= maxTurns || isSettled(attempt, turn, carry.turns);
   return next({ turns, slashes, concluding });
 }
