@@ -4,7 +4,7 @@ import { canonicalOrder } from "../../agents/core/order.ts";
 import { CONVERGE, DRAFT, REVIEW } from "../../agents/core/protocols/adversarial-payloads.ts";
 import { adversarial } from "../../agents/core/protocols/adversarial.ts";
 import type { Attempt, SeatIndex, Terms } from "../../agents/core/types.ts";
-import { attemptOf, type SeatScript } from "./committee.ts";
+import { attemptOf, timing, type SeatScript } from "./committee.ts";
 import {
   believing,
   byRank,
@@ -147,14 +147,15 @@ describe("adversarial", () => {
       decisionOf(watched(adversarial, of(7), byRank(of(7), failingAt(believing("yes"), ...tasks), {})));
     for (const task of ["propose", "verify", "converge"])
       expect(failing(task)).to.include({ status: "hung", answer: "" });
-    const attempt = of(7);
+    // k = 8, f = 3: with fewer than five reviews the share is capped.
+    const attempt = of(10);
     const mute = failingAt(believing("yes"), "verify");
     const few = (silent: readonly number[]) => Object.fromEntries(silent.map((rank) => [rank, mute]));
     const decide = (silent: readonly number[]) =>
       decisionOf(watched(adversarial, attempt, byRank(attempt, believing("yes"), few(silent)))).confidence;
-    expect(decide([4, 5])).to.equal(ppm(4, 6));
-    expect(decide([3, 4, 5])).to.equal(500_000);
-    expect(decide([3, 4, 5, 6])).to.equal(ppm(2, 6));
+    expect(decide([4, 5, 6])).to.equal(ppm(6, 9));
+    expect(decide([4, 5, 6, 7])).to.equal(500_000);
+    expect(decide([4, 5, 6, 7, 8])).to.equal(ppm(4, 9));
   });
 
   it("AD4: a rejection without a reason is none; the reviewer abstains", () => {
@@ -165,6 +166,8 @@ describe("adversarial", () => {
     };
     const run = watched(adversarial, attempt, byRank(attempt, believing("yes"), { 3: sulking }));
     expect(fieldOf(run.asked.at(-1)!.prompt, "reviewB")).to.equal(undefined);
+    // It says so, and nobody waits for it.
+    expect(run.elapsedMs).to.be.lessThan(timing.phaseMs);
     expect(decisionOf(run).shares[canonicalOrder(attempt)[3] as number]).to.equal(0);
   });
 
