@@ -10,10 +10,9 @@ import { startCliWorld, type CliWorld } from "./cli-world.ts";
 
 const RULES = "Export rules, version 3. Exports above 500 need a licence. Gifts are exempt — ask “Zoll”.\n";
 const names = ["a", "b", "c", "d"];
-const asking = (...more: readonly string[]): readonly string[] => [
-  ...["request", "--dir", "a", "--question", "Does an export of 720 need a licence?", "--kind", "boolean"],
-  ...more,
-];
+const question = ["--question", "Does an export of 720 need a licence?"] as const;
+const asking = (...more: readonly string[]): readonly string[] =>
+  ["request", "--dir", "a", "--kind", "boolean"].concat(more.includes("--question") ? [] : question, more);
 
 let world: CliWorld;
 before(async () => {
