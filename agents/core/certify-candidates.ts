@@ -9,6 +9,12 @@ import { addMessage, messagesOf, missingFrom, variants, type Tally } from "./tal
 import { buildTranscript, decodeMessage, readRoot, replay } from "./transcript.ts";
 import type { Attempt, Decision, Digest, Message, SeatIndex } from "./types.ts";
 
+/** Of the timer after which a root that could not be had is loaded again. */
+export const RETRY = "certify.retry.";
+
+/** The wait for another try doubles so often. */
+const MOST_DOUBLINGS = 6;
+
 /** CE1: proposers take turns in canonical order. */
 export function proposerOf(attempt: Attempt, round: number): SeatIndex {
   const order = canonicalOrder(attempt);
@@ -94,10 +100,8 @@ export function admitOffers(state: CertifyState, context: CertifyContext): Step<
   const effects: Effect[] = [];
   let next = state;
   for (const [seat, offer] of state.offers) {
-    const known = next.candidates.get(offer.root);
-    const again = known?.kind === "unavailable" && known.round < next.round;
-    if ((known !== undefined && !again) || isLoading(next, seat)) continue;
-    const admitted = admit(next, context, seat, offer);
+    if (next.candidates.has(offer.root) || isLoading(next, seat)) continue;
+    const admitted = admit(next, context, seat, offer, 0);
     next = admitted.state;
     effects.push(...admitted.effects);
   }
@@ -108,13 +112,28 @@ function isLoading(state: CertifyState, seat: SeatIndex): boolean {
   return [...state.candidates.values()].some((candidate) => candidate.kind === "loading" && candidate.from === seat);
 }
 
-function admit(state: CertifyState, context: CertifyContext, from: SeatIndex, offer: Offer): Step<CertifyState> {
+/** CE3: the root that could not be had, once more, if somebody still offers it. */
+export function retryLoad(state: CertifyState, context: CertifyContext, root: Digest): Step<CertifyState> {
+  const candidate = state.candidates.get(root);
+  const offered = [...state.offers].find(([, offer]) => offer.root === root);
+  if (candidate?.kind !== "unavailable" || offered === undefined) return { state, effects: [] };
+  const [seat, offer] = offered;
+  return admit(state, context, seat, offer, candidate.tries);
+}
+
+function admit(
+  state: CertifyState,
+  context: CertifyContext,
+  from: SeatIndex,
+  offer: Offer,
+  tries: number,
+): Step<CertifyState> {
   const read = readRoot(context.attempt, context.protocol, offer.rootBlock);
   if ("refused" in read) {
     const effects: Effect[] = [{ kind: "drop", reason: `proposal: ${read.refused}`, seat: from }];
     return { state: withCandidate(state, offer.root, { kind: "bad", reason: read.refused }), effects };
   }
-  const candidate = { kind: "loading", from, rootBlock: offer.rootBlock, messages: read.messages } as const;
+  const candidate = { kind: "loading", from, tries, rootBlock: offer.rootBlock, messages: read.messages } as const;
   const next = withCandidate(state, offer.root, candidate);
   const missing = read.messages.filter((digest) => !context.byBlock.has(digest));
   if (missing.length === 0) return judgeCandidate(next, context, offer.root, candidate, []);
@@ -136,8 +155,13 @@ export function judgeCandidate(
   const missing = candidate.messages.filter((digest) => !context.byBlock.has(digest));
   const fetched = new Map(loaded.flatMap((bytes) => (bytes === null ? [] : [fetchedMessage(bytes)])));
   if (missing.some((digest) => !fetched.has(digest))) {
-    const effects: Effect[] = [{ kind: "drop", reason: "proposal: not all blocks could be had", seat: candidate.from }];
-    return { state: withCandidate(state, root, { kind: "unavailable", round: state.round }), effects };
+    const tries = candidate.tries + 1;
+    const delayMs = context.timing.certifyMs * 2 ** Math.min(tries, MOST_DOUBLINGS);
+    const effects: Effect[] = [
+      { kind: "drop", reason: "proposal: not all blocks could be had", seat: candidate.from },
+      { kind: "wait", timer: `${RETRY}${root}.${tries}`, delayMs },
+    ];
+    return { state: withCandidate(state, root, { kind: "unavailable", tries }), effects };
   }
   const entries = candidate.messages.map((digest) => {
     const own = context.byBlock.get(digest);

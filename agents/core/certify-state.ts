@@ -10,11 +10,13 @@ export type Candidate =
       readonly kind: "loading";
       /** Who offered it; one offer per seat is loaded at a time (CE3). */
       readonly from: SeatIndex;
+      /** How often it could not be had before. */
+      readonly tries: number;
       readonly rootBlock: Uint8Array;
       readonly messages: readonly Digest[];
     }
-  /** Not all blocks could be had in that round; tried again in a later one. */
-  | { readonly kind: "unavailable"; readonly round: number }
+  /** Not all blocks could be had, so many times in a row; tried again when its timer fires. */
+  | { readonly kind: "unavailable"; readonly tries: number }
   | { readonly kind: "bad"; readonly reason: string }
   | {
       readonly kind: "good";

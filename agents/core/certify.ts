@@ -7,6 +7,8 @@ import {
   omittedFrom,
   ownProposal,
   proposerOf,
+  RETRY,
+  retryLoad,
 } from "./certify-candidates.ts";
 import {
   CERTIFICATE,
@@ -58,7 +60,12 @@ export function certifyLoaded(
 
 export function certifyElapsed(state: CertifyState, context: CertifyContext, timer: string): Step<CertifyState> {
   const { round } = state;
-  if (state.done || state.inTime === null) return { state, effects: [] };
+  if (state.done) return { state, effects: [] };
+  if (timer.startsWith(RETRY)) {
+    const root = timer.slice(RETRY.length).split(".")[0] as Digest;
+    return proceed(retryLoad(state, context, root), context);
+  }
+  if (state.inTime === null) return { state, effects: [] };
   if (timer === `certify.propose.${round}` && state.stage === "propose")
     return proceed(
       chain(prevote(state, null), (next) => shareRoot(next, context)),
