@@ -124,7 +124,7 @@ def _check(q: Question, answer: str) -> str:
 
 def _peers(rng: random.Random, q: Question, low: int, high: int) -> list[tuple[str, str]]:
     """What other members answered: mostly few of them, mostly right, mostly wrong or mixed."""
-    count = rng.randint(low, high) if rng.random() < 0.25 else rng.randint(low, min(3, high))
+    count = rng.randint(low, high) if rng.random() < 0.45 else rng.randint(low, min(3, high))
     share = rng.choice([0.15, 0.5, 0.85])
     return [_given(rng, q, rng.random() < share) for _ in range(count)]
 

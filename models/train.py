@@ -85,8 +85,8 @@ def stream(codec: Codec, seed: int, mix: "Mix") -> Iterator[Pair]:
 # Tasks and families of version 0.3: a fixed share of the examples, so that they are not forgotten.
 FIRST_TASKS, FIRST_FAMILIES = ("propose", "verify", "adjudicate", "revise"), ("policy", "choose", "sum", "wason")
 FIRST_SHARE = 0.4
-# The tasks with few families.
-EXTRA = {"match": 3.0, "cite": 3.0}
+# Tasks with few families, and what is learned slowly.
+EXTRA = {"match": 3.0, "cite": 5.0, "critique": 1.5}
 
 
 class Mix:
