@@ -4,7 +4,7 @@ import { holdsHonest, isSupermajority } from "../../quorum.ts";
 import { variants, type Tally } from "../../tally.ts";
 import type { Message, SeatIndex } from "../../types.ts";
 import { judgeView } from "./conclude.ts";
-import { EVENT, WANTS_PER_EVENT, endsOf } from "./config.ts";
+import { EVENT, EVENTS_PER_SEAT, WANTS_PER_EVENT, endsOf } from "./config.ts";
 import { eventIn, type EventRef } from "./payloads.ts";
 import { newestOf, type Told, type View } from "./view.ts";
 
@@ -23,7 +23,10 @@ export function otherParentFor(view: View, self: SeatIndex, aim: Aim): Told | nu
     aim.kind === "cover" ? aim.events.filter((one) => own === null || !hasAncestor(own.node, one.node)) : [];
   const news = (peer: Told): number =>
     aim.kind === "cover" ? missing.filter((one) => hasAncestor(peer.node, one.node)).length : newsIn(view, own, peer);
-  const best = (aim.kind === "order" ? overdueIn(view, own, candidates) : null) ?? mostOf(candidates, news);
+  // Of equals whom this seat has not heard for longest.
+  const rank = (peer: Told): number => news(peer) * EVENTS_PER_SEAT + stepsAhead(own, peer);
+  const best =
+    aim.kind === "order" ? (overdueIn(view, own, candidates) ?? mostOf(candidates, rank)) : mostOf(candidates, news);
   if (best === null || news(best) === 0) return null;
   const isWhole = aim.kind === "cover" && news(best) === missing.length;
   return isWhole || mayStep(view, own) ? best : null;
@@ -36,11 +39,17 @@ export function anyOtherParent(view: View, self: SeatIndex): Told | null {
   return mostOf(fresh, (peer) => newsIn(view, own, peer));
 }
 
-/** The others' newest events, beginning with the seat after the own one in canonical order: no two seats ask the same first. */
+/**
+ * The others' newest events in canonical order, beginning 1, 2, 4 ... seats after the own one as its line grows: no two seats ask
+ * the same first, and what one knows doubles with each step.
+ */
 function peersOf(view: View, self: SeatIndex): readonly Told[] {
   const order = canonicalOrder(view.attempt);
   const at = canonicalRanks(view.attempt)[self] as number;
-  return [...order.slice(at + 1), ...order.slice(0, at)].flatMap((seat) => newestOf(view, seat) ?? []);
+  const others = [...order.slice(at + 1), ...order.slice(0, at)];
+  const hops = 32 - Math.clz32(order.length - 1);
+  const first = (2 ** ((newestOf(view, self)?.sequence ?? 0) % hops) - 1) % others.length;
+  return [...others.slice(first), ...others.slice(0, first)].flatMap((seat) => newestOf(view, seat) ?? []);
 }
 
 /** Seats of which the peer knows more than the own newest event does. */
@@ -60,13 +69,17 @@ function overdueIn(view: View, own: Told | null, candidates: readonly Told[]): T
   if (own === null) return null;
   const hops = 32 - Math.clz32(view.attempt.committee.length - 1);
   const behind = (peer: Told): number => {
-    const here = own.node.latest[peer.seat] ?? null;
-    if (here === "forked") return 0;
-    const steps = peer.sequence - (here?.sequence ?? -1);
+    const steps = stepsAhead(own, peer);
     return peer.depth + 2 * hops < own.depth || steps > 2 * hops ? own.depth - peer.depth + steps : 0;
   };
   const worst = mostOf(candidates, behind);
-  return worst === null || behind(worst) === 0 ? null : worst;
+  return worst === null || behind(worst) <= 0 ? null : worst;
+}
+
+/** So many events of the peer the own newest one does not rest on. */
+function stepsAhead(own: Told | null, peer: Told): number {
+  const here = own?.node.latest[peer.seat] ?? null;
+  return here === "forked" ? 0 : peer.sequence - (here?.sequence ?? -1);
 }
 
 function mostOf(candidates: readonly Told[], news: (peer: Told) => number): Told | null {
