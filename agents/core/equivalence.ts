@@ -102,29 +102,37 @@ export function sayMatches(view: View<unknown>): Matches {
  * from its own.
  */
 export function answerClasses(book: RoundBook, answers: readonly SeatAnswer[], stage: Stage): readonly AnswerGroup[] {
-  return classesBy(
-    book.attempt,
-    answers,
-    (founder, { representative, seats }) =>
-      isMajority(seatsJudging(book, founder, representative, stage, true).length, book.attempt.committee.length) &&
-      !seatsJudging(book, founder, representative, stage, false).some((seat) => seats.includes(seat)),
-  );
+  return classesBy(book.attempt, answers, {
+    areSame: (founder, text) =>
+      isMajority(seatsJudging(book, founder, text, stage, true).length, book.attempt.committee.length),
+    deniers: (founder, text) => seatsJudging(book, founder, text, stage, false),
+  });
+}
+
+/** Where judgements of two texts come from. */
+export interface Judgements {
+  areSame(founder: CanonicalAnswer, text: CanonicalAnswer): boolean;
+  /** Seats that said that the two differ. */
+  deniers(founder: CanonicalAnswer, text: CanonicalAnswer): readonly SeatIndex[];
 }
 
 /** EQ3 with another source of judgements. */
 export function classesBy(
   attempt: Attempt,
   answers: readonly SeatAnswer[],
-  belongsTo: (founder: CanonicalAnswer, group: AnswerGroup) => boolean,
+  judgements: Judgements,
 ): readonly AnswerGroup[] {
   const { terms } = attempt.request;
   const groups = groupAnswers(terms, answers);
   if (terms.kind !== "text" || groups.length < 2) return groups;
-  const classes: { representative: CanonicalAnswer; seats: AnswerGroup["seats"] }[] = [];
-  for (const group of bySupport(attempt, groups)) {
-    const found = classes.find(({ representative }) => belongsTo(representative, group));
-    if (found === undefined) classes.push({ ...group });
-    else found.seats = [...found.seats, ...group.seats].toSorted((a, b) => a - b);
+  const classes: { representative: CanonicalAnswer; seats: readonly SeatIndex[] }[] = [];
+  for (const { representative: text, seats } of bySupport(attempt, groups)) {
+    const found = classes.find(({ representative }) => judgements.areSame(representative, text));
+    const deniers = found === undefined ? [] : judgements.deniers(found.representative, text);
+    const apart = found === undefined ? seats : seats.filter((seat) => deniers.includes(seat));
+    if (found !== undefined)
+      found.seats = [...found.seats, ...seats.filter((seat) => !apart.includes(seat))].toSorted((a, b) => a - b);
+    if (apart.length > 0) classes.push({ representative: text, seats: apart });
   }
   return classes.toSorted((a, b) => compareHex(a.representative.outcome, b.representative.outcome));
 }

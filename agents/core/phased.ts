@@ -1,4 +1,5 @@
 import { limits } from "./limits.ts";
+import { seatsOf } from "./order.ts";
 import type { Prompt } from "./prompt.ts";
 import {
   comparePositions,
@@ -9,7 +10,7 @@ import {
   type Position,
 } from "./protocol.ts";
 import type { Protocol, SeatContext, Step } from "./protocol.ts";
-import { faultTolerance, isSupermajority } from "./quorum.ts";
+import { faultTolerance, holdsHonest, isSupermajority } from "./quorum.ts";
 import { hasForm, heldOf, withSeen, type AnyForm, type RoundBook, type RoundPlan, type Seen } from "./round-book.ts";
 import { filledIn, roundSlots, spokenIn, type RoundSlots, type Tally } from "./tally.ts";
 import type { Attempt, Digest, Message, Outcome, Ppm, SeatIndex } from "./types.ts";
@@ -330,13 +331,30 @@ class Engine<Carry> {
       speakers === null
         ? filledIn(slots, phase, expected)
         : speakers.filter((seat) => spokenIn(slots, phase, seat) !== null).length;
-    if (state.said && heard === expected) return this.closePhase(state, context, tally);
-    if (state.said && !state.graceRunning && isSupermajority(heard, expected)) {
-      const delayMs = context.timing.graceMs;
-      const effects: Effect[] = [{ kind: "wait", timer: this.timer("grace", state, context), delayMs }];
-      return { state: { ...state, graceRunning: true }, effects };
-    }
-    return { state, effects: [] };
+    if (!state.said || !isSupermajority(heard, expected)) return { state, effects: [] };
+    if (heard === expected || this.othersWentOn(state, context, tally)) return this.closePhase(state, context, tally);
+    if (state.graceRunning) return { state, effects: [] };
+    const isLast = state.index + 1 === this.plan(context.attempt, state.round).forms.length;
+    const delayMs = isLast ? Math.floor(context.timing.graceMs / 2) : context.timing.graceMs;
+    const effects: Effect[] = [{ kind: "wait", timer: this.timer("grace", state, context), delayMs }];
+    return { state: { ...state, graceRunning: true }, effects };
+  }
+
+  /** PH5: more than 1/3 of the seats, hence an honest one, speak after this phase: what this seat still lacks was kept from it. */
+  private othersWentOn({ round, index }: PhasedState, { attempt }: SeatContext, tally: Tally): boolean {
+    const later = this.plan(attempt, round).forms.slice(index + 1);
+    if (later.length === 0) return this.othersSpeakIn(attempt, tally, round + 1);
+    const slots = roundSlots(tally, round);
+    const ahead = seatsOf(attempt).filter((seat) => later.some(({ phase }) => spokenIn(slots, phase, seat) !== null));
+    return holdsHonest(ahead.length, attempt.committee.length);
+  }
+
+  /** More than 1/3 of the seats, hence an honest one, have opened a round. */
+  private othersSpeakIn(attempt: Attempt, tally: Tally, round: number): boolean {
+    if (round >= this.rules.rounds(attempt)) return false;
+    const [first] = this.plan(attempt, round).forms as readonly [AnyForm];
+    const seats = attempt.committee.length;
+    return holdsHonest(filledIn(roundSlots(tally, round), first.phase, seats), seats);
   }
 
   /** Enters the phase after the one that closes; what this seat has not said by then is said as an abstention. */
@@ -366,13 +384,15 @@ class Engine<Carry> {
 
   /**
    * PH7: when the round is complete in this view and wants another one, that one opens; a seat that was left behind, and
-   * whose view has an outcome in a later round, closes that one instead.
+   * whose view has an outcome in a later round, closes that one instead. One whose view has an outcome joins the next round
+   * when others have opened it: they need it there.
    */
   private nextRound(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
     const { attempt } = context;
     const { next, outcome } = this.evaluate(attempt, tally);
     if (next <= state.round) return { state, effects: [] };
-    if (outcome === null) {
+    const areSplit = next === state.round + 1 && this.othersSpeakIn(attempt, tally, next);
+    if (outcome === null || areSplit) {
       const closed = this.lastPlace(attempt, state.round);
       return this.openRound({ ...state, closed }, context, tally, state.round + 1);
     }

@@ -149,4 +149,20 @@ describe("mbft over a committee", () => {
     expect(conclusion.kind === "final" && conclusion.outcome.answer).to.equal("yes");
     expect(conclusion.kind === "final" && conclusion.through).to.deep.equal({ round: 1, phase: JUDGE });
   });
+
+  for (const n of [4, 7, 10]) {
+    it(`PH5: n = ${n}: f seats that withhold from f others cannot have these overlooked`, () => {
+      const f = Math.floor((n - 1) / 3);
+      const scripts = Array.from({ length: n }, (_, seat): SeatScript => {
+        const script = { ...honest("yes"), thinkMs: 200 };
+        const victims = (to: number): boolean => to >= f && to < 2 * f;
+        return seat < f ? { ...script, hoards: true, say: (effect, to) => (victims(to) ? [] : [effect]) } : script;
+      });
+      const run = runCommittee(mbft, attemptOf(n), scripts, { delayMs: 1 });
+      for (const certificate of run.certificates.slice(f)) {
+        expect(certificate?.decision).to.include({ status: "decided", answer: "yes" });
+        expect(certificate?.decision.shares.slice(f)).to.deep.equal(Array.from({ length: n - f }, () => 2));
+      }
+    });
+  }
 });

@@ -32,7 +32,7 @@ export interface Verdict {
 /** Where the deliberation stands after some batches of the consensus order. */
 export interface Judgement {
   readonly rounds: readonly RoundResult[];
-  /** The two leading answers, once a vote between them is due (HG19). */
+  /** The two leading answers, while a vote between them is due (HG19). */
   readonly candidates: readonly [AnswerGroup, AnswerGroup] | null;
   readonly verdict: Verdict | null;
   /** Per seat the stages it has closed, as far as the order says. */
@@ -88,7 +88,7 @@ function resultOf(ledger: Ledger, before: readonly RoundResult[]): RoundResult {
   const isSame = (a: CanonicalAnswer, b: CanonicalAnswer) => isJudgedSame(ledger, a, b);
   const classes = bySupport(
     attempt,
-    classesBy(attempt, outputs, (founder, group) => isSame(founder, group.representative)),
+    classesBy(attempt, outputs, { areSame: isSame, deniers: (a, b) => [...seatsSaying(ledger, a, b, false)] }),
   );
   const agreed = classes.find(({ seats }) => isSupermajority(seats.length, attempt.committee.length)) ?? null;
   const [was, is] = [before.at(-1)?.agreed?.representative, agreed?.representative];
@@ -99,16 +99,20 @@ function resultOf(ledger: Ledger, before: readonly RoundResult[]): RoundResult {
 
 /** EQ3: more than half of all seats said, in whichever round, that the two texts mean the same. */
 function isJudgedSame(ledger: Ledger, a: CanonicalAnswer, b: CanonicalAnswer): boolean {
-  const { attempt } = ledger;
+  return isMajority(seatsSaying(ledger, a, b, true).size, ledger.attempt.committee.length);
+}
+
+function seatsSaying(ledger: Ledger, a: CanonicalAnswer, b: CanonicalAnswer, isSame: boolean): ReadonlySet<SeatIndex> {
   const [first, second] = compareHex(a.outcome, b.outcome) < 0 ? [a.outcome, b.outcome] : [b.outcome, a.outcome];
   const seats = new Set<SeatIndex>();
-  for (const [stage, { kind }] of stagesOf(attempt).entries()) {
+  for (const [stage, { kind }] of stagesOf(ledger.attempt).entries()) {
     if (kind !== "match") continue;
     for (const { told, record } of recordsOf(ledger, stage, "match")) {
-      if (record.matches.some((one) => one.same && one.first === first && one.second === second)) seats.add(told.seat);
+      const word = record.matches.find((one) => one.first === first && one.second === second);
+      if (word?.same === isSame) seats.add(told.seat);
     }
   }
-  return isMajority(seats.size, attempt.committee.length);
+  return seats;
 }
 
 /** HG18: more than 2/3 of all seats agree on the same answer in two rounds, one after the other (H08, H09). */
@@ -133,20 +137,20 @@ function fallBack(ledger: Ledger, last: RoundResult): Pick<Judgement, "candidate
   const none: Verdict = { path: "none", answer: null, supporters: [], confidence: 0 as Ppm };
   if (a === undefined) return { candidates: null, verdict: none };
   const ballot = stagesOf(attempt).length - 1;
-  if (b !== undefined) {
-    const wins = isHigh ? isSupermajority : isMajority;
-    for (const { representative } of [a, b]) {
-      const voters = votersFor(ledger, ballot, representative.outcome);
-      if (!wins(voters.length, seats)) continue;
-      const confidence = shareOf(attempt, voters.length, 2);
-      return { candidates: [a, b], verdict: { path: "vote", answer: representative, supporters: voters, confidence } };
-    }
-    if (!isClosed(ledger, ballot)) return { candidates: [a, b], verdict: null };
+  if (b !== undefined && !isClosed(ledger, ballot)) return { candidates: [a, b], verdict: null };
+  const wins = isHigh ? isSupermajority : isMajority;
+  for (const { representative } of b === undefined ? [] : [a, b]) {
+    const voters = votersFor(ledger, ballot, representative.outcome);
+    if (!wins(voters.length, seats)) continue;
+    const confidence = shareOf(attempt, voters.length, 2);
+    return { candidates: null, verdict: { path: "vote", answer: representative, supporters: voters, confidence } };
   }
-  const candidates = b === undefined ? null : ([a, b] as const);
-  if (isHigh || !holdsHonest(a.seats.length, seats)) return { candidates, verdict: none };
+  if (isHigh || !holdsHonest(a.seats.length, seats)) return { candidates: null, verdict: none };
   const confidence = shareOf(attempt, a.seats.length, 2);
-  return { candidates, verdict: { path: "plurality", answer: a.representative, supporters: a.seats, confidence } };
+  return {
+    candidates: null,
+    verdict: { path: "plurality", answer: a.representative, supporters: a.seats, confidence },
+  };
 }
 
 function votersFor(ledger: Ledger, stage: number, outcome: Digest): readonly SeatIndex[] {
