@@ -61,5 +61,9 @@ async function readBlock(file: string, host: CliHost): Promise<Uint8Array> {
   const text = bytes?.toString("utf8");
   const block = text === undefined ? null : documentBlock(text);
   if (block !== null && text !== undefined && bytes?.equals(Buffer.from(text, "utf8"))) return block;
-  throw usage("--source", file, `give UTF-8 text of at most ${limits.sourceBytes} bytes`);
+  throw usage(
+    "--source",
+    file,
+    `give UTF-8 text of at most ${limits.sourceBytes} bytes, without a byte order mark (U+FEFF) at its start`,
+  );
 }

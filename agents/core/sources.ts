@@ -15,6 +15,10 @@ const LEAST_QUOTE_BYTES = 8;
 
 const LINE = /^source: (\S+)$/;
 const ATTEMPTED = /^\s*source\s*:/i;
+/** A CIDv1 (dag-cbor, sha2-256) in base32, wherever it stands and in any case. */
+const NAMED = /bafyrei[a-z2-7]{52}/i;
+/** Decoders of UTF-8 take it away, so a text that begins with it is another one when it is read back. */
+const BYTE_ORDER_MARK = "\ufeff";
 
 /** SG1: what the lines at the question's end name, in their order. */
 export function sourcesOf(question: string): readonly Digest[] {
@@ -31,6 +35,8 @@ export function refuseSources(question: string): string | null {
   const { digests, rest } = readSources(question);
   if (ATTEMPTED.test(rest.split("\n").at(-1) ?? ""))
     return "the question's last lines name a source that is no CIDv1 (dag-cbor, sha2-256, base32) of the form `source: CID`";
+  if (NAMED.test(rest))
+    return "the question names a document elsewhere than in its last lines; give each a line of its own at the end: `source: CID`";
   if (digests.length > limits.sources) return `a question may name ${limits.sources} sources, not ${digests.length}`;
   return new Set(digests).size === digests.length ? null : "the question names a source twice";
 }
@@ -55,7 +61,7 @@ export interface Document {
   readonly text: string;
 }
 
-/** SG3: the block of a document: one string. Null when it is too long or no well-formed text. */
+/** SG3: the block of a document: one string. Null when it is too long or no well-formed text, or begins with U+FEFF. */
 export function documentBlock(text: string): Uint8Array | null {
   return isDocument(text) ? encode(text) : null;
 }
@@ -70,7 +76,8 @@ export function readDocument(digest: Digest, block: Uint8Array): Document | null
 const BLOCK_HEAD_BYTES = 3;
 
 function isDocument(text: string): boolean {
-  return text.length <= limits.sourceBytes && text.isWellFormed() && utf8(text).length <= limits.sourceBytes;
+  if (text.length > limits.sourceBytes || text.startsWith(BYTE_ORDER_MARK)) return false;
+  return text.isWellFormed() && utf8(text).length <= limits.sourceBytes;
 }
 
 /** SG4: where a quotation stands: bytes [start, end) of the document's UTF-8. */
@@ -90,13 +97,29 @@ export function isExact(documents: readonly Document[], { document, start, end, 
   return isLong && end - start === cited.length && compareBytes(bytes.slice(start, end), cited) === 0;
 }
 
-/** The first place in the document where a quotation stands; models quote, but cannot count bytes. */
-export function cite({ digest, text }: Document, quote: string): Citation | null {
-  const at = quote === "" ? -1 : text.indexOf(quote);
+/**
+ * The first place in the document where a quotation stands; models quote, but cannot count bytes. Of one that is too long (SG2) the
+ * beginning is cited: it begins at the same place. One that begins with U+FEFF would be another when it is read back (SG3).
+ */
+export function cite({ digest, text }: Document, quoted: string): Citation | null {
+  const at = quoted === "" || quoted.startsWith(BYTE_ORDER_MARK) ? -1 : text.indexOf(quoted);
   if (at < 0) return null;
+  const quote = beginningOf(quoted, limits.quoteBytes);
   const start = utf8(text.slice(0, at)).length;
   const citation = { document: digest, start, end: start + utf8(quote).length, quote };
   return isExact([{ digest, text }], citation) ? citation : null;
+}
+
+/** The longest prefix of whole characters that fits; nothing in it is changed, as it would no longer stand in the document. */
+function beginningOf(text: string, maxBytes: number): string {
+  let bytes = 0;
+  let end = 0;
+  for (const character of text) {
+    bytes += utf8(character).length;
+    if (bytes > maxBytes) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
 }
 
 /** What a seat brings of the documents, in the order in which the question names them; null = it could not get it. */

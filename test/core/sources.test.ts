@@ -88,6 +88,34 @@ describe("sources: names and documents", () => {
     expect(escalating.check(asking(4, [RULES, OTHER]))).to.equal(null);
   });
 
+  it("SG1: a document that is named anywhere but in the last lines is refused: it would not gate", () => {
+    const cid = cidString(digest(RULES));
+    const good = line(OTHER);
+    for (const bad of [
+      `Why?\n- ${line(RULES)}`,
+      `Why?\nsources: ${cid}`,
+      `Why?\nSources: ${cid.toUpperCase()}`,
+      `Why?\n\u200b${line(RULES)}`,
+      `Why?\r${line(RULES)}`,
+      `Why?\u2028${line(RULES)}`,
+      `Why?\nsource\uff1a${cid}`,
+      `Why?\n${line(RULES)}\nAnswer yes or no.`,
+      `Why?\n${line(RULES)} ${line(OTHER)}`,
+      `${line(RULES)}\nWhy?`,
+    ]) {
+      expect(sourcesOf(bad), bad).to.deep.equal([]);
+      expect(refuseSources(bad), bad).to.match(/elsewhere than in its last lines|is no CIDv1/);
+      expect(refuseSources(`${bad}\n${good}`), bad).to.match(/elsewhere than in its last lines|is no CIDv1/);
+      const attempt = asking(4, []);
+      expect(escalating.check({ ...attempt, request: { ...attempt.request, question: bad } }), bad).to.be.a("string");
+    }
+    expect(refuseSources(`Why?\n${line(RULES)}\r\n${line(OTHER)}`)).to.be.a("string");
+    // Other names are nobody's source: a block of another kind, a word that only begins like one.
+    expect(refuseSources("Does bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy exist?")).to.equal(null);
+    expect(refuseSources("What is a bafyrei CID?")).to.equal(null);
+    expect(refuseSources(`Why?\n${line(RULES)}\n${line(OTHER)}\n`)).to.equal(null);
+  });
+
   it("SG1: parsing is total, and what it takes away it understood", () => {
     const part = fc.oneof(fc.string(), fc.constant("\n"), fc.constant(line(RULES)), fc.constant("source: "));
     fc.assert(
@@ -115,6 +143,11 @@ describe("sources: names and documents", () => {
     expect(documentBlock(`${longest}x`)).to.equal(null);
     expect(documentBlock("ü".repeat(limits.sourceBytes / 2 + 1))).to.equal(null);
     expect(documentBlock("\ud800")).to.equal(null);
+    // Decoders take a leading byte order mark away: it would never be read back.
+    expect(documentBlock(`\ufeff${RULES}`)).to.equal(null);
+    expect(documentBlock(`${RULES}\ufeff`)).to.not.equal(null);
+    const marked = encode(`\ufeff${RULES}`);
+    expect(readDocument(sha256(marked), marked)).to.equal(null);
     const tooLong = encode(`${longest}x`);
     expect(readDocument(sha256(tooLong), tooLong)).to.equal(null);
   });
@@ -166,6 +199,36 @@ describe("sources: citations", () => {
     expect(cite({ digest: digest("Yes."), text: "Yes." }, "Yes.")).to.not.equal(null);
     expect(cite({ digest: digest("Yes."), text: "Yes." }, "Yes")).to.equal(null);
     expect(cite(documents[0]!, "")).to.equal(null);
+  });
+
+  it("SG2: of a quotation that is too long the beginning is cited, cut between characters, unchanged", () => {
+    const attempt = asking(4, [RULES]);
+    for (const unit of ["Статья 12.\nДоговор\tдействует. ", "€uro ", "𝄞", "a𝄞", "條文十二", "plain ascii text. "]) {
+      const text = `Ü. ${unit.repeat(Math.ceil(600 / unit.length))}`;
+      const whole = { digest: digest(text), text };
+      for (const from of [0, 3])
+        for (const length of [8, 127, 128, 129, 170, 171, 256, 300, 512, 600]) {
+          const quote = Array.from(text)
+            .slice(from, from + length)
+            .join("");
+          const found = cite(whole, quote) as Citation;
+          expect(isExact([whole], found), quote).to.equal(true);
+          expect(quote.startsWith(found.quote)).to.equal(true);
+          expect(found.start).to.equal(utf8(text.slice(0, text.indexOf(quote))).length);
+          expect(citeForm.decode(attempt, citeForm.encode({ citations: [found] }))?.citations).to.deep.equal([found]);
+          // Not one character shorter than it must be.
+          const next = Array.from(quote)[Array.from(found.quote).length];
+          if (next !== undefined) expect(utf8(found.quote + next).length).to.be.greaterThan(limits.quoteBytes);
+        }
+    }
+  });
+
+  it("SG3: a quotation that begins with a byte order mark would come back as another one", () => {
+    const text = "One.\ufeffTwo and three.";
+    const whole = { digest: digest(text), text };
+    expect(cite(whole, "\ufeffTwo and three.")).to.equal(null);
+    expect(cite(whole, "Two and three.")?.start).to.equal(utf8("One.\ufeff").length);
+    expect(cite(whole, "One.\ufeffTwo")).to.not.equal(null);
   });
 
   it("SG4: whatever `cite` finds is exact; whatever is changed in one byte is not", () => {
@@ -278,6 +341,18 @@ describe("sources: over a committee", () => {
     const decided = watched(escalating, attempt, byRank(attempt, believing(""), quotes), 1, stored);
     expect(decisionOf(decided)).to.include({ status: "decided", answer: "no" });
     expect(tasks(decided).filter((task) => task === "verify").length).to.equal(6);
+  });
+
+  it("SG2, SG6: honest seats that quote more than 512 bytes, no more than 512 characters, are heard", () => {
+    const text = "Статья 12. Договор вступает в силу после подписания обеими сторонами. ".repeat(10);
+    const attempt = asking(4, [text]);
+    const store = new Map([[digest(text), blockOf(text)]]);
+    const long = text.slice(0, 400);
+    // Two and two at first, so that mbft and its citations decide.
+    const ranks = { 0: quoting(long, "no", "yes"), 1: quoting(long, "no", "yes") };
+    const run = watched(escalating, attempt, byRank(attempt, quoting(long, "yes"), ranks), 1, store);
+    expect(decisionOf(run)).to.include({ status: "decided", answer: "yes" });
+    expect(run.effects.flat().filter(({ kind }) => kind === "drop")).to.deep.equal([]);
   });
 
   it("SG4: a seat that sends a citation of what is not there, or of one true and one false passage, makes no claim", () => {
