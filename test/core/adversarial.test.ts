@@ -123,6 +123,36 @@ describe("adversarial", () => {
     expect(decisionOf(watched(adversarial, attempt, lying))).to.include({ answer: "no", confidence: 0 });
   });
 
+  const rejected: readonly (readonly [Partial<Terms>, string, string, string])[] = [
+    [{ kind: "choice", options: 3 }, "A", "B", "C"],
+    [{ kind: "choice", options: 2 }, "A", "B", "A"],
+    [{ kind: "number" }, "100", "500", "501"],
+    [{ kind: "number", tolerance: 5n }, "100", "500", "506"],
+    [{ kind: "text" }, "Paris.", "Lyon.", "Lyon!"],
+    [{ kind: "policies", options: 4 }, "A", "B", "C"],
+  ];
+  for (const [terms, truth, draft, final] of rejected)
+    it(`AD6: ${terms.kind}: who rejects ${draft} does not stand for ${final}`, () => {
+      const attempt = of(7, terms);
+      const decide = (first: string, last: string) =>
+        decisionOf(
+          watched(adversarial, attempt, byRank(attempt, believing(truth), { 0: believing(first), 1: believing(last) })),
+        );
+      const overturned = decide(draft, final);
+      expect(overturned).to.include({ status: "decided", confidence: 0 });
+      const order = canonicalOrder(attempt);
+      expect(order.map((seat) => overturned.shares[seat])).to.deep.equal([1, 2, 1, 1, 1, 1, 1]);
+      // Kept, it is its author's; a right one is everybody's.
+      expect(decide(draft, draft).confidence).to.equal(ppm(1, 6));
+      expect(decide(truth, truth).confidence).to.equal(1_000_000);
+    });
+
+  it("AD6: a number within the tolerance of the draft is the draft's answer still", () => {
+    const attempt = of(7, { kind: "number", tolerance: 5n });
+    const scripts = byRank(attempt, believing("100"), { 1: believing("104") });
+    expect(decisionOf(watched(adversarial, attempt, scripts))).to.include({ answer: "104", confidence: 1_000_000 });
+  });
+
   it("T29: an equivocating drafter or converger is slashed where it is heard, and does not stall", () => {
     for (const [rank, phase] of [
       [0, DRAFT],
@@ -199,7 +229,7 @@ describe("adversarial", () => {
       attempt,
       byRank(attempt, believing("B."), { 0: draft, 1: believing("Final text.") }),
     );
-    expect(decisionOf(run)).to.include({ answer: "Final text.", confidence: ppm(2, 3) });
+    expect(decisionOf(run)).to.include({ answer: "Final text.", confidence: 0 });
     expect(
       run.asked
         .at(-1)!

@@ -168,10 +168,13 @@ function leastReviews(attempt: Attempt): number {
   return seats - 2 - faultTolerance(seats);
 }
 
-/** AD6: whose word the converger follows: where it keeps the draft its author and who accepted it, else who rejected it. */
+/**
+ * AD6: whose word the converger is known to follow: where it keeps the draft's answer its author and who accepted it. Who rejected it
+ * wants another answer; which one is known only where there is no third.
+ */
 function followed(attempt: Attempt, { draft, reviews }: Reviewed, final: Candidate): readonly SeatIndex[] {
-  const isKept = agreesWith(attempt, draft, final);
-  const verdict = isKept ? "accept" : "reject";
-  const reviewers = reviews.filter((review) => review.verdict === verdict).map(({ seat }) => seat);
-  return isKept ? [draft.seat, ...reviewers] : reviewers;
+  const seatsThat = (verdict: Review["verdict"]) =>
+    reviews.filter((review) => review.verdict === verdict).map(({ seat }) => seat);
+  if (agreesWith(attempt, draft, final)) return [draft.seat, ...seatsThat("accept")];
+  return attempt.request.terms.kind === "boolean" ? seatsThat("reject") : [];
 }
