@@ -25,6 +25,12 @@ export const MOST_DEMANDS = 24;
 /** HG14: parents asked for at once. */
 export const WANTS_PER_EVENT = 16;
 
+/** HG14: messages handed on for one event that asks. */
+export const SUPPLIED_AT_ONCE = 64;
+
+/** HG13: events that a seat makes for others after its last. */
+export const MOST_HELPS = 40;
+
 /** HG13: a seat whose round seems decided waits so many graces for the consensus order before it goes on deliberating. */
 export const ORDER_GRACES = 2;
 

@@ -5,13 +5,22 @@ import { isSupermajority } from "../../quorum.ts";
 import type { Tally } from "../../tally.ts";
 import type { Message, SeatIndex } from "../../types.ts";
 import { conclude, judgeView } from "./conclude.ts";
-import { EVENT, EVENTS_PER_SEAT, MAX_TIME, MOST_DEMANDS, ORDER_GRACES, ROUNDS, stagesOf } from "./config.ts";
-import { anyOtherParent, heldIn, isOrderDue, missingIn, otherParentFor } from "./gossip.ts";
+import {
+  EVENT,
+  EVENTS_PER_SEAT,
+  MAX_TIME,
+  MOST_DEMANDS,
+  MOST_HELPS,
+  ORDER_GRACES,
+  ROUNDS,
+  stagesOf,
+} from "./config.ts";
+import { anyOtherParent, isOrderDue, missingIn, otherParentFor, suppliedTo, unfinishedPeer } from "./gossip.ts";
 import { encodeEvent, eventIn } from "./payloads.ts";
 import { callsFor, previewOf, recordOf, stageAt } from "./say.ts";
 import { agreementIn } from "./rules.ts";
 import type { HashgraphState } from "./state.ts";
-import { emptyView, extendView, isForker, newestOf, type Told } from "./view.ts";
+import { emptyView, extendView, isForker, newestOf, type Told, type View } from "./view.ts";
 
 type Course = Step<HashgraphState>;
 
@@ -35,6 +44,7 @@ export function start(context: SeatContext): Course {
     demandRunning: false,
     demanding: false,
     lastSaid: false,
+    helps: 0,
     settled: false,
   };
   return openStage(state, context, 0);
@@ -72,7 +82,7 @@ function take(state: HashgraphState, context: SeatContext, tally: Tally, input: 
       const view = extendView(state.view, tally, input.message);
       return {
         state: { ...state, view, flying: state.flying && !isOwn },
-        effects: supply(context, tally, input.message),
+        effects: supply(view, context, tally, input.message),
       };
     }
     case "observed":
@@ -86,9 +96,10 @@ function take(state: HashgraphState, context: SeatContext, tally: Tally, input: 
 }
 
 /** HG14: who has what another seat asks for hands it on; the host does so a few times per message at most. */
-function supply({ attempt, self }: SeatContext, tally: Tally, message: Message): readonly Effect[] {
-  if (message.header.seat === self) return [];
-  const messages = (eventIn(attempt, message)?.wants ?? []).flatMap((ref) => heldIn(tally, ref) ?? []);
+function supply(view: View, { attempt, self }: SeatContext, tally: Tally, message: Message): readonly Effect[] {
+  const wants = eventIn(attempt, message)?.wants ?? [];
+  if (message.header.seat === self || wants.length === 0) return [];
+  const messages = suppliedTo(view, tally, message.header.seat, wants);
   return messages.length === 0 ? [] : [{ kind: "forward", messages }];
 }
 
@@ -231,7 +242,13 @@ function openStage(before: HashgraphState, context: SeatContext, stage: number):
 function gossip(state: HashgraphState, context: SeatContext, tally: Tally): Course {
   const { view } = state;
   const { self } = context;
-  if (state.flying || state.lastSaid || state.sequence >= EVENTS_PER_SEAT) return { state, effects: [] };
+  if (state.flying || state.sequence >= EVENTS_PER_SEAT) return { state, effects: [] };
+  if (state.lastSaid) {
+    const peer = state.settled && state.helps < MOST_HELPS ? unfinishedPeer(view, self) : null;
+    return peer === null
+      ? { state, effects: [] }
+      : makeEvent({ ...state, helps: state.helps + 1 }, context, tally, peer);
+  }
   if (state.step === "finish" || state.record !== null || state.demanding)
     return makeEvent(state, context, tally, anyOtherParent(view, self));
   // Others have to know that this seat waits.

@@ -4,7 +4,7 @@ import { holdsHonest, isSupermajority } from "../../quorum.ts";
 import { variants, type Tally } from "../../tally.ts";
 import type { Message, SeatIndex } from "../../types.ts";
 import { judgeView } from "./conclude.ts";
-import { EVENT, EVENTS_PER_SEAT, WANTS_PER_EVENT, endsOf } from "./config.ts";
+import { EVENT, EVENTS_PER_SEAT, SUPPLIED_AT_ONCE, WANTS_PER_EVENT, endsOf } from "./config.ts";
 import { eventIn, type EventRef } from "./payloads.ts";
 import { newestOf, type Told, type View } from "./view.ts";
 
@@ -101,7 +101,7 @@ function mayStep(view: View, own: Told | null): boolean {
 }
 
 /**
- * HG13: more than 1/3 of the seats, one honest among them, wait for the consensus order, and it has something to tell: that a round
+ * HG13: more than 1/3 of the seats, one honest among them, wait for the consensus order, or somebody has it; and it has something to tell: that a round
  * or the vote, which more than 2/3 state as closed, is closed. So nobody can make the others spend their events.
  */
 export function isOrderDue(view: View, isWaiting: boolean): boolean {
@@ -109,7 +109,8 @@ export function isOrderDue(view: View, isWaiting: boolean): boolean {
   const seats = attempt.committee.length;
   const newest = seatsOf(attempt).flatMap((seat) => newestOf(view, seat) ?? []);
   const waiting = newest.filter(({ body }) => body.mode === "order");
-  if (!isWaiting && !holdsHonest(waiting.length, seats)) return false;
+  const isOver = newest.some(({ body }) => body.mode === "last");
+  if (!isWaiting && !isOver && !holdsHonest(waiting.length, seats)) return false;
   const { closed } = judgeView(view).judgement;
   return endsOf(attempt).some(
     (stage) =>
@@ -135,7 +136,39 @@ function isPlaced(view: View, { seat, sequence, digest }: EventRef): boolean {
   return view.lines[seat]?.[sequence]?.some((told) => told.digest === digest) === true;
 }
 
-/** The message that is asked for, if it is held. */
-export function heldIn(tally: Tally, { seat, sequence, digest }: EventRef): Message | null {
+function heldIn(tally: Tally, { seat, sequence, digest }: EventRef): Message | null {
   return variants(tally, EVENT, sequence, seat).find(({ header }) => header.payloadDigest === digest) ?? null;
+}
+
+/**
+ * HG14: what an event asks for, and what that rests on, as far as its creator is not known to have it: the least deep first, as in
+ * a sync of the TR.
+ */
+export function suppliedTo(
+  view: View,
+  tally: Tally,
+  asking: SeatIndex,
+  wants: readonly EventRef[],
+): readonly Message[] {
+  const known = view.lines[asking]?.at(-1)?.[0] ?? null;
+  const wanted = wants.flatMap(
+    (ref) => view.lines[ref.seat]?.[ref.sequence]?.filter((told) => told.digest === ref.digest) ?? [],
+  );
+  const resting = view.told.filter(
+    ({ seat, node }) =>
+      seat !== asking &&
+      wanted.some((one) => hasAncestor(one.node, node)) &&
+      (known === null || !hasAncestor(known.node, node)),
+  );
+  const bare = wants.flatMap((ref) => heldIn(tally, ref) ?? []);
+  return [...new Set([...bare, ...resting.map(({ message }) => message)])].slice(0, SUPPLIED_AT_ONCE);
+}
+
+/** A finished seat goes on acknowledging those who are not: they may need its events to come to the order. */
+export function unfinishedPeer(view: View, self: SeatIndex): Told | null {
+  const own = newestOf(view, self);
+  const unfinished = peersOf(view, self).filter(
+    ({ node, body }) => body.mode !== "last" && (own === null || !hasAncestor(own.node, node)),
+  );
+  return mostOf(unfinished, (peer) => stepsAhead(own, peer));
 }

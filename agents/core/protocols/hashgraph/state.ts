@@ -39,6 +39,8 @@ export interface HashgraphState {
   /** Whether its next event has to ask for them. */
   readonly demanding: boolean;
   readonly lastSaid: boolean;
+  /** Own events after the last one. */
+  readonly helps: number;
   readonly settled: boolean;
 }
 
