@@ -66,8 +66,8 @@ describe("adversarial", () => {
         const run = watched(adversarial, of(n), byRank(of(n), believing("yes"), ranks));
         expect(decisionOf(run)).to.include({ status: "decided", answer: "yes", confidence: 500_000 });
         expect(tasksOf(run, task).at(-1)?.seat).to.equal(canonicalOrder(of(n))[2 * f + first]);
-        // A draft once reviewed stands: another converger costs one call only.
-        if (task === "converge") expect(tasksOf(run, "propose").length).to.equal(1);
+        // AD5: each pair begins anew, at the price of its calls.
+        expect(tasksOf(run, "propose").length).to.equal(task === "converge" ? f + 1 : 1);
       }
     });
   }
@@ -121,6 +121,65 @@ describe("adversarial", () => {
     // A right draft that all accept, and a converger that lies.
     const lying = byRank(attempt, believing("yes"), { 1: believing("no") });
     expect(decisionOf(watched(adversarial, attempt, lying))).to.include({ answer: "no", confidence: 0 });
+  });
+
+  it("T29, AD5: a drafter that tells some seats its draft and others that it has none costs a round, not the answer", () => {
+    for (const n of [4, 5, 6, 7])
+      for (const phase of [DRAFT, CONVERGE])
+        for (const half of [0, 1]) {
+          const attempt = of(n);
+          const split: SeatScript = {
+            ...believing("yes"),
+            say: (effect, to) => [
+              effect.phase === phase && to % 2 === half
+                ? { ...effect, payload: { ...effect.payload, proposal: null } }
+                : effect,
+            ],
+          };
+          const rank = phase === DRAFT ? 0 : 1;
+          const decision = decisionOf(
+            watched(adversarial, attempt, byRank(attempt, believing("yes"), { [rank]: split })),
+          );
+          expect(decision, `${n}, ${phase}, ${half}`).to.include({ status: "decided", answer: "yes" });
+        }
+  });
+
+  it("Pay: a drafter or converger that failed in its turn gets nothing, though it reviews afterwards; others keep theirs", () => {
+    const attempt = of(7);
+    const order = canonicalOrder(attempt);
+    for (const [rank, task] of [
+      [0, "propose"],
+      [1, "converge"],
+    ] as const) {
+      const scripts = byRank(attempt, believing("yes"), { [rank]: failingAt(believing("yes"), task) });
+      const run = watched(adversarial, attempt, scripts);
+      expect(tasksOf(run, "verify").some(({ seat }) => seat === order[rank])).to.equal(true);
+      const shares = order.map((seat) => decisionOf(run).shares[seat]);
+      expect(shares).to.deep.equal(shares.map((_, at) => (at === rank ? 0 : 2)));
+    }
+    // Nobody converges: who drafted and reviewed did its work, the three convergers did not.
+    const mute = decisionOf(
+      watched(adversarial, attempt, byRank(attempt, failingAt(believing("yes"), "converge"), {})),
+    );
+    expect(order.map((seat) => mute.shares[seat])).to.deep.equal([1, 0, 1, 0, 1, 0, 1]);
+  });
+
+  it("AD4: the converger reads the reviews in canonical order, not by seat", () => {
+    const attempt = of(7);
+    const order = canonicalOrder(attempt);
+    expect([...order]).to.not.deep.equal([...order].toSorted((a, b) => a - b));
+    const named = (rank: number): SeatScript => ({
+      answer: (ask) =>
+        taskOf(ask.prompt) === "verify"
+          ? { fields: { check: `rank ${rank}`, verdict: "accept" } }
+          : believing("yes").answer(ask),
+    });
+    const run = watched(
+      adversarial,
+      attempt,
+      byRank(attempt, believing("yes"), Object.fromEntries([2, 3, 4, 5, 6].map((rank) => [rank, named(rank)]))),
+    );
+    expect(letteredIn(run.asked.at(-1)!.prompt, "review")).to.deep.equal([2, 3, 4, 5, 6].map((rank) => `rank ${rank}`));
   });
 
   const rejected: readonly (readonly [Partial<Terms>, string, string, string])[] = [

@@ -36,8 +36,8 @@ interface Reviewed {
 }
 
 interface AdversarialCarry {
-  /** AD5: a reviewed draft stands, whoever failed to converge it. */
-  readonly standing: Reviewed | null;
+  /** Who drafted or reviewed in a round whose draft was reviewed. */
+  readonly worked: readonly SeatIndex[];
   readonly slashes: readonly number[];
   /** Drafters and convergers that failed in their turn. */
   readonly failed: readonly SeatIndex[];
@@ -54,7 +54,7 @@ export const adversarial = phased<AdversarialCarry>({
   rounds: triesOf,
   forms: () => [draftForm, reviewForm, convergeForm, closeForm],
   speakers,
-  initial: (attempt) => ({ standing: null, slashes: attempt.committee.map(() => 0), failed: [] }),
+  initial: (attempt) => ({ worked: [], slashes: attempt.committee.map(() => 0), failed: [] }),
   judge,
   calls,
   say,
@@ -88,7 +88,7 @@ function draftIn(book: RoundBook, stage: Stage): Candidate | null {
   return wordOf(book, draftForm, drafterOf(book.attempt, book.round), stage);
 }
 
-/** AD4, AD5: the draft with the reviews that count; null without a draft or without any review. */
+/** AD4, AD5: the round's draft with the reviews that count; null without a draft or without any review. */
 function reviewedIn(book: RoundBook, stage: Stage): Reviewed | null {
   const draft = draftIn(book, stage);
   const reviews = allCounted(book, reviewForm, stage).flatMap(({ seat, body }) =>
@@ -97,19 +97,22 @@ function reviewedIn(book: RoundBook, stage: Stage): Reviewed | null {
   return draft === null || reviews.length === 0 ? null : { draft, reviews };
 }
 
-function calls(view: View<AdversarialCarry>, phase: number): readonly Call[] {
-  const { attempt, book, carry, self } = view;
+/**
+ * AD5: no call depends on earlier rounds: a drafter or converger that says two things can leave the seats with different ones, and
+ * a pair whose halves start from different ones would fail however honest it is.
+ */
+function calls({ attempt, book, self }: View<AdversarialCarry>, phase: number): readonly Call[] {
   switch (phase) {
     case DRAFT:
-      return carry.standing === null ? [{ about: ["propose"], prompt: memberPrompt(attempt, self) }] : [];
+      return [{ about: ["propose"], prompt: memberPrompt(attempt, self) }];
     case REVIEW: {
-      const draft = carry.standing === null ? draftIn(book, "open") : null;
+      const draft = draftIn(book, "open");
       return draft === null
         ? []
         : [{ about: ["verify"], prompt: verifyPrompt(attempt, draft.answer.text, draft.proof) }];
     }
     case CONVERGE: {
-      const reviewed = carry.standing ?? reviewedIn(book, "open");
+      const reviewed = reviewedIn(book, "open");
       if (reviewed === null) return [];
       return [{ about: ["converge"], prompt: convergePrompt(attempt, reviewed.draft, inOrder(attempt, reviewed)) }];
     }
@@ -131,18 +134,21 @@ function say(view: View<AdversarialCarry>, phase: number): unknown {
 
 function judge(book: RoundBook, carry: AdversarialCarry): Judged<AdversarialCarry> {
   const { attempt, round } = book;
-  const standing = carry.standing ?? reviewedIn(book, "closed");
+  const reviewed = reviewedIn(book, "closed");
   const slashes = withEquivocators(carry.slashes, book);
-  const final = standing && wordOf(book, convergeForm, convergerOf(attempt, round), "closed");
-  const failed = [...carry.failed, ...failedIn(book, standing, final)];
-  const next = { standing, slashes, failed };
-  const completed = completedIn(standing).filter((seat) => !failed.includes(seat));
-  if (standing !== null && final !== null) {
+  const final = reviewed && wordOf(book, convergeForm, convergerOf(attempt, round), "closed");
+  const next = {
+    worked: [...carry.worked, ...workedIn(reviewed)],
+    slashes,
+    failed: [...carry.failed, ...failedIn(book, reviewed, final)],
+  };
+  const completed = next.worked.filter((seat) => !next.failed.includes(seat));
+  if (reviewed !== null && final !== null) {
     const outcome = settleChair(attempt, {
       chair: final,
-      agreeing: followed(attempt, standing, final),
+      agreeing: followed(attempt, reviewed, final),
       of: attempt.committee.length - 1,
-      degraded: round > 0 || standing.reviews.length < leastReviews(attempt),
+      degraded: round > 0 || reviewed.reviews.length < leastReviews(attempt),
       slashes,
       completed,
     });
@@ -153,13 +159,13 @@ function judge(book: RoundBook, carry: AdversarialCarry): Judged<AdversarialCarr
 }
 
 /** Whose turn it was and who did not do what was to be done. */
-function failedIn(book: RoundBook, standing: Reviewed | null, final: Candidate | null): readonly SeatIndex[] {
-  if (standing !== null) return final === null ? [convergerOf(book.attempt, book.round)] : [];
+function failedIn(book: RoundBook, reviewed: Reviewed | null, final: Candidate | null): readonly SeatIndex[] {
+  if (reviewed !== null) return final === null ? [convergerOf(book.attempt, book.round)] : [];
   return draftIn(book, "closed") === null ? [drafterOf(book.attempt, book.round)] : [];
 }
 
-function completedIn(standing: Reviewed | null): readonly SeatIndex[] {
-  return standing === null ? [] : [standing.draft.seat, ...standing.reviews.map(({ seat }) => seat)];
+function workedIn(reviewed: Reviewed | null): readonly SeatIndex[] {
+  return reviewed === null ? [] : [reviewed.draft.seat, ...reviewed.reviews.map(({ seat }) => seat)];
 }
 
 /** AD7: k - f reviews can be had whoever is faulty. */
