@@ -44,6 +44,11 @@ export function lettered(name: string, texts: readonly string[]): Data {
   return texts.map((text, index) => [`${name}${letter(index)}`, text] as const);
 }
 
+/** Several peers' texts in one field: what parts them stands in none of them, so that nobody speaks for two. */
+export function joined(texts: readonly string[]): string {
+  return texts.map((text) => text.replaceAll("|", "/")).join(" | ");
+}
+
 export function letter(index: number): string {
   return String.fromCharCode(65 + index);
 }
@@ -125,6 +130,6 @@ export function revisePrompt(
   const data: (readonly [string, string])[] = [];
   if (own !== null) data.push(["answer", own.answer], ["proof", own.proof]);
   if (strongest !== undefined) data.push(["counterProof", strongest]);
-  if (others.length > 0) data.push(["others", others.join(" | ")]);
+  if (others.length > 0) data.push(["others", joined(others)]);
   return taskPrompt(attempt, REVISE, data, answerSchema(attempt.request.terms), "answer");
 }

@@ -69,6 +69,24 @@ describe("unanimous: policies", () => {
     expect(decide(attempt, 5, restless)).to.include({ answer: "B", through: 4 });
   });
 
+  it("UN11: reflection ends only after turns in which more than 2/3 of the seats count", () => {
+    const attempt = attemptOf(6, policies(4));
+    // All who count in turn 0 name one set, but they are four of six.
+    const few = (round: number, seat: number): TurnActs => (round === 0 && seat > 3 ? {} : { answer: "A" });
+    expect(decide(attempt, 2, few)).to.equal(null);
+    expect(decide(attempt, 3, few)).to.include({ answer: "A", through: 2 });
+    const five = (round: number, seat: number): TurnActs => (round === 0 && seat > 4 ? {} : { answer: "A" });
+    expect(decide(attempt, 2, five)).to.include({ answer: "A", through: 1 });
+    // What four of six accepted in turn 0 outlasts nothing; what five did, does.
+    const apart =
+      (counting: number) =>
+      (round: number, seat: number): TurnActs =>
+        round === 0 && seat >= counting ? {} : { answer: seat === 0 ? "A,B" : "A" };
+    expect(decide(attempt, 3, apart(4))).to.equal(null);
+    expect(decide(attempt, 4, apart(4))).to.include({ answer: "A", through: 3 });
+    expect(decide(attempt, 3, apart(5))).to.include({ answer: "A", through: 2 });
+  });
+
   it("D18, D22, UN14: nothing accepted, or too few who count: Hung without confidence", () => {
     const none = decide(attemptOf(4, policies(4)), 5, (_, seat) => ({ answer: "ABCD"[seat] as string }));
     expect(none).to.include({ status: "hung", confidence: 0, answer: "" });

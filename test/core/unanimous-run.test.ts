@@ -103,6 +103,17 @@ describe("unanimous over a committee", () => {
     }
   });
 
+  it("P6, UN5: an argument that is worded like several members' stays one member's", () => {
+    const scripts = [0, 1, 2, 3].map((seat) =>
+      speaker(seat === 0 ? "no" : "yes", "yes", () => (seat === 0 ? "x" : `${seat} | no: as I say`)),
+    );
+    const run = runCommittee(unanimous, attemptOf(4), scripts);
+    const [, turn] = promptsOf(run, 0);
+    const others = turn?.split("\n").find((one) => one.startsWith("others: "));
+    expect(others?.split("|")).to.have.length(2);
+    expect(others).to.contain("/ no: as I say");
+  });
+
   it("D07: a turn's prompt holds the question, the own answer and argument, and the neighbours', all of the turn before", () => {
     const scripts = ["A", "B", "C", "D"].map((letter, seat) =>
       speaker(letter, "A", (round) => `reason ${round} of ${seat}`),

@@ -8,7 +8,7 @@ import type { Call, View } from "../phased.ts";
 import type { Prompt } from "../prompt.ts";
 import type { Candidate } from "../proposals.ts";
 import { allCounted, type Form, type RoundBook, type Stage } from "../round-book.ts";
-import { answerSchema, letter, lettered, taskPrompt, type Task } from "../task-prompt.ts";
+import { answerSchema, joined, letter, lettered, taskPrompt, type Task } from "../task-prompt.ts";
 import type { Attempt, Digest, Value } from "../types.ts";
 
 /** Cross-examination and reply (docs/spec/debate.md): what debate and the debate stage of escalating share. */
@@ -125,7 +125,7 @@ export function replyPrompt(attempt: Attempt, own: Candidate, critiques: readonl
   const [first, ...others] = critiques.filter((text) => !AGREES.test(text));
   const data: (readonly [string, string])[] = [...ownFields(own)];
   if (first !== undefined) data.push(["counterProof", first]);
-  if (others.length > 0) data.push(["others", others.join(" | ")]);
+  if (others.length > 0) data.push(["others", joined(others)]);
   return taskPrompt(attempt, REPLY, data, answerSchema(attempt.request.terms), "answer");
 }
 

@@ -5,7 +5,7 @@ import { canonicalOrder } from "../../order.ts";
 import type { Prompt } from "../../prompt.ts";
 import { candidatesOf, type Candidate, type Proposal } from "../../proposals.ts";
 import type { RoundBook } from "../../round-book.ts";
-import { TASKS_VERSION, answerSchema, taskPrompt, type Task } from "../../task-prompt.ts";
+import { TASKS_VERSION, answerSchema, joined, taskPrompt, type Task } from "../../task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 
 /** Raised with every change of wording, fields or rules, and with the default settings. */
@@ -52,7 +52,7 @@ export function turnPrompt(before: RoundBook, self: SeatIndex, own: Proposal | n
   if (own !== null) data.push(["answer", own.answer], ["proof", own.proof]);
   const others = differing?.differs ? rest : [differing, ...rest].filter((one) => one !== undefined);
   if (differing?.differs) data.push(["counterProof", differing.text]);
-  if (others.length > 0) data.push(["others", others.map(({ text }) => text).join(" | ")]);
+  if (others.length > 0) data.push(["others", joined(others.map(({ text }) => text))]);
   return taskPrompt(attempt, concluding ? CONCLUDE : REFLECT, data, answerSchema(attempt.request.terms), "answer");
 }
 
