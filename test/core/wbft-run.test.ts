@@ -1,8 +1,10 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
 import { canonicalOrder } from "../../agents/core/order.ts";
+import type { Effect } from "../../agents/core/protocol.ts";
 import { wbft } from "../../agents/core/protocols/wbft/index.ts";
-import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
+import { FINAL, LEAD, PREPARE } from "../../agents/core/protocols/wbft/payloads.ts";
+import type { Attempt, SeatIndex, Value } from "../../agents/core/types.ts";
 import { attemptOf, runCommittee, type SeatScript } from "./committee.ts";
 import { criticalCalls, decisionOf, faultsOf } from "./run-results.ts";
 import { crashed, equivocating, failing, lying, mind, selective, truthful } from "./scoring-scripts.ts";
@@ -29,6 +31,14 @@ function suffers(n: number, bad: () => SeatScript, seed: number): void {
   // WB16: one comparison per view of a bad leader at most.
   expect(criticalCalls(run, isHonest)).to.be.at.most(2 + hostile.length);
 }
+
+/** Rounds of deliberation in which a seat spoke. */
+function roundsOf(effects: readonly Effect[]): readonly number[] {
+  return effects.flatMap((effect) => (effect.kind === "send" && effect.phase < 200 ? [effect.round] : []));
+}
+
+/** Has no answer, but knows which one is right. */
+const mute: SeatScript["answer"] = (ask) => (ask.ask.includes("propose") ? null : truthful("100").answer(ask));
 
 /** Model calls on the critical path with so many bad leaders in a row. */
 function criticalWith(n: number, badLeaders: number): number {
@@ -75,6 +85,55 @@ describe("wbft over a committee", () => {
       });
       expect(decisionOf(runCommittee(wbft, attempt, scripts), scripts)).to.equal(`decided ${truth}`);
     });
+
+  it("WB13 WB14: a bad seat that tells its PREPARE to one honest seat per view locks nobody: n = 4 decides in view 1", () => {
+    const attempt = attemptFor(4, { kind: "choice", options: 4 });
+    const order = canonicalOrder(attempt);
+    const [bad, one, two, three] = order as readonly [SeatIndex, SeatIndex, SeatIndex, SeatIndex];
+    const confidant = [three, one, two];
+    const led = new Map<number, Value>();
+    // Everybody holds both answers to be right; the bad seat and the last one gave the other answer.
+    const scripts = attempt.committee.map((_, seat): SeatScript => {
+      const script = mind(seat === bad || seat === three ? "A" : "B", () => true);
+      const listening: NonNullable<SeatScript["say"]> = (effect) => {
+        if (effect.phase === LEAD) led.set(effect.round, effect.payload["target"] as Value);
+        return [effect];
+      };
+      if (seat !== bad) return { ...script, say: listening };
+      return {
+        ...script,
+        hoards: true,
+        say: (effect, to) => {
+          listening(effect, to);
+          if (effect.phase === LEAD && to === one) return [];
+          if (effect.phase !== PREPARE) return [effect];
+          const target = led.get(effect.round) ?? null;
+          return to === confidant[effect.round] ? [{ ...effect, payload: { ...effect.payload, target } }] : [];
+        },
+      };
+    });
+    const run = runCommittee(wbft, attempt, scripts);
+    // The one confidant of view 0 said FINAL: the attack took place.
+    const final = (run.effects[three] ?? []).find((effect) => effect.kind === "send" && effect.phase === FINAL);
+    expect(final).to.include({ round: 0 });
+    expect(final).to.not.have.nested.property("payload.target", null);
+    for (const seat of [one, two, three])
+      expect(run.certificates[seat]?.decision).to.include({ status: "decided", answer: "B" });
+    const last = Math.max(...run.states.flatMap((_, seat) => roundsOf(run.effects[seat] ?? [])));
+    expect(last).to.equal(1);
+  });
+
+  it("WB15: of numbers within the tolerance the one that was led and compared is decided, not the median of its class", () => {
+    const attempt = attemptFor(7, { kind: "number", tolerance: 10n });
+    const order = canonicalOrder(attempt);
+    // Two bad seats, the last to lead, pull the class's median to 90; nobody but they accepts 90.
+    const scripts = attempt.committee.map((_, seat) => {
+      const rank = order.indexOf(seat as SeatIndex);
+      if (rank >= 5) return mind("90", (text) => text === "90" || text === "100");
+      return rank < 2 ? truthful("100") : { ...truthful("100"), answer: mute };
+    });
+    expect(decisionOf(runCommittee(wbft, attempt, scripts), scripts)).to.equal("decided 100");
+  });
 
   it("WB10: a leader whose model failed proposes the largest class: no view is lost", () => {
     const attempt = attemptFor(4);

@@ -81,13 +81,12 @@ function say(view: View<WbftCarry>, phase: number): unknown {
   }
 }
 
-/** WB10: the class of the highest prepare certificate that the leader knows of, else its own, else the largest. */
+/** WB10: the class of the highest prepare certificate in the set, else its own, else the largest. */
 function proposalOf(view: View<WbftCarry>): Digest | null {
   const { carry, self } = view;
   const classes = classesIn(view);
-  const lock = ownLock(view, classes);
-  const highest = (lock?.view ?? -1) > (carry.certificate?.view ?? -1) ? lock : carry.certificate;
-  const certified = highest && classes.find(({ answer }) => answer.outcome === highest.outcome);
+  const { certificate } = carry;
+  const certified = certificate && classes.find(({ answer }) => answer.outcome === certificate.outcome);
   const chosen = certified ?? ownClass(classes, self) ?? classes[0];
   // Its own words where it has some in the class.
   const member = chosen?.members.find(({ seat }) => seat === self) ?? chosen?.members[0];
@@ -103,7 +102,7 @@ function ballot(view: View<WbftCarry>): { readonly led: Led; readonly isOwn: boo
   const classes = classesIn(view);
   const led = ledIn(view.book, classes, "open");
   if (led === null) return null;
-  const lock = ownLock(view, classes);
+  const lock = ownLock(view);
   if (!permits(lock, view.carry.certificate, led.class)) return null;
   const isOwn = led.class === ownClass(classes, view.self) || lock?.outcome === led.class.answer.outcome;
   return { led, isOwn };

@@ -1,9 +1,10 @@
+import type { CanonicalAnswer } from "../../answer.ts";
 import { canonicalRanks, seatsOf } from "../../order.ts";
 import { settle } from "../../outcome.ts";
 import type { Judged, View } from "../../phased.ts";
 import type { Candidate } from "../../proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
-import { counted, equivocatorsIn, said, type RoundBook, type Stage } from "../../round-book.ts";
+import { counted, equivocatorsIn, type RoundBook, type Stage } from "../../round-book.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { finalForm, leadForm, prepareForm } from "./payloads.ts";
 import { classesOf, isQuorum, sumOf, weightsOf, type AnswerClass } from "./weights.ts";
@@ -21,7 +22,7 @@ export interface WbftCarry {
   readonly weights: readonly number[];
   /** The highest prepare certificate. */
   readonly certificate: Lock | null;
-  /** Per seat: its last FINAL vote for what was certified. */
+  /** Per seat: its last FINAL vote in a view with a prepare certificate. */
   readonly locks: readonly (Lock | null)[];
   /** Per seat, so far. */
   readonly slashes: readonly number[];
@@ -61,7 +62,7 @@ export function ledIn(book: RoundBook, classes: readonly AnswerClass[], stage: S
   return target === null ? null : findLed(classes, target);
 }
 
-export function findLed(classes: readonly AnswerClass[], target: Digest): Led | null {
+function findLed(classes: readonly AnswerClass[], target: Digest): Led | null {
   for (const one of classes) {
     const candidate = one.members.find((member) => member.target === target);
     if (candidate !== undefined) return { candidate, class: one };
@@ -93,15 +94,9 @@ export function seesCertificate(view: View<WbftCarry>): Led | null {
   return isQuorum(book.attempt, weights, preparersOf(book, carry, led, "open")) ? led : null;
 }
 
-/** What a seat is locked on: its own last FINAL vote (WB14). */
-export function ownLock({ earlier, self }: View<WbftCarry>, classes: readonly AnswerClass[]): Lock | null {
-  const last = earlier.findLast((book) => targetOf(book, self) !== null);
-  const led = last && findLed(classes, targetOf(last, self) as Digest);
-  return last && led ? { view: last.round, outcome: led.class.answer.outcome } : null;
-}
-
-function targetOf(book: RoundBook, seat: SeatIndex): Digest | null {
-  return said(book, finalForm, seat)?.body.target ?? null;
+/** What a seat is locked on: by the set, not by what it alone saw; else votes told to one seat would lock it (WB14). */
+export function ownLock({ carry, self }: View<WbftCarry>): Lock | null {
+  return carry.locks[self] ?? null;
 }
 
 /** WB14-WB17: a complete view, judged. */
@@ -131,12 +126,12 @@ function finalistsOf(book: RoundBook, { candidate }: Led): readonly SeatIndex[] 
   );
 }
 
-/** WB17: confidence is the share of the weight that made it final. */
+/** WB15: the leader's own answer, which the others compared. WB17: confidence is the share of the weight that made it final. */
 function winnerOf(
   weights: readonly number[],
-  { class: { answer, members } }: Led,
+  { candidate: { answer }, class: { members } }: Led,
   finalists: readonly SeatIndex[],
-): { readonly answer: AnswerClass["answer"]; readonly confidence: Ppm; readonly supporters: readonly SeatIndex[] } {
+): { readonly answer: CanonicalAnswer; readonly confidence: Ppm; readonly supporters: readonly SeatIndex[] } {
   const weight = sumOf(finalists.map((seat) => weights[seat] as number));
   const share = (BigInt(weight) * BigInt(ONE_PPM)) / BigInt(sumOf(weights));
   return { answer, confidence: Number(share) as Ppm, supporters: [...members.map(({ seat }) => seat), ...finalists] };
