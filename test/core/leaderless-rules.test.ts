@@ -329,6 +329,35 @@ describe("leaderless rules", () => {
     );
   });
 
+  it("LL15: a sheet without any marks is no work where there was an answer, one mark is; without answers an empty sheet is all there is to do", () => {
+    const attempt = attemptFor(10);
+    const { workers, evaluators } = rolesOf(attempt, 0);
+    const [idle, picky] = evaluators;
+    const [first] = workers;
+    const outcome = outcomeOf(attempt, {
+      marks: (evaluator, worker) =>
+        evaluator === idle || (evaluator === picky && worker !== first) ? null : flat(evaluator === picky ? 0 : 92),
+    });
+    expect(outcome?.status).to.equal("decided");
+    attempt.committee.forEach((_, seat) =>
+      expect(outcome?.shares[seat]).to.equal(seat === idle ? 0 : seat === picky ? 1 : 2),
+    );
+    const none = outcomeOf(attempt, { answer: () => null });
+    expect(none?.status).to.equal("hung");
+    const last = rolesOf(attempt, 1);
+    expect(last.evaluators.map((seat) => none?.shares[seat])).to.deep.equal(last.evaluators.map(() => 1));
+    expect(last.workers.map((seat) => none?.shares[seat])).to.deep.equal(last.workers.map(() => 0));
+  });
+
+  it("LL17: texts at high assurance are refused; texts at normal, and all else at high assurance, are not", () => {
+    for (const kind of ["boolean", "choice", "number", "text", "policies"] as const)
+      for (const assurance of ["normal", "high"] as const) {
+        const refusal = leaderless.check(attemptFor(7, { kind, assurance, options: 4 }));
+        if (kind === "text" && assurance === "high") expect(refusal).to.contain("does not compare wordings");
+        else expect(refusal).to.equal(null);
+      }
+  });
+
   it("L15 L25: with f seats hostile anywhere and truthful evaluators, decided implies right; and honest workers suffice to decide", () => {
     const scenario = fc
       .record({

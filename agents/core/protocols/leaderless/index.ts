@@ -26,6 +26,7 @@ export const leaderless = phased<LeaderlessCarry>({
   version: 1 * TASKS_VERSION * SCORES_VERSION,
   title: "DecentLLMs: workers and evaluators, geometric median",
   assurance: "byzantine",
+  check: refuseTexts,
   rounds: () => ROUNDS,
   forms: () => FORMS,
   speakers,
@@ -34,6 +35,13 @@ export const leaderless = phased<LeaderlessCarry>({
   calls,
   say,
 });
+
+/** LL17: nobody judges texts the same here, so f evaluators could hang every request that needs 2/3 behind one wording. */
+function refuseTexts({ request: { terms } }: Attempt): string | null {
+  return terms.kind === "text" && terms.assurance === "high"
+    ? "leaderless has no high assurance for texts: it does not compare wordings; ask with normal assurance, or another protocol"
+    : null;
+}
 
 /** LL3: only workers commit to answers, only evaluators score; the whole committee reveals (null), echoes, vouches and closes. */
 function speakers(attempt: Attempt, round: number, phase: number): readonly SeatIndex[] | null {
