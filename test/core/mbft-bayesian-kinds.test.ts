@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import fc from "fast-check";
 import { describe, it } from "node:test";
 import { matchForm } from "../../agents/core/equivalence.ts";
 import { emptyTally } from "../../agents/core/tally.ts";
@@ -36,6 +37,56 @@ describe("mbft-bayesian answers of every kind", () => {
         ),
       ),
     ).to.equal("A,C");
+  });
+
+  it("BA10: a decided number is at most one tolerance from an honest one of its class, and may be one that only liars said", () => {
+    const liars = [0, 1];
+    const attempt = attemptFor(7, { kind: "number", tolerance: 10n });
+    const values = ["90", "90", "100", "100", null, null, null];
+    expect(
+      decision(
+        outcomeOf(
+          attempt,
+          reports(7, (seat) => report(values[seat] as string | null)),
+        ),
+      ),
+    ).to.equal("90");
+    const value = fc.oneof(fc.integer({ min: 80, max: 120 }), fc.constant(100), fc.constant(null));
+    let decided = 0;
+    fc.assert(
+      fc.property(fc.array(value, { minLength: 7, maxLength: 7 }), (given) => {
+        const outcome = outcomeOf(
+          attempt,
+          reports(7, (seat) => report(given[seat] === null ? null : String(given[seat]))),
+        );
+        if (outcome.status !== "decided") return;
+        decided++;
+        const honest = given.filter((one, seat) => one !== null && !liars.includes(seat)) as number[];
+        expect(Math.min(...honest.map((one) => Math.abs(one - Number(outcome.answer))))).to.be.at.most(10);
+      }),
+      { numRuns: 200 },
+    );
+    expect(decided).to.be.greaterThan(20);
+  });
+
+  it("BA12: for texts, a report without a comparison of them earns nothing", () => {
+    const attempt = attemptFor(4, { kind: "text" });
+    const revealed = propose(
+      emptyTally,
+      attempt,
+      0,
+      attempt.committee.map(() => report("It was signed in 1648.")),
+    );
+    const comparing = (count: number) =>
+      closed(
+        say(
+          revealed,
+          matchForm,
+          attempt.committee.map((_, seat) => (seat < count ? { matches: [] } : null)),
+        ),
+      );
+    expect(concluded(attempt, comparing(4)).shares).to.deep.equal([2, 2, 2, 2]);
+    expect(concluded(attempt, comparing(3))).to.deep.include({ status: "decided", shares: [2, 2, 2, 0] });
   });
 
   it("texts: different wordings are one hypothesis once more than half of the seats say they mean the same", () => {
