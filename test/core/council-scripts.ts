@@ -2,7 +2,8 @@ import { CLOSE } from "../../agents/core/round-book.ts";
 import { canonicalOrder } from "../../agents/core/order.ts";
 import type { Prompt } from "../../agents/core/prompt.ts";
 import type { Effect, Protocol } from "../../agents/core/protocol.ts";
-import type { Attempt, Decision, Digest } from "../../agents/core/types.ts";
+import { addMessage, emptyTally, messagesOf, type Tally } from "../../agents/core/tally.ts";
+import type { Attempt, Decision, Digest, Message } from "../../agents/core/types.ts";
 import { runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
 
 type Ask = Extract<Effect, { kind: "ask" }>;
@@ -118,4 +119,9 @@ export function decisionOf(run: CommitteeRun): Decision {
 /** How many messages of the deliberation the seats sent, each counted once. */
 export function messagesIn(run: CommitteeRun): number {
   return run.effects.flat().filter((effect) => effect.kind === "send" && effect.phase <= CLOSE).length;
+}
+
+/** A message set with other messages in the place of some, or besides them. */
+export function retold(tally: Tally, instead: (message: Message) => readonly Message[]): Tally {
+  return [...messagesOf(tally)].flatMap(instead).reduce((all, message) => addMessage(all, message).tally, emptyTally);
 }

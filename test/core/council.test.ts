@@ -1,14 +1,16 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { PERSONALITIES, refuseChaired, synthesisCall, triesOf } from "../../agents/core/chair.ts";
+import { PERSONALITIES, inReadersOrder, refuseChaired, synthesisCall, triesOf } from "../../agents/core/chair.ts";
 import { SYNTHESIS, answerRound } from "../../agents/core/chaired.ts";
 import { canonicalAnswer } from "../../agents/core/answer.ts";
 import { canonicalOrder, canonicalRanks } from "../../agents/core/order.ts";
 import { council, councilForms } from "../../agents/core/protocols/council.ts";
+import { concat, hexToBytes, sha256 } from "../../agents/core/digest.ts";
 import type { View } from "../../agents/core/phased.ts";
 import { protocolByCode } from "../../agents/core/protocols/index.ts";
 import { candidatesOf, commitForm, revealForm } from "../../agents/core/proposals.ts";
-import type { Attempt, SeatIndex, Terms, Value } from "../../agents/core/types.ts";
+import { said } from "../../agents/core/round-book.ts";
+import type { Attempt, Digest, SeatIndex, Terms, Value } from "../../agents/core/types.ts";
 import { attemptOf, timing, type SeatScript } from "./committee.ts";
 import {
   believing,
@@ -177,6 +179,21 @@ describe("council", () => {
     const self = canonicalOrder(attempt)[0] as SeatIndex;
     const view = { attempt, self, book, earlier: [] } as unknown as View<unknown>;
     expect(synthesisCall(view, candidatesOf(book, "closed")).prompt).to.deep.equal(run.asked.at(-1)!.prompt);
+  });
+
+  it("H14, CH3: the order is that of the digests hashed with the reader's own salt: no author can choose its place", () => {
+    const attempt = of(7);
+    const scripts = attempt.committee.map((_, seat) => believing("yes", `proof ${seat}`));
+    const book = answerRound(attempt, councilForms, watched(council, attempt, scripts).states[0]!.tally);
+    const candidates = candidatesOf(book, "closed");
+    const digests = (reader: SeatIndex) => inReadersOrder(book, reader, candidates).map(({ target }) => target);
+    for (const { seat: reader } of candidates) {
+      const salt = said(book, revealForm, reader)!.body.proposal!.salt;
+      const key = (target: Digest) => sha256(concat(salt, hexToBytes(target)));
+      expect(digests(reader).map(key)).to.deep.equal(digests(reader).map(key).toSorted());
+    }
+    // What an author knows when it writes, its own digest, says nothing: readers differ.
+    expect(new Set(candidates.map(({ seat }) => digests(seat).join())).size).to.be.at.least(5);
   });
 
   it("T01: each mode is a protocol of its own, chosen by the request's terms", () => {

@@ -1,12 +1,16 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { SYNTHESIS } from "../../agents/core/chaired.ts";
+import { SYNTHESIS, answerRound } from "../../agents/core/chaired.ts";
+import { hexToBytes } from "../../agents/core/digest.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { canonicalOrder } from "../../agents/core/order.ts";
-import { CRITIQUE, critiqueBytes } from "../../agents/core/protocols/debate-critiques.ts";
-import { REPLY, debate } from "../../agents/core/protocols/debate.ts";
-import type { Attempt, SeatIndex, Terms } from "../../agents/core/types.ts";
-import { attemptOf, type SeatScript } from "./committee.ts";
+import { candidatesOf } from "../../agents/core/proposals.ts";
+import type { PayloadMap } from "../../agents/core/protocol.ts";
+import { CRITIQUE, critiqueBytes, critiquesOf } from "../../agents/core/protocols/debate-critiques.ts";
+import { REPLY, debate, debateForms, lastAnswers } from "../../agents/core/protocols/debate.ts";
+import type { Stage } from "../../agents/core/round-book.ts";
+import type { Attempt, Message, SeatIndex, Terms } from "../../agents/core/types.ts";
+import { attemptOf, signMessage, type SeatScript } from "./committee.ts";
 import {
   believing,
   byRank,
@@ -15,6 +19,7 @@ import {
   fieldOf,
   letteredIn,
   messagesIn,
+  retold,
   taskOf,
   watched,
 } from "./council-scripts.ts";
@@ -27,6 +32,14 @@ function turning(first: string, last: string): SeatScript {
   return {
     answer: (ask) => believing(taskOf(ask.prompt) === "revise" ? last : first, "p").answer(ask),
   };
+}
+
+/** One message of a set, told otherwise. */
+function instead(attempt: Attempt, seat: number, phase: number, body: PayloadMap) {
+  return (message: Message): readonly Message[] =>
+    message.header.seat === seat && message.header.phase === phase
+      ? [signMessage(attempt, seat, phase, 0, { ...(message.payload as PayloadMap), ...body })]
+      : [message];
 }
 
 describe("debate", () => {
@@ -171,6 +184,31 @@ describe("debate", () => {
     const fields = ["task", "kind", "question", "answer", "proof", "counterProof"];
     // The hostile one itself is contradicted by three.
     expect(named).to.have.deep.members([fields, fields, fields, [...fields, "others"]]);
+  });
+
+  it("DB3, DB4: an author does not read what it says of itself", () => {
+    const attempt = of(4);
+    const { tally } = watched(debate, attempt, all(4, believing("yes"))).states[0]!;
+    const target = candidatesOf(answerRound(attempt, debateForms, tally), "closed")[0]!.target;
+    const saying = (author: number): readonly string[] => {
+      const critiques = [[hexToBytes(target), "Nothing can be said against it."]];
+      const book = answerRound(attempt, debateForms, retold(tally, instead(attempt, author, CRITIQUE, { critiques })));
+      const own = candidatesOf(book, "closed")[0]!;
+      return critiquesOf(book, book, own, "open");
+    };
+    expect(saying(0)).to.deep.equal(["agrees", "agrees", "agrees"]);
+    expect(saying(1)).to.have.members(["agrees", "agrees", "Nothing can be said against it."]);
+  });
+
+  it("DB6, PH4: a reply that was withheld until its phase was closed does not count; the first answer does", () => {
+    const attempt = of(4);
+    const { tally } = watched(debate, attempt, all(4, turning("no", "yes"))).states[0]!;
+    const proposal = { answer: "yes", proof: "late", tier: 700_000 };
+    const late = retold(tally, instead(attempt, 1, REPLY, { proposal }));
+    const book = answerRound(attempt, debateForms, late);
+    const answers = (stage: Stage) => lastAnswers(book, stage).map(({ answer }) => answer.text);
+    expect(answers("open")).to.deep.equal(["yes", "yes", "yes", "yes"]);
+    expect(answers("closed")).to.deep.equal(["yes", "no", "yes", "yes"]);
   });
 
   it("T28: nobody criticises or replies: the first answers still make a synthesis", () => {

@@ -4,10 +4,15 @@ import { describe, it } from "node:test";
 import type { CanonicalAnswer } from "../../agents/core/answer.ts";
 import { canonicalOrder } from "../../agents/core/order.ts";
 import { CRITIQUE } from "../../agents/core/protocols/debate-critiques.ts";
+import { initialCarry, judge } from "../../agents/core/protocols/escalating/judge.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { acceptedOf, isContested, isTrivial, type Agreement } from "../../agents/core/protocols/escalating/rules.ts";
+import { formsOf } from "../../agents/core/protocols/escalating/stages.ts";
+import type { PayloadMap } from "../../agents/core/protocol.ts";
+import { CLOSE } from "../../agents/core/round-book.ts";
+import { roundSlots, type Tally } from "../../agents/core/tally.ts";
 import type { Attempt, SeatIndex, Terms } from "../../agents/core/types.ts";
-import { attemptOf, type SeatScript } from "./committee.ts";
+import { attemptOf, signMessage, type SeatScript } from "./committee.ts";
 import {
   believing,
   byRank,
@@ -16,6 +21,7 @@ import {
   failingAt,
   fieldOf,
   messagesIn,
+  retold,
   taskOf,
   watched,
 } from "./council-scripts.ts";
@@ -231,6 +237,34 @@ describe("escalating over a committee", () => {
     const decision = decisionOf(watched(escalating, attempt, byRank(attempt, turning("yes", "yes"), camps)));
     expect(decision.answer).to.equal("yes");
     expect(decision.reputationChanges).to.deep.include({ seat: canonicalOrder(attempt)[0], steps: -1 });
+  });
+
+  it("ES8, ES10: a slash of the council lowers the reputation that mbft weighs with, once, and nobody else's", () => {
+    const attempt = of(4);
+    const { tally } = watched(escalating, attempt, byRank(attempt, believing("yes"), {})).states[0]!;
+    const critiques = [[new Uint8Array(32), "x"]];
+    const twice = (phases: readonly number[]) =>
+      retold(tally, (message) =>
+        message.header.seat === 2 && phases.includes(message.header.phase)
+          ? [
+              message,
+              signMessage(attempt, 2, message.header.phase, 0, { ...(message.payload as PayloadMap), critiques }),
+            ]
+          : [message],
+      );
+    const plan = { forms: formsOf(attempt, 0), partial: new Set<number>() };
+    const judged = (heard: Tally) =>
+      judge({ attempt, round: 0, plan, slots: roundSlots(heard, 0) }, initialCarry(attempt)).carry.mbft;
+    const { reputations, slashes } = judged(tally);
+    expect([reputations, slashes]).to.deep.equal([
+      [1_000_000, 1_000_000, 1_000_000, 1_000_000],
+      [0, 0, 0, 0],
+    ]);
+    for (const phases of [[CRITIQUE], [CRITIQUE, CLOSE]]) {
+      const slashed = judged(twice(phases));
+      expect(slashed.slashes).to.deep.equal([0, 0, 1, 0]);
+      expect(slashed.reputations).to.deep.equal([1_000_000, 1_000_000, 800_000, 1_000_000]);
+    }
   });
 
   it("ES2: committees that cannot be lettered, and mbft's own limits, are refused", () => {
