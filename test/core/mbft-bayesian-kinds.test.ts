@@ -5,7 +5,12 @@ import { matchForm } from "../../agents/core/equivalence.ts";
 import { emptyTally } from "../../agents/core/tally.ts";
 import type { Attempt } from "../../agents/core/types.ts";
 import { propose, say } from "../../scripts/lib/attacks/message-set.ts";
-import { attemptFor, closed, concluded, decision, outcomeOf, report, reports } from "./mbft-bayesian-set.ts";
+import { HIGH, LOW, attemptFor, closed, concluded, decision, outcomeOf, report, reports } from "./mbft-bayesian-set.ts";
+
+interface Report {
+  readonly value: number | null;
+  readonly tier: number;
+}
 
 describe("mbft-bayesian answers of every kind", () => {
   it("choice, number within tolerance, policies", () => {
@@ -51,18 +56,25 @@ describe("mbft-bayesian answers of every kind", () => {
         ),
       ),
     ).to.equal("90");
-    const value = fc.oneof(fc.integer({ min: 80, max: 120 }), fc.constant(100), fc.constant(null));
+    // Liars are of one mind and sure of it; the honest agree, or differ and are unsure of it.
+    const near = fc.record({ value: fc.integer({ min: 90, max: 110 }), tier: fc.constantFrom(LOW, HIGH) });
+    const far = fc.record({ value: fc.option(fc.integer({ min: 0, max: 900 })), tier: fc.constant(LOW) });
+    const five = { minLength: 5, maxLength: 5 };
+    const honestly = fc.oneof(fc.array<Report>(near, five), fc.array<Report>(far, five));
     let decided = 0;
     fc.assert(
-      fc.property(fc.array(value, { minLength: 7, maxLength: 7 }), (given) => {
+      fc.property(fc.integer({ min: 80, max: 120 }), honestly, (lie, honest) => {
+        const given = [...liars.map(() => ({ value: lie, tier: HIGH })), ...honest];
         const outcome = outcomeOf(
           attempt,
-          reports(7, (seat) => report(given[seat] === null ? null : String(given[seat]))),
+          given.map(({ value, tier }) => report(value === null ? null : String(value), tier)),
         );
         if (outcome.status !== "decided") return;
         decided++;
-        const honest = given.filter((one, seat) => one !== null && !liars.includes(seat)) as number[];
-        expect(Math.min(...honest.map((one) => Math.abs(one - Number(outcome.answer))))).to.be.at.most(10);
+        const distances = honest.map(({ value }) =>
+          value === null ? 1_000 : Math.abs(value - Number(outcome.answer)),
+        );
+        expect(Math.min(...distances)).to.be.at.most(10);
       }),
       { numRuns: 200 },
     );
