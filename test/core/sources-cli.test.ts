@@ -1,0 +1,38 @@
+import { expect } from "chai";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import type { CliHost } from "../../agents/cli/command.ts";
+import { readSources } from "../../agents/cli/question-sources.ts";
+import { sourcesOf } from "../../agents/core/sources.ts";
+import { RULES, asking, digest, line } from "./sources-scripts.ts";
+
+const { terms } = asking(4, []).request;
+let cwd: string;
+before(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "conclave-sources-"));
+});
+after(() => rm(cwd, { recursive: true }));
+
+const read = (text: string, ...files: readonly string[]) => readSources(text, files, terms, { cwd } as CliHost);
+const refusal = (text: string, ...files: readonly string[]) =>
+  read(text, ...files).then(
+    () => "",
+    (error: unknown) => String(error),
+  );
+
+describe("sources: from the command line", () => {
+  it("SG3: a file with a byte order mark is refused: agents could never read it back", async () => {
+    await writeFile(join(cwd, "marked.txt"), `\ufeff${RULES}`);
+    await writeFile(join(cwd, "plain.txt"), RULES);
+    expect(await refusal("Why?", "marked.txt")).to.match(/without a byte order mark/);
+    expect(sourcesOf((await read("Why?", "plain.txt")).question)).to.deep.equal([digest(RULES)]);
+  });
+
+  it("SG1: a question that names a document elsewhere than in its last lines is refused", async () => {
+    expect(await refusal(`Why?\n- ${line(RULES)}`)).to.match(/elsewhere than in its last lines/);
+    expect(await refusal(`Why?\n${line(RULES)}\nAnswer yes or no.`)).to.match(/elsewhere than in its last lines/);
+    expect(sourcesOf((await read(`Why?\n${line(RULES)}`)).question)).to.deep.equal([digest(RULES)]);
+  });
+});
