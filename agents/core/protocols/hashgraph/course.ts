@@ -169,6 +169,8 @@ function moveOn(state: HashgraphState, context: SeatContext, tally: Tally): Cour
       ? openStage(state, context, state.stage)
       : null;
   }
+  if (state.step === "collect" && !state.said && state.record === null && isOver(state))
+    return { state: ready(state, context), effects: [] };
   const records = recordsIn(state);
   if (state.step === "spread") {
     const isShared = awaited.every((seat) => covers(state, seat, records));
@@ -181,6 +183,13 @@ function moveOn(state: HashgraphState, context: SeatContext, tally: Tally): Cour
   if (state.graceRunning) return null;
   const effects: Effect[] = [{ kind: "wait", timer: `grace.${state.stage}`, delayMs: context.timing.graceMs }];
   return { state: { ...state, graceRunning: true }, effects };
+}
+
+/** HG14: more than 2/3 of the seats state the stage as closed: what the own model would still say comes too late to count. */
+function isOver({ view, stage }: HashgraphState): boolean {
+  const seats = seatsOf(view.attempt);
+  const gone = seats.filter((seat) => (newestOf(view, seat)?.body.closed ?? 0) > stage);
+  return isSupermajority(gone.length, seats.length);
 }
 
 /** HG8: the records of the stage, those of known forkers left out. */
