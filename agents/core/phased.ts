@@ -98,7 +98,8 @@ export interface PhasedState {
   readonly index: number;
   /** Whether this seat's message of the phase is out, or it has none to say. */
   readonly said: boolean;
-  readonly graceRunning: boolean;
+  /** Timers of the phase that run besides its deadline. */
+  readonly running: readonly ("grace" | "haste")[];
   /** Model calls of the phase still out. */
   readonly pending: readonly Pending[];
   /** Of this phase. */
@@ -119,7 +120,7 @@ const opening: Omit<PhasedState, "relayed"> = {
   round: 0,
   index: 0,
   said: false,
-  graceRunning: false,
+  running: [],
   pending: [],
   fetched: [],
   answered: new Map(),
@@ -308,10 +309,10 @@ class Engine<Carry> {
   }
 
   isCurrent(state: PhasedState, context: SeatContext, timer: string): boolean {
-    return timer === this.timer("phase", state, context) || timer === this.timer("grace", state, context);
+    return (["phase", "grace", "haste"] as const).some((name) => timer === this.timer(name, state, context));
   }
 
-  private timer(name: "phase" | "grace", state: PhasedState, context: SeatContext): string {
+  private timer(name: "phase" | "grace" | "haste", state: PhasedState, context: SeatContext): string {
     return `${name}.${state.round}.${this.formAt(context, state).phase}`;
   }
 
@@ -332,12 +333,21 @@ class Engine<Carry> {
         ? filledIn(slots, phase, expected)
         : speakers.filter((seat) => spokenIn(slots, phase, seat) !== null).length;
     if (!state.said || !isSupermajority(heard, expected)) return { state, effects: [] };
-    if (heard === expected || this.othersWentOn(state, context, tally)) return this.closePhase(state, context, tally);
-    if (state.graceRunning) return { state, effects: [] };
+    if (heard === expected) return this.closePhase(state, context, tally);
     const isLast = state.index + 1 === this.plan(context.attempt, state.round).forms.length;
-    const delayMs = isLast ? Math.floor(context.timing.graceMs / 2) : context.timing.graceMs;
-    const effects: Effect[] = [{ kind: "wait", timer: this.timer("grace", state, context), delayMs }];
-    return { state: { ...state, graceRunning: true }, effects };
+    const patience = {
+      grace: Math.floor(context.timing.graceMs / (isLast ? 2 : 1)),
+      haste: this.othersWentOn(state, context, tally) ? Math.floor(context.timing.graceMs / 4) : null,
+    };
+    const effects: Effect[] = [];
+    const running = [...state.running];
+    for (const name of ["grace", "haste"] as const) {
+      const delayMs = patience[name];
+      if (delayMs === null || running.includes(name)) continue;
+      effects.push({ kind: "wait", timer: this.timer(name, state, context), delayMs });
+      running.push(name);
+    }
+    return { state: { ...state, running }, effects };
   }
 
   /** PH5: more than 1/3 of the seats, hence an honest one, speak after this phase: what this seat still lacks was kept from it. */
@@ -367,7 +377,7 @@ class Engine<Carry> {
     const next: PhasedState = {
       ...state,
       said: false,
-      graceRunning: false,
+      running: [],
       pending: [],
       fetched: [],
       seen: partial.has(form.phase) ? [...state.seen, held] : [held],

@@ -154,15 +154,15 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
       const [a, b] = await openPair();
       const sizes: number[] = [];
       b.onFrame((_, frame) => sizes.push(frame.length));
-      a.send(signerOf(1), new Uint8Array(limits.messageBytes));
+      a.send(signerOf(1), new Uint8Array(limits.certifyMessageBytes));
       assert.throws(
-        () => a.send(signerOf(1), new Uint8Array(2 * limits.messageBytes)),
+        () => a.send(signerOf(1), new Uint8Array(2 * limits.certifyMessageBytes)),
         (error) => error instanceof ConclaveError && error.code === "NETWORK_FAILED",
       );
       assert.throws(() => a.send(signerOf(1), new Uint8Array(0)), { code: "NETWORK_FAILED" });
       a.send(signerOf(1), new Uint8Array(3));
       await until("two frames", () => sizes.length === 2);
-      assert.deepEqual(sizes, [limits.messageBytes, 3]);
+      assert.deepEqual(sizes, [limits.certifyMessageBytes, 3]);
     });
 
     test("reconnects to a peer that restarts at the same address", async () => {
