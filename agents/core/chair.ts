@@ -3,7 +3,7 @@ import { isMapOf } from "./codec.ts";
 import { compareHex, concat, hexToBytes, sha256 } from "./digest.ts";
 import { settle, type Verdict } from "./outcome.ts";
 import { canonicalRanks } from "./order.ts";
-import type { Call, View } from "./phased.ts";
+import type { Call, View } from "./phased-rules.ts";
 import type { Prompt } from "./prompt.ts";
 import {
   candidateFrom,

@@ -11,7 +11,8 @@ import {
   wordOf,
 } from "./chair.ts";
 import { settle } from "./outcome.ts";
-import { phased, type Call, type Judged, type PhasedState, type View } from "./phased.ts";
+import { phased, type PhasedState } from "./phased.ts";
+import type { Call, Judged, View } from "./phased-rules.ts";
 import { proposalFrom, type Candidate } from "./proposals.ts";
 import type { Protocol } from "./protocol.ts";
 import { holdsHonest, isSupermajority } from "./quorum.ts";

@@ -3,7 +3,7 @@ import { isMapOf } from "./codec.ts";
 import { compareHex, hexToBytes } from "./digest.ts";
 import { limits } from "./limits.ts";
 import { asDigest, listOf } from "./payload.ts";
-import type { Call, View } from "./phased.ts";
+import type { Call, View } from "./phased-rules.ts";
 import type { Prompt } from "./prompt.ts";
 import { canonicalRanks } from "./order.ts";
 import { faultTolerance, isMajority } from "./quorum.ts";

@@ -4,7 +4,7 @@ import { concat, hexToBytes, sha256 } from "./digest.ts";
 import { limits } from "./limits.ts";
 import { seatsOf } from "./order.ts";
 import { asDigest, isTextOf } from "./payload.ts";
-import type { Answered, View } from "./phased.ts";
+import type { Answered, View } from "./phased-rules.ts";
 import { allVariants, counted, type Form, type RoundBook, type Stage } from "./round-book.ts";
 import { isTier, tierOf } from "./tiers.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Terms, Value } from "./types.ts";

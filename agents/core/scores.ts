@@ -2,7 +2,7 @@ import { isMapOf } from "./codec.ts";
 import { hexToBytes } from "./digest.ts";
 import { limits } from "./limits.ts";
 import { asDigest, listOf } from "./payload.ts";
-import type { Answered, Call } from "./phased.ts";
+import type { Answered, Call } from "./phased-rules.ts";
 import type { Candidate } from "./proposals.ts";
 import type { Form } from "./round-book.ts";
 import { TASKS_VERSION, taskPrompt, type Task } from "./task-prompt.ts";

@@ -6,7 +6,7 @@ import { canonicalAnswer } from "../../agents/core/answer.ts";
 import { canonicalOrder, canonicalRanks } from "../../agents/core/order.ts";
 import { council, councilForms } from "../../agents/core/protocols/council.ts";
 import { concat, hexToBytes, sha256 } from "../../agents/core/digest.ts";
-import type { View } from "../../agents/core/phased.ts";
+import type { View } from "../../agents/core/phased-rules.ts";
 import { protocolByCode } from "../../agents/core/protocols/index.ts";
 import { candidatesOf, commitForm, revealForm } from "../../agents/core/proposals.ts";
 import { said } from "../../agents/core/round-book.ts";

@@ -3,7 +3,7 @@ import { wordForm } from "../chair.ts";
 import { isMapOf } from "../codec.ts";
 import { limits } from "../limits.ts";
 import { isTextOf } from "../payload.ts";
-import type { Answered } from "../phased.ts";
+import type { Answered } from "../phased-rules.ts";
 import type { Prompt } from "../prompt.ts";
 import type { Candidate } from "../proposals.ts";
 import type { Form } from "../round-book.ts";

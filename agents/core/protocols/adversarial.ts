@@ -11,7 +11,8 @@ import {
 } from "../chair.ts";
 import { canonicalRanks, seatsOf } from "../order.ts";
 import { settle } from "../outcome.ts";
-import { phased, type Call, type Judged, type View } from "../phased.ts";
+import { phased } from "../phased.ts";
+import type { Call, Judged, View } from "../phased-rules.ts";
 import { proposalFrom, type Candidate } from "../proposals.ts";
 import { faultTolerance } from "../quorum.ts";
 import { allCounted, closeForm, type RoundBook, type Stage } from "../round-book.ts";

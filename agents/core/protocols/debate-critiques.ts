@@ -4,7 +4,7 @@ import { isMapOf } from "../codec.ts";
 import { hexToBytes } from "../digest.ts";
 import { limits } from "../limits.ts";
 import { asDigest, isTextOf, listOf } from "../payload.ts";
-import type { Call, View } from "../phased.ts";
+import type { Call, View } from "../phased-rules.ts";
 import type { Prompt } from "../prompt.ts";
 import type { Candidate } from "../proposals.ts";
 import { allCounted, type Form, type RoundBook, type Stage } from "../round-book.ts";

@@ -1,6 +1,6 @@
 import { memberPrompt, wordForm, wordOf } from "../chair.ts";
 import { chaired, type ChairedCarry } from "../chaired.ts";
-import type { Call, View } from "../phased.ts";
+import type { Call, View } from "../phased-rules.ts";
 import {
   candidatesOf,
   commitForm,

@@ -1,5 +1,6 @@
 import { MATCH, matchCalls, sayMatches } from "../../equivalence.ts";
-import { phased, type Call, type View } from "../../phased.ts";
+import { phased } from "../../phased.ts";
+import type { Call, View } from "../../phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../proposals.ts";
 import {
   CITE,

@@ -1,7 +1,7 @@
 import type { AnswerGroup } from "../../answer.ts";
 import { inTurn, withEquivocators } from "../../chair.ts";
 import { settle } from "../../outcome.ts";
-import type { Judged } from "../../phased.ts";
+import type { Judged } from "../../phased-rules.ts";
 import { candidatesOf, type Candidate } from "../../proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { counted, equivocatorsIn, type RoundBook, type Stage } from "../../round-book.ts";

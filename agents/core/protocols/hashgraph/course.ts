@@ -156,8 +156,8 @@ function moveOn(state: HashgraphState, context: SeatContext, tally: Tally): Cour
   const seats = seatsOf(attempt);
   const awaited = seats.filter((seat) => !state.lagging.includes(seat) && !isForker(state.view, seat));
   if (state.step === "finish") {
-    const isOver = awaited.every((seat) => newestOf(state.view, seat)?.body.mode === "last");
-    return !state.settled && state.lastSaid && isOver ? { state: { ...state, settled: true }, effects: [] } : null;
+    const areDone = awaited.every((seat) => newestOf(state.view, seat)?.body.mode === "last");
+    return !state.settled && state.lastSaid && areDone ? { state: { ...state, settled: true }, effects: [] } : null;
   }
   if (conclude(attempt, tally).kind === "final") {
     const effects: Effect[] = [{ kind: "wait", timer: "settle", delayMs: context.timing.graceMs }];

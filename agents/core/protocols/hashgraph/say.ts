@@ -1,6 +1,6 @@
 import { concat, hexToBytes, sha256 } from "../../digest.ts";
 import { matchCalls } from "../../equivalence.ts";
-import type { Call } from "../../phased.ts";
+import type { Call } from "../../phased-rules.ts";
 import { commitmentOf, proposalFrom, type Proposal } from "../../proposals.ts";
 import type { SeatContext } from "../../protocol.ts";
 import { proposePrompt } from "../../task-prompt.ts";

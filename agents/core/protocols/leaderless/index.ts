@@ -1,4 +1,5 @@
-import { phased, type Call, type View } from "../../phased.ts";
+import { phased } from "../../phased.ts";
+import type { Call, View } from "../../phased-rules.ts";
 import { commitForm, revealForm, sayCommit, sayReveal } from "../../proposals.ts";
 import { sayEcho, sayReady } from "../../reliable-broadcast.ts";
 import { closeForm } from "../../round-book.ts";

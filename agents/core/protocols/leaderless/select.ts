@@ -2,7 +2,7 @@ import { isSameAnswer } from "../../answer.ts";
 import { compareHex, concat, hexToBytes, sha256, word } from "../../digest.ts";
 import { MEDIAN_UNIT, geometricMedian } from "../../geometric-median.ts";
 import { settle } from "../../outcome.ts";
-import type { Judged } from "../../phased.ts";
+import type { Judged } from "../../phased-rules.ts";
 import { candidatesOf, revealForm, type Candidate } from "../../proposals.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
 import { deliveries, relayForm, type Broadcast } from "../../reliable-broadcast.ts";

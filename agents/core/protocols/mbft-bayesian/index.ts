@@ -1,6 +1,7 @@
 import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../equivalence.ts";
 import { settle } from "../../outcome.ts";
-import { phased, type Call, type Judged, type View } from "../../phased.ts";
+import { phased } from "../../phased.ts";
+import type { Call, Judged, View } from "../../phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../proposals.ts";
 import { closeForm, counted, equivocatorsIn, type RoundBook } from "../../round-book.ts";
 import { TASKS_VERSION, proposePrompt } from "../../task-prompt.ts";

@@ -1,5 +1,5 @@
 import { settle } from "../../outcome.ts";
-import type { Judged } from "../../phased.ts";
+import type { Judged } from "../../phased-rules.ts";
 import type { Candidate } from "../../proposals.ts";
 import type { RoundBook } from "../../round-book.ts";
 import type { Attempt, Ppm } from "../../types.ts";

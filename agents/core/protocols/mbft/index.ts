@@ -2,7 +2,8 @@ import { clipText } from "../../answer.ts";
 import { utf8 } from "../../digest.ts";
 import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../equivalence.ts";
 import { limits } from "../../limits.ts";
-import { phased, type Call, type View } from "../../phased.ts";
+import { phased } from "../../phased.ts";
+import type { Call, View } from "../../phased-rules.ts";
 import {
   candidatesOf,
   commitForm,

@@ -1,6 +1,6 @@
 import { canonicalAnswer, type CanonicalAnswer } from "../../answer.ts";
 import { settle } from "../../outcome.ts";
-import type { Judged } from "../../phased.ts";
+import type { Judged } from "../../phased-rules.ts";
 import { isSupermajority } from "../../quorum.ts";
 import { equivocatorsIn, type RoundBook } from "../../round-book.ts";
 import { letter } from "../../task-prompt.ts";

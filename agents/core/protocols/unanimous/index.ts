@@ -1,5 +1,6 @@
 import { MATCH, matchCalls, matchForms, sayMatches } from "../../equivalence.ts";
-import { phased, type Call, type PhasedState, type View } from "../../phased.ts";
+import { phased, type PhasedState } from "../../phased.ts";
+import type { Call, View } from "../../phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../proposals.ts";
 import type { Protocol } from "../../protocol.ts";
 import { closeForm, said } from "../../round-book.ts";

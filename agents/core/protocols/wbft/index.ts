@@ -1,5 +1,6 @@
 import { MATCH, matchCalls, matchForms, sayMatches } from "../../equivalence.ts";
-import { phased, type Call, type View } from "../../phased.ts";
+import { phased } from "../../phased.ts";
+import type { Call, View } from "../../phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../proposals.ts";
 import { closeForm, type AnyForm } from "../../round-book.ts";
 import { SCORES_VERSION, scoreCall, scoresFrom } from "../../scores.ts";

@@ -1,7 +1,7 @@
 import type { CanonicalAnswer } from "../../answer.ts";
 import { canonicalRanks, seatsOf } from "../../order.ts";
 import { settle } from "../../outcome.ts";
-import type { Judged, View } from "../../phased.ts";
+import type { Judged, View } from "../../phased-rules.ts";
 import type { Candidate } from "../../proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { counted, equivocatorsIn, type RoundBook, type Stage } from "../../round-book.ts";
