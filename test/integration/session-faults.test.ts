@@ -192,7 +192,7 @@ describe("a session and its journal", () => {
   });
 
   it("an own message that no peer would take is neither journalled nor sent", async () => {
-    const root = new Uint8Array(limits.messageBytes);
+    const root = new Uint8Array(limits.certifyMessageBytes);
     const errors: object[] = [];
     const log = { debug() {}, info() {}, warn() {}, error: (data: object) => errors.push(data) };
     const protocol = saying({ kind: "send", phase: 201, round: 0, payload: { root, validRound: null } });
