@@ -24,7 +24,10 @@ export async function openDesk(rpcUrl: string, chainId: number, address: Address
   const { reader, wallet } = clientsOf(rpcUrl, chainId, owner);
   return {
     async ask(question) {
-      const hash = await wallet.writeContract({ address, abi, ...callFor(question) });
+      const call = { address, abi, ...callFor(question) };
+      // What a request costs may change between estimate and block, for example when a new epoch begins.
+      const gas = ((await reader.estimateContractGas({ ...call, account: owner })) * 5n) / 4n;
+      const hash = await wallet.writeContract({ ...call, gas });
       const receipt = await reader.waitForTransactionReceipt({ hash });
       if (receipt.status !== "success") throw new Error(`Ask "${question.question}": the transaction ${hash} reverted`);
       const [asked] = parseEventLogs({ abi, eventName: "Asked", logs: receipt.logs }) as unknown as readonly {
