@@ -4,7 +4,7 @@ import { cidString } from "../core/codec.ts";
 import { sha256 } from "../core/digest.ts";
 import { limits } from "../core/limits.ts";
 import { protocolByCode } from "../core/protocols/index.ts";
-import { documentBlock, refuseSources } from "../core/sources.ts";
+import { documentBlock } from "../core/sources.ts";
 import type { Terms } from "../core/types.ts";
 import type { AgentRecord } from "../ports/chain.ts";
 import { usage } from "./arguments.ts";
@@ -36,8 +36,6 @@ export async function readSources(
   const blocks = await Promise.all(files.map((file) => readBlock(file, host)));
   const lines = blocks.map((block) => `source: ${cidString(sha256(block))}`);
   const question = lines.length === 0 ? text : [text.trimEnd(), ...lines].join("\n");
-  const refused = protocolByCode(protocol)?.id === READER ? refuseSources(question) : null;
-  if (refused !== null) throw usage("--question", question, refused);
   return {
     question,
     handOut: async (agents, signal) => {

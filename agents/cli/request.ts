@@ -18,9 +18,10 @@ import { agentPassword, passwordFlag } from "./keys.ts";
 import { rows } from "./output.ts";
 import { readSources } from "./question-sources.ts";
 import { reportRequest } from "./request-report.ts";
-import { termsOf, type TermsFlags } from "./terms.ts";
+import { requireTakers, termsOf, type TermsFlags } from "./terms.ts";
 
 interface Options extends ChainFlags, TermsFlags {
+  readonly question: string;
   readonly keystore?: string;
   readonly passwordFile?: string;
   readonly wait?: true;
@@ -84,6 +85,7 @@ export const request: CommandSpec<Options> = {
     const { timestamp } = await chain.head(host.signal);
     const terms = termsOf(options, chainTerms.feeToken, timestamp);
     const sources = await readSources(options.question, options.source ?? [], terms, host);
+    requireTakers(terms, sources.question);
     requireAgents(terms, chainTerms);
     const keys = await openKeystore(await keystorePath(options, host), await agentPassword(options.passwordFile, host));
     await requireFee(terms, chainTerms, keys.address, host.signal);

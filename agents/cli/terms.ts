@@ -3,13 +3,13 @@ import { ConclaveError } from "../core/errors.ts";
 import { utf8 } from "../core/digest.ts";
 import { limits } from "../core/limits.ts";
 import type { Protocol } from "../core/protocol.ts";
-import { protocols } from "../core/protocols/index.ts";
-import type { AnswerKind, Assurance, Terms } from "../core/types.ts";
+import { protocolByCode, protocols } from "../core/protocols/index.ts";
+import { ONE_PPM, type Address, type AgentId, type AnswerKind, type Assurance } from "../core/types.ts";
+import type { Attempt, RequestId, Terms } from "../core/types.ts";
 import { parseAmount, parseChoice, parseDuration, parseInteger } from "./arguments.ts";
 import { meaningOf } from "./assurance.ts";
 
 export interface TermsFlags {
-  readonly question: string;
   readonly kind: string;
   readonly options?: string;
   readonly decimals?: string;
@@ -32,7 +32,7 @@ const MAX_DECIMALS = 18;
 const OPTIONS = { least: 2, most: 26 } as const;
 const MAX_TOLERANCE = 2n ** 40n - 1n;
 
-/** Checks everything that the contract or the agents would refuse. Throws PROTOCOL_UNKNOWN, QUESTION_TOO_LONG, TERMS_INVALID or USAGE. */
+/** Within the bounds of the contract; what agents refuse besides is for `requireTakers`. Throws PROTOCOL_UNKNOWN, TERMS_INVALID or USAGE. */
 export function termsOf(
   flags: TermsFlags,
   feeUnit: { readonly symbol: string; readonly decimals: number },
@@ -40,7 +40,6 @@ export function termsOf(
   registry: readonly Protocol[] = protocols,
 ): Terms {
   const protocol = findProtocol(flags.protocol, registry);
-  checkQuestion(flags.question);
   const kind = parseChoice(flags.kind, "--kind", KINDS);
   const duration = parseDuration(flags.deadlineIn, "--deadline-in");
   if (duration > MAX_DURATION_SECONDS) throw invalid("deadline", flags.deadlineIn, "30d is the longest");
@@ -53,6 +52,32 @@ export function termsOf(
     kind,
     protocol: protocol.code,
     ...answerTerms(kind, flags),
+  };
+}
+
+/**
+ * What no agent would sit for is not asked: its fee would only lie there until the deadline. Throws QUESTION_TOO_LONG or TERMS_INVALID.
+ * @param question with the lines that name its documents
+ */
+export function requireTakers(terms: Terms, question: string): void {
+  checkQuestion(question);
+  const protocol = protocolByCode(terms.protocol);
+  const refused = protocol?.check(sampleAttempt(terms, question)) ?? null;
+  if (refused !== null) throw invalid("protocol", protocol?.id ?? "", `every agent would refuse: ${refused}`);
+}
+
+/** Protocols refuse by size, terms and question, never by who sits. */
+function sampleAttempt(terms: Terms, question: string): Attempt {
+  const nobody = `0x${"00".repeat(20)}` as Address;
+  return {
+    domain: { chainId: 0, oracle: nobody },
+    request: { id: 1n as RequestId, consumer: nobody, terms, question },
+    attempt: 0,
+    committee: Array.from({ length: terms.committeeSize }, (_, seat) => ({
+      agentId: (seat + 1) as AgentId,
+      signer: nobody,
+      reputation: ONE_PPM,
+    })),
   };
 }
 

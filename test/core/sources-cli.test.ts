@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { CliHost } from "../../agents/cli/command.ts";
 import { readSources } from "../../agents/cli/question-sources.ts";
+import { requireTakers } from "../../agents/cli/terms.ts";
+import { limits } from "../../agents/core/limits.ts";
 import { sourcesOf } from "../../agents/core/sources.ts";
 import { RULES, asking, digest, line } from "./sources-scripts.ts";
 
@@ -16,11 +18,14 @@ before(async () => {
 after(() => rm(cwd, { recursive: true }));
 
 const read = (text: string, ...files: readonly string[]) => readSources(text, files, terms, { cwd } as CliHost);
-const refusal = (text: string, ...files: readonly string[]) =>
-  read(text, ...files).then(
-    () => "",
-    (error: unknown) => String(error),
-  );
+const refusal = async (text: string, ...files: readonly string[]): Promise<string> => {
+  try {
+    requireTakers(terms, (await read(text, ...files)).question);
+    return "";
+  } catch (error) {
+    return String(error);
+  }
+};
 
 describe("sources: from the command line", () => {
   it("SG3: a file with a byte order mark is refused: agents could never read it back", async () => {
@@ -34,5 +39,11 @@ describe("sources: from the command line", () => {
     expect(await refusal(`Why?\n- ${line(RULES)}`)).to.match(/elsewhere than in its last lines/);
     expect(await refusal(`Why?\n${line(RULES)}\nAnswer yes or no.`)).to.match(/elsewhere than in its last lines/);
     expect(sourcesOf((await read(`Why?\n${line(RULES)}`)).question)).to.deep.equal([digest(RULES)]);
+  });
+
+  it("the lines that name documents count for the question's length", async () => {
+    const longest = "x".repeat(limits.questionBytes);
+    expect(await refusal(longest)).to.equal("");
+    expect(await refusal(longest, "plain.txt")).to.match(new RegExp(`at most ${limits.questionBytes} are taken`));
   });
 });

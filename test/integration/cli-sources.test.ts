@@ -31,12 +31,16 @@ describe("documents from the command line", () => {
       [asking("--protocol", "escalating", "--source", "nowhere.txt"), /can be read/],
       [asking("--protocol", "escalating", "--source", "latin1.txt"), /UTF-8 text of at most 15360 bytes/],
       [asking("--protocol", "escalating", "--source", "long.txt"), /UTF-8 text of at most 15360 bytes/],
-      [asking("--protocol", "escalating", "--source", "rules.txt", "rules.txt"), /names a source twice/],
-      [asking("--protocol", "escalating", "--question", "Why?\nsource: bafyx"), /no CIDv1/],
+      [
+        asking("--protocol", "escalating", "--source", "rules.txt", "rules.txt"),
+        /names a source twice/,
+        "TERMS_INVALID",
+      ],
+      [asking("--protocol", "escalating", "--question", "Why?\nsource: bafyx"), /no CIDv1/, "TERMS_INVALID"],
     ] as const;
-    for (const [args, message] of wrong) {
+    for (const [args, message, expected = "USAGE"] of wrong) {
       const { code, message: said } = await world.failure(...args);
-      assert.deepEqual([code, message.test(said)], ["USAGE", true], said);
+      assert.deepEqual([code, message.test(said)], [expected, true], said);
     }
     const nobody = await world.failure(...asking("--protocol", "escalating", "--source", "rules.txt"));
     assert.equal(nobody.code, "NETWORK_FAILED");

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { termsOf, type TermsFlags } from "../../agents/cli/terms.ts";
+import { requireTakers, termsOf, type TermsFlags } from "../../agents/cli/terms.ts";
 import { canonicalAnswer, policiesOf } from "../../agents/core/answer.ts";
 import { packTerms } from "../../agents/core/digest.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
@@ -12,7 +12,6 @@ import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Terms } from "../../agents/core/types.ts";
 
 const flags: TermsFlags = {
-  question: "What first?",
   kind: "policies",
   options: "4",
   protocol: "mbft",
@@ -97,6 +96,35 @@ describe("command line: terms", () => {
       assert.deepEqual([terms.protocol, terms.assurance], [expected, assurance]);
     }
     assert.equal(refusal({ assurance: "low" }, registry).code, "USAGE");
+  });
+
+  it("what every agent would refuse under the protocol is not asked", () => {
+    const taken = (change: Partial<TermsFlags>, question = "What first?"): ConclaveError | null => {
+      const terms = ask({ options: undefined as never, kind: "text", ...change });
+      assert.ok(!(terms instanceof ConclaveError));
+      try {
+        requireTakers(terms, question);
+        return null;
+      } catch (error) {
+        assert.ok(error instanceof ConclaveError, String(error));
+        return error;
+      }
+    };
+    for (const [change, reason] of [
+      [
+        { protocol: "leaderless", assurance: "high" },
+        /"leaderless": every agent would refuse: .*no high assurance for texts/,
+      ],
+      [{ protocol: "hashgraph", committee: "40" }, /"hashgraph": .*committee size 40/],
+      [{ protocol: "escalating", committee: "27" }, /"escalating": .*26 seats, not 27/],
+    ] as const) {
+      const error = taken(change);
+      assert.deepEqual([error?.code, error?.data["field"]], ["TERMS_INVALID", "protocol"]);
+      assert.match(error?.message ?? "", reason);
+    }
+    for (const { id } of protocols) assert.equal(taken({ protocol: id }), null, id);
+    assert.equal(taken({ protocol: "leaderless" }), null);
+    assert.equal(taken({ protocol: "leaderless", assurance: "high", kind: "boolean" }), null);
   });
 
   it("every registered protocol takes high assurance iff its certificate is byzantine", () => {

@@ -278,6 +278,7 @@ describe("command line", () => {
       [["--kind", "number", "--decimals", "1", "--tolerance", "0.25"], "tolerance"],
       [["--question", ""], "question"],
       [["--deadline-in", "31d"], "deadline"],
+      [["--kind", "text", "--protocol", "leaderless", "--assurance", "high"], "protocol"],
       [[], "committee"],
     ] as const) {
       const { code, data } = await ask(...args);
