@@ -267,6 +267,31 @@ describe("escalating over a committee", () => {
     }
   });
 
+  it("ES8, ES10: in an mbft round the author of a refuted counter-proof is slashed, on top of a slash of the council", () => {
+    const attempt = of(7);
+    const author = canonicalOrder(attempt)[6]!;
+    // Holds on to its answer and rejects the others'; all of them refute that.
+    const stubborn = believing("no");
+    const split = equivocatingIn(stubborn, CRITIQUE, { critiques: [[new Uint8Array(32), "x"]] });
+    const once: SeatScript = {
+      ...split,
+      say: (effect, to) => (effect.round === 0 ? split.say!(effect, to) : [effect]),
+    };
+    for (const [script, steps] of [
+      [stubborn, -1],
+      [once, -2],
+    ] as const) {
+      const turned = Object.fromEntries([0, 1, 2].map((rank) => [rank, turning("no", "yes")]));
+      const scripts = byRank(attempt, turning("yes", "yes"), { ...turned, 6: script });
+      const run = watched(escalating, attempt, scripts);
+      const decision = decisionOf(run);
+      expect(tasks(run)).to.include({ propose: 14, verify: 7 });
+      expect(decision).to.include({ status: "decided", answer: "yes" });
+      expect(decision.reputationChanges).to.deep.equal([{ seat: author, steps }]);
+      expect(decision.shares[author]).to.equal(0);
+    }
+  });
+
   it("ES2: committees that cannot be lettered, and mbft's own limits, are refused", () => {
     expect(escalating.check(of(4))).to.equal(null);
     expect(escalating.check({ ...of(4), committee: Array.from({ length: 27 }, () => of(4).committee[0]!) })).to.match(
