@@ -1,9 +1,11 @@
 import { expect } from "chai";
 import { before, describe, it } from "node:test";
 import { checkers, judge, type CheckerName } from "../../agents/sim/checkers/index.ts";
-import { digestOf } from "../../agents/core/codec.ts";
-import { hexToBytes, messageDigest } from "../../agents/core/digest.ts";
-import type { Digest, Header, Message, SeatIndex, Value } from "../../agents/core/types.ts";
+import { decodeBlock, digestOf, encodeBlock, type BlockValue } from "../../agents/core/codec.ts";
+import { hexToBytes, messageDigest, sha256 } from "../../agents/core/digest.ts";
+import { limits } from "../../agents/core/limits.ts";
+import { encodeMessage } from "../../agents/core/transcript.ts";
+import type { Digest, Header, Message, Ppm, SeatIndex, Value } from "../../agents/core/types.ts";
 import { createPlan } from "../../agents/sim/plan.ts";
 import { simSigner } from "../../agents/sim/signer.ts";
 import { slotOf, type Certified, type SeatTrace, type Trace } from "../../agents/sim/trace.ts";
@@ -59,7 +61,7 @@ describe("checkers", () => {
     expect(says("agreement", decide({ round: 9 }))).to.equal("");
   });
 
-  it("SI2 validity: a lie; an answer of nobody when models may err; nothing is promised beyond f or by a chair", () => {
+  it("SI2 validity: a lie; an answer of nobody when models may err; nothing is promised beyond f; a chair's word is worth what agrees", () => {
     const lie = good.truth === "yes" ? "no" : "yes";
     expect(says("validity", decide({ answer: lie }))).to.contain("the truth is");
     const erring = { ...decide({ answer: lie }), truthful: false };
@@ -71,9 +73,14 @@ describe("checkers", () => {
       ),
     ).to.equal("");
     expect(says("validity", { ...decide({ answer: lie }), tolerable: false })).to.equal("");
-    expect(
-      says("validity", { ...decide({ answer: lie }), protocol: { ...good.protocol, assurance: "chair" } }),
-    ).to.equal("");
+    const chair = { ...good.protocol, assurance: "chair" } as const;
+    const word = (confidence: number) => ({
+      ...decide({ answer: lie, confidence: confidence as Ppm }),
+      protocol: chair,
+    });
+    expect(says("validity", word(333_333))).to.equal("");
+    expect(says("validity", word(333_334))).to.contain("nobody honest");
+    expect(says("validity", { ...word(1_000_000), truthful: false })).to.equal("");
   });
 
   it("SI3 certificate uniqueness: too few signatures, forged ones, a rival transcript", () => {
@@ -131,6 +138,19 @@ describe("checkers", () => {
         bend(seat, () => ({ evidence: [{ first, second }] }), apart),
       ),
     ).to.equal("");
+  });
+
+  it("SI5 accountability: who stands in the transcript with two messages for one slot is slashed", () => {
+    const liar = good.seats.find(({ byzantine }) => byzantine !== null)!.seat;
+    const { transcript } = honest(good).certificates[0]!.certificate.decision;
+    const root = decodeBlock(good.block(transcript)!, limits.rootBytes) as { readonly messages: BlockValue[] };
+    const second = encodeMessage(message(liar, 1, 0, { commitment: new Uint8Array(32) }));
+    const doctored = encodeBlock({ ...root, messages: [...root.messages, { link: sha256(second) }] });
+    const block: Trace["block"] = (digest) =>
+      digest === transcript ? doctored : digest === sha256(second) ? second : good.block(digest);
+    expect(says("accountability", { ...good, block })).to.contain(`seat ${liar} stands in the transcript`);
+    const slashed = decide({ reputationChanges: [{ seat: liar, steps: -1 }] });
+    expect(says("accountability", { ...slashed, block })).to.equal("");
   });
 
   it("SI6 termination: no certificate, a seat that fell silent; nothing beyond f", () => {

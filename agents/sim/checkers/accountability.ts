@@ -5,7 +5,8 @@ import { honestSeats, slotOf, type SeatTrace, type Trace } from "../trace.ts";
 
 /**
  * SI5: a seat that took in both halves of an equivocation holds evidence of it; and where two honest seats that are certified
- * took in different halves in a slot that the certified transcript covers, one of them does.
+ * took in different halves in a slot that the certified transcript covers, one of them does. Whoever stands in a certified
+ * transcript with two messages for one slot is slashed by its decision (PH8, HG21).
  */
 export function checkAccountability(trace: Trace): readonly string[] {
   const honest = honestSeats(trace);
@@ -17,7 +18,7 @@ export function checkAccountability(trace: Trace): readonly string[] {
         : [`seat ${seat} took in two payloads of slot ${slot} and raised no evidence`],
     ),
   );
-  return [...own, ...unseen(trace, honest, held)];
+  return [...own, ...unseen(trace, honest, held), ...spared(trace)];
 }
 
 function unseen(
@@ -36,13 +37,26 @@ function unseen(
   });
 }
 
-/** Slots with a message in the certified transcript. */
-function transcribed(trace: Trace): ReadonlySet<string> | null {
+function spared(trace: Trace): readonly string[] {
+  const decision = honestSeats(trace)[0]?.certificates[0]?.certificate.decision;
+  const slashed = (decision?.reputationChanges ?? []).filter(({ steps }) => steps < 0).map(({ seat }) => seat);
+  const twice = [...(transcribed(trace) ?? [])].filter(([, count]) => count > 1);
+  const seats = new Set(twice.map(([slot]) => Number(slot.split(".")[2])));
+  return [...seats]
+    .filter((seat) => !slashed.some((one) => one === seat))
+    .map((seat) => `seat ${seat} stands in the transcript with two messages for one slot and is not slashed`);
+}
+
+/** Slots with a message in the certified transcript, and how many. */
+function transcribed(trace: Trace): ReadonlyMap<string, number> | null {
   const root = honestSeats(trace)[0]?.certificates[0]?.certificate.decision.transcript;
   const bytes = root === undefined ? null : trace.block(root);
   const read = bytes === null ? null : readRoot(trace.attempt, trace.protocol, bytes);
   if (read === null || "refused" in read) return null;
-  return new Set(read.messages.flatMap((digest) => slotIn(trace, digest)));
+  const slots = new Map<string, number>();
+  for (const slot of read.messages.flatMap((digest) => slotIn(trace, digest)))
+    slots.set(slot, (slots.get(slot) ?? 0) + 1);
+  return slots;
 }
 
 function slotIn(trace: Trace, digest: Digest): readonly string[] {

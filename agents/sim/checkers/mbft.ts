@@ -15,24 +15,17 @@ const JUDGE = 11;
 interface Decided {
   readonly certificate: Certificate;
   readonly messages: readonly Message[];
-  /** Seats with two messages in one slot of any round. */
-  readonly equivocators: ReadonlySet<SeatIndex>;
 }
 
 /**
  * SI10: what the rules of mbft promise beyond the invariants of all protocols, read from the raw messages of the deciding
  * round: who is paid committed to what it revealed and was heard in time (MB4), the answer has the support of the accept
- * quorum (MB12), no veto was passed over (MB13), equivocators are slashed (MB16).
+ * quorum (MB12), no veto was passed over (MB13).
  */
 export function checkMbft(trace: Trace): readonly string[] {
   const decided = trace.protocol.id === "mbft" ? deciding(trace) : null;
   if (decided === null) return [];
-  return [
-    ...unearned(trace, decided),
-    ...unsupported(trace, decided),
-    ...overruled(trace, decided),
-    ...spared(decided),
-  ];
+  return [...unearned(trace, decided), ...unsupported(trace, decided), ...overruled(trace, decided)];
 }
 
 function deciding(trace: Trace): Decided | null {
@@ -45,14 +38,7 @@ function deciding(trace: Trace): Decided | null {
     return (bytes === null ? null : decodeMessage(bytes)) ?? [];
   });
   const round = all.at(-1)?.header.round ?? 0;
-  const slots = new Map<string, number>();
-  const equivocators = new Set<SeatIndex>();
-  for (const { header } of all) {
-    const slot = `${header.phase}.${header.round}.${header.seat}`;
-    slots.set(slot, (slots.get(slot) ?? 0) + 1);
-    if ((slots.get(slot) ?? 0) > 1) equivocators.add(header.seat);
-  }
-  return { certificate, equivocators, messages: all.filter(({ header }) => header.round === round) };
+  return { certificate, messages: all.filter(({ header }) => header.round === round) };
 }
 
 function fieldsOf(value: Value | undefined): { readonly [key: string]: Value } {
@@ -152,14 +138,4 @@ function overruled({ attempt }: Trace, { certificate: { decision }, messages }: 
 
 function sameSlot({ header }: Message, { phase, round, seat }: Message["header"]): boolean {
   return header.phase === phase && header.round === round && header.seat === seat;
-}
-
-/** MB16. */
-function spared({ certificate, equivocators }: Decided): readonly string[] {
-  const slashed = new Set(
-    certificate.decision.reputationChanges.filter(({ steps }) => steps < 0).map(({ seat }) => seat),
-  );
-  return [...equivocators]
-    .filter((seat) => !slashed.has(seat))
-    .map((seat) => `seat ${seat} stands in the transcript with two messages for one slot and is not slashed`);
 }
