@@ -97,7 +97,7 @@ describe("hashgraph rules", () => {
         }
         expect(conclude(of, tally)).to.deep.equal(whole);
         expect(whole.kind).to.equal("final");
-        expect(view.waiting.length).to.equal(0);
+        expect(view.waitingCount).to.equal(0);
         const scratch = viewOf(hashgraphAttempt(seats), tallyOf(messages));
         const shape = (one: typeof view) =>
           one.lines.map((line) => line.map((told) => told.map(({ node }) => [node.round, node.isWitness])));
@@ -193,7 +193,7 @@ describe("hashgraph rules", () => {
     const onDead = eventMessage(attempt, 2, 0, { ...bare, otherParent: refer(goesOn) });
     const one = viewOf(attempt, tallyOf([a, onThird, goesOn, onDead]));
     expect(one.told.length).to.equal(1);
-    expect(one.waiting.length).to.equal(3);
+    expect(one.waitingCount).to.equal(3);
     const two = viewOf(attempt, tallyOf([a, onThird, goesOn, onDead, b]));
     expect(two.told.map(({ seat, sequence }) => [seat, sequence])).to.deep.equal([
       [0, 0],
@@ -202,7 +202,7 @@ describe("hashgraph rules", () => {
       [2, 0],
     ]);
     expect(two.told[2]?.node.otherParent).to.equal(null);
-    expect([two.waiting.length, two.forks]).to.deep.equal([0, [0, null, null, null]]);
+    expect([two.waitingCount, two.forks]).to.deep.equal([0, [0, null, null, null]]);
     // Who holds the third face reads the same event with its edge.
     expect(viewOf(attempt, tallyOf([c, a, onThird])).told[2]?.node.otherParent).to.not.equal(null);
   });

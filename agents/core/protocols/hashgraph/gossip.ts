@@ -122,7 +122,7 @@ export function isOrderDue(view: View, isWaiting: boolean): boolean {
 /** HG14: what the own waiting events miss, the least deep first. */
 export function missingIn(view: View, tally: Tally): readonly EventRef[] {
   const wanted = new Map<string, EventRef>();
-  for (const message of view.waiting) {
+  for (const message of view.waiting.flat()) {
     const body = eventIn(view.attempt, message);
     const { seat, round } = message.header;
     const selfParent = body?.selfParent ? [{ seat, sequence: round - 1, digest: body.selfParent }] : [];

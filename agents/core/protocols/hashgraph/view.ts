@@ -3,8 +3,8 @@ import { createGraph, hasAncestor, insert, type Graph, type Node } from "../../h
 import { middleBit } from "../../hashgraph/fame.ts";
 import { messagesOf, variants, type Tally } from "../../tally.ts";
 import type { Attempt, Digest, Message, SeatIndex } from "../../types.ts";
-import { COIN_PERIOD, EVENT } from "./config.ts";
-import { eventIn, type EventBody } from "./payloads.ts";
+import { COIN_PERIOD, EVENT, EVENTS_PER_SEAT } from "./config.ts";
+import { eventIn, type EventBody, type EventRef } from "./payloads.ts";
 
 /** An event in its place in the graph. */
 export interface Told {
@@ -29,11 +29,15 @@ export interface View {
   readonly witnesses: readonly Told[];
   /** Per seat the first slot in which it signed two events, whether they could be placed or not; the same object while nothing is added. */
   readonly forks: readonly (number | null)[];
-  /** Messages that miss a parent. */
-  readonly waiting: readonly Message[];
-  /** Keys of events that can never join: their self-parent is a third event of its slot. */
-  readonly dead: ReadonlySet<string>;
+  /** HG4: messages that miss a parent, by the slot of the first they miss. */
+  readonly waiting: Slots<Message>;
+  readonly waitingCount: number;
+  /** Events that can never join, by their slot: their self-parent is a third event of its own. */
+  readonly dead: Slots<Digest>;
 }
+
+/** Of every slot, by `slotOf`. */
+type Slots<Entry> = readonly (readonly Entry[])[];
 
 /**
  * What follows from an event's ancestors is the same in every message set, so it is computed once per attempt, whoever asks.
@@ -67,14 +71,16 @@ export function graphOf(attempt: Attempt): Graph {
 
 export function emptyView(attempt: Attempt): View {
   const lines = attempt.committee.map(() => []);
+  const slots = Array.from({ length: attempt.committee.length * EVENTS_PER_SEAT }, () => []);
   return {
     attempt,
     told: [],
     lines,
     witnesses: [],
     forks: attempt.committee.map(() => null),
-    waiting: [],
-    dead: new Set(),
+    waiting: slots,
+    waitingCount: 0,
+    dead: slots,
   };
 }
 
@@ -94,31 +100,69 @@ export function extendView(view: View, tally: Tally, message: Message): View {
 }
 
 interface Growing {
-  told: Told[];
   lines: (readonly (readonly Told[])[])[];
-  fresh: Told[];
-  dead: Set<string>;
+  readonly fresh: Told[];
+  waiting: Slots<Message>;
+  waitingCount: number;
+  dead: Slots<Digest>;
 }
 
-/** HG4: places what can be placed, again and again until nothing more can. */
+/**
+ * HG4: places what can be placed. Whether a parent is missing depends on its slot alone, so a waiting message is looked at again
+ * when something has come of that slot, and only then: a few times in all, however many wait.
+ */
 function settle(view: View, tally: Tally, messages: readonly Message[]): View {
-  const universe = universeOf(view.attempt);
-  const growing: Growing = {
-    told: [...view.told],
-    lines: [...view.lines],
-    fresh: [],
-    dead: new Set(view.dead),
-  };
-  let waiting: readonly Message[] = [...view.waiting, ...messages].toSorted((a, b) => a.header.round - b.header.round);
-  for (let before = -1; before !== waiting.length;) {
-    before = waiting.length;
-    waiting = waiting.filter((message) => !place(universe, view.attempt, growing, tally, message));
+  const { attempt, waiting, waitingCount, dead } = view;
+  const universe = universeOf(attempt);
+  const growing: Growing = { lines: [...view.lines], fresh: [], waiting, waitingCount, dead };
+  const woken = messages.flatMap(({ header: { seat, round } }) =>
+    variants(tally, EVENT, round, seat).length > 1 ? wake(growing, slotOf(attempt, seat, round)) : [],
+  );
+  // Taken from the end: what is new, the least deep first.
+  const ready = [...woken, ...messages.toSorted((a, b) => a.header.round - b.header.round).toReversed()];
+  for (let message = ready.pop(); message !== undefined; message = ready.pop()) {
+    const { seat, round } = message.header;
+    const missing = place(universe, attempt, growing, tally, message);
+    if (missing === null) ready.push(...wake(growing, slotOf(attempt, seat, round)));
+    else wait(growing, slotOf(attempt, missing.seat, missing.sequence), message);
   }
-  const { told, lines } = growing;
-  const fresh = growing.fresh.filter(({ node }) => node.isWitness);
-  const witnesses = fresh.length === 0 ? view.witnesses : [...view.witnesses, ...fresh].toSorted(compareTold);
+  const { lines, fresh } = growing;
+  const told = fresh.length === 0 ? view.told : [...view.told, ...fresh];
+  const appearing = fresh.filter(({ node }) => node.isWitness);
+  const witnesses = appearing.length === 0 ? view.witnesses : [...view.witnesses, ...appearing].toSorted(compareTold);
   const forks = forksWith(view.forks, tally, messages);
-  return { attempt: view.attempt, told, lines, witnesses, forks, waiting, dead: growing.dead };
+  return {
+    attempt,
+    told,
+    lines,
+    witnesses,
+    forks,
+    waiting: growing.waiting,
+    waitingCount: growing.waitingCount,
+    dead: growing.dead,
+  };
+}
+
+function slotOf({ committee }: Attempt, seat: SeatIndex, sequence: number): number {
+  return sequence * committee.length + seat;
+}
+
+function wait(growing: Growing, slot: number, message: Message): void {
+  growing.waiting = withEntry(growing.waiting, slot, message);
+  growing.waitingCount++;
+}
+
+/** The messages that waited for something to come of a slot. */
+function wake(growing: Growing, slot: number): readonly Message[] {
+  const woken = growing.waiting[slot] as readonly Message[];
+  if (woken.length === 0) return woken;
+  growing.waiting = growing.waiting.with(slot, []);
+  growing.waitingCount -= woken.length;
+  return woken;
+}
+
+function withEntry<Entry>(slots: Slots<Entry>, slot: number, entry: Entry): Slots<Entry> {
+  return slots.with(slot, [...(slots[slot] as readonly Entry[]), entry]);
 }
 
 function forksWith(forks: View["forks"], tally: Tally, messages: readonly Message[]): View["forks"] {
@@ -141,48 +185,44 @@ function compareTold(a: Told, b: Told): number {
   return a.sequence - b.sequence || a.seat - b.seat || (a.digest < b.digest ? -1 : 1);
 }
 
-/** Whether the message needs no further attempt: it is placed, or can never be. */
-function place(universe: Universe, attempt: Attempt, growing: Growing, tally: Tally, message: Message): boolean {
+/** The first parent that the message misses; null when it is placed, or can never be. */
+function place(
+  universe: Universe,
+  attempt: Attempt,
+  growing: Growing,
+  tally: Tally,
+  message: Message,
+): EventRef | null {
   const { seat, round: sequence, payloadDigest: digest } = message.header;
   const body = eventIn(attempt, message);
-  if (body === null) return true;
+  if (body === null) return null;
   const selfRef = body.selfParent === null ? null : { seat, sequence: sequence - 1, digest: body.selfParent };
-  const selfParent = selfRef && find(growing, tally, selfRef);
-  const otherParent = body.otherParent && find(growing, tally, body.otherParent);
-  if (selfParent === "waiting" || otherParent === "waiting") return false;
+  const selfParent = selfRef && find(attempt, growing, tally, selfRef);
+  if (selfParent === "waiting") return selfRef;
+  const otherParent = body.otherParent && find(attempt, growing, tally, body.otherParent);
+  if (otherParent === "waiting") return body.otherParent;
   if (selfParent === "never") {
-    growing.dead.add(keyOf({ seat, sequence, digest }));
-    return true;
+    growing.dead = withEntry(growing.dead, slotOf(attempt, seat, sequence), digest);
+    return null;
   }
   // HG6: what only a proven equivocator could have shown is no parent.
   const told = tell(universe, message, body, selfParent, otherParent === "never" ? null : otherParent);
-  growing.told.push(told);
   growing.fresh.push(told);
   const line = [...(growing.lines[seat] as readonly (readonly Told[])[])];
   line[sequence] = [...(line[sequence] ?? []), told];
   growing.lines[seat] = line;
-  return true;
-}
-
-interface Ref {
-  readonly seat: SeatIndex;
-  readonly sequence: number;
-  readonly digest: Digest;
+  return null;
 }
 
 /** HG6: "never" when the slot is full of other events, or the event itself can never join. */
-function find(growing: Growing, tally: Tally, ref: Ref): Told | "waiting" | "never" {
+function find(attempt: Attempt, growing: Growing, tally: Tally, ref: EventRef): Told | "waiting" | "never" {
   const { seat, sequence, digest } = ref;
   const told = growing.lines[seat]?.[sequence]?.find((one) => one.digest === digest);
   if (told !== undefined) return told;
-  if (growing.dead.has(keyOf(ref))) return "never";
+  if (growing.dead[slotOf(attempt, seat, sequence)]?.includes(digest) === true) return "never";
   const held = variants(tally, EVENT, sequence, seat);
   if (held.some(({ header }) => header.payloadDigest === digest)) return "waiting";
   return held.length > 1 ? "never" : "waiting";
-}
-
-function keyOf({ seat, sequence, digest }: Ref): string {
-  return `${seat}.${sequence}.${digest}`;
 }
 
 function tell(
@@ -195,7 +235,7 @@ function tell(
   const { seat, round: sequence, payloadDigest: digest } = message.header;
   // An event is another one with another parent: where HG6 cuts an edge, its descendants differ, too.
   const parents = `${selfParent?.node.index ?? "-"}.${otherParent?.node.index ?? "-"}`;
-  const id = `${keyOf({ seat, sequence, digest })}.${parents}`;
+  const id = `${seat}.${sequence}.${digest}.${parents}`;
   const known = universe.told.get(id);
   if (known !== undefined) return known;
   insert(universe.graph, {

@@ -1,0 +1,171 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { describe, it } from "node:test";
+import { bytesToHex } from "../../agents/core/digest.ts";
+import type { EventBody } from "../../agents/core/protocols/hashgraph/payloads.ts";
+import { emptyView, extendView, viewOf, type View } from "../../agents/core/protocols/hashgraph/view.ts";
+import { addMessage, emptyTally } from "../../agents/core/tally.ts";
+import type { Attempt, Digest, Message, SeatIndex } from "../../agents/core/types.ts";
+import { generator } from "./committee.ts";
+import { hashgraphAttempt } from "./hashgraph-scripts.ts";
+import { eventMessage, tallyOf } from "./hashgraph-world.ts";
+
+const bare: EventBody = {
+  selfParent: null,
+  otherParent: null,
+  time: 0,
+  closed: 0,
+  mode: "gossip",
+  wants: [],
+  record: null,
+};
+
+/** An event on its creator's event before; null begins the line. */
+function next(attempt: Attempt, seat: number, before: Message | null, change: Partial<EventBody> = {}): Message {
+  const selfParent = before?.header.payloadDigest ?? null;
+  return eventMessage(attempt, seat, before === null ? 0 : before.header.round + 1, { ...bare, selfParent, ...change });
+}
+
+function lineOf(attempt: Attempt, seat: number, length: number, first = next(attempt, seat, null)): readonly Message[] {
+  const line = [first];
+  while (line.length < length) line.push(next(attempt, seat, line.at(-1) as Message));
+  return line;
+}
+
+const refer = ({ header }: Message) => ({
+  seat: header.seat,
+  sequence: header.round,
+  digest: header.payloadDigest,
+});
+
+/** The view after all of these have arrived one by one, and how often any of them was looked at meanwhile. */
+function arrive(attempt: Attempt, messages: readonly Message[]): { readonly view: View; readonly visits: number } {
+  let tally = emptyTally;
+  let view = emptyView(attempt);
+  let visits = 0;
+  let isCounting = false;
+  for (const { header, payload, signature } of messages) {
+    const message: Message = {
+      get header() {
+        if (isCounting) visits++;
+        return header;
+      },
+      payload,
+      signature,
+    };
+    tally = addMessage(tally, message).tally;
+    isCounting = true;
+    view = extendView(view, tally, message);
+    isCounting = false;
+  }
+  return { view, visits };
+}
+
+describe("the view of a hashgraph", () => {
+  it("HG4: what waits is looked at a few times in all, in whatever order a peer shows its events", () => {
+    const attempt = hashgraphAttempt(31);
+    const counts = [30, 60, 120].map((length) => {
+      const newestFirst = lineOf(attempt, 0, length).toReversed();
+      const { view, visits } = arrive(attempt, newestFirst);
+      expect([view.told.length, view.waitingCount]).to.deep.equal([length, 0]);
+      const held = arrive(attempt, newestFirst.slice(0, -1));
+      expect([held.view.told.length, held.view.waitingCount]).to.deep.equal([0, length - 1]);
+      return [visits / length, held.visits / (length - 1)] as const;
+    });
+    for (const [all, held] of counts) {
+      expect(all).to.be.within(1, 24);
+      expect(held).to.be.within(1, 12);
+    }
+    expect(counts.at(-1)?.[1]).to.equal(counts[0]?.[1]);
+  });
+
+  it("HG4: many that wait for one parent cost the others nothing, and come in with it", () => {
+    const attempt = hashgraphAttempt(31);
+    const [root, absent] = [next(attempt, 0, null), next(attempt, 1, null)];
+    const seats = Array.from({ length: 29 }, (_, at) => at + 2);
+    const onRoot = seats.map((seat) => next(attempt, seat, null, { otherParent: refer(root) }));
+    const onBoth = onRoot.map((one) => next(attempt, one.header.seat, one, { otherParent: refer(absent) }));
+    const waiting = [...onBoth, ...onRoot];
+    const before = arrive(attempt, waiting);
+    expect([before.view.told.length, before.view.waitingCount]).to.deep.equal([0, 58]);
+    const after = arrive(attempt, [...waiting, root]);
+    expect([after.view.told.length, after.view.waitingCount]).to.deep.equal([30, 29]);
+    // Lines of nobody's concern arrive while they wait.
+    const others = lineOf(attempt, 1, 100, next(attempt, 1, null, { time: 9 }));
+    const alone = arrive(attempt, others);
+    expect(arrive(attempt, [...waiting, ...others]).visits - before.visits - alone.visits).to.equal(0);
+  });
+
+  it("HG4, HG6: with forks and lost events, too, the order of arrival changes nothing", () => {
+    fc.assert(
+      fc.property(fc.nat(1_000_000), (seed) => {
+        const attempt = hashgraphAttempt(4);
+        const random = generator(seed);
+        const all: Message[] = [];
+        // Seats 0 and 1 fork, up to three times a slot; anybody may refer to anything.
+        for (let made = 0; made < 60; made++) {
+          const seat = random() % 4;
+          const own = all.filter(({ header }) => header.seat === seat);
+          const others = all.filter(({ header }) => header.seat !== seat);
+          const before = (seat < 2 && random() % 3 === 0 ? own[random() % own.length] : own.at(-1)) ?? null;
+          const other = others[random() % others.length];
+          const otherParent = other === undefined || random() % 4 === 0 ? null : refer(other);
+          all.push(next(attempt, seat, before, { otherParent, time: made }));
+        }
+        const kept = [...tallyOf(all.filter(() => random() % 20 !== 0)).rounds.values()].flatMap((slots) =>
+          [...slots.values()].flat(),
+        );
+        const shuffled = kept
+          .map((message) => ({ message, key: random() }))
+          .toSorted((a, b) => a.key - b.key)
+          .map(({ message }) => message);
+        expect(shapeOf(arrive(attempt, shuffled).view)).to.deep.equal(shapeOf(viewOf(attempt, tallyOf(kept))));
+        expect(shapeOf(arrive(attempt, shuffled).view)).to.deep.equal(closureOf(kept));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+const nameOf = (seat: SeatIndex, sequence: number, digest: Digest) => `${seat}.${sequence}.${digest}`;
+const nameIn = ({ header }: Message) => nameOf(header.seat, header.round, header.payloadDigest);
+
+/** What is in the graph and what waits. */
+function shapeOf(view: View): { readonly told: readonly string[]; readonly waits: number } {
+  const told = view.told.map(({ seat, sequence, digest }) => nameOf(seat, sequence, digest));
+  expect(view.waiting.flat().length).to.equal(view.waitingCount);
+  return { told: told.toSorted(), waits: view.waitingCount };
+}
+
+/** HG4 and HG6 by the letter: again and again over all of them until nothing changes. */
+function closureOf(kept: readonly Message[]): { readonly told: readonly string[]; readonly waits: number } {
+  const fates = new Map<string, "told" | "dead">();
+  const fateOf = (seat: SeatIndex, sequence: number, digest: Digest): "told" | "never" | "waits" => {
+    const name = nameOf(seat, sequence, digest);
+    const fate = fates.get(name);
+    if (fate !== undefined) return fate === "told" ? "told" : "never";
+    const slot = kept.filter(({ header }) => header.seat === seat && header.round === sequence);
+    return slot.length > 1 && !slot.some((one) => nameIn(one) === name) ? "never" : "waits";
+  };
+  for (let before = -1; before !== fates.size;) {
+    before = fates.size;
+    for (const message of kept) {
+      const { seat, round } = message.header;
+      const body = message.payload as unknown as { selfParent: Uint8Array | null; otherParent: EncodedRef | null };
+      const self = body.selfParent === null ? "told" : fateOf(seat, round - 1, digestFrom(body.selfParent));
+      const { otherParent: ref } = body;
+      const other = ref === null ? "told" : fateOf(ref.seat, ref.sequence, digestFrom(ref.digest));
+      if (self !== "waits" && other !== "waits") fates.set(nameIn(message), self === "never" ? "dead" : "told");
+    }
+  }
+  const told = [...fates].flatMap(([name, fate]) => (fate === "told" ? [name] : []));
+  return { told: told.toSorted(), waits: kept.length - fates.size };
+}
+
+interface EncodedRef {
+  readonly seat: SeatIndex;
+  readonly sequence: number;
+  readonly digest: Uint8Array;
+}
+
+const digestFrom = (bytes: Uint8Array) => bytesToHex(bytes) as Digest;
