@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
+import type { AnswerGroup } from "../../agents/core/answer.ts";
+import { compareHex, concat, hexToBytes, sha256, utf8 } from "../../agents/core/digest.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { EVENTS_PER_SEAT, MAX_SEATS, stagesOf } from "../../agents/core/protocols/hashgraph/config.ts";
 import { conclude } from "../../agents/core/protocols/hashgraph/conclude.ts";
@@ -11,7 +13,7 @@ import {
   type EventBody,
   type EventRef,
 } from "../../agents/core/protocols/hashgraph/payloads.ts";
-import { nextPrompt } from "../../agents/core/protocols/hashgraph/prompts.ts";
+import { nextPrompt, votePrompt } from "../../agents/core/protocols/hashgraph/prompts.ts";
 import { consensusReport } from "../../agents/core/protocols/hashgraph/report.ts";
 import { preview } from "../../agents/core/protocols/hashgraph/rules.ts";
 import { emptyView, extendView, holdersOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
@@ -56,6 +58,11 @@ const bare: EventBody = {
   record: null,
 };
 const digest = `0x${"ab".repeat(32)}` as Digest;
+const readerOf = (of: Attempt, seat: number, salt: Uint8Array = new Uint8Array(32)) => ({
+  attempt: of,
+  seat: seat as SeatIndex,
+  salt,
+});
 
 describe("hashgraph rules", () => {
   it("H03, H05: random pairwise gossip comes to what all-to-all does, without a vote message", () => {
@@ -224,6 +231,7 @@ describe("hashgraph rules", () => {
     const result = (texts: readonly string[], proof: string) => {
       const outputs = texts.map((text, seat) => ({
         seat: seat as SeatIndex,
+        digest,
         answer: { text, outcome: digest },
         proposal: { ...proposalOf(text), proof },
       }));
@@ -235,16 +243,14 @@ describe("hashgraph rules", () => {
       return { round: 0, outputs, classes, agreed: null, isStable: false };
     };
     const small = nextPrompt(
-      terms,
-      6 as SeatIndex,
+      readerOf(terms, 6),
       proposalOf("b"),
       result(["a", "a", "a", "a", "b", "b", "b"], "p"),
     ).user;
     expect(small).to.include('counterProof: "4 of 7 members: a: p"').and.include('others: "3 of 7 members: b: p"');
     expect(small).to.not.match(/seat|agent|0x/);
     const swapped = nextPrompt(
-      terms,
-      0 as SeatIndex,
+      readerOf(terms, 0),
       proposalOf("b"),
       result(["b", "b", "b", "a", "a", "a", "a"], "p"),
     ).user;
@@ -252,8 +258,7 @@ describe("hashgraph rules", () => {
     // Above the budget only what differs, then without proofs, then what fits.
     const wide = (size: number, proof: string) =>
       nextPrompt(
-        terms,
-        0 as SeatIndex,
+        readerOf(terms, 0),
         proposalOf("x"),
         result(
           ["own", "own", "b", "c", "d", "e", "f"].map((text) => text.padEnd(size, ".")),
@@ -274,6 +279,34 @@ describe("hashgraph rules", () => {
         .join("");
       expect(shown.length).to.be.within(20, limits.objectionsBytes + 64);
     }
+  });
+
+  it("HG23: which proof stands for a class is the reader's chance, and nobody's who writes one", () => {
+    const answer = { text: "yes", outcome: digest };
+    // In bytes the liar's proof comes first, and so does its event's digest.
+    const proofs = ["!", "it is", "it was", "so"];
+    const outputs = proofs.map((proof, seat) => ({
+      seat: seat as SeatIndex,
+      digest: `0x${`0${seat}`.repeat(32)}` as Digest,
+      answer,
+      proposal: { ...proposalOf("yes"), proof },
+    }));
+    const classes = [{ representative: answer, seats: outputs.map(({ seat }) => seat) }];
+    const result = { round: 0, outputs, classes, agreed: null, isStable: false };
+    const group = classes[0] as AnswerGroup;
+    const shown = new Map(proofs.map((proof) => [proof, 0]));
+    for (let reader = 0; reader < 200; reader++) {
+      const salt = hexToBytes(sha256(utf8(`salt ${reader}`)));
+      const [least] = outputs.toSorted((a, b) =>
+        compareHex(sha256(concat(salt, hexToBytes(a.digest))), sha256(concat(salt, hexToBytes(b.digest)))),
+      );
+      const { proof } = (least as (typeof outputs)[number]).proposal;
+      const one = readerOf(attempt, 3, salt);
+      expect(nextPrompt(one, proposalOf("no"), result).user).to.include(`"4 of 4 members: yes: ${proof}"`);
+      expect(votePrompt(one, group, result).user).to.include(`proof: "${proof}"`);
+      shown.set(proof, (shown.get(proof) as number) + 1);
+    }
+    for (const times of shown.values()) expect(times).to.be.within(30, 70);
   });
 
   it("H22: a payload is what its slot allows, to the letter", () => {

@@ -1,10 +1,14 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
+import { compareHex, concat, hexToBytes, sha256 } from "../../agents/core/digest.ts";
+import { canonicalOrder } from "../../agents/core/order.ts";
 import { consensusReport } from "../../agents/core/protocols/hashgraph/report.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
+import type { SeatState } from "../../agents/core/seat.ts";
 import { messagesOf } from "../../agents/core/tally.ts";
-import type { CommitteeRun, SeatScript } from "./committee.ts";
-import { bends, follows, hashgraphAttempt, holds, isAsk, isEvent, results, run } from "./hashgraph-scripts.ts";
+import type { Digest } from "../../agents/core/types.ts";
+import { keyOf, type CommitteeRun, type SeatScript } from "./committee.ts";
+import { bends, follows, hashgraphAttempt, holds, isAsk, isEvent, results, rewords, run } from "./hashgraph-scripts.ts";
 
 const yes = holds("yes");
 const liar = holds("no");
@@ -194,6 +198,33 @@ describe("hashgraph over a committee", () => {
     expect(results(apart, [0])).to.deep.equal(["hung "]);
   });
 
+  it("HG24, HG18: seats that reword their answer every round agree at high assurance as fast as those that repeat it", () => {
+    const attempt = hashgraphAttempt(4, { kind: "text", assurance: "high" });
+    const worded = (seat: number, form: string) => [0, 1, 2, 3].map((round) => `${form} ${seat} of ${round}`);
+    const expectAgreed = (scripts: readonly SeatScript[], honest: readonly number[]) => {
+      const done = run(attempt, scripts);
+      const report = consensusReport(attempt, (done.states[honest[0] as number] as SeatState).tally);
+      expect(report.summary).to.equal(`${honest.length} of 4 seats agreed after 2 rounds`);
+      expect(new Set(results(done, honest))).to.deep.equal(new Set([`decided ${report.answer}`]));
+      expect(report.answer).to.match(/Vienna \d of 1/);
+    };
+    // Two wordings, each of two seats, then one of each seat, and again: the most supported texts are those of the round before.
+    const all = [0, 1, 2, 3];
+    const paired = (seat: number, round: number) => (round % 2 === 0 ? seat >> 1 : seat);
+    const honest = all.map((seat) => all.map((round) => `Vienna ${paired(seat, round)} of ${round}`));
+    expectAgreed(
+      honest.map((wordings) => rewords("Vienna", wordings)),
+      all,
+    );
+    // The first seat in canonical order lies, and brings a text of its own per round.
+    const first = canonicalOrder(attempt)[0] as number;
+    const others = all.filter((seat) => seat !== first);
+    expectAgreed(
+      all.map((seat) => rewords("Vienna", worded(seat, seat === first ? "Graz" : "Vienna"))),
+      others,
+    );
+  });
+
   it("H10, H11: two camps vote between the two leading answers; the report and a lower confidence say so", () => {
     const converts = holds("no", "no", "no", "no", "yes");
     const voted = run(hashgraphAttempt(4), [yes, yes, converts, converts]);
@@ -218,6 +249,44 @@ describe("hashgraph over a committee", () => {
     expect(results(spread, [0, 1, 2, 3])).to.deep.equal(Array.from({ length: 4 }, () => "hung "));
     const high = run(hashgraphAttempt(4, { assurance: "high" }), [yes, yes, liar, liar]);
     expect(results(high, [0])).to.deep.equal(["hung "]);
+  });
+
+  it("HG23: the proof that a seat is shown is chosen by a salt of the round, which stands in no event", () => {
+    const camps = ["yes", "yes", "no", "no"];
+    const says = (answer: string, seat: number): SeatScript => ({
+      answer: ({ ask }) => ({
+        fields: ask.includes("vote") ? { check: "c", verdict: "abstain" } : { proof: `proof of seat ${seat}`, answer },
+      }),
+    });
+    const done = run(hashgraphAttempt(4), camps.map(says));
+    const outputs = [...messagesOf(done.states[0]!.tally)].flatMap(({ header, payload }) => {
+      const { record } = payload as { readonly record: { readonly stage: number } | null };
+      return record === null ? [] : [{ stage: record.stage, seat: header.seat, digest: header.payloadDigest }];
+    });
+    let asked = 0;
+    for (const [seat, effects] of done.effects.entries()) {
+      for (const { ask, prompt } of effects.filter(isAsk)) {
+        const isVote = ask.startsWith("vote");
+        const round = isVote ? 4 : Number(ask.split(".")[0]);
+        if (round === 0) continue;
+        const salt = sha256(concat(keyOf(1000 + seat), Uint8Array.of(round)));
+        const key = (digest: Digest) => sha256(concat(hexToBytes(salt), hexToBytes(digest)));
+        // OUTPUT r is stage r + 1.
+        const shown = outputs.filter((one) => one.stage === round && prompt.user.includes(`proof of seat ${one.seat}`));
+        for (const camp of ["yes", "no"]) {
+          if (isVote ? !prompt.user.includes(`answer: "${camp}"`) : camp === camps[seat]) continue;
+          const [least] = outputs
+            .filter((one) => one.stage === round && camps[one.seat] === camp)
+            .toSorted((a, b) => compareHex(key(a.digest), key(b.digest)));
+          expect(
+            shown.filter((one) => camps[one.seat] === camp),
+            ask,
+          ).to.deep.equal([least]);
+          asked++;
+        }
+      }
+    }
+    expect(asked).to.equal(4 * 3 + 4 * 2);
   });
 
   it("H12: answers that go back and forth are reported", () => {

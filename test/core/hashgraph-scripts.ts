@@ -27,6 +27,21 @@ export function holds(...answers: readonly string[]): SeatScript {
   };
 }
 
+/** Answers a text per round, and judges two texts to mean the same iff both name the city or neither does. */
+export function rewords(city: string, wordings: readonly string[]): SeatScript {
+  return {
+    answer: ({ ask, prompt }) => {
+      if (ask.includes("vote")) return { fields: { check: "c", verdict: "abstain" } };
+      if (!ask.includes("match"))
+        return { fields: { proof: "p", answer: wordings[Number(ask.split(".")[0])] as string } };
+      const [one, other] = [...prompt.user.matchAll(/^(?:answer|other): (.*)$/gm)].map(([, text]) =>
+        text?.includes(city),
+      );
+      return { fields: { check: "c", verdict: one === other ? "same" : "different" } };
+    },
+  };
+}
+
 /** Follows more than half of those it is shown, as a model would (H06). */
 export function follows(first: string): SeatScript {
   return {

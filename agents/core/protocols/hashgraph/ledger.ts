@@ -3,7 +3,7 @@ import { hasAncestor } from "../../hashgraph/graph.ts";
 import { seatsOf } from "../../order.ts";
 import { commitmentOf, type Proposal } from "../../proposals.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
-import type { Attempt, SeatIndex } from "../../types.ts";
+import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 import { stagesOf } from "./config.ts";
 import type { StageRecord } from "./payloads.ts";
 import type { Told } from "./view.ts";
@@ -24,6 +24,8 @@ export interface Ledger {
 /** An answer that a seat gave in a round. */
 export interface Output {
   readonly seat: SeatIndex;
+  /** Of the event that says it. */
+  readonly digest: Digest;
   readonly answer: CanonicalAnswer;
   readonly proposal: Proposal;
 }
@@ -86,7 +88,7 @@ export function outputsOf(ledger: Ledger, round: number): readonly Output[] {
     const answer = proposal && canonicalAnswer(attempt.request.terms, proposal.answer);
     if (proposal === null || answer === null) return [];
     if (round === 0 && !opensCommitment(ledger, told.seat, proposal, salt)) return [];
-    return [{ seat: told.seat, answer, proposal }];
+    return [{ seat: told.seat, digest: told.digest, answer, proposal }];
   });
 }
 

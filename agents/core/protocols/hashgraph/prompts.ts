@@ -1,5 +1,5 @@
 import type { AnswerGroup } from "../../answer.ts";
-import { utf8 } from "../../digest.ts";
+import { compareHex, concat, hexToBytes, sha256, utf8 } from "../../digest.ts";
 import { limits } from "../../limits.ts";
 import type { Prompt } from "../../prompt.ts";
 import type { Proposal } from "../../proposals.ts";
@@ -8,20 +8,29 @@ import type { Attempt, SeatIndex } from "../../types.ts";
 import type { RoundResult } from "./rules.ts";
 
 /** Raised with every change of wording or rules; part of the protocol version. */
-export const VERSION = TASKS_VERSION;
+export const VERSION = 2 * TASKS_VERSION;
+
+/** Whom a prompt is for. */
+export interface Reader {
+  readonly attempt: Attempt;
+  readonly seat: SeatIndex;
+  /** HG23: nobody else knows it. */
+  readonly salt: Uint8Array;
+}
 
 /**
  * HG22: what the round before brought, anonymous, the most supported answer first (H05, H14). An answer stands there once, with the
  * number of its supporters and one of their proofs. Above `limits.objectionsBytes` only what differs from the own answer is
  * shown, then without proofs, then only the first of it (H18).
  */
-export function nextPrompt(attempt: Attempt, self: SeatIndex, own: Proposal | null, last: RoundResult): Prompt {
+export function nextPrompt(reader: Reader, own: Proposal | null, last: RoundResult): Prompt {
+  const { attempt, seat: self } = reader;
   const others = last.classes.filter(({ seats }) => seats.some((seat) => seat !== self));
   const differing = others.filter(({ seats }) => !seats.includes(self));
   const asked = attempt.committee.length;
   const say = (group: AnswerGroup, isProven: boolean): string => {
     const text = `${group.seats.length} of ${asked} members: ${group.representative.text}`;
-    return isProven ? `${text}: ${proofOf(group, last)}` : text;
+    return isProven ? `${text}: ${proofOf(reader, group, last)}` : text;
   };
   const whole = [...differing, ...others.filter((group) => !differing.includes(group))].map((group) =>
     say(group, true),
@@ -31,10 +40,15 @@ export function nextPrompt(attempt: Attempt, self: SeatIndex, own: Proposal | nu
   return revisePrompt(attempt, own, fitting ?? firstFitting(contexts.at(-1) ?? []));
 }
 
-/** The proof of the class's first seat in canonical order would tell who it is; the least by bytes does not. */
-function proofOf({ seats }: AnswerGroup, { outputs }: RoundResult): string {
-  const proofs = outputs.filter(({ seat }) => seats.includes(seat)).map(({ proposal }) => proposal.proof);
-  return proofs.toSorted((a, b) => (a === b ? 0 : a < b ? -1 : 1))[0] ?? "";
+/**
+ * HG23: of a class's proofs that with the least hash of the reader's salt and its event's digest. The first in canonical order would
+ * tell whose it is, the least by bytes could be had by writing it so.
+ */
+function proofOf({ salt }: Reader, { seats }: AnswerGroup, { outputs }: RoundResult): string {
+  const keyed = outputs
+    .filter(({ seat }) => seats.includes(seat))
+    .map(({ digest, proposal }) => ({ key: sha256(concat(salt, hexToBytes(digest))), proof: proposal.proof }));
+  return keyed.toSorted((a, b) => compareHex(a.key, b.key))[0]?.proof ?? "";
 }
 
 function bytesOf(texts: readonly string[]): number {
@@ -47,6 +61,6 @@ function firstFitting(texts: readonly string[]): readonly string[] {
 }
 
 /** HG19: the explicit vote (H11): is this one of the two right? */
-export function votePrompt(attempt: Attempt, candidate: AnswerGroup, last: RoundResult): Prompt {
-  return verifyPrompt(attempt, candidate.representative.text, proofOf(candidate, last));
+export function votePrompt(reader: Reader, candidate: AnswerGroup, last: RoundResult): Prompt {
+  return verifyPrompt(reader.attempt, candidate.representative.text, proofOf(reader, candidate, last));
 }

@@ -1,14 +1,17 @@
+import { groupAnswers, type AnswerGroup, type SeatAnswer } from "../../answer.ts";
 import { concat, hexToBytes, sha256 } from "../../digest.ts";
-import { matchCalls } from "../../equivalence.ts";
+import { bySupport, matchCalls } from "../../equivalence.ts";
+import { limits } from "../../limits.ts";
 import type { Call } from "../../phased-rules.ts";
 import { commitmentOf, proposalFrom, type Proposal } from "../../proposals.ts";
 import type { SeatContext } from "../../protocol.ts";
+import { faultTolerance } from "../../quorum.ts";
 import { proposePrompt } from "../../task-prompt.ts";
-import type { Attempt, Digest } from "../../types.ts";
-import { stagesOf, type Stage } from "./config.ts";
+import type { Attempt, Digest, SeatIndex } from "../../types.ts";
+import { ROUNDS, stagesOf, type Stage } from "./config.ts";
 import { judgeView } from "./conclude.ts";
 import type { StageRecord } from "./payloads.ts";
-import { nextPrompt, votePrompt } from "./prompts.ts";
+import { nextPrompt, votePrompt, type Reader } from "./prompts.ts";
 import { preview, type RoundResult } from "./rules.ts";
 import type { HashgraphState } from "./state.ts";
 import type { View } from "./view.ts";
@@ -31,35 +34,54 @@ export function stageAt(attempt: Attempt, stage: number): Stage {
 }
 
 /** What a seat asks its model on entering a stage, all at once; with none it speaks at once. */
-export function callsFor({ view, stage, proposal }: HashgraphState, { attempt, self }: SeatContext): readonly Call[] {
+export function callsFor({ view, stage, proposal }: HashgraphState, context: SeatContext): readonly Call[] {
+  const { attempt } = context;
   const { kind, round } = stageAt(attempt, stage);
   switch (kind) {
     case "commit":
       return [{ about: [`${round}`, "propose"], prompt: proposePrompt(attempt) }];
-    case "output":
-      return round === 0
-        ? []
-        : [{ about: [`${round}`, "propose"], prompt: nextPrompt(attempt, self, proposal, roundOf(view, round - 1)) }];
-    case "match": {
-      const answers = previewOf(view).filter((result) => result.round === round || result.round === round - 1);
-      const calls = matchCalls(
-        { attempt },
-        answers.flatMap(({ outputs }) => outputs),
-      );
-      return calls.map(({ about, prompt }) => ({ about: [`${round}`, ...about], prompt }));
+    case "output": {
+      if (round === 0) return [];
+      const last = previewOf(view)[round - 1] as RoundResult;
+      return [{ about: [`${round}`, "propose"], prompt: nextPrompt(readerIn(context, round), proposal, last) }];
     }
+    case "match":
+      return matchCallsIn(view, round).map(({ about, prompt }) => ({ about: [`${round}`, ...about], prompt }));
     case "ballot": {
       const { candidates, rounds } = judgeView(view).judgement;
+      const reader = readerIn(context, ROUNDS);
       return (candidates ?? []).map((candidate) => ({
         about: ["vote", candidate.representative.outcome],
-        prompt: votePrompt(attempt, candidate, rounds.at(-1) as RoundResult),
+        prompt: votePrompt(reader, candidate, rounds.at(-1) as RoundResult),
       }));
     }
   }
 }
 
-function roundOf(view: View, round: number): RoundResult {
-  return previewOf(view)[round] as RoundResult;
+/**
+ * HG24: the texts of this round alone, as EQ2 has it, so that an honest one is among the founders; and the leading text of the
+ * round before with each founder, for whether an agreement lasted (HG18).
+ */
+function matchCallsIn(view: View, round: number): readonly Call[] {
+  const { attempt } = view;
+  const rounds = previewOf(view);
+  const { outputs } = rounds[round] as RoundResult;
+  const texts = bySupport(attempt, groupAnswers(attempt.request.terms, outputs));
+  const leading = rounds[round - 1]?.classes[0];
+  const isNew = texts.every(({ representative }) => representative.outcome !== leading?.representative.outcome);
+  const founders = texts.slice(0, faultTolerance(attempt.committee.length) + 1);
+  const asAnswers = (groups: readonly AnswerGroup[]): readonly SeatAnswer[] =>
+    groups.map(({ representative, seats }) => ({ seat: seats[0] as SeatIndex, answer: representative }));
+  const lasting =
+    leading === undefined || !isNew
+      ? []
+      : founders.flatMap((founder) => matchCalls({ attempt }, asAnswers([leading, founder])));
+  return [...lasting, ...matchCalls({ attempt }, outputs)].slice(0, limits.matchPairs);
+}
+
+/** HG23: the salt of the round a prompt is for; that of round 0 is for the commitment, and shown with it. */
+function readerIn(context: SeatContext, round: number): Reader {
+  return { attempt: context.attempt, seat: context.self, salt: saltOf(context, round) };
 }
 
 /** The record of the stage from what the model said; what it did not say is an abstention. */
@@ -74,12 +96,12 @@ export function recordOf(
   switch (kind) {
     case "commit": {
       const proposal = proposalFrom(attempt.request.terms, answered);
-      const commitment = proposal && commitmentOf(attempt, 0, self, proposal, saltOf(context));
+      const commitment = proposal && commitmentOf(attempt, 0, self, proposal, saltOf(context, 0));
       return { record: { kind, stage, commitment }, proposal };
     }
     case "output": {
       if (round === 0) {
-        const salt = state.proposal === null ? null : saltOf(context);
+        const salt = state.proposal === null ? null : saltOf(context, 0);
         return { record: { kind, stage, proposal: state.proposal, salt }, proposal: state.proposal };
       }
       const proposal = proposalFrom(attempt.request.terms, answered);
@@ -105,6 +127,6 @@ function matchesIn({ heard }: HashgraphState): Extract<StageRecord, { kind: "mat
   });
 }
 
-function saltOf({ secret }: SeatContext): Uint8Array {
-  return hexToBytes(sha256(concat(secret, Uint8Array.of(0))));
+function saltOf({ secret }: SeatContext, round: number): Uint8Array {
+  return hexToBytes(sha256(concat(secret, Uint8Array.of(round))));
 }
