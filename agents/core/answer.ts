@@ -9,6 +9,9 @@ export interface CanonicalAnswer {
   readonly outcome: Digest;
 }
 
+/** An answer by its outcome alone. */
+type Named = Pick<CanonicalAnswer, "outcome">;
+
 export interface SeatAnswer {
   readonly seat: SeatIndex;
   readonly answer: CanonicalAnswer;
@@ -90,7 +93,7 @@ export function groupAnswers(terms: Terms, answers: readonly SeatAnswer[]): read
 }
 
 /** Whether two answers agree: equal, or numbers at most one tolerance apart. */
-export function isSameAnswer(terms: Terms, a: CanonicalAnswer, b: CanonicalAnswer): boolean {
+export function isSameAnswer(terms: Terms, a: Named, b: Named): boolean {
   return reaches(terms, a, b) || reaches(terms, b, a);
 }
 
@@ -187,7 +190,7 @@ function letter(index: number): string {
 }
 
 /** From `first` upwards within one tolerance. */
-function reaches(terms: Terms, first: CanonicalAnswer, other: CanonicalAnswer): boolean {
+function reaches(terms: Terms, first: Named, other: Named): boolean {
   if (terms.kind !== "number") return first.outcome === other.outcome;
   const distance = signed(other.outcome) - signed(first.outcome);
   return distance >= 0n && distance <= terms.tolerance;

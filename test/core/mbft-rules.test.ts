@@ -98,6 +98,19 @@ describe("mbft rules", () => {
     expect(mbft.conclude(attempt, put(tally, attempt, 0, 0, REVEAL, second)).kind).to.equal("open");
   });
 
+  it("MB9: a vote that names the outcome of another answer than its reveal shows is about nothing", () => {
+    const attempt = attemptOf(7);
+    const decided = (about: string): string | undefined =>
+      final(
+        attempt,
+        seats(7, (seat) =>
+          seat < 3 ? { answer: "no" } : { answer: "yes", tier: 300_000, votes: { 0: { ...accept, about } } },
+        ),
+      )?.answer;
+    expect(decided("no")).to.equal("no");
+    expect(decided("yes")).to.equal(undefined);
+  });
+
   it("MB4: a proposal that does not open its seat's commitment does not count", () => {
     const attempt = attemptOf(4);
     const acts = seats(4, () => ({ answer: "yes" }));
@@ -125,7 +138,10 @@ describe("mbft rules", () => {
       mbft.refuses(
         attempt,
         { round: 0, phase: VOTE, seat },
-        withSeen(voteForm.encode({ votes: [{ target, verdict, tier: 900_000 as Ppm, counterProof }] }), seen),
+        withSeen(
+          voteForm.encode({ votes: [{ target, outcome: target, verdict, tier: 900_000 as Ppm, counterProof }] }),
+          seen,
+        ),
       );
     expect(vote("reject", "why")).to.equal(null);
     expect(vote("reject", "")).to.equal("malformed-payload");

@@ -53,6 +53,7 @@ describe("mbft over a committee", () => {
   });
 
   it("an equivocating seat that then falls silent yields evidence at every honest seat and is slashed", () => {
+    const zero = new Uint8Array(32);
     const scripts: SeatScript[] = [0, 1, 2, 3].map(() => honest("yes"));
     scripts[0] = {
       ...honest("yes"),
@@ -67,7 +68,7 @@ describe("mbft over a committee", () => {
                       ...effect,
                       payload: {
                         ...effect.payload,
-                        votes: [{ target: new Uint8Array(32), verdict: "accept", tier: 900_000, counterProof: "" }],
+                        votes: [{ target: zero, outcome: zero, verdict: "accept", tier: 900_000, counterProof: "" }],
                       },
                     }
                   : effect,

@@ -1,3 +1,4 @@
+import { canonicalAnswer } from "../../agents/core/answer.ts";
 import { emptyTally, addMessage, type Tally } from "../../agents/core/tally.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
 import { commitForm, commitmentOf, revealForm } from "../../agents/core/proposals.ts";
@@ -7,15 +8,22 @@ import type { Attempt, Digest, Ppm, SeatIndex, Value } from "../../agents/core/t
 import { digestOf } from "../../agents/core/codec.ts";
 import { keyOf } from "./committee.ts";
 
-/** What one seat does in one round. Votes and judgements name seats, the builder turns them into digests. */
 export const COMMIT = commitForm.phase;
 export const REVEAL = revealForm.phase;
 export { JUDGE, VOTE };
 
+interface SeatVote {
+  readonly verdict: Verdict;
+  readonly tier?: number;
+  /** The answer it says it is about; that of the seat it names if not given. */
+  readonly about?: string;
+}
+
+/** What one seat does in one round. Votes and judgements name seats, the builder turns them into digests. */
 export interface SeatActs {
   readonly answer?: string;
   readonly tier?: number;
-  readonly votes?: Readonly<Record<number, { readonly verdict: Verdict; readonly tier?: number }>>;
+  readonly votes?: Readonly<Record<number, SeatVote>>;
   /** `author>accused` -> verdict. */
   readonly judgements?: Readonly<Record<string, "uphold" | "refute" | "abstain">>;
   /** Says nothing at all. */
@@ -23,6 +31,8 @@ export interface SeatActs {
   /** Whether it held a seat's message when it closed a phase; everything if not given. */
   readonly sees?: (phase: number, seat: number) => boolean;
 }
+
+const NOTHING = `0x${"00".repeat(32)}` as Digest;
 
 /** Builds the message set of one round; signatures are not looked at by `conclude`. */
 export function addRound(tally: Tally, attempt: Attempt, round: number, acts: readonly SeatActs[]): Tally {
@@ -42,6 +52,8 @@ export function addRound(tally: Tally, attempt: Attempt, round: number, acts: re
   const votes = acts.map((act) => {
     const list = Object.entries(act.votes ?? {}).map(([accused, vote]) => ({
       target: target(Number(accused)),
+      outcome:
+        canonicalAnswer(attempt.request.terms, vote.about ?? acts[Number(accused)]?.answer ?? "")?.outcome ?? NOTHING,
       verdict: vote.verdict,
       tier: (vote.tier ?? 900_000) as Ppm,
       counterProof: vote.verdict === "reject" ? "counter-proof" : "",

@@ -1,3 +1,4 @@
+import { canonicalAnswer } from "../../../agents/core/answer.ts";
 import { digestOf } from "../../../agents/core/codec.ts";
 import { sha256, utf8 } from "../../../agents/core/digest.ts";
 import { commitForm, commitmentOf, revealForm, type Proposal } from "../../../agents/core/proposals.ts";
@@ -123,6 +124,10 @@ export function propose(tally: Tally, attempt: Attempt, round: number, answers: 
   );
 }
 
+function outcomeOf(attempt: Attempt, answer: string | null): Digest {
+  return (answer === null ? null : canonicalAnswer(attempt.request.terms, answer))?.outcome ?? NOTHING;
+}
+
 /** Adds the complete messages of one round of mbft, in which everybody held everything in time. */
 export function addRound(tally: Tally, attempt: Attempt, round: number, acts: readonly SeatActs[]): Tally {
   const revealed = propose(tally, attempt, round, acts);
@@ -133,6 +138,7 @@ export function addRound(tally: Tally, attempt: Attempt, round: number, acts: re
     acts.map(({ votes }) => ({
       votes: votes.map(({ accused, verdict, tier }) => ({
         target: targets[accused] as Digest,
+        outcome: outcomeOf(attempt, acts[accused]?.answer ?? null),
         verdict,
         tier: tier as Ppm,
         counterProof: verdict === "reject" ? "counter-proof" : "",

@@ -73,7 +73,7 @@ export function mbftSay(view: View<MbftCarry>, phase: number): unknown {
     case matchForm.phase:
       return sayMatches(view);
     case VOTE:
-      return { votes: view.answered(VOTE).flatMap(voteFrom) };
+      return { votes: view.answered(VOTE).flatMap((answer) => voteFrom(view.book, answer)) };
     default:
       return { judgements: view.answered(JUDGE).flatMap(judgementFrom) };
   }
@@ -128,12 +128,17 @@ function adjudications(view: View<MbftCarry>, candidates: readonly Candidate[]):
 type Answer = ReturnType<View<MbftCarry>["answered"]>[number];
 
 /** MB5: anything unusable is an abstention. */
-function voteFrom({ about, fields, confidence }: Answer): readonly Vote[] {
-  const target = about[1] as Digest;
+function voteFrom(book: RoundBook, { about, fields, confidence }: Answer): readonly Vote[] {
+  const verified = revealedIn(book).find(({ target }) => target === about[1]);
+  if (verified === undefined) return [];
+  const { target } = verified;
+  const { outcome } = verified.answer;
   const tier = tierOf(confidence);
   const text = clipText(fields["check"] ?? "", limits.counterProofBytes).trim();
-  if (fields["verdict"] === "accept") return [{ target, verdict: "accept", tier, counterProof: "" }];
-  return fields["verdict"] === "reject" && text !== "" ? [{ target, verdict: "reject", tier, counterProof: text }] : [];
+  if (fields["verdict"] === "accept") return [{ target, outcome, verdict: "accept", tier, counterProof: "" }];
+  return fields["verdict"] === "reject" && text !== ""
+    ? [{ target, outcome, verdict: "reject", tier, counterProof: text }]
+    : [];
 }
 
 function judgementFrom({ about, fields }: Answer): readonly Judgement[] {

@@ -15,6 +15,8 @@ export type Verdict = "accept" | "reject" | "abstain";
 export interface Vote {
   /** Payload digest of the reveal voted on: binds answer and proof; the header binds the round (M25). */
   readonly target: Digest;
+  /** Of the answer which that reveal shows; stands when the reveal is not in the set (MB9). */
+  readonly outcome: Digest;
   readonly verdict: Verdict;
   readonly tier: Ppm;
   /** Empty unless rejecting. */
@@ -38,8 +40,9 @@ export interface Judgements {
 export const voteForm: Form<Votes> = {
   phase: VOTE,
   encode: ({ votes }) => ({
-    votes: votes.map(({ target, verdict, tier, counterProof }) => ({
+    votes: votes.map(({ target, outcome, verdict, tier, counterProof }) => ({
       target: hexToBytes(target),
+      outcome: hexToBytes(outcome),
       verdict,
       tier,
       counterProof,
@@ -52,13 +55,15 @@ export const voteForm: Form<Votes> = {
 };
 
 function decodeVote(entry: Value): Vote | null {
-  if (!isMapOf(entry, ["counterProof", "target", "tier", "verdict"])) return null;
+  if (!isMapOf(entry, ["counterProof", "outcome", "target", "tier", "verdict"])) return null;
   const { counterProof, tier, verdict } = entry;
   const target = asDigest(entry["target"]);
-  if (target === null || !isTier(tier) || !isTextOf(counterProof, limits.counterProofBytes)) return null;
+  const outcome = asDigest(entry["outcome"]);
+  if (target === null || outcome === null) return null;
+  if (!isTier(tier) || !isTextOf(counterProof, limits.counterProofBytes)) return null;
   if (verdict !== "accept" && verdict !== "reject" && verdict !== "abstain") return null;
   // MB5: a rejection without a counter-proof is an abstention, and is to be stated as one (M07).
-  return (verdict === "reject") === (counterProof !== "") ? { target, verdict, tier, counterProof } : null;
+  return (verdict === "reject") === (counterProof !== "") ? { target, outcome, verdict, tier, counterProof } : null;
 }
 
 export const judgeForm: Form<Judgements> = {

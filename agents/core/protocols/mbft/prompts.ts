@@ -4,7 +4,7 @@ import { TASKS_VERSION, taskPrompt, verdictSchema, type Task } from "../../task-
 import type { Attempt } from "../../types.ts";
 
 /** Raised with every change of wording, fields or rules. */
-export const VERSION = 2 * TASKS_VERSION;
+export const VERSION = 3 * TASKS_VERSION;
 
 const ADJUDICATE: Task = {
   name: "adjudicate",

@@ -23,6 +23,8 @@ export interface AnswerClass {
 export interface CounterProof {
   readonly author: SeatIndex;
   readonly target: Digest;
+  /** Of the answer it speaks against. */
+  readonly outcome: Digest;
   readonly text: string;
   readonly tier: Ppm;
 }
@@ -101,17 +103,23 @@ function votesOf(book: RoundBook, seat: SeatIndex, stage: Stage): readonly Vote[
 
 /** What a seat says of a class: its one vote on any reveal of that answer; conflicting votes cancel to null (MB9). */
 function voteOn(book: RoundBook, answerClass: AnswerClass, votes: readonly Vote[]): Vote | null {
-  const relevant = votes.filter((vote) => vote.verdict !== "abstain" && isAbout(book, answerClass, vote.target));
+  const relevant = votes.filter((vote) => vote.verdict !== "abstain" && isAbout(book, answerClass, vote));
   return relevant.length === 1 ? (relevant[0] as Vote) : null;
 }
 
-/** MB9: a vote is about the answer that the named reveal shows, not about who revealed it. */
-function isAbout(book: RoundBook, answerClass: AnswerClass, target: Digest): boolean {
-  const { terms } = book.attempt.request;
+/**
+ * MB9: a vote is about the answer that the named reveal shows, not about who revealed it. A set shows at most two reveals of a seat,
+ * so the named one may be missing: the vote says itself what it is about. One that contradicts the reveal is about nothing.
+ */
+function isAbout(
+  book: RoundBook,
+  { answer, members }: AnswerClass,
+  { target, outcome }: Pick<Vote, "target" | "outcome">,
+): boolean {
   const named = revealedIn(book).find((one) => one.target === target);
-  if (named === undefined) return false;
-  if (answerClass.members.some((member) => member.answer.outcome === named.answer.outcome)) return true;
-  return isSameAnswer(terms, answerClass.answer, named.answer);
+  if (named !== undefined && named.answer.outcome !== outcome) return false;
+  if (members.some((member) => member.answer.outcome === outcome)) return true;
+  return isSameAnswer(book.attempt.request.terms, answer, { outcome });
 }
 
 /**
@@ -131,7 +139,7 @@ export function counterProofsOf(
       if (answerClass.members.some((member) => member.seat === author)) return [];
       const vote = voteOn(book, answerClass, votes);
       return vote?.verdict === "reject"
-        ? [{ author, target: vote.target, text: vote.counterProof, tier: vote.tier }]
+        ? [{ author, target: vote.target, outcome: vote.outcome, text: vote.counterProof, tier: vote.tier }]
         : [];
     });
     return proofs.map((proof, turn) => ({ proof, turn }));
@@ -187,7 +195,7 @@ function evaluateClass(
   proofs: readonly (CounterProof & { readonly standing: Standing })[],
 ): ClassResult {
   const { committee, request } = book.attempt;
-  const against = proofs.filter((proof) => isAbout(book, answerClass, proof.target));
+  const against = proofs.filter((proof) => isAbout(book, answerClass, proof));
   let sum = 0n;
   const supporters: SeatIndex[] = [];
   for (const seat of seatsOf(book.attempt)) {
@@ -219,10 +227,9 @@ function best(attempt: Attempt, results: readonly ClassResult[]): ClassResult | 
   return winner;
 }
 
-/** Whether the reveal that a counter-proof names shows the candidate's own answer, not just one of its class. */
-function isOwnAnswer(book: RoundBook, candidate: Candidate, target: Digest): boolean {
-  const named = revealedIn(book).find((one) => one.target === target);
-  return named !== undefined && isSameAnswer(book.attempt.request.terms, named.answer, candidate.answer);
+/** Whether a counter-proof speaks against the candidate's own answer, not just one of its class. */
+function isOwnAnswer({ attempt }: RoundBook, { answer }: Candidate, { outcome }: CounterProof): boolean {
+  return isSameAnswer(attempt.request.terms, { outcome }, answer);
 }
 
 /** MB16: authors of refuted counter-proofs, the first in leader order when refuted by an upheld one, equivocators. */
@@ -239,7 +246,7 @@ function slashesOf(
     slash(author);
   const first = leaderOrder(book.attempt, reputations, candidates)[0];
   const upheld = proofs.filter((proof) => proof.standing === "upheld");
-  if (first && upheld.some((proof) => isOwnAnswer(book, first, proof.target))) slash(first.seat);
+  if (first && upheld.some((proof) => isOwnAnswer(book, first, proof))) slash(first.seat);
   for (const seat of equivocatorsIn(book)) slash(seat);
   return slashes;
 }
