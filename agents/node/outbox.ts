@@ -9,7 +9,7 @@ import type { Network } from "../ports/network.ts";
 export interface Outbox {
   /** An own message, journalled before: to every other seat. */
   publish(message: Message): void;
-  /** Others' messages, to every other seat; each one only a few times, however often it is asked for. */
+  /** Others' messages, to every other seat; each one a few times and then ever more rarely, however often it is asked for. */
   forward(messages: readonly Message[]): void;
   /** Own messages, the newest place first, then what was relayed last. */
   backlog(): readonly Message[];
@@ -17,15 +17,17 @@ export interface Outbox {
   restore(own: Iterable<Message>, relayed: readonly Message[], signal: AbortSignal): void;
 }
 
-/** CE7 relays the same quorum in every round. */
-const RELAYS_PER_MESSAGE = 3;
+/** CE7 relays the same quorum in every round: so many at once are enough. */
+const RELAYS_AT_ONCE = 3;
+/** Whoever was cut off asks again: one more after this pause, and each further one after twice the last pause. */
+const RELAY_PAUSE_MS = 1_000;
 /** Stays below the queue of the network (limits.bufferedFramesPerPeer). */
 const BURST = 64;
 const PAUSE_MS = 100;
 
 export function createOutbox(peers: readonly Address[], network: Network, clock: Clock): Outbox {
   const own: Message[] = [];
-  const relays = new Map<string, number>();
+  const relays = new Map<string, { readonly count: number; readonly notBeforeMs: number }>();
   let relayed: readonly Message[] = [];
 
   const transmit = (message: Message): void => {
@@ -34,9 +36,12 @@ export function createOutbox(peers: readonly Address[], network: Network, clock:
   };
   const mayRelay = ({ header }: Message): boolean => {
     const key = `${slotOfSeat(header)}.${header.payloadDigest}`;
-    const before = relays.get(key) ?? 0;
-    relays.set(key, before + 1);
-    return before < RELAYS_PER_MESSAGE;
+    const { count, notBeforeMs } = relays.get(key) ?? { count: 0, notBeforeMs: 0 };
+    const nowMs = clock.now();
+    if (nowMs < notBeforeMs) return false;
+    const pauseMs = count + 1 < RELAYS_AT_ONCE ? 0 : RELAY_PAUSE_MS * 2 ** (count + 1 - RELAYS_AT_ONCE);
+    relays.set(key, { count: count + 1, notBeforeMs: nowMs + pauseMs });
+    return true;
   };
   const backlog = (): readonly Message[] => [...own.toSorted(newestFirst), ...relayed];
 

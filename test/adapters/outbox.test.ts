@@ -39,6 +39,17 @@ describe("what a session sends", () => {
     expect(sent).to.have.length(3 * 2 * peers.length + peers.length);
   });
 
+  it("relays again for who was cut off, ever more rarely", () => {
+    const { outbox, clock, sent } = harness();
+    const secondsOfRelays: number[] = [];
+    for (let second = 0; second < 64; second++) {
+      for (let asked = 0; asked < 5; asked++) outbox.forward([say(202, 0, 1)]);
+      for (const relayed of sent.splice(0)) if (relayed.to === peers[0]) secondsOfRelays.push(second);
+      clock.advance(1_000);
+    }
+    expect(secondsOfRelays).to.deep.equal([0, 0, 0, 1, 3, 7, 15, 31, 63]);
+  });
+
   it("offers the latest vote first, then what was relayed last", () => {
     const { outbox } = harness();
     for (const [phase, round] of [
