@@ -314,7 +314,11 @@ class Engine<Carry> {
       const entered = this.enter({ ...next, index: state.index + 1 }, context, tally);
       return { state: entered.state, effects: [...late, ...entered.effects] };
     }
-    const relay: Effect = { kind: "wait", timer: `${RELAY}${state.round}`, delayMs: context.timing.phaseMs };
+    const relay: Effect = {
+      kind: "wait",
+      timer: `${RELAY}${state.round}`,
+      delayMs: Math.floor(context.timing.phaseMs / 2),
+    };
     const entered = this.nextRound({ ...next, said: true }, context, tally);
     return { state: entered.state, effects: [...late, relay, ...entered.effects] };
   }
@@ -366,27 +370,42 @@ class Engine<Carry> {
 
   private enter(state: PhasedState, context: SeatContext, tally: Tally): Step<PhasedState> {
     const { phase } = this.formAt(context, state);
-    const wait: Effect = {
-      kind: "wait",
-      timer: this.timer("phase", state, context),
-      delayMs: context.timing.phaseMs,
-    };
+    const waits = this.deadlines(state, context);
     const speakers = this.speakersOf(context, state);
     if (speakers !== null && !speakers.includes(context.self)) {
       const entered = this.advance({ ...state, said: true }, context, tally);
-      return { state: entered.state, effects: [wait, ...entered.effects] };
+      return { state: entered.state, effects: [...waits, ...entered.effects] };
     }
     const blocks = this.rules.documents?.(context.attempt, state.round, phase) ?? [];
     if (blocks.length > 0)
-      return { state, effects: [wait, { kind: "fetch", fetch: `${state.round}.${phase}`, blocks }] };
+      return { state, effects: [...waits, { kind: "fetch", fetch: `${state.round}.${phase}`, blocks }] };
     const calls = this.rules.calls(this.view(state, context, tally), phase);
     if (calls.length === 0)
-      return { state: { ...state, said: true }, effects: [wait, this.sayPhase(state, context, tally)] };
+      return { state: { ...state, said: true }, effects: [...waits, this.sayPhase(state, context, tally)] };
     const asks = calls.map(({ about, prompt }) => ({ ask: `${state.round}.${about.join(".")}`, about, prompt }));
     return {
       state: { ...state, pending: asks.map(({ ask, about }) => ({ ask, about })) },
-      effects: [wait, ...asks.map(({ ask, prompt }): Effect => ({ kind: "ask", ask, prompt }))],
+      effects: [...waits, ...asks.map(({ ask, prompt }): Effect => ({ kind: "ask", ask, prompt }))],
     };
+  }
+
+  /**
+   * PH5: of the phase that is entered; and of the one after it, where several of the seats alone speak: who hears all of them closes at once,
+   * who does not closes at the deadline, and only then begins what the first wait for.
+   */
+  private deadlines(state: PhasedState, context: SeatContext): readonly Effect[] {
+    const { attempt, timing } = context;
+    const { round, index } = state;
+    const { forms } = this.plan(attempt, round);
+    const fewSpeak = (form: AnyForm | undefined): boolean =>
+      form !== undefined && (this.rules.speakers?.(attempt, round, form.phase)?.length ?? 1) > 1;
+    const wait = (ahead: 0 | 1): Effect => ({
+      kind: "wait",
+      timer: this.timer("phase", { ...state, index: index + ahead }, context),
+      delayMs: timing.phaseMs * (1 + ahead),
+    });
+    const own = fewSpeak(forms[index - 1]) ? [] : [wait(0)];
+    return fewSpeak(forms[index]) ? [...own, wait(1)] : own;
   }
 
   observe(

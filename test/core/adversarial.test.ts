@@ -144,6 +144,30 @@ describe("adversarial", () => {
         }
   });
 
+  for (const [n, told] of [
+    [4, 1],
+    [7, 2],
+  ] as const) {
+    it(`PH5, AD1: n = ${n}: reviews told to a few only cost an honest pair time, not its round`, () => {
+      const attempt = of(n);
+      const f = Math.floor((n - 1) / 3);
+      const order = canonicalOrder(attempt);
+      // Who is told them all has closed REVIEW a whole deadline before the converger has.
+      const favoured = order.slice(n - f - told);
+      const reviewer: SeatScript = {
+        ...believing("yes"),
+        hoards: true,
+        say: (effect, to) =>
+          effect.round === 0 && (effect.phase !== REVIEW || favoured.includes(to as SeatIndex)) ? [effect] : [],
+      };
+      const faulty = Object.fromEntries(Array.from({ length: f }, (_, i) => [n - 1 - i, reviewer]));
+      const converger = { ...believing("yes"), thinkMs: 500 };
+      const run = watched(adversarial, attempt, byRank(attempt, believing("yes"), { ...faulty, 1: converger }));
+      expect(decisionOf(run)).to.include({ status: "decided", answer: "yes" });
+      expect(run.asked.filter(({ ask }) => !ask.startsWith("0."))).to.deep.equal([]);
+    });
+  }
+
   it("Pay: a drafter or converger that failed in its turn gets nothing, though it reviews afterwards; others keep theirs", () => {
     const attempt = of(7);
     const order = canonicalOrder(attempt);

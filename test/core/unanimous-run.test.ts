@@ -86,6 +86,29 @@ describe("unanimous over a committee", () => {
     }
   }
 
+  for (const [n, told] of [
+    [4, 1],
+    [7, 2],
+    [10, 3],
+  ] as const) {
+    it(`PH7, PH10: n = ${n}: hold-outs shown to ${told} in turns 0 and 2 leave nobody alone in turns 1 and 3`, () => {
+      const f = faults(n);
+      // Just so many hold their answers that their own CLOSE makes a majority of it.
+      const listing = Math.floor(n / 2) + 1 - f;
+      const holdOut: SeatScript = {
+        ...speaker("no"),
+        hoards: true,
+        say: (effect, to) => {
+          if (effect.phase > CLOSE || effect.round % 2 === 1) return [];
+          const audience = effect.phase === COMMIT ? n : effect.phase === REVEAL ? listing : told;
+          return to < f + audience ? [effect] : [];
+        },
+      };
+      const run = runCommittee(unanimous, attemptOf(n), committee(n, holdOut, speaker("yes")));
+      expect(decisions(run, f)).to.deep.equal(["decided yes"]);
+    });
+  }
+
   it("D06: prompts of round 0 hold the question and nothing of a peer; the commitments hide the answers", () => {
     const attempt = attemptOf(4, { kind: "text" });
     const scripts = [0, 1, 2, 3].map((seat) => speaker(`secret ${seat}`, "all agree"));
