@@ -47,7 +47,14 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
     );
   };
 
-  const isTarget = createTargeting(plan, random);
+  const isTarget = createTargeting(plan, random.fork("targeted"));
+  // Each fault draws for itself, so that another one's absence moves it as little as can be.
+  const [drops, duplicates, delays, reorders] = [
+    random.fork("drop"),
+    random.fork("duplicate"),
+    random.fork("delay"),
+    random.fork("reorder"),
+  ];
 
   const send = (network: Network, from: SeatIndex, to: Address, frame: Uint8Array): void => {
     const seat = seatOf.get(to);
@@ -55,17 +62,17 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
     recorder.sent(from, seat, frame);
     if (clock.now() >= healAt) return network.send(to, frame);
     if (isCut(from, seat)) return recorder.count("cut");
-    if (random.chance(links.dropPpm)) return recorder.count("drop");
+    if (drops.chance(links.dropPpm)) return recorder.count("drop");
     if (isTarget(from, seat, frame)) return recorder.count("targeted drop");
-    if (random.chance(links.duplicatePpm)) {
+    if (duplicates.chance(links.duplicatePpm)) {
       recorder.count("duplicate");
-      clock.schedule(random.below(500), () => network.send(to, frame));
+      clock.schedule(duplicates.below(500), () => network.send(to, frame));
     }
-    const delayed = random.chance(links.delayPpm);
-    const reordered = random.chance(links.reorderPpm);
+    const delayed = delays.chance(links.delayPpm);
+    const reordered = reorders.chance(links.reorderPpm);
     if (!delayed && !reordered) return network.send(to, frame);
     recorder.count(delayed ? "delay" : "reorder");
-    const delayMs = delayed ? random.below(links.delayMs) : random.below(4 * plan.latencyMs + 2);
+    const delayMs = delayed ? delays.below(links.delayMs) : reorders.below(4 * plan.latencyMs + 2);
     // Nothing stays on the way past the healing.
     clock.schedule(Math.min(delayMs, healAt - clock.now()), () => network.send(to, frame));
   };

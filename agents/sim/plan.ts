@@ -15,7 +15,7 @@ import type {
   SeatInfo,
   Terms,
 } from "../core/types.ts";
-import { ANSWER_KINDS, invalid, type ByzantineKind, type Fault, type SimOptions } from "./options.ts";
+import { ANSWER_KINDS, BYZANTINE_KINDS, invalid, type ByzantineKind, type Fault, type SimOptions } from "./options.ts";
 import { createRandom, type Random } from "./random.ts";
 import { simSigner } from "./signer.ts";
 
@@ -101,18 +101,13 @@ export function createPlan(options: SimOptions, seed: number): Plan {
   const attempt = attemptFor(options, protocol, random.fork("attempt"));
   const seats = attempt.committee.map((_, seat) => seat as SeatIndex);
   const order = random.fork("byzantine").shuffled(seats);
-  const kinds = random.fork("kinds");
   const byzantine = new Map(
-    order.slice(0, options.byzantine).map((seat) => [seat, kinds.pick(options.byzantineKinds)]),
+    order.slice(0, options.byzantine).map((seat) => [seat, kindOf(options, random.fork(`kind ${seat}`))]),
   );
-  // Each seed suffers from some of the faults: what all together would drown shows up as well.
-  const chosen = random.fork("faults");
-  const isOnly = options.faults.length === 1;
-  const faults = options.faults.filter((fault) => isOnly || chosen.chance(FAULT_PPM[fault]));
+  const faults = faultsOf(options, random);
   const honest = seats.filter((seat) => !byzantine.has(seat));
-  const schedule = random.fork("schedule");
-  const healAt = faults.length === 0 ? 0 : schedule.between(faults.includes("storm") ? 8_000 : 1_000, 16_000);
   const has = (fault: Fault): boolean => faults.includes(fault);
+  const healAt = faults.length === 0 ? 0 : random.fork("heal").between(has("storm") ? 8_000 : 1_000, 16_000);
   const { truth, lies } = answersFor(attempt.request.terms, random.fork("truth"));
   return {
     seed,
@@ -124,21 +119,44 @@ export function createPlan(options: SimOptions, seed: number): Plan {
     byzantine,
     healAt,
     faults,
-    latencyMs: schedule.pick([1, 5, 20, 60]),
-    thinkMs: schedule.pick([5, 50, 500, 1_500]),
-    links: {
-      dropPpm: has("drop") ? schedule.pick([10_000, 100_000, 400_000]) : 0,
-      targets: has("drop") ? targetsFor(seats, random.fork("targets")) : [],
-      stormPpm: has("storm") ? schedule.pick([300_000, 450_000, 600_000]) : 0,
-      delayPpm: has("delay") ? schedule.pick([50_000, 300_000]) : 0,
-      delayMs: schedule.pick([200, 2_000, 6_000]),
-      reorderPpm: has("reorder") ? schedule.pick([100_000, 500_000]) : 0,
-      duplicatePpm: has("duplicate") ? schedule.pick([50_000, 300_000]) : 0,
+    latencyMs: random.fork("latency").pick([1, 5, 20, 60]),
+    thinkMs: random.fork("thinking").pick([5, 50, 500, 1_500]),
+    links: linksOf(has, seats, random),
+    model: {
+      failPpm: has("model") ? random.fork("model").pick([20_000, 100_000]) : 0,
+      errorPpm: options.errorPpm,
     },
-    model: { failPpm: has("model") ? schedule.pick([20_000, 100_000]) : 0, errorPpm: options.errorPpm },
     partitions: has("partition") ? partitionsFor(seats, healAt, random.fork("partition")) : [],
     crashes: has("crash") ? crashesFor(honest, random.fork("crash")) : new Map(),
     speedPpm: speedsFor(seats, has("skew"), random.fork("skew")),
+  };
+}
+
+/** The first of all kinds, in an order of the seat's own, that is allowed: to forbid a kind that no seat has changes nothing. */
+function kindOf({ byzantineKinds }: SimOptions, random: Random): ByzantineKind {
+  return random.shuffled(BYZANTINE_KINDS).find((kind) => byzantineKinds.includes(kind)) as ByzantineKind;
+}
+
+/**
+ * Each seed suffers from some of the faults: what all together would drown shows up as well. Each draws for itself: to
+ * forbid one that does not strike changes nothing. One alone strikes always.
+ */
+function faultsOf({ faults }: SimOptions, random: Random): readonly Fault[] {
+  return faults.length === 1
+    ? faults
+    : faults.filter((fault) => random.fork(`fault ${fault}`).chance(FAULT_PPM[fault]));
+}
+
+function linksOf(has: (fault: Fault) => boolean, seats: readonly SeatIndex[], random: Random): LinkPlan {
+  const ppm = (fault: Fault, choices: readonly number[]): number => (has(fault) ? random.fork(fault).pick(choices) : 0);
+  return {
+    dropPpm: ppm("drop", [10_000, 100_000, 400_000]),
+    targets: has("drop") ? targetsFor(seats, random.fork("targets")) : [],
+    stormPpm: ppm("storm", [300_000, 450_000, 600_000]),
+    delayPpm: ppm("delay", [50_000, 300_000]),
+    delayMs: random.fork("delay time").pick([200, 2_000, 6_000]),
+    reorderPpm: ppm("reorder", [100_000, 500_000]),
+    duplicatePpm: ppm("duplicate", [50_000, 300_000]),
   };
 }
 
@@ -194,19 +212,22 @@ function speedsFor(seats: readonly SeatIndex[], skewed: boolean, random: Random)
 
 /** Throws TERMS_INVALID when the protocol takes no such committee or kind. */
 function attemptFor(options: SimOptions, protocol: Protocol, random: Random): Attempt {
-  const kinds = options.kind === null ? random.shuffled(ANSWER_KINDS) : [options.kind];
-  const assurances = random.shuffled(["normal", "high"] as const);
-  const hasFullReputation = random.chance(500_000);
+  const kinds = random
+    .fork("kind")
+    .shuffled(ANSWER_KINDS)
+    .filter((kind) => (options.kind ?? kind) === kind);
+  const assurances = random.fork("assurance").shuffled(["normal", "high"] as const);
+  const hasFullReputation = random.fork("reputation").chance(500_000);
   const committee = Array.from({ length: options.n }, (_, seat): SeatInfo => ({
     agentId: (seat + 1) as AgentId,
     signer: simSigner(seat).address,
-    reputation: (hasFullReputation ? ONE_PPM : random.between(700_000, ONE_PPM)) as Ppm,
+    reputation: (hasFullReputation ? ONE_PPM : random.fork(`seat ${seat}`).between(700_000, ONE_PPM)) as Ppm,
   }));
   const id = BigInt(random.between(1, 0x7fff_ffff)) as RequestId;
   let refused = "";
   for (const kind of kinds)
     for (const assurance of assurances) {
-      const terms = termsFor(kind, protocol, options.n, assurance, random);
+      const terms = termsFor(kind, protocol, options.n, assurance, random.fork("terms"));
       const attempt: Attempt = {
         domain: { chainId: 31_337, oracle: `0x${"0a".repeat(20)}` as Address },
         request: { id, consumer: `0x${"0c".repeat(20)}` as Address, terms, question: "What holds?" },

@@ -12,7 +12,7 @@ export interface Shrunk {
 
 /** Worlds tried at most. */
 const MOST_TRIES = 150;
-/** Fewer seats make other draws, so a few seeds from the failing one on are tried. */
+/** A smaller committee is another world, so a few seeds from the failing one on are tried. */
 const SEEDS_PER_STEP = 4;
 
 /** Greedy removal: fewer faults, fewer kinds, fewer Byzantine seats, a smaller committee, while the failure stays. */
@@ -44,6 +44,7 @@ function smaller(options: SimOptions): readonly SimOptions[] {
     list.length < 4 ? [] : [list.slice(0, list.length >> 1), list.slice(list.length >> 1)];
   return [
     ...(faults.length > 0 ? [{ ...options, faults: [] }] : []),
+    ...(faults.length > 1 ? faults.map((fault) => ({ ...options, faults: [fault] })) : []),
     ...(n > 4
       ? [{ ...options, n: n - 3, byzantine: Math.min(byzantine, Math.max(0, Math.ceil((byzantine * (n - 3)) / n))) }]
       : []),

@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import { optionsOf } from "../../agents/sim/arguments.ts";
 import { commandFor } from "../../agents/sim/command.ts";
 import { BYZANTINE_KINDS, FAULTS, type SimOptions } from "../../agents/sim/options.ts";
+import { createPlan } from "../../agents/sim/plan.ts";
 import { shrink } from "../../agents/sim/shrink.ts";
 
 const sim = (
@@ -128,6 +129,17 @@ describe("commands and shrinking", () => {
     });
     expect(shrunk.options).to.deep.include({ n: 4, byzantine: 1, faults: ["crash"], byzantineKinds: ["twin"] });
     expect(tries).to.be.lessThan(151);
+  });
+
+  it("what does not strike can be forbidden without making another world", () => {
+    for (let seed = 1; seed <= 50; seed++) {
+      const world = createPlan(options, seed);
+      const kinds = [...world.byzantine.values()];
+      const forbidden = { ...options, byzantineKinds: kinds, kind: world.attempt.request.terms.kind };
+      // One alone strikes always.
+      const faults = world.faults.length === 1 ? options.faults : world.faults;
+      expect(createPlan({ ...forbidden, faults }, seed)).to.deep.equal(world);
+    }
   });
 
   it("keeps what cannot be taken away", async () => {
