@@ -11,9 +11,9 @@ import {AgentBook} from "./libraries/AgentBook.sol";
 import {DrawLib} from "./libraries/DrawLib.sol";
 import {EpochArray} from "./libraries/EpochArray.sol";
 import {PossessionLib} from "./libraries/PossessionLib.sol";
-import {SeatLib} from "./libraries/SeatLib.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
 import {
+    MAX_COMMITTEE,
     MAX_ENDPOINT_BYTES,
     MAX_EPOCH_BLOCKS,
     MAX_MODEL_BYTES,
@@ -32,7 +32,6 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
     using AgentBook for AgentBook.State;
     using EpochArray for EpochArray.State;
     using SafeERC20 for IERC20;
-    using SeatLib for Seat;
     using TokenLib for IERC20;
 
     /// @inheritdoc IAgentRegistry
@@ -159,17 +158,13 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
     }
 
     /// @inheritdoc IAgentRegistry
-    function applyReputationChanges(Seat[] calldata committee, bytes calldata changes) external restricted {
-        uint256 length = changes.length;
-        // Seats are bytes and at most 64, so the loop is capped.
-        require(length % 2 == 0 && length <= 2 * committee.length, InvalidReputationChanges(length));
+    function applyReputationChanges(AgentId[] calldata agentIds, int8[] calldata steps) external restricted {
+        uint256 length = agentIds.length;
+        require(length == steps.length && length <= MAX_COMMITTEE, InvalidReputationChanges(length, steps.length));
         uint64 epoch = _epoch();
-        for (uint256 i = 0; i < length; i += 2) {
-            AgentId agentId = committee[uint8(changes[i])].agentId();
-            // The byte is a two's complement number.
-            int8 steps = int8(uint8(changes[i + 1]));
-            uint32 reputation = _book.moveReputation(epoch, agentId, steps);
-            emit ReputationChanged(agentId, steps, reputation);
+        for (uint256 i = 0; i < length; ++i) {
+            uint32 reputation = _book.moveReputation(epoch, agentIds[i], steps[i]);
+            emit ReputationChanged(agentIds[i], steps[i], reputation);
         }
     }
 

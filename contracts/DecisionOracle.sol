@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
+import {AccessManaged} from "@openzeppelin/contracts/access/manager/AccessManaged.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
@@ -10,22 +11,39 @@ import {IDecisionConsumer} from "./interfaces/IDecisionConsumer.sol";
 import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {CallbackLib} from "./libraries/CallbackLib.sol";
 import {CertificateLib} from "./libraries/CertificateLib.sol";
+import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
 import {PayLib} from "./libraries/PayLib.sol";
+import {RelayLib} from "./libraries/RelayLib.sol";
 import {RequestLib} from "./libraries/RequestLib.sol";
 import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {SeatLib} from "./libraries/SeatLib.sol";
+import {SelfCallLib} from "./libraries/SelfCallLib.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
-import {DRAW_BLOCKS, MAX_QUESTION_BYTES, SEED_DELAY} from "./types/Limits.sol";
-import {Certificate, Decision, Permit, Request, RequestId, RequestTerms, Seat, Status} from "./types/Types.sol";
+import {DRAW_BLOCKS, MAX_CALLS, MAX_QUESTION_BYTES, SEED_DELAY} from "./types/Limits.sol";
+import {
+    AgentId,
+    Decision,
+    DecisionHead,
+    Message,
+    Permit,
+    Relay,
+    Request,
+    RequestId,
+    RequestTerms,
+    Seat,
+    Status
+} from "./types/Types.sol";
 
 /// @title Requests, committees, decisions and pay
-/// @dev No owner, no upgrade, nothing to configure after deployment. Reentrancy: every function writes its last state
+/// @dev No upgrade, and nothing to configure after deployment but one thing: the access manager says who may pause new
+/// requests. What was asked goes on whatever anybody pauses. Reentrancy: every function writes its last state
 /// before it calls a consumer or a token (deposits are credited after an exact comparison of balances, see
 /// `TokenLib.pullExact`); the only write after a call is the pending flag of a callback that failed.
-contract DecisionOracle is IDecisionOracle, EIP712 {
-    using CertificateLib for Certificate;
+contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
+    using CertificateLib for bytes;
+    using DecisionHeadLib for DecisionHead;
     using DecisionLib for Decision;
     using RequestLib for Request;
     using RequestTermsLib for RequestTerms;
@@ -47,21 +65,24 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
     /// @dev Last block of an epoch, counted from 0, whose hash may seed a draw: enough blocks of the epoch remain.
     uint256 private immutable _lastSeedOffset;
 
-    /// @inheritdoc IDecisionOracle
-    uint256 public requestCount;
+    /// @dev Far fewer than 2^248 requests are made; the flag is beside the count so that asking reads one word.
+    uint248 private _requestCount;
+    bool private _requestsPaused;
     mapping(RequestId requestId => RequestState state) private _states;
     mapping(address account => uint256 balance) private _balances;
 
+    /// @param authority access manager that says who may pause new requests
     /// @param registry_ draws committees; this contract needs its role for `applyReputationChanges`
     /// @param feeToken_ token of fees and pay
     /// @param supportedProtocols_ bit i set = protocol i can be asked for
     /// @param minFee_ smallest fee of a request, in the smallest unit of the fee token; 0 allows free requests
     constructor(
+        address authority,
         IAgentRegistry registry_,
         IERC20 feeToken_,
         uint256 supportedProtocols_,
         uint96 minFee_
-    ) EIP712("Conclave", "1") {
+    ) AccessManaged(authority) EIP712("Conclave", "1") {
         registry = registry_;
         feeToken = feeToken_;
         supportedProtocols = supportedProtocols_;
@@ -97,11 +118,8 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
         require(question.length <= MAX_QUESTION_BYTES, QuestionTooLong(question.length, MAX_QUESTION_BYTES));
         terms.validate(supportedProtocols, minFee);
 
+        requestId = _nextRequestId();
         _debit(msg.sender, terms.fee());
-        unchecked {
-            // 2^256 requests do not happen.
-            requestId = RequestId.wrap(++requestCount);
-        }
         uint64 seedBlock = _nextSeedBlock();
         bytes32 requestHash = RequestLib.hash(requestId, msg.sender, terms, keccak256(question));
         _states[requestId] = RequestStateLib.make(
@@ -140,29 +158,34 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
     }
 
     /// @inheritdoc IDecisionOracle
-    function commit(
-        Request calldata request_,
-        Seat[] calldata committee,
-        Decision calldata decision,
-        Certificate calldata certificate
-    ) external {
-        bytes32 structHash = _requireCommittable(request_, committee, decision);
-        certificate.verify(committee, _hashTypedDataV4(structHash));
-
+    function commit(Request calldata request_, Decision calldata decision, bytes calldata certificate) external {
         RequestId requestId = request_.id;
-        // The witness covers the attempt, so it is the one of the state, which fits a byte.
-        RequestState state = RequestStateLib.make(decision.status, decision.attempt, structHash);
-        _states[requestId] = state;
-        _emitCommitted(requestId, decision, certificate.signers);
+        (bytes32 structHash, uint64 signers) = _requireCommittable(request_, decision, certificate);
 
-        if (decision.reputationChanges.length != 0) {
-            registry.applyReputationChanges(committee, decision.reputationChanges);
-        }
-        if (request_.terms.callbackGasLimit() == 0) return;
+        Relay relay = RelayLib.pack(signers, tx.gasprice, msg.sender);
+        // The witness covers the attempt, so it is the one of the state.
+        RequestState state = RequestStateLib.make(
+            decision.head.status(),
+            decision.head.attempt(),
+            RequestLib.settledCommitment(structHash, relay)
+        );
+        _states[requestId] = state;
+        emit DecisionCommitted(
+            requestId,
+            decision.head,
+            decision.outcome,
+            decision.transcript,
+            relay,
+            decision.answer,
+            decision.merits
+        );
+
+        RequestTerms terms = request_.terms;
+        uint256 size = terms.committeeSize();
+        if (decision.merits.length != size) _applyReputationChanges(certificate, decision.merits[size:]);
+        if (terms.callbackGasLimit() == 0) return;
         // While the consumer runs nothing is pending, so that it cannot be called back twice by reentrancy.
-        if (_callBack(request_, decision)) {
-            emit CallbackSucceeded(requestId);
-        } else {
+        if (!_callBack(request_, decision)) {
             // What a failed call did, to this request's word too, was reverted with it.
             _states[requestId] = state.set(RequestStateLib.CALLBACK_PENDING);
             emit CallbackFailed(requestId);
@@ -170,9 +193,14 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
     }
 
     /// @inheritdoc IDecisionOracle
-    function retryCallback(Request calldata request_, Seat[] calldata committee, Decision calldata decision) external {
+    function retryCallback(
+        Request calldata request_,
+        bytes32 committeeHash,
+        Decision calldata decision,
+        Relay relay
+    ) external {
         RequestId requestId = request_.id;
-        RequestState state = _requireSettled(request_, committee, decision);
+        RequestState state = _requireSettled(request_, committeeHash, decision, relay);
         require(state.has(RequestStateLib.CALLBACK_PENDING), CallbackNotPending(requestId));
 
         _states[requestId] = state.clear(RequestStateLib.CALLBACK_PENDING);
@@ -181,13 +209,22 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
     }
 
     /// @inheritdoc IDecisionOracle
-    function creditPay(Request calldata request_, Seat[] calldata committee, Decision calldata decision) external {
+    function creditPay(
+        Request calldata request_,
+        Seat[] calldata committee,
+        Decision calldata decision,
+        Relay relay
+    ) external {
         RequestId requestId = request_.id;
-        RequestState state = _requireSettled(request_, committee, decision);
+        RequestState state = _requireSettled(request_, committee.hash(), decision, relay);
         require(!state.has(RequestStateLib.PAY_CREDITED), PayAlreadyCredited(requestId));
 
         _states[requestId] = state.set(RequestStateLib.PAY_CREDITED);
-        (uint256[] memory amounts, uint256 rest) = PayLib.split(request_.terms.fee(), decision.status, decision.shares);
+        (uint256[] memory amounts, uint256 rest) = PayLib.split(
+            request_.terms.fee(),
+            decision.head.status(),
+            decision.merits[:committee.length]
+        );
         // At most 64 seats.
         for (uint256 seat = 0; seat < amounts.length; ++seat) {
             uint256 amount = amounts[seat];
@@ -197,6 +234,29 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
             emit PayCredited(requestId, operator, seat, amount);
         }
         _refund(requestId, request_.consumer, rest);
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function tryMulticall(bytes[] calldata calls) external {
+        require(calls.length <= MAX_CALLS, TooManyCalls(calls.length, MAX_CALLS));
+        for (uint256 i = 0; i < calls.length; ++i) {
+            (bool success, bytes memory reason) = SelfCallLib.tryCall(calls[i]);
+            if (!success) emit CallFailed(i, reason);
+        }
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function pauseRequests() external restricted {
+        require(!_requestsPaused, RequestsArePaused());
+        _requestsPaused = true;
+        emit RequestsPaused();
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function unpauseRequests() external restricted {
+        require(_requestsPaused, RequestsAreNotPaused());
+        _requestsPaused = false;
+        emit RequestsUnpaused();
     }
 
     /// @inheritdoc IDecisionOracle
@@ -240,23 +300,30 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
         bytes32 committeeHash,
         Decision calldata decision
     ) external view returns (bytes32) {
-        return _hashTypedDataV4(decision.structHash(request_.hash(), committeeHash));
+        return _hashTypedDataV4(decision.structHash(request_.hash(), committeeHash, request_.terms.committeeSize()));
     }
 
     /// @inheritdoc IDecisionOracle
-    function messageDigest(
-        RequestId requestId,
-        uint32 attempt,
-        uint32 protocol,
-        uint32 phase,
-        uint32 round,
-        uint32 seat,
-        bytes32 payloadDigest
-    ) external view returns (bytes32) {
-        return
-            _hashTypedDataV4(
-                DecisionLib.messageStructHash(requestId, attempt, protocol, phase, round, seat, payloadDigest)
-            );
+    function messageDigest(Message calldata message) external view returns (bytes32) {
+        return _hashTypedDataV4(DecisionLib.messageStructHash(message));
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function requestCount() external view returns (uint256) {
+        return _requestCount;
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function requestsPaused() external view returns (bool) {
+        return _requestsPaused;
+    }
+
+    function _nextRequestId() private returns (RequestId) {
+        require(!_requestsPaused, RequestsArePaused());
+        unchecked {
+            // See `_requestCount`.
+            return RequestId.wrap(++_requestCount);
+        }
     }
 
     function _deposit(address account, uint256 amount) private {
@@ -296,57 +363,62 @@ contract DecisionOracle is IDecisionOracle, EIP712 {
                 request_.terms.callbackGasLimit(),
                 abi.encodeCall(
                     IDecisionConsumer.onDecision,
-                    (request_.id, decision.status, decision.outcome, decision.answer, decision.confidence)
+                    (request_.id, decision.head.status(), decision.outcome, decision.answer, decision.head.confidence())
                 )
             );
     }
 
-    function _emitCommitted(RequestId requestId, Decision calldata decision, uint256 signers) private {
-        emit DecisionCommitted(
-            requestId,
-            decision.attempt,
-            decision.round,
-            decision.status,
-            decision.outcome,
-            decision.answer,
-            decision.confidence,
-            decision.transcript,
-            decision.reputationChanges,
-            decision.shares,
-            signers,
-            msg.sender
-        );
+    /// @dev At most one pair of bytes per seat, checked with the decision.
+    function _applyReputationChanges(bytes calldata certificate, bytes calldata changes) private {
+        uint256 count = changes.length / 2;
+        AgentId[] memory agentIds = new AgentId[](count);
+        int8[] memory steps = new int8[](count);
+        for (uint256 i = 0; i < count; ++i) {
+            agentIds[i] = certificate.agentIdAt(uint8(changes[2 * i]));
+            // The byte is a two's complement number.
+            steps[i] = int8(uint8(changes[2 * i + 1]));
+        }
+        registry.applyReputationChanges(agentIds, steps);
     }
 
+    /// @return structHash of the decision
+    /// @return signers bit i set = seat i signed
     function _requireCommittable(
         Request calldata request_,
-        Seat[] calldata committee,
-        Decision calldata decision
-    ) private view returns (bytes32 structHash) {
+        Decision calldata decision,
+        bytes calldata certificate
+    ) private view returns (bytes32 structHash, uint64 signers) {
         RequestId requestId = request_.id;
         RequestState state = _states[requestId];
         require(state.status() == Status.Drawn, WrongStatus(requestId, state.status()));
         bytes32 requestHash = request_.hash();
-        bytes32 committeeHash = committee.hash();
+        bytes32 committeeHash = certificate.committeeHash();
         require(
-            state.covers(RequestLib.drawnCommitment(requestHash, decision.attempt, committeeHash)),
+            state.covers(RequestLib.drawnCommitment(requestHash, decision.head.attempt(), committeeHash)),
             WitnessMismatch(requestId)
         );
         _requireBeforeDeadline(request_);
-        decision.validate(request_.terms, committee.length);
-        return decision.structHash(requestHash, committeeHash);
+        RequestTerms terms = request_.terms;
+        uint256 size = terms.committeeSize();
+        structHash = decision.structHash(requestHash, committeeHash, size);
+        decision.validate(terms, size);
+        bytes32 rebuilt;
+        (signers, rebuilt) = certificate.verify(size, _hashTypedDataV4(structHash));
+        require(rebuilt == committeeHash, WitnessMismatch(requestId));
     }
 
     function _requireSettled(
         Request calldata request_,
-        Seat[] calldata committee,
-        Decision calldata decision
+        bytes32 committeeHash,
+        Decision calldata decision,
+        Relay relay
     ) private view returns (RequestState state) {
         RequestId requestId = request_.id;
         state = _states[requestId];
         Status status = state.status();
         require(status == Status.Decided || status == Status.Hung, WrongStatus(requestId, status));
-        require(state.covers(decision.structHash(request_.hash(), committee.hash())), WitnessMismatch(requestId));
+        bytes32 structHash = decision.structHash(request_.hash(), committeeHash, request_.terms.committeeSize());
+        require(state.covers(RequestLib.settledCommitment(structHash, relay)), WitnessMismatch(requestId));
     }
 
     function _requireBeforeDeadline(Request calldata request_) private view {

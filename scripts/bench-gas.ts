@@ -6,13 +6,15 @@ import { parseArgs } from "node:util";
 import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
 import { createHardhatRuntimeEnvironment, importUserConfig, resolveHardhatConfigPath } from "hardhat/hre";
 
-import { ask, commit, decisionFor, deployWorld, draw, quorum, registerAgents } from "./lib/world.ts";
-import type { World } from "./lib/world.ts";
+import { packDecision } from "./lib/typed-data.ts";
+import { ask, certificateFor, commit, decisionFor, deployWorld, draw, quorum, registerAgents } from "./lib/world.ts";
+import type { Drawn, World } from "./lib/world.ts";
 
 const help = `Usage: npm run bench:gas -- [--json] [--agents 10,1000] [--help]
 
-Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, draw, commit with callback, and
-creditPay, and compares with a naive prototype, a later goal, Chainlink OCR2 and Keystone. The consumer writes one new slot.
+Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, draw, commit with callback, alone
+and in a batch, and creditPay, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. The consumer
+writes one new slot.
 
   --json           one JSON object on the last line instead of tables
   --agents LIST    registry sizes for the draw, ascending (default 10,1000)
@@ -22,7 +24,8 @@ Example: npm run bench:gas -- --json | tail -n 1`;
 const root = dirname(import.meta.dirname);
 const sizes = [4, 7, 13, 31] as const;
 const samples = 8;
-/** Measured on the same kind of chain by the designers: a naive prototype of this design, and what a later issue aims at. */
+const batch = { n: 7, items: 5 } as const;
+/** The goals, and what the designers measured on the same kind of chain: a naive prototype of this design, and peers. */
 const anchors = {
   request: { prototype: 66_751, goal: 65_000 },
   commit: {
@@ -31,6 +34,7 @@ const anchors = {
     13: { prototype: 124_078, goal: 108_000, ocr2: 122_320, keystone: 118_018 },
     31: { prototype: 187_696, goal: 170_000, ocr2: 177_386, keystone: 165_852 },
   },
+  batchItem: { goal: 62_000 },
 } as const;
 
 interface CommitFigure {
@@ -66,7 +70,7 @@ async function main(): Promise<void> {
   const request = await measureRequest(world);
   const commits: CommitFigure[] = [];
   for (const n of sizes) commits.push(await measureCommit(world, n));
-  report(request, draws, commits);
+  report(request, draws, commits, await measureBatch(world));
 }
 
 /** Its own build folder, so that the development build stays as it is. */
@@ -101,35 +105,73 @@ async function meanDraw(world: World, n: number): Promise<number> {
 
 /** The second request of one consumer: its balance and the operators' balances exist by then. */
 async function measureCommit(world: World, n: number): Promise<CommitFigure> {
-  const consumer = await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
-  await world.oracle.deposit(consumer.target, 10n ** 20n);
-  const askBy = consumer.getFunction("ask");
+  const drawOne = await drawsForNewConsumer(world, n);
   let figure: CommitFigure | undefined;
   for (let round = 0; round < 2; round++) {
-    const asked = await ask(
-      world,
-      { committeeSize: n, callbackGasLimit: 100_000 },
-      "q".repeat(200),
-      askBy.send.bind(askBy),
-    );
-    const drawn = await draw(world, asked);
+    const drawn = await drawOne();
     const decision = decisionFor(drawn);
-    const receipt = await commit(world, drawn, decision);
-    const paid = await world.oracle.creditPay(drawn.request, drawn.committee, decision);
+    const { receipt, relay } = await commit(world, drawn, decision);
+    const paid = await world.oracle.creditPay(drawn.request, drawn.committee, packDecision(decision), relay);
     const creditPay = Number((await paid.wait()).gasUsed);
     figure = { n, signatures: quorum(n), commit: Number(receipt.gasUsed), creditPay };
   }
   return figure!;
 }
 
-function report(request: number, draws: readonly DrawFigure[], commits: readonly CommitFigure[]): void {
+/** Gas per request when several of one consumer are committed in one transaction. */
+async function measureBatch(world: World): Promise<number> {
+  const drawOne = await drawsForNewConsumer(world, batch.n);
+  await commit(world, ...(await decided(drawOne)));
+  const calls: string[] = [];
+  for (let item = 0; item < batch.items; item++) {
+    const [drawn, decision] = await decided(drawOne);
+    const args = [drawn.request, packDecision(decision), certificateFor(world, drawn, decision)];
+    calls.push(world.oracle.interface.encodeFunctionData("commit", args));
+  }
+  const sent = await world.oracle.tryMulticall(calls, { gasLimit: 1_000_000n * BigInt(batch.items) });
+  const receipt = await sent.wait();
+  const events = receipt.logs.length;
+  if (events !== batch.items)
+    throw new Error(`${events} events are not the ${batch.items} of a batch that went through`);
+  return Math.round(Number(receipt.gasUsed) / batch.items);
+}
+
+async function decided(drawOne: () => Promise<Drawn>): Promise<[Drawn, ReturnType<typeof decisionFor>]> {
+  const drawn = await drawOne();
+  return [drawn, decisionFor(drawn)];
+}
+
+/** Asks and draws for a consumer of its own. */
+async function drawsForNewConsumer(world: World, n: number): Promise<() => Promise<Drawn>> {
+  const consumer = await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
+  await world.oracle.deposit(consumer.target, 10n ** 20n);
+  const askBy = consumer.getFunction("ask");
+  const terms = { committeeSize: n, callbackGasLimit: 100_000 };
+  return async () => draw(world, await ask(world, terms, "q".repeat(200), askBy.send.bind(askBy)));
+}
+
+function report(
+  request: number,
+  draws: readonly DrawFigure[],
+  commits: readonly CommitFigure[],
+  perBatchItem: number,
+): void {
   if (values.json === true) {
-    console.log(JSON.stringify({ request, draws, commits, anchors, ratios: ratios(request, commits) }));
+    const batched = { ...batch, perItem: perBatchItem };
+    const figures = {
+      request,
+      draws,
+      commits,
+      batch: batched,
+      anchors,
+      ratios: ratios(request, commits, perBatchItem),
+    };
+    console.log(JSON.stringify(figures));
     return;
   }
   const ratio = (value: number, anchor: number): string => `${((100 * value) / anchor).toFixed(1)} %`;
   console.log(
-    `request, 200-byte question, prepaid: ${request} gas (prototype ${ratio(request, anchors.request.prototype)})`,
+    `request, 200-byte question, prepaid: ${request} gas (goal ${ratio(request, anchors.request.goal)}, prototype ${ratio(request, anchors.request.prototype)})`,
   );
   console.log("\ncommit + callback that writes one new slot");
   console.table(
@@ -140,22 +182,27 @@ function report(request: number, draws: readonly DrawFigure[], commits: readonly
         signatures,
         commit: gas,
         "of prototype": ratio(gas, anchor.prototype),
-        "of later goal": ratio(gas, anchor.goal),
+        "of goal": ratio(gas, anchor.goal),
         "of OCR2": ratio(gas, anchor.ocr2),
         "of Keystone": ratio(gas, anchor.keystone),
         creditPay,
       };
     }),
   );
+  console.log(
+    `\nin a batch of ${batch.items} at n = ${batch.n}: ${perBatchItem} gas per request (goal ${ratio(perBatchItem, anchors.batchItem.goal)})`,
+  );
   console.log(`\ndraw, mean of ${samples}, agents at full stake`);
   console.table(draws);
 }
 
 /** Ours divided by the anchor: below 1 is cheaper. */
-function ratios(request: number, commits: readonly CommitFigure[]) {
+function ratios(request: number, commits: readonly CommitFigure[], perBatchItem: number) {
   const divide = (value: number, by: number): number => Number((value / by).toFixed(4));
   return {
     requestToPrototype: divide(request, anchors.request.prototype),
+    requestToGoal: divide(request, anchors.request.goal),
+    batchItemToGoal: divide(perBatchItem, anchors.batchItem.goal),
     commits: commits.map(({ n, commit: gas }) => {
       const anchor = anchors.commit[n as (typeof sizes)[number]];
       return {

@@ -9,12 +9,15 @@ import type { TypedDataDomain, TypedDataField } from "ethers";
 import {
   Status,
   addressOf,
+  bitmapOf,
   certify,
   decisionTypes,
   drawnWitness,
   hashCommittee,
   hashRequest,
   messageTypes,
+  packDecision,
+  packRelay,
   packSeat,
   packTerms,
   possessionTypes,
@@ -145,6 +148,7 @@ const makeDecision = (
     request,
     committee,
     message,
+    packed: packDecision(message),
     drawnCommitment: keccak256(concat([message.requestHash, drawnWitness(fields.attempt, message.committeeHash)])),
     structHash: TypedDataEncoder.hashStruct("Decision", decisionTypes, message),
     digest: TypedDataEncoder.hash(domain, decisionTypes, message),
@@ -197,10 +201,16 @@ const decisions = [
 /** A certificate by the given seats, in ascending order. */
 const makeCertificate = (decision: number, signerSeats: number[]) => {
   const { digest, committee } = decisions[decision]!;
-  const { signers, signatures } = certify(digest, signerSeats, (seat) => {
-    return new SigningKey(committees[committee]!.seats[seat]!.privateKey);
-  });
-  return { decision, signerSeats, signers: word(signers), signatures };
+  const { seats, words } = committees[committee]!;
+  const keyOf = (seat: number): SigningKey => new SigningKey(seats[seat]!.privateKey);
+  return {
+    decision,
+    signerSeats,
+    signers: word(bitmapOf(signerSeats)),
+    // 65 bytes (r, s, v) each, as agents exchange them; packed with 64 of them.
+    signatures: signerSeats.map((seat) => keyOf(seat).sign(digest).serialized),
+    packed: certify(digest, words, signerSeats, keyOf),
+  };
 };
 const certificates = [
   makeCertificate(0, [0, 1, 3]),
@@ -210,11 +220,23 @@ const certificates = [
   makeCertificate(3, [0, 1, 3]),
 ];
 
+const relays = [
+  { signers: 0b1011n, gasPriceWei: 1_234_567_890n, relayer: "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0" },
+  { signers: 0n, gasPriceWei: 999_999n, relayer: "0x0000000000000000000000000000000000000001" },
+  { signers: (1n << 64n) - 1n, gasPriceWei: 1n << 128n, relayer: "0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF" },
+].map(({ signers, gasPriceWei, relayer }) => ({
+  signers: signers.toString(),
+  gasPriceWei: gasPriceWei.toString(),
+  relayer,
+  word: packRelay(signers, gasPriceWei, relayer),
+}));
+
 const messages = [
-  { requestId: "1", attempt: 0, protocol: 1, phase: 0, round: 0, seat: 0, payload: "first" },
-  { requestId: "2", attempt: 3, protocol: 7, phase: 5, round: 12, seat: 6, payload: "second" },
+  { request: 0, committee: 0, attempt: 0, protocol: 1, phase: 0, round: 0, seat: 0, payload: "first" },
+  { request: 1, committee: 1, attempt: 3, protocol: 7, phase: 5, round: 12, seat: 6, payload: "second" },
   {
-    requestId: ((1n << 256n) - 1n).toString(),
+    request: 3,
+    committee: 0,
     attempt: 2 ** 32 - 1,
     protocol: 2 ** 32 - 2,
     phase: 2 ** 32 - 3,
@@ -222,11 +244,18 @@ const messages = [
     seat: 2 ** 32 - 5,
     payload: "",
   },
-].map(({ payload, ...header }, index) => {
-  const message = { ...header, payloadDigest: sha256(toUtf8Bytes(payload)) };
+].map(({ request, committee, payload, ...header }, index) => {
+  const message = {
+    requestHash: requests[request]!.requestHash,
+    committeeHash: committees[committee]!.committeeHash,
+    ...header,
+    payloadDigest: sha256(toUtf8Bytes(payload)),
+  };
   const digest = TypedDataEncoder.hash(domain, messageTypes, message);
   const key = vectorKey(index + 1);
   return {
+    request,
+    committee,
     message,
     structHash: TypedDataEncoder.hashStruct("Message", messageTypes, message),
     digest,
@@ -268,6 +297,7 @@ const vectors = {
   committees,
   decisions,
   certificates,
+  relays,
   messages,
   possessions,
 };

@@ -162,8 +162,8 @@ interface IAgentRegistry {
     error InvalidEpochBlocks(uint256 epochBlocks, uint256 minimum, uint256 maximum);
     /// @notice The stake token moved another amount than asked (fee on transfer, rebasing): refused.
     error TransferMismatch(uint256 expected, uint256 received);
-    /// @notice Reputation changes are not pairs, or name a seat that does not exist.
-    error InvalidReputationChanges(uint256 length);
+    /// @notice Not as many steps as agents, or more than 64.
+    error InvalidReputationChanges(uint256 agents, uint256 steps);
 
     /// @notice Registers an agent of the caller and bonds its first stake; it is active at once and drawn from the next epoch
     /// on.
@@ -228,10 +228,10 @@ interface IAgentRegistry {
     /// @notice Applies what a committee decided about its members. Only the oracle (AccessManager role).
     /// @dev One slash: reputation * 800_000 / 1_000_000, rounded down, never below 10_000. One recovery step: + 10_000, at
     /// most 1_000_000.
-    /// @dev Warning: trusts the caller that the seats are real and the steps well formed, see `Decision.reputationChanges`.
-    /// @param committee the seats of the attempt
-    /// @param changes pairs of bytes (seat, int8 steps)
-    function applyReputationChanges(Seat[] calldata committee, bytes calldata changes) external;
+    /// @dev Warning: trusts the caller that the agents exist and the steps are well formed, see `Decision.merits`.
+    /// @param agentIds at most 64
+    /// @param steps of each agent: negative = that many slashes, positive = that many recovery steps
+    function applyReputationChanges(AgentId[] calldata agentIds, int8[] calldata steps) external;
 
     /// @notice Draws `size` distinct agents of the current epoch with probability proportional to stake x reputation.
     /// @dev The same seed and size draw the same committee until the epoch ends.

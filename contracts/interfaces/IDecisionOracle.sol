@@ -3,7 +3,18 @@ pragma solidity 0.8.34;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
-import {Certificate, Decision, Permit, Request, RequestId, RequestTerms, Seat, Status} from "../types/Types.sol";
+import {
+    Decision,
+    DecisionHead,
+    Message,
+    Permit,
+    Relay,
+    Request,
+    RequestId,
+    RequestTerms,
+    Seat,
+    Status
+} from "../types/Types.sol";
 import {IAgentRegistry} from "./IAgentRegistry.sol";
 
 /// @title Requests, committees, decisions and pay
@@ -61,41 +72,44 @@ interface IDecisionOracle {
     event CommitteeDrawn(RequestId indexed requestId, uint32 attempt, bytes32 seed, Seat[] committee);
 
     /// @notice A request was settled, `Decided` or `Hung`; see `Decision` for the fields in common.
+    /// @dev Unless `CallbackFailed` follows in the same call, the consumer took the decision, or wanted no callback.
     /// @param requestId the request
-    /// @param attempt see `Decision`
-    /// @param round see `Decision`
-    /// @param status see `Decision`
+    /// @param head see `DecisionHead`
     /// @param outcome see `Decision`
-    /// @param answer see `Decision`
-    /// @param confidence see `Decision`
     /// @param transcript see `Decision`
-    /// @param reputationChanges see `Decision`; the registry emits what they did
-    /// @param shares see `Decision`
-    /// @param signers bit i set = seat i signed. Whoever submits may leave out signatures down to the quorum: a clear bit
-    /// proves nothing, so never pay by it
-    /// @param relayer who submitted it
+    /// @param relay see `Relay`; comes back in calldata. Whoever submits may leave out signatures down to the quorum: a
+    /// clear bit of the signers proves nothing, so never pay by it
+    /// @param answer see `Decision`
+    /// @param merits see `Decision`; the registry emits what the reputation changes did
     event DecisionCommitted(
         RequestId indexed requestId,
-        uint32 attempt,
-        uint32 round,
-        Status status,
+        DecisionHead head,
         bytes32 outcome,
-        bytes answer,
-        uint32 confidence,
         bytes32 transcript,
-        bytes reputationChanges,
-        bytes shares,
-        uint256 signers,
-        address relayer
+        Relay relay,
+        bytes answer,
+        bytes merits
     );
 
-    /// @notice The consumer took the decision; nothing is pending any more.
+    /// @notice A callback that had failed went through, or is about to in a call that else reverts; nothing is pending any
+    /// more.
     /// @param requestId the request
     event CallbackSucceeded(RequestId indexed requestId);
 
     /// @notice The consumer reverted, ran out of gas or has no code; `retryCallback` is open to anybody.
     /// @param requestId the request
     event CallbackFailed(RequestId indexed requestId);
+
+    /// @notice A call of `tryMulticall` reverted; the others stand.
+    /// @param index of the call in the array
+    /// @param reason the first 100 bytes of what it reverted with; empty also when it ran out of gas
+    event CallFailed(uint256 index, bytes reason);
+
+    /// @notice No new requests are taken; everything else goes on.
+    event RequestsPaused();
+
+    /// @notice New requests are taken again.
+    event RequestsUnpaused();
 
     /// @notice An operator earned its share.
     /// @param requestId the request
@@ -136,19 +150,23 @@ interface IDecisionOracle {
     error InsufficientBalance(address account, uint256 balance, uint256 required);
     /// @notice The request is not in the status that the call needs.
     error WrongStatus(RequestId requestId, Status status);
-    /// @notice What came in calldata is not what the stored hash covers.
+    /// @notice What came in calldata is not what the stored hash covers; or a signature is not that of its seat, which with
+    /// another signer makes another committee. Find out off chain which one.
     error WitnessMismatch(RequestId requestId);
     /// @notice The hash of `seedBlock` is known from the next block on.
     error SeedNotReady(RequestId requestId, uint64 seedBlock);
     error DeadlinePassed(RequestId requestId, uint40 deadline);
     error DeadlineNotPassed(RequestId requestId, uint40 deadline);
     error QuorumNotReached(uint256 signers, uint256 required);
-    /// @notice `recovered` is 0 for a malformed or malleable (high s) signature.
-    error InvalidSignature(uint256 seat, address recovered, address expected);
-    /// @notice `field` is the name of the member of `Decision` or `Certificate` as a left-aligned string.
+    /// @notice Nobody can have made the signature. One of somebody else, or of something else, is a `WitnessMismatch`.
+    error InvalidSignature(uint256 seat);
+    /// @notice `field` is the name of what is malformed in the decision or the certificate as a left-aligned string.
     error InvalidDecision(bytes32 field, uint256 value);
     /// @notice The transaction carries too little gas for the callback that the consumer paid for.
     error InsufficientCallbackGas(uint256 available, uint256 required);
+    error RequestsArePaused();
+    error RequestsAreNotPaused();
+    error TooManyCalls(uint256 length, uint256 maximum);
     error CallbackNotPending(RequestId requestId);
     error CallbackStillFails(RequestId requestId);
     error PayAlreadyCredited(RequestId requestId);
@@ -198,24 +216,24 @@ interface IDecisionOracle {
     /// @dev A `Decided` outcome must fit the kind: boolean 0 or 1, choice an index below `options`, text the keccak256 of the
     /// answer, policies a bitmap that is not 0 and below 2^options. Of one seat at most three slashes are accepted.
     /// @dev The signers are those of the drawn seats: a key rotated since then still owes its signature here.
-    /// @dev Warning: applies `reputationChanges` through the registry; without its role there the oracle settles only
+    /// @dev Warning: applies the reputation changes through the registry; without its role there the oracle settles only
     /// decisions that change no reputation.
     /// @param request_ as in the `Requested` event
-    /// @param committee as in the `CommitteeDrawn` event
     /// @param decision what the committee signed
-    /// @param certificate signatures of more than two thirds of the seats
-    function commit(
-        Request calldata request_,
-        Seat[] calldata committee,
-        Decision calldata decision,
-        Certificate calldata certificate
-    ) external;
+    /// @param certificate signatures of more than two thirds of the seats, packed as in `CertificateLib`
+    function commit(Request calldata request_, Decision calldata decision, bytes calldata certificate) external;
 
     /// @notice Retries a failed callback. Anybody may call; reverts if it fails again.
     /// @param request_ as in the `Requested` event
-    /// @param committee as in the `CommitteeDrawn` event
+    /// @param committeeHash keccak256 of the seats' words, concatenated
     /// @param decision as in the `DecisionCommitted` event
-    function retryCallback(Request calldata request_, Seat[] calldata committee, Decision calldata decision) external;
+    /// @param relay as in the `DecisionCommitted` event
+    function retryCallback(
+        Request calldata request_,
+        bytes32 committeeHash,
+        Decision calldata decision,
+        Relay relay
+    ) external;
 
     /// @notice Credits the pay of a settled request to the operators' balances, once. Anybody may call.
     /// @dev `Decided` pays out the fee, `Hung` half of it, by shares and rounded down for each seat; the consumer gets the
@@ -223,7 +241,29 @@ interface IDecisionOracle {
     /// @param request_ as in the `Requested` event
     /// @param committee as in the `CommitteeDrawn` event
     /// @param decision as in the `DecisionCommitted` event
-    function creditPay(Request calldata request_, Seat[] calldata committee, Decision calldata decision) external;
+    /// @param relay as in the `DecisionCommitted` event
+    function creditPay(
+        Request calldata request_,
+        Seat[] calldata committee,
+        Decision calldata decision,
+        Relay relay
+    ) external;
+
+    /// @notice Calls functions of this contract for the caller, one after the other; one that reverts is undone and announced
+    /// by `CallFailed`, and the others stand.
+    /// @dev Each call gets 63/64 of the gas that is left, and its callback all of its own gas or the call fails.
+    /// @dev Warning: a node estimates the least gas with which this call succeeds, which it also does if all of its calls
+    /// fail. Send what they need one by one, each callback with its whole limit, for no consumer need do what it did in a
+    /// simulation.
+    /// @param calls at most 128, ABI-encoded
+    function tryMulticall(bytes[] calldata calls) external;
+
+    /// @notice Stops new requests. Only who the access manager allows to; reverts if they are stopped.
+    /// @dev What was asked is drawn, settled, paid and refunded as ever.
+    function pauseRequests() external;
+
+    /// @notice Takes new requests again. Only who the access manager allows to; reverts if they are not stopped.
+    function unpauseRequests() external;
 
     /// @notice Returns the fee of a request whose deadline has passed to the consumer's balance. Anybody may call.
     /// @dev Does not call the consumer; `statusOf` says `Refunded`.
@@ -258,23 +298,13 @@ interface IDecisionOracle {
     ) external view returns (bytes32);
 
     /// @notice The EIP-712 digest that an agent signs for one message of the deliberation.
-    /// @param requestId the request
-    /// @param attempt from 0
-    /// @param protocol the on-chain code of the protocol
-    /// @param phase code of the phase within the protocol
-    /// @param round from 0
-    /// @param seat index in the committee
-    /// @param payloadDigest sha2-256 digest of the payload's dag-cbor block
+    /// @param message what it is about, its place and its payload
     /// @return the digest
-    function messageDigest(
-        RequestId requestId,
-        uint32 attempt,
-        uint32 protocol,
-        uint32 phase,
-        uint32 round,
-        uint32 seat,
-        bytes32 payloadDigest
-    ) external view returns (bytes32);
+    function messageDigest(Message calldata message) external view returns (bytes32);
+
+    /// @notice No new requests are taken.
+    /// @return true while they are stopped
+    function requestsPaused() external view returns (bool);
 
     /// @notice Where committees are drawn and reputations kept.
     /// @return the registry

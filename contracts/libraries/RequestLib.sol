@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {Request, RequestId, RequestTerms} from "../types/Types.sol";
+import {Relay, Request, RequestId, RequestTerms} from "../types/Types.sol";
 
 /// @title The hash of a request and what the oracle's storage word commits to
 library RequestLib {
@@ -58,7 +58,19 @@ library RequestLib {
         }
     }
 
-    /// @notice Both of the above from what is beside the request in calldata.
+    /// @notice What is stored while `Decided` or `Hung`.
+    /// @dev keccak256(abi.encode(structHash, relay)) in the scratch space.
+    /// @param structHash of the decision; it covers the request's and the committee's hashes
+    /// @param relay who is to be paid back, for which gas price
+    function settledCommitment(bytes32 structHash, Relay relay) internal pure returns (bytes32 result) {
+        assembly ("memory-safe") {
+            mstore(0x00, structHash)
+            mstore(0x20, relay)
+            result := keccak256(0x00, 0x40)
+        }
+    }
+
+    /// @notice What is stored while `Requested` or `Drawn`, from what is beside the request in calldata.
     /// @dev The lengths differ (64 and 96 bytes), so one cannot be taken for the other.
     function commitment(bytes32 requestHash, bytes calldata witness) internal pure returns (bytes32) {
         return keccak256(bytes.concat(requestHash, witness));

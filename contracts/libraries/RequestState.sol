@@ -8,7 +8,8 @@ import {Status} from "../types/Types.sol";
 ///
 /// * `Requested`: keccak256(abi.encode(requestHash, seedBlock))
 /// * `Drawn`: keccak256(abi.encode(requestHash, attempt, committeeHash))
-/// * `Decided`, `Hung`: the EIP-712 struct hash of the decision, which covers requestHash and committeeHash
+/// * `Decided`, `Hung`: keccak256(abi.encode(structHash, relay)) with the EIP-712 struct hash of the decision, which covers
+/// requestHash and committeeHash
 /// * `Refunded`: 0
 ///
 /// @dev 232 bits are enough: somebody who may choose both witnesses needs about 2^116 hashes for a collision, and

@@ -19,6 +19,12 @@ uint256 constant MAX_ANSWER_BYTES = 1024;
 uint256 constant MAX_CALLBACK_GAS = 2_000_000;
 /// @dev Gas that must remain beside the callback's: cold account access, the last storage write, the last event.
 uint256 constant CALLBACK_RESERVE_GAS = 15_000;
+/// @dev Most calls in one `tryMulticall`.
+uint256 constant MAX_CALLS = 128;
+/// @dev Most bytes of a failed call's reason that are kept: our longest error, a selector and three words.
+uint256 constant MAX_REASON_BYTES = 100;
+/// @dev Unit of the gas price in a `Relay`, in wei.
+uint256 constant GAS_PRICE_UNIT = 1e6;
 /// @dev Longest life of a request, in seconds.
 uint256 constant MAX_DURATION = 30 days;
 /// @dev Most decimals of a number: the outcome stays far inside int256.

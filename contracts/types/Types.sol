@@ -16,6 +16,15 @@ type RequestTerms is uint256;
 /// The index in the committee array is the seat number.
 type Seat is uint256;
 
+/// @notice The small members of a decision in one word, see `DecisionHeadLib`: status uint8 | attempt uint8 (which try at
+/// the request, from 0) | seats uint8 (size of the committee) | round uint32 (the certify round in which the precommits were
+/// signed) | confidence uint32 (parts per million), from bit 87 to the lowest; the bits above are 0.
+type DecisionHead is uint256;
+
+/// @notice Who brought a decision on chain, for which gas price and by whose signatures, see `RelayLib`: signers uint64 (bit i
+/// set = seat i) | gas price uint32 (units of 10^6 wei, saturating) | relayer address, from the highest bit to the lowest.
+type Relay is uint256;
+
 /// @notice Where a request stands. `Decided`, `Hung` and `Refunded` are final.
 enum Status {
     None,
@@ -58,35 +67,41 @@ struct Request {
     bytes32 questionHash;
 }
 
-/// @notice What a committee signs. See `DecisionLib` for the EIP-712 type.
-/// @param attempt which try at the request, from 0
-/// @param round the certify round in which the precommits were signed
-/// @param status `Decided` or `Hung`
+/// @notice What a committee decided. See `DecisionLib` for the EIP-712 type that it signs, where every member stands alone.
+/// @param head status, attempt, seats, round and confidence, see `DecisionHead`
 /// @param outcome canonical: boolean 0/1, choice index, number int256, text keccak256 of the answer, policies a bitmap (bit i
 /// set = policy i, A being 0); 0 when Hung
-/// @param answer the canonical answer as UTF-8; empty when Hung
-/// @param confidence parts per million
 /// @param transcript sha2-256 digest of the dag-cbor root block (CIDv1)
-/// @param reputationChanges pairs of bytes (seat, int8 steps): -1 to -3 = that many slashes, +1 = one recovery step; seats strictly ascending
-/// @param shares one byte per seat: the seat's share of the pay; the sum must not be 0 unless all are 0
+/// @param answer the canonical answer as UTF-8; empty when Hung
+/// @param merits first the shares, one byte per seat: the seat's share of the pay, where all may be 0; then the reputation
+/// changes, pairs of bytes (seat, int8 steps): -1 to -3 = that many slashes, +1 = one recovery step; seats strictly ascending
 struct Decision {
-    uint32 attempt;
-    uint32 round;
-    Status status;
+    DecisionHead head;
     bytes32 outcome;
-    bytes answer;
-    uint32 confidence;
     bytes32 transcript;
-    bytes reputationChanges;
-    bytes shares;
+    bytes answer;
+    bytes merits;
 }
 
-/// @notice More than two thirds of the seats signed the decision.
-/// @param signers bit i set = seat i signed; a subset of those who did, as the submitter chose, so no basis for pay
-/// @param signatures 65 bytes (r, s, v) per set bit, in seat order; low s only
-struct Certificate {
-    uint256 signers;
-    bytes signatures;
+/// @notice What an agent signs for one message of a deliberation, see `DecisionLib`. The hashes say what it is about: after
+/// a reorganization of the chain the same request id can hold another question, and the same attempt another committee.
+/// @param requestHash keccak256(abi.encode(Request))
+/// @param committeeHash keccak256 of the seats' words, concatenated
+/// @param attempt from 0
+/// @param protocol the on-chain code of the protocol
+/// @param phase code of the phase within the protocol
+/// @param round from 0
+/// @param seat index in the committee
+/// @param payloadDigest sha2-256 digest of the payload's dag-cbor block
+struct Message {
+    bytes32 requestHash;
+    bytes32 committeeHash;
+    uint32 attempt;
+    uint32 protocol;
+    uint32 phase;
+    uint32 round;
+    uint32 seat;
+    bytes32 payloadDigest;
 }
 
 /// @notice An EIP-2612 permit for the stake or fee token.

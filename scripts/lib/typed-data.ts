@@ -1,13 +1,14 @@
 // The EIP-712 types and packed words of the contracts, written down with ethers alone: independent of the Solidity
 // libraries and of the agents' core, so that tests and vectors compare three implementations.
-import { AbiCoder, SigningKey, computeAddress, concat, id, keccak256, toBeHex } from "ethers";
+import { AbiCoder, SigningKey, computeAddress, concat, dataLength, dataSlice, id, keccak256, toBeHex } from "ethers";
 import type { TypedDataField } from "ethers";
 
 type Types = Record<string, TypedDataField[]>;
 
 export const messageTypes: Types = {
   Message: [
-    { name: "requestId", type: "uint256" },
+    { name: "requestHash", type: "bytes32" },
+    { name: "committeeHash", type: "bytes32" },
     { name: "attempt", type: "uint32" },
     { name: "protocol", type: "uint32" },
     { name: "phase", type: "uint32" },
@@ -91,6 +92,44 @@ export const packSeat = (agentId: number, reputation: number, signer: string): s
 
 export const hashCommittee = (words: readonly string[]): string => keccak256(concat(words));
 
+/** What a committee signs, each member alone. */
+export interface SignedDecision {
+  readonly attempt: number;
+  readonly round: number;
+  readonly status: number;
+  readonly outcome: string;
+  readonly answer: string;
+  readonly confidence: number;
+  readonly transcript: string;
+  readonly reputationChanges: string;
+  readonly shares: string;
+}
+
+/** `Decision` of contracts/types/Types.sol: the same in calldata. */
+export const packDecision = (decision: SignedDecision) => ({
+  head: packHead(decision),
+  outcome: decision.outcome,
+  transcript: decision.transcript,
+  answer: decision.answer,
+  merits: concat([decision.shares, decision.reputationChanges]),
+});
+
+const packHead = ({ status, attempt, shares, round, confidence }: SignedDecision): string =>
+  word(
+    (BigInt(status) << 80n) |
+      (BigInt(attempt) << 72n) |
+      (BigInt(dataLength(shares)) << 64n) |
+      (BigInt(round) << 32n) |
+      BigInt(confidence),
+  );
+
+/** `Relay` of contracts/types/Types.sol. */
+export const packRelay = (signers: bigint, gasPriceWei: bigint, relayer: string): string => {
+  const units = gasPriceWei / 1_000_000n;
+  const price = units < 1n << 32n ? units : (1n << 32n) - 1n;
+  return word((signers << 192n) | (price << 160n) | BigInt(relayer));
+};
+
 /** `Request` of contracts/types/Types.sol. */
 export interface RequestWitness {
   readonly id: bigint;
@@ -124,12 +163,21 @@ export const publicKeyOf = (key: SigningKey): string => `0x${key.publicKey.slice
 
 export const addressOf = (key: SigningKey): string => computeAddress(key.publicKey);
 
-/** The seats as a bitmap and their 65-byte signatures on `digest`, in ascending order. */
+export const bitmapOf = (seats: readonly number[]): bigint =>
+  seats.reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n);
+
+/** A certificate of the given seats as contracts/libraries/CertificateLib.sol packs it. */
 export const certify = (
   digest: string,
-  seats: readonly number[],
+  committee: readonly string[],
+  signers: readonly number[],
   keyOf: (seat: number) => SigningKey,
-): { signers: bigint; signatures: string } => ({
-  signers: seats.reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n),
-  signatures: concat(seats.map((seat) => keyOf(seat).sign(digest).serialized)),
-});
+): string =>
+  concat([
+    hashCommittee(committee),
+    toBeHex(bitmapOf(signers), 8),
+    ...committee.map((seat) => dataSlice(seat, 4, 12)),
+    ...committee.map((word, seat) =>
+      signers.includes(seat) ? keyOf(seat).sign(digest).compactSerialized : dataSlice(word, 12),
+    ),
+  ]);

@@ -18,13 +18,14 @@ import {
   decisionTypes,
   hashCommittee,
   hashRequest,
+  packDecision,
   packTerms,
   possessionTypes,
   publicKeyOf,
   testKey,
   word,
 } from "./typed-data.ts";
-import type { RequestWitness, Terms } from "./typed-data.ts";
+import type { RequestWitness, SignedDecision, Terms } from "./typed-data.ts";
 
 /** A contract whose methods are known by name; arguments and results are not typed. */
 type WithMethods<Name extends string> = Omit<BaseContract, "connect" | "target"> & {
@@ -45,6 +46,10 @@ export type Oracle = WithMethods<
   | "retryCallback"
   | "creditPay"
   | "refund"
+  | "tryMulticall"
+  | "pauseRequests"
+  | "unpauseRequests"
+  | "requestsPaused"
   | "statusOf"
   | "requestCount"
   | "decisionDigest"
@@ -111,7 +116,13 @@ export async function deployWorld(ethers: HardhatEthers): Promise<World> {
   const manager = await deploy<Manager>("ConclaveAccessManager", [deployer!.address]);
   const rules = [minStake, maxStake, unbondingDelay, epochBlocks];
   const registry = await deploy<Registry>("AgentRegistry", [manager.target, token.target, ...rules]);
-  const oracle = await deploy<Oracle>("DecisionOracle", [registry.target, token.target, supportedProtocols, minFee]);
+  const oracle = await deploy<Oracle>("DecisionOracle", [
+    manager.target,
+    registry.target,
+    token.target,
+    supportedProtocols,
+    minFee,
+  ]);
   const selector = registry.interface.getFunction("applyReputationChanges")!.selector;
   await manager.setTargetFunctionRole(registry.target, [selector], oracleRole);
   await manager.grantRole(oracleRole, oracle.target, 0);
@@ -232,21 +243,8 @@ export async function nextEpoch(world: World): Promise<void> {
   await mineTo(world, (block / epochBlocks + 1n) * epochBlocks);
 }
 
-/** `Decision` of contracts/types/Types.sol. */
-export interface Decision {
-  readonly attempt: number;
-  readonly round: number;
-  readonly status: number;
-  readonly outcome: string;
-  readonly answer: string;
-  readonly confidence: number;
-  readonly transcript: string;
-  readonly reputationChanges: string;
-  readonly shares: string;
-}
-
 /** A yes with equal shares. */
-export function decisionFor(drawn: Drawn, overrides: Partial<Decision> = {}): Decision {
+export function decisionFor(drawn: Drawn, overrides: Partial<SignedDecision> = {}): SignedDecision {
   return {
     attempt: 0,
     round: 0,
@@ -261,7 +259,7 @@ export function decisionFor(drawn: Drawn, overrides: Partial<Decision> = {}): De
   };
 }
 
-export function digestOf(domain: TypedDataDomain, drawn: Drawn, decision: Decision): string {
+export function digestOf(domain: TypedDataDomain, drawn: Drawn, decision: SignedDecision): string {
   return TypedDataEncoder.hash(domain, decisionTypes, {
     ...decision,
     requestHash: hashRequest(drawn.request),
@@ -275,14 +273,17 @@ export const quorum = (size: number): number => Math.floor((size * 2) / 3) + 1;
 /** The first `count` seats; by default just more than two thirds. */
 export const firstSeats = (size: number, count = quorum(size)): number[] => [...Array(count).keys()];
 
+/** Packed as in calldata. */
 export function certificateFor(
   world: World,
   drawn: Drawn,
-  decision: Decision,
-  seats = firstSeats(drawn.committee.length),
+  decision: SignedDecision,
+  signers = firstSeats(drawn.committee.length),
   domain = world.domain,
-) {
-  return certify(digestOf(domain, drawn, decision), seats, (seat) => keyOfSeat(world, drawn.committee[seat]!));
+): string {
+  return certify(digestOf(domain, drawn, decision), drawn.committee, signers, (seat) =>
+    keyOfSeat(world, drawn.committee[seat]!),
+  );
 }
 
 /** The hot key of the seat's signer. */
@@ -293,16 +294,23 @@ export function keyOfSeat(world: World, seat: string): SigningKey {
   return key;
 }
 
+export interface Settled {
+  readonly receipt: ContractTransactionReceipt;
+  /** As in its event. */
+  readonly relay: string;
+}
+
 /** Commits with a valid certificate. */
-export async function commit(world: World, drawn: Drawn, decision: Decision): Promise<ContractTransactionReceipt> {
+export async function commit(world: World, drawn: Drawn, decision: SignedDecision): Promise<Settled> {
   const certificate = certificateFor(world, drawn, decision);
   const sent: ContractTransactionResponse = await world.oracle.commit(
     drawn.request,
-    drawn.committee,
-    decision,
+    packDecision(decision),
     certificate,
   );
-  return (await sent.wait())!;
+  const receipt = (await sent.wait())!;
+  const { args } = findEvent(world.oracle, receipt, "DecisionCommitted");
+  return { receipt, relay: word(args["relay"] as bigint) };
 }
 
 /** The first event of that name that the contract emitted in the transaction. */

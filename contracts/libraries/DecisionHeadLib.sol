@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {DecisionHead, Status} from "../types/Types.sol";
+
+/// @title The small members of a decision in one word
+/// @dev The casts to narrower types in the accessors cut the word to the member's width on purpose. The status is not cut:
+/// dirty bits above it make it another one, which nothing accepts.
+library DecisionHeadLib {
+    function pack(
+        Status status_,
+        uint8 attempt_,
+        uint8 seats_,
+        uint32 round_,
+        uint32 confidence_
+    ) internal pure returns (DecisionHead) {
+        return
+            DecisionHead.wrap(
+                (uint256(status_) << 80) |
+                    (uint256(attempt_) << 72) |
+                    (uint256(seats_) << 64) |
+                    (uint256(round_) << 32) |
+                    uint256(confidence_)
+            );
+    }
+
+    /// @notice The number of the `Status`; larger than all of them if the word has dirty bits.
+    function statusCode(DecisionHead head) internal pure returns (uint256) {
+        return DecisionHead.unwrap(head) >> 80;
+    }
+
+    /// @dev Panics unless `statusCode` is that of a status.
+    function status(DecisionHead head) internal pure returns (Status) {
+        return Status(statusCode(head));
+    }
+
+    function attempt(DecisionHead head) internal pure returns (uint32) {
+        return uint8(DecisionHead.unwrap(head) >> 72);
+    }
+
+    function seats(DecisionHead head) internal pure returns (uint8) {
+        return uint8(DecisionHead.unwrap(head) >> 64);
+    }
+
+    function round(DecisionHead head) internal pure returns (uint32) {
+        return uint32(DecisionHead.unwrap(head) >> 32);
+    }
+
+    function confidence(DecisionHead head) internal pure returns (uint32) {
+        return uint32(DecisionHead.unwrap(head));
+    }
+}

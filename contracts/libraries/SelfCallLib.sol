@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {MAX_REASON_BYTES} from "../types/Limits.sol";
+
+/// @title Calls a function of this contract so that its failure can be survived
+library SelfCallLib {
+    /// @notice Runs `data` as a call of the same sender to this contract; what it did is undone if it reverts.
+    /// @dev The call gets 63/64 of the gas that is left. Of what it returns nothing is copied, of what it reverts with at most
+    /// `MAX_REASON_BYTES`.
+    /// @return success false if it reverted or ran out of gas
+    /// @return reason the beginning of the revert data
+    function tryCall(bytes calldata data) internal returns (bool success, bytes memory reason) {
+        assembly ("memory-safe") {
+            // Scratch beyond the free memory pointer; the reason takes its place.
+            let pointer := mload(0x40)
+            calldatacopy(pointer, data.offset, data.length)
+            success := delegatecall(gas(), address(), pointer, data.length, 0x00, 0x00)
+            // The zero slot: an empty array.
+            reason := 0x60
+            if iszero(success) {
+                let size := returndatasize()
+                if gt(size, MAX_REASON_BYTES) {
+                    size := MAX_REASON_BYTES
+                }
+                reason := pointer
+                mstore(reason, size)
+                returndatacopy(add(reason, 0x20), 0x00, size)
+                // Rounded up to words.
+                mstore(0x40, add(reason, and(add(size, 0x3f), not(0x1f))))
+            }
+        }
+    }
+}
