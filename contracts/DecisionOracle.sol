@@ -7,7 +7,6 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
-import {IDecisionConsumer} from "./interfaces/IDecisionConsumer.sol";
 import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {CallbackLib} from "./libraries/CallbackLib.sol";
 import {CertificateLib} from "./libraries/CertificateLib.sol";
@@ -170,22 +169,14 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
             RequestLib.settledCommitment(structHash, relay)
         );
         _states[requestId] = state;
-        emit DecisionCommitted(
-            requestId,
-            decision.head,
-            decision.outcome,
-            decision.transcript,
-            relay,
-            decision.answer,
-            decision.merits
-        );
+        decision.emitCommitted(requestId, relay);
 
-        RequestTerms terms = request_.terms;
-        uint256 size = terms.committeeSize();
-        if (decision.merits.length != size) _applyReputationChanges(certificate, decision.merits[size:]);
-        if (terms.callbackGasLimit() == 0) return;
+        if (decision.hasReputationChanges()) {
+            _applyReputationChanges(certificate, decision.merits[decision.head.seats():]);
+        }
+        if (request_.terms.callbackGasLimit() == 0) return;
         // While the consumer runs nothing is pending, so that it cannot be called back twice by reentrancy.
-        if (!_callBack(request_, decision)) {
+        if (!CallbackLib.tryCall(request_, decision)) {
             // What a failed call did, to this request's word too, was reverted with it.
             _states[requestId] = state.set(RequestStateLib.CALLBACK_PENDING);
             emit CallbackFailed(requestId);
@@ -205,7 +196,7 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
 
         _states[requestId] = state.clear(RequestStateLib.CALLBACK_PENDING);
         emit CallbackSucceeded(requestId);
-        require(_callBack(request_, decision), CallbackStillFails(requestId));
+        require(CallbackLib.tryCall(request_, decision), CallbackStillFails(requestId));
     }
 
     /// @inheritdoc IDecisionOracle
@@ -354,18 +345,6 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
             RequestLib.requestedCommitment(requestHash, seedBlock)
         );
         emit SeedRescheduled(requestId, seedBlock);
-    }
-
-    function _callBack(Request calldata request_, Decision calldata decision) private returns (bool) {
-        return
-            CallbackLib.tryCall(
-                request_.consumer,
-                request_.terms.callbackGasLimit(),
-                abi.encodeCall(
-                    IDecisionConsumer.onDecision,
-                    (request_.id, decision.head.status(), decision.outcome, decision.answer, decision.head.confidence())
-                )
-            );
     }
 
     /// @dev At most one pair of bytes per seat, checked with the decision.

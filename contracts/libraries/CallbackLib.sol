@@ -2,24 +2,57 @@
 pragma solidity 0.8.34;
 
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
+import {IDecisionConsumer} from "../interfaces/IDecisionConsumer.sol";
 import {CALLBACK_RESERVE_GAS} from "../types/Limits.sol";
+import {Decision, DecisionHead, Request, RequestId, RequestTerms} from "../types/Types.sol";
+import {RequestTermsLib} from "./RequestTermsLib.sol";
 
 /// @title Calls a consumer that may be hostile
 library CallbackLib {
-    /// @notice Calls `target` with exactly `gasLimit` gas and ignores what it returns.
-    /// @dev Reverts when there is too little gas to forward `gasLimit` (a call gets at most 63/64 of what is left) and
-    /// finish afterwards: the submitter cannot make the callback fail by saving gas. Returned data is not copied, so its
-    /// size costs the caller nothing.
+    using RequestTermsLib for RequestTerms;
+
+    /// @notice Hands the decision to the consumer with exactly the gas that it asked for, and ignores what it returns.
+    /// @dev Reverts when there is too little gas to forward that (a call gets at most 63/64 of what is left) and finish
+    /// afterwards: the submitter cannot make the callback fail by saving gas. Returned data is not copied, so its size costs
+    /// the caller nothing.
     /// @return success false if it reverted, ran out of gas or has no code
-    function tryCall(address target, uint256 gasLimit, bytes memory data) internal returns (bool success) {
+    function tryCall(Request calldata request_, Decision calldata decision) internal returns (bool success) {
+        address consumer = request_.consumer;
+        uint256 gasLimit = request_.terms.callbackGasLimit();
+        (uint256 data, uint256 size) = _encode(RequestId.unwrap(request_.id), decision);
         uint256 available = gasleft();
         // Rounded up, in favour of the consumer. gasLimit <= MAX_CALLBACK_GAS, so nothing overflows.
         uint256 required = (gasLimit * 64) / 63 + 1 + CALLBACK_RESERVE_GAS;
         require(available >= required, IDecisionOracle.InsufficientCallbackGas(available, required));
         assembly ("memory-safe") {
-            if extcodesize(target) {
-                success := call(gasLimit, target, 0, add(data, 0x20), mload(data), 0, 0)
+            if extcodesize(consumer) {
+                success := call(gasLimit, consumer, 0, data, size, 0, 0)
             }
+        }
+    }
+
+    /// @dev abi.encodeCall(IDecisionConsumer.onDecision, (id, status, outcome, answer, confidence)) beyond the free memory
+    /// pointer, for the call that follows: a third of the gas. The answer is where `DecisionLib` reads it.
+    function _encode(uint256 id, Decision calldata decision) private pure returns (uint256 data, uint256 size) {
+        DecisionHead head = decision.head;
+        bytes4 selector = IDecisionConsumer.onDecision.selector;
+        assembly ("memory-safe") {
+            data := mload(0x40)
+            mstore(data, selector)
+            mstore(add(data, 0x04), id)
+            // The status; dirty bits above it do not settle.
+            mstore(add(data, 0x24), shr(80, head))
+            // outcome
+            mstore(add(data, 0x44), calldataload(add(decision, 0x20)))
+            mstore(add(data, 0x64), 0xa0)
+            // confidence
+            mstore(add(data, 0x84), and(head, 0xffffffff))
+            // The answer's length and bytes; its last word is padded with zeros.
+            let answer := add(decision, calldataload(add(decision, 0x60)))
+            size := add(calldataload(answer), 0x20)
+            mstore(add(data, add(0xa4, size)), 0)
+            calldatacopy(add(data, 0xa4), answer, size)
+            size := add(0xa4, and(add(size, 0x1f), not(0x1f)))
         }
     }
 }

@@ -5,18 +5,21 @@ import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {AgentId} from "../types/Types.sol";
 
 /// @title More than two thirds of the seats signed a digest
-/// @notice A certificate of n seats, packed: committeeHash bytes32 | signers uint64 (bit i set = seat i signed) | n times
-/// (agentId uint32, reputation uint32) | for each seat in order 64 bytes of signature (r, then s with the parity of the
-/// recovery in its highest bit, EIP-2098) if its bit is set, else the 20 bytes of its signer's address.
+/// @notice A certificate, packed: committeeHash bytes32 | signers uint64 (bit i set = seat i signed) | for each seat in order
+/// agentId uint32 | reputation uint32 | and, if its bit is set, 64 bytes of signature (r, then s with the parity of the
+/// recovery in its highest bit, EIP-2098), else the 20 bytes of its signer's address.
 /// @dev The only place that knows how certificates are signed: packed ECDSA by seat bitmap, the cheapest up to about 30
 /// signers. Another scheme replaces this library and nothing else. The address of who signed is not in calldata: it is
 /// recovered, and a seat's word is built with whatever comes out. If the words hash to the committee's, all are right.
 library CertificateLib {
     uint256 private constant HEAD_BYTES = 40;
-    /// @dev Agent id and reputation.
-    uint256 private constant SEAT_BYTES = 8;
-    uint256 private constant ADDRESS_BYTES = 20;
-    uint256 private constant SIGNATURE_BYTES = 64;
+    /// @dev Agent id, reputation, address.
+    uint256 private constant SILENT_SEAT_BYTES = 28;
+    /// @dev Agent id, reputation, signature.
+    uint256 private constant SIGNED_SEAT_BYTES = 72;
+
+    /// @dev Selector of IDecisionOracle.InvalidSignature(uint256), left-aligned.
+    uint256 private constant INVALID_SIGNATURE = 0x52bf984800000000000000000000000000000000000000000000000000000000;
 
     /// @notice What the certificate says the committee is; `verify` and the stored commitment tell whether it is true.
     function committeeHash(bytes calldata certificate) internal pure returns (bytes32 result) {
@@ -43,84 +46,82 @@ library CertificateLib {
             signers := shr(192, calldataload(add(certificate.offset, 0x20)))
         }
         require(uint256(signers) >> size == 0, IDecisionOracle.InvalidDecision("signers", signers));
-        uint256 count = _countBits(signers);
+        uint256 length;
+        (length, rebuilt) = _rebuild(certificate, size, signers, digest);
+        require(certificate.length == length, IDecisionOracle.InvalidDecision("certificate", certificate.length));
         unchecked {
-            // The count is at most 64, and the size of a committee that was drawn, too.
+            // The length is that of so many seats, of which so many are signed. None is above 64.
+            uint256 count = (length - HEAD_BYTES - size * SILENT_SEAT_BYTES) / (SIGNED_SEAT_BYTES - SILENT_SEAT_BYTES);
             require(count * 3 > size * 2, IDecisionOracle.QuorumNotReached(count, (size * 2) / 3 + 1));
-            uint256 length =
-                HEAD_BYTES + size * (SEAT_BYTES + ADDRESS_BYTES) + count * (SIGNATURE_BYTES - ADDRESS_BYTES);
-            require(certificate.length == length, IDecisionOracle.InvalidDecision("certificate", certificate.length));
         }
-        rebuilt = _rebuild(certificate, size, signers, digest);
     }
 
-    /// @dev Warning: of a certificate and a seat that were verified.
+    /// @notice The agent on a seat.
+    /// @dev Warning: of a certificate that was verified and a seat of it. One step per seat before it.
     function agentIdAt(bytes calldata certificate, uint256 seat) internal pure returns (AgentId result) {
         assembly ("memory-safe") {
-            result := shr(224, calldataload(add(certificate.offset, add(HEAD_BYTES, mul(seat, SEAT_BYTES)))))
+            let position := add(certificate.offset, HEAD_BYTES)
+            let bits := shr(192, calldataload(add(certificate.offset, 0x20)))
+            for {} seat {
+                seat := sub(seat, 1)
+            } {
+                position := add(position, SILENT_SEAT_BYTES)
+                if and(bits, 1) {
+                    position := add(position, sub(SIGNED_SEAT_BYTES, SILENT_SEAT_BYTES))
+                }
+                bits := shr(1, bits)
+            }
+            result := shr(224, calldataload(position))
         }
     }
 
-    /// @dev One loop over at most 64 seats, which writes their words beyond the free memory pointer (scratch, given back at
-    /// the end) and after them the precompile's input of four words: digest, v, r, s. The precompile returns nothing for
-    /// what is no signature; then the scratch space holds an earlier signer, so this is an error of its own. An s above half
-    /// of the curve's order almost never fits beside the parity, and nothing here depends on a signature being unique.
+    /// @dev One loop over at most 64 seats, which writes their words beyond the free memory pointer: scratch, given back at
+    /// the end. The precompile's input of four words (digest, v, r, s) lies in the first 128 bytes, which is cheapest; the free
+    /// memory pointer and the zero slot that are there are put back. The precompile returns nothing for what is no signature;
+    /// the word of its seat would then not be that of a signer, so this is an error of its own. An s above half of the curve's
+    /// order almost never fits beside the parity, and nothing here depends on a signature being unique. What is read beyond
+    /// the certificate's end makes another length.
     function _rebuild(
         bytes calldata certificate,
         uint256 size,
-        uint256 signers,
+        uint256 bits,
         bytes32 digest
-    ) private view returns (bytes32 rebuilt) {
-        uint256 unsigned = type(uint256).max;
+    ) private view returns (uint256 length, bytes32 rebuilt) {
         assembly ("memory-safe") {
-            let words := mload(0x40)
-            let input := add(words, shl(5, size))
-            mstore(input, digest)
-            let member := add(certificate.offset, HEAD_BYTES)
-            let proof := add(member, mul(size, SEAT_BYTES))
-            let bits := signers
-            for {
-                let word := words
-            } lt(word, input) {
-                word := add(word, 0x20)
-            } {
-                // The highest 8 bytes, moved to where a seat's word has them.
-                let seat := shl(160, shr(192, calldataload(member)))
-                switch and(bits, 1)
-                case 0 {
-                    mstore(word, or(seat, shr(96, calldataload(proof))))
-                    proof := add(proof, ADDRESS_BYTES)
-                }
-                default {
-                    let parityAndS := calldataload(add(proof, 0x20))
-                    mstore(add(input, 0x20), add(27, shr(255, parityAndS)))
-                    mstore(add(input, 0x40), calldataload(proof))
-                    mstore(add(input, 0x60), shr(1, shl(1, parityAndS)))
-                    // Cannot fail but for lack of gas, and then returns nothing, too.
-                    pop(staticcall(gas(), 1, input, 0x80, 0x00, 0x20))
-                    if iszero(returndatasize()) {
-                        unsigned := shr(5, sub(word, words))
-                        break
-                    }
-                    mstore(word, or(seat, mload(0x00)))
-                    proof := add(proof, SIGNATURE_BYTES)
-                }
-                member := add(member, SEAT_BYTES)
-                bits := shr(1, bits)
-            }
-            rebuilt := keccak256(words, shl(5, size))
-        }
-        require(unsigned == type(uint256).max, IDecisionOracle.InvalidSignature(unsigned));
-    }
+            let word := mload(0x40)
+            let end := add(word, shl(5, size))
+            let position := add(certificate.offset, HEAD_BYTES)
+            mstore(0x00, digest)
 
-    /// @dev Parallel bit count of the lowest 64 bits, all that can be set here; the product leaves the sum in bits 56 to 63.
-    function _countBits(uint256 bits) private pure returns (uint256) {
-        unchecked {
-            // No step underflows or carries between its fields; the multiplication spills above bit 63 and is cut.
-            bits = bits - ((bits >> 1) & 0x5555555555555555);
-            bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333);
-            bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0f;
-            return ((bits * 0x0101010101010101) >> 56) & 0xff;
+            for {} lt(word, end) {
+                word := add(word, 0x20)
+                bits := shr(1, bits)
+            } {
+                // Agent id, reputation and the 20 bytes after them, which are the address of a seat that did not sign.
+                mstore(word, shr(32, calldataload(position)))
+                if iszero(and(bits, 1)) {
+                    position := add(position, SILENT_SEAT_BYTES)
+                    continue
+                }
+                let parityAndS := calldataload(add(position, 0x28))
+                mstore(0x20, add(27, shr(255, parityAndS)))
+                mstore(0x40, calldataload(add(position, 0x08)))
+                mstore(0x60, shr(1, shl(1, parityAndS)))
+                // Cannot fail but for lack of gas, and then returns nothing, too.
+                pop(staticcall(gas(), 1, 0x00, 0x80, 0x20, 0x20))
+                if iszero(returndatasize()) {
+                    mstore(0x00, INVALID_SIGNATURE)
+                    mstore(0x04, sub(size, shr(5, sub(end, word))))
+                    revert(0x00, 0x24)
+                }
+                mstore(word, or(shl(160, shr(160, mload(word))), mload(0x20)))
+                position := add(position, SIGNED_SEAT_BYTES)
+            }
+            length := sub(position, certificate.offset)
+            size := shl(5, size)
+            mstore(0x40, sub(end, size))
+            mstore(0x60, 0)
+            rebuilt := keccak256(sub(end, size), size)
         }
     }
 }

@@ -3,7 +3,7 @@ pragma solidity 0.8.34;
 
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {CONFIDENCE_ONE, MAX_ANSWER_BYTES, MAX_SLASHES} from "../types/Limits.sol";
-import {Decision, DecisionHead, Message, RequestTerms, Status} from "../types/Types.sol";
+import {Decision, DecisionHead, Message, Relay, RequestId, RequestTerms, Status} from "../types/Types.sol";
 import {DecisionHeadLib} from "./DecisionHeadLib.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
 
@@ -19,32 +19,52 @@ library DecisionLib {
         "Message(bytes32 requestHash,bytes32 committeeHash,uint32 attempt,uint32 protocol,uint32 phase,uint32 round,uint32 seat,bytes32 payloadDigest)"
     );
 
+    /// @dev Where in a `Decision` the offset of its answer is, from the struct's beginning as the offset itself.
+    uint256 private constant ANSWER = 0x60;
+    /// @dev The same of its merits.
+    uint256 private constant MERITS = 0x80;
+
     /// @notice The EIP-712 struct hash of a decision about a request by a committee of `size`.
-    /// @dev Reverts unless the merits begin with `size` shares and the head says so: then a decision has one reading.
+    /// @dev Reverts unless the merits begin with `size` shares and the head says so: then a decision has one reading. Where
+    /// calldata has the answer and the merits is not checked: all of this library and the callback read them there, so
+    /// what is signed is what takes effect.
     function structHash(
         Decision calldata decision,
         bytes32 requestHash,
         bytes32 committeeHash,
         uint256 size
-    ) internal pure returns (bytes32) {
+    ) internal pure returns (bytes32 result) {
         DecisionHead head = decision.head;
-        bytes calldata merits = decision.merits;
+        uint256 meritsLength = _lengthAt(decision, MERITS);
         require(head.seats() == size, IDecisionOracle.InvalidDecision("seats", head.seats()));
-        require(merits.length >= size, IDecisionOracle.InvalidDecision("merits", merits.length));
-        bytes32[12] memory words;
-        words[0] = DECISION_TYPEHASH;
-        words[1] = requestHash;
-        words[2] = bytes32(uint256(head.attempt()));
-        words[3] = committeeHash;
-        words[4] = bytes32(uint256(head.round()));
-        words[5] = bytes32(head.statusCode());
-        words[6] = decision.outcome;
-        words[7] = _hash(decision.answer);
-        words[8] = bytes32(uint256(head.confidence()));
-        words[9] = decision.transcript;
-        words[10] = _hash(merits[size:]);
-        words[11] = _hash(merits[:size]);
-        return _hashWords(words);
+        require(meritsLength >= size, IDecisionOracle.InvalidDecision("merits", meritsLength));
+        bytes32 typeHash = DECISION_TYPEHASH;
+        assembly ("memory-safe") {
+            // All beyond the free memory pointer: 12 words, then room for what is hashed.
+            let words := mload(0x40)
+            let room := add(words, 0x180)
+            mstore(words, typeHash)
+            mstore(add(words, 0x20), requestHash)
+            mstore(add(words, 0x40), and(shr(72, head), 0xff))
+            mstore(add(words, 0x60), committeeHash)
+            mstore(add(words, 0x80), and(shr(32, head), 0xffffffff))
+            // The status, with all that is dirty above it.
+            mstore(add(words, 0xa0), shr(80, head))
+            // outcome
+            mstore(add(words, 0xc0), calldataload(add(decision, 0x20)))
+            let source := add(decision, calldataload(add(decision, ANSWER)))
+            let length := calldataload(source)
+            calldatacopy(room, add(source, 0x20), length)
+            mstore(add(words, 0xe0), keccak256(room, length))
+            mstore(add(words, 0x100), and(head, 0xffffffff))
+            // transcript
+            mstore(add(words, 0x120), calldataload(add(decision, 0x40)))
+            source := add(decision, calldataload(add(decision, MERITS)))
+            calldatacopy(room, add(source, 0x20), meritsLength)
+            mstore(add(words, 0x140), keccak256(add(room, size), sub(meritsLength, size)))
+            mstore(add(words, 0x160), keccak256(room, size))
+            result := keccak256(words, 0x180)
+        }
     }
 
     /// @notice The EIP-712 struct hash of an agent's message.
@@ -52,12 +72,37 @@ library DecisionLib {
         return keccak256(abi.encode(MESSAGE_TYPEHASH, message));
     }
 
+    /// @notice emit DecisionCommitted(requestId, head, outcome, transcript, relay, answer, merits), for half of the gas.
+    function emitCommitted(Decision calldata decision, RequestId requestId, Relay relay) internal {
+        bytes32 topic = IDecisionOracle.DecisionCommitted.selector;
+        assembly ("memory-safe") {
+            // The length and the bytes, and zeros up to a full word.
+            function copyBytes(target, source) -> end {
+                let size := add(calldataload(source), 0x20)
+                mstore(add(target, size), 0)
+                calldatacopy(target, source, size)
+                end := add(target, and(add(size, 0x1f), not(0x1f)))
+            }
+            // Beyond the free memory pointer: six words, then the byte strings.
+            let data := mload(0x40)
+            let tail := add(data, 0xc0)
+            // head, outcome, transcript
+            calldatacopy(data, decision, 0x60)
+            mstore(add(data, 0x60), relay)
+            mstore(add(data, 0x80), 0xc0)
+            tail := copyBytes(tail, add(decision, calldataload(add(decision, ANSWER))))
+            mstore(add(data, 0xa0), sub(tail, data))
+            tail := copyBytes(tail, add(decision, calldataload(add(decision, MERITS))))
+            log2(data, sub(tail, data), topic, requestId)
+        }
+    }
+
     /// @notice Reverts unless the decision is one that a committee of `size` may make about a request of these terms.
     /// @dev Of a decision that has a struct hash for this size.
     function validate(Decision calldata decision, RequestTerms terms, uint256 size) internal pure {
         DecisionHead head = decision.head;
         uint256 status = head.statusCode();
-        uint256 answerLength = decision.answer.length;
+        uint256 answerLength = _lengthAt(decision, ANSWER);
         if (status == uint256(Status.Hung)) {
             bytes32 outcome = decision.outcome;
             require(outcome == 0, IDecisionOracle.InvalidDecision("outcome", uint256(outcome)));
@@ -69,7 +114,19 @@ library DecisionLib {
         }
         uint256 confidence = head.confidence();
         require(confidence <= CONFIDENCE_ONE, IDecisionOracle.InvalidDecision("confidence", confidence));
-        if (decision.merits.length != size) _validateChanges(decision.merits[size:], size);
+        if (hasReputationChanges(decision)) _validateChanges(decision.merits[size:], size);
+    }
+
+    /// @dev Of a decision that has a struct hash: the merits begin with a share for each of its seats.
+    function hasReputationChanges(Decision calldata decision) internal pure returns (bool) {
+        return _lengthAt(decision, MERITS) > decision.head.seats();
+    }
+
+    /// @param member `ANSWER` or `MERITS`
+    function _lengthAt(Decision calldata decision, uint256 member) private pure returns (uint256 result) {
+        assembly ("memory-safe") {
+            result := calldataload(add(decision, calldataload(add(decision, member))))
+        }
     }
 
     /// @dev Consumers read the outcome of a boolean, a choice or policies as it is; the one of a text stands for its answer.
@@ -106,12 +163,6 @@ library DecisionLib {
             let pointer := mload(0x40)
             calldatacopy(pointer, data.offset, data.length)
             result := keccak256(pointer, data.length)
-        }
-    }
-
-    function _hashWords(bytes32[12] memory words) private pure returns (bytes32 result) {
-        assembly ("memory-safe") {
-            result := keccak256(words, 0x180)
         }
     }
 }

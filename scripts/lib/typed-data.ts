@@ -176,8 +176,8 @@ export const certify = (
   concat([
     hashCommittee(committee),
     toBeHex(bitmapOf(signers), 8),
-    ...committee.map((seat) => dataSlice(seat, 4, 12)),
-    ...committee.map((word, seat) =>
+    ...committee.flatMap((word, seat) => [
+      dataSlice(word, 4, 12),
       signers.includes(seat) ? keyOf(seat).sign(digest).compactSerialized : dataSlice(word, 12),
-    ),
+    ]),
   ]);
