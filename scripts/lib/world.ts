@@ -99,6 +99,7 @@ export interface World {
 }
 
 export const oracleRole = 1n;
+export const pauserRole = 2n;
 export const minStake = 10n ** 18n;
 export const maxStake = 16n * minStake;
 export const unbondingDelay = 7 * 24 * 3600;
@@ -126,6 +127,8 @@ export async function deployWorld(ethers: HardhatEthers): Promise<World> {
   const selector = registry.interface.getFunction("applyReputationChanges")!.selector;
   await manager.setTargetFunctionRole(registry.target, [selector], oracleRole);
   await manager.grantRole(oracleRole, oracle.target, 0);
+  const pausing = ["pauseRequests", "unpauseRequests"].map((name) => oracle.interface.getFunction(name)!.selector);
+  await manager.setTargetFunctionRole(oracle.target, pausing, pauserRole);
   await token.mint(deployer!.address, funds);
   await token.approve(registry.target, funds);
   await token.approve(oracle.target, funds);

@@ -41,7 +41,10 @@ contract GrindingTest is ConclaveTest {
         assertEq(_drawn(seed), fair, "a leaver");
         manager.grantRole(ORACLE_ROLE, address(this), 0);
         Seat[] memory seats = registry.draw(seed, 7);
-        registry.applyReputationChanges(seats, hex"00fd01fd");
+        AgentId[] memory agentIds = new AgentId[](2);
+        int8[] memory steps = new int8[](2);
+        for (uint256 i = 0; i < 2; ++i) (agentIds[i], steps[i]) = (seats[i].agentId(), -3);
+        registry.applyReputationChanges(agentIds, steps);
         assertEq(_drawn(seed), fair, "slashes");
         for (uint256 i = 0; i < SLEEPERS; ++i) {
             registry.addStake(_sleepers[i], 1);

@@ -3,16 +3,30 @@ pragma solidity 0.8.34;
 
 import {IDecisionOracle} from "../../contracts/interfaces/IDecisionOracle.sol";
 import {CertificateLib} from "../../contracts/libraries/CertificateLib.sol";
+import {DecisionHeadLib} from "../../contracts/libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "../../contracts/libraries/DecisionLib.sol";
 import {PayLib} from "../../contracts/libraries/PayLib.sol";
+import {RelayLib} from "../../contracts/libraries/RelayLib.sol";
 import {ReputationLib} from "../../contracts/libraries/ReputationLib.sol";
 import {RequestState, RequestStateLib} from "../../contracts/libraries/RequestState.sol";
 import {RequestTermsLib} from "../../contracts/libraries/RequestTermsLib.sol";
 import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
-import {AgentId, Certificate, Decision, RequestTerms, Seat, Status, Terms} from "../../contracts/types/Types.sol";
+import {
+    AgentId,
+    Decision,
+    DecisionHead,
+    Relay,
+    RequestTerms,
+    Seat,
+    Status,
+    Terms
+} from "../../contracts/types/Types.sol";
+import {CertificateMaker, Draft} from "./utils/Draft.sol";
 import {Assertions, vm} from "./utils/Vm.sol";
 
 contract LibrariesTest is Assertions {
+    using DecisionHeadLib for DecisionHead;
+    using RelayLib for Relay;
     using SeatLib for Seat;
 
     function testFuzz_termsSurvivePacking(Terms memory terms) public pure {
@@ -33,6 +47,36 @@ contract LibrariesTest is Assertions {
         assertEq(RequestTermsLib.committeeSize(packed), terms.committeeSize, "committeeSize");
         assertEq(RequestTermsLib.options(packed), terms.options, "options");
         assertEq(RequestTermsLib.kind(packed), terms.kind, "kind");
+    }
+
+    function testFuzz_headSurvivesPacking(
+        uint8 status,
+        uint8 attempt,
+        uint8 seats,
+        uint32 round,
+        uint32 confidence
+    ) public pure {
+        status = uint8(bound(status, 0, 5));
+        DecisionHead head = DecisionHeadLib.pack(Status(status), attempt, seats, round, confidence);
+        assertEq(uint8(head.status()), status, "status");
+        assertEq(head.statusCode(), status, "statusCode");
+        assertEq(head.attempt(), attempt, "attempt");
+        assertEq(head.seats(), seats, "seats");
+        assertEq(head.round(), round, "round");
+        assertEq(head.confidence(), confidence, "confidence");
+    }
+
+    function testFuzz_relaySurvivesPacking(uint64 signers, uint32 units, uint256 rest, address relayer) public pure {
+        rest = bound(rest, 0, 999_999);
+        Relay relay = RelayLib.pack(signers, uint256(units) * 1e6 + rest, relayer);
+        assertEq(relay.signers(), signers, "signers");
+        assertEq(relay.gasPrice(), uint256(units) * 1e6, "rounded down");
+        assertEq(relay.relayer(), relayer, "relayer");
+    }
+
+    function testFuzz_gasPriceSaturates(uint256 price) public pure {
+        price = bound(price, uint256(type(uint32).max) * 1e6, type(uint256).max);
+        assertEq(RelayLib.pack(0, price, address(0)).gasPrice(), uint256(type(uint32).max) * 1e6, "saturated");
     }
 
     function testFuzz_seatSurvivesPacking(uint32 agentId, uint32 reputation, address signer) public pure {
@@ -105,7 +149,7 @@ contract CertificateTest is Assertions {
 
     function setUp() public {
         (uint8 v, bytes32 r, bytes32 s) = vm.sign(KEY, DIGEST);
-        _signature = abi.encodePacked(r, s, v);
+        _signature = CertificateMaker.compact(v, r, s);
     }
 
     function test_quorumIsMoreThanTwoThirds() public {
@@ -113,90 +157,130 @@ contract CertificateTest is Assertions {
             // The smallest count c with 3c > 2n, found by counting.
             uint256 quorum = 0;
             while (3 * quorum <= 2 * size) ++quorum;
-            this.verify(_certificate(quorum, (1 << quorum) - 1), size);
+            bytes memory certificate = _certificate(size, (1 << quorum) - 1);
+            (uint256 signers, bytes32 rebuilt) = this.verify(certificate, size);
+            assertEq(signers, (1 << quorum) - 1, "signers");
+            assertEq(rebuilt, SeatLib.hashMemory(_seats(size)), "committee");
+            certificate = _certificate(size, (1 << (quorum - 1)) - 1);
             vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.QuorumNotReached.selector, quorum - 1, quorum));
-            this.verify(_certificate(quorum - 1, (1 << (quorum - 1)) - 1), size);
+            this.verify(certificate, size);
         }
     }
 
     function testFuzz_bitmapIsCounted(uint64 signers) public {
         uint256 count = 0;
         for (uint256 seat = 0; seat < 64; ++seat) count += (signers >> seat) & 1;
+        bytes memory certificate = _certificate(64, signers);
         if (count < 43) {
             vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.QuorumNotReached.selector, count, 43));
         }
-        this.verify(_certificate(count, signers), 64);
+        this.verify(certificate, 64);
     }
 
-    function testFuzz_seatsBeyondTheCommitteeAreRefused(uint256 signers, uint256 size) public {
-        size = bound(size, 4, 64);
+    function testFuzz_seatsBeyondTheCommitteeAreRefused(uint64 signers, uint256 size) public {
+        size = bound(size, 4, 63);
         vm.assume(signers >> size != 0);
+        bytes memory certificate = _certificate(size, signers);
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidDecision.selector, bytes32("signers"), signers));
-        this.verify(_certificate(3, signers), size);
+        this.verify(certificate, size);
     }
 
-    function testFuzz_signaturesMatchTheCount(uint256 length) public {
-        length = bound(length, 0, 400);
-        vm.assume(length != 195);
-        Certificate memory certificate = Certificate(7, new bytes(length));
-        vm.expectRevert(
-            abi.encodeWithSelector(IDecisionOracle.InvalidDecision.selector, bytes32("signatures"), length)
-        );
-        this.verify(certificate, 4);
-    }
-
-    /// @dev Any changed byte of any signature is found, and the error names its seat.
-    function testFuzz_flippedByteIsFound(uint256 position, uint8 flip) public view {
-        vm.assume(flip != 0);
-        Certificate memory certificate = _certificate(5, 0x6b);
-        position = bound(position, 0, certificate.signatures.length - 1);
-        certificate.signatures[position] = bytes1(uint8(certificate.signatures[position]) ^ flip);
-        uint8[5] memory seats = [0, 1, 3, 5, 6];
-        try this.verify(certificate, 7) {
-            revert("accepted");
-        } catch (bytes memory reason) {
-            assertEq(bytes4(reason), IDecisionOracle.InvalidSignature.selector, "error");
-            uint256 seat;
-            assembly {
-                seat := mload(add(reason, 0x24))
-            }
-            assertEq(seat, seats[position / 65], "seat");
+    /// @dev One of another size, cut anywhere or with something after it, never passes.
+    function testFuzz_lengthIsExact(uint256 size, uint256 length) public {
+        size = bound(size, 4, 64);
+        bytes memory certificate = _certificate(size, type(uint64).max >> (64 - size));
+        length = bound(length, 0, certificate.length + 64);
+        vm.assume(length != certificate.length);
+        bytes memory changed = new bytes(length);
+        for (uint256 i = 0; i < length && i < certificate.length; ++i) changed[i] = certificate[i];
+        vm.expectRevert();
+        this.verify(changed, size);
+        if (length > certificate.length) {
+            vm.expectRevert(
+                abi.encodeWithSelector(IDecisionOracle.InvalidDecision.selector, bytes32("certificate"), length)
+            );
+            this.verify(changed, size);
         }
     }
 
-    function test_malleableTwinIsRefused() public {
-        Certificate memory certificate = _certificate(3, 7);
+    function test_shorterThanItsHead() public {
+        vm.expectRevert(
+            abi.encodeWithSelector(IDecisionOracle.InvalidDecision.selector, bytes32("certificate"), uint256(39))
+        );
+        this.verify(new bytes(39), 4);
+    }
+
+    /// @dev Any changed byte of any seat or signature is another committee, or no signature.
+    function testFuzz_flippedByteIsFound(uint256 position, uint8 flip) public view {
+        vm.assume(flip != 0);
+        bytes memory certificate = _certificate(7, 0x6b);
+        position = bound(position, 40, certificate.length - 1);
+        certificate[position] ^= bytes1(flip);
+        try this.verify(certificate, 7) returns (uint64, bytes32 rebuilt) {
+            assertTrue(rebuilt != SeatLib.hashMemory(_seats(7)), "another committee");
+        } catch (bytes memory reason) {
+            assertEq(bytes4(reason), IDecisionOracle.InvalidSignature.selector, "error");
+        }
+    }
+
+    /// @dev What the precompile recovers nothing from: r and s of zero, r above the field, and none at all. The address
+    /// recovered for the seat before must not be taken for its own.
+    function test_unrecoverableSignatureNamesItsSeat() public {
+        uint256 order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141;
+        uint256 s = 0x1111;
+        bytes[4] memory malformed = [
+            abi.encodePacked(uint256(0), s),
+            abi.encodePacked(uint256(7), uint256(0)),
+            abi.encodePacked(order, s),
+            abi.encodePacked(type(uint256).max, type(uint256).max)
+        ];
+        for (uint256 i = 0; i < malformed.length; ++i) {
+            for (uint256 seat = 0; seat < 3; ++seat) {
+                bytes[] memory signatures = _signatures(4);
+                signatures[seat] = malformed[i];
+                bytes memory certificate = CertificateMaker.pack(0, _seats(4), 7, signatures);
+                vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidSignature.selector, seat));
+                this.verify(certificate, 4);
+            }
+        }
+    }
+
+    /// @dev The malleable twin of a signature has a high s, whose highest bit is taken for the parity: somebody else's.
+    function test_malleableTwinIsSomebodyElse() public view {
         (uint8 v, bytes32 r, bytes32 s) = vm.sign(KEY, DIGEST);
         uint256 order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141;
-        bytes memory twin = abi.encodePacked(r, order - uint256(s), v == 27 ? uint8(28) : uint8(27));
-        assertEq(ecrecover(DIGEST, v == 27 ? 28 : 27, r, bytes32(order - uint256(s))), vm.addr(KEY), "a real twin");
-        certificate.signatures = bytes.concat(_signature, twin, _signature);
-        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidSignature.selector, 1, address(0), vm.addr(KEY)));
-        this.verify(certificate, 4);
+        bytes32 twin = bytes32(order - uint256(s));
+        assertEq(ecrecover(DIGEST, v == 27 ? 28 : 27, r, twin), vm.addr(KEY), "a real twin");
+        for (uint256 parity = 0; parity < 2; ++parity) {
+            bytes[] memory signatures = _signatures(4);
+            signatures[1] = abi.encodePacked(r, uint256(twin) | (parity << 255));
+            (, bytes32 rebuilt) = this.verify(CertificateMaker.pack(0, _seats(4), 7, signatures), 4);
+            assertTrue(rebuilt != SeatLib.hashMemory(_seats(4)), "another committee");
+        }
     }
 
-    function test_versionZeroIsRefused() public {
-        Certificate memory certificate = _certificate(3, 7);
-        // 0 and 1 in place of 27 and 28.
-        certificate.signatures[64] = bytes1(uint8(certificate.signatures[64]) - 27);
-        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidSignature.selector, 0, address(0), vm.addr(KEY)));
-        this.verify(certificate, 4);
+    /// @dev The first words of memory are borrowed: what is allocated before and after it must not notice.
+    function test_memoryIsPutBack() public view {
+        this.verifyAmongMemory(_certificate(4, 7));
     }
 
-    /// @dev The recovered address of the seat before must not be taken for that of an invalid signature.
-    function test_invalidSignatureAfterValidOne() public {
-        Certificate memory certificate = _certificate(3, 7);
-        certificate.signatures = bytes.concat(_signature, new bytes(65), _signature);
-        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.InvalidSignature.selector, 1, address(0), vm.addr(KEY)));
-        this.verify(certificate, 4);
+    function verifyAmongMemory(bytes calldata certificate) external view {
+        bytes memory before = bytes.concat("before", certificate);
+        bytes32 digestBefore = keccak256(before);
+        CertificateLib.verify(certificate, 4, DIGEST);
+        bytes memory empty;
+        assertEq(empty.length, 0, "zero slot");
+        bytes memory afterwards = new bytes(300);
+        for (uint256 i = 0; i < 300; ++i) {
+            assertTrue(afterwards[i] == 0, "clean");
+            afterwards[i] = 0xff;
+        }
+        assertEq(keccak256(before), digestBefore, "before");
     }
 
-    function verify(Certificate calldata certificate, uint256 size) external view {
-        this.verifySeats(certificate, _seats(size));
-    }
-
-    function verifySeats(Certificate calldata certificate, Seat[] calldata seats) external view {
-        CertificateLib.verify(certificate, seats, DIGEST);
+    function verify(bytes calldata certificate, uint256 size) external view returns (uint64, bytes32) {
+        CertificateLib.committeeHash(certificate);
+        return CertificateLib.verify(certificate, size, DIGEST);
     }
 
     function _seats(uint256 size) private pure returns (Seat[] memory seats) {
@@ -206,11 +290,13 @@ contract CertificateTest is Assertions {
         }
     }
 
-    function _certificate(uint256 count, uint256 signers) private view returns (Certificate memory certificate) {
-        certificate.signers = signers;
-        for (uint256 i = 0; i < count; ++i) {
-            certificate.signatures = bytes.concat(certificate.signatures, _signature);
-        }
+    function _signatures(uint256 size) private view returns (bytes[] memory signatures) {
+        signatures = new bytes[](size);
+        for (uint256 i = 0; i < size; ++i) signatures[i] = _signature;
+    }
+
+    function _certificate(uint256 size, uint256 signers) private view returns (bytes memory) {
+        return CertificateMaker.pack(SeatLib.hashMemory(_seats(size)), _seats(size), signers, _signatures(size));
     }
 }
 
@@ -218,45 +304,49 @@ contract DecisionRulesTest is Assertions {
     RequestTerms private constant BOOLEAN = RequestTerms.wrap(0);
 
     function test_hungHasNoOutcome() public {
-        Decision memory decision = _hung();
-        this.validate(decision, BOOLEAN, 4);
+        Draft memory decision = _hung();
+        this.validate(decision.packed(), BOOLEAN, 4);
         decision.outcome = bytes32(uint256(1));
         _refused("outcome", 1);
-        this.validate(decision, BOOLEAN, 4);
+        this.validate(decision.packed(), BOOLEAN, 4);
         decision = _hung();
         decision.answer = "no";
         _refused("answer", 2);
-        this.validate(decision, BOOLEAN, 4);
+        this.validate(decision.packed(), BOOLEAN, 4);
     }
 
     function testFuzz_statusIsFinal(uint8 status) public {
-        Decision memory decision = _hung();
+        Draft memory decision = _hung();
         status = uint8(bound(status, 0, 5));
         decision.status = Status(status);
         if (status != 3 && status != 4) _refused("status", status);
-        this.validate(decision, BOOLEAN, 4);
+        this.validate(decision.packed(), BOOLEAN, 4);
     }
 
     function test_bounds() public {
-        Decision memory decision = _hung();
+        Draft memory decision = _hung();
         decision.confidence = 1_000_001;
         _refused("confidence", 1_000_001);
-        this.validate(decision, BOOLEAN, 4);
+        this.validate(decision.packed(), BOOLEAN, 4);
         decision = _hung();
-        _refused("shares", 4);
-        this.validate(decision, BOOLEAN, 5);
+        _refused("seats", 4);
+        this.validate(decision.packed(), BOOLEAN, 5);
+        Decision memory short = decision.packed();
+        short.merits = new bytes(3);
+        _refused("merits", 3);
+        this.validate(short, BOOLEAN, 4);
         decision.status = Status.Decided;
         decision.answer = new bytes(1024);
-        this.validate(decision, BOOLEAN, 4);
+        this.validate(decision.packed(), BOOLEAN, 4);
         decision.answer = new bytes(1025);
         _refused("answer", 1025);
-        this.validate(decision, BOOLEAN, 4);
+        this.validate(decision.packed(), BOOLEAN, 4);
     }
 
     /// @dev The rule again, in other words: pairs, ascending seats below n, steps of +1 or -1 to -3.
     function testFuzz_reputationChanges(bytes memory changes, uint256 size) public {
         size = bound(size, 4, 64);
-        Decision memory decision = _hung();
+        Draft memory decision = _hung();
         decision.shares = new bytes(size);
         decision.reputationChanges = changes;
         bool valid = changes.length % 2 == 0;
@@ -267,16 +357,16 @@ contract DecisionRulesTest is Assertions {
             valid = seat > last && seat < int256(size) && (steps == 1 || (steps < 0 && steps >= -3));
             last = seat;
         }
-        (bool accepted, ) = address(this).call(abi.encodeCall(this.validate, (decision, BOOLEAN, size)));
+        (bool accepted, ) = address(this).call(abi.encodeCall(this.validate, (decision.packed(), BOOLEAN, size)));
         assertTrue(accepted == valid, "accepted iff well formed");
     }
 
     function test_reputationChangesExamples() public {
-        Decision memory decision = _hung();
+        Draft memory decision = _hung();
         bytes[4] memory accepted = [bytes(hex"0001"), hex"00ff03fe", hex"00ff01ff02ff03ff", hex"03fd"];
         for (uint256 i = 0; i < accepted.length; ++i) {
             decision.reputationChanges = accepted[i];
-            this.validate(decision, BOOLEAN, 4);
+            this.validate(decision.packed(), BOOLEAN, 4);
         }
         bytes[8] memory refused = [
             bytes(hex"00"),
@@ -291,12 +381,12 @@ contract DecisionRulesTest is Assertions {
         for (uint256 i = 0; i < refused.length; ++i) {
             decision.reputationChanges = refused[i];
             vm.expectRevert();
-            this.validate(decision, BOOLEAN, 4);
+            this.validate(decision.packed(), BOOLEAN, 4);
         }
     }
 
     function test_outcomeFitsTheKind() public {
-        Decision memory decision = _hung();
+        Draft memory decision = _hung();
         decision.status = Status.Decided;
         decision.answer = unicode"Grüße";
         bytes32 text = keccak256(decision.answer);
@@ -311,11 +401,11 @@ contract DecisionRulesTest is Assertions {
             RequestTerms terms = _terms(kind, kind == 1 ? 3 : 0);
             for (uint256 i = 0; i < 2; ++i) {
                 decision.outcome = bytes32(cases[kind][0][i]);
-                this.validate(decision, terms, 4);
+                this.validate(decision.packed(), terms, 4);
                 if (kind == 2) continue;
                 decision.outcome = bytes32(cases[kind][1][i]);
                 _refused("outcome", cases[kind][1][i]);
-                this.validate(decision, terms, 4);
+                this.validate(decision.packed(), terms, 4);
             }
         }
     }
@@ -331,25 +421,26 @@ contract DecisionRulesTest is Assertions {
             if (bit < options) known += isSet;
             else unknown += isSet;
         }
-        Decision memory decision = _decided(outcome);
+        Draft memory decision = _decided(outcome);
         if (known == 0 || unknown != 0) _refused("outcome", outcome);
-        this.validate(decision, _terms(4, options), 4);
+        this.validate(decision.packed(), _terms(4, options), 4);
     }
 
     function test_policiesAtTheirBounds() public {
         for (uint8 options = 2; options <= 26; ++options) {
             uint256 all = (1 << options) - 1;
             uint256[3] memory accepted = [1, uint256(1) << (options - 1), all];
-            for (uint256 i = 0; i < 3; ++i) this.validate(_decided(accepted[i]), _terms(4, options), 4);
+            for (uint256 i = 0; i < 3; ++i) this.validate(_decided(accepted[i]).packed(), _terms(4, options), 4);
             uint256[4] memory refused = [0, all + 1, all + 2, type(uint256).max];
             for (uint256 i = 0; i < 4; ++i) {
                 _refused("outcome", refused[i]);
-                this.validate(_decided(refused[i]), _terms(4, options), 4);
+                this.validate(_decided(refused[i]).packed(), _terms(4, options), 4);
             }
         }
     }
 
     function validate(Decision calldata decision, RequestTerms terms, uint256 size) external pure {
+        DecisionLib.structHash(decision, 0, 0, size);
         DecisionLib.validate(decision, terms, size);
     }
 
@@ -359,12 +450,12 @@ contract DecisionRulesTest is Assertions {
         return RequestTermsLib.pack(terms);
     }
 
-    function _hung() private pure returns (Decision memory decision) {
+    function _hung() private pure returns (Draft memory decision) {
         decision.status = Status.Hung;
         decision.shares = new bytes(4);
     }
 
-    function _decided(uint256 outcome) private pure returns (Decision memory decision) {
+    function _decided(uint256 outcome) private pure returns (Draft memory decision) {
         decision.status = Status.Decided;
         decision.outcome = bytes32(outcome);
         decision.shares = new bytes(4);

@@ -5,8 +5,9 @@ import {AgentRegistry} from "../../contracts/AgentRegistry.sol";
 import {DecisionOracle} from "../../contracts/DecisionOracle.sol";
 import {IDecisionOracle} from "../../contracts/interfaces/IDecisionOracle.sol";
 import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
-import {Certificate, Decision, Request, RequestTerms, Seat, Status} from "../../contracts/types/Types.sol";
+import {Decision, DecisionHead, Relay, Request, RequestTerms, Seat, Status} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
+import {Draft} from "./utils/Draft.sol";
 import {vm} from "./utils/Vm.sol";
 
 contract OracleTest is ConclaveTest {
@@ -23,17 +24,17 @@ contract OracleTest is ConclaveTest {
         size = bound(size, 4, 10);
         signers = bound(signers, 0, (1 << size) - 1);
         (Request memory request, Seat[] memory committee) = _drawn(size, 1 ether);
-        Decision memory decision = decisionFor(size);
+        Draft memory decision = decisionFor(size);
         uint256 count = 0;
         for (uint256 bits = signers; bits != 0; bits >>= 1) count += bits & 1;
-        Certificate memory certificate = certify(request, committee, decision, signers);
+        bytes memory certificate = certify(request, committee, decision, signers);
         bool settles = 3 * count > 2 * size;
         if (!settles) {
             vm.expectRevert(
                 abi.encodeWithSelector(IDecisionOracle.QuorumNotReached.selector, count, (2 * size) / 3 + 1)
             );
         }
-        oracle.commit(request, committee, decision, certificate);
+        oracle.commit(request, decision.packed(), certificate);
         assertTrue(statusOf(request) == (settles ? Status.Decided : Status.Drawn), "status");
     }
 
@@ -41,8 +42,8 @@ contract OracleTest is ConclaveTest {
     function testFuzz_everyFieldIsSigned(uint256 field, uint256 change) public {
         field = bound(field, 0, 7);
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
-        Decision memory decision = decisionFor(4);
-        Certificate memory certificate = certify(request, committee, decision, quorumOf(4));
+        Draft memory decision = decisionFor(4);
+        bytes memory certificate = certify(request, committee, decision, quorumOf(4));
         change = bound(change, 1, 200);
         if (field == 0) decision.round = uint32(change);
         // The other answer to a yes-or-no question.
@@ -53,42 +54,121 @@ contract OracleTest is ConclaveTest {
         if (field == 5) decision.reputationChanges = abi.encodePacked(uint8(change % 4), int8(-1));
         if (field == 6) decision.shares[change % 4] = 0x02;
         if (field == 7) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
-        vm.expectPartialRevert(IDecisionOracle.InvalidSignature.selector);
-        this.tryCommit(request, committee, decision, certificate);
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
+        this.tryCommit(request, decision.packed(), certificate);
     }
 
     function testFuzz_everyWitnessIsChecked(uint256 field, uint256 change) public {
-        field = bound(field, 0, 6);
+        field = bound(field, 0, 7);
         change = bound(change, 1, type(uint64).max);
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
-        Decision memory decision = decisionFor(4);
-        Certificate memory certificate = certify(request, committee, decision, quorumOf(4));
+        Draft memory decision = decisionFor(4);
+        bytes memory certificate = certify(request, committee, decision, quorumOf(4));
         if (field == 0) request.consumer = address(uint160(request.consumer) ^ uint160(change));
         if (field == 1) request.questionHash ^= bytes32(change);
         // The fee, in the terms' highest bits.
         if (field == 2) request.terms = _flip(request, change << 160);
         // The deadline, far away.
         if (field == 3) request.terms = _flip(request, 1 << 159);
-        if (field == 4) committee[change % 4] = Seat.wrap(Seat.unwrap(committee[change % 4]) ^ (change << 96));
-        if (field == 5) (committee[0], committee[1]) = (committee[1], committee[0]);
-        if (field == 6) decision.attempt = uint32(bound(change, 1, type(uint32).max));
+        // The committee's hash.
+        if (field == 4) certificate[change % 32] ^= bytes1(uint8(change) | 1);
+        // Agent id and reputation of a signer, or the whole seat of the one who did not sign.
+        if (field == 5) certificate[40 + 72 * (change % 3) + (change % 8)] ^= bytes1(uint8(change) | 1);
+        if (field == 6) certificate[40 + 72 * 3 + (change % 28)] ^= bytes1(uint8(change) | 1);
+        if (field == 7) decision.attempt = uint32(bound(change, 1, 255));
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
-        this.tryCommit(request, committee, decision, certificate);
+        this.tryCommit(request, decision.packed(), certificate);
+    }
+
+    /// @dev Who signs for another seat, or twice, makes another committee.
+    function test_signatureOfAnotherSeat() public {
+        (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
+        Draft memory decision = decisionFor(4);
+        bytes memory certificate = certify(request, committee, decision, quorumOf(4));
+        // The signature of seat 0 on seat 1, too.
+        for (uint256 i = 0; i < 64; ++i) certificate[40 + 72 + 8 + i] = certificate[40 + 8 + i];
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
+        this.tryCommit(request, decision.packed(), certificate);
+    }
+
+    /// @dev The bits above the head's members, and every other number of seats.
+    function testFuzz_headIsClean(uint256 bit, uint8 seats) public {
+        bit = bound(bit, 83, 255);
+        vm.assume(seats != 4);
+        (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
+        Draft memory draft = decisionFor(4);
+        bytes memory certificate = certify(request, committee, draft, quorumOf(4));
+        Decision memory decision = draft.packed();
+        DecisionHead clean = decision.head;
+        decision.head = DecisionHead.wrap(DecisionHead.unwrap(clean) | (1 << bit));
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IDecisionOracle.InvalidDecision.selector,
+                bytes32("status"),
+                DecisionHead.unwrap(decision.head) >> 80
+            )
+        );
+        this.tryCommit(request, decision, certificate);
+        decision.head = DecisionHead.wrap((DecisionHead.unwrap(clean) ^ (4 << 64)) | (uint256(seats) << 64));
+        vm.expectRevert(
+            abi.encodeWithSelector(IDecisionOracle.InvalidDecision.selector, bytes32("seats"), uint256(seats))
+        );
+        this.tryCommit(request, decision, certificate);
+        decision.head = clean;
+        this.tryCommit(request, decision, certificate);
+        // Nor is another head taken for the settled one's.
+        decision.head = DecisionHead.wrap(DecisionHead.unwrap(clean) | (1 << bit));
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
+        oracle.creditPay(request, committee, decision, relayOf(quorumOf(4)));
+    }
+
+    /// @dev Where calldata has the byte strings is up to the submitter; what is in them is not.
+    function test_bytesElsewhereInCalldata() public {
+        (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
+        Draft memory draft = decisionFor(4);
+        bytes memory certificate = certify(request, committee, draft, quorumOf(4));
+        bytes memory data = abi.encodeCall(IDecisionOracle.commit, (request, draft.packed(), certificate));
+        // The decision begins 6 words after the selector; its answer's offset is its 4th word, its merits' the 5th.
+        uint256 position = 4 + 32 * (6 + 4) + 31;
+        assertEq(uint8(data[position]), 0xe0, "the merits' offset");
+        data[position] = 0xa0;
+        (bool success, bytes memory reason) = address(oracle).call(data);
+        assertTrue(!success, "the answer is no merits");
+        assertEq(bytes4(reason), IDecisionOracle.InvalidDecision.selector, "too short");
+        // Beyond the end of calldata there are zeros: no merits at all.
+        data[position - 1] = 0xff;
+        (success, reason) = address(oracle).call(data);
+        assertTrue(!success, "nothing is no merits");
+        (data[position - 1], data[position]) = (0, 0xe0);
+        (success, ) = address(oracle).call(data);
+        assertTrue(success, "as it was");
+    }
+
+    /// @dev What the relay says is stored with the decision: nobody can claim for another price or in another name.
+    function testFuzz_relayIsKept(uint256 flip) public {
+        vm.assume(flip != 0);
+        (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
+        Decision memory decision = decisionFor(4).packed();
+        oracle.commit(request, decision, certify(request, committee, decisionFor(4), quorumOf(4)));
+        Relay relay = relayOf(quorumOf(4));
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
+        oracle.creditPay(request, committee, decision, Relay.wrap(Relay.unwrap(relay) ^ flip));
+        oracle.creditPay(request, committee, decision, relay);
     }
 
     function testFuzz_payReachesOperatorsOrConsumer(uint96 fee, bytes32 shares, bool hung) public {
         fee = uint96(bound(fee, 0, 1e23));
         (Request memory request, Seat[] memory committee) = _drawn(7, fee);
-        Decision memory decision = decisionFor(7);
+        Draft memory decision = decisionFor(7);
         decision.shares = abi.encodePacked(bytes7(shares));
         if (hung) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
-        oracle.commit(request, committee, decision, certify(request, committee, decision, quorumOf(7)));
+        oracle.commit(request, decision.packed(), certify(request, committee, decision, quorumOf(7)));
         uint256 before = oracle.balanceOf(address(this));
         // This contract is consumer and operator of all agents: everything must come back, to the last unit.
-        oracle.creditPay(request, committee, decision);
+        oracle.creditPay(request, committee, decision.packed(), relayOf(quorumOf(7)));
         assertEq(oracle.balanceOf(address(this)), before + fee, "sum");
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.PayAlreadyCredited.selector, request.id));
-        oracle.creditPay(request, committee, decision);
+        oracle.creditPay(request, committee, decision.packed(), relayOf(quorumOf(7)));
     }
 
     function testFuzz_refundOnlyAfterTheDeadline(uint256 delay, bool drawn, address anybody) public {
@@ -132,7 +212,7 @@ contract OracleTest is ConclaveTest {
     /// @dev In the longest epoch the window of 256 blocks is what ends first.
     function test_windowEndsWithinALongEpoch() public {
         registry = new AgentRegistry(address(manager), token, MIN_STAKE, MAX_STAKE, UNBONDING_DELAY, 7200);
-        oracle = new DecisionOracle(registry, token, PROTOCOLS, MIN_FEE);
+        oracle = new DecisionOracle(address(manager), registry, token, PROTOCOLS, MIN_FEE);
         token.approve(address(registry), type(uint256).max);
         vm.roll(7200);
         for (uint256 i = 0; i < 4; ++i) registerAgent(MAX_STAKE);
@@ -161,35 +241,30 @@ contract OracleTest is ConclaveTest {
     /// @dev With a short way to a commit, a rotation in between and a new key: the seat's key signs, the new one does not.
     function test_rotatedSignerStillOwesItsSignature() public {
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
-        Decision memory decision = decisionFor(4);
-        Certificate memory certificate = certify(request, committee, decision, quorumOf(4));
+        Draft memory decision = decisionFor(4);
+        bytes memory certificate = certify(request, committee, decision, quorumOf(4));
         for (uint256 i = 0; i < 4; ++i) {
             (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
             registry.rotateSigner(committee[i].agentId(), publicKey, possession);
         }
-        oracle.commit(request, committee, decision, certificate);
+        oracle.commit(request, decision.packed(), certificate);
         assertTrue(statusOf(request) == Status.Decided, "status");
     }
 
     function test_chainAndContractAreSigned() public {
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
-        Decision memory decision = decisionFor(4);
-        Certificate memory certificate = certify(request, committee, decision, quorumOf(4));
+        Draft memory decision = decisionFor(4);
+        bytes memory certificate = certify(request, committee, decision, quorumOf(4));
         uint256 chain = block.chainid;
         vm.chainId(chain + 1);
-        vm.expectPartialRevert(IDecisionOracle.InvalidSignature.selector);
-        this.tryCommit(request, committee, decision, certificate);
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
+        this.tryCommit(request, decision.packed(), certificate);
         vm.chainId(chain);
-        this.tryCommit(request, committee, decision, certificate);
+        this.tryCommit(request, decision.packed(), certificate);
     }
 
-    function tryCommit(
-        Request calldata request,
-        Seat[] calldata committee,
-        Decision calldata decision,
-        Certificate calldata certificate
-    ) external {
-        oracle.commit(request, committee, decision, certificate);
+    function tryCommit(Request calldata request, Decision calldata decision, bytes calldata certificate) external {
+        oracle.commit(request, decision, certificate);
     }
 
     function passRefund(Request calldata request, bytes calldata witness) external {

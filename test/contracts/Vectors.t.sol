@@ -2,15 +2,19 @@
 pragma solidity 0.8.34;
 
 import {CertificateLib} from "../../contracts/libraries/CertificateLib.sol";
+import {DecisionHeadLib} from "../../contracts/libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "../../contracts/libraries/DecisionLib.sol";
 import {PossessionLib} from "../../contracts/libraries/PossessionLib.sol";
+import {RelayLib} from "../../contracts/libraries/RelayLib.sol";
 import {RequestLib} from "../../contracts/libraries/RequestLib.sol";
 import {RequestTermsLib} from "../../contracts/libraries/RequestTermsLib.sol";
 import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
 import {
     AgentId,
-    Certificate,
     Decision,
+    DecisionHead,
+    Message,
+    Relay,
     Request,
     RequestId,
     RequestTerms,
@@ -18,10 +22,12 @@ import {
     Status,
     Terms
 } from "../../contracts/types/Types.sol";
+import {Draft} from "./utils/Draft.sol";
 import {Assertions, vm} from "./utils/Vm.sol";
 
 /// @dev Reads test/vectors/eip712.json, which ethers made and the TypeScript core reads, too.
 contract VectorsTest is Assertions {
+    using DecisionHeadLib for DecisionHead;
     using SeatLib for Seat;
 
     string private _json;
@@ -76,11 +82,14 @@ contract VectorsTest is Assertions {
             Decision memory decision = _decision(at);
             bytes32 requestHash = _bytes32(_join(at, ".message.requestHash"));
             bytes32 committeeHash = _bytes32(_join(at, ".message.committeeHash"));
-            bytes32 structHash = this.hashDecision(decision, requestHash, committeeHash);
+            uint256 size = _committee(_number(at, ".committee")).length;
+            assertEq(DecisionHead.unwrap(decision.head), _word(at, ".packed.head"), "head");
+            assertEq(keccak256(decision.merits), keccak256(_bytes(at, ".packed.merits")), "merits");
+            bytes32 structHash = this.hashDecision(decision, requestHash, committeeHash, size);
             assertEq(structHash, _bytes32(_join(at, ".structHash")), "structHash");
             assertEq(_digest(".domainSeparator", structHash), _bytes32(_join(at, ".digest")), "digest");
             assertEq(
-                RequestLib.drawnCommitment(requestHash, decision.attempt, committeeHash),
+                RequestLib.drawnCommitment(requestHash, decision.head.attempt(), committeeHash),
                 _bytes32(_join(at, ".drawnCommitment")),
                 "drawnCommitment"
             );
@@ -93,22 +102,40 @@ contract VectorsTest is Assertions {
         for (; _exists("certificates", count); ++count) {
             string memory at = _at("certificates", count);
             string memory decision = _at("decisions", _number(at, ".decision"));
-            Certificate memory certificate = Certificate(
-                _word(at, ".signers"),
-                vm.parseJsonBytes(_json, _join(at, ".signatures"))
-            );
+            Seat[] memory committee = _committee(_number(decision, ".committee"));
+            bytes memory certificate = _bytes(at, ".packed");
+            bytes32 committeeHash = SeatLib.hashMemory(committee);
             bytes32 digest = _bytes32(_join(decision, ".digest"));
-            this.verify(certificate, _committee(_number(decision, ".committee")), digest);
+            (uint256 signers, bytes32 rebuilt) = this.verify(certificate, committee.length, digest);
+            assertEq(signers, _word(at, ".signers"), "signers");
+            assertEq(this.committeeHashOf(certificate), committeeHash, "committeeHash");
+            assertEq(rebuilt, committeeHash, "rebuilt");
+            for (uint256 seat = 0; seat < committee.length; ++seat) {
+                uint256 agentId = AgentId.unwrap(this.agentIdAt(certificate, seat));
+                assertEq(agentId, AgentId.unwrap(committee[seat].agentId()), "agentId");
+            }
         }
         assertEq(count, 5, "certificates read");
+    }
+
+    function test_relays() public view {
+        uint256 count = 0;
+        for (; _exists("relays", count); ++count) {
+            string memory at = _at("relays", count);
+            address relayer = vm.parseJsonAddress(_json, _join(at, ".relayer"));
+            Relay relay = RelayLib.pack(uint64(_decimal(at, ".signers")), _decimal(at, ".gasPriceWei"), relayer);
+            assertEq(Relay.unwrap(relay), _word(at, ".word"), "word");
+        }
+        assertEq(count, 3, "relays read");
     }
 
     function test_messages() public view {
         uint256 count = 0;
         for (; _exists("messages", count); ++count) {
             string memory at = _at("messages", count);
-            bytes32 structHash = DecisionLib.messageStructHash(
-                RequestId.wrap(_decimal(at, ".message.requestId")),
+            Message memory message = Message(
+                _bytes32(_join(at, ".message.requestHash")),
+                _bytes32(_join(at, ".message.committeeHash")),
                 uint32(_number(at, ".message.attempt")),
                 uint32(_number(at, ".message.protocol")),
                 uint32(_number(at, ".message.phase")),
@@ -116,6 +143,7 @@ contract VectorsTest is Assertions {
                 uint32(_number(at, ".message.seat")),
                 _bytes32(_join(at, ".message.payloadDigest"))
             );
+            bytes32 structHash = this.hashMessage(message);
             assertEq(structHash, _bytes32(_join(at, ".structHash")), "structHash");
             assertEq(_digest(".domainSeparator", structHash), _bytes32(_join(at, ".digest")), "digest");
         }
@@ -145,12 +173,33 @@ contract VectorsTest is Assertions {
         return SeatLib.hash(committee);
     }
 
-    function hashDecision(Decision calldata decision, bytes32 request, bytes32 seats) external pure returns (bytes32) {
-        return DecisionLib.structHash(decision, request, seats);
+    function hashDecision(
+        Decision calldata decision,
+        bytes32 request,
+        bytes32 committee,
+        uint256 size
+    ) external pure returns (bytes32) {
+        return DecisionLib.structHash(decision, request, committee, size);
     }
 
-    function verify(Certificate calldata certificate, Seat[] calldata committee, bytes32 digest) external view {
-        CertificateLib.verify(certificate, committee, digest);
+    function hashMessage(Message calldata message) external pure returns (bytes32) {
+        return DecisionLib.messageStructHash(message);
+    }
+
+    function verify(
+        bytes calldata certificate,
+        uint256 size,
+        bytes32 digest
+    ) external view returns (uint64 signers, bytes32 rebuilt) {
+        return CertificateLib.verify(certificate, size, digest);
+    }
+
+    function committeeHashOf(bytes calldata certificate) external pure returns (bytes32) {
+        return CertificateLib.committeeHash(certificate);
+    }
+
+    function agentIdAt(bytes calldata certificate, uint256 seat) external pure returns (AgentId) {
+        return CertificateLib.agentIdAt(certificate, seat);
     }
 
     function hashPossession(address operator, bytes calldata publicKey) external pure returns (bytes32) {
@@ -196,7 +245,8 @@ contract VectorsTest is Assertions {
         for (uint256 i = 0; i < words.length; ++i) committee[i] = Seat.wrap(uint256(words[i]));
     }
 
-    function _decision(string memory at) private view returns (Decision memory decision) {
+    function _decision(string memory at) private view returns (Decision memory) {
+        Draft memory decision;
         decision.attempt = uint32(_number(at, ".message.attempt"));
         decision.round = uint32(_number(at, ".message.round"));
         decision.status = Status(_number(at, ".message.status"));
@@ -206,6 +256,7 @@ contract VectorsTest is Assertions {
         decision.transcript = _bytes32(_join(at, ".message.transcript"));
         decision.reputationChanges = vm.parseJsonBytes(_json, _join(at, ".message.reputationChanges"));
         decision.shares = vm.parseJsonBytes(_json, _join(at, ".message.shares"));
+        return decision.packed();
     }
 
     function _digest(string memory separator, bytes32 structHash) private view returns (bytes32) {
@@ -226,6 +277,10 @@ contract VectorsTest is Assertions {
 
     function _bytes32(string memory key) private view returns (bytes32) {
         return vm.parseJsonBytes32(_json, key);
+    }
+
+    function _bytes(string memory at, string memory key) private view returns (bytes memory) {
+        return vm.parseJsonBytes(_json, _join(at, key));
     }
 
     function _word(string memory at, string memory key) private view returns (uint256) {

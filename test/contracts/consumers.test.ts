@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { ZeroHash, hexlify, id as hashText, toBeHex, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
-import { Status, packTerms } from "../../scripts/lib/typed-data.ts";
+import { Status, hashCommittee, packDecision, packRelay, packTerms } from "../../scripts/lib/typed-data.ts";
 import type { Terms } from "../../scripts/lib/typed-data.ts";
 import {
   ask,
@@ -41,21 +41,25 @@ async function hostile() {
 /** Settles and says whether the callback went through. */
 async function settle(world: World, entry: Drawn) {
   const decision = decisionFor(entry);
-  const receipt = await commit(world, entry, decision);
+  const { receipt, relay } = await commit(world, entry, decision);
   const [status, , pending] = await world.oracle.statusOf(entry.request.id);
   expect(status).to.equal(BigInt(Status.Decided));
-  findEvent(world.oracle, receipt, pending === true ? "CallbackFailed" : "CallbackSucceeded");
-  return { decision, receipt, pending: pending as boolean };
+  // Success shows by the settlement alone.
+  expect(receipt.logs).to.have.length(pending === true ? 2 : 1);
+  if (pending === true) findEvent(world.oracle, receipt, "CallbackFailed");
+  const claim = [entry.request, hashCommittee(entry.committee), packDecision(decision), relay] as const;
+  const pay = [entry.request, entry.committee, packDecision(decision), relay] as const;
+  return { decision, receipt, pending: pending as boolean, claim, pay };
 }
 
 describe("callbacks", () => {
   it("reach a consumer once", async () => {
     const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
     const entry = await drawFor(Mode.Accept);
-    const { decision, pending } = await settle(world, entry);
+    const { claim, pending } = await settle(world, entry);
     expect(pending).to.be.false;
     expect(await consumer.getFunction("calls")()).to.equal(1n);
-    await expect(oracle.retryCallback(entry.request, entry.committee, decision))
+    await expect(oracle.retryCallback(...claim))
       .to.be.revertedWithCustomError(oracle, "CallbackNotPending")
       .withArgs(entry.request.id);
   });
@@ -63,7 +67,7 @@ describe("callbacks", () => {
   it("are not made when none was wanted", async () => {
     const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
     const entry = await drawFor(Mode.Revert, { callbackGasLimit: 0 });
-    const receipt = await commit(world, entry, decisionFor(entry));
+    const { receipt } = await commit(world, entry, decisionFor(entry));
     expect(receipt.logs).to.have.length(1);
     expect((await oracle.statusOf(entry.request.id))[2]).to.be.false;
     expect(await consumer.getFunction("calls")()).to.equal(0n);
@@ -73,12 +77,12 @@ describe("callbacks", () => {
     it(`that fail by ${mode} do not block settlement, pay or a later retry`, async () => {
       const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
       const entry = await drawFor(Mode[mode]);
-      const { decision, pending, receipt } = await settle(world, entry);
+      const { claim, pay, pending, receipt } = await settle(world, entry);
       expect(pending).to.be.true;
       expect(receipt.gasUsed).to.be.below(400_000n);
-      const retry = () => oracle.retryCallback(entry.request, entry.committee, decision);
+      const retry = () => oracle.retryCallback(...claim);
       await expect(retry()).to.be.revertedWithCustomError(oracle, "CallbackStillFails").withArgs(entry.request.id);
-      await oracle.creditPay(entry.request, entry.committee, decision);
+      await oracle.creditPay(...pay);
       expect(await oracle.statusOf(entry.request.id)).to.deep.equal([BigInt(Status.Decided), 0n, true, true]);
 
       await consumer.getFunction("setMode")(Mode.Accept);
@@ -98,12 +102,9 @@ describe("callbacks", () => {
   it("wait for a consumer without code", async () => {
     const { world, oracle } = await loadFixture(hostile);
     const entry = await draw(world, await ask(world, { callbackGasLimit: 100_000 }));
-    const { decision, pending } = await settle(world, entry);
+    const { claim, pending } = await settle(world, entry);
     expect(pending).to.be.true;
-    await expect(oracle.retryCallback(entry.request, entry.committee, decision)).to.be.revertedWithCustomError(
-      oracle,
-      "CallbackStillFails",
-    );
+    await expect(oracle.retryCallback(...claim)).to.be.revertedWithCustomError(oracle, "CallbackStillFails");
   });
 
   it("get all their gas or the transaction fails", async () => {
@@ -111,7 +112,7 @@ describe("callbacks", () => {
     const entry = await drawFor(Mode.Accept, { callbackGasLimit: 1_000_000 });
     const decision = decisionFor(entry);
     const send = (gasLimit: number) =>
-      oracle.commit(entry.request, entry.committee, decision, certificateFor(world, entry, decision), { gasLimit });
+      oracle.commit(entry.request, packDecision(decision), certificateFor(world, entry, decision), { gasLimit });
     // Enough for settlement and most of the callback, yet not for the limit that was paid for.
     await expect(send(1_000_000)).to.be.revertedWithCustomError(oracle, "InsufficientCallbackGas");
     expect((await oracle.statusOf(entry.request.id))[0]).to.equal(BigInt(Status.Drawn));
@@ -123,28 +124,35 @@ describe("callbacks", () => {
     const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
     const entry = await drawFor(Mode.Reenter, { callbackGasLimit: 1_000_000 });
     const decision = decisionFor(entry);
+    const packed = packDecision(decision);
     const certificate = certificateFor(world, entry, decision);
+    const committeeHash = hashCommittee(entry.committee);
+    const { signers, relayer } = { signers: 7n, relayer: world.deployer.address };
+    // What the commit will store: its gas price is fixed below.
+    const gasPrice = 10n ** 10n;
+    const relay = packRelay(signers, gasPrice, relayer);
+    const settleAt = () => oracle.commit(entry.request, packed, certificate, { gasPrice });
     const encode = (name: string, args: unknown[]): string => oracle.interface.encodeFunctionData(name, args);
     const snapshot = await networkHelpers.takeSnapshot();
     for (const [data, error] of [
-      [encode("retryCallback", [entry.request, entry.committee, decision]), "CallbackNotPending"],
-      [encode("commit", [entry.request, entry.committee, decision, certificate]), "WrongStatus"],
+      [encode("retryCallback", [entry.request, committeeHash, packed, relay]), "CallbackNotPending"],
+      [encode("commit", [entry.request, packed, certificate]), "WrongStatus"],
       [encode("draw", [entry.request, entry.seedBlock]), "WrongStatus"],
       [encode("refund", [entry.request, "0x"]), "WrongStatus"],
     ] as const) {
       await consumer.getFunction("setReentry")(data);
-      await commit(world, entry, decision);
+      await settleAt();
       expect(await consumer.getFunction("calls")()).to.equal(1n);
       expect(await consumer.getFunction("reentered")()).to.be.false;
       expect(oracle.interface.parseError(await consumer.getFunction("reentryResult")())?.name).to.equal(error);
       await snapshot.restore();
     }
     // Crediting pay from within is allowed, and counts once.
-    await consumer.getFunction("setReentry")(encode("creditPay", [entry.request, entry.committee, decision]));
-    await commit(world, entry, decision);
+    await consumer.getFunction("setReentry")(encode("creditPay", [entry.request, entry.committee, packed, relay]));
+    await settleAt();
     expect(await consumer.getFunction("reentered")()).to.be.true;
     expect(await oracle.statusOf(entry.request.id)).to.deep.equal([BigInt(Status.Decided), 0n, false, true]);
-    await expect(oracle.creditPay(entry.request, entry.committee, decision)).to.be.revertedWithCustomError(
+    await expect(oracle.creditPay(entry.request, entry.committee, packed, relay)).to.be.revertedWithCustomError(
       oracle,
       "PayAlreadyCredited",
     );
@@ -199,7 +207,8 @@ describe("PolicyDesk", () => {
         outcome: toBeHex(outcome, 32),
         answer: hexlify(toUtf8Bytes(answer)),
       });
-      findEvent(world.oracle, await commit(world, drawn, decision), "CallbackSucceeded");
+      await commit(world, drawn, decision);
+      expect((await world.oracle.statusOf(id))[2]).to.be.false;
       expect(await call(read)(id)).to.equal(expected);
       expect(await call("outcomes")(id)).to.deep.equal([BigInt(Status.Decided), 900_000n, toBeHex(outcome, 32)]);
     }

@@ -1,8 +1,23 @@
 import { expect } from "chai";
-import { Signature, TypedDataEncoder, ZeroAddress, ZeroHash, encodeBytes32String, getBytes, toUtf8Bytes } from "ethers";
+import {
+  Signature,
+  TypedDataEncoder,
+  ZeroAddress,
+  encodeBytes32String,
+  getBytes,
+  id as hashText,
+  toUtf8Bytes,
+} from "ethers";
 import hre from "hardhat";
 
-import { Status, hashCommittee, messageTypes, packTerms, permitTypes } from "../../scripts/lib/typed-data.ts";
+import {
+  Status,
+  hashCommittee,
+  messageTypes,
+  packDecision,
+  packTerms,
+  permitTypes,
+} from "../../scripts/lib/typed-data.ts";
 import type { Terms } from "../../scripts/lib/typed-data.ts";
 import {
   ask,
@@ -68,7 +83,13 @@ describe("DecisionOracle", () => {
     it("refuse a token that takes a fee on transfers", async () => {
       const { world } = await loadFixture(tenAgents);
       const token = await ethers.deployContract("FeeOnTransferToken");
-      const oracle = await ethers.deployContract("DecisionOracle", [world.registry.target, token.target, 1, 0]);
+      const oracle = await ethers.deployContract("DecisionOracle", [
+        world.manager.target,
+        world.registry.target,
+        token.target,
+        1,
+        0,
+      ]);
       await token.getFunction("mint")(world.deployer.address, 100);
       await token.getFunction("approve")(oracle.target, 100);
       await expect(oracle.getFunction("deposit")(world.deployer.address, 100))
@@ -105,7 +126,10 @@ describe("DecisionOracle", () => {
     it("refuses a fee below its minimum, and announces itself", async () => {
       const { world } = await loadFixture(tenAgents);
       const args = [world.registry.target, world.token.target, supportedProtocols, 50];
-      const oracle = (await ethers.deployContract("DecisionOracle", args)) as unknown as typeof world.oracle;
+      const oracle = (await ethers.deployContract("DecisionOracle", [
+        world.manager.target,
+        ...args,
+      ])) as unknown as typeof world.oracle;
       await expect(oracle.deploymentTransaction())
         .to.emit(oracle, "OracleDeployed")
         .withArgs(...args, epochBlocks);
@@ -265,12 +289,11 @@ describe("DecisionOracle", () => {
     it("are those of ethers", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry, { reputationChanges: "0x01ff", round: 7 });
-      const digest = await oracle.decisionDigest(entry.request, hashCommittee(entry.committee), decision);
+      const digest = await oracle.decisionDigest(entry.request, hashCommittee(entry.committee), packDecision(decision));
       expect(digest).to.equal(digestOf(world.domain, entry, decision));
-      const message = { requestId: 1, attempt: 2, protocol: 3, phase: 4, round: 5, seat: 6, payloadDigest: ZeroHash };
-      expect(await oracle.messageDigest(1, 2, 3, 4, 5, 6, ZeroHash)).to.equal(
-        TypedDataEncoder.hash(world.domain, messageTypes, message),
-      );
+      const place = { attempt: 2, protocol: 3, phase: 4, round: 5, seat: 6, payloadDigest: hashText("payload") };
+      const message = { requestHash: hashText("request"), committeeHash: hashText("committee"), ...place };
+      expect(await oracle.messageDigest(message)).to.equal(TypedDataEncoder.hash(world.domain, messageTypes, message));
     });
   });
 

@@ -365,26 +365,29 @@ describe("AgentRegistry", () => {
     it("lets only the oracle's role change reputations", async () => {
       const { world, stranger } = await loadFixture(oneAgent);
       const { registry, manager, deployer } = world;
-      const seat = packSeat(1, 0, ZeroAddress);
-      await expect(registry.applyReputationChanges([seat], "0x00ff"))
+      await expect(registry.applyReputationChanges([1], [-1]))
         .to.be.revertedWithCustomError(registry, "AccessManagedUnauthorized")
         .withArgs(deployer.address);
       await manager.grantRole(oracleRole, stranger.address, 0);
       const trusted = registry.connect(stranger);
-      await expect(trusted.applyReputationChanges([seat], "0x00fe"))
+      await expect(trusted.applyReputationChanges([1], [-2]))
         .to.emit(registry, "ReputationChanged")
         .withArgs(1, -2, 640_000);
-      await expect(trusted.applyReputationChanges([seat], "0x0001"))
+      await expect(trusted.applyReputationChanges([1], [1]))
         .to.emit(registry, "ReputationChanged")
         .withArgs(1, 1, 650_000);
       expect((await registry.getAgent(1)).reputation).to.equal(650_000n);
       await nextEpoch(world);
       const [drawn]: bigint[] = await registry.draw(ethers.ZeroHash, 1);
       expect((drawn! >> 160n) & 0xffffffffn).to.equal(650_000n);
-      for (const changes of ["0x00", "0x00ff00ff"]) {
-        await expect(trusted.applyReputationChanges([seat], changes))
+      for (const [agents, steps] of [
+        [1, 2],
+        [1, 0],
+        [65, 65],
+      ] as const) {
+        await expect(trusted.applyReputationChanges(Array(agents).fill(1), Array(steps).fill(1)))
           .to.be.revertedWithCustomError(registry, "InvalidReputationChanges")
-          .withArgs((changes.length - 2) / 2);
+          .withArgs(agents, steps);
       }
     });
 

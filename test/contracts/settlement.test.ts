@@ -1,13 +1,24 @@
 import { expect } from "chai";
-import { Signature, ZeroAddress, ZeroHash, concat, dataSlice, encodeBytes32String, hexlify, toBeHex } from "ethers";
+import {
+  Signature,
+  ZeroAddress,
+  ZeroHash,
+  concat,
+  dataLength,
+  dataSlice,
+  encodeBytes32String,
+  hexlify,
+  toBeHex,
+} from "ethers";
 import hre from "hardhat";
 
 import {
   Status,
-  addressOf,
   drawnWitness,
   hashCommittee,
   hashRequest,
+  packDecision,
+  packRelay,
   requestedWitness,
   testKey,
 } from "../../scripts/lib/typed-data.ts";
@@ -19,7 +30,6 @@ import {
   digestOf,
   draw,
   firstSeats,
-  keyOfSeat,
   registerAgents,
 } from "../../scripts/lib/world.ts";
 import { stages } from "./utils/stages.ts";
@@ -36,22 +46,19 @@ describe("settlement", () => {
       const decision = decisionFor(entry);
       const certificate = certificateFor(world, entry, decision, [0, 2, 3]);
       const { id } = entry.request;
-      const send = () => oracle.connect(stranger).commit(entry.request, entry.committee, decision, certificate);
+      const packed = packDecision(decision);
+      const gasPrice = 12_345_678_901n;
+      const send = () => oracle.connect(stranger).commit(entry.request, packed, certificate, { gasPrice });
       await expect(send())
         .to.emit(oracle, "DecisionCommitted")
         .withArgs(
           id,
-          0,
-          0,
-          Status.Decided,
+          packed.head,
           decision.outcome,
-          decision.answer,
-          decision.confidence,
           decision.transcript,
-          "0x",
-          decision.shares,
-          0b1101,
-          stranger.address,
+          packRelay(0b1101n, gasPrice, stranger.address),
+          decision.answer,
+          packed.merits,
         );
       expect(await oracle.statusOf(id)).to.deep.equal([BigInt(Status.Decided), 0n, false, false]);
       await expect(send()).to.be.revertedWithCustomError(oracle, "WrongStatus").withArgs(id, Status.Decided);
@@ -61,7 +68,7 @@ describe("settlement", () => {
       const { world, oracle, request } = await loadFixture(asked);
       const entry = { ...request, committee: [] };
       const decision = decisionFor(entry);
-      await expect(oracle.commit(request.request, [], decision, { signers: 0, signatures: "0x" }))
+      await expect(oracle.commit(request.request, packDecision(decision), "0x"))
         .to.be.revertedWithCustomError(world.oracle, "WrongStatus")
         .withArgs(request.request.id, Status.Requested);
     });
@@ -72,11 +79,11 @@ describe("settlement", () => {
       const decision = decisionFor(entry);
       const certificate = certificateFor(world, entry, decision);
       await time.setNextBlockTimestamp(deadline + 1);
-      await expect(oracle.commit(entry.request, entry.committee, decision, certificate))
+      await expect(oracle.commit(entry.request, packDecision(decision), certificate))
         .to.be.revertedWithCustomError(oracle, "DeadlinePassed")
         .withArgs(entry.request.id, deadline);
       await time.setNextBlockTimestamp(deadline);
-      await oracle.commit(entry.request, entry.committee, decision, certificate);
+      await oracle.commit(entry.request, packDecision(decision), certificate);
     });
 
     it("refuses a decision of another request, committee or attempt", async () => {
@@ -84,62 +91,77 @@ describe("settlement", () => {
       const other = await draw(world, await ask(world));
       const decision = decisionFor(entry);
       const certificate = certificateFor(world, entry, decision);
-      for (const [request, committee, attempt] of [
-        [entry.request, other.committee, 0],
-        [other.request, entry.committee, 0],
-        [entry.request, entry.committee, 1],
+      const swapped = concat([hashCommittee(other.committee), dataSlice(certificate, 32)]);
+      for (const [request, bytes, attempt] of [
+        [entry.request, swapped, 0],
+        [other.request, certificate, 0],
+        [entry.request, certificate, 1],
       ] as const) {
-        await expect(oracle.commit(request, committee, { ...decision, attempt }, certificate))
+        await expect(oracle.commit(request, packDecision({ ...decision, attempt }), bytes))
           .to.be.revertedWithCustomError(oracle, "WitnessMismatch")
           .withArgs(request.id);
       }
     });
 
-    it("refuses too few signers, signers that are no seats, and signatures that do not match in number", async () => {
+    it("refuses too few signers, signers that are no seats, and seats that do not match in number", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry);
-      const send = (certificate: { signers: bigint; signatures: string }) =>
-        oracle.commit(entry.request, entry.committee, decision, certificate);
+      const send = (certificate: string) => oracle.commit(entry.request, packDecision(decision), certificate);
       await expect(send(certificateFor(world, entry, decision, [1, 3])))
         .to.be.revertedWithCustomError(oracle, "QuorumNotReached")
         .withArgs(2, 3);
-      const { signers, signatures } = certificateFor(world, entry, decision);
-      await expect(send({ signers: signers | 16n, signatures }))
-        .to.be.revertedWithCustomError(oracle, "InvalidDecision")
-        .withArgs(encodeBytes32String("signers"), 23);
-      await expect(send({ signers: 15n, signatures }))
-        .to.be.revertedWithCustomError(oracle, "InvalidDecision")
-        .withArgs(encodeBytes32String("signatures"), 195);
+      const certificate = certificateFor(world, entry, decision);
+      const withSigners = (signers: bigint): string =>
+        concat([dataSlice(certificate, 0, 32), toBeHex(signers, 8), dataSlice(certificate, 40)]);
+      for (const signers of [0b10111n, (1n << 63n) | 7n]) {
+        await expect(send(withSigners(signers)))
+          .to.be.revertedWithCustomError(oracle, "InvalidDecision")
+          .withArgs(encodeBytes32String("signers"), signers);
+      }
+      // One seat fewer, something more, less than the head.
+      const length = dataLength(certificate);
+      for (const [changed, size] of [
+        [dataSlice(certificate, 0, length - 28), length - 28],
+        [concat([certificate, "0x00"]), length + 1],
+        [dataSlice(certificate, 0, 39), 39],
+      ] as const) {
+        await expect(send(changed))
+          .to.be.revertedWithCustomError(oracle, "InvalidDecision")
+          .withArgs(encodeBytes32String("certificate"), size);
+      }
     });
 
-    it("refuses signatures of others, for other chains or oracles, malleable or out of order", async () => {
+    it("refuses signatures of others, for other chains or oracles, or of nobody", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry);
-      const { signers, signatures } = certificateFor(world, entry, decision);
-      const send = (changed: string) =>
-        oracle.commit(entry.request, entry.committee, decision, { signers, signatures: changed });
-      const owner = (seat: number): string => addressOf(keyOfSeat(world, entry.committee[seat]!));
-      const part = (seat: number): string => dataSlice(signatures, 65 * seat, 65 * seat + 65);
+      const certificate = certificateFor(world, entry, decision);
+      const send = (changed: string) => oracle.commit(entry.request, packDecision(decision), changed);
+      const start = (seat: number): number => 40 + 72 * seat + 8;
+      const part = (seat: number): string => dataSlice(certificate, start(seat), start(seat) + 64);
+      const withPart = (seat: number, signature: string): string =>
+        concat([dataSlice(certificate, 0, start(seat)), signature, dataSlice(certificate, start(seat) + 64)]);
 
-      await expect(send(concat([part(0), part(2), part(1)])))
-        .to.be.revertedWithCustomError(oracle, "InvalidSignature")
-        .withArgs(1, owner(2), owner(1));
-      const stranger = testKey("no agent");
-      const forged = stranger.sign(digestOf(world.domain, entry, decision)).serialized;
-      await expect(send(concat([part(0), part(1), forged])))
-        .to.be.revertedWithCustomError(oracle, "InvalidSignature")
-        .withArgs(2, addressOf(stranger), owner(2));
-      const { r, s, v } = Signature.from(part(0));
+      const forged = testKey("no agent").sign(digestOf(world.domain, entry, decision)).compactSerialized;
+      const { r, s, yParity } = Signature.from(part(0));
       const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
-      const twin = concat([r, toBeHex(order - BigInt(s), 32), v === 27 ? "0x1c" : "0x1b"]);
-      await expect(send(concat([twin, part(1), part(2)])))
-        .to.be.revertedWithCustomError(oracle, "InvalidSignature")
-        .withArgs(0, ZeroAddress, owner(0));
+      const twin = concat([r, toBeHex((order - BigInt(s)) | (BigInt(1 - yParity) << 255n), 32)]);
+      const others = [withPart(1, part(0)), withPart(2, forged), withPart(0, twin)];
       for (const changed of [{ chainId: 1 }, { verifyingContract: ZeroAddress }, { version: "2" }, { name: "Other" }]) {
-        const replayed = certificateFor(world, entry, decision, firstSeats(4), { ...world.domain, ...changed });
-        await expect(send(replayed.signatures)).to.be.revertedWithCustomError(oracle, "InvalidSignature");
+        others.push(certificateFor(world, entry, decision, firstSeats(4), { ...world.domain, ...changed }));
       }
-      await send(signatures);
+      for (const other of others) {
+        await expect(send(other)).to.be.revertedWithCustomError(oracle, "WitnessMismatch").withArgs(entry.request.id);
+      }
+      for (const nothing of [
+        concat([ZeroHash, dataSlice(part(2), 32)]),
+        concat([r, ZeroHash]),
+        concat([s, ZeroHash]),
+      ]) {
+        await expect(send(withPart(2, nothing)))
+          .to.be.revertedWithCustomError(oracle, "InvalidSignature")
+          .withArgs(2);
+      }
+      await send(certificate);
     });
 
     it("refuses a malformed decision although it is signed", async () => {
@@ -152,7 +174,8 @@ describe("settlement", () => {
         ["answer", { answer: hexlify(new Uint8Array(1025)) }, 1025],
         ["outcome", { outcome: toBeHex(2, 32) }, 2],
         ["confidence", { confidence: 1_000_001 }, 1_000_001],
-        ["shares", { shares: "0x010101" }, 3],
+        ["seats", { shares: "0x010101" }, 3],
+        ["seats", { shares: "0x0101010101" }, 5],
         ["reputationChanges", { reputationChanges: "0x00" }, 1],
         ["reputationChanges", { reputationChanges: "0x00ff04ff" }, 2],
         ["reputationChanges", { reputationChanges: "0x01ff01ff" }, 2],
@@ -163,7 +186,7 @@ describe("settlement", () => {
       for (const [field, overrides, value] of malformed) {
         const decision = decisionFor(entry, overrides);
         const certificate = certificateFor(world, entry, decision);
-        await expect(oracle.commit(entry.request, entry.committee, decision, certificate))
+        await expect(oracle.commit(entry.request, packDecision(decision), certificate))
           .to.be.revertedWithCustomError(oracle, "InvalidDecision")
           .withArgs(encodeBytes32String(field), value);
       }
@@ -172,7 +195,7 @@ describe("settlement", () => {
     it("applies reputation changes", async () => {
       const { world, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry, { reputationChanges: "0x00fe03ff" });
-      const receipt = await commit(world, entry, decision);
+      const { receipt } = await commit(world, entry, decision);
       const agentOf = (seat: number): bigint => BigInt(entry.committee[seat]!) >> 192n;
       expect((await world.registry.getAgent(agentOf(0))).reputation).to.equal(640_000n);
       expect((await world.registry.getAgent(agentOf(3))).reputation).to.equal(800_000n);
@@ -184,7 +207,7 @@ describe("settlement", () => {
       await world.manager.revokeRole(1, oracle.target);
       const decision = decisionFor(entry, { reputationChanges: "0x00ff" });
       const certificate = certificateFor(world, entry, decision);
-      await expect(oracle.commit(entry.request, entry.committee, decision, certificate)).to.be.revertedWithCustomError(
+      await expect(oracle.commit(entry.request, packDecision(decision), certificate)).to.be.revertedWithCustomError(
         world.registry,
         "AccessManagedUnauthorized",
       );
@@ -206,9 +229,10 @@ describe("settlement", () => {
       const { world, oracle, operator, stranger } = await loadFixture(tenAgents);
       const entry = await draw(world, await ask(world, { fee: 1000n }));
       const decision = decisionFor(entry, { shares: "0x01020003" });
-      await commit(world, entry, decision);
+      const { relay } = await commit(world, entry, decision);
       const { id } = entry.request;
-      await expect(oracle.connect(stranger).creditPay(entry.request, entry.committee, decision))
+      const packed = packDecision(decision);
+      await expect(oracle.connect(stranger).creditPay(entry.request, entry.committee, packed, relay))
         .to.emit(oracle, "PayCredited")
         .withArgs(id, operator.address, 0, 166)
         .and.to.emit(oracle, "PayCredited")
@@ -220,7 +244,7 @@ describe("settlement", () => {
       expect(await oracle.balanceOf(operator.address)).to.equal(999n);
       await oracle.connect(operator).withdraw(999, operator.address);
       expect((await oracle.statusOf(id))[3]).to.be.true;
-      await expect(oracle.creditPay(entry.request, entry.committee, decision))
+      await expect(oracle.creditPay(entry.request, entry.committee, packed, relay))
         .to.be.revertedWithCustomError(oracle, "PayAlreadyCredited")
         .withArgs(id);
     });
@@ -233,9 +257,9 @@ describe("settlement", () => {
       ] as const) {
         const entry = await draw(world, await ask(world, { fee: 1001n }));
         const decision = decisionFor(entry, { status: Status.Hung, outcome: ZeroHash, answer: "0x", shares });
-        await commit(world, entry, decision);
+        const { relay } = await commit(world, entry, decision);
         const before: bigint = await oracle.balanceOf(operator.address);
-        await expect(oracle.creditPay(entry.request, entry.committee, decision))
+        await expect(oracle.creditPay(entry.request, entry.committee, packDecision(decision), relay))
           .to.emit(oracle, "FeeRefunded")
           .withArgs(entry.request.id, world.deployer.address, 1001n - paid);
         expect((await oracle.balanceOf(operator.address)) - before).to.equal(paid);
@@ -245,13 +269,16 @@ describe("settlement", () => {
     it("needs the settled decision", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry);
-      await expect(oracle.creditPay(entry.request, entry.committee, decision))
+      const claim = (relay: string, changed = decision) =>
+        oracle.creditPay(entry.request, entry.committee, packDecision(changed), relay);
+      await expect(claim(ZeroHash))
         .to.be.revertedWithCustomError(oracle, "WrongStatus")
         .withArgs(entry.request.id, Status.Drawn);
-      await commit(world, entry, decision);
-      await expect(oracle.creditPay(entry.request, entry.committee, { ...decision, shares: "0xff000000" }))
-        .to.be.revertedWithCustomError(oracle, "WitnessMismatch")
-        .withArgs(entry.request.id);
+      const { relay } = await commit(world, entry, decision);
+      for (const wrong of [claim(relay, { ...decision, shares: "0xff000000" }), claim(ZeroHash)]) {
+        await expect(wrong).to.be.revertedWithCustomError(oracle, "WitnessMismatch").withArgs(entry.request.id);
+      }
+      await claim(relay);
     });
   });
 
@@ -308,8 +335,9 @@ describe("settlement", () => {
 
   describe("retryCallback", () => {
     it("needs a failed callback", async () => {
-      const { oracle, decision, drawn: entry } = await loadFixture(settled);
-      await expect(oracle.retryCallback(entry.request, entry.committee, decision))
+      const { oracle, decision, relay, drawn: entry } = await loadFixture(settled);
+      const committeeHash = hashCommittee(entry.committee);
+      await expect(oracle.retryCallback(entry.request, committeeHash, packDecision(decision), relay))
         .to.be.revertedWithCustomError(oracle, "CallbackNotPending")
         .withArgs(entry.request.id);
     });

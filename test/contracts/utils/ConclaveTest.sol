@@ -5,14 +5,15 @@ import {AgentRegistry} from "../../../contracts/AgentRegistry.sol";
 import {ConclaveAccessManager} from "../../../contracts/ConclaveAccessManager.sol";
 import {DecisionOracle} from "../../../contracts/DecisionOracle.sol";
 import {IAgentRegistry} from "../../../contracts/interfaces/IAgentRegistry.sol";
+import {RelayLib} from "../../../contracts/libraries/RelayLib.sol";
 import {RequestTermsLib} from "../../../contracts/libraries/RequestTermsLib.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
 import {PossessionLib} from "../../../contracts/libraries/PossessionLib.sol";
 import {TestToken} from "../../../contracts/mocks/TestToken.sol";
 import {
     AgentId,
-    Certificate,
     Decision,
+    Relay,
     Request,
     RequestId,
     RequestTerms,
@@ -20,6 +21,7 @@ import {
     Status,
     Terms
 } from "../../../contracts/types/Types.sol";
+import {CertificateMaker, Draft} from "./Draft.sol";
 import {KeyChain} from "./KeyChain.sol";
 import {Assertions, vm} from "./Vm.sol";
 
@@ -49,7 +51,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         token = new TestToken();
         manager = new ConclaveAccessManager(address(this));
         registry = new AgentRegistry(address(manager), token, MIN_STAKE, MAX_STAKE, UNBONDING_DELAY, EPOCH_BLOCKS);
-        oracle = new DecisionOracle(registry, token, PROTOCOLS, MIN_FEE);
+        oracle = new DecisionOracle(address(manager), registry, token, PROTOCOLS, MIN_FEE);
         bytes4[] memory selectors = new bytes4[](1);
         selectors[0] = IAgentRegistry.applyReputationChanges.selector;
         manager.setTargetFunctionRole(address(registry), selectors, ORACLE_ROLE);
@@ -125,7 +127,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         oracle.draw(request, seedBlock);
     }
 
-    function decisionFor(uint256 size) internal pure returns (Decision memory decision) {
+    function decisionFor(uint256 size) internal pure returns (Draft memory decision) {
         decision.status = Status.Decided;
         decision.outcome = bytes32(uint256(1));
         decision.answer = "yes";
@@ -139,16 +141,23 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     function certify(
         Request memory request,
         Seat[] memory committee,
-        Decision memory decision,
+        Draft memory decision,
         uint256 signers
-    ) internal view returns (Certificate memory certificate) {
-        bytes32 digest = oracle.decisionDigest(request, SeatLib.hashMemory(committee), decision);
-        certificate.signers = signers;
+    ) internal view returns (bytes memory certificate) {
+        bytes32 committeeHash = SeatLib.hashMemory(committee);
+        bytes32 digest = oracle.decisionDigest(request, committeeHash, decision.packed());
+        bytes[] memory signatures = new bytes[](committee.length);
         for (uint256 seat = 0; seat < committee.length; ++seat) {
             if ((signers >> seat) & 1 == 0) continue;
-            bytes memory signature = signDigest(keys[committee[seat].signer()], digest);
-            certificate.signatures = bytes.concat(certificate.signatures, signature);
+            (uint8 v, bytes32 r, bytes32 s) = vm.sign(keys[committee[seat].signer()], digest);
+            signatures[seat] = CertificateMaker.compact(v, r, s);
         }
+        return CertificateMaker.pack(committeeHash, committee, signers, signatures);
+    }
+
+    /// @dev As the oracle makes it when this contract submits.
+    function relayOf(uint256 signers) internal view returns (Relay) {
+        return RelayLib.pack(uint64(signers), tx.gasprice, address(this));
     }
 
     /// @dev The first seats, just more than two thirds.

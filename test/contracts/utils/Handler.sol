@@ -7,8 +7,7 @@ import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
 import {HostileConsumer} from "../../../contracts/mocks/HostileConsumer.sol";
 import {
     AgentId,
-    Certificate,
-    Decision,
+    Relay,
     Request,
     RequestId,
     RequestTerms,
@@ -17,6 +16,7 @@ import {
     Terms
 } from "../../../contracts/types/Types.sol";
 import {ConclaveTest} from "./ConclaveTest.sol";
+import {Draft} from "./Draft.sol";
 import {vm} from "./Vm.sol";
 
 /// @dev Plays everybody, at random, and remembers what it must see again. Actions that make no sense return early; an
@@ -32,7 +32,7 @@ contract Handler is ConclaveTest {
         Request request;
         uint64 seedBlock;
         Seat[] committee;
-        Decision decision;
+        Draft decision;
         Status status;
         uint256 commits;
         bool escrowed;
@@ -147,15 +147,15 @@ contract Handler is ConclaveTest {
         (bool found, Entry storage entry) = _entry(index, Status.Drawn);
         if (!found || block.timestamp > entry.request.terms.deadline()) return;
         uint256 size = entry.committee.length;
-        Decision memory decision = decisionFor(size);
+        Draft memory decision = decisionFor(size);
         for (uint256 i = 0; i < size; ++i) decision.shares[i] = bytes8(shares)[i];
         if (hung % 4 == 0) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
         if (slashed % 2 == 1) {
             decision.reputationChanges = abi.encodePacked(uint8(slashed % size), slashed % 3 == 0 ? int8(1) : int8(-2));
         }
         entry.decision = decision;
-        Certificate memory certificate = certify(entry.request, entry.committee, decision, quorumOf(size));
-        oracle.commit(entry.request, entry.committee, decision, certificate);
+        bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(size));
+        oracle.commit(entry.request, decision.packed(), certificate);
         ++entry.commits;
         _moved(entry, decision.status);
         (, , bool pending, ) = oracle.statusOf(entry.request.id);
@@ -168,15 +168,10 @@ contract Handler is ConclaveTest {
         if (_entries.length == 0) return;
         Entry storage entry = _entries[index % _entries.length];
         if (entry.status <= Status.Drawn || entry.committee.length == 0) return;
-        Decision memory decision = decisionFor(entry.committee.length);
+        Draft memory decision = decisionFor(entry.committee.length);
         decision.round = 9;
-        Certificate memory certificate = certify(
-            entry.request,
-            entry.committee,
-            decision,
-            quorumOf(entry.committee.length)
-        );
-        try oracle.commit(entry.request, entry.committee, decision, certificate) {
+        bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(entry.committee.length));
+        try oracle.commit(entry.request, decision.packed(), certificate) {
             ++entry.commits;
             _break("a second commit was accepted");
         } catch {}
@@ -187,7 +182,9 @@ contract Handler is ConclaveTest {
         if (_entries.length == 0) return;
         Entry storage entry = _entries[index % _entries.length];
         if (entry.status != Status.Decided && entry.status != Status.Hung) return;
-        try oracle.creditPay(entry.request, entry.committee, entry.decision) {
+        Draft memory decision = entry.decision;
+        Relay relay = relayOf(quorumOf(entry.committee.length));
+        try oracle.creditPay(entry.request, entry.committee, decision.packed(), relay) {
             if (!entry.escrowed) _break("pay was credited twice");
             entry.escrowed = false;
             ++done["creditPay"];
@@ -203,7 +200,10 @@ contract Handler is ConclaveTest {
         if (!pending) return;
         consumer.setMode(_mode(mode));
         uint256 calls = consumer.calls();
-        try oracle.retryCallback(entry.request, entry.committee, entry.decision) {
+        Draft memory decision = entry.decision;
+        bytes32 committeeHash = SeatLib.hashMemory(entry.committee);
+        Relay relay = relayOf(quorumOf(entry.committee.length));
+        try oracle.retryCallback(entry.request, committeeHash, decision.packed(), relay) {
             ++done["retryCallback"];
             (, , pending, ) = oracle.statusOf(entry.request.id);
             if (pending) _break("still pending after a retry");

@@ -26,8 +26,8 @@ export function stages(ethers: HardhatEthers) {
   async function settled() {
     const start = await drawn();
     const decision = decisionFor(start.drawn);
-    await commit(start.world, start.drawn, decision);
-    return { ...start, decision };
+    const { relay } = await commit(start.world, start.drawn, decision);
+    return { ...start, decision, relay };
   }
 
   return { tenAgents, asked, drawn, settled };

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {DecisionHeadLib} from "../../../contracts/libraries/DecisionHeadLib.sol";
+import {Decision, Seat, Status} from "../../../contracts/types/Types.sol";
+
+/// @dev A decision with each member alone, as it is signed.
+struct Draft {
+    uint32 attempt;
+    uint32 round;
+    Status status;
+    bytes32 outcome;
+    bytes answer;
+    uint32 confidence;
+    bytes32 transcript;
+    bytes reputationChanges;
+    bytes shares;
+}
+
+using DraftLib for Draft global;
+
+library DraftLib {
+    /// @dev As it comes in calldata.
+    function packed(Draft memory draft) internal pure returns (Decision memory decision) {
+        decision.head = DecisionHeadLib.pack(
+            draft.status,
+            uint8(draft.attempt),
+            uint8(draft.shares.length),
+            draft.round,
+            draft.confidence
+        );
+        decision.outcome = draft.outcome;
+        decision.transcript = draft.transcript;
+        decision.answer = draft.answer;
+        decision.merits = bytes.concat(draft.shares, draft.reputationChanges);
+    }
+}
+
+library CertificateMaker {
+    /// @dev As `CertificateLib` reads it.
+    /// @param signatures 64 bytes each; those of seats that did not sign are left out
+    function pack(
+        bytes32 committeeHash,
+        Seat[] memory committee,
+        uint256 signers,
+        bytes[] memory signatures
+    ) internal pure returns (bytes memory certificate) {
+        certificate = abi.encodePacked(committeeHash, uint64(signers));
+        for (uint256 i = 0; i < committee.length; ++i) {
+            uint256 word = Seat.unwrap(committee[i]);
+            certificate = bytes.concat(
+                certificate,
+                bytes8(uint64(word >> 160)),
+                (signers >> i) & 1 == 1 ? signatures[i] : abi.encodePacked(uint160(word))
+            );
+        }
+    }
+
+    /// @dev EIP-2098.
+    function compact(uint8 v, bytes32 r, bytes32 s) internal pure returns (bytes memory) {
+        return abi.encodePacked(r, uint256(s) | (uint256(v - 27) << 255));
+    }
+}
