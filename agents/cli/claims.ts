@@ -1,10 +1,11 @@
 import type { AgentId, Decision, Request, SeatInfo } from "../core/types.ts";
-import type { ChainEvent, ChainReader, ChainWriter, Receipt } from "../ports/chain.ts";
+import type { ChainEvent, ChainReader, ChainWriter, Receipt, Relay } from "../ports/chain.ts";
 
 export interface Claim {
   readonly request: Request;
   readonly committee: readonly SeatInfo[];
   readonly decision: Decision;
+  readonly relay: Relay;
 }
 
 /** Decisions whose pay nobody has credited yet and in which the agent sat. Throws CHAIN_UNREACHABLE. */
@@ -20,7 +21,7 @@ export async function findClaims(chain: ChainReader, agentId: AgentId, signal: A
     const committee = committees.get(`${event.requestId}.${event.decision.attempt}`) ?? [];
     if (request === undefined || !committee.some((seat) => seat.agentId === agentId)) continue;
     const { payCredited } = await chain.requestState(event.requestId, signal);
-    if (!payCredited) claims.push({ request, committee, decision: event.decision });
+    if (!payCredited) claims.push({ request, committee, decision: event.decision, relay: event.relay });
   }
   return claims;
 }
@@ -32,8 +33,8 @@ export async function creditClaims(
   signal: AbortSignal,
 ): Promise<readonly Receipt[]> {
   const receipts: Receipt[] = [];
-  for (const { request, committee, decision } of claims) {
-    const receipt = await writer.creditPay(request, committee, decision, signal);
+  for (const { request, committee, decision, relay } of claims) {
+    const receipt = await writer.creditPay(request, committee, decision, relay, signal);
     if (receipt !== "already") receipts.push(receipt);
   }
   return receipts;

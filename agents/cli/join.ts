@@ -10,6 +10,7 @@ import type { Keys } from "../adapters/keystore/keys.ts";
 import { createLibp2pNetwork } from "../adapters/libp2p/network.ts";
 import { createModel } from "../adapters/models/create-model.ts";
 import { createAgent, type Agent } from "../node/agent.ts";
+import type { ChainReader } from "../ports/chain.ts";
 import type { Model } from "../ports/model.ts";
 import type { Log } from "../ports/log.ts";
 import type { Network } from "../ports/network.ts";
@@ -25,6 +26,7 @@ export interface JoinedAgent {
 
 /** For the demo's misbehaving agent and for tests: stands between an adapter and the runtime. */
 export interface Decorators {
+  readonly chain?: (chain: ChainReader) => ChainReader;
   readonly network?: (network: Network) => Network;
   readonly model?: (model: Model) => Model;
 }
@@ -57,7 +59,7 @@ export async function joinAgent(
     closers.push(() => store.close());
     const agent = createAgent(
       {
-        chain,
+        chain: decorators.chain?.(chain) ?? chain,
         writer,
         network: decorators.network?.(network) ?? network,
         store,

@@ -85,7 +85,7 @@ function jsonOf(facts: Facts): object {
     requestGas: requestGas === null ? null : Number(requestGas),
     commitTx: committed?.transactionHash ?? null,
     commitGas: commitGas === null ? null : Number(commitGas),
-    relayer: committed?.relayer ?? null,
+    relayer: committed?.relay.relayer ?? null,
     callbackPending: state.callbackPending,
     payCredited: state.payCredited,
   };
@@ -109,7 +109,11 @@ function textOf(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
     lines.push(["asked in", `${asked.transactionHash} (${requestGas ?? "?"} gas)`]);
   }
   if (committed !== undefined) {
-    const { decision, transactionHash, relayer } = committed;
+    const {
+      decision,
+      transactionHash,
+      relay: { relayer },
+    } = committed;
     lines.push(["answer", decision.status === "hung" ? "none: the committee hung" : printable(decision.answer)]);
     lines.push(["confidence", percent(decision.confidence)], ["certify round", String(decision.round)]);
     lines.push(["transcript", cidString(decision.transcript)]);
@@ -138,7 +142,7 @@ function seatLines({ drawn, committed }: Facts): readonly SeatLine[] {
     agentId,
     signer,
     reputation,
-    signed: (((committed?.signers ?? 0n) >> BigInt(seat)) & 1n) === 1n,
+    signed: (((committed?.relay.signers ?? 0n) >> BigInt(seat)) & 1n) === 1n,
     steps: committed?.decision.reputationChanges.find((change) => change.seat === seat)?.steps ?? 0,
     share: committed?.decision.shares[seat] ?? 0,
   }));

@@ -46,7 +46,7 @@ const DOMAIN_TYPE = "EIP712Domain(string name,string version,uint256 chainId,add
 const DECISION_TYPE =
   "Decision(bytes32 requestHash,uint32 attempt,bytes32 committeeHash,uint32 round,uint8 status,bytes32 outcome,bytes answer,uint32 confidence,bytes32 transcript,bytes reputationChanges,bytes shares)";
 const MESSAGE_TYPE =
-  "Message(uint256 requestId,uint32 attempt,uint32 protocol,uint32 phase,uint32 round,uint32 seat,bytes32 payloadDigest)";
+  "Message(bytes32 requestHash,bytes32 committeeHash,uint32 attempt,uint32 protocol,uint32 phase,uint32 round,uint32 seat,bytes32 payloadDigest)";
 
 export function bytesToHex(bytes: Uint8Array): Hex {
   return `0x${toHex(bytes)}`;
@@ -192,10 +192,11 @@ export function statusCode(status: DecisionStatus): number {
 
 /** EIP-712 digest that a seat signs to certify a decision. */
 export function decisionDigest(attempt: Attempt, decision: Decision): Digest {
+  const { request, committee } = hashesOf(attempt);
   return typedDataDigest(attempt.domain, DECISION_TYPE, [
-    hexToBytes(requestHash(attempt.request)),
+    request,
     word(uint(BigInt(decision.attempt), 32n)),
-    hexToBytes(committeeHash(attempt.committee)),
+    committee,
     word(uint(BigInt(decision.round), 32n)),
     word(BigInt(statusCode(decision.status))),
     hexToBytes(decision.outcome),
@@ -207,10 +208,15 @@ export function decisionDigest(attempt: Attempt, decision: Decision): Digest {
   ]);
 }
 
-/** EIP-712 digest that a seat signs to send a message. */
-export function messageDigest(domain: Domain, header: Header): Digest {
-  return typedDataDigest(domain, MESSAGE_TYPE, [
-    word(header.requestId),
+/**
+ * EIP-712 digest that a seat signs to send a message about the attempt. It covers the question and the committee: after a
+ * reorganization of the chain the same ids can stand for others, and nobody must then have signed two messages for one place.
+ */
+export function messageDigest(attempt: Attempt, header: Header): Digest {
+  const { request, committee } = hashesOf(attempt);
+  return typedDataDigest(attempt.domain, MESSAGE_TYPE, [
+    request,
+    committee,
     word(uint(BigInt(header.attempt), 32n)),
     word(uint(BigInt(header.protocol), 32n)),
     word(uint(BigInt(header.phase), 32n)),
@@ -279,6 +285,23 @@ export function recoverSigner(digest: Digest, signature: Hex): Address | null {
     // r or s out of range, or r not on the curve.
     return null;
   }
+}
+
+interface AttemptHashes {
+  readonly request: Uint8Array;
+  readonly committee: Uint8Array;
+}
+
+const hashesOfAttempts = new WeakMap<Attempt, AttemptHashes>();
+
+/** Computed once per attempt, which never changes. */
+function hashesOf(attempt: Attempt): AttemptHashes {
+  let hashes = hashesOfAttempts.get(attempt);
+  if (hashes === undefined) {
+    const request = hexToBytes(requestHash(attempt.request));
+    hashesOfAttempts.set(attempt, (hashes = { request, committee: hexToBytes(committeeHash(attempt.committee)) }));
+  }
+  return hashes;
 }
 
 const typeHashes = new Map<string, Uint8Array>();

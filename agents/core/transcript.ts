@@ -77,9 +77,7 @@ export function refuseMessage(attempt: Attempt, message: Message): string | null
   if (header.protocol !== attempt.request.terms.protocol) return "other-protocol";
   const seat = attempt.committee[header.seat];
   if (seat === undefined) return "no-such-seat";
-  return recoverSigner(messageDigest(attempt.domain, header), message.signature) === seat.signer
-    ? null
-    : "bad-signature";
+  return recoverSigner(messageDigest(attempt, header), message.signature) === seat.signer ? null : "bad-signature";
 }
 
 /** Everything that the chain fixes for the attempt, as it stands in the root. */

@@ -133,7 +133,7 @@ export class Effects {
       );
       return;
     }
-    const message = { header, payload, signature: signer.sign(messageDigest(this.attempt.domain, header)) };
+    const message = { header, payload, signature: signer.sign(messageDigest(this.attempt, header)) };
     const bytes = encodeMessage(message).length;
     if (bytes <= messageBytesIn(effect.phase)) this.host.enqueue({ kind: "message", message });
     else

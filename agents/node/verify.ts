@@ -42,7 +42,7 @@ export interface VerifyReport {
   readonly rounds: number;
   /** What was found good. */
   readonly checked: {
-    /** Signatures on the decision; null when its transaction reached the oracle through another contract, which hides them. */
+    /** Signatures on the decision; null when its transaction does not show them, see `TransactionReader.certificate`. */
     readonly certificateSignatures: number | null;
     /** Blocks whose bytes have the hash that their link states, the root included. */
     readonly blocks: number;
@@ -172,7 +172,7 @@ function settledAttempt(
 
 async function checkCertificate(audit: Audit, attempt: Attempt, committed: Committed): Promise<void> {
   const { chain, signal, onProgress } = audit.options;
-  const signatures = await chain.certificate(committed.transactionHash, signal);
+  const signatures = await chain.certificate(committed.transactionHash, committed.requestId, signal);
   if (signatures === null) {
     audit.certificateSignatures = null;
     return;
@@ -185,7 +185,7 @@ async function checkCertificate(audit: Audit, attempt: Attempt, committed: Commi
     audit.certificateSignatures = seats.size;
     onProgress?.("certificate", seats.size, signatures.length);
   }
-  if (bitsOf(signatures) !== committed.signers)
+  if (bitsOf(signatures) !== committed.relay.signers)
     throw new Refuted("certificate", "the event names other signers than the certificate");
   if (!isSupermajority(seats.size, attempt.committee.length)) {
     throw new Refuted(

@@ -36,6 +36,15 @@ interface Position {
   readonly transactionHash: Hex;
 }
 
+/** Who brought a decision on chain. Claims from the settled request need it again, as its event has it. */
+export interface Relay {
+  /** Bit i = seat i. */
+  readonly signers: bigint;
+  /** Wei per gas, rounded down to 10^6; at most about 4,295 gwei. */
+  readonly gasPrice: bigint;
+  readonly relayer: Address;
+}
+
 /** Events an agent acts on, in chain order. */
 export type ChainEvent = Position &
   (
@@ -51,9 +60,7 @@ export type ChainEvent = Position &
         readonly kind: "decisionCommitted";
         readonly requestId: RequestId;
         readonly decision: Decision;
-        /** Bit i = seat i. */
-        readonly signers: bigint;
-        readonly relayer: Address;
+        readonly relay: Relay;
       }
     | { readonly kind: "requestRefunded"; readonly requestId: RequestId }
     | { readonly kind: "agentsChanged"; readonly agentId: AgentId }
@@ -100,8 +107,15 @@ export interface ChainReader {
 /** What an auditor reads of the transactions behind the events. */
 export interface TransactionReader {
   receipt(transactionHash: Hex, signal?: AbortSignal): Promise<Receipt>;
-  /** Signatures in the calldata of a `commit`; null when the transaction reached the oracle through another contract. */
-  certificate(transactionHash: Hex, signal?: AbortSignal): Promise<Certificate["signatures"] | null>;
+  /**
+   * Signatures of 65 bytes from the calldata of a `commit`, alone or in a batch; null when the transaction does not show
+   * them: it reached the oracle through another contract, or tried to commit the request more than once.
+   */
+  certificate(
+    transactionHash: Hex,
+    requestId: RequestId,
+    signal?: AbortSignal,
+  ): Promise<Certificate["signatures"] | null>;
 }
 
 /** Resume point of the event stream; hash-checked so that a reorg below it is noticed. */
@@ -125,12 +139,14 @@ export interface ChainWriter {
     request: Request,
     committee: readonly SeatInfo[],
     decision: Decision,
+    relay: Relay,
     signal?: AbortSignal,
   ): Promise<Receipt | "already">;
   creditPay(
     request: Request,
     committee: readonly SeatInfo[],
     decision: Decision,
+    relay: Relay,
     signal?: AbortSignal,
   ): Promise<Receipt | "already">;
   refund(request: Request, witness: RefundWitness, signal?: AbortSignal): Promise<Receipt | "already">;

@@ -6,8 +6,8 @@ import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { chainSource } from "../../agents/cli/chain-source.ts";
 import { CONFIG_FILE, loadAgentConfig } from "../../agents/cli/config.ts";
 import { joinAgent } from "../../agents/cli/join.ts";
-import type { AgentId } from "../../agents/core/types.ts";
-import { equivocatingNetwork, lyingModel } from "./lies.ts";
+import type { AgentId, Attempt } from "../../agents/core/types.ts";
+import { equivocatingNetwork, lyingModel, rememberingChain } from "./lies.ts";
 
 const [directory, agentId] = process.argv.slice(2);
 if (directory === undefined || agentId === undefined) throw new Error("usage: liar.ts DIR AGENT_ID");
@@ -17,9 +17,11 @@ const source = chainSource(config.chain);
 const abort = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => abort.abort());
 
+const attempts = new Map<string, Attempt>();
 const joined = await joinAgent(config, keys, pino(pino.destination(2)), {
   model: lyingModel,
-  network: (network) => equivocatingNetwork(network, keys, source),
+  chain: (chain) => rememberingChain(chain, attempts),
+  network: (network) => equivocatingNetwork(network, keys, attempts),
 });
 const operator = await createOperatorActions({ ...source, account: keys.viemAccount() });
 await operator.setEndpoint(Number(agentId) as AgentId, joined.multiaddrs);

@@ -4,7 +4,8 @@ import { PROPOSE } from "../../agents/core/certify-payloads.ts";
 import { messageDigest, recoverSigner } from "../../agents/core/digest.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
 import { decodeMessage, encodeMessage } from "../../agents/core/transcript.ts";
-import type { Address, Domain, Header, Message, Value } from "../../agents/core/types.ts";
+import type { Address, Attempt, Header, Message, Request, RequestId, Value } from "../../agents/core/types.ts";
+import type { ChainReader } from "../../agents/ports/chain.ts";
 import type { Model, ModelRequest } from "../../agents/ports/model.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import type { Signer } from "../../agents/ports/signer.ts";
@@ -65,25 +66,53 @@ const FIRST_OWN_PHASE = 10;
 /** A protocol whose messages are events of a graph: this one is forked. */
 const FORKED_EVENT = 3;
 
+/** Keeps what the agent learns of its attempts, before it acts on them: a message cannot be signed without. */
+export function rememberingChain(chain: ChainReader, attempts: Map<string, Attempt>): ChainReader {
+  const requests = new Map<RequestId, Request>();
+  return {
+    ...chain,
+    follow: (from, onBatch, ...rest) =>
+      chain.follow(
+        from,
+        async (batch) => {
+          for (const event of batch.events) {
+            if (event.kind === "requested") requests.set(event.request.id, event.request);
+            const request = event.kind === "committeeDrawn" ? requests.get(event.requestId) : undefined;
+            if (event.kind !== "committeeDrawn" || request === undefined) continue;
+            const { attempt, committee } = event;
+            attempts.set(attemptKey(event), { domain: chain.domain, request, attempt, committee });
+          }
+          await onBatch(batch);
+        },
+        ...rest,
+      ),
+  };
+}
+
+function attemptKey({ requestId, attempt }: Pick<Header, "requestId" | "attempt">): string {
+  return `${requestId}.${attempt}`;
+}
+
 /** Says one thing to half of its peers and another to the rest, both properly signed. */
-export function equivocatingNetwork(network: Network, signer: Signer, domain: Domain): Network {
+export function equivocatingNetwork(network: Network, signer: Signer, attempts: ReadonlyMap<string, Attempt>): Network {
   const deceived = new Map<Address, boolean>();
   return {
     ...network,
     send(to, frame) {
       if (!deceived.has(to)) deceived.set(to, deceived.size % 2 === 0);
-      const second = deceived.get(to) === true ? contradiction(frame, signer, domain) : null;
+      const second = deceived.get(to) === true ? contradiction(frame, signer, attempts) : null;
       network.send(to, second ?? frame);
     },
   };
 }
 
 /** Relayed messages of others are left alone: this seat cannot sign for them. */
-function contradiction(frame: Uint8Array, signer: Signer, domain: Domain): Uint8Array | null {
+function contradiction(frame: Uint8Array, signer: Signer, attempts: ReadonlyMap<string, Attempt>): Uint8Array | null {
   const message = decodeMessage(frame);
-  if (message === null || !isOwn(message, signer, domain)) return null;
+  const attempt = message === null ? undefined : attempts.get(attemptKey(message.header));
+  if (message === null || attempt === undefined || !isOwn(message, signer, attempt)) return null;
   const payload = conflicting(message.header, message.payload);
-  return payload === null ? null : encodeMessage(resign(message, payload, signer, domain));
+  return payload === null ? null : encodeMessage(resign(message, payload, signer, attempt));
 }
 
 /**
@@ -106,11 +135,11 @@ function nothing(list: Value): Value {
   return Array.isArray(list) ? list.map(() => null) : list;
 }
 
-function isOwn(message: Message, signer: Signer, domain: Domain): boolean {
-  return recoverSigner(messageDigest(domain, message.header), message.signature) === signer.address;
+function isOwn(message: Message, signer: Signer, attempt: Attempt): boolean {
+  return recoverSigner(messageDigest(attempt, message.header), message.signature) === signer.address;
 }
 
-function resign(message: Message, payload: Value, signer: Signer, domain: Domain): Message {
+function resign(message: Message, payload: Value, signer: Signer, attempt: Attempt): Message {
   const header: Header = { ...message.header, payloadDigest: digestOf(payload) };
-  return { header, payload, signature: signer.sign(messageDigest(domain, header)) };
+  return { header, payload, signature: signer.sign(messageDigest(attempt, header)) };
 }

@@ -324,7 +324,7 @@ async function describe(
   const drawn = events.find((event) => event.kind === "committeeDrawn");
   const committed = events.find((event) => event.kind === "decisionCommitted");
   if (drawn === undefined || committed === undefined) throw new Error(`request ${requestId} has no decision`);
-  const { decision, signers, transactionHash } = committed;
+  const { decision, relay, transactionHash } = committed;
   const outcome = await desk.outcomeOf(requestId);
   return {
     requestId: requestId.toString(),
@@ -336,7 +336,7 @@ async function describe(
     expected: question.expected,
     correct: decision.status === "decided" && isExpected(question, decision.answer),
     seats: drawn.committee.map(({ agentId, signer, reputation }, seat) => ({ seat, agentId, signer, reputation })),
-    signers: drawn.committee.flatMap((_, seat) => ((signers >> BigInt(seat)) & 1n ? [seat] : [])),
+    signers: drawn.committee.flatMap((_, seat) => ((relay.signers >> BigInt(seat)) & 1n ? [seat] : [])),
     rounds: verified.rounds,
     commitGas: Number((await transactions.receipt(transactionHash)).gasUsed),
     requestGas: Number(requestGas),

@@ -73,6 +73,8 @@ const names = {
 
 const ADMIN_ROLE = 0n;
 const ORACLE_ROLE = 1n;
+/** May stop new requests. */
+const PAUSER_ROLE = 2n;
 const POLLING_MS = 100;
 
 export async function deploy(options: DeployOptions): Promise<Deployment> {
@@ -88,13 +90,22 @@ export async function deploy(options: DeployOptions): Promise<Deployment> {
   const manager = await create(deployer, managerArtifact, [account.address]);
   const rules = [minStake, maxStake, unbondingDelaySeconds, epochBlocks];
   const registry = await create(deployer, registryArtifact, [manager.address, tokenAddress, ...rules]);
-  const oracle = await create(deployer, oracleArtifact, [registry.address, tokenAddress, protocolBitmap(), minFee]);
+  const oracle = await create(deployer, oracleArtifact, [
+    manager.address,
+    registry.address,
+    tokenAddress,
+    protocolBitmap(),
+    minFee,
+  ]);
 
   const administer = (functionName: string, args: readonly unknown[]): Promise<void> =>
     execute(deployer, { address: manager.address, abi: managerArtifact.abi, functionName, args });
-  const selector = toFunctionSelector("applyReputationChanges(uint256[],bytes)");
+  const selector = toFunctionSelector("applyReputationChanges(uint32[],int8[])");
   await administer("setTargetFunctionRole", [registry.address, [selector], ORACLE_ROLE]);
   await administer("grantRole", [ORACLE_ROLE, oracle.address, 0]);
+  const pausing = ["pauseRequests()", "unpauseRequests()"].map((signature) => toFunctionSelector(signature));
+  await administer("setTargetFunctionRole", [oracle.address, pausing, PAUSER_ROLE]);
+  await administer("grantRole", [PAUSER_ROLE, options.admin ?? account.address, 0]);
   if (options.admin !== undefined && options.admin !== account.address.toLowerCase()) {
     await administer("grantRole", [ADMIN_ROLE, options.admin, 0]);
     await administer("renounceRole", [ADMIN_ROLE, account.address]);

@@ -185,7 +185,7 @@ function signed(attempt: Attempt, seat: number, { phase, round, payload, decisio
     seat: seat as SeatIndex,
     payloadDigest: digestOf(said),
   };
-  return { header, payload: said, signature: signer.sign(messageDigest(attempt.domain, header)) };
+  return { header, payload: said, signature: signer.sign(messageDigest(attempt, header)) };
 }
 
 function loaded(sent: readonly Message[], digests: readonly Digest[]): readonly (Uint8Array | null)[] {

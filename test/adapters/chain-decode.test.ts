@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import { encodeAbiParameters, encodeEventTopics, keccak256, toHex, type Hex } from "viem";
 import { agentRegistryAbi, decisionOracleAbi } from "../../agents/adapters/chain/abi.ts";
 import { decodeLog, type MinedLog } from "../../agents/adapters/chain/decode.ts";
+import { packHead, packRelay } from "../../agents/adapters/chain/settlement.ts";
 import { packSeat, packTerms } from "../../agents/core/digest.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Address, AgentId, Ppm, Terms } from "../../agents/core/types.ts";
@@ -51,35 +52,17 @@ function drawnCommittee(seats: readonly bigint[]): MinedLog {
   return logOf(topics as Hex[], encodeAbiParameters(types, [0, keccak256("0x02"), [...seats]]));
 }
 
+const head = packHead({ status: "decided", attempt: 2, seats: 4, round: 1, confidence: 900_000 as Ppm });
+
 function committed(change: Readonly<Record<string, Value>> = {}): MinedLog {
-  const types = [
-    "uint32",
-    "uint32",
-    "uint8",
-    "bytes32",
-    "bytes",
-    "uint32",
-    "bytes32",
-    "bytes",
-    "bytes",
-    "uint256",
-    "address",
-  ];
-  const usual = {
-    attempt: 0,
-    round: 1,
-    status: 3,
-    outcome: keccak256("0x03"),
-    answer: toHex("B"),
-    confidence: 900_000,
-    transcript: keccak256("0x04"),
-  };
+  const types = ["uint256", "bytes32", "bytes32", "uint256", "bytes", "bytes"];
   const values = {
-    ...usual,
-    reputationChanges: "0x00010380",
-    shares: "0x01020304",
-    signers: 7n,
-    relayer: consumer,
+    head,
+    outcome: keccak256("0x03"),
+    transcript: keccak256("0x04"),
+    relay: packRelay({ signers: 7n, gasPrice: 3_000_000n, relayer: consumer }),
+    answer: toHex("B"),
+    merits: "0x0102030400010380",
     ...change,
   };
   const topics = encodeEventTopics({ abi: decisionOracleAbi, eventName: "DecisionCommitted", args: { requestId: 9n } });
@@ -112,6 +95,9 @@ describe("chain: events", () => {
       { seat: 0, steps: 1 },
       { seat: 3, steps: -128 },
     ]);
+    const { status, attempt, round, confidence } = decision.event.decision;
+    assert.deepEqual([status, attempt, round, confidence], ["decided", 2, 1, 900_000]);
+    assert.deepEqual(decision.event.relay, { signers: 7n, gasPrice: 3_000_000n, relayer: consumer });
   });
 
   it("sees agents change, and has no use for payments", () => {
@@ -134,10 +120,12 @@ describe("chain: events", () => {
     ["an unknown answer kind", requested(packTerms(terms) | (200n << kindShift), toHex("?")), /unknown answer kind/],
     ["too many seats", drawnCommittee(Array.from({ length: 65 }, () => packSeat(seat))), /65 seats/],
     ["a seat without a signer", drawnCommittee([1n << 192n]), /seat is malformed/],
-    ["a status that decides nothing", committed({ status: 1 }), /status 1/],
+    ["a status that decides nothing", committed({ head: head ^ (2n << 80n) }), /status 1/],
+    ["a head with something above it", committed({ head: head | (1n << 200n) }), /neither decided nor hung/],
     ["an answer that is not UTF-8", committed({ answer: "0xff" }), /answer is not UTF-8/],
-    ["reputation changes out of order", committed({ reputationChanges: "0x03ff00ff" }), /reputation changes/],
-    ["an impossible confidence", committed({ confidence: 1_000_001 }), /confidence/],
+    ["reputation changes out of order", committed({ merits: "0x0102030403ff00ff" }), /reputation changes/],
+    ["fewer shares than seats", committed({ merits: "0x010203" }), /shares/],
+    ["an impossible confidence", committed({ head: head + 100_001n }), /confidence/],
     ["data that is cut off", logOf(requested(1n, "0x61").topics as Hex[], "0x1234"), /./],
     ["an event of nobody's", logOf([keccak256("0x05")], "0x"), /./],
     ["no topics at all", { ...logOf([], "0x"), topics: [] }, /./],

@@ -18,7 +18,7 @@ import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
 import { keccak256, utf8, hexToBytes } from "../../agents/core/digest.ts";
-import type { Address, RequestId } from "../../agents/core/types.ts";
+import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
 import { loadArtifacts } from "../../scripts/lib/artifacts.ts";
 import { deploy, type Deployment } from "../../scripts/lib/deploy.ts";
 import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
@@ -61,7 +61,8 @@ export interface NodeHarness extends ChainHarness {
   /** Straight to the node. */
   readonly client: ReturnType<typeof createClient>;
   /** Sends a transaction of account 0 and waits for it. */
-  execute(address: Address, abi: Abi, functionName: string, args: readonly unknown[]): Promise<void>;
+  /** Resolves with the transaction's hash. */
+  execute(address: Address, abi: Abi, functionName: string, args: readonly unknown[], gas?: bigint): Promise<Hex>;
   deployContract(artifact: string, args: readonly unknown[]): Promise<{ readonly address: Address; readonly abi: Abi }>;
 }
 
@@ -163,11 +164,17 @@ function toolsOf(
 ): Pick<NodeHarness, "execute" | "deployContract"> {
   const wallet = createWalletClient({ chain: client.chain, account, transport: http() });
   return {
-    execute: async (address, abi, functionName, args) => {
-      const { status } = await client.waitForTransactionReceipt({
-        hash: await wallet.writeContract({ address, abi, functionName, args }),
+    execute: async (address, abi, functionName, args, gas) => {
+      const hash = await wallet.writeContract({
+        address,
+        abi,
+        functionName,
+        args,
+        ...(gas === undefined ? {} : { gas }),
       });
+      const { status } = await client.waitForTransactionReceipt({ hash });
       if (status !== "success") throw new Error(`${functionName} reverted`);
+      return hash;
     },
     deployContract: async (name, args) => {
       const [artifact] = await loadArtifacts([name], "default");

@@ -5,10 +5,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { committeeHash, keccak256, utf8 } from "../../agents/core/digest.ts";
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
 import type { RequestId, Terms } from "../../agents/core/types.ts";
-import type { ChainEvent, ChainReader, Cursor } from "../../agents/ports/chain.ts";
+import type { ChainEvent, ChainReader, Cursor, Relay } from "../../agents/ports/chain.ts";
 import { asked, drawn, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
 
 const WAIT_MS = 20_000;
+
+/** As in the event of the settlement. */
+async function relayOf(reader: ChainReader, requestId: RequestId): Promise<Relay> {
+  const committed = (await reader.requestEvents(requestId)).find((event) => event.kind === "decisionCommitted");
+  assert.ok(committed !== undefined);
+  return committed.relay;
+}
 
 export function chainSuite(name: string, createHarness: () => Promise<ChainHarness>): void {
   describe(`chain: ${name}`, () => {
@@ -57,9 +64,14 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
         callbackPending: false,
         payCredited: false,
       });
-      assert.notEqual(await writer.creditPay(request, committee, certificate.decision), "already");
+      const relay = await relayOf(reader, request.id);
+      const creditPay = (claimed: Relay): Promise<unknown> =>
+        writer.creditPay(request, committee, certificate.decision, claimed);
+      const inAnotherName = { ...relay, relayer: reader.domain.oracle };
+      await rejects(creditPay(inAnotherName), "CHAIN_REVERTED", "WitnessMismatch");
+      assert.notEqual(await creditPay(relay), "already");
       assert.equal((await reader.requestState(request.id)).payCredited, true);
-      assert.equal(await writer.creditPay(request, committee, certificate.decision), "already");
+      assert.equal(await creditPay(relay), "already");
 
       const events = await reader.requestEvents(request.id);
       assert.deepEqual(
@@ -69,8 +81,8 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       const committed = events.at(-1);
       assert.ok(committed?.kind === "decisionCommitted");
       assert.deepEqual(committed.decision, certificate.decision);
-      assert.equal(committed.signers, 0b0111n);
-      assert.equal(committed.relayer, writer.account);
+      assert.equal(committed.relay.signers, 0b0111n);
+      assert.equal(committed.relay.relayer, writer.account);
       assert.equal(committed.transactionHash, receipt.transactionHash);
       const changed = await reader.agentBySigner(committee[3]?.signer ?? reader.domain.oracle);
       assert.equal(changed?.reputation, 800_000);
@@ -117,14 +129,12 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
         callbackPending: true,
         payCredited: false,
       });
-      await rejects(
-        writer.retryCallback(request, committee, certificate.decision),
-        "CHAIN_REVERTED",
-        "CallbackStillFails",
-      );
+      const relay = await relayOf(reader, request.id);
+      const retry = (): Promise<unknown> => writer.retryCallback(request, committee, certificate.decision, relay);
+      await rejects(retry(), "CHAIN_REVERTED", "CallbackStillFails");
       await harness.setConsumer(true);
-      assert.notEqual(await writer.retryCallback(request, committee, certificate.decision), "already");
-      assert.equal(await writer.retryCallback(request, committee, certificate.decision), "already");
+      assert.notEqual(await retry(), "already");
+      assert.equal(await retry(), "already");
     });
 
     it("refunds after the deadline and not before, asked or drawn", async () => {
@@ -156,7 +166,10 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       const [first, second, third] = certificate.signatures;
       assert.ok(first !== undefined && second !== undefined && third !== undefined);
       const forged = { ...certificate, signatures: [first, second, { ...third, signature: second.signature }] };
-      const error = await rejects(writer.commit(request, committee, forged), "CHAIN_REVERTED", "InvalidSignature");
+      await rejects(writer.commit(request, committee, forged), "CHAIN_REVERTED", "WitnessMismatch");
+      const nobody = { seat: third.seat, signature: `0x${"00".repeat(64)}1b` as const };
+      const unsigned = { ...certificate, signatures: [first, second, nobody] };
+      const error = await rejects(writer.commit(request, committee, unsigned), "CHAIN_REVERTED", "InvalidSignature");
       assert.equal(String(error.data["seat"]), "2");
       await rejects(
         writer.commit(request, committee, { ...certificate, signatures: [first, second] }),

@@ -67,8 +67,7 @@ function eventsOf({ attempt: settled, decision, signatures }: Case): readonly Ch
       kind: "decisionCommitted",
       requestId: request.id,
       decision,
-      signers: bits,
-      relayer: request.consumer,
+      relay: { signers: bits, gasPrice: 0n, relayer: request.consumer },
     },
   ];
 }
@@ -288,7 +287,7 @@ describe("verifyRequest", () => {
       assert.match(report.failure?.reason ?? "", pattern);
     }
     const events = eventsOf(good).map((event) =>
-      event.kind === "decisionCommitted" ? { ...event, signers: 15n } : event,
+      event.kind === "decisionCommitted" ? { ...event, relay: { ...event.relay, signers: 15n } } : event,
     );
     assert.match((await verify(good, {}, events)).failure?.reason ?? "", /other signers/);
     const hidden = await verify({ ...good, signatures: null });

@@ -85,7 +85,7 @@ export function signMessage(attempt: Attempt, seat: number, phase: number, round
     seat: seat as SeatIndex,
     payloadDigest: digestOf(payload),
   };
-  return { header, payload, signature: signDigest(seat, messageDigest(attempt.domain, header)) };
+  return { header, payload, signature: signDigest(seat, messageDigest(attempt, header)) };
 }
 
 export const timing: Timing = { phaseMs: 10_000, graceMs: 1_000, certifyMs: 2_000, certifyDeltaMs: 500 };

@@ -31,15 +31,22 @@ describe("digest: the shared EIP-712 vectors", () => {
     requests: { id: string; consumer: Hex; termsWord: Hex; question: string; requestHash: Hex }[];
     committees: { words: Hex[]; committeeHash: Hex; seats: { agentId: number; reputation: number; signer: Hex }[] }[];
     decisions: { request: number; committee: number; digest: Hex; message: Record<string, string | number> }[];
-    certificates: { decision: number; signerSeats: number[]; signatures: Hex }[];
-    messages: { message: Record<string, string | number>; digest: Hex; signer: Hex; signature: Hex }[];
+    certificates: { decision: number; signerSeats: number[]; signatures: Hex[] }[];
+    messages: {
+      request: number;
+      committee: number;
+      message: Record<string, string | number>;
+      digest: Hex;
+      signer: Hex;
+      signature: Hex;
+    }[];
   };
   const domain: Domain = {
     chainId: vectors.domain.chainId,
     oracle: vectors.domain.verifyingContract.toLowerCase() as Address,
   };
   const committees = vectors.committees.map(({ words }) => words.map((word) => unpackSeat(BigInt(word)) as SeatInfo));
-  const attempts = vectors.decisions.map(({ request: index, committee, message }): Attempt => {
+  const attemptOf = (index: number, committee: number, message: Record<string, string | number>): Attempt => {
     const request = vectors.requests[index];
     assert.ok(request);
     const terms = unpackTerms(BigInt(request.termsWord));
@@ -51,7 +58,8 @@ describe("digest: the shared EIP-712 vectors", () => {
       attempt: Number(message["attempt"]),
       committee: committees[committee] as SeatInfo[],
     };
-  });
+  };
+  const attempts = vectors.decisions.map(({ request, committee, message }) => attemptOf(request, committee, message));
 
   it("has the same request and committee hashes", () => {
     for (const [index, attempt] of attempts.entries()) {
@@ -87,7 +95,7 @@ describe("digest: the shared EIP-712 vectors", () => {
     });
     for (const { decision, signerSeats, signatures } of vectors.certificates) {
       for (const [position, seat] of signerSeats.entries()) {
-        const signature: Hex = `0x${signatures.slice(2 + 130 * position, 2 + 130 * (position + 1))}`;
+        const signature = signatures[position] as Hex;
         const { signer } = (attempts[decision] as Attempt).committee[seat] as SeatInfo;
         assert.equal(recoverSigner(digestsFound[decision] as Digest, signature), signer);
       }
@@ -95,9 +103,10 @@ describe("digest: the shared EIP-712 vectors", () => {
   });
 
   it("has the same message digests and signers", () => {
-    for (const { message, digest, signer, signature } of vectors.messages) {
-      const header = { ...message, requestId: BigInt(message["requestId"] as string) } as unknown as Header;
-      assert.equal(messageDigest(domain, header), digest);
+    for (const { request, committee, message, digest, signer, signature } of vectors.messages) {
+      const attempt = attemptOf(request, committee, message);
+      const header = { ...message, requestId: attempt.request.id } as unknown as Header;
+      assert.equal(messageDigest(attempt, header), digest);
       assert.equal(recoverSigner(digest as Digest, signature), signer.toLowerCase());
     }
   });

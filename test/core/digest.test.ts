@@ -115,7 +115,8 @@ const decisionFields = [
   ["bytes", "shares"],
 ].map(([type, name]) => ({ type: String(type), name: String(name) }));
 const messageFields = [
-  ["uint256", "requestId"],
+  ["bytes32", "requestHash"],
+  ["bytes32", "committeeHash"],
   ["uint32", "attempt"],
   ["uint32", "protocol"],
   ["uint32", "phase"],
@@ -179,17 +180,34 @@ describe("digest: agreement with viem", () => {
       payloadDigest: digests,
     });
     fc.assert(
-      fc.property(domains, headers, (domain, header) => {
-        const types = { Message: messageFields };
-        const expected = hashTypedData({
-          domain: viemDomain(domain),
-          types,
-          primaryType: "Message",
-          message: { ...header },
-        });
-        assert.equal(messageDigest(domain, header), expected);
-      }),
+      fc.property(
+        domains,
+        requests,
+        fc.array(seats, { maxLength: 6 }),
+        headers,
+        (domain, request, committee, header) => {
+          const message = { ...header, requestHash: requestHash(request), committeeHash: committeeHash(committee) };
+          const types = { Message: messageFields };
+          const expected = hashTypedData({ domain: viemDomain(domain), types, primaryType: "Message", message });
+          const attempt: Attempt = { domain, request, attempt: header.attempt, committee };
+          assert.equal(messageDigest(attempt, header), expected);
+          assert.equal(messageDigest(attempt, header), expected, "the same from what is remembered");
+        },
+      ),
     );
+  });
+
+  it("signs what a message is about: the same place in another question or committee is another digest (TR1)", () => {
+    const [request, other] = fc.sample(requests, { numRuns: 2, seed: 1 }) as [Request, Request];
+    const committee = fc.sample(seats, { numRuns: 5, seed: 2 });
+    const [domain] = fc.sample(domains, { numRuns: 1, seed: 3 }) as [Domain];
+    const payloadDigest = keccak256(new Uint8Array()) as Digest;
+    const place = { attempt: 0, protocol: 1, phase: 10, round: 0, seat: 1 as SeatIndex, payloadDigest };
+    const digestIn = (about: Partial<Attempt>): Digest =>
+      messageDigest({ domain, request, attempt: 0, committee, ...about }, { requestId: request.id, ...place });
+    const reorganized = [{ request: { ...other, id: request.id } }, { committee: committee.toReversed() }];
+    const all = [{}, ...reorganized, { domain: { ...domain, chainId: domain.chainId + 1 } }].map(digestIn);
+    assert.equal(new Set(all).size, all.length);
   });
 
   it("recovers the signer that viem recovers", async () => {

@@ -37,7 +37,7 @@ describe("checkers", () => {
   });
   const says = (name: CheckerName, trace: Trace): string => checkers[name](trace).join("; ");
   const message = (seat: number, phase: number, round: number, payload: Value): Message => {
-    const { domain, request } = good.attempt;
+    const { request } = good.attempt;
     const header: Header = {
       requestId: request.id,
       attempt: 0,
@@ -47,7 +47,7 @@ describe("checkers", () => {
       seat: seat as SeatIndex,
       payloadDigest: digestOf(payload),
     };
-    return { header, payload, signature: simSigner(seat).sign(messageDigest(domain, header)) };
+    return { header, payload, signature: simSigner(seat).sign(messageDigest(good.attempt, header)) };
   };
   const withMessages = (...extra: readonly Message[]): Trace => {
     const messages = new Map(good.messages);

@@ -1,17 +1,10 @@
 import { decodeEventLog, type Log } from "viem";
-import { decodeReputationChanges, decodeShares, hexToBytes, unpackSeat, unpackTerms } from "../../core/digest.ts";
+import { hexToBytes, unpackSeat, unpackTerms } from "../../core/digest.ts";
 import { limits } from "../../core/limits.ts";
-import {
-  ONE_PPM,
-  type Address,
-  type AgentId,
-  type DecisionStatus,
-  type Digest,
-  type Ppm,
-  type RequestId,
-} from "../../core/types.ts";
+import type { Address, AgentId, Digest, RequestId } from "../../core/types.ts";
 import type { ChainEvent } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "./abi.ts";
+import { unpackHead, unpackMerits, unpackRelay } from "./settlement.ts";
 
 /** A mined log. */
 export type MinedLog = Log<bigint, number, false>;
@@ -28,7 +21,6 @@ type PositionKey = "blockNumber" | "blockHash" | "logIndex" | "transactionHash";
 
 type OracleEvent = ReturnType<typeof decodeOracleLog>;
 
-const statusOfCode: Readonly<Record<number, DecisionStatus>> = { 3: "decided", 4: "hung" };
 /** A question is hashed as bytes, so a byte order mark must survive. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -104,26 +96,17 @@ function committeeDrawn(args: ArgsOf<"CommitteeDrawn">): Body | string {
 }
 
 function decisionCommitted(args: ArgsOf<"DecisionCommitted">): Body | string {
-  const status = statusOfCode[args.status];
-  if (status === undefined) return `the status ${args.status} is neither decided nor hung`;
+  const head = unpackHead(args.head);
+  if (typeof head === "string") return head;
   const answer = textOf(args.answer);
   if (answer === null) return "the answer is not UTF-8";
-  const reputationChanges = decodeReputationChanges(hexToBytes(args.reputationChanges));
-  if (reputationChanges === null) return "the reputation changes are malformed";
-  if (args.confidence > ONE_PPM) return `the confidence ${args.confidence} exceeds one million`;
-  const decision = {
-    attempt: args.attempt,
-    round: args.round,
-    status,
-    outcome: args.outcome as Digest,
-    answer,
-    confidence: args.confidence as Ppm,
-    transcript: args.transcript as Digest,
-    reputationChanges,
-    shares: decodeShares(hexToBytes(args.shares)),
-  };
+  const { seats, ...places } = head;
+  const merits = unpackMerits(hexToBytes(args.merits), seats);
+  if (merits === null) return "the shares or the reputation changes are malformed";
+  const transcript = args.transcript as Digest;
+  const decision = { ...places, outcome: args.outcome as Digest, answer, transcript, ...merits };
   const requestId = args.requestId as RequestId;
-  return { kind: "decisionCommitted", requestId, decision, signers: args.signers, relayer: lower(args.relayer) };
+  return { kind: "decisionCommitted", requestId, decision, relay: unpackRelay(args.relay) };
 }
 
 function registryBody(log: MinedLog): Body | null {

@@ -1,19 +1,9 @@
 import { encodeAbiParameters, encodeFunctionData, type Hex } from "viem";
-import {
-  bytesToHex,
-  concat,
-  encodeReputationChanges,
-  encodeShares,
-  hexToBytes,
-  keccak256,
-  packSeat,
-  packTerms,
-  statusCode,
-  utf8,
-} from "../../core/digest.ts";
+import { bytesToHex, committeeHash, keccak256, packSeat, packTerms, utf8 } from "../../core/digest.ts";
 import type { Certificate, Decision, Request, SeatInfo, Terms } from "../../core/types.ts";
-import type { RefundWitness } from "../../ports/chain.ts";
+import type { RefundWitness, Relay } from "../../ports/chain.ts";
 import { decisionOracleAbi } from "./abi.ts";
+import { packCertificate, packHead, packMerits, packRelay } from "./settlement.ts";
 
 const abi = decisionOracleAbi;
 
@@ -27,25 +17,29 @@ export function encodeDraw(request: Request, seedBlock: bigint): Hex {
 }
 
 export function encodeCommit(request: Request, committee: readonly SeatInfo[], certificate: Certificate): Hex {
-  const decision = decisionOf(certificate.decision);
-  const args = [requestOf(request), committee.map(packSeat), decision, certificateOf(certificate)] as const;
+  const packed = bytesToHex(packCertificate(committee, certificate.signatures));
+  const args = [requestOf(request), decisionOf(certificate.decision), packed] as const;
   return encodeFunctionData({ abi, functionName: "commit", args });
 }
 
-export function encodeRetryCallback(request: Request, committee: readonly SeatInfo[], decision: Decision): Hex {
-  return encodeFunctionData({
-    abi,
-    functionName: "retryCallback",
-    args: [requestOf(request), committee.map(packSeat), decisionOf(decision)],
-  });
+export function encodeRetryCallback(
+  request: Request,
+  committee: readonly SeatInfo[],
+  decision: Decision,
+  relay: Relay,
+): Hex {
+  const args = [requestOf(request), committeeHash(committee), decisionOf(decision), packRelay(relay)] as const;
+  return encodeFunctionData({ abi, functionName: "retryCallback", args });
 }
 
-export function encodeCreditPay(request: Request, committee: readonly SeatInfo[], decision: Decision): Hex {
-  return encodeFunctionData({
-    abi,
-    functionName: "creditPay",
-    args: [requestOf(request), committee.map(packSeat), decisionOf(decision)],
-  });
+export function encodeCreditPay(
+  request: Request,
+  committee: readonly SeatInfo[],
+  decision: Decision,
+  relay: Relay,
+): Hex {
+  const args = [requestOf(request), committee.map(packSeat), decisionOf(decision), packRelay(relay)] as const;
+  return encodeFunctionData({ abi, functionName: "creditPay", args });
 }
 
 export function encodeRefund(request: Request, witness: RefundWitness): Hex {
@@ -58,24 +52,11 @@ function requestOf({ id, consumer, terms, question }: Request) {
 
 function decisionOf(decision: Decision) {
   return {
-    attempt: decision.attempt,
-    round: decision.round,
-    status: statusCode(decision.status),
+    head: packHead({ ...decision, seats: decision.shares.length }),
     outcome: decision.outcome,
-    answer: bytesToHex(utf8(decision.answer)),
-    confidence: decision.confidence,
     transcript: decision.transcript,
-    reputationChanges: bytesToHex(encodeReputationChanges(decision.reputationChanges)),
-    shares: bytesToHex(encodeShares(decision.shares)),
-  };
-}
-
-/** The bits and the signatures are in the same order, that of the seats. */
-function certificateOf({ signatures }: Certificate) {
-  const ordered = signatures.toSorted((left, right) => left.seat - right.seat);
-  return {
-    signers: ordered.reduce((bits, { seat }) => bits | (1n << BigInt(seat)), 0n),
-    signatures: bytesToHex(concat(...ordered.map(({ signature }) => hexToBytes(signature)))),
+    answer: bytesToHex(utf8(decision.answer)),
+    merits: bytesToHex(packMerits(decision)),
   };
 }
 

@@ -1,14 +1,12 @@
 import { decodeFunctionData } from "viem";
-import { bytesToHex, hexToBytes } from "../../core/digest.ts";
-import { limits } from "../../core/limits.ts";
-import type { Certificate, Hex, SeatIndex } from "../../core/types.ts";
+import { hexToBytes, unpackTerms } from "../../core/digest.ts";
+import type { Certificate, Hex, RequestId } from "../../core/types.ts";
 import type { TransactionReader } from "../../ports/chain.ts";
 import { decisionOracleAbi } from "./abi.ts";
 import { connect, type ChainOptions } from "./connection.ts";
 import { lower } from "./decode.ts";
+import { unpackCertificate } from "./settlement.ts";
 import { toReceipt } from "./writer.ts";
-
-const SIGNATURE_BYTES = 65;
 
 /** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function createTransactionReader(options: ChainOptions, signal?: AbortSignal): Promise<TransactionReader> {
@@ -18,31 +16,33 @@ export async function createTransactionReader(options: ChainOptions, signal?: Ab
       toReceipt(
         await connection.call(`Read the receipt of ${hash}`, ended, (client) => client.getTransactionReceipt({ hash })),
       ),
-    certificate: async (hash, ended) => {
+    certificate: async (hash, requestId, ended) => {
       const { to, input } = await connection.call(`Read transaction ${hash}`, ended, (client) =>
         client.getTransaction({ hash }),
       );
-      return to !== null && lower(to) === connection.domain.oracle ? certificateOf(input) : null;
+      return to !== null && lower(to) === connection.domain.oracle ? certificateOf(input, requestId) : null;
     },
   };
 }
 
-/** Null when the calldata is not that of a `commit`. */
-function certificateOf(input: Hex): Certificate["signatures"] | null {
-  let call: ReturnType<typeof decodeFunctionData<typeof decisionOracleAbi>>;
+/** See `TransactionReader.certificate`. A batch can hold anything, and what is no commit of the request is passed over. */
+function certificateOf(input: Hex, requestId: RequestId): Certificate["signatures"] | null {
+  const call = decodeCall(input);
+  const commits = call?.functionName === "tryMulticall" ? call.args[0].map(decodeCall) : [call];
+  const found = commits.flatMap((one) =>
+    one?.functionName === "commit" && one.args[0].id === requestId ? [one.args] : [],
+  );
+  const [first, second] = found;
+  if (first === undefined || second !== undefined) return null;
+  const [request, , certificate] = first;
+  const terms = unpackTerms(request.terms);
+  return terms === null ? null : unpackCertificate(hexToBytes(certificate), terms.committeeSize);
+}
+
+function decodeCall(data: Hex): ReturnType<typeof decodeFunctionData<typeof decisionOracleAbi>> | null {
   try {
-    call = decodeFunctionData({ abi: decisionOracleAbi, data: input });
+    return decodeFunctionData({ abi: decisionOracleAbi, data });
   } catch {
     return null;
   }
-  if (call.functionName !== "commit") return null;
-  const { signers, signatures } = call.args[3];
-  const bytes = hexToBytes(signatures);
-  const seats = Array.from({ length: limits.maxCommittee }, (_, seat) => seat as SeatIndex).filter(
-    (seat) => ((signers >> BigInt(seat)) & 1n) === 1n,
-  );
-  return seats.map((seat, index) => ({
-    seat,
-    signature: bytesToHex(bytes.subarray(index * SIGNATURE_BYTES, (index + 1) * SIGNATURE_BYTES)),
-  }));
 }

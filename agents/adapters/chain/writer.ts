@@ -50,16 +50,16 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
       const call = { to, data, doing: `Commit the decision on request ${request.id}` };
       return submit({ requestId: request.id, call, isDone: isSettled }, signal);
     },
-    retryCallback: (request, committee, decision, signal) => {
-      const data = encodeRetryCallback(request, committee, decision);
+    retryCallback: (request, committee, decision, relay, signal) => {
+      const data = encodeRetryCallback(request, committee, decision, relay);
       const call = { to, data, doing: `Retry the callback of request ${request.id}` };
       return submit(
         { requestId: request.id, call, isDone: (state) => isSettled(state) && !state.callbackPending },
         signal,
       );
     },
-    creditPay: (request, committee, decision, signal) => {
-      const data = encodeCreditPay(request, committee, decision);
+    creditPay: (request, committee, decision, relay, signal) => {
+      const data = encodeCreditPay(request, committee, decision, relay);
       const call = { to, data, doing: `Credit the pay of request ${request.id}` };
       return submit({ requestId: request.id, call, isDone: ({ payCredited }) => payCredited }, signal);
     },

@@ -160,16 +160,16 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
       serve(signal, () =>
         isSettled(stateOf(ledger, request.id)) ? "already" : ledger.commit(request, committee, certificate, account),
       ),
-    retryCallback: (request, committee, decision, signal) =>
+    retryCallback: (request, committee, decision, relay, signal) =>
       serve(signal, () => {
         const state = stateOf(ledger, request.id);
         return isSettled(state) && !state.callbackPending
           ? "already"
-          : ledger.retryCallback(request, committee, decision);
+          : ledger.retryCallback(request, committee, decision, relay);
       }),
-    creditPay: (request, committee, decision, signal) =>
+    creditPay: (request, committee, decision, relay, signal) =>
       serve(signal, () =>
-        stateOf(ledger, request.id).payCredited ? "already" : ledger.creditPay(request, committee, decision),
+        stateOf(ledger, request.id).payCredited ? "already" : ledger.creditPay(request, committee, decision, relay),
       ),
     refund: (request, witness, signal) =>
       serve(signal, () =>

@@ -13,7 +13,7 @@ import type {
   SeatInfo,
   Terms,
 } from "../../core/types.ts";
-import type { AgentRecord, ChainEvent, Receipt, RefundWitness, RequestStatus } from "../../ports/chain.ts";
+import type { AgentRecord, ChainEvent, Receipt, RefundWitness, Relay, RequestStatus } from "../../ports/chain.ts";
 import { drawSeats, moved, refused, requireOutcome, verifyCertificate } from "./rules.ts";
 
 /** The contracts' rules without a chain: what settles when, for whom. Sizes of terms are not checked again here. */
@@ -29,8 +29,8 @@ export interface Ledger {
   ask(consumer: Address, terms: Terms, question: string): { readonly request: Request; readonly seedBlock: bigint };
   draw(request: Request, seedBlock: bigint): Receipt;
   commit(request: Request, committee: readonly SeatInfo[], certificate: Certificate, relayer: Address): Receipt;
-  retryCallback(request: Request, committee: readonly SeatInfo[], decision: Decision): Receipt;
-  creditPay(request: Request, committee: readonly SeatInfo[], decision: Decision): Receipt;
+  retryCallback(request: Request, committee: readonly SeatInfo[], decision: Decision, relay: Relay): Receipt;
+  creditPay(request: Request, committee: readonly SeatInfo[], decision: Decision, relay: Relay): Receipt;
   refund(request: Request, witness: RefundWitness): Receipt;
 }
 
@@ -66,6 +66,14 @@ type Position = Pick<ChainEvent, "blockNumber" | "blockHash" | "logIndex" | "tra
 const SEED_DELAY = 2n;
 const BLOCK_HASH_WINDOW = 256n;
 
+/** All that a settled request commits to. */
+interface Settlement {
+  readonly request: Request;
+  readonly committee: readonly SeatInfo[];
+  readonly decision: Decision;
+  readonly relay: Relay;
+}
+
 interface State {
   readonly options: LedgerOptions;
   readonly blocks: Block[];
@@ -90,8 +98,9 @@ export function createLedger(options: LedgerOptions): Ledger {
     ask: (consumer, terms, question) => ask(state, consumer, terms, question),
     draw: (request, seedBlock) => draw(state, request, seedBlock),
     commit: (request, committee, certificate, relayer) => commit(state, request, committee, certificate, relayer),
-    retryCallback: (request, committee, decision) => retryCallback(state, request, committee, decision),
-    creditPay: (request, committee, decision) => creditPay(state, request, committee, decision),
+    retryCallback: (request, committee, decision, relay) =>
+      retryCallback(state, { request, committee, decision, relay }),
+    creditPay: (request, committee, decision, relay) => creditPay(state, { request, committee, decision, relay }),
     refund: (request, witness) => refund(state, request, witness),
   };
 }
@@ -176,8 +185,10 @@ function commit(
   );
   requireOpen(state, request);
   requireOutcome(request.terms, decision);
-  const commitment = settledCommitment(state, request, committee, decision);
-  const signers = verifyCertificate(committee, certificate, commitment);
+  const attempt = { domain: state.options.domain, request, attempt: decision.attempt, committee };
+  const signers = verifyCertificate(attempt, certificate);
+  const relay = { signers, gasPrice: 0n, relayer };
+  const commitment = settledCommitment(state, { request, committee, decision, relay });
   const callbackPending = request.terms.callbackGasLimit !== 0 && !callBack(state, request, decision);
   state.requests.set(request.id, { ...entry, status: decision.status, commitment, callbackPending });
   const changed = decision.reputationChanges.flatMap(({ seat, steps }) => {
@@ -186,16 +197,12 @@ function commit(
     state.agents.set(agent.agentId, { ...agent, reputation: moved(agent.reputation, steps) });
     return [{ kind: "agentsChanged" as const, agentId: agent.agentId }];
   });
-  return append(state, [{ kind: "decisionCommitted", requestId: request.id, decision, signers, relayer }, ...changed]);
+  return append(state, [{ kind: "decisionCommitted", requestId: request.id, decision, relay }, ...changed]);
 }
 
-function retryCallback(state: State, request: Request, committee: readonly SeatInfo[], decision: Decision): Receipt {
-  const entry = requireEntry(
-    state,
-    request.id,
-    ["decided", "hung"],
-    settledCommitment(state, request, committee, decision),
-  );
+function retryCallback(state: State, settlement: Settlement): Receipt {
+  const { request, decision } = settlement;
+  const entry = requireEntry(state, request.id, ["decided", "hung"], settledCommitment(state, settlement));
   if (!entry.callbackPending) throw refused("CallbackNotPending", { requestId: String(request.id) });
   if (!callBack(state, request, decision)) throw refused("CallbackStillFails", { requestId: String(request.id) });
   state.requests.set(request.id, { ...entry, callbackPending: false });
@@ -203,13 +210,9 @@ function retryCallback(state: State, request: Request, committee: readonly SeatI
 }
 
 /** As contracts/libraries/PayLib.sol. */
-function creditPay(state: State, request: Request, committee: readonly SeatInfo[], decision: Decision): Receipt {
-  const entry = requireEntry(
-    state,
-    request.id,
-    ["decided", "hung"],
-    settledCommitment(state, request, committee, decision),
-  );
+function creditPay(state: State, settlement: Settlement): Receipt {
+  const { request, committee, decision } = settlement;
+  const entry = requireEntry(state, request.id, ["decided", "hung"], settledCommitment(state, settlement));
   if (entry.payCredited) throw refused("PayAlreadyCredited", { requestId: String(request.id) });
   state.requests.set(request.id, { ...entry, payCredited: true });
   const { fee } = request.terms;
@@ -287,11 +290,7 @@ function drawnCommitment(request: Request, attempt: number, committee: Digest): 
   return keccak256(utf8(`drawn ${requestHash(request)} ${attempt} ${committee}`));
 }
 
-function settledCommitment(
-  { options }: State,
-  request: Request,
-  committee: readonly SeatInfo[],
-  decision: Decision,
-): Digest {
-  return decisionDigest({ domain: options.domain, request, attempt: decision.attempt, committee }, decision);
+function settledCommitment({ options }: State, { request, committee, decision, relay }: Settlement): Digest {
+  const digest = decisionDigest({ domain: options.domain, request, attempt: decision.attempt, committee }, decision);
+  return keccak256(utf8(`settled ${digest} ${relay.signers} ${relay.gasPrice} ${relay.relayer}`));
 }

@@ -1,8 +1,8 @@
-import { compareHex, keccak256, recoverSigner, utf8 } from "../../core/digest.ts";
+import { compareHex, decisionDigest, keccak256, recoverSigner, utf8 } from "../../core/digest.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { isSupermajority } from "../../core/quorum.ts";
 import { ONE_PPM } from "../../core/types.ts";
-import type { Certificate, Decision, Digest, Ppm, SeatInfo, Terms } from "../../core/types.ts";
+import type { Attempt, Certificate, Decision, Digest, Ppm, SeatInfo, Terms } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 
 const REPUTATION_FLOOR = 10_000;
@@ -36,18 +36,19 @@ function fitsKind({ kind, options }: Terms, outcome: bigint, decision: Decision)
   }
 }
 
-/** Bit i = seat i. */
-export function verifyCertificate(committee: readonly SeatInfo[], { signatures }: Certificate, digest: Digest): bigint {
-  let signers = 0n;
-  for (const { seat, signature } of signatures) {
-    const recovered = recoverSigner(digest, signature);
-    if (recovered === null || recovered !== committee[seat]?.signer)
-      throw refused("InvalidSignature", { seat, recovered: recovered ?? "none" });
-    signers |= 1n << BigInt(seat);
-  }
-  const count = signers.toString(2).replaceAll("0", "").length;
-  if (!isSupermajority(count, committee.length)) throw refused("QuorumNotReached", { signers: count });
-  return signers;
+/** As contracts/libraries/CertificateLib.sol. Bit i = seat i. */
+export function verifyCertificate(attempt: Attempt, { decision, signatures }: Certificate): bigint {
+  const { committee, request } = attempt;
+  const digest = decisionDigest(attempt, decision);
+  const recovered = signatures.map(({ seat, signature }) => ({ seat, signer: recoverSigner(digest, signature) }));
+  const nobody = recovered.find(({ signer }) => signer === null);
+  if (nobody !== undefined) throw refused("InvalidSignature", { seat: nobody.seat });
+  const seats = new Set(signatures.map(({ seat }) => seat));
+  if (!isSupermajority(seats.size, committee.length)) throw refused("QuorumNotReached", { signers: seats.size });
+  // Another signer makes another committee.
+  if (recovered.some(({ seat, signer }) => committee[seat]?.signer !== signer))
+    throw refused("WitnessMismatch", { requestId: String(request.id) });
+  return [...seats].reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n);
 }
 
 /** Distinct active agents with probability proportional to stake x reputation; another draw than the contract's, same law. */

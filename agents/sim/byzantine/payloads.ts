@@ -20,7 +20,7 @@ const OPPOSITE: Readonly<Record<string, string>> = {
 /** Signs a payload for a place, as only the owner of the key can. */
 export function resign(plan: Plan, signer: Signer, header: Header, payload: Value): Message {
   const signed: Header = { ...header, payloadDigest: digestOf(payload) };
-  return { header: signed, payload, signature: signer.sign(messageDigest(plan.attempt.domain, signed)) };
+  return { header: signed, payload, signature: signer.sign(messageDigest(plan.attempt, signed)) };
 }
 
 export function isAcceptable(plan: Plan, header: Header, payload: Value): boolean {

@@ -1,0 +1,158 @@
+import {
+  bytesToHex,
+  committeeHash,
+  concat,
+  decodeReputationChanges,
+  decodeShares,
+  encodeReputationChanges,
+  encodeShares,
+  hexToBytes,
+  packSeat,
+  statusCode,
+  word,
+} from "../../core/digest.ts";
+import { limits } from "../../core/limits.ts";
+import {
+  ONE_PPM,
+  type Address,
+  type Certificate,
+  type Decision,
+  type DecisionStatus,
+  type Hex,
+  type Outcome,
+  type Ppm,
+  type SeatIndex,
+  type SeatInfo,
+} from "../../core/types.ts";
+import type { Relay } from "../../ports/chain.ts";
+
+/** The packed words and bytes of a settlement, as contracts/libraries/{DecisionHeadLib,RelayLib,CertificateLib}.sol read them. */
+export type DecisionHead = Pick<Decision, "status" | "attempt" | "round" | "confidence"> & {
+  /** Size of the committee. */
+  readonly seats: number;
+};
+
+type Merits = Pick<Outcome, "shares" | "reputationChanges">;
+
+/** From the highest bit to the lowest; nothing above them. */
+const HEAD_LAYOUT = [
+  ["status", 8n],
+  ["attempt", 8n],
+  ["seats", 8n],
+  ["round", 32n],
+  ["confidence", 32n],
+] as const;
+const HEAD_BITS = 88n;
+const GAS_PRICE_UNIT = 1_000_000n;
+const MAX_UINT32 = 0xffff_ffffn;
+/** Committee hash and signers. */
+const CERTIFICATE_HEAD_BYTES = 40;
+/** Agent id and reputation. */
+const MEMBER_BYTES = 8;
+const ADDRESS_BYTES = 20;
+const COMPACT_BYTES = 64;
+
+const statusOfCode: Readonly<Record<number, DecisionStatus>> = { 3: "decided", 4: "hung" };
+
+/** Throws when a member does not fit its bits, which no protocol yields. */
+export function packHead(head: DecisionHead): bigint {
+  const fields = { ...head, status: statusCode(head.status) };
+  return HEAD_LAYOUT.reduce((packed, [name, bits]) => (packed << bits) | fits(name, BigInt(fields[name]), bits), 0n);
+}
+
+/** A string says why the word is no head of a decision. */
+export function unpackHead(packed: bigint): DecisionHead | string {
+  const code = Number(packed >> (HEAD_BITS - 8n));
+  const status = statusOfCode[code];
+  if (status === undefined) return `the status ${code} is neither decided nor hung`;
+  const confidence = Number(packed & MAX_UINT32);
+  if (confidence > ONE_PPM) return `the confidence ${confidence} exceeds one million`;
+  return {
+    status,
+    attempt: Number((packed >> 72n) & 0xffn),
+    seats: Number((packed >> 64n) & 0xffn),
+    round: Number((packed >> 32n) & MAX_UINT32),
+    confidence: confidence as Ppm,
+  };
+}
+
+/** One share per seat, then the reputation changes. */
+export function packMerits({ shares, reputationChanges }: Merits): Uint8Array {
+  return concat(encodeShares(shares), encodeReputationChanges(reputationChanges));
+}
+
+/** Null when there are fewer bytes than seats, or the changes are malformed. */
+export function unpackMerits(bytes: Uint8Array, seats: number): Merits | null {
+  if (bytes.length < seats) return null;
+  const reputationChanges = decodeReputationChanges(bytes.subarray(seats));
+  return reputationChanges === null ? null : { shares: decodeShares(bytes.subarray(0, seats)), reputationChanges };
+}
+
+/** The gas price is rounded down to 10^6 wei and saturates, as the contract does. */
+export function packRelay({ signers, gasPrice, relayer }: Relay): bigint {
+  const units = gasPrice / GAS_PRICE_UNIT;
+  const price = units < MAX_UINT32 ? units : MAX_UINT32;
+  return (fits("signers", signers, 64n) << 192n) | (price << 160n) | BigInt(relayer);
+}
+
+export function unpackRelay(packed: bigint): Relay {
+  const relayer = bytesToHex(word(packed).subarray(12)) as Address;
+  return { signers: packed >> 192n, gasPrice: ((packed >> 160n) & MAX_UINT32) * GAS_PRICE_UNIT, relayer };
+}
+
+/** 65-byte signatures become compact ones (EIP-2098). Throws a RangeError when one is not 65 bytes of low s and v 27 or 28. */
+export function packCertificate(committee: readonly SeatInfo[], signatures: Certificate["signatures"]): Uint8Array {
+  const bySeat = new Map<number, Hex>(signatures.map(({ seat, signature }) => [seat, signature]));
+  const seats = committee.map((seat, index) => {
+    const bytes = word(packSeat(seat)).subarray(4);
+    const signature = bySeat.get(index);
+    return signature === undefined ? bytes : concat(bytes.subarray(0, MEMBER_BYTES), toCompact(signature));
+  });
+  const signers = word(bitmapOf(signatures)).subarray(24);
+  return concat(hexToBytes(committeeHash(committee)), signers, ...seats);
+}
+
+/** The signatures with 65 bytes each; null when the bytes are no certificate of so many seats. */
+export function unpackCertificate(bytes: Uint8Array, seats: number): Certificate["signatures"] | null {
+  if (bytes.length < CERTIFICATE_HEAD_BYTES || seats > limits.maxCommittee) return null;
+  const signers = BigInt(bytesToHex(bytes.subarray(32, CERTIFICATE_HEAD_BYTES)));
+  if (signers >> BigInt(seats) !== 0n) return null;
+  const signatures: Certificate["signatures"][number][] = [];
+  let position = CERTIFICATE_HEAD_BYTES;
+  for (let seat = 0; seat < seats; seat += 1) {
+    position += MEMBER_BYTES;
+    const signed = ((signers >> BigInt(seat)) & 1n) === 1n;
+    const end = position + (signed ? COMPACT_BYTES : ADDRESS_BYTES);
+    if (end > bytes.length) return null;
+    if (signed) signatures.push({ seat: seat as SeatIndex, signature: fromCompact(bytes.subarray(position, end)) });
+    position = end;
+  }
+  return position === bytes.length ? signatures : null;
+}
+
+/** Bit i = seat i. */
+export function bitmapOf(signatures: Certificate["signatures"]): bigint {
+  return signatures.reduce((bits, { seat }) => bits | (1n << BigInt(seat)), 0n);
+}
+
+function toCompact(signature: Hex): Uint8Array {
+  const bytes = hexToBytes(signature);
+  const [v, highest] = [bytes[64], bytes[32]];
+  if (bytes.length !== 65 || (v !== 27 && v !== 28) || highest === undefined || highest > 127)
+    throw new RangeError(`toCompact: ${signature} is not 65 bytes of r, a low s and v`);
+  const compact = bytes.slice(0, COMPACT_BYTES);
+  compact[32] = highest | ((v - 27) << 7);
+  return compact;
+}
+
+function fromCompact(compact: Uint8Array): Hex {
+  const highest = compact[32] as number;
+  const bytes = concat(compact, Uint8Array.of(27 + (highest >> 7)));
+  bytes[32] = highest & 127;
+  return bytesToHex(bytes);
+}
+
+function fits(name: string, value: bigint, bits: bigint): bigint {
+  if (value < 0n || value >= 1n << bits) throw new RangeError(`${name} = ${value} does not fit ${bits} bits`);
+  return value;
+}
