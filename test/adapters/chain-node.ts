@@ -130,8 +130,10 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
         functionName: "requestCount",
       })) as RequestId;
     },
-    setConsumer: (accepts) =>
-      tools.execute(consumer.address, consumer.abi, "setMode", [accepts ? CONSUMER_ACCEPT : CONSUMER_REVERT]),
+    setConsumer: async (accepts) => {
+      const mode = accepts ? CONSUMER_ACCEPT : CONSUMER_REVERT;
+      await tools.execute(consumer.address, consumer.abi, "setMode", [mode]);
+    },
     mine: (blocks) => client.mine({ blocks }),
     passTime: async (seconds) => {
       await client.increaseTime({ seconds });
