@@ -11,6 +11,7 @@ library SelfCallLib {
     /// @return success false if it reverted or ran out of gas
     /// @return reason the beginning of the revert data
     function tryCall(bytes calldata data) internal returns (bool success, bytes memory reason) {
+        uint256 maximum = MAX_REASON_BYTES;
         assembly ("memory-safe") {
             // Scratch beyond the free memory pointer; the reason takes its place.
             let pointer := mload(0x40)
@@ -20,8 +21,8 @@ library SelfCallLib {
             reason := 0x60
             if iszero(success) {
                 let size := returndatasize()
-                if gt(size, MAX_REASON_BYTES) {
-                    size := MAX_REASON_BYTES
+                if gt(size, maximum) {
+                    size := maximum
                 }
                 reason := pointer
                 mstore(reason, size)

@@ -176,8 +176,8 @@ export const certify = (
   concat([
     hashCommittee(committee),
     toBeHex(bitmapOf(signers), 8),
-    ...committee.flatMap((word, seat) => [
-      dataSlice(word, 4, 12),
-      signers.includes(seat) ? keyOf(seat).sign(digest).compactSerialized : dataSlice(word, 12),
+    ...committee.flatMap((packed, seat) => [
+      dataSlice(packed, 4, 12),
+      signers.includes(seat) ? keyOf(seat).sign(digest).compactSerialized : dataSlice(packed, 12),
     ]),
   ]);

@@ -4,15 +4,13 @@ import { after, before, beforeEach, describe, it } from "node:test";
 
 import { parseTransaction, toHex } from "viem";
 import { agentRegistryAbi, decisionOracleAbi } from "../../agents/adapters/chain/abi.ts";
-import { encodeCommit } from "../../agents/adapters/chain/encode.ts";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { possessionDigest, provePossession } from "../../agents/adapters/chain/possession.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
-import { createTransactionReader } from "../../agents/adapters/chain/transaction-reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
 import { hexToBytes, keccak256, packTerms, utf8 } from "../../agents/core/digest.ts";
-import type { Address, AgentId, Hex, RequestId, Terms } from "../../agents/core/types.ts";
+import type { Address, AgentId, RequestId, Terms } from "../../agents/core/types.ts";
 import type { OperatorActions } from "../../agents/ports/chain.ts";
 import { generateAbi } from "../../scripts/abi.ts";
 import { createNodeHarness, ONE, testKeys, type NodeHarness } from "./chain-node.ts";
@@ -295,34 +293,6 @@ describe("chain: viem", () => {
       const key = keysFromPrivateKey(hexToBytes(keccak256(utf8("a poor account"))));
       const writer = await createChainWriter({ ...harness.options, account: key.viemAccount() });
       await rejects(writer.draw(request, seedBlock), "BALANCE_TOO_LOW");
-    });
-
-    it("finds the signatures of a commit, alone or in a batch, unless the transaction hides them", async () => {
-      const entries = [await drawn(harness), await drawn(harness)] as const;
-      const [first, second] = entries;
-      const commitOf = ({ request, committee, certificate }: typeof first): Hex =>
-        encodeCommit(request, committee, certificate);
-      const transactions = await createTransactionReader({ ...harness.options, ...poll });
-      const oracle = harness.options.oracle;
-      const tryAll = async (calls: readonly Hex[]): Promise<Hex> => {
-        const args = [[...calls]] as const;
-        return harness.execute(oracle, decisionOracleAbi, "tryMulticall", args, 3_000_000n);
-      };
-      const alone = await drawn(harness);
-      const receipt = await (await harness.writer(0)).commit(alone.request, alone.committee, alone.certificate);
-      assert.ok(receipt !== "already");
-      const read = (hash: Hex, id: RequestId) => transactions.certificate(hash, id);
-      assert.deepEqual(await read(receipt.transactionHash, alone.request.id), alone.certificate.signatures);
-      assert.equal(await read(receipt.transactionHash, first.request.id), null);
-
-      const batch = await tryAll(["0x", commitOf(first), commitOf(second)]);
-      for (const { request, certificate } of entries)
-        assert.deepEqual(await read(batch, request.id), certificate.signatures);
-      for (const { request } of entries)
-        assert.equal((await (await harness.reader()).requestState(request.id)).status, "decided");
-      const third = await drawn(harness);
-      const twice = await tryAll([commitOf(third), commitOf(third)]);
-      assert.equal(await read(twice, third.request.id), null);
     });
 
     it("gives the callback the gas that the consumer asked for", async () => {

@@ -201,7 +201,7 @@ describe("digest: agreement with viem", () => {
     const [request, other] = fc.sample(requests, { numRuns: 2, seed: 1 }) as [Request, Request];
     const committee = fc.sample(seats, { numRuns: 5, seed: 2 });
     const [domain] = fc.sample(domains, { numRuns: 1, seed: 3 }) as [Domain];
-    const payloadDigest = keccak256(new Uint8Array()) as Digest;
+    const payloadDigest = keccak256(new Uint8Array());
     const place = { attempt: 0, protocol: 1, phase: 10, round: 0, seat: 1 as SeatIndex, payloadDigest };
     const digestIn = (about: Partial<Attempt>): Digest =>
       messageDigest({ domain, request, attempt: 0, committee, ...about }, { requestId: request.id, ...place });
