@@ -1,6 +1,9 @@
-import { faultTolerance } from "../../../agents/core/quorum.ts";
 import { limits } from "../../../agents/core/limits.ts";
-import type { Cost, Situation } from "./measure.ts";
+import { canonicalOrder } from "../../../agents/core/order.ts";
+import { rolesOf } from "../../../agents/core/protocols/leaderless/roles.ts";
+import { faultTolerance } from "../../../agents/core/quorum.ts";
+import type { Attempt, SeatIndex } from "../../../agents/core/types.ts";
+import type { Cost, Leading, Situation } from "./measure.ts";
 
 /** A count as a function of the committee size, and as it is written; null where there is no closed form. */
 export interface Formula {
@@ -16,13 +19,10 @@ export interface Costs {
 
 export interface ProtocolCosts {
   readonly id: string;
-  /** Phase in which a leader, chair or worker speaks. */
-  readonly leading: number | null;
+  readonly leading: Leading;
   readonly agree: Costs;
-  /** f liars that are the surest. */
+  /** The f seats that lead first lie, and are the surest. */
   readonly liars: Costs;
-  /** Sizes for which the formulas with liars hold. */
-  readonly liarsFrom: number;
 }
 
 const f = faultTolerance;
@@ -30,12 +30,18 @@ const formula = (text: string, of: Formula["of"]): Formula => ({ text, of });
 const open = (text: string): Formula => formula(text, () => null);
 const constant = (value: number): Formula => formula(String(value), () => value);
 const n = formula("n", (seats) => seats);
+/** Leaders and chairs take turns in canonical order, which breaks ties between the surest, too (MB7, WB3, CH5). */
+const inTurn = (phase: number | null): Leading => ({ phase, order: canonicalOrder });
+const workersFirst = (attempt: Attempt): readonly SeatIndex[] => rolesOf(attempt, 0).workers;
+/** AD1: every second seat converges. */
+const convergersFirst = (attempt: Attempt): readonly SeatIndex[] =>
+  canonicalOrder(attempt).filter((_, rank) => rank % 2 === 1);
 
 /** Every message of every seat lists n digests (PH3), so bytes grow with n^2, and with n^3 on the wire. */
 export const protocolCosts: readonly ProtocolCosts[] = [
   {
     id: "mbft",
-    leading: 2,
+    leading: inTurn(2),
     agree: { messages: formula("4n", (seats) => 4 * seats), modelCalls: n, criticalPathCalls: constant(1) },
     liars: {
       messages: formula("4n", (seats) => 4 * seats),
@@ -45,77 +51,80 @@ export const protocolCosts: readonly ProtocolCosts[] = [
       ),
       criticalPathCalls: constant(3),
     },
-    liarsFrom: 4,
   },
-  same("mbft-bayesian", null, {
+  same("mbft-bayesian", inTurn(null), {
     messages: formula("3n", (seats) => 3 * seats),
     modelCalls: n,
     criticalPathCalls: constant(1),
   }),
   {
     id: "wbft",
-    leading: 30,
+    leading: inTurn(30),
     agree: {
       messages: formula("6n + 1", (seats) => 6 * seats + 1),
       modelCalls: formula("2n", (seats) => 2 * seats),
       criticalPathCalls: constant(2),
     },
     liars: {
-      messages: formula("6n + 1", (seats) => 6 * seats + 1),
-      modelCalls: formula("3n + f", (seats) => 3 * seats + f(seats)),
-      criticalPathCalls: constant(3),
+      messages: formula("6n + 1 + f (3n + 1)", (seats) => 6 * seats + 1 + f(seats) * (3 * seats + 1)),
+      modelCalls: formula("3n + f (n - f) + f", (seats) => 3 * seats + f(seats) * (seats - f(seats) + 1)),
+      criticalPathCalls: formula("3 + f", (seats) => 3 + f(seats)),
     },
-    liarsFrom: 4,
   },
-  same(
-    "leaderless",
-    1,
-    {
+  {
+    id: "leaderless",
+    leading: { phase: 1, order: workersFirst },
+    agree: {
       messages: formula("7n", (seats) => 7 * seats),
       modelCalls: formula("f (n - f) + f", (seats) => f(seats) * (seats - f(seats) + 1)),
       criticalPathCalls: constant(2),
     },
-    // With one worker, that one may be the liar: then there is a second round.
-    7,
-  ),
+    liars: {
+      messages: formula("14n", (seats) => 14 * seats),
+      modelCalls: formula("2f (n - f) + 2f", (seats) => 2 * f(seats) * (seats - f(seats) + 1)),
+      criticalPathCalls: constant(4),
+    },
+  },
   {
     id: "unanimous",
-    leading: null,
+    leading: inTurn(null),
     agree: { messages: formula("3n", (seats) => 3 * seats), modelCalls: n, criticalPathCalls: constant(1) },
     liars: {
       messages: formula("9n", (seats) => 9 * seats),
       modelCalls: formula("3n", (seats) => 3 * seats),
       criticalPathCalls: constant(3),
     },
-    liarsFrom: 4,
   },
-  same("hashgraph", null, {
+  same("hashgraph", inTurn(null), {
     messages: open("by gossip"),
     modelCalls: formula("2n", (seats) => 2 * seats),
     criticalPathCalls: constant(2),
   }),
-  same("council", 30, {
+  same("council", inTurn(30), {
     messages: formula("3n + 1", (seats) => 3 * seats + 1),
     modelCalls: formula("n + 1", (seats) => seats + 1),
     criticalPathCalls: constant(2),
   }),
-  same("debate", 30, {
+  same("debate", inTurn(30), {
     messages: formula("5n + 1", (seats) => 5 * seats + 1),
     modelCalls: formula("3n + 1", (seats) => 3 * seats + 1),
     criticalPathCalls: constant(4),
   }),
-  same("adversarial", 12, {
-    messages: formula("2n", (seats) => 2 * seats),
-    modelCalls: n,
-    criticalPathCalls: constant(3),
-  }),
+  same(
+    "adversarial",
+    { phase: 12, order: convergersFirst },
+    {
+      messages: formula("2n", (seats) => 2 * seats),
+      modelCalls: n,
+      criticalPathCalls: constant(3),
+    },
+  ),
   {
     id: "escalating",
-    leading: null,
+    leading: inTurn(null),
     agree: { messages: formula("4n", (seats) => 4 * seats), modelCalls: n, criticalPathCalls: constant(1) },
     // By how much the liars lower the agreement: nothing, a debate, or mbft.
     liars: { messages: open("by stage"), modelCalls: open("by stage"), criticalPathCalls: open("by stage") },
-    liarsFrom: 4,
   },
 ];
 
@@ -124,7 +133,7 @@ export const certification: Formula = formula("3n + 1", (seats) => 3 * seats + 1
 
 /** In what a measured cost differs from the formulas; empty when in nothing. */
 export function differences(costs: ProtocolCosts, seats: number, situation: Situation, cost: Cost): readonly string[] {
-  if (situation === "silent leaders" || (situation === "liars" && seats < costs.liarsFrom)) return [];
+  if (situation === "silent leaders") return [];
   const expected = costs[situation];
   const pairs = [
     ["messages", expected.messages, cost.messages],
@@ -141,6 +150,6 @@ export function differences(costs: ProtocolCosts, seats: number, situation: Situ
 }
 
 /** Liars change nothing. */
-function same(id: string, leading: number | null, costs: Costs, liarsFrom = 4): ProtocolCosts {
-  return { id, leading, agree: costs, liars: costs, liarsFrom };
+function same(id: string, leading: Leading, costs: Costs): ProtocolCosts {
+  return { id, leading, agree: costs, liars: costs };
 }

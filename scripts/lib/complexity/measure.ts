@@ -1,15 +1,23 @@
 import type { Protocol } from "../../../agents/core/protocol.ts";
 import { faultTolerance } from "../../../agents/core/quorum.ts";
 import { encodeMessage } from "../../../agents/core/transcript.ts";
-import type { Message, Ppm } from "../../../agents/core/types.ts";
+import type { Attempt, Message, Ppm, SeatIndex } from "../../../agents/core/types.ts";
 import { attemptFor } from "../attacks/message-set.ts";
 import { signedBy, stepDecision } from "../step-decision.ts";
 
 /**
- * `agree`: all seats hold the same answer. `liars`: f seats hold another one, with the greatest confidence, so that they lead wherever confidence
- * leads. `silent leaders`: all agree, and the first f seats that should lead say nothing when they do.
+ * `agree`: all seats hold the same answer, nobody is bad. `liars`: the f seats that lead first hold another answer, with the greatest
+ * confidence. `silent leaders`: all agree, and the f seats that lead first say nothing when they should lead.
  */
 export type Situation = "agree" | "liars" | "silent leaders";
+
+/** Who leads, and where: the bad seats are put there. */
+export interface Leading {
+  /** Phase in which a leader, chair or worker speaks; null when the protocol has none. */
+  readonly phase: number | null;
+  /** The seats whose turn comes first, at least f of them. */
+  readonly order: (attempt: Attempt) => readonly SeatIndex[];
+}
 
 export interface Cost {
   /** Signed messages of the deliberation, each once. */
@@ -27,25 +35,18 @@ export interface Cost {
 /** Phases above are those of certification. */
 const LAST_DELIBERATION_PHASE = 200;
 
-/**
- * What one decision of a boolean question costs when no message is late.
- * @param leading the phase in which a leader speaks; null when the protocol has none
- */
-export function costOf(protocol: Protocol, seats: number, situation: Situation, leading: number | null): Cost {
+/** What one decision of a boolean question costs when no message is late. */
+export function costOf(protocol: Protocol, seats: number, situation: Situation, leading: Leading): Cost {
   const attempt = signedBy(attemptFor(protocol.code, seats, "normal"));
-  const faults = faultTolerance(seats);
-  const liars = situation === "liars" ? faults : 0;
-  const minds = attempt.committee.map((_, seat) => {
-    const answer = seat < liars ? "no" : "yes";
-    const confidence = (seat < liars ? 900_000 : 700_000) as Ppm;
+  const bad = situation === "agree" ? [] : leading.order(attempt).slice(0, faultTolerance(seats));
+  const minds = attempt.committee.map((_, index) => {
+    const lies = situation === "liars" && bad.includes(index as SeatIndex);
+    const answer = lies ? "no" : "yes";
+    const confidence = (lies ? 900_000 : 700_000) as Ppm;
     return { answer, approves: (other: string) => other === answer, confidence };
   });
-  const silenced = new Set<number>();
-  const isMute = ({ header }: Message): boolean => {
-    if (situation !== "silent leaders" || header.phase !== leading) return false;
-    if (silenced.size < faults) silenced.add(header.seat);
-    return silenced.has(header.seat);
-  };
+  const isMute = ({ header }: Message): boolean =>
+    situation === "silent leaders" && header.phase === leading.phase && bad.includes(header.seat);
   const stepped = stepDecision({ protocol, attempt, minds, goal: "certified", verify: false, isMute });
   const deliberation = stepped.messages.filter(({ header }) => header.phase <= LAST_DELIBERATION_PHASE);
   const [decision] = stepped.decisions;

@@ -24,7 +24,9 @@ function measureAll(): Measured {
         const cost = costOf(protocol, seats, situation, costs.leading);
         const [different] = differences(costs, seats, situation, cost);
         if (different !== undefined) throw new Error(`Correct the formulas or the protocol: ${different}`);
-        if (cost.decision !== "yes") throw new Error(`${costs.id}, n = ${seats}, ${situation}: ${cost.decision}`);
+        // A chair's word decides, so that one who lies decides a lie.
+        const expected = protocol.assurance === "chair" && situation === "liars" ? "no" : "yes";
+        if (cost.decision !== expected) throw new Error(`${costs.id}, n = ${seats}, ${situation}: ${cost.decision}`);
         measured.set(keyOf(costs, seats, situation), cost);
       }
   }
@@ -72,15 +74,15 @@ function criticalPath(measured: Measured): string {
   return markdownTable(
     [
       "model calls on the critical path, n = 4, 7, 10, 13",
-      "f = 0",
-      "f liars that are the surest",
-      "f silent leaders in a row",
+      "nobody bad",
+      "1, 2, 3, 4 lying leaders in a row",
+      "1, 2, 3, 4 silent leaders in a row",
     ],
     protocolCosts.map((costs) => [
       `\`${costs.id}\``,
       path(costs, "agree"),
       path(costs, "liars"),
-      costs.leading === null ? "no leader" : path(costs, "silent leaders"),
+      costs.leading.phase === null ? "no leader" : path(costs, "silent leaders"),
     ]),
   );
 }
