@@ -12,7 +12,7 @@ Runs the attacks that break the published reference against it and against the s
 in which both sides see the same draws. The reference is agents/core/protocols/mbft-reference.ts, the sound side is the real
 \`conclude\` over complete message sets. The same seed gives the same figures. Progress goes to stderr.
 
-  --trials N   decisions per row, 1..100000 (default 500; about a minute)
+  --trials N   decisions per row, 1..100000 (default 500: a minute of a free core, several on a busy machine)
   --seed S     0..4294967295 (default 1)
   --json       one JSON object instead of tables
 
