@@ -46,7 +46,10 @@ interface Conduct {
 export function createIngress(log: Log, clock: Clock): Ingress {
   const sinks = new Map<string, Sink>();
   const ended = new Set<string>();
-  const early = createEarlyFrames(clock);
+  // No blame: honest seats relay what this seat no longer needs, and know of attempts that it does not know yet.
+  const forgo = (from: Address, attempt: string, reason: string): void =>
+    log.debug({ from, reason, attempt }, "message dropped");
+  const early = createEarlyFrames(clock, forgo);
   const records = new Map<Address, Conduct>();
 
   const isIgnored = (from: Address): boolean => clock.now() < (records.get(from)?.ignoredUntil ?? 0);
@@ -84,8 +87,9 @@ export function createIngress(log: Log, clock: Clock): Ingress {
       const key = keyOf(message.header.requestId, message.header.attempt);
       const sink = sinks.get(key);
       if (sink !== undefined) admit(sink, message, from);
+      else if (ended.has(key)) forgo(from, key, "other-attempt");
       // The chain may be slower than a peer.
-      else if (!ended.has(key)) early.add(from, key, frame);
+      else early.add(from, key, frame);
     },
 
     opened(sink) {

@@ -51,7 +51,7 @@ describe("ingress", () => {
     expect(delivered).to.have.length(1);
   });
 
-  it("D25, L03: drops what is malformed, oversize, unsigned, of another seat, attempt or protocol, with its reason", () => {
+  it("D25, L03: drops what is malformed, oversize, unsigned, of another seat or protocol, with its reason", () => {
     const { ingress, sink, delivered, reasons } = harness();
     ingress.opened(sink);
     const message = good();
@@ -135,13 +135,43 @@ describe("ingress", () => {
     expect(delivered).to.deep.equal([]);
   });
 
+  it("a frame of a closed attempt is dropped as one of another attempt, which nobody is blamed for", () => {
+    const { ingress, sink, delivered, reasons } = harness();
+    ingress.opened(sink);
+    ingress.closed(sink);
+    for (let i = 0; i < 60; i++) ingress.receive(peer, encodeMessage(good(i)));
+    expect(reasons).to.deep.equal(Array.from({ length: 60 }, () => "other-attempt"));
+    ingress.opened(sink);
+    ingress.receive(peer, encodeMessage(good()));
+    expect(delivered).to.have.length(1);
+  });
+
+  it("a frame of an attempt to come waits for it, apart from the open one; given up, it is said why", () => {
+    const { ingress, sink, clock, delivered, reasons } = harness();
+    ingress.opened(sink);
+    const later = { ...attempt, attempt: 5 };
+    const ahead = encodeMessage(signMessage(later, 1, 1, 0, { commitment: null }));
+    ingress.receive(peer, ahead);
+    expect(delivered).to.deep.equal([]);
+    expect(reasons).to.deep.equal([]);
+    ingress.opened({ ...sink, attempt: later });
+    expect(delivered.map(({ header }) => header.attempt)).to.deep.equal([5]);
+    ingress.closed({ ...sink, attempt: later });
+    const never = encodeMessage(signMessage({ ...attempt, attempt: 6 }, 1, 1, 0, { commitment: null }));
+    ingress.receive(peer, never);
+    clock.advance(301_000);
+    ingress.receive(peer, encodeMessage(signMessage({ ...attempt, attempt: 7 }, 1, 1, 0, { commitment: null })));
+    expect(reasons).to.deep.equal(["other-attempt"]);
+  });
+
   it("keeps early messages per peer up to the bound, and hands them over when the attempt is known", () => {
-    const { ingress, sink, delivered } = harness();
+    const { ingress, sink, delivered, reasons } = harness();
     for (let i = 0; i < limits.bufferedFramesPerPeer + 10; i++) ingress.receive(peer, encodeMessage(good(i)));
     ingress.receive(attempt.committee[2]!.signer, encodeMessage(good(100_000)));
     ingress.opened(sink);
     expect(delivered).to.have.length(limits.bufferedFramesPerPeer + 1);
     expect(delivered[0]?.header.round).to.equal(10);
+    expect(reasons).to.deep.equal(Array.from({ length: 10 }, () => "early-overflow"));
   });
 
   it("early messages expire, and those of an attempt that is over are not kept", () => {
@@ -159,15 +189,18 @@ describe("ingress", () => {
   });
 
   it("early messages are bounded in bytes per peer and in peers", () => {
-    const frames = createEarlyFrames(createMemoryClock());
+    const givenUp: string[] = [];
+    const frames = createEarlyFrames(createMemoryClock(), (_, of, reason) => void givenUp.push(`${of} ${reason}`));
     const size = 60_000;
     for (let i = 0; i < 20; i++) frames.add(peer, "7.0", new Uint8Array(size).fill(i));
     const kept = frames.take("7.0");
     expect(kept.map(({ frame }) => frame[0])).to.deep.equal([12, 13, 14, 15, 16, 17, 18, 19]);
     expect(frames.take("7.0")).to.deep.equal([]);
+    expect(givenUp.splice(0)).to.deep.equal(Array.from({ length: 12 }, () => "7.0 early-overflow"));
     for (let i = 0; i < 1_000; i++) frames.add(`0x${i}` as Address, `${i % 2}.0`, Uint8Array.of(1));
     frames.add("0x900" as Address, "0.0", Uint8Array.of(2));
     expect(frames.take("0.0")).to.have.length(65);
     expect(frames.take("1.0")).to.have.length(64);
+    expect(givenUp).to.have.length(1_001 - 65 - 64);
   });
 });
