@@ -38,7 +38,7 @@ export interface VerifyReport {
   readonly root: string | null;
   /** Message blocks that the root links. */
   readonly messages: number;
-  /** Deliberation rounds that the decision rests on; 0 until the replay. */
+  /** Deliberation rounds that the decision rests on (hashgraph: events of the seat that said most); 0 until the replay. */
   readonly rounds: number;
   /** What was found good. */
   readonly checked: {

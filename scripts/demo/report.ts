@@ -6,8 +6,17 @@ import type { DemoReport } from "./run.ts";
 export function renderReport(report: DemoReport, keeps: boolean): string {
   const { id, assurance } = report.protocol;
   const table = new Table({
-    head: ["#", "question", "protocol", "decision", "signed by", "rounds", "gas", "verified"],
-    colWidths: [5, 38, 14, 14, 12, 8, 10, 10],
+    head: [
+      "#",
+      "question",
+      "protocol",
+      "decision",
+      "signed by",
+      id === "hashgraph" ? "events" : "rounds",
+      "gas",
+      "verified",
+    ],
+    colWidths: [5, 34, 15, 14, 13, 12, 8, 10, 10],
     wordWrap: true,
     style: { head: [], border: [] },
   });
@@ -17,6 +26,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
       one.question,
       `${id}\n(${assurance})`,
       `${one.status}: ${one.answer}`,
+      one.correct ? "yes" : `NO: ${one.expected}`,
       one.signers.map((seat) => `#${one.seats[seat]?.agentId}`).join(" "),
       one.rounds,
       one.commitGas,
@@ -31,6 +41,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
   const notes = [
     `a certificate of ${id} says: ${meaningOf[assurance]}`,
     `agent ${liars.join(", ")} lied and equivocated`,
+    ...(id === "hashgraph" ? ["events: how many the seat that said most had said"] : []),
     ...(keeps ? [] : ["the verify commands need the network: npm run demo -- --keep"]),
   ];
   return `${table.toString()}\n${details.join("\n")}\n${notes.join("; ")}\n`;

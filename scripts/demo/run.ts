@@ -16,7 +16,7 @@ import { startLocalChain, type LocalChain } from "../lib/local-chain.ts";
 import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "./agents.ts";
 import { openBank } from "./bank.ts";
 import { handOut } from "./documents.ts";
-import { openDesk, type Asked, type Desk } from "./consumer.ts";
+import { areContractsCompiled, openDesk, type Asked, type Desk } from "./consumer.ts";
 import { isExpected, type DemoPlan, type DemoQuestion } from "./questions.ts";
 import { verify, type Verified } from "./verify.ts";
 
@@ -45,7 +45,7 @@ export interface DemoDecision {
     readonly reputation: number;
   }[];
   readonly signers: readonly number[];
-  /** Deliberation rounds until the decision. */
+  /** Deliberation rounds until the decision; under hashgraph, events of the seat that said most. */
   readonly rounds: number;
   readonly commitGas: number;
   readonly requestGas: number;
@@ -102,6 +102,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const { plan, progress, protocol, signal } = options;
   const { questions } = plan;
   const started = performance.now();
+  if (!(await areContractsCompiled())) progress("compiling the contracts (first run only), which may take minutes");
   progress("starting a local chain and deploying the contracts");
   const chain = await startLocalChain({ blockTimeSeconds: 1 });
   cleanups.push(() => chain.stop());
@@ -114,7 +115,8 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   await waitForAgents(world, agents, signal);
   const agentsMs = performance.now() - started - chainMs;
 
-  progress(`${agents.length} agents serve in their own processes; the last one lies and equivocates`);
+  const liars = agents.filter(({ lies }) => lies).map(({ agentId }) => `#${agentId}`);
+  progress(`${agents.length} agents serve in their own processes; agent ${liars.join(", ")} lies and equivocates`);
   const documents = questions.flatMap((question) => question.documents ?? []);
   const handedOut = await handOut(documents, world.reader, signal);
   cleanups.push(() => handedOut.close());

@@ -5,7 +5,7 @@ import type { RequestId } from "../../agents/core/types.ts";
 
 export interface Verified {
   readonly ok: boolean;
-  /** Deliberation rounds in the transcript. */
+  /** Deliberation rounds in the transcript; under hashgraph, events of the seat that said most. */
   readonly rounds: number;
 }
 

@@ -34,8 +34,8 @@ function pathOf(name: string): string {
   return join(root, "artifacts", file, `${contract}.json`);
 }
 
-/** Hardhat leaves artifacts alone that did not change, so their age says nothing: a stamp says when it last looked. */
-async function areFresh(names: readonly string[]): Promise<boolean> {
+/** Whether nothing has to be compiled. Hardhat leaves artifacts alone that did not change, so their age says nothing: a stamp says when it last looked. */
+export async function areFresh(names: readonly string[]): Promise<boolean> {
   const built = await Promise.all(names.map((name) => modifiedMs(pathOf(name))));
   const sources = globSync("contracts/**/*.sol", { cwd: root });
   const written = await Promise.all(sources.map((path) => modifiedMs(join(root, path))));
