@@ -28,6 +28,19 @@ const EXIT_UNUSABLE = 2;
 const MOST_SEEDS = 10_000_000;
 const PROGRESS_MS = 5_000;
 
+/** What `recorder.count` is told of. */
+const STRUCK = `
+Names after "struck:" and in "counts", how often each befell the worlds:
+  cut, drop, targeted drop    frames lost: in a partition, by chance, by an adversary on the wires
+  delay, reorder, duplicate   frames late, overtaken, twice
+  crash, lost tail            processes that died; those of them whose journal lost its end
+  model rate-limit, timeout, unparsable, crashed    model calls of honest seats that failed
+  equivocation, double vote, other root, withheld    two payloads for a slot; two votes; other proposals than the one due; messages shown only with them
+  first twin, second twin     frames to the one or the other of two runtimes under one key
+  censored, doctored, not relayed    proposals that leave messages out; roots that were changed; messages kept back
+  silent, late, malformed, replay, replay elsewhere    frames not sent; too late; not well formed; old ones; in another slot
+`;
+
 interface Flags extends SimFlags {
   readonly seeds: number;
   readonly seed: number;
@@ -63,6 +76,7 @@ function commandLine(): Command {
     .option("--mutant <id>", "plant one of the bugs of test/sim/mutants.ts")
     .option("--json", "print one JSON object instead of text")
     .addHelpText("after", "\nExample:\n  npm run sim -- --protocol mbft --n 7 --byzantine 2 --seeds 1000 --json\n")
+    .addHelpText("after", STRUCK)
     .addHelpText("after", "Exit codes: 0 no violation, 1 some, 2 cannot run.")
     .exitOverride();
 }

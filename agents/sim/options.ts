@@ -82,7 +82,7 @@ export function isBeyondTolerance({ n, byzantine }: SimOptions): boolean {
 /** Parses "all", "none" or a comma-separated list; throws USAGE. */
 export function parseList<T extends string>(field: string, text: string, known: readonly T[]): readonly T[] {
   if (text === "all") return known;
-  if (text === "none" || text === "") return [];
+  if (text === "none") return [];
   const names = text.split(",").map((name) => name.trim());
   const unknown = names.find((name) => !known.some((one) => one === name));
   if (unknown !== undefined)

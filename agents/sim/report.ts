@@ -1,7 +1,7 @@
 import type { SeedResult } from "./batch.ts";
 import { commandFor } from "./command.ts";
-import type { SimOptions } from "./options.ts";
-import type { Violation } from "./checkers/index.ts";
+import { offBeyondF, type CheckerName, type Violation } from "./checkers/index.ts";
+import { isBeyondTolerance, type SimOptions } from "./options.ts";
 
 export interface ReportedViolation extends Violation {
   readonly seed: number;
@@ -12,6 +12,10 @@ export interface Report {
   readonly protocol: string;
   readonly n: number;
   readonly byzantine: number;
+  /** More than f seats misbehave: the protocol promises less, and so much less is judged. */
+  readonly beyondF: boolean;
+  /** Checkers that say nothing, or not all they could, about such worlds. */
+  readonly checkersOff: readonly CheckerName[];
   readonly faults: readonly string[];
   readonly seeds: number;
   readonly firstSeed: number;
@@ -55,6 +59,8 @@ export function buildReport(
     protocol: options.protocol,
     n: options.n,
     byzantine: options.byzantine,
+    beyondF: isBeyondTolerance(options),
+    checkersOff: isBeyondTolerance(options) ? offBeyondF : [],
     faults: options.faults,
     seeds: results.length,
     firstSeed,
@@ -83,11 +89,18 @@ export function reportText(report: Report): string {
   const per = (value: number): string => (value / Math.max(1, report.seeds)).toFixed(1);
   const { criticalPathCalls: path } = report;
   return [
-    ...shown.map(({ seed, checker, message, command }) => `seed ${seed}: ${checker}: ${message}\n  ${command}`),
+    ...shown.flatMap(({ seed, checker, message, command }, index) => [
+      `seed ${seed}: ${checker}: ${message}`,
+      // Once for all that a seed violates.
+      ...(shown[index + 1]?.seed === seed ? [] : [`  ${command}`]),
+    ]),
     ...(hidden > 0 ? [`... and ${hidden} more violations`] : []),
     ...(report.shrunk === null ? [] : [`shrunk:\n  ${report.shrunk}`]),
     `${report.protocol} n=${report.n} byzantine=${report.byzantine}: ${report.seeds} seeds from ${report.firstSeed}: ` +
       `${report.decided} decided, ${report.hung} hung, ${report.stalled} stalled, ${report.violations.length} violations`,
+    ...(report.beyondF
+      ? [`more than f seats misbehave: ${report.checkersOff.join(", ")} are off, or say less (docs/spec/simulator.md)`]
+      : []),
     `${(report.elapsedMs / 1000).toFixed(1)} s, ${report.decisionsPerSecondPerCore} decisions per second and core; per decision ` +
       `${per(report.messages)} messages, ${per(report.bytes)} bytes, ${per(report.modelCalls)} model calls, ` +
       `critical path ${path.min} to ${path.max} calls (mean ${path.mean})`,

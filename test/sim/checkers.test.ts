@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { before, describe, it } from "node:test";
-import { checkers, judge, type CheckerName } from "../../agents/sim/checkers/index.ts";
+import { checkers, judge, offBeyondF, type CheckerName } from "../../agents/sim/checkers/index.ts";
 import { decodeBlock, digestOf, encodeBlock, type BlockValue } from "../../agents/core/codec.ts";
 import { hexToBytes, messageDigest, sha256 } from "../../agents/core/digest.ts";
 import { limits } from "../../agents/core/limits.ts";
@@ -148,7 +148,9 @@ describe("checkers", () => {
     const doctored = encodeBlock({ ...root, messages: [...root.messages, { link: sha256(second) }] });
     const block: Trace["block"] = (digest) =>
       digest === transcript ? doctored : digest === sha256(second) ? second : good.block(digest);
-    expect(says("accountability", { ...good, block })).to.contain(`seat ${liar} stands in the transcript`);
+    // In this world the liar is slashed for something else.
+    const spared = decide({ reputationChanges: [] });
+    expect(says("accountability", { ...spared, block })).to.contain(`seat ${liar} stands in the transcript`);
     const slashed = decide({ reputationChanges: [{ seat: liar, steps: -1 }] });
     expect(says("accountability", { ...slashed, block })).to.equal("");
   });
@@ -168,6 +170,34 @@ describe("checkers", () => {
       ),
     ).to.contain("internal error");
     expect(says("termination", { ...bend(seat, () => ({ certificates: [] })), tolerable: false })).to.equal("");
+  });
+
+  it("SI6 termination: Hung is a certificate, but not where nothing at all went wrong", () => {
+    const hung = decide({ status: "hung" });
+    expect(says("termination", hung)).to.equal("");
+    const calm = { ...hung, seats: hung.seats.map((one) => ({ ...one, byzantine: null })) };
+    expect(says("termination", calm)).to.contain("holds Hung, and nothing went wrong");
+    expect(says("termination", { ...calm, faults: ["skew"] })).to.equal("");
+    expect(says("termination", { ...calm, truthful: false })).to.equal("");
+  });
+
+  it("what is off beyond f is what report and help say", () => {
+    const { seat } = honest(good);
+    const missing = message(0, 9, 0, { nothing: null });
+    const worst: readonly Trace[] = [
+      decide({ answer: "maybe", reputationChanges: [{ seat, steps: -1 }] }),
+      bend(seat, () => ({ certificates: [] })),
+      {
+        ...everywhere({ inTime: [missing], journalBytes: 1_000_000_000, answers: [], approved: [] }),
+        block: () => null,
+      },
+      everywhere({ inTime: [missing], answers: [], approved: [] }),
+    ];
+    const said = (tolerable: boolean): ReadonlySet<string> =>
+      new Set(worst.flatMap((one) => judge({ ...one, tolerable }).map(({ checker }) => checker)));
+    const beyond = said(false);
+    expect([...said(true)].filter((checker) => !beyond.has(checker))).to.have.members([...offBeyondF]);
+    expect(beyond).to.include.keys("agreement", "replay", "mbft", "bounded-memory");
   });
 
   it("SI7 bounded memory: events, waiting frames, journal, backlog", () => {

@@ -1,10 +1,12 @@
 import { expect } from "chai";
 import { spawnSync } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { optionsOf } from "../../agents/sim/arguments.ts";
 import { commandFor } from "../../agents/sim/command.ts";
 import { BYZANTINE_KINDS, FAULTS, type SimOptions } from "../../agents/sim/options.ts";
 import { createPlan } from "../../agents/sim/plan.ts";
+import { buildReport, reportText } from "../../agents/sim/report.ts";
 import { shrink } from "../../agents/sim/shrink.ts";
 
 const sim = (
@@ -41,7 +43,8 @@ describe("npm run sim", () => {
     );
     expect(code).to.equal(0);
     const report = JSON.parse(out) as { readonly [key: string]: unknown };
-    expect(report).to.include({ protocol: "mbft", n: 4, byzantine: 1, seeds: 5, firstSeed: 1 });
+    expect(report["checkersOff"]).to.deep.equal([]);
+    expect(report).to.include({ beyondF: false, protocol: "mbft", n: 4, byzantine: 1, seeds: 5, firstSeed: 1 });
     expect(report["criticalPathCalls"]).to.have.all.keys("min", "mean", "max");
     for (const key of [
       "decided",
@@ -66,6 +69,11 @@ describe("npm run sim", () => {
     ["an unknown fault", ["--protocol", "mbft", "--n", "4", "--faults", "rain"], /USAGE.*rain.*drop/s],
     ["an unknown kind", ["--protocol", "mbft", "--n", "4", "--byzantine-kinds", "nice"], /USAGE.*nice.*silent/s],
     ["an unknown mutant", ["--protocol", "mbft", "--n", "4", "--mutant", "CE99"], /USAGE.*CE99.*CE5/s],
+    [
+      "an empty list of faults",
+      ["--protocol", "mbft", "--n", "4", "--faults", ""],
+      /USAGE.*--faults: "" is none of all, none/s,
+    ],
     ["no seeds", ["--protocol", "mbft", "--n", "4", "--seeds", "0"], /USAGE.*--seeds 0/s],
     ["a flag of another program", ["--protocol", "mbft", "--n", "4", "--fast"], /unknown option/],
   ];
@@ -76,12 +84,50 @@ describe("npm run sim", () => {
       expect(err).to.match(message);
     });
 
-  it("K > f is allowed and said", () => {
-    const { code, err } = sim(
-      ..."--protocol mbft --n 4 --byzantine 2 --seeds 2 --faults none --byzantine-kinds silent".split(" "),
+  it("K > f is allowed and said: on stderr, in the summary and in JSON, with the checkers that are off", () => {
+    const words = "--protocol mbft --n 4 --byzantine 2 --seeds 2 --jobs 1 --faults none --byzantine-kinds silent".split(
+      " ",
     );
+    const { code, out, err } = sim(...words);
     expect(code).to.be.oneOf([0, 1]);
     expect(err).to.contain("expect violations or hung");
+    expect(out).to.contain("more than f seats misbehave: validity, no-honest-slash, termination, omission are off");
+    const report = JSON.parse(sim(...words, "--json").out) as { readonly [key: string]: unknown };
+    expect(report).to.include({ beyondF: true });
+    expect(report["checkersOff"]).to.deep.equal(["validity", "no-honest-slash", "termination", "omission"]);
+  });
+
+  it("--help explains every name that may stand after struck", () => {
+    const sources = globSync("agents/sim/**/*.ts").map((path) => readFileSync(path, "utf8"));
+    const names = sources.flatMap((text) =>
+      [...text.matchAll(/recorder\.count\(([^;`]*)\)/g)].flatMap(([, inside]) =>
+        [...(inside as string).matchAll(/"([^"]+)"/g)].map(([, name]) => name as string),
+      ),
+    );
+    expect(names).to.include.members(["drop", "delay", "second twin"]);
+    const { out } = sim("--help");
+    const struck = out.slice(out.indexOf("struck"));
+    for (const name of names) expect(struck, name).to.match(new RegExp(`\\b${name}\\b`));
+  });
+
+  it("one command a seed, after all that the seed violates", () => {
+    const found = (seed: number, checker: "agreement" | "replay") => ({
+      seed,
+      checker,
+      message: "bad",
+      command: `run ${seed}`,
+    });
+    const text = reportText({
+      ...buildReport(options, 1, [], { elapsedMs: 1, cpuMs: 1 }, { mutant: null, shrunk: null }),
+      violations: [found(1, "agreement"), found(1, "replay"), found(2, "replay")],
+    });
+    expect(text.split("\n").slice(0, 5)).to.deep.equal([
+      "seed 1: agreement: bad",
+      "seed 1: replay: bad",
+      "  run 1",
+      "seed 2: replay: bad",
+      "  run 2",
+    ]);
   });
 
   it("a planted bug: exit code 1, a command that shows it again, and a shrunk one", { timeout: 120_000 }, () => {

@@ -52,6 +52,15 @@ export const protocolMutants: readonly Mutant[] = [
     expect: ["no-honest-slash"],
   },
   {
+    id: "MB12-never",
+    bug: "no answer ever has the accept quorum, so that every attempt is Hung",
+    file: RULES,
+    find: "isAccepted(supporters.length, committee.length) && !vetoed",
+    replace: "isAccepted(supporters.length, 2 * committee.length) && !vetoed",
+    sim: "--protocol mbft --n 4 --byzantine 0 --faults none",
+    expect: ["termination"],
+  },
+  {
     id: "MB12",
     bug: "weight alone commits, without the accept quorum",
     file: RULES,

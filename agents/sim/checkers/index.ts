@@ -29,6 +29,9 @@ export const checkers = {
 
 export type CheckerName = keyof typeof checkers;
 
+/** What is promised with at most f Byzantine seats only; of no-honest-slash it is that none loses reputation. */
+export const offBeyondF: readonly CheckerName[] = ["validity", "no-honest-slash", "termination", "omission"];
+
 export interface Violation {
   readonly checker: CheckerName;
   readonly message: string;

@@ -1,11 +1,21 @@
 import { honestSeats, type Trace } from "../trace.ts";
 
-/** SI6: with at most f Byzantine seats every honest seat has a certificate by the stated time after the heal. */
+/**
+ * SI6: with at most f Byzantine seats every honest seat has a certificate by the stated time after the heal. Where nothing at all goes
+ * wrong it is one for an answer: no protocol's rules excuse Hung there.
+ */
 export function checkTermination(trace: Trace): readonly string[] {
   if (!trace.tolerable) return [];
   return honestSeats(trace).flatMap(({ seat, certificates, silent }) => {
     if (silent !== null) return [`seat ${seat} fell silent: ${silent}`];
-    if (certificates.length > 0) return [];
-    return [`seat ${seat} has no certificate at ${trace.endedAt} ms (due ${trace.dueAt}, healed ${trace.healAt})`];
+    const decision = certificates[0]?.certificate.decision;
+    if (decision === undefined)
+      return [`seat ${seat} has no certificate at ${trace.endedAt} ms (due ${trace.dueAt}, healed ${trace.healAt})`];
+    return decision.status === "hung" && isCalm(trace) ? [`seat ${seat} holds Hung, and nothing went wrong`] : [];
   });
+}
+
+/** No fault, nobody Byzantine, models that do not err. */
+function isCalm({ faults, seats, truthful }: Trace): boolean {
+  return truthful && faults.length === 0 && seats.every(({ byzantine }) => byzantine === null);
 }
