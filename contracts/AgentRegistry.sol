@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {AccessManaged} from "@openzeppelin/contracts/access/manager/AccessManaged.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
@@ -11,27 +10,32 @@ import {AgentBook} from "./libraries/AgentBook.sol";
 import {DrawLib} from "./libraries/DrawLib.sol";
 import {EpochArray} from "./libraries/EpochArray.sol";
 import {PossessionLib} from "./libraries/PossessionLib.sol";
+import {StakePool} from "./libraries/StakePool.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
 import {
     MAX_COMMITTEE,
     MAX_ENDPOINT_BYTES,
     MAX_EPOCH_BLOCKS,
     MAX_MODEL_BYTES,
+    MAX_STAKE_BOUND,
     MAX_STAKE_RATIO,
     MAX_UNBONDING_DELAY,
     MIN_EPOCH_BLOCKS,
+    MIN_UNBONDING_DELAY,
+    PPM_ONE,
+    REPORTER_PPM,
     REPUTATION_ONE
 } from "./types/Limits.sol";
 import {AgentId, Permit, Seat} from "./types/Types.sol";
 
-/// @title Agents, their stakes and their reputations
-/// @dev The access manager's only power is to say who may apply reputation changes; stakes are out of its reach.
-/// Reentrancy: tokens come in before anything is credited (see `TokenLib.pullExact`) and go out after everything is
-/// written.
-contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
+/// @title Agents, the stakes behind them and their reputations
+/// @dev Nobody has a role here: the oracle, the slasher and the treasury are bound at deployment. Reentrancy: tokens come in
+/// before anything is credited (see `TokenLib.pullExact`) and go out after everything is written.
+contract AgentRegistry is IAgentRegistry, EIP712 {
     using AgentBook for AgentBook.State;
     using EpochArray for EpochArray.State;
     using SafeERC20 for IERC20;
+    using StakePool for StakePool.State;
     using TokenLib for IERC20;
 
     /// @inheritdoc IAgentRegistry
@@ -45,45 +49,33 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
     /// @inheritdoc IAgentRegistry
     uint256 public immutable epochBlocks;
 
+    /// @inheritdoc IAgentRegistry
+    address public immutable oracle;
+    /// @inheritdoc IAgentRegistry
+    address public immutable slasher;
+    /// @inheritdoc IAgentRegistry
+    address public immutable treasury;
+
     AgentBook.State private _book;
+    mapping(address account => uint256 amount) private _owed;
 
     modifier onlyOperator(AgentId agentId) {
         _requireOperator(agentId);
         _;
     }
 
-    /// @param authority access manager that grants the oracle `applyReputationChanges`
-    /// @param stakeToken_ what is staked
-    /// @param minStake_ smallest stake of an active agent, above 0
-    /// @param maxStake_ largest stake of an agent, at most 16 * minStake
-    /// @param unbondingDelay_ seconds, at most 365 days; should exceed the longest life of a request
-    /// @param epochBlocks_ blocks between two states of the registry that draws see, 4 to 7200
-    constructor(
-        address authority,
-        IERC20 stakeToken_,
-        uint128 minStake_,
-        uint128 maxStake_,
-        uint40 unbondingDelay_,
-        uint256 epochBlocks_
-    ) AccessManaged(authority) EIP712("ConclaveRegistry", "1") {
-        require(
-            minStake_ != 0 && minStake_ <= maxStake_ && maxStake_ <= uint256(minStake_) * MAX_STAKE_RATIO,
-            InvalidStakeBounds(minStake_, maxStake_)
-        );
-        require(
-            unbondingDelay_ <= MAX_UNBONDING_DELAY,
-            InvalidUnbondingDelay(unbondingDelay_, uint40(MAX_UNBONDING_DELAY))
-        );
-        require(
-            epochBlocks_ >= MIN_EPOCH_BLOCKS && epochBlocks_ <= MAX_EPOCH_BLOCKS,
-            InvalidEpochBlocks(epochBlocks_, MIN_EPOCH_BLOCKS, MAX_EPOCH_BLOCKS)
-        );
-        stakeToken = stakeToken_;
-        minStake = minStake_;
-        maxStake = maxStake_;
-        unbondingDelay = unbondingDelay_;
-        epochBlocks = epochBlocks_;
-        emit RegistryDeployed(stakeToken_, minStake_, maxStake_, unbondingDelay_, epochBlocks_);
+    /// @param deployment see `Deployment`; the oracle and the slasher may be addresses where they are deployed later
+    constructor(Deployment memory deployment) EIP712("ConclaveRegistry", "1") {
+        _validate(deployment);
+        stakeToken = deployment.stakeToken;
+        minStake = deployment.minStake;
+        maxStake = deployment.maxStake;
+        unbondingDelay = deployment.unbondingDelay;
+        epochBlocks = deployment.epochBlocks;
+        oracle = deployment.oracle;
+        slasher = deployment.slasher;
+        treasury = deployment.treasury;
+        emit RegistryDeployed(deployment);
     }
 
     /// @inheritdoc IAgentRegistry
@@ -101,35 +93,58 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
     }
 
     /// @inheritdoc IAgentRegistry
-    function addStake(AgentId agentId, uint128 amount) external onlyOperator(agentId) {
-        _addStake(agentId, amount);
+    function bond(AgentId agentId, uint128 amount) external returns (uint128 shares) {
+        _requireKnown(agentId);
+        return _bond(agentId, amount);
     }
 
     /// @inheritdoc IAgentRegistry
-    function addStakeWithPermit(
-        AgentId agentId,
-        uint128 amount,
-        Permit calldata permit
-    ) external onlyOperator(agentId) {
+    function bondWithPermit(AgentId agentId, uint128 amount, Permit calldata permit) external returns (uint128 shares) {
+        _requireKnown(agentId);
         stakeToken.tryPermit(msg.sender, permit);
-        _addStake(agentId, amount);
+        return _bond(agentId, amount);
     }
 
     /// @inheritdoc IAgentRegistry
-    function startUnbonding(AgentId agentId, uint128 amount) external onlyOperator(agentId) {
-        require(amount != 0, AmountIsZero());
+    function startUnbonding(AgentId agentId, uint128 shares) external returns (uint128 amount, uint40 unbondingEnd) {
+        _requireKnown(agentId);
         // The cast is safe for 34,000 years, and the delay is at most one.
-        uint40 end = uint40(block.timestamp) + unbondingDelay;
-        _book.unbond(_rules(), agentId, amount, end);
-        AgentBook.Record storage record = _book.records[agentId];
-        emit UnbondingStarted(agentId, amount, record.stake, record.unbonding, end);
+        unbondingEnd = uint40(block.timestamp) + unbondingDelay;
+        uint128 unbondingShares;
+        (amount, unbondingShares) = _book.unbond(_rules(), agentId, msg.sender, shares, unbondingEnd);
+        emit UnbondingStarted(agentId, msg.sender, shares, amount, unbondingShares, unbondingEnd);
     }
 
     /// @inheritdoc IAgentRegistry
-    function withdrawStake(AgentId agentId, address to) external onlyOperator(agentId) {
-        uint128 amount = _book.takeUnbonded(agentId);
-        emit StakeWithdrawn(agentId, to, amount);
+    function withdrawStake(AgentId agentId, address to) external returns (uint128 amount) {
+        _requireKnown(agentId);
+        uint128 unbondingShares;
+        (amount, unbondingShares) = _book.records[agentId].pool.withdraw(agentId, msg.sender);
+        emit StakeWithdrawn(agentId, msg.sender, to, amount, unbondingShares);
         stakeToken.safeTransfer(to, amount);
+    }
+
+    /// @inheritdoc IAgentRegistry
+    function claim(address to) external returns (uint256 amount) {
+        amount = _owed[msg.sender];
+        require(amount != 0, NothingOwed(msg.sender));
+        _owed[msg.sender] = 0;
+        emit Claimed(msg.sender, to, amount);
+        stakeToken.safeTransfer(to, amount);
+    }
+
+    /// @inheritdoc IAgentRegistry
+    function slash(AgentId agentId, address reporter) external {
+        require(msg.sender == slasher, NotSlasher(msg.sender));
+        _requireKnown(agentId);
+        (uint128 bonded, uint128 unbonding, uint256 ownLoss) = _book.slash(_rules(), agentId);
+        uint256 slashed = uint256(bonded) + unbonding;
+        require(slashed != 0, NothingToSlash(agentId));
+        // A tenth, rounded down, of no more than one unit above what was slashed: never more than that.
+        uint256 reward = (ownLoss * REPORTER_PPM) / PPM_ONE;
+        _owed[reporter] += reward;
+        _owed[treasury] += slashed - reward;
+        emit StakeSlashed(agentId, reporter, bonded, unbonding, reward);
     }
 
     /// @inheritdoc IAgentRegistry
@@ -158,7 +173,8 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
     }
 
     /// @inheritdoc IAgentRegistry
-    function applyReputationChanges(AgentId[] calldata agentIds, int8[] calldata steps) external restricted {
+    function applyReputationChanges(AgentId[] calldata agentIds, int8[] calldata steps) external {
+        require(msg.sender == oracle, NotOracle(msg.sender));
         uint256 length = agentIds.length;
         require(length == steps.length && length <= MAX_COMMITTEE, InvalidReputationChanges(length, steps.length));
         uint64 epoch = _epoch();
@@ -175,18 +191,37 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
 
     /// @inheritdoc IAgentRegistry
     function getAgent(AgentId agentId) external view returns (Agent memory) {
+        _requireKnown(agentId);
         AgentBook.Record storage record = _book.records[agentId];
-        require(record.operator != address(0), UnknownAgent(agentId));
         return
             Agent({
                 operator: record.operator,
                 signer: record.signer,
                 reputation: record.reputation,
-                stake: record.stake,
-                unbonding: record.unbonding,
-                unbondingEnd: record.unbondingEnd,
-                active: record.position != 0
+                active: record.position != 0,
+                exited: record.exited,
+                bonded: record.pool.bonded,
+                unbonding: record.pool.unbonding
             });
+    }
+
+    /// @inheritdoc IAgentRegistry
+    function positionOf(AgentId agentId, address account) external view returns (Position memory) {
+        StakePool.State storage pool = _book.records[agentId].pool;
+        StakePool.Ticket memory ticket = pool.ticketOf(account);
+        return
+            Position({
+                shares: pool.shares[account],
+                bonded: pool.bondedOf(account),
+                unbondingShares: ticket.shares,
+                unbonding: pool.unbondingOf(account),
+                unbondingEnd: ticket.end
+            });
+    }
+
+    /// @inheritdoc IAgentRegistry
+    function owedTo(address account) external view returns (uint256) {
+        return _owed[account];
     }
 
     /// @inheritdoc IAgentRegistry
@@ -231,15 +266,15 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
             registration.endpoint,
             uint32(REPUTATION_ONE)
         );
-        _addStake(agentId, registration.stake);
+        _bond(agentId, registration.stake);
     }
 
     /// @dev Tokens first: nothing is credited, nor drawn, that has not arrived.
-    function _addStake(AgentId agentId, uint128 amount) private {
+    function _bond(AgentId agentId, uint128 amount) private returns (uint128 shares) {
         require(amount != 0, AmountIsZero());
         stakeToken.pullExact(msg.sender, amount);
-        uint128 stake = _book.bond(_rules(), agentId, amount);
-        emit StakeAdded(agentId, amount, stake);
+        shares = _book.bond(_rules(), agentId, msg.sender, amount);
+        emit StakeBonded(agentId, msg.sender, amount, shares);
     }
 
     function _provenSigner(bytes calldata publicKey, bytes calldata possession) private view returns (address signer) {
@@ -256,6 +291,10 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
         return uint64(block.number / epochBlocks);
     }
 
+    function _requireKnown(AgentId agentId) private view {
+        require(_book.records[agentId].operator != address(0), UnknownAgent(agentId));
+    }
+
     function _requireOperator(AgentId agentId) private view {
         address operator = _book.records[agentId].operator;
         require(operator != address(0), UnknownAgent(agentId));
@@ -264,6 +303,36 @@ contract AgentRegistry is IAgentRegistry, AccessManaged, EIP712 {
 
     function _requireOperatorOrSigner(AgentId agentId) private view {
         if (_book.records[agentId].signer != msg.sender) _requireOperator(agentId);
+    }
+
+    function _validate(Deployment memory deployment) private pure {
+        (uint128 minimum, uint128 maximum) = (deployment.minStake, deployment.maxStake);
+        require(
+            minimum != 0 &&
+                minimum <= maximum &&
+                maximum <= uint256(minimum) * MAX_STAKE_RATIO &&
+                maximum <= MAX_STAKE_BOUND,
+            InvalidStakeBounds(minimum, maximum)
+        );
+        uint40 delay = deployment.unbondingDelay;
+        require(
+            delay >= MIN_UNBONDING_DELAY && delay <= MAX_UNBONDING_DELAY,
+            InvalidUnbondingDelay(delay, MIN_UNBONDING_DELAY, MAX_UNBONDING_DELAY)
+        );
+        uint256 blocks = deployment.epochBlocks;
+        require(
+            blocks >= MIN_EPOCH_BLOCKS && blocks <= MAX_EPOCH_BLOCKS,
+            InvalidEpochBlocks(blocks, MIN_EPOCH_BLOCKS, MAX_EPOCH_BLOCKS)
+        );
+        (address oracle_, address slasher_, address treasury_) = (
+            deployment.oracle,
+            deployment.slasher,
+            deployment.treasury
+        );
+        require(
+            oracle_ != address(0) && slasher_ != address(0) && treasury_ != address(0),
+            InvalidBinding(oracle_, slasher_, treasury_)
+        );
     }
 
     function _requireLength(bytes calldata text, uint256 maximum) private pure {

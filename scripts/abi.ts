@@ -29,6 +29,7 @@ const modules: readonly {
 }[] = [
   { name: "decisionOracleAbi", sources: [["contracts/DecisionOracle.sol", "DecisionOracle"]] },
   { name: "agentRegistryAbi", sources: [["contracts/AgentRegistry.sol", "AgentRegistry"]] },
+  { name: "slasherAbi", sources: [["contracts/Slasher.sol", "Slasher"]] },
   {
     name: "tokenAbi",
     sources: [

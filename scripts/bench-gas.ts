@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
 import { createHardhatRuntimeEnvironment, importUserConfig, resolveHardhatConfigPath } from "hardhat/hre";
 
+import { measureEvidence, type EvidenceFigures } from "./lib/bench/evidence.ts";
 import { packDecision } from "./lib/typed-data.ts";
 import { ask, certificateFor, commit, decisionFor, deployWorld, draw, quorum, registerAgents } from "./lib/world.ts";
 import type { Drawn, World } from "./lib/world.ts";
@@ -13,7 +14,7 @@ import type { Drawn, World } from "./lib/world.ts";
 const help = `Usage: npm run bench:gas -- [--json] [--agents 10,1000] [--help]
 
 Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, draw, commit with callback, alone
-and in a batch, and creditPay, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. The consumer
+and in a batch, of creditPay and of evidence, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. The consumer
 writes one new slot.
 
   --json           one JSON object on the last line instead of tables
@@ -28,6 +29,7 @@ const batch = { n: 7, items: 5 } as const;
 /** The goals, and what the designers measured on the same kind of chain: a naive prototype of this design, and peers. */
 const anchors = {
   request: { prototype: 66_751, goal: 65_000 },
+  evidence: { goal: 150_000 },
   commit: {
     4: { prototype: 92_251, goal: 78_000, ocr2: 94_789, keystone: 94_083 },
     7: { prototype: 102_860, goal: 88_000, ocr2: 103_973, keystone: 102_062 },
@@ -70,7 +72,7 @@ async function main(): Promise<void> {
   const request = await measureRequest(world);
   const commits: CommitFigure[] = [];
   for (const n of sizes) commits.push(await measureCommit(world, n));
-  report(request, draws, commits, await measureBatch(world));
+  report(request, draws, commits, await measureBatch(world), await measureEvidence(world));
 }
 
 /** Its own build folder, so that the development build stays as it is. */
@@ -155,6 +157,7 @@ function report(
   draws: readonly DrawFigure[],
   commits: readonly CommitFigure[],
   perBatchItem: number,
+  evidence: EvidenceFigures,
 ): void {
   if (values.json === true) {
     const batched = { ...batch, perItem: perBatchItem };
@@ -163,6 +166,7 @@ function report(
       draws,
       commits,
       batch: batched,
+      evidence,
       anchors,
       ratios: ratios(request, commits, perBatchItem),
     };
@@ -194,6 +198,9 @@ function report(
   );
   console.log(`\ndraw, mean of ${samples}, agents at full stake`);
   console.table(draws);
+  const worst = Math.max(evidence.messages, evidence.decisions, evidence.deactivating);
+  console.log(`\nevidence, at most ${worst} gas (goal ${ratio(worst, anchors.evidence.goal)})`);
+  console.table([evidence]);
 }
 
 /** Ours divided by the anchor: below 1 is cheaper. */

@@ -17,6 +17,7 @@ interface Flags {
   readonly token?: string;
   readonly testToken?: true;
   readonly admin?: string;
+  readonly treasury?: string;
   readonly minStake: string;
   readonly maxStake: string;
   readonly unbondingDays: string;
@@ -39,7 +40,9 @@ const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
 const program = new Command("deploy")
-  .description("Deploys access manager, registry and oracle, and writes the addresses to deployments/<chain id>.json.")
+  .description(
+    "Deploys access manager, registry, oracle and slasher, and writes the addresses to deployments/<chain id>.json.",
+  )
   .requiredOption("--rpc <url>", "HTTP JSON-RPC of the chain")
   .option("--token <address>", "ERC-20 token of stakes and fees")
   .option("--test-token", "deploy a token that anybody can mint instead; local chains only")
@@ -47,10 +50,17 @@ const program = new Command("deploy")
     "--admin <address>",
     "becomes the only administrator of roles: a timelock or multisig (default: the deployer)",
   )
-  .option("--min-stake <tokens>", "smallest stake of an active agent, in whole tokens", "100")
-  .option("--max-stake <tokens>", "largest stake of an agent, at most 16 times the smallest", "1600")
-  // More than MAX_DURATION of the contracts, 30 days: stake must outlast every request that its agent may serve in.
-  .option("--unbonding-days <days>", "wait between unbonding and withdrawing, at most 365", "31")
+  .option(
+    "--treasury <address>",
+    "gets what is slashed, less the reporter's reward; for ever (default: the administrator)",
+  )
+  .option("--min-stake <tokens>", "smallest own stake of an active agent's operator, in whole tokens", "100")
+  .option(
+    "--max-stake <tokens>",
+    "largest stake of an agent, delegations included, at most 16 times the smallest",
+    "1600",
+  )
+  .option("--unbonding-days <days>", "wait between unbonding and withdrawing, 14 to 365", "14")
   .option("--epoch-blocks <blocks>", "draws see the registry as it was when such an epoch began, 4 to 7200", "64")
   .option("--min-fee <tokens>", "smallest fee of a request, in whole tokens", "0")
   .option(
@@ -97,13 +107,14 @@ async function run(flags: Flags): Promise<{ readonly deployment: Deployment; rea
   const buildProfile = flags.profile;
   if (buildProfile !== "production" && buildProfile !== "default") throw usage("--profile", "is production or default");
   const days = Number(flags.unbondingDays);
-  if (!(days >= 0 && days <= 365)) throw usage("--unbonding-days", "is a number from 0 to 365");
+  if (!(days >= 14 && days <= 365)) throw usage("--unbonding-days", "is a number from 14 to 365");
   const epochBlocks = Number(flags.epochBlocks);
   if (!Number.isInteger(epochBlocks) || epochBlocks < 4 || epochBlocks > 7_200)
     throw usage("--epoch-blocks", "is a whole number from 4 to 7200");
   const token = flags.token === undefined ? null : addressOf(flags.token, "--token");
   if ((token === null) !== (flags.testToken === true)) throw usage("--token", "or --test-token is needed, one of them");
   const admin = flags.admin === undefined ? {} : { admin: addressOf(flags.admin, "--admin") };
+  const treasury = flags.treasury === undefined ? {} : { treasury: addressOf(flags.treasury, "--treasury") };
   if (!URL.canParse(flags.rpc)) throw usage("--rpc", "is an http or https URL");
 
   const { chainId, decimals } = await inspect(flags.rpc, token);
@@ -112,8 +123,8 @@ async function run(flags: Flags): Promise<{ readonly deployment: Deployment; rea
   const file = resolve(flags.out ?? join(dirname(import.meta.dirname), "deployments", `${chainId}.json`));
   const minStake = amountOf(flags.minStake, decimals, "--min-stake");
   const maxStake = amountOf(flags.maxStake, decimals, "--max-stake");
-  if (minStake === 0n || minStake > maxStake || maxStake > 16n * minStake)
-    throw usage("--max-stake", "is from 1 to 16 times --min-stake, which is above 0");
+  if (minStake === 0n || minStake > maxStake || maxStake > 16n * minStake || maxStake >= 1n << 96n)
+    throw usage("--max-stake", "is from 1 to 16 times --min-stake, which is above 0, and below 2^96 units");
   const minFee = amountOf(flags.minFee, decimals, "--min-fee");
   if (minFee >= 1n << 96n) throw usage("--min-fee", "is below 2^96 of the smallest unit");
 
@@ -121,7 +132,7 @@ async function run(flags: Flags): Promise<{ readonly deployment: Deployment; rea
   const unbondingDelaySeconds = Math.round(days * SECONDS_PER_DAY);
   const account = await readAccount(flags);
   const rules = { minStake, maxStake, unbondingDelaySeconds, epochBlocks, minFee } as const;
-  const deployment = await deploy({ rpcUrl: flags.rpc, account, token, ...admin, ...rules, buildProfile });
+  const deployment = await deploy({ rpcUrl: flags.rpc, account, token, ...admin, ...treasury, ...rules, buildProfile });
   await writeFile(file, `${JSON.stringify(deployment, null, 2)}\n`, { flag: "wx" });
   return { deployment, file };
 }

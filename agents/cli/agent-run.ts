@@ -45,7 +45,12 @@ export const agentRun: CommandSpec<Options> = {
         const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
         const published = await publishEndpoint(actions, record, endpoint);
         if (!record.active)
-          log.warn({ stake: String(record.stake) }, "the agent is not active: too little stake, it will not be drawn");
+          log.warn(
+            { stake: String(record.stake) },
+            record.exited
+              ? "the agent has left the draw for good: its reputation fell too low; register a new one"
+              : "the agent is not active: too little stake of its operator, it will not be drawn",
+          );
         const ready = {
           event: "ready",
           agentId: record.agentId,

@@ -1,5 +1,6 @@
 import { formatEther } from "viem";
 import { createFileJournals } from "../adapters/journal/file-journal.ts";
+import type { AgentRecord } from "../ports/chain.ts";
 import { formatAmount } from "./arguments.ts";
 import type { CommandSpec } from "./command.ts";
 import { dirFlag, type AgentFlags } from "./keys.ts";
@@ -20,7 +21,8 @@ export const agentStatus: CommandSpec<AgentFlags> = {
     const agent = await lookUpAgent(options, host);
     const { config, terms, signer } = agent;
     const record = requireRegistered(agent);
-    const [own, gas] = await Promise.all([
+    const [position, own, gas] = await Promise.all([
+      terms.position(record.agentId, record.operator, host.signal),
       terms.holdings(record.operator, host.signal),
       terms.holdings(signer, host.signal),
     ]);
@@ -30,22 +32,26 @@ export const agentStatus: CommandSpec<AgentFlags> = {
       json: {
         ...record,
         publicKey: undefined,
+        ownStake: position.bonded,
+        ownUnbonding: position.unbonding,
+        unbondingEnd: position.unbondingEnd,
         balance: own.oracle,
         operatorTokens: own.stakeToken,
         signerCoin: gas.coin,
         duties,
       },
       text: rows([
-        ["agent", `${record.agentId} (${record.active ? "active" : "not active"})`],
+        ["agent", `${record.agentId} (${standing(record)})`],
         ["signer", `${signer} (${formatEther(gas.coin)} coins for gas)`],
         ["operator", `${record.operator} (${stake(own.stakeToken)})`],
         ["model", printable(record.model)],
         ["endpoint", record.endpoint.length === 0 ? "none yet: run the agent" : printable(record.endpoint.join(", "))],
-        ["stake", stake(record.stake)],
+        ["stake", stake(position.bonded)],
         [
           "unbonding",
-          record.unbonding === 0n ? "none" : `${stake(record.unbonding)}, free at ${utc(record.unbondingEnd)}`,
+          position.unbonding === 0n ? "none" : `${stake(position.unbonding)}, free at ${utc(position.unbondingEnd)}`,
         ],
+        ["delegated", stake(record.stake - position.bonded)],
         ["reputation", percent(record.reputation)],
         ["balance", `${formatAmount(own.oracle, terms.feeToken)} in the oracle`],
         ["open duties", duties.length === 0 ? "none" : duties.map(({ requestId }) => requestId).join(", ")],
@@ -53,6 +59,11 @@ export const agentStatus: CommandSpec<AgentFlags> = {
     };
   },
 };
+
+function standing({ active, exited }: AgentRecord): string {
+  if (exited) return "out of the draw for good: its reputation fell too low";
+  return active ? "active" : "not active";
+}
 
 /** Attempts in which this agent still has a seat, by its journals. */
 async function openDuties(

@@ -1,5 +1,6 @@
 import { createOperatorActions } from "../adapters/chain/operator.ts";
 import { ConclaveError } from "../core/errors.ts";
+import type { StakePosition } from "../ports/chain.ts";
 import { formatAmount, parseAmount } from "./arguments.ts";
 import type { CommandSpec } from "./command.ts";
 import { operatorFlags, type OperatorFlags } from "./keys.ts";
@@ -21,33 +22,35 @@ export const agentUnstake: CommandSpec<Options> = {
   run: async ({ options, host }) => {
     const { source, terms, chain, keys, record } = await openOperator(options, host);
     const { stakeToken, unbondingDelaySeconds } = terms;
-    const amount = options.amount === "all" ? record.stake : parseAmount(options.amount, stakeToken, "--amount");
-    if (amount > record.stake || amount === 0n) {
+    const before = await terms.position(record.agentId, keys.address, host.signal);
+    const amount = options.amount === "all" ? before.bonded : parseAmount(options.amount, stakeToken, "--amount");
+    if (amount > before.bonded || amount === 0n) {
       throw new ConclaveError(
         "STAKE_MISSING",
-        `Unstake ${formatAmount(amount, stakeToken)}: the agent's stake is ${formatAmount(record.stake, stakeToken)}; give more than 0 and no more than that`,
-        { stake: String(record.stake), amount: String(amount) },
+        `Unstake ${formatAmount(amount, stakeToken)}: the operator's stake is ${formatAmount(before.bonded, stakeToken)}; give more than 0 and no more than that`,
+        { stake: String(before.bonded), amount: String(amount) },
       );
     }
     const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
-    const { transactionHash, gasUsed } = await actions.startUnbonding(record.agentId, amount);
-    const after = await chain.agentBySigner(record.signer, host.signal);
-    const unbondingEnd = after?.unbondingEnd ?? 0;
+    const { transactionHash, gasUsed } = await actions.startUnbonding(record.agentId, sharesOf(before, amount));
+    const after = await terms.position(record.agentId, keys.address, host.signal);
+    const { bonded: stake, unbonding, unbondingEnd } = after;
+    const active = (await chain.agentBySigner(record.signer, host.signal))?.active === true;
     return {
       json: {
         agentId: record.agentId,
         amount,
-        stake: after?.stake,
-        unbonding: after?.unbonding,
+        stake,
+        unbonding,
         unbondingEnd,
         unbondingDelaySeconds,
         transactionHash,
         gasUsed,
       },
       text: rows([
-        ["agent", `${record.agentId} (${after?.active === true ? "active" : "not active"})`],
-        ["unbonding", formatAmount(after?.unbonding ?? amount, stakeToken)],
-        ["stake left", formatAmount(after?.stake ?? 0n, stakeToken)],
+        ["agent", `${record.agentId} (${active ? "active" : "not active"})`],
+        ["unbonding", formatAmount(unbonding, stakeToken)],
+        ["stake left", formatAmount(stake, stakeToken)],
         ["free at", utc(unbondingEnd)],
         ["transaction", `${transactionHash} (${gasUsed} gas)`],
         ["next", `after that: conclave agent withdraw --dir ${options.dir}`],
@@ -55,3 +58,8 @@ export const agentUnstake: CommandSpec<Options> = {
     };
   },
 };
+
+/** Shares that are worth the amount, rounded up: a share is worth at most one unit. */
+function sharesOf({ shares, bonded }: StakePosition, amount: bigint): bigint {
+  return (amount * shares + bonded - 1n) / bonded;
+}

@@ -18,8 +18,9 @@ export const agentWithdraw: CommandSpec<Options> = {
   run: async ({ options, host }) => {
     const { source, terms, chain, keys, record } = await openOperator(options, host);
     const to = options.to === undefined ? keys.address : parseAddress(options.to, "--to");
-    const amount = formatAmount(record.unbonding, terms.stakeToken);
-    if (record.unbonding === 0n) {
+    const { unbonding, unbondingEnd } = await terms.position(record.agentId, keys.address, host.signal);
+    const amount = formatAmount(unbonding, terms.stakeToken);
+    if (unbonding === 0n) {
       throw new ConclaveError(
         "STAKE_MISSING",
         `Withdraw the stake of agent ${record.agentId}: none is unbonding; begin with "conclave agent unstake"`,
@@ -27,20 +28,20 @@ export const agentWithdraw: CommandSpec<Options> = {
       );
     }
     const { timestamp } = await chain.head(host.signal);
-    if (timestamp < record.unbondingEnd) {
+    if (timestamp < unbondingEnd) {
       throw new ConclaveError(
         "STAKE_MISSING",
-        `Withdraw ${amount}: it is bound until ${utc(record.unbondingEnd)}; come back in ${record.unbondingEnd - timestamp} s`,
+        `Withdraw ${amount}: it is bound until ${utc(unbondingEnd)}; come back in ${unbondingEnd - timestamp} s`,
         {
           agentId: record.agentId,
-          unbondingEnd: record.unbondingEnd,
+          unbondingEnd,
         },
       );
     }
     const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
     const { transactionHash, gasUsed } = await actions.withdrawStake(record.agentId, to);
     return {
-      json: { agentId: record.agentId, amount: record.unbonding, to, transactionHash, gasUsed },
+      json: { agentId: record.agentId, amount: unbonding, to, transactionHash, gasUsed },
       text: rows([
         ["agent", String(record.agentId)],
         ["withdrawn", `${amount} to ${to}`],

@@ -5,6 +5,7 @@ import { createChainWriter } from "../adapters/chain/writer.ts";
 import { createSystemClock } from "../adapters/clock/system-clock.ts";
 import { createHeliaContentStore } from "../adapters/ipfs/helia-content-store.ts";
 import { createKuboContentStore } from "../adapters/ipfs/kubo-content-store.ts";
+import { createFileEvidence } from "../adapters/evidence/file-evidence.ts";
 import { createFileJournals } from "../adapters/journal/file-journal.ts";
 import type { Keys } from "../adapters/keystore/keys.ts";
 import { createLibp2pNetwork } from "../adapters/libp2p/network.ts";
@@ -16,6 +17,9 @@ import type { Log } from "../ports/log.ts";
 import type { Network } from "../ports/network.ts";
 import { chainSource } from "./chain-source.ts";
 import type { AgentConfig } from "./config.ts";
+
+/** In the data directory. */
+export const EVIDENCE_FOLDER = "evidence";
 
 export interface JoinedAgent {
   readonly agent: Agent;
@@ -66,6 +70,7 @@ export async function joinAgent(
         model: decorators.model?.(model) ?? model,
         signer: keys,
         journals: createFileJournals(join(dataDir, "journals")),
+        evidence: createFileEvidence(join(dataDir, EVIDENCE_FOLDER)),
         clock: createSystemClock(),
         log,
       },

@@ -26,7 +26,7 @@ const KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "po
 const ASSURANCES: readonly Assurance[] = ["normal", "high"];
 
 /** As in contracts/types/Limits.sol. */
-const MAX_DURATION_SECONDS = 30 * 86_400;
+const MAX_DURATION_SECONDS = 7 * 86_400;
 const MAX_CALLBACK_GAS = 2_000_000;
 const MAX_DECIMALS = 18;
 const OPTIONS = { least: 2, most: 26 } as const;
@@ -42,7 +42,7 @@ export function termsOf(
   const protocol = findProtocol(flags.protocol, registry);
   const kind = parseChoice(flags.kind, "--kind", KINDS);
   const duration = parseDuration(flags.deadlineIn, "--deadline-in");
-  if (duration > MAX_DURATION_SECONDS) throw invalid("deadline", flags.deadlineIn, "30d is the longest");
+  if (duration > MAX_DURATION_SECONDS) throw invalid("deadline", flags.deadlineIn, "7d is the longest");
   return {
     fee: parseAmount(flags.fee, feeUnit, "--fee"),
     deadline: nowSeconds + duration,

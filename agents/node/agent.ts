@@ -9,6 +9,7 @@ import { relay } from "../relayer/relayer.ts";
 import type { ChainEvent, ChainReader, ChainWriter, Cursor } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContentStore } from "../ports/content-store.ts";
+import type { EvidenceStore } from "../ports/evidence.ts";
 import type { JournalFactory } from "../ports/journal.ts";
 import type { Log } from "../ports/log.ts";
 import type { Model } from "../ports/model.ts";
@@ -17,6 +18,7 @@ import type { Signer } from "../ports/signer.ts";
 import type { AgentTiming } from "./config.ts";
 import { openCursor, type StoredCursor } from "./cursor.ts";
 import { textOf } from "./effects.ts";
+import { createEvidenceKeeper, type EvidenceKeeper } from "./evidence.ts";
 import { createIngress, type Ingress } from "./ingress.ts";
 import { createKeeper, type Keeper } from "./keeper.ts";
 import { persistently } from "./persist.ts";
@@ -31,6 +33,7 @@ export interface AgentPorts {
   readonly model: Model;
   readonly signer: Signer;
   readonly journals: JournalFactory;
+  readonly evidence: EvidenceStore;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -82,6 +85,7 @@ class RunningAgent implements Agent {
   private readonly timing: AgentTiming;
   private readonly ingress: Ingress;
   private readonly keeper: Keeper;
+  private readonly evidence: EvidenceKeeper;
   private readonly lifetime = new AbortController();
   private readonly requests = new Map<RequestId, Request>();
   private readonly duties = new Map<RequestId, Duty>();
@@ -93,6 +97,7 @@ class RunningAgent implements Agent {
     this.timing = timing;
     this.ingress = createIngress(ports.log, ports.clock);
     this.keeper = createKeeper(ports, timing.relayStaggerMs, this.lifetime.signal);
+    this.evidence = createEvidenceKeeper(ports, timing.relayStaggerMs, this.lifetime.signal);
   }
 
   async run(signal: AbortSignal, opened?: () => Promise<void>): Promise<void> {
@@ -124,6 +129,7 @@ class RunningAgent implements Agent {
     };
     try {
       await opened?.();
+      void this.evidence.resume();
       await this.persistently(() => this.refreshPeers());
       await chain.follow(cursor.position, onBatch, this.lifetime.signal, (error) =>
         log.warn({ error: error.message }, "chain trouble"),
@@ -224,11 +230,7 @@ class RunningAgent implements Agent {
       log.warn({ journal: name, bytes: journal.truncatedBytes }, "journal ended in a torn record, which was dropped");
     const events = {
       onCertified: (certificate: Certificate) => void this.submit(attempt, seat, certificate),
-      onEvidence: ({ first }: Evidence) =>
-        log.warn(
-          { requestId: requestId.toString(), seat: first.header.seat, phase: first.header.phase },
-          "a seat signed two messages for one slot",
-        ),
+      onEvidence: (evidence: Evidence) => this.evidence.found(attempt, seat, evidence),
     };
     try {
       const session = await openSession(protocol, attempt, seat, this.timing, { ...this.ports, journal }, events);

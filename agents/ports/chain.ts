@@ -9,6 +9,7 @@ import type {
   Ppm,
   Request,
   RequestId,
+  SeatIndex,
   SeatInfo,
   Terms,
 } from "../core/types.ts";
@@ -22,11 +23,22 @@ export interface AgentRecord {
   readonly endpoint: readonly string[];
   readonly model: string;
   readonly reputation: Ppm;
+  /** Bonded, the operator's and the delegators'. */
   readonly stake: bigint;
+  /** On its way out, everybody's. */
   readonly unbonding: bigint;
-  /** Unix seconds. */
-  readonly unbondingEnd: number;
   readonly active: boolean;
+  /** Out of the draw for good. */
+  readonly exited: boolean;
+}
+
+/** What one account holds of an agent's stake; amounts as of now, a slash lowers them. */
+export interface StakePosition {
+  readonly shares: bigint;
+  readonly bonded: bigint;
+  readonly unbonding: bigint;
+  /** Unix seconds from which on it may be withdrawn; 0 when nothing is unbonding. */
+  readonly unbondingEnd: number;
 }
 
 interface Position {
@@ -150,6 +162,31 @@ export interface ChainWriter {
     signal?: AbortSignal,
   ): Promise<Receipt | "already">;
   refund(request: Request, witness: RefundWitness, signal?: AbortSignal): Promise<Receipt | "already">;
+  /** Once per agent, request and attempt. This account is owed the reward. */
+  submitEvidence(proof: EquivocationProof, signal?: AbortSignal): Promise<Receipt | "already">;
+}
+
+/** Two payloads that one seat signed for one slot, as the Slasher takes them. */
+export interface EquivocationProof {
+  readonly requestId: RequestId;
+  readonly agentId: AgentId;
+  readonly slot: {
+    readonly requestHash: Digest;
+    readonly committeeHash: Digest;
+    readonly attempt: number;
+    readonly protocol: number;
+    readonly phase: number;
+    readonly round: number;
+    readonly seat: SeatIndex;
+  };
+  readonly first: SignedPayload;
+  readonly second: SignedPayload;
+}
+
+export interface SignedPayload {
+  readonly payloadDigest: Digest;
+  /** 65 bytes r, s, v. */
+  readonly signature: Hex;
 }
 
 export type RefundWitness =
@@ -166,9 +203,12 @@ export interface OperatorActions {
     readonly endpoint: readonly string[];
     readonly stake: bigint;
   }): Promise<{ readonly agentId: AgentId; readonly receipt: Receipt }>;
-  addStake(agentId: AgentId, amount: bigint): Promise<Receipt>;
-  startUnbonding(agentId: AgentId, amount: bigint): Promise<Receipt>;
+  /** The operator's own stake, or a delegation. */
+  bond(agentId: AgentId, amount: bigint): Promise<Receipt>;
+  startUnbonding(agentId: AgentId, shares: bigint): Promise<Receipt>;
   withdrawStake(agentId: AgentId, to: Address): Promise<Receipt>;
+  /** What the registry owes this account for evidence. */
+  claimReward(to: Address): Promise<Receipt>;
   rotateSigner(agentId: AgentId, publicKey: Uint8Array, possession: Hex): Promise<Receipt>;
   setEndpoint(agentId: AgentId, endpoint: readonly string[]): Promise<Receipt>;
   /** Deposits what is missing for the fee, then asks. */

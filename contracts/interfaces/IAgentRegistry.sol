@@ -3,35 +3,72 @@ pragma solidity 0.8.34;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
-import {AgentId, Permit, Seat} from "../types/Types.sol";
+import {AgentId, Permit, Pot, Seat} from "../types/Types.sol";
 
-/// @title Agents, their stakes and their reputations
-/// @notice An operator (cold key) registers an agent with a hot signer key and an ERC-20 stake. Only active agents
-/// (stake >= minStake) are drawn. Every change emits one event; the events rebuild the whole state.
+/// @title Agents, the stakes behind them and their reputations
+/// @notice An operator (cold key) registers an agent with a hot signer key and an ERC-20 stake, to which anybody may
+/// delegate. An agent is active, and drawn, while its operator's own bonded stake is at least minStake and it has not
+/// exited. Every change emits one event; the events rebuild the whole state.
+/// @dev Nobody administers this contract. Three addresses are bound at deployment: only the oracle applies reputation
+/// changes, only the slasher slashes, and what is slashed goes to the treasury less the reporter's reward. See
+/// docs/adr/006-no-power-over-stake.md.
 /// @dev Draws see the registry as it was when the current epoch began: epoch = block.number / epochBlocks. Whatever is done
 /// in an epoch (register, bond, unbond, rotate, reputation) counts from the next one on, so nobody who knows a seed can
 /// change what it draws. See docs/adr/004-draw-from-a-frozen-epoch.md.
-/// @dev Order of events: those of the transition first (`AgentActivated` or `AgentDeactivated`), then what caused it
-/// (`StakeAdded`, `UnbondingStarted`); `AgentRegistered` comes before all events of its agent.
+/// @dev Order of events: those of the transition first (`AgentActivated`, `AgentDeactivated`, `AgentExited`), then what caused it
+/// (`StakeBonded`, `UnbondingStarted`, `StakeSlashed`); `AgentRegistered` comes before all events of its agent.
 /// @dev Warning: the stake token must move and keep exact amounts. Deposits with a fee are refused; a token that changes
 /// balances later (rebasing) is not supported and leaves the last to withdraw with too little.
 /// @dev EIP-712 domain: name "ConclaveRegistry", version "1", this chain, this contract.
 interface IAgentRegistry {
-    /// @param operator owns the stake and receives the pay
+    /// @param stakeToken what is staked
+    /// @param minStake smallest own stake of an active agent's operator, above 0
+    /// @param maxStake largest bonded stake of an agent, at most 16 * minStake and below 2^96
+    /// @param unbondingDelay seconds, 14 to 365 days
+    /// @param epochBlocks blocks between two states of the registry that draws see, 4 to 7200
+    /// @param oracle applies reputation changes
+    /// @param slasher slashes
+    /// @param treasury gets what is slashed, less the reporter's reward
+    struct Deployment {
+        IERC20 stakeToken;
+        uint128 minStake;
+        uint128 maxStake;
+        uint40 unbondingDelay;
+        uint256 epochBlocks;
+        address oracle;
+        address slasher;
+        address treasury;
+    }
+
+    /// @param operator answers for the agent with its own stake and receives the pay
     /// @param signer address of the hot key that signs messages and decisions
     /// @param reputation parts per million, in (0, 1_000_000]
-    /// @param stake bonded stake
-    /// @param unbonding stake on its way out
-    /// @param unbondingEnd unix seconds at which `unbonding` may be withdrawn
     /// @param active in the draw
+    /// @param exited out of the draw for good
+    /// @param bonded stake that weighs in the draw, everybody's
+    /// @param unbonding stake on its way out, everybody's
     struct Agent {
         address operator;
         address signer;
         uint32 reputation;
-        uint128 stake;
+        bool active;
+        bool exited;
+        Pot bonded;
+        Pot unbonding;
+    }
+
+    /// @notice What one account holds of an agent's stake.
+    /// @param shares of the bonded pot
+    /// @param bonded what they are worth, rounded down
+    /// @param unbondingShares of the unbonding pot
+    /// @param unbonding what they are worth, rounded down
+    /// @param unbondingEnd unix seconds from which on they may be withdrawn; 0 if there are none
+    struct Position {
+        uint128 shares;
+        uint128 bonded;
+        uint128 unbondingShares;
         uint128 unbonding;
         uint40 unbondingEnd;
-        bool active;
     }
 
     /// @param publicKey uncompressed secp256k1 key without the 0x04 prefix (64 bytes); its address is the signer and its
@@ -39,7 +76,7 @@ interface IAgentRegistry {
     /// @param possession signature of the signer over the EIP-712 `Possession(address operator,bytes publicKey)`
     /// @param model model descriptor, UTF-8, at most 256 bytes
     /// @param endpoint comma separated multiaddrs without the peer id, at most 512 bytes
-    /// @param stake amount of the stake token to bond
+    /// @param stake amount of the stake token that the operator bonds
     struct Registration {
         bytes publicKey;
         bytes possession;
@@ -49,22 +86,12 @@ interface IAgentRegistry {
     }
 
     /// @notice The registry was deployed; emitted once.
-    /// @param stakeToken what is staked
-    /// @param minStake smallest stake of an active agent
-    /// @param maxStake largest stake of an agent
-    /// @param unbondingDelay seconds
-    /// @param epochBlocks blocks of an epoch
-    event RegistryDeployed(
-        IERC20 stakeToken,
-        uint128 minStake,
-        uint128 maxStake,
-        uint40 unbondingDelay,
-        uint256 epochBlocks
-    );
+    /// @param deployment what it was deployed with
+    event RegistryDeployed(Deployment deployment);
 
-    /// @notice An agent was registered; `AgentActivated` and then `StakeAdded` follow.
+    /// @notice An agent was registered; `AgentActivated` and then `StakeBonded` follow.
     /// @param agentId consecutive from 1
-    /// @param operator owner of the stake
+    /// @param operator who registered it
     /// @param signer address of the public key
     /// @param publicKey 64 bytes
     /// @param model model descriptor
@@ -82,29 +109,61 @@ interface IAgentRegistry {
 
     /// @notice Stake was bonded.
     /// @param agentId the agent
-    /// @param amount what was added
-    /// @param stake the bonded stake after it
-    event StakeAdded(AgentId indexed agentId, uint128 amount, uint128 stake);
+    /// @param account whose shares they are: the operator or a delegator
+    /// @param amount what was added to the bonded pot
+    /// @param shares minted for it
+    event StakeBonded(AgentId indexed agentId, address indexed account, uint128 amount, uint128 shares);
 
-    /// @notice Stake began to unbond; the delay starts again for all that is unbonding.
+    /// @notice Stake began to unbond; the delay starts again for all that the account has unbonding with this agent.
     /// @param agentId the agent
-    /// @param amount what left the bonded stake
-    /// @param stake the bonded stake after it
-    /// @param unbonding everything that is unbonding now
-    /// @param unbondingEnd unix seconds at which it may be withdrawn
+    /// @param account whose shares they are
+    /// @param shares burnt in the bonded pot
+    /// @param amount what moved from the bonded to the unbonding pot
+    /// @param unbondingShares minted in the unbonding pot
+    /// @param unbondingEnd unix seconds from which on all of the account's may be withdrawn
     event UnbondingStarted(
         AgentId indexed agentId,
+        address indexed account,
+        uint128 shares,
         uint128 amount,
-        uint128 stake,
-        uint128 unbonding,
+        uint128 unbondingShares,
         uint40 unbondingEnd
     );
 
-    /// @notice All unbonded stake was paid out.
+    /// @notice An account's unbonded stake was paid out.
     /// @param agentId the agent
+    /// @param account whose it was
     /// @param to who received it
-    /// @param amount how much
-    event StakeWithdrawn(AgentId indexed agentId, address indexed to, uint128 amount);
+    /// @param amount how much left the unbonding pot
+    /// @param unbondingShares burnt in it
+    event StakeWithdrawn(
+        AgentId indexed agentId,
+        address indexed account,
+        address indexed to,
+        uint128 amount,
+        uint128 unbondingShares
+    );
+
+    /// @notice An agent's stake was slashed. A pot of which nothing is left takes no more stake (bonded), or begins anew
+    /// without shares (unbonding).
+    /// @param agentId the agent
+    /// @param reporter who is owed the reward
+    /// @param bonded what was taken from the bonded pot
+    /// @param unbonding what was taken from the unbonding pot
+    /// @param reward the reporter's part of both; the rest is owed to the treasury
+    event StakeSlashed(
+        AgentId indexed agentId,
+        address indexed reporter,
+        uint128 bonded,
+        uint128 unbonding,
+        uint256 reward
+    );
+
+    /// @notice What an account was owed was paid out.
+    /// @param account the reporter or the treasury
+    /// @param to who received it
+    /// @param amount of the stake token
+    event Claimed(address indexed account, address indexed to, uint256 amount);
 
     /// @notice The hot key was replaced, for committees drawn from the next epoch on.
     /// @param agentId the agent
@@ -126,10 +185,15 @@ interface IAgentRegistry {
     /// @param agentId the agent
     event AgentActivated(AgentId indexed agentId);
 
-    /// @notice The agent's stake fell below the minimum; it takes no part in draws from the next epoch on, its duties in
+    /// @notice The operator's own stake fell below the minimum, or the agent exited; it takes no part in draws from the next epoch on, its duties in
     /// committees drawn until then remain.
     /// @param agentId the agent
     event AgentDeactivated(AgentId indexed agentId);
+
+    /// @notice The agent's reputation fell below 100_000; it is never drawn again from the next epoch on and takes no more
+    /// stake. What is bonded can be unbonded as before.
+    /// @param agentId the agent
+    event AgentExited(AgentId indexed agentId);
 
     /// @notice A committee changed an agent's reputation.
     /// @param agentId the agent
@@ -145,19 +209,33 @@ interface IAgentRegistry {
     /// @notice `recovered` is 0 for a malformed or malleable signature.
     error InvalidPossession(address recovered, address signer);
     error StakeBelowMinimum(uint128 stake, uint128 minimum);
-    error StakeAboveMaximum(uint128 stake, uint128 maximum);
+    error StakeAboveMaximum(uint256 stake, uint128 maximum);
     error TextTooLong(uint256 length, uint256 maximum);
     error AmountIsZero();
-    error NothingToWithdraw(AgentId agentId);
-    error StillUnbonding(AgentId agentId, uint40 unbondingEnd);
+    error NothingToWithdraw(AgentId agentId, address account);
+    error StillUnbonding(AgentId agentId, address account, uint40 unbondingEnd);
+    error InsufficientShares(AgentId agentId, address account, uint128 shares, uint128 wanted);
+    /// @notice Others than the operator bond to active agents only.
+    error AgentNotActive(AgentId agentId);
+    /// @notice The agent is out of the draw for good; register a new one.
+    error AgentHasExited(AgentId agentId);
+    /// @notice The bonded stake was slashed to nothing and its shares are still there; register a new agent.
+    error PoolEmptied(AgentId agentId);
+    /// @notice Out of reach unless one pot holds 2^96 of the stake token's smallest unit.
+    error TooManyShares(uint256 shares);
+    error NothingToSlash(AgentId agentId);
+    error NothingOwed(address account);
+    error NotOracle(address caller);
+    error NotSlasher(address caller);
     /// @notice Fewer than wanted were active when the epoch began.
     error TooFewAgents(uint256 drawable, uint256 wanted);
     error InvalidCommitteeSize(uint256 size, uint256 maximum);
-    error InsufficientStake(uint128 stake, uint128 amount);
-    /// @notice Deployment: 0 < minimum <= maximum <= 16 * minimum is broken.
+    /// @notice Deployment: 0 < minimum <= maximum <= 16 * minimum, maximum < 2^96 is broken.
     error InvalidStakeBounds(uint128 minimum, uint128 maximum);
-    /// @notice Deployment: the delay is too long.
-    error InvalidUnbondingDelay(uint40 unbondingDelay, uint40 maximum);
+    /// @notice Deployment: the delay is too short for evidence, or too long.
+    error InvalidUnbondingDelay(uint40 unbondingDelay, uint256 minimum, uint256 maximum);
+    /// @notice Deployment: the oracle, the slasher or the treasury is missing.
+    error InvalidBinding(address oracle, address slasher, address treasury);
     /// @notice Deployment: the epoch is too short or too long.
     error InvalidEpochBlocks(uint256 epochBlocks, uint256 minimum, uint256 maximum);
     /// @notice The stake token moved another amount than asked (fee on transfer, rebasing): refused.
@@ -183,29 +261,52 @@ interface IAgentRegistry {
         Permit calldata permit
     ) external returns (AgentId agentId);
 
-    /// @notice Bonds more stake, which weighs from the next epoch on; reactivates the agent once the minimum is reached. Only
-    /// the operator.
+    /// @notice Bonds stake behind an agent, which weighs from the next epoch on: the operator's own, or a delegation by
+    /// anybody. The operator's reactivates the agent once its own is at least minStake.
+    /// @dev Warning: a delegation is slashed with the operator's stake, pro rata, for what the operator's key signs; and it
+    /// trusts the operator not to sign two messages on purpose. The operator cannot hold it back, nor take it.
+    /// @dev Refused: more than maxStake in all; others than the operator while the agent is not active; an agent that has
+    /// exited or whose pool was slashed to nothing.
     /// @param agentId the agent
     /// @param amount of the stake token
-    function addStake(AgentId agentId, uint128 amount) external;
+    /// @return shares minted for the caller, at least `amount`
+    function bond(AgentId agentId, uint128 amount) external returns (uint128 shares);
 
-    /// @notice `addStake` with an EIP-2612 permit of the caller.
+    /// @notice `bond` with an EIP-2612 permit of the caller.
     /// @param agentId the agent
     /// @param amount of the stake token
     /// @param permit signed by the caller for this contract
-    function addStakeWithPermit(AgentId agentId, uint128 amount, Permit calldata permit) external;
+    /// @return shares minted for the caller
+    function bondWithPermit(AgentId agentId, uint128 amount, Permit calldata permit) external returns (uint128 shares);
 
-    /// @notice Begins to unbond a part of the stake. Only the operator.
-    /// @dev Warning: merges with what is unbonding already and starts the delay again for all of it. An agent whose stake
-    /// falls below the minimum leaves the draw with the next epoch: it can still be drawn in this one, and its duties remain.
+    /// @notice Begins to unbond shares of the caller, at any time and of any agent.
+    /// @dev Warning: all that the caller has unbonding with one agent is one ticket; starting again extends the end of all of
+    /// it. It stays in reach of evidence until it is withdrawn, also after its end. An agent whose operator's own stake falls
+    /// below the minimum leaves the draw with the next epoch: it can still be drawn in this one, and its duties remain.
     /// @param agentId the agent
-    /// @param amount of the stake token
-    function startUnbonding(AgentId agentId, uint128 amount) external;
+    /// @param shares of the bonded pot, see `positionOf`; what they are worth is rounded down and must not be 0
+    /// @return amount what they were worth
+    /// @return unbondingEnd unix seconds from which on it may be withdrawn
+    function startUnbonding(AgentId agentId, uint128 shares) external returns (uint128 amount, uint40 unbondingEnd);
 
-    /// @notice Pays out everything that has unbonded. Only the operator.
+    /// @notice Pays out what the caller has unbonded of an agent's stake, after its end.
     /// @param agentId the agent
     /// @param to receives the tokens
-    function withdrawStake(AgentId agentId, address to) external;
+    /// @return amount what was left of it after slashes
+    function withdrawStake(AgentId agentId, address to) external returns (uint128 amount);
+
+    /// @notice Pays out what the caller is owed: rewards of a reporter, or the treasury's part of slashes.
+    /// @param to receives the tokens
+    /// @return amount all of it
+    function claim(address to) external returns (uint256 amount);
+
+    /// @notice Takes 100_000 ppm of an agent's bonded and of its unbonding stake, each rounded up. Only the slasher.
+    /// @dev The reporter is owed 100_000 ppm, rounded down, of what the operator's own stake lost by it, the treasury the
+    /// rest. So an operator that reports itself gets back a tenth of its own loss and nothing of its delegators'.
+    /// @dev A rest worth less than 2^-32 of the smallest unit per share is taken, too.
+    /// @param agentId the agent
+    /// @param reporter is owed the reward
+    function slash(AgentId agentId, address reporter) external;
 
     /// @notice Replaces the hot key. Only the operator.
     /// @dev Warning: committees drawn before, and those still drawn in this epoch, keep the old signer, so keep the old key
@@ -225,9 +326,9 @@ interface IAgentRegistry {
     /// @param model UTF-8, at most 256 bytes
     function setModel(AgentId agentId, string calldata model) external;
 
-    /// @notice Applies what a committee decided about its members. Only the oracle (AccessManager role).
+    /// @notice Applies what a committee decided about its members. Only the oracle.
     /// @dev One slash: reputation * 800_000 / 1_000_000, rounded down, never below 10_000. One recovery step: + 10_000, at
-    /// most 1_000_000.
+    /// most 1_000_000. Below 100_000 the agent exits.
     /// @dev Warning: trusts the caller that the agents exist and the steps are well formed, see `Decision.merits`.
     /// @param agentIds at most 64
     /// @param steps of each agent: negative = that many slashes, positive = that many recovery steps
@@ -252,6 +353,17 @@ interface IAgentRegistry {
     /// @return see `Agent`
     function getAgent(AgentId agentId) external view returns (Agent memory);
 
+    /// @notice What an account holds of an agent's stake; zeros for whoever holds nothing.
+    /// @param agentId the agent
+    /// @param account the operator or a delegator
+    /// @return see `Position`
+    function positionOf(AgentId agentId, address account) external view returns (Position memory);
+
+    /// @notice What `claim` would pay an account.
+    /// @param account a reporter or the treasury
+    /// @return amount of the stake token
+    function owedTo(address account) external view returns (uint256);
+
     /// @notice The agent that uses or once used this key.
     /// @dev Warning: a rotated-out signer still answers its agent; compare with `getAgent(agentId).signer`.
     /// @param signer address of a hot key
@@ -275,17 +387,29 @@ interface IAgentRegistry {
     /// @return the count
     function agentCount() external view returns (uint256);
 
-    /// @notice The smallest stake of an active agent.
+    /// @notice The smallest own stake of an active agent's operator.
     /// @return amount of the stake token
     function minStake() external view returns (uint128);
 
-    /// @notice The largest stake of an agent.
+    /// @notice The largest bonded stake of an agent, the operator's and the delegators' together.
     /// @return amount of the stake token
     function maxStake() external view returns (uint128);
 
     /// @notice Seconds from `startUnbonding` until the stake may be withdrawn.
-    /// @return seconds, at most 365 days
+    /// @return seconds, 14 to 365 days
     function unbondingDelay() external view returns (uint40);
+
+    /// @notice Who applies reputation changes.
+    /// @return its address
+    function oracle() external view returns (address);
+
+    /// @notice Who slashes.
+    /// @return its address
+    function slasher() external view returns (address);
+
+    /// @notice Who gets what is slashed, less the reporter's reward.
+    /// @return its address
+    function treasury() external view returns (address);
 
     /// @notice Blocks of an epoch; draws see the registry as it was when the current epoch began.
     /// @return the count, 4 to 7200

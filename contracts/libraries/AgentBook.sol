@@ -2,28 +2,30 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
-import {REPUTATION_ONE} from "../types/Limits.sol";
+import {EXIT_REPUTATION, REPUTATION_ONE} from "../types/Limits.sol";
 import {AgentId} from "../types/Types.sol";
 import {Candidate, CandidateLib} from "./DrawLib.sol";
 import {EpochArray} from "./EpochArray.sol";
 import {ReputationLib} from "./ReputationLib.sol";
 import {SeatLib} from "./SeatLib.sol";
+import {StakePool} from "./StakePool.sol";
 
 /// @title The agents and the dense array of the active ones
 /// @notice Owns every transition of an agent; the registry adds permissions, tokens and events. Each transition brings the
 /// agent's word in the latest view of the array up to date, so the two cannot differ.
 library AgentBook {
     using EpochArray for EpochArray.State;
+    using StakePool for StakePool.State;
 
     /// @param position index in the latest view of `active` plus 1; 0 = not active
+    /// @param exited the reputation once fell below EXIT_REPUTATION
     struct Record {
         address operator;
         uint32 reputation;
         uint32 position;
+        bool exited;
         address signer;
-        uint40 unbondingEnd;
-        uint128 stake;
-        uint128 unbonding;
+        StakePool.State pool;
     }
 
     struct State {
@@ -33,8 +35,8 @@ library AgentBook {
         mapping(address signer => AgentId agentId) agentOf;
     }
 
-    /// @param minStake smallest stake of an active agent
-    /// @param maxStake largest stake
+    /// @param minStake smallest own stake of an active agent's operator
+    /// @param maxStake largest bonded stake
     /// @param epoch the current one: draws see what changes from the next one on
     struct Rules {
         uint128 minStake;
@@ -65,42 +67,44 @@ library AgentBook {
         _sync(self, rules, agentId, record);
     }
 
-    function bond(State storage self, Rules memory rules, AgentId agentId, uint128 amount) internal returns (uint128) {
+    /// @dev While the agent is not active only its operator bonds: others would earn nothing, and could take the room under
+    /// the maximum that the operator needs to come back.
+    function bond(
+        State storage self,
+        Rules memory rules,
+        AgentId agentId,
+        address account,
+        uint128 amount
+    ) internal returns (uint128 shares) {
         Record storage record = self.records[agentId];
-        uint256 wanted = uint256(record.stake) + amount;
-        require(
-            wanted <= rules.maxStake,
-            // Saturates for the error message alone.
-            IAgentRegistry.StakeAboveMaximum(
-                wanted > type(uint128).max ? type(uint128).max : uint128(wanted),
-                rules.maxStake
-            )
-        );
-        // At most maxStake, a uint128.
-        record.stake = uint128(wanted);
-        _sync(self, rules, agentId, record);
-        return record.stake;
-    }
-
-    function unbond(State storage self, Rules memory rules, AgentId agentId, uint128 amount, uint40 end) internal {
-        Record storage record = self.records[agentId];
-        uint128 stake = record.stake;
-        require(amount <= stake, IAgentRegistry.InsufficientStake(stake, amount));
-        // Checked in the line before.
-        record.stake = stake - amount;
-        record.unbonding += amount;
-        record.unbondingEnd = end;
+        require(!record.exited, IAgentRegistry.AgentHasExited(agentId));
+        require(account == record.operator || record.position != 0, IAgentRegistry.AgentNotActive(agentId));
+        shares = record.pool.bond(agentId, account, amount, rules.maxStake);
         _sync(self, rules, agentId, record);
     }
 
-    function takeUnbonded(State storage self, AgentId agentId) internal returns (uint128 amount) {
+    function unbond(
+        State storage self,
+        Rules memory rules,
+        AgentId agentId,
+        address account,
+        uint128 shares,
+        uint40 end
+    ) internal returns (uint128 amount, uint128 unbondingShares) {
         Record storage record = self.records[agentId];
-        amount = record.unbonding;
-        require(amount != 0, IAgentRegistry.NothingToWithdraw(agentId));
-        uint40 end = record.unbondingEnd;
-        require(block.timestamp >= end, IAgentRegistry.StillUnbonding(agentId, end));
-        record.unbonding = 0;
-        record.unbondingEnd = 0;
+        (amount, unbondingShares) = record.pool.unbond(agentId, account, shares, end);
+        _sync(self, rules, agentId, record);
+    }
+
+    /// @notice See `StakePool.slash`.
+    function slash(
+        State storage self,
+        Rules memory rules,
+        AgentId agentId
+    ) internal returns (uint128 bonded, uint128 unbonding, uint256 ownLoss) {
+        Record storage record = self.records[agentId];
+        (bonded, unbonding, ownLoss) = record.pool.slash(record.operator);
+        _sync(self, rules, agentId, record);
     }
 
     function moveReputation(
@@ -115,18 +119,23 @@ library AgentBook {
         if (reputation == earlier) return reputation;
         record.reputation = reputation;
         uint32 position = record.position;
-        if (position == 0) return reputation;
-        // The word's other members have not changed: no need to read them from the record's other slots.
-        Candidate candidate = Candidate.wrap(self.active.at(position - 1));
-        self.active.set(epoch, position - 1, Candidate.unwrap(candidate.withReputation(reputation)));
+        if (reputation < EXIT_REPUTATION && !record.exited) {
+            record.exited = true;
+            if (position != 0) _remove(self, epoch, agentId, record, position);
+            emit IAgentRegistry.AgentExited(agentId);
+        } else if (position != 0) {
+            // The word's other members have not changed: no need to read them from the record's other slots.
+            Candidate candidate = Candidate.wrap(self.active.at(position - 1));
+            self.active.set(epoch, position - 1, Candidate.unwrap(candidate.withReputation(reputation)));
+        }
     }
 
-    /// @dev Adds, updates or removes the agent's word in the array, as its stake demands.
+    /// @dev Adds, updates or removes the agent's word in the array, as its operator's own stake demands.
     function _sync(State storage self, Rules memory rules, AgentId agentId, Record storage record) private {
         uint32 position = record.position;
-        if (record.stake >= rules.minStake) {
+        if (!record.exited && record.pool.bondedOf(record.operator) >= rules.minStake) {
             Candidate candidate = CandidateLib.pack(
-                record.stake,
+                record.pool.bonded.assets,
                 rules.maxStake,
                 SeatLib.pack(agentId, record.reputation, record.signer)
             );
@@ -139,17 +148,23 @@ library AgentBook {
             record.position = uint32(self.active.length());
             emit IAgentRegistry.AgentActivated(agentId);
         } else if (position != 0) {
-            _remove(self, rules.epoch, record, position);
-            emit IAgentRegistry.AgentDeactivated(agentId);
+            _remove(self, rules.epoch, agentId, record, position);
         }
     }
 
     /// @dev The last one takes the free place.
-    function _remove(State storage self, uint64 epoch, Record storage record, uint32 position) private {
+    function _remove(
+        State storage self,
+        uint64 epoch,
+        AgentId agentId,
+        Record storage record,
+        uint32 position
+    ) private {
         Candidate last = Candidate.wrap(self.active.at(self.active.length() - 1));
         self.active.set(epoch, position - 1, Candidate.unwrap(last));
         self.records[SeatLib.agentId(last.seat())].position = position;
         record.position = 0;
         self.active.pop(epoch);
+        emit IAgentRegistry.AgentDeactivated(agentId);
     }
 }

@@ -26,7 +26,7 @@ library RequestStateLib {
     uint256 private constant COMMITMENT_SHIFT = 24;
 
     function make(Status status_, uint256 attempt_, bytes32 commitment) internal pure returns (RequestState) {
-        // Attempts are counted by the oracle alone, one at a time; 255 of them do not happen within 30 days of deadline.
+        // Attempts are counted by the oracle alone, one at a time; 255 of them do not happen within 7 days of deadline.
         return
             RequestState.wrap(
                 ((uint256(commitment) >> COMMITMENT_SHIFT) << COMMITMENT_SHIFT) |

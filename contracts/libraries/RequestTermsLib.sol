@@ -87,7 +87,7 @@ library RequestTermsLib {
         require(word >> 160 >= minFee, IDecisionOracle.InvalidTerms("fee", word >> 160));
         require((protocols >> uint8(word)) & 1 == 1, IDecisionOracle.UnknownProtocol(uint8(word)));
         uint256 due = deadline(packed);
-        // Not an overflow: block.timestamp is far below 2^256 - 30 days.
+        // Not an overflow: block.timestamp is far below 2^256 - 7 days.
         require(
             due > block.timestamp && due <= block.timestamp + MAX_DURATION,
             IDecisionOracle.InvalidTerms("deadline", due)

@@ -26,7 +26,7 @@ uint256 constant MAX_REASON_BYTES = 100;
 /// @dev Unit of the gas price in a `Relay`, in wei.
 uint256 constant GAS_PRICE_UNIT = 1e6;
 /// @dev Longest life of a request, in seconds.
-uint256 constant MAX_DURATION = 30 days;
+uint256 constant MAX_DURATION = 7 days;
 /// @dev Most decimals of a number: the outcome stays far inside int256.
 uint256 constant MAX_DECIMALS = 18;
 /// @dev Fewest options of a choice, fewest policies to choose from.
@@ -43,8 +43,10 @@ uint256 constant MAX_SLASHES = 3;
 
 /// @dev Reputation of 1.
 uint256 constant REPUTATION_ONE = 1_000_000;
-/// @dev Reputation never falls below this, so that every agent can recover.
+/// @dev Reputation never falls below this, so that no weight is 0.
 uint256 constant REPUTATION_FLOOR = 10_000;
+/// @dev An agent whose reputation falls below this leaves the draw for good.
+uint256 constant EXIT_REPUTATION = 100_000;
 /// @dev One slash multiplies the reputation by this many parts per million (sigma).
 uint256 constant SLASH_FACTOR_PPM = 800_000;
 /// @dev One recovery step adds this many parts per million.
@@ -59,8 +61,22 @@ uint256 constant PROBES_PER_SEAT = 24;
 uint256 constant MIN_EPOCH_BLOCKS = 4;
 /// @dev Longest epoch, in blocks: a day of 12-second blocks.
 uint256 constant MAX_EPOCH_BLOCKS = 7200;
+/// @dev How long after the end of a request its evidence still finds the stake, in seconds.
+uint256 constant EVIDENCE_WINDOW = 7 days;
+/// @dev Shortest unbonding delay, in seconds: stake cannot leave before the evidence window of what its agent was drawn for.
+uint256 constant MIN_UNBONDING_DELAY = MAX_DURATION + EVIDENCE_WINDOW;
 /// @dev Longest unbonding delay, in seconds.
 uint256 constant MAX_UNBONDING_DELAY = 365 days;
+/// @dev Largest maxStake: with `MAX_SHARE_BITS` no number of shares exceeds a uint128.
+uint256 constant MAX_STAKE_BOUND = type(uint96).max;
+/// @dev Shares are worth at least 2^-32 of the stake token's smallest unit, or nothing at all.
+uint256 constant MAX_SHARE_BITS = 32;
+/// @dev What an equivocation costs, in parts per million of the bonded and of the unbonding stake.
+uint256 constant EQUIVOCATION_SLASH_PPM = 100_000;
+/// @dev What the reporter gets, in parts per million of what the operator's own stake lost by it.
+uint256 constant REPORTER_PPM = 100_000;
+/// @dev The whole, in parts per million.
+uint256 constant PPM_ONE = 1_000_000;
 /// @dev Longest model descriptor, in bytes.
 uint256 constant MAX_MODEL_BYTES = 256;
 /// @dev Longest endpoint list, in bytes.

@@ -104,6 +104,14 @@ struct Message {
     bytes32 payloadDigest;
 }
 
+/// @notice Stake that belongs to the holders of its shares; a share is worth assets / shares, never more than 1.
+/// @param assets in the smallest unit of the stake token
+/// @param shares all that were minted and not yet burnt
+struct Pot {
+    uint128 assets;
+    uint128 shares;
+}
+
 /// @notice An EIP-2612 permit for the stake or fee token.
 struct Permit {
     uint256 value;

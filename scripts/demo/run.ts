@@ -11,7 +11,7 @@ import { cidString } from "../../agents/core/codec.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
 import type { ChainEvent, ChainReader, TransactionReader } from "../../agents/ports/chain.ts";
-import { deploy, type Deployment } from "../lib/deploy.ts";
+import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../lib/deploy.ts";
 import { startLocalChain, type LocalChain } from "../lib/local-chain.ts";
 import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "./agents.ts";
 import { openBank } from "./bank.ts";
@@ -22,6 +22,7 @@ import { verify, type Verified } from "./verify.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const AGENTS = 5;
+const LIAR = AGENTS - 1;
 const COMMITTEE = 5;
 const START_TIMEOUT_MS = 180_000;
 const DECIDE_TIMEOUT_MS = 300_000;
@@ -195,7 +196,7 @@ async function deployWorld(
     token: null,
     minStake: STAKE,
     maxStake: 4n * STAKE,
-    unbondingDelaySeconds: 60,
+    unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
     epochBlocks: 8,
     buildProfile: "default",
     example,
@@ -227,6 +228,11 @@ async function deployWorld(
   };
 }
 
+/** The liar is slashed once for each question, and must stay above the minimum. */
+function stakeOf(index: number): bigint {
+  return index === LIAR ? 2n * STAKE : STAKE;
+}
+
 async function startAgents(
   options: DemoOptions,
   world: DemoWorld,
@@ -244,9 +250,9 @@ async function startAgents(
         rpcUrl: chain.rpcUrl,
         deployment,
         modelPath,
-        stake: STAKE,
-        lies: index === AGENTS - 1,
-        fund: (keys) => world.fund(keys.address, STAKE),
+        stake: stakeOf(index),
+        lies: index === LIAR,
+        fund: (keys) => world.fund(keys.address, stakeOf(index)),
       }),
     ),
   );

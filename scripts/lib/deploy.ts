@@ -1,5 +1,5 @@
-// Deploys the system: token (local chains only), access manager, registry, oracle, the oracle's role, an example consumer.
-import { createPublicClient, createWalletClient, defineChain, http, toFunctionSelector } from "viem";
+// Deploys the system: token (local chains only), access manager, registry, oracle, slasher, an example consumer.
+import { createPublicClient, createWalletClient, defineChain, getContractAddress, http, toFunctionSelector } from "viem";
 import type {
   Account,
   Chain,
@@ -23,9 +23,12 @@ export interface DeployOptions {
   readonly token: Address | null;
   /** Administrator of the access manager in the end; the deployer if not given. */
   readonly admin?: Address;
+  /** Gets what is slashed, less the reporter's reward; the administrator if not given. */
+  readonly treasury?: Address;
   readonly minStake: bigint;
   /** At most 16 times `minStake`. */
   readonly maxStake: bigint;
+  /** At least `MIN_UNBONDING_SECONDS`. */
   readonly unbondingDelaySeconds: number;
   /** Draws see the registry as it was when the current epoch of so many blocks began; 4 to 7200. */
   readonly epochBlocks: number;
@@ -55,6 +58,7 @@ export interface Deployment {
   readonly accessManager: Address;
   readonly registry: Address;
   readonly oracle: Address;
+  readonly slasher: Address;
   readonly example: Address | null;
 }
 
@@ -68,41 +72,44 @@ const names = {
   manager: "contracts/ConclaveAccessManager.sol:ConclaveAccessManager",
   registry: "contracts/AgentRegistry.sol:AgentRegistry",
   oracle: "contracts/DecisionOracle.sol:DecisionOracle",
+  slasher: "contracts/Slasher.sol:Slasher",
   example: "contracts/consumers/examples/PolicyDesk.sol:PolicyDesk",
 } as const;
 
+/** As in contracts/types/Limits.sol: the longest request, and a week for evidence. */
+export const MIN_UNBONDING_SECONDS = 14 * 86_400;
+
 const ADMIN_ROLE = 0n;
-const ORACLE_ROLE = 1n;
 /** May stop new requests. */
 const PAUSER_ROLE = 2n;
 const POLLING_MS = 100;
 
 export async function deploy(options: DeployOptions): Promise<Deployment> {
-  const { account, token, minStake, maxStake, unbondingDelaySeconds, epochBlocks, minFee = 0n } = options;
-  const [tokenArtifact, managerArtifact, registryArtifact, oracleArtifact, exampleArtifact] = (await loadArtifacts(
-    Object.values(names),
-    options.buildProfile,
-  )) as [Artifact, Artifact, Artifact, Artifact, Artifact];
+  const { account, token } = options;
+  const [tokenArtifact, managerArtifact, registryArtifact, oracleArtifact, slasherArtifact, exampleArtifact] =
+    (await loadArtifacts(Object.values(names), options.buildProfile)) as [
+      Artifact,
+      Artifact,
+      Artifact,
+      Artifact,
+      Artifact,
+      Artifact,
+    ];
   const deployer = await createDeployer(options.rpcUrl, account);
   const { chain } = deployer.reader;
 
   const tokenAddress = token ?? (await create(deployer, tokenArtifact, [])).address;
   const manager = await create(deployer, managerArtifact, [account.address]);
-  const rules = [minStake, maxStake, unbondingDelaySeconds, epochBlocks];
-  const registry = await create(deployer, registryArtifact, [manager.address, tokenAddress, ...rules]);
-  const oracle = await create(deployer, oracleArtifact, [
-    manager.address,
-    registry.address,
-    tokenAddress,
-    protocolBitmap(),
-    minFee,
-  ]);
+  const bound = await predict(deployer);
+  const registry = await create(deployer, registryArtifact, [registryTerms(options, tokenAddress, bound)]);
+  const oracleArgs = [manager.address, registry.address, tokenAddress, protocolBitmap(), options.minFee ?? 0n];
+  const oracle = await create(deployer, oracleArtifact, oracleArgs);
+  requireSame("oracle", bound.oracle, oracle.address);
+  const slasher = await create(deployer, slasherArtifact, [registry.address]);
+  requireSame("slasher", bound.slasher, slasher.address);
 
   const administer = (functionName: string, args: readonly unknown[]): Promise<void> =>
     execute(deployer, { address: manager.address, abi: managerArtifact.abi, functionName, args });
-  const selector = toFunctionSelector("applyReputationChanges(uint32[],int8[])");
-  await administer("setTargetFunctionRole", [registry.address, [selector], ORACLE_ROLE]);
-  await administer("grantRole", [ORACLE_ROLE, oracle.address, 0]);
   const pausing = ["pauseRequests()", "unpauseRequests()"].map((signature) => toFunctionSelector(signature));
   await administer("setTargetFunctionRole", [oracle.address, pausing, PAUSER_ROLE]);
   await administer("grantRole", [PAUSER_ROLE, options.admin ?? account.address, 0]);
@@ -121,8 +128,37 @@ export async function deploy(options: DeployOptions): Promise<Deployment> {
     accessManager: manager.address,
     registry: registry.address,
     oracle: oracle.address,
+    slasher: slasher.address,
     example,
   };
+}
+
+interface Bound {
+  readonly oracle: Address;
+  readonly slasher: Address;
+}
+
+/** Where the oracle and the slasher will be if nothing but the registry is deployed before them. */
+async function predict({ reader, wallet }: Deployer): Promise<Bound> {
+  const from = wallet.account.address;
+  const nonce = BigInt(await reader.getTransactionCount({ address: from, blockTag: "pending" }));
+  const addressAt = (offset: bigint): Address =>
+    getContractAddress({ from, nonce: nonce + offset }).toLowerCase() as Address;
+  return { oracle: addressAt(1n), slasher: addressAt(2n) };
+}
+
+/** The registry is bound to these addresses for ever: a deployment that missed them is worthless, so stop at once. */
+function requireSame(name: string, bound: Address, found: Address): void {
+  if (bound === found) return;
+  throw new Error(
+    `Deploy the ${name}: it is at ${found}, but the registry is bound to ${bound}; deploy again, and send nothing else from the account meanwhile`,
+  );
+}
+
+function registryTerms(options: DeployOptions, stakeToken: Address, { oracle, slasher }: Bound) {
+  const { account, minStake, maxStake, unbondingDelaySeconds: unbondingDelay, epochBlocks } = options;
+  const treasury = options.treasury ?? options.admin ?? account.address;
+  return { stakeToken, minStake, maxStake, unbondingDelay, epochBlocks, oracle, slasher, treasury };
 }
 
 /** Bit i set = protocol i can be asked for. */

@@ -1,6 +1,6 @@
 // A deployed system with registered agents on an in-process chain: what the contract tests and the gas figures start from.
 import type { HardhatEthers, HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
-import { TypedDataEncoder, concat, hexlify, keccak256, sha256, toUtf8Bytes } from "ethers";
+import { TypedDataEncoder, concat, getCreateAddress, hexlify, keccak256, sha256, toUtf8Bytes } from "ethers";
 import type {
   BaseContract,
   ContractMethod,
@@ -62,16 +62,20 @@ export type Oracle = WithMethods<
 export type Registry = WithMethods<
   | "register"
   | "registerWithPermit"
-  | "addStake"
-  | "addStakeWithPermit"
+  | "bond"
+  | "bondWithPermit"
   | "startUnbonding"
   | "withdrawStake"
+  | "claim"
+  | "slash"
   | "rotateSigner"
   | "setEndpoint"
   | "setModel"
   | "applyReputationChanges"
   | "draw"
   | "getAgent"
+  | "positionOf"
+  | "owedTo"
   | "agentOf"
   | "operatorOf"
   | "activeCount"
@@ -82,7 +86,11 @@ export type Registry = WithMethods<
   | "unbondingDelay"
   | "epochBlocks"
   | "stakeToken"
+  | "oracle"
+  | "slasher"
+  | "treasury"
 >;
+export type Slasher = WithMethods<"submitMessages" | "submitDecisions" | "isConsumed" | "registry" | "oracle">;
 export type Manager = WithMethods<"setTargetFunctionRole" | "grantRole" | "revokeRole" | "setTargetClosed">;
 
 export interface World {
@@ -92,31 +100,32 @@ export interface World {
   readonly manager: Manager;
   readonly registry: Registry;
   readonly oracle: Oracle;
+  readonly slasher: Slasher;
   readonly domain: TypedDataDomain;
   readonly registryDomain: TypedDataDomain;
   /** Hot keys by signer address. */
   readonly keys: Map<string, SigningKey>;
 }
 
-export const oracleRole = 1n;
 export const pauserRole = 2n;
+/** Who gets what is slashed. */
+export const treasury = "0x0000000000000000000000000000000000007077";
 export const minStake = 10n ** 18n;
 export const maxStake = 16n * minStake;
-export const unbondingDelay = 7 * 24 * 3600;
+export const unbondingDelay = 14 * 24 * 3600;
 export const epochBlocks = 8n;
 export const supportedProtocols = 0b11n;
 export const minFee = 0n;
 const funds = 10n ** 30n;
 
-/** Deploys token, access manager, registry and oracle, and funds the deployer with tokens and a prepaid balance. */
+/** Deploys token, access manager, registry, oracle and slasher, and funds the deployer with tokens and a prepaid balance. */
 export async function deployWorld(ethers: HardhatEthers): Promise<World> {
   const [deployer] = await ethers.getSigners();
   const deploy = async <Deployed>(name: string, args: unknown[] = []): Promise<Deployed> =>
     (await ethers.deployContract(name, args)) as unknown as Deployed;
   const token = await deploy<Token>("TestToken");
   const manager = await deploy<Manager>("ConclaveAccessManager", [deployer!.address]);
-  const rules = [minStake, maxStake, unbondingDelay, epochBlocks];
-  const registry = await deploy<Registry>("AgentRegistry", [manager.target, token.target, ...rules]);
+  const registry = await deploy<Registry>("AgentRegistry", [await registryTerms(ethers, token.target)]);
   const oracle = await deploy<Oracle>("DecisionOracle", [
     manager.target,
     registry.target,
@@ -124,9 +133,7 @@ export async function deployWorld(ethers: HardhatEthers): Promise<World> {
     supportedProtocols,
     minFee,
   ]);
-  const selector = registry.interface.getFunction("applyReputationChanges")!.selector;
-  await manager.setTargetFunctionRole(registry.target, [selector], oracleRole);
-  await manager.grantRole(oracleRole, oracle.target, 0);
+  const slasher = await deploy<Slasher>("Slasher", [registry.target]);
   const pausing = ["pauseRequests", "unpauseRequests"].map((name) => oracle.interface.getFunction(name)!.selector);
   await manager.setTargetFunctionRole(oracle.target, pausing, pauserRole);
   await token.mint(deployer!.address, funds);
@@ -137,7 +144,18 @@ export async function deployWorld(ethers: HardhatEthers): Promise<World> {
   const { chainId } = await ethers.provider.getNetwork();
   const domain = { name: "Conclave", version: "1", chainId, verifyingContract: oracle.target };
   const registryDomain = { ...domain, name: "ConclaveRegistry", verifyingContract: registry.target };
-  return { ethers, deployer: deployer!, token, manager, registry, oracle, domain, registryDomain, keys: new Map() };
+  const contracts = { token, manager, registry, oracle, slasher } as const;
+  return { ethers, deployer: deployer!, ...contracts, domain, registryDomain, keys: new Map() };
+}
+
+/** What a registry is deployed with, bound to the addresses of the deployer's next two contracts. */
+export async function registryTerms(ethers: HardhatEthers, stakeToken: string) {
+  const [deployer] = await ethers.getSigners();
+  const nonce = await deployer!.getNonce();
+  const [oracle, slasher] = [1, 2].map((offset) =>
+    getCreateAddress({ from: deployer!.address, nonce: nonce + offset }),
+  );
+  return { stakeToken, minStake, maxStake, unbondingDelay, epochBlocks, oracle, slasher, treasury };
 }
 
 /** `Registration` of the interface for a test key. */

@@ -20,7 +20,7 @@ import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/ke
 import { keccak256, utf8, hexToBytes } from "../../agents/core/digest.ts";
 import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
 import { loadArtifacts } from "../../scripts/lib/artifacts.ts";
-import { deploy, type Deployment } from "../../scripts/lib/deploy.ts";
+import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/lib/deploy.ts";
 import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
 import type { ChainHarness } from "./chain-questions.ts";
 
@@ -84,7 +84,12 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
   const accounts = chain.accounts.map(({ privateKey }) => privateKeyToAccount(privateKey));
   const account = accounts[0];
   if (account === undefined) throw new Error("the local chain has no account");
-  const limits = { minStake: ONE, maxStake: 16n * ONE, unbondingDelaySeconds: 60, epochBlocks: EPOCH_BLOCKS };
+  const limits = {
+    minStake: ONE,
+    maxStake: 16n * ONE,
+    unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
+    epochBlocks: EPOCH_BLOCKS,
+  };
   const deployment = await deploy({ rpcUrl: chain.rpcUrl, account, token: null, ...limits, buildProfile: "default" });
   const proxy = createProxy(chain.rpcUrl);
   await proxy.start();

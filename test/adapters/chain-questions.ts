@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 
+import { slotDigest } from "../../agents/adapters/chain/evidence.ts";
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
-import { bytesToHex, decisionDigest, word } from "../../agents/core/digest.ts";
+import { bytesToHex, decisionDigest, keccak256, utf8, word } from "../../agents/core/digest.ts";
 import type {
+  AgentId,
   Certificate,
   Decision,
   Digest,
+  Domain,
   Ppm,
   Request,
   RequestId,
@@ -13,7 +16,7 @@ import type {
   SeatInfo,
   Terms,
 } from "../../agents/core/types.ts";
-import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
+import type { ChainReader, ChainWriter, EquivocationProof } from "../../agents/ports/chain.ts";
 
 /** A chain with four agents and a consumer that holds a balance. */
 export interface ChainHarness {
@@ -121,6 +124,31 @@ function certify(
     return { seat: seat as SeatIndex, signature: key.sign(digest) };
   });
   return { decision, signatures };
+}
+
+/** Two payloads that the key signed for one slot. */
+export function proofBy(
+  key: Keys,
+  agentId: number,
+  domain: Domain,
+  about: { readonly requestId?: number; readonly attempt?: number; readonly label: string },
+): EquivocationProof {
+  const { requestId = 1, attempt = 0, label } = about;
+  const slot = {
+    requestHash: keccak256(utf8(label)),
+    committeeHash: keccak256(utf8("committee")),
+    attempt,
+    protocol: 1,
+    phase: 2,
+    round: 0,
+    seat: 3 as SeatIndex,
+  };
+  const signed = (text: string) => {
+    const payloadDigest = keccak256(utf8(text));
+    return { payloadDigest, signature: key.sign(slotDigest(domain, slot, payloadDigest)) };
+  };
+  const [first, second] = [signed("yes"), signed("no")];
+  return { requestId: BigInt(requestId) as RequestId, agentId: agentId as AgentId, slot, first, second };
 }
 
 export function wordOf(value: bigint): Digest {

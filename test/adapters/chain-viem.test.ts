@@ -12,6 +12,7 @@ import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
 import { hexToBytes, keccak256, packTerms, utf8 } from "../../agents/core/digest.ts";
 import type { Address, AgentId, RequestId, Terms } from "../../agents/core/types.ts";
 import type { OperatorActions } from "../../agents/ports/chain.ts";
+import { MIN_UNBONDING_SECONDS } from "../../scripts/lib/deploy.ts";
 import { generateAbi } from "../../scripts/abi.ts";
 import { createNodeHarness, ONE, testKeys, type NodeHarness } from "./chain-node.ts";
 import { asked, drawn, mineTo } from "./chain-questions.ts";
@@ -329,7 +330,7 @@ describe("chain: viem", () => {
       const nonce = await harness.client.getTransactionCount({ address: operator.account });
       const { agentId } = await operator.register({ ...registration, stake: 2n * ONE });
       assert.equal((await harness.client.getTransactionCount({ address: operator.account })) - nonce, 1);
-      await operator.addStake(agentId, ONE);
+      await operator.bond(agentId, ONE);
       await operator.startUnbonding(agentId, (5n * ONE) / 2n);
       await operator.setEndpoint(agentId, ["/dns4/agent/tcp/2"]);
       const next = keysFromPrivateKey(hexToBytes(keccak256(utf8("its second key"))));
@@ -348,21 +349,21 @@ describe("chain: viem", () => {
       assert.deepEqual(await onChain(agentId), [
         record?.stake,
         record?.unbonding,
-        record?.unbondingEnd,
         record?.reputation,
         record?.active,
+        record?.exited,
       ]);
 
-      await rejects(operator.withdrawStake(agentId, nobody), "CHAIN_REVERTED", "StillUnbonding");
-      await harness.passTime(61);
+      await rejects(operator.withdrawStake(agentId, nobody), "STAKE_MISSING", "StillUnbonding");
+      await harness.passTime(MIN_UNBONDING_SECONDS + 1);
       await operator.withdrawStake(agentId, nobody);
       const paid = await reader.agentBySigner(next.address);
       assert.deepEqual(await onChain(agentId), [
         paid?.stake,
         paid?.unbonding,
-        paid?.unbondingEnd,
         paid?.reputation,
         paid?.active,
+        paid?.exited,
       ]);
     });
 
@@ -393,7 +394,8 @@ describe("chain: viem", () => {
     it("tells an unknown agent from a foreign one", async () => {
       const operator = await operatorOf(12);
       await rejects(operator.startUnbonding(999 as AgentId, 1n), "AGENT_NOT_REGISTERED", "UnknownAgent");
-      await rejects(operator.startUnbonding(1 as AgentId, 1n), "CHAIN_REVERTED", "NotOperator");
+      await rejects(operator.startUnbonding(1 as AgentId, 1n), "STAKE_MISSING", "InsufficientShares");
+      await rejects(operator.setEndpoint(1 as AgentId, []), "CHAIN_REVERTED", "NotOperator");
     });
   });
 
@@ -404,6 +406,6 @@ describe("chain: viem", () => {
       functionName: "getAgent",
       args: [agentId],
     });
-    return [agent.stake, agent.unbonding, agent.unbondingEnd, agent.reputation, agent.active];
+    return [agent.bonded.assets, agent.unbonding.assets, agent.reputation, agent.active, agent.exited];
   }
 });

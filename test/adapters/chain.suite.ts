@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { committeeHash, keccak256, utf8 } from "../../agents/core/digest.ts";
+import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
+import { committeeHash, hexToBytes, keccak256, utf8 } from "../../agents/core/digest.ts";
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
 import type { RequestId, Terms } from "../../agents/core/types.ts";
 import type { ChainEvent, ChainReader, Cursor, Relay } from "../../agents/ports/chain.ts";
-import { asked, drawn, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
+import { asked, drawn, mineTo, proofBy, wordOf, type ChainHarness } from "./chain-questions.ts";
 
 const WAIT_MS = 20_000;
 
@@ -290,6 +291,32 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
         /stop/,
       );
       assert.equal((await reader.requestState(request.id)).status, "requested");
+    });
+
+    // The last one: the slashed agent is below the minimum afterwards.
+    it("slashes an equivocator once for an attempt, whoever brings the proof", async () => {
+      const [key, other] = harness.keys;
+      assert.ok(key !== undefined && other !== undefined);
+      const agent = await reader.agentBySigner(key.address);
+      assert.ok(agent !== null);
+      const proof = proofBy(key, agent.agentId, reader.domain, { label: `evidence ${crypto.randomUUID()}` });
+      const writers = await Promise.all([harness.writer(0), harness.writer(1)]);
+      const forged = proofBy(other, agent.agentId, reader.domain, { label: "another's" });
+      await rejects(
+        writers[0].submitEvidence({ ...proof, second: forged.second }),
+        "CHAIN_REVERTED",
+        "InvalidEvidence",
+      );
+      await rejects(writers[0].submitEvidence({ ...proof, second: proof.first }), "CHAIN_REVERTED", "NoConflict");
+      const nobody = keysFromPrivateKey(hexToBytes(keccak256(utf8("nobody"))));
+      const stranger = proofBy(nobody, agent.agentId, reader.domain, { label: "a stranger's" });
+      await rejects(writers[0].submitEvidence(stranger), "CHAIN_REVERTED", "UnknownSigner");
+
+      const results = await Promise.all(writers.map((writer) => writer.submitEvidence(proof)));
+      assert.equal(results.filter((result) => result === "already").length, 1);
+      const slashed = await reader.agentBySigner(key.address);
+      assert.equal(slashed?.stake, agent.stake - (agent.stake + 9n) / 10n);
+      assert.equal(await writers[0].submitEvidence({ ...proof, second: proof.first }), "already");
     });
   });
 }

@@ -11,7 +11,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import type { AgentId } from "../../agents/core/types.ts";
-import { deploy, type Deployment } from "../../scripts/lib/deploy.ts";
+import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/lib/deploy.ts";
 import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
 import { rejects, until } from "./chain.suite.ts";
 
@@ -83,14 +83,14 @@ describe("deploy", () => {
         token: null,
         minStake: 1n,
         maxStake: 16n,
-        unbondingDelaySeconds: 1,
+        unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
         epochBlocks: 8,
         buildProfile: "default",
       } as const;
       const { oracle, registry } = await deploy({ rpcUrl: hardhat.rpcUrl, account, ...terms });
       const options = { rpcUrl: hardhat.rpcUrl, chainId: hardhat.chainId, oracle, registry };
       const operator = await createOperatorActions({ ...options, account, receiptPollMs: 50 });
-      await rejects(operator.addStake(1 as AgentId, 1n), "STAKE_MISSING");
+      await rejects(operator.bond(1 as AgentId, 1n), "STAKE_MISSING");
       await rejects(operator.startUnbonding(1 as AgentId, 1n), "AGENT_NOT_REGISTERED", "UnknownAgent");
       const reader = await createChainReader({ ...options, finalityDepth: 1, pollIntervalMs: 50 });
       const { number } = await reader.head();

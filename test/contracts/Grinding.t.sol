@@ -39,15 +39,19 @@ contract GrindingTest is ConclaveTest {
         assertEq(_drawn(seed), fair, "another key");
         registry.startUnbonding(AgentId.wrap(2), MAX_STAKE);
         assertEq(_drawn(seed), fair, "a leaver");
-        manager.grantRole(ORACLE_ROLE, address(this), 0);
         Seat[] memory seats = registry.draw(seed, 7);
         AgentId[] memory agentIds = new AgentId[](2);
         int8[] memory steps = new int8[](2);
         for (uint256 i = 0; i < 2; ++i) (agentIds[i], steps[i]) = (seats[i].agentId(), -3);
+        vm.prank(address(oracle));
         registry.applyReputationChanges(agentIds, steps);
         assertEq(_drawn(seed), fair, "slashes");
+        submit(equivocation(seats[2].agentId(), "proof", 0));
+        assertEq(_drawn(seed), fair, "a slash by proof");
+        registry.bond(seats[2].agentId(), 1);
+        assertEq(_drawn(seed), fair, "more stake");
         for (uint256 i = 0; i < SLEEPERS; ++i) {
-            registry.addStake(_sleepers[i], 1);
+            registry.bond(_sleepers[i], 1);
             assertEq(_drawn(seed), fair, "a sleeper that wakes");
         }
         assertEq(registry.drawableCount(), 20, "drawn from the registry of the epoch");

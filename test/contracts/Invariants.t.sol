@@ -47,7 +47,7 @@ contract InvariantsTest is Assertions {
             Handler.retryCallback.selector,
             Handler.refund.selector,
             Handler.register.selector,
-            Handler.addStake.selector,
+            Handler.bond.selector,
             Handler.startUnbonding.selector,
             Handler.withdrawStake.selector,
             Handler.rotate.selector
@@ -72,7 +72,7 @@ contract InvariantsTest is Assertions {
             "retryCallback",
             "refund",
             "register",
-            "addStake",
+            "bond",
             "startUnbonding",
             "withdrawStake",
             "rotate",
@@ -99,7 +99,9 @@ contract InvariantsTest is Assertions {
     function invariant_registryOwesExactlyWhatItHolds() public view {
         IAgentRegistry.Agent[] memory agents = _handler.agents();
         uint256 sum = 0;
-        for (uint256 i = 0; i < agents.length; ++i) sum += uint256(agents[i].stake) + agents[i].unbonding;
+        for (uint256 i = 0; i < agents.length; ++i) {
+            sum += uint256(agents[i].bonded.assets) + agents[i].unbonding.assets;
+        }
         assertEq(_handler.tokensOfRegistry(), sum, "stake and unbonding");
     }
 
@@ -108,7 +110,8 @@ contract InvariantsTest is Assertions {
         IAgentRegistry.Agent[] memory agents = _handler.agents();
         uint256 active = 0;
         for (uint256 i = 0; i < agents.length; ++i) {
-            assertTrue(agents[i].active == (agents[i].stake >= 1 ether), "active iff enough stake");
+            bool eligible = agents[i].bonded.assets >= 1 ether && !agents[i].exited;
+            assertTrue(agents[i].active == eligible, "active iff enough stake and not exited");
             if (agents[i].active) ++active;
         }
         Seat[] memory all = _handler.drawAll(keccak256("all"));

@@ -211,8 +211,7 @@ contract OracleTest is ConclaveTest {
 
     /// @dev In the longest epoch the window of 256 blocks is what ends first.
     function test_windowEndsWithinALongEpoch() public {
-        registry = new AgentRegistry(address(manager), token, MIN_STAKE, MAX_STAKE, UNBONDING_DELAY, 7200);
-        oracle = new DecisionOracle(address(manager), registry, token, PROTOCOLS, MIN_FEE);
+        deployRegistry(7200);
         token.approve(address(registry), type(uint256).max);
         vm.roll(7200);
         for (uint256 i = 0; i < 4; ++i) registerAgent(MAX_STAKE);

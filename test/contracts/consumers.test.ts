@@ -267,13 +267,15 @@ describe("the least consumer", () => {
 describe("every error of the interfaces", () => {
   it("is provoked by a test", async () => {
     const sources = readdirSync(import.meta.dirname)
-      .filter((name) => name.endsWith(".test.ts"))
+      .filter((name) => name.endsWith(".test.ts") || name.endsWith(".t.sol"))
       .map((name) => readFileSync(`${import.meta.dirname}/${name}`, "utf8"))
       .join("\n");
-    for (const name of ["IAgentRegistry", "IDecisionOracle"]) {
+    for (const name of ["IAgentRegistry", "IDecisionOracle", "ISlasher"]) {
       const { abi } = await hre.artifacts.readArtifact(name);
       for (const item of abi) {
-        if (item.type === "error") expect(sources, `${name}.${item.name}`).to.include(`"${item.name}"`);
+        if (item.type !== "error") continue;
+        const isProvoked = sources.includes(`"${item.name}"`) || sources.includes(`${name}.${item.name}.selector`);
+        expect(isProvoked, `${name}.${item.name}`).to.equal(true);
       }
     }
   });

@@ -1,46 +1,73 @@
 import { expect } from "chai";
+import { ZeroAddress } from "ethers";
 import hre from "hardhat";
 
-import { deployWorld, epochBlocks, maxStake, minStake } from "../../scripts/lib/world.ts";
+import { deployWorld, registryTerms } from "../../scripts/lib/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
 
-const deployed = () => deployWorld(ethers);
+type Terms = Awaited<ReturnType<typeof registryTerms>>;
+
+/** A world, and a deployment of a second registry with other terms. */
+async function deployed() {
+  const { registry, token } = await deployWorld(ethers);
+  const factory = await ethers.getContractFactory("AgentRegistry");
+  const deploy = async (change: Partial<Record<keyof Terms, unknown>>) =>
+    factory.deploy({ ...(await registryTerms(ethers, token.target)), ...change });
+  return { registry, token, deploy };
+}
 
 describe("the registry's constructor", () => {
-  it("refuses bounds under which draws would take long", async () => {
-    const { registry, manager, token } = await loadFixture(deployed);
-    for (const [low, high] of [
+  it("refuses bounds under which draws would take long or shares would not fit", async () => {
+    const { registry, deploy } = await loadFixture(deployed);
+    for (const [minStake, maxStake] of [
       [0n, 1n],
       [2n, 1n],
       [1n, 17n],
+      [1n << 95n, 1n << 96n],
     ]) {
-      const factory = await ethers.getContractFactory("AgentRegistry");
-      await expect(factory.deploy(manager.target, token.target, low, high, 0, epochBlocks))
+      await expect(deploy({ minStake, maxStake }))
         .to.be.revertedWithCustomError(registry, "InvalidStakeBounds")
-        .withArgs(low, high);
+        .withArgs(minStake, maxStake);
     }
+    await deploy({ minStake: 1n << 95n, maxStake: (1n << 96n) - 1n });
   });
 
   it("refuses delays and epochs out of bounds, and announces those it takes", async () => {
-    const { registry, manager, token } = await loadFixture(deployed);
-    const factory = await ethers.getContractFactory("AgentRegistry");
-    const deploy = (delay: number, blocks: number) =>
-      factory.deploy(manager.target, token.target, minStake, maxStake, delay, blocks);
-    const year = 365 * 24 * 3600;
-    await expect(deploy(year + 1, 8))
-      .to.be.revertedWithCustomError(registry, "InvalidUnbondingDelay")
-      .withArgs(year + 1, year);
-    for (const blocks of [0, 3, 7201]) {
-      await expect(deploy(0, blocks))
-        .to.be.revertedWithCustomError(registry, "InvalidEpochBlocks")
-        .withArgs(blocks, 4, 7200);
+    const { registry, deploy } = await loadFixture(deployed);
+    const day = 24 * 3600;
+    for (const unbondingDelay of [0, 14 * day - 1, 365 * day + 1]) {
+      await expect(deploy({ unbondingDelay }))
+        .to.be.revertedWithCustomError(registry, "InvalidUnbondingDelay")
+        .withArgs(unbondingDelay, 14 * day, 365 * day);
     }
-    await deploy(0, 7200);
-    const longest = await deploy(year, 4);
-    await expect(longest.deploymentTransaction())
-      .to.emit(longest, "RegistryDeployed")
-      .withArgs(token.target, minStake, maxStake, year, 4);
+    for (const epochBlocks of [0, 3, 7201]) {
+      await expect(deploy({ epochBlocks }))
+        .to.be.revertedWithCustomError(registry, "InvalidEpochBlocks")
+        .withArgs(epochBlocks, 4, 7200);
+    }
+    await deploy({ epochBlocks: 7200 });
+    const longest = await deploy({ unbondingDelay: 365 * day, epochBlocks: 4 });
+    const [event] = await longest.queryFilter(longest.filters["RegistryDeployed"]!());
+    const { args } = event as unknown as { readonly args: readonly [Readonly<Record<string, unknown>>] };
+    expect([args[0]["unbondingDelay"], args[0]["epochBlocks"]]).to.deep.equal([BigInt(365 * day), 4n]);
+  });
+
+  it("refuses to be bound to nobody", async () => {
+    const { registry, deploy } = await loadFixture(deployed);
+    for (const name of ["oracle", "slasher", "treasury"] as const) {
+      await expect(deploy({ [name]: ZeroAddress })).to.be.revertedWithCustomError(registry, "InvalidBinding");
+    }
+  });
+});
+
+describe("the slasher's constructor", () => {
+  it("refuses a registry that is bound to another one", async () => {
+    const { registry } = await loadFixture(deployed);
+    const factory = await ethers.getContractFactory("Slasher");
+    await expect(factory.deploy(registry.target))
+      .to.be.revertedWithCustomError(factory, "NotBound")
+      .withArgs(await registry.slasher());
   });
 });

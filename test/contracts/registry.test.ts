@@ -3,23 +3,22 @@ import { Signature, ZeroAddress, concat, toBeHex } from "ethers";
 import type { BytesLike } from "ethers";
 import hre from "hardhat";
 
-import { addressOf, packSeat, permitTypes, publicKeyOf, testKey } from "../../scripts/lib/typed-data.ts";
+import { addressOf, packSeat, publicKeyOf, testKey } from "../../scripts/lib/typed-data.ts";
 import {
   deployWorld,
   epochBlocks,
   maxStake,
   minStake,
   nextEpoch,
-  oracleRole,
   provePossession,
-  registerAgents,
   registration,
+  registryTerms,
+  treasury,
   unbondingDelay,
 } from "../../scripts/lib/world.ts";
-import type { World } from "../../scripts/lib/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
-const { loadFixture, time } = networkHelpers;
+const { loadFixture } = networkHelpers;
 
 /** One agent of the deployer at the minimum stake. */
 async function oneAgent() {
@@ -30,15 +29,9 @@ async function oneAgent() {
   return { world, key, stranger: stranger!, other: other! };
 }
 
-async function signPermit(world: World, value: bigint, spender = world.registry) {
-  const owner = world.deployer;
-  const name = "Conclave test token";
-  const domain = { ...world.domain, name, verifyingContract: world.token.target };
-  const deadline = 2n ** 40n;
-  const nonce: bigint = await world.token.nonces(owner.address);
-  const permit = { owner: owner.address, spender: spender.target, value, nonce, deadline };
-  const { v, r, s } = Signature.from(await owner.signTypedData(domain, permitTypes, permit));
-  return { value, deadline, v, r, s };
+async function impersonate(address: string) {
+  await networkHelpers.setBalance(address, 10n ** 18n);
+  return ethers.getImpersonatedSigner(address);
 }
 
 describe("AgentRegistry", () => {
@@ -54,19 +47,20 @@ describe("AgentRegistry", () => {
       await expect(registry.connect(stranger).register(entry))
         .to.emit(registry, "AgentRegistered")
         .withArgs(2, stranger.address, addressOf(next), publicKeyOf(next), entry.model, entry.endpoint, 1_000_000)
-        .and.to.emit(registry, "StakeAdded")
-        .withArgs(2, maxStake, maxStake)
+        .and.to.emit(registry, "StakeBonded")
+        .withArgs(2, stranger.address, maxStake, maxStake)
         .and.to.emit(registry, "AgentActivated")
         .withArgs(2);
       expect(await registry.getAgent(2)).to.deep.equal([
         stranger.address,
         addressOf(next),
         1_000_000n,
-        maxStake,
-        0n,
-        0n,
         true,
+        false,
+        [maxStake, maxStake],
+        [0n, 0n],
       ]);
+      expect(await registry.positionOf(2, stranger.address)).to.deep.equal([maxStake, maxStake, 0n, 0n, 0n]);
       expect(await token.balanceOf(registry.target)).to.equal(before + maxStake);
       expect(await registry.agentOf(addressOf(key))).to.equal(1n);
       expect(await registry.agentOf(stranger.address)).to.equal(0n);
@@ -77,7 +71,12 @@ describe("AgentRegistry", () => {
 
     it("says what it was deployed with", async () => {
       const { world } = await loadFixture(oneAgent);
-      const { registry, token } = world;
+      const { registry, token, oracle, slasher } = world;
+      expect(await registry.oracle()).to.equal(oracle.target);
+      expect(await registry.slasher()).to.equal(slasher.target);
+      expect(await registry.treasury()).to.equal(treasury);
+      expect(await slasher.registry()).to.equal(registry.target);
+      expect(await slasher.oracle()).to.equal(oracle.target);
       expect(await registry.minStake()).to.equal(minStake);
       expect(await registry.maxStake()).to.equal(maxStake);
       expect(await registry.unbondingDelay()).to.equal(unbondingDelay);
@@ -162,10 +161,10 @@ describe("AgentRegistry", () => {
 
     it("refuses a token that takes a fee on transfers", async () => {
       const { world } = await loadFixture(oneAgent);
-      const { manager, deployer, registryDomain } = world;
+      const { deployer, registryDomain } = world;
       const token = await ethers.deployContract("FeeOnTransferToken");
-      const args = [manager.target, token.target, minStake, maxStake, 0, epochBlocks];
-      const registry = await ethers.deployContract("AgentRegistry", args);
+      const terms = await registryTerms(ethers, await token.getAddress());
+      const registry = await ethers.deployContract("AgentRegistry", [terms]);
       await token.getFunction("mint")(deployer.address, maxStake);
       await token.getFunction("approve")(registry.target, maxStake);
       const domain = { ...registryDomain, verifyingContract: await registry.getAddress() };
@@ -173,112 +172,6 @@ describe("AgentRegistry", () => {
       await expect(registry.getFunction("register")(entry))
         .to.be.revertedWithCustomError(registry, "TransferMismatch")
         .withArgs(minStake, minStake - 1n);
-    });
-  });
-
-  describe("permit", () => {
-    it("registers and tops up without an approval", async () => {
-      const { world } = await loadFixture(oneAgent);
-      const { registry, token, deployer } = world;
-      await token.approve(registry.target, 0);
-      const entry = registration(world, deployer.address, testKey("second agent"), minStake);
-      await registry.registerWithPermit(entry, await signPermit(world, minStake));
-      await expect(registry.addStakeWithPermit(2, 5, await signPermit(world, 5n)))
-        .to.emit(registry, "StakeAdded")
-        .withArgs(2, 5, minStake + 5n);
-    });
-
-    it("does not mind that somebody submitted the permit first", async () => {
-      const { world, stranger } = await loadFixture(oneAgent);
-      const { registry, token, deployer } = world;
-      await token.approve(registry.target, 0);
-      const permit = await signPermit(world, 7n);
-      const token2612 = (await ethers.getContractAt("TestToken", token.target)).connect(stranger);
-      const { value, deadline, v, r, s } = permit;
-      await token2612.getFunction("permit")(deployer.address, registry.target, value, deadline, v, r, s);
-      await registry.addStakeWithPermit(1, 7, permit);
-      expect((await registry.getAgent(1)).stake).to.equal(minStake + 7n);
-    });
-
-    it("fails on the allowance when the permit is worthless", async () => {
-      const { world } = await loadFixture(oneAgent);
-      const { registry, token } = world;
-      await token.approve(registry.target, 0);
-      const permit = await signPermit(world, 7n);
-      await expect(registry.addStakeWithPermit(1, 7, { ...permit, value: 8n }))
-        .to.be.revertedWithCustomError(token, "ERC20InsufficientAllowance")
-        .withArgs(registry.target, 0, 7);
-    });
-  });
-
-  describe("stake", () => {
-    it("is topped up to the maximum and no further", async () => {
-      const { world } = await loadFixture(oneAgent);
-      const { registry } = world;
-      await registry.addStake(1, maxStake - minStake);
-      await expect(registry.addStake(1, 1))
-        .to.be.revertedWithCustomError(registry, "StakeAboveMaximum")
-        .withArgs(maxStake + 1n, maxStake);
-      await expect(registry.addStake(1, 0)).to.be.revertedWithCustomError(registry, "AmountIsZero");
-    });
-
-    it("leaves in parts, each starting the delay again", async () => {
-      const { world, other } = await loadFixture(oneAgent);
-      const { registry, token } = world;
-      await registry.addStake(1, 100);
-      const start = (await time.latest()) + 10;
-      await time.setNextBlockTimestamp(start);
-      await expect(registry.startUnbonding(1, 60))
-        .to.emit(registry, "UnbondingStarted")
-        .withArgs(1, 60, minStake + 40n, 60, start + unbondingDelay);
-      await time.setNextBlockTimestamp(start + 1000);
-      await expect(registry.startUnbonding(1, 40))
-        .to.emit(registry, "UnbondingStarted")
-        .withArgs(1, 40, minStake, 100, start + 1000 + unbondingDelay);
-      await time.setNextBlockTimestamp(start + 999 + unbondingDelay);
-      await expect(registry.withdrawStake(1, other.address))
-        .to.be.revertedWithCustomError(registry, "StillUnbonding")
-        .withArgs(1, start + 1000 + unbondingDelay);
-      await time.setNextBlockTimestamp(start + 1000 + unbondingDelay);
-      await expect(registry.withdrawStake(1, other.address))
-        .to.emit(registry, "StakeWithdrawn")
-        .withArgs(1, other.address, 100);
-      expect(await token.balanceOf(other.address)).to.equal(100n);
-      await expect(registry.withdrawStake(1, other.address))
-        .to.be.revertedWithCustomError(registry, "NothingToWithdraw")
-        .withArgs(1);
-      expect((await registry.getAgent(1)).unbondingEnd).to.equal(0n);
-    });
-
-    it("below the minimum takes the agent out of the next epoch's draws, and back in above it", async () => {
-      const { world } = await loadFixture(oneAgent);
-      const { registry } = world;
-      await registerAgents(world, 4);
-      await expect(registry.startUnbonding(1, 1)).to.emit(registry, "AgentDeactivated").withArgs(1);
-      expect(await registry.activeCount()).to.equal(4n);
-      expect((await registry.getAgent(1)).active).to.be.false;
-      expect(await registry.drawableCount()).to.equal(5n);
-      await nextEpoch(world);
-      expect(await registry.drawableCount()).to.equal(4n);
-      const drawn: bigint[] = [...(await registry.draw(ethers.ZeroHash, 4))];
-      expect(drawn.map((seat) => seat >> 192n)).to.have.members([2n, 3n, 4n, 5n]);
-      await expect(registry.addStake(1, 1)).to.emit(registry, "AgentActivated").withArgs(1);
-      await registry.startUnbonding(3, maxStake);
-      await nextEpoch(world);
-      await expect(registry.draw(ethers.ZeroHash, 5))
-        .to.be.revertedWithCustomError(registry, "TooFewAgents")
-        .withArgs(4, 5);
-      const again: bigint[] = [...(await registry.draw(ethers.ZeroHash, 4))];
-      expect(again.map((seat) => seat >> 192n)).to.have.members([1n, 2n, 4n, 5n]);
-    });
-
-    it("cannot leave beyond what is there", async () => {
-      const { world } = await loadFixture(oneAgent);
-      const { registry } = world;
-      await expect(registry.startUnbonding(1, minStake + 1n))
-        .to.be.revertedWithCustomError(registry, "InsufficientStake")
-        .withArgs(minStake, minStake + 1n);
-      await expect(registry.startUnbonding(1, 0)).to.be.revertedWithCustomError(registry, "AmountIsZero");
     });
   });
 
@@ -318,15 +211,10 @@ describe("AgentRegistry", () => {
   });
 
   describe("permissions", () => {
-    it("leaves everything but the descriptors to the operator", async () => {
+    it("leaves everything but the descriptors and everybody's own stake to the operator", async () => {
       const { world, stranger } = await loadFixture(oneAgent);
       const registry = world.registry.connect(stranger);
-      const permit = { value: 0, deadline: 0, v: 27, r: ethers.ZeroHash, s: ethers.ZeroHash };
       for (const call of [
-        () => registry.addStake(1, 1),
-        () => registry.addStakeWithPermit(1, 1, permit),
-        () => registry.startUnbonding(1, 1),
-        () => registry.withdrawStake(1, stranger.address),
         () => registry.rotateSigner(1, "0x", "0x"),
         () => registry.setEndpoint(1, "e"),
         () => registry.setModel(1, "m"),
@@ -338,10 +226,14 @@ describe("AgentRegistry", () => {
     it("knows unknown agents", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry } = world;
+      const permit = { value: 0, deadline: 0, v: 27, r: ethers.ZeroHash, s: ethers.ZeroHash };
       for (const call of [
         () => registry.getAgent(2),
         () => registry.operatorOf(2),
-        () => registry.addStake(2, 1),
+        () => registry.bond(2, 1),
+        () => registry.bondWithPermit(2, 1, permit),
+        () => registry.startUnbonding(2, 1),
+        () => registry.withdrawStake(2, ethers.ZeroAddress),
         () => registry.setModel(0, ""),
       ]) {
         await expect(call()).to.be.revertedWithCustomError(registry, "UnknownAgent");
@@ -362,14 +254,13 @@ describe("AgentRegistry", () => {
       await expect(registry.setModel(1, "m".repeat(257))).to.be.revertedWithCustomError(registry, "TextTooLong");
     });
 
-    it("lets only the oracle's role change reputations", async () => {
+    it("lets only the oracle change reputations", async () => {
       const { world, stranger } = await loadFixture(oneAgent);
-      const { registry, manager, deployer } = world;
-      await expect(registry.applyReputationChanges([1], [-1]))
-        .to.be.revertedWithCustomError(registry, "AccessManagedUnauthorized")
-        .withArgs(deployer.address);
-      await manager.grantRole(oracleRole, stranger.address, 0);
-      const trusted = registry.connect(stranger);
+      const { registry, oracle } = world;
+      await expect(registry.connect(stranger).applyReputationChanges([1], [-1]))
+        .to.be.revertedWithCustomError(registry, "NotOracle")
+        .withArgs(stranger.address);
+      const trusted = registry.connect(await impersonate(oracle.target));
       await expect(trusted.applyReputationChanges([1], [-2]))
         .to.emit(registry, "ReputationChanged")
         .withArgs(1, -2, 640_000);
@@ -389,6 +280,18 @@ describe("AgentRegistry", () => {
           .to.be.revertedWithCustomError(registry, "InvalidReputationChanges")
           .withArgs(agents, steps);
       }
+    });
+
+    it("takes an agent whose reputation falls too low out for good", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry, oracle } = world;
+      const trusted = registry.connect(await impersonate(oracle.target));
+      await expect(trusted.applyReputationChanges([1], [-11]))
+        .to.emit(registry, "AgentDeactivated")
+        .withArgs(1)
+        .and.to.emit(registry, "AgentExited")
+        .withArgs(1);
+      await expect(registry.bond(1, 1)).to.be.revertedWithCustomError(registry, "AgentHasExited").withArgs(1);
     });
 
     it("draws at most 64 seats, and none at all if none are wanted", async () => {

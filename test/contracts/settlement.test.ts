@@ -202,18 +202,6 @@ describe("settlement", () => {
       expect(receipt.logs.filter((log) => log.address === world.registry.target)).to.have.length(2);
     });
 
-    it("settles without its role as long as no reputation changes", async () => {
-      const { world, oracle, drawn: entry } = await loadFixture(drawn);
-      await world.manager.revokeRole(1, oracle.target);
-      const decision = decisionFor(entry, { reputationChanges: "0x00ff" });
-      const certificate = certificateFor(world, entry, decision);
-      await expect(oracle.commit(entry.request, packDecision(decision), certificate)).to.be.revertedWithCustomError(
-        world.registry,
-        "AccessManagedUnauthorized",
-      );
-      await commit(world, entry, decisionFor(entry));
-    });
-
     it("takes committees of all sizes up to 64", async () => {
       const { world, operator } = await loadFixture(tenAgents);
       await registerAgents(world, 54, { operator });

@@ -10,13 +10,12 @@ import { runCli } from "../../agents/cli/run-cli.ts";
 import { bytesToHex } from "../../agents/core/digest.ts";
 import type { Address } from "../../agents/core/types.ts";
 import { openBank, type Bank } from "../../scripts/demo/bank.ts";
-import { deploy, type Deployment } from "../../scripts/lib/deploy.ts";
+import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/lib/deploy.ts";
 import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
 import { completion, reply, startOpenAiServer } from "../adapters/fixtures/openai-server.ts";
 import { truthful } from "./world.ts";
 
 export const PASSWORD = "correct horse battery staple";
-export const UNBONDING_SECONDS = 3;
 
 export interface Ran {
   readonly code: number;
@@ -60,6 +59,8 @@ export interface CliWorld {
   editConfig(name: string, change: (config: ConfigJson) => ConfigJson): Promise<void>;
   /** An agent of that name, funded and registered. */
   enlist(name: string, stake: string): Promise<string>;
+  /** Moves the chain's clock. */
+  passTime(seconds: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -72,7 +73,7 @@ export async function startCliWorld(): Promise<CliWorld> {
     token: null,
     minStake: parseEther("10"),
     maxStake: parseEther("160"),
-    unbondingDelaySeconds: UNBONDING_SECONDS,
+    unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
     epochBlocks: 8,
     buildProfile: "default",
   });
@@ -148,12 +149,22 @@ export async function startCliWorld(): Promise<CliWorld> {
       assert.equal(code, 0);
       return signer;
     },
+    async passTime(seconds) {
+      await rpc(chain.rpcUrl, "evm_increaseTime", [seconds]);
+      await rpc(chain.rpcUrl, "evm_mine", []);
+    },
     async close() {
       await model.close();
       await chain.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function rpc(url: string, method: string, params: readonly unknown[]): Promise<void> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body });
+  assert.ok(response.ok);
 }
 
 /** Looks for every key and password of the world in all that was printed. */

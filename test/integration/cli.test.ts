@@ -2,19 +2,15 @@ import assert from "node:assert/strict";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { parseEther } from "viem";
+import { createFileEvidence } from "../../agents/adapters/evidence/file-evidence.ts";
+import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Address } from "../../agents/core/types.ts";
-import {
-  PASSWORD,
-  UNBONDING_SECONDS,
-  assertNoSecrets,
-  startCliWorld,
-  type CliWorld,
-  type ConfigJson,
-} from "./cli-world.ts";
+import { proofBy } from "../adapters/chain-questions.ts";
+import { MIN_UNBONDING_SECONDS } from "../../scripts/lib/deploy.ts";
+import { PASSWORD, assertNoSecrets, startCliWorld, type CliWorld, type ConfigJson } from "./cli-world.ts";
 
 let world: CliWorld;
 before(async () => {
@@ -26,6 +22,7 @@ describe("command line", () => {
   it("every command explains itself with an example", async () => {
     const commands = [
       ...["init", "register", "run", "status", "unstake", "withdraw", "claim"].map((name) => ["agent", name]),
+      ...["list", "submit", "claim"].map((name) => ["evidence", name]),
       ["request"],
       ["decision"],
       ["verify"],
@@ -178,18 +175,44 @@ describe("command line", () => {
     const dir = ["--dir", "poor"];
     assert.equal((await world.failure("agent", "withdraw", ...dir)).code, "STAKE_MISSING");
     const much = await world.failure("agent", "unstake", ...dir, "--amount", "13");
-    assert.match(much.message, /^Unstake 13 \w+: the agent's stake is 12\.5 /);
+    assert.match(much.message, /^Unstake 13 \w+: the operator's stake is 12\.5 /);
     const some = await world.json("agent", "unstake", ...dir, "--amount", "2.5");
     assert.deepEqual([some.value["unbonding"], some.value["stake"]], ["2500000000000000000", "10000000000000000000"]);
     const early = await world.failure("agent", "withdraw", ...dir);
     assert.match(early.message, /^Withdraw 2\.5 \w+: it is bound until 20/);
-    await sleep((UNBONDING_SECONDS + 2) * 1_000);
+    await world.passTime(MIN_UNBONDING_SECONDS);
     const late = await world.json("agent", "withdraw", ...dir);
     assert.deepEqual([late.code, late.value["amount"]], [0, "2500000000000000000"]);
     assert.equal((await world.json("agent", "unstake", ...dir, "--amount", "all")).code, 0);
     const status = await world.json("agent", "status", ...dir);
     assert.deepEqual([status.value["active"], status.value["stake"]], [false, "0"]);
     assert.match((await world.run(["agent", "status", ...dir])).stdout, /not active/);
+  });
+
+  it("lists, submits and is rewarded for the evidence that an agent keeps", async () => {
+    const dir = ["--dir", "hot"];
+    await world.bank.fund((await world.init("victim")) as Address, parseEther("20"));
+    const registered = await world.json("agent", "register", "--dir", "victim", "--stake", "10");
+    const keys = await openKeystore(join(world.folder, "victim", "keystore.json"), PASSWORD);
+    const { chainId, oracle } = world.deployment;
+    const agentId = Number(registered.value["agentId"]);
+    const proof = proofBy(keys, agentId, { chainId, oracle }, { requestId: 7, label: "request 7" });
+    assert.deepEqual((await world.json("evidence", "list", ...dir)).value, { proofs: [], reward: "0" });
+    await createFileEvidence(join(world.folder, "hot", "data", "evidence")).keep(proof);
+
+    const { stdout } = await world.run(["evidence", "list", ...dir]);
+    assert.match(stdout, /^open +request 7\.0: agent \d+, seat 3, phase 2/m);
+    const hot = (await world.json("agent", "status", ...dir)).value["signer"] as Address;
+    await world.bank.fund(hot, 0n);
+    const { code, value } = await world.json("evidence", "submit", ...dir);
+    // A tenth of the tenth of 10.
+    assert.deepEqual([code, value["reward"]], [0, String(parseEther("0.1"))]);
+    assert.deepEqual((await world.json("evidence", "submit", ...dir)).value["submitted"], []);
+    assert.match((await world.run(["evidence", "list", ...dir])).stdout, /^slashed +request 7\.0/m);
+    const victim = await world.json("agent", "status", "--dir", "victim");
+    assert.deepEqual([victim.value["ownStake"], victim.value["active"]], [String(parseEther("9")), false]);
+    assert.equal((await world.json("evidence", "claim", ...dir)).value["amount"], String(parseEther("0.1")));
+    assert.match((await world.run(["evidence", "claim", ...dir])).stdout, /^claimed +nothing is owed/m);
   });
 
   it("lists the registered protocols without a chain, an agent or a config", async () => {

@@ -18,7 +18,7 @@ import { createInputReader } from "../../agents/node/records.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import { openBank } from "../../scripts/demo/bank.ts";
 import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "../../scripts/demo/agents.ts";
-import { deploy } from "../../scripts/lib/deploy.ts";
+import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/lib/deploy.ts";
 import { startLocalChain } from "../../scripts/lib/local-chain.ts";
 import { until } from "./world.ts";
 
@@ -58,7 +58,7 @@ describe("a crash", () => {
         token: null,
         minStake: STAKE,
         maxStake: STAKE,
-        unbondingDelaySeconds: 60,
+        unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
         epochBlocks: 8,
         buildProfile: "default",
       });

@@ -2,12 +2,14 @@ import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
 import { createMemoryChain, type MemoryChain } from "../../agents/adapters/memory/chain.ts";
 import { createMemoryContentHub, createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
+import { createMemoryEvidence } from "../../agents/adapters/memory/evidence.ts";
 import { createMemoryJournals, type MemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { createMemoryModel, type Script } from "../../agents/adapters/memory/model.ts";
 import { createMemoryHub } from "../../agents/adapters/memory/network.ts";
 import { createAgent, type Agent, type AgentPorts } from "../../agents/node/agent.ts";
 import type { AgentTiming } from "../../agents/node/config.ts";
 import type { ContentStore } from "../../agents/ports/content-store.ts";
+import type { EvidenceStore } from "../../agents/ports/evidence.ts";
 import type { Log } from "../../agents/ports/log.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import { keyOf } from "../core/committee.ts";
@@ -40,6 +42,7 @@ export function truthful(truth: string): Script {
 export interface MemoryAgent {
   readonly keys: Keys;
   readonly journals: MemoryJournals;
+  readonly evidence: EvidenceStore;
   readonly store: ContentStore;
   /** `bend` replaces some of its adapters. */
   start(bend?: Partial<AgentPorts>): RunningMemoryAgent;
@@ -69,6 +72,7 @@ export function memoryWorld(
   const agents = scripts.map((script, index): MemoryAgent => {
     const keys = keysFromPrivateKey(keyOf(index));
     const journals = createMemoryJournals();
+    const evidence = createMemoryEvidence();
     const store = createMemoryContentStore({ clock, hub: content, getTimeoutMs: 500 });
     const { address, publicKey } = keys;
     chain.addAgent({
@@ -90,6 +94,7 @@ export function memoryWorld(
         model,
         signer: keys,
         journals,
+        evidence,
         clock,
         log,
         ...bend,
@@ -104,7 +109,7 @@ export function memoryWorld(
       };
       return { agent, network, stop };
     };
-    return { keys, journals, store, start };
+    return { keys, journals, evidence, store, start };
   });
   return { chain, agents };
 }

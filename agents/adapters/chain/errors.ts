@@ -1,6 +1,6 @@
 import { BaseError, HttpRequestError, RpcRequestError, decodeErrorResult, type Abi, type Hex } from "viem";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
-import { agentRegistryAbi, decisionOracleAbi, tokenAbi } from "./abi.ts";
+import { agentRegistryAbi, decisionOracleAbi, slasherAbi, tokenAbi } from "./abi.ts";
 
 /** Custom errors that have a code of their own; every other one is CHAIN_REVERTED. */
 const codeOfError: Readonly<Record<string, ErrorCode>> = {
@@ -12,10 +12,15 @@ const codeOfError: Readonly<Record<string, ErrorCode>> = {
   ERC20InsufficientBalance: "BALANCE_TOO_LOW",
   ERC20InsufficientAllowance: "BALANCE_TOO_LOW",
   StakeBelowMinimum: "STAKE_MISSING",
+  InsufficientShares: "STAKE_MISSING",
+  NothingToWithdraw: "STAKE_MISSING",
+  StillUnbonding: "STAKE_MISSING",
   UnknownAgent: "AGENT_NOT_REGISTERED",
 };
 
-const allErrors: Abi = [...decisionOracleAbi, ...agentRegistryAbi, ...tokenAbi].filter(({ type }) => type === "error");
+const allErrors: Abi = [...decisionOracleAbi, ...agentRegistryAbi, ...slasherAbi, ...tokenAbi].filter(
+  ({ type }) => type === "error",
+);
 
 /** Deepest nesting of causes that is searched. */
 const MAX_CAUSES = 16;

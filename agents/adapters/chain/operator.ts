@@ -45,25 +45,30 @@ export async function createOperatorActions(
       });
       return { agentId: registeredId(receipt, registry), receipt: toReceipt(receipt) };
     },
-    addStake: async (agentId, amount) => {
+    bond: async (agentId, amount) => {
       const receipt = await pay(connection, sender, {
         ...(await stakeOf(connection, amount)),
-        doing: `Add stake to agent ${agentId}`,
-        plain: encodeFunctionData({ ...registryCall, functionName: "addStake", args: [agentId, amount] }),
+        doing: `Bond stake of agent ${agentId}`,
+        plain: encodeFunctionData({ ...registryCall, functionName: "bond", args: [agentId, amount] }),
         permitted: (permit) =>
-          encodeFunctionData({ ...registryCall, functionName: "addStakeWithPermit", args: [agentId, amount, permit] }),
+          encodeFunctionData({ ...registryCall, functionName: "bondWithPermit", args: [agentId, amount, permit] }),
       });
       return toReceipt(receipt);
     },
-    startUnbonding: (agentId, amount) =>
+    startUnbonding: (agentId, shares) =>
       toRegistry(
         `Unbond stake of agent ${agentId}`,
-        encodeFunctionData({ ...registryCall, functionName: "startUnbonding", args: [agentId, amount] }),
+        encodeFunctionData({ ...registryCall, functionName: "startUnbonding", args: [agentId, shares] }),
       ),
     withdrawStake: (agentId, to) =>
       toRegistry(
         `Withdraw the stake of agent ${agentId}`,
         encodeFunctionData({ ...registryCall, functionName: "withdrawStake", args: [agentId, to] }),
+      ),
+    claimReward: (to) =>
+      toRegistry(
+        "Claim the rewards for evidence",
+        encodeFunctionData({ ...registryCall, functionName: "claim", args: [to] }),
       ),
     rotateSigner: (agentId, publicKey, possession) => {
       const args = [agentId, bytesToHex(publicKey), possession] as const;

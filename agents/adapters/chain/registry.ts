@@ -22,7 +22,7 @@ export function foldAgents(agents: Agents, logs: readonly MinedLog[]): Agents {
       continue;
     }
     const agent = "agentId" in event.args ? result.get(event.args.agentId as AgentId) : undefined;
-    if (agent !== undefined) result.set(agent.agentId, { ...agent, ...changeOf(event) });
+    if (agent !== undefined) result.set(agent.agentId, { ...agent, ...changeOf(agent, event) });
   }
   return result;
 }
@@ -46,19 +46,21 @@ function newAgent(args: ArgsOf<"AgentRegistered">): AgentRecord {
     reputation: Math.min(args.reputation, ONE_PPM) as Ppm,
     stake: 0n,
     unbonding: 0n,
-    unbondingEnd: 0,
     active: false,
+    exited: false,
   };
 }
 
-function changeOf(event: RegistryEvent): Partial<AgentRecord> {
+function changeOf({ stake, unbonding }: AgentRecord, event: RegistryEvent): Partial<AgentRecord> {
   switch (event.eventName) {
-    case "StakeAdded":
-      return { stake: event.args.stake };
+    case "StakeBonded":
+      return { stake: stake + event.args.amount };
     case "UnbondingStarted":
-      return { stake: event.args.stake, unbonding: event.args.unbonding, unbondingEnd: event.args.unbondingEnd };
+      return { stake: stake - event.args.amount, unbonding: unbonding + event.args.amount };
     case "StakeWithdrawn":
-      return { unbonding: 0n, unbondingEnd: 0 };
+      return { unbonding: unbonding - event.args.amount };
+    case "StakeSlashed":
+      return { stake: stake - event.args.bonded, unbonding: unbonding - event.args.unbonding };
     case "SignerRotated":
       return { signer: lower(event.args.signer), publicKey: hexToBytes(event.args.publicKey) };
     case "EndpointUpdated":
@@ -69,6 +71,8 @@ function changeOf(event: RegistryEvent): Partial<AgentRecord> {
       return { active: true };
     case "AgentDeactivated":
       return { active: false };
+    case "AgentExited":
+      return { exited: true };
     case "ReputationChanged":
       return { reputation: Math.min(event.args.reputation, ONE_PPM) as Ppm };
     default:

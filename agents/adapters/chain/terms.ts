@@ -1,9 +1,11 @@
 import { createPublicClient, erc20Abi, http } from "viem";
-import type { Address } from "../../core/types.ts";
+import type { Address, AgentId } from "../../core/types.ts";
+import type { EquivocationProof, StakePosition } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "./abi.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { toChainError } from "./errors.ts";
+import { isConsumedCall } from "./evidence.ts";
 
 export interface Token {
   readonly address: Address;
@@ -24,6 +26,12 @@ export interface ChainTerms {
     account: Address,
     signal?: AbortSignal,
   ): Promise<{ readonly coin: bigint; readonly stakeToken: bigint; readonly oracle: bigint }>;
+  /** What the registry owes an account for evidence, in stake tokens. */
+  reward(account: Address, signal?: AbortSignal): Promise<bigint>;
+  /** Whether the agent has been slashed for the attempt that the proof is about. */
+  isConsumed(proof: EquivocationProof, signal?: AbortSignal): Promise<boolean>;
+  /** What an account has staked for an agent. */
+  position(agentId: AgentId, account: Address, signal?: AbortSignal): Promise<StakePosition>;
 }
 
 /** A hostile token could print anything; this is shown on a terminal. */
@@ -34,7 +42,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
   const connection = await connect(options, signal);
   const registry = { address: connection.registry, abi: agentRegistryAbi } as const;
   const oracle = { address: connection.domain.oracle, abi: decisionOracleAbi } as const;
-  const [stake, fee, minStake, maxStake, delay, active] = await connection.call(
+  const [stake, fee, minStake, maxStake, delay, active, slasher] = await connection.call(
     "Read the terms of the contracts",
     signal,
     (client) =>
@@ -45,6 +53,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
         client.readContract({ ...registry, functionName: "maxStake" }),
         client.readContract({ ...registry, functionName: "unbondingDelay" }),
         client.readContract({ ...registry, functionName: "activeCount" }),
+        client.readContract({ ...registry, functionName: "slasher" }),
       ]),
   );
   const stakeToken = await readToken(connection, lower(stake), signal);
@@ -71,6 +80,18 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
       );
       return { coin, stakeToken: stakeHeld, oracle: prepaid };
     },
+    reward: (account, ended) =>
+      connection.call(`Read what ${account} is owed`, ended, (client) =>
+        client.readContract({ ...registry, functionName: "owedTo", args: [account] }),
+      ),
+    isConsumed: (proof, ended) =>
+      connection.call("Look for the evidence on the chain", ended, (client) =>
+        client.readContract(isConsumedCall(lower(slasher), proof)),
+      ),
+    position: (agentId, account, ended) =>
+      connection.call(`Read the stake of ${account}`, ended, (client) =>
+        client.readContract({ ...registry, functionName: "positionOf", args: [agentId, account] }),
+      ),
   };
 }
 

@@ -1,10 +1,12 @@
 import { numberToHex, toEventSelector, type LocalAccount, type TransactionReceipt } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
-import type { RequestId } from "../../core/types.ts";
+import type { Address, RequestId } from "../../core/types.ts";
 import type { ChainWriter, Receipt, RequestState } from "../../ports/chain.ts";
+import { agentRegistryAbi } from "./abi.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { encodeCommit, encodeCreditPay, encodeDraw, encodeRefund, encodeRetryCallback } from "./encode.ts";
+import { encodeEvidence, isConsumedCall } from "./evidence.ts";
 import { revertName } from "./errors.ts";
 import { readLogs } from "./logs.ts";
 import { readRequestState } from "./reader.ts";
@@ -16,9 +18,9 @@ export interface WriterOptions extends ChainOptions, TransactionOptions {
 }
 
 interface Step {
-  readonly requestId: RequestId;
   readonly call: TransactionCall;
-  readonly isDone: (state: RequestState) => boolean;
+  /** As the chain says it now. */
+  readonly isDone: (signal: AbortSignal | undefined) => Promise<boolean>;
 }
 
 /** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
@@ -26,8 +28,18 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
   const connection = await connect(options, startSignal);
   const sender = createSender(connection, options.account, options);
   const to = connection.domain.oracle;
-  const submit = (step: Step, signal: AbortSignal | undefined): Promise<Receipt | "already"> =>
-    submitOnce(connection, sender, step, signal);
+  const submit = (
+    requestId: RequestId,
+    call: TransactionCall,
+    isDone: (state: RequestState) => boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<Receipt | "already"> => {
+    const step = {
+      call,
+      isDone: async (ended: AbortSignal | undefined) => isDone(await readRequestState(connection, requestId, ended)),
+    };
+    return submitOnce(sender, step, signal);
+  };
 
   return {
     account: lower(options.account.address),
@@ -35,7 +47,7 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
       const call = { to, data: encodeDraw(request, seedBlock), doing: `Draw the committee of request ${request.id}` };
       const isDone = ({ status }: RequestState): boolean => status !== "requested" && status !== "none";
       try {
-        return await submit({ requestId: request.id, call, isDone }, signal);
+        return await submit(request.id, call, isDone, signal);
       } catch (error) {
         if (
           revertName(error) === "WitnessMismatch" &&
@@ -48,24 +60,28 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
     commit: (request, committee, certificate, signal) => {
       const data = encodeCommit(request, committee, certificate);
       const call = { to, data, doing: `Commit the decision on request ${request.id}` };
-      return submit({ requestId: request.id, call, isDone: isSettled }, signal);
+      return submit(request.id, call, isSettled, signal);
     },
     retryCallback: (request, committee, decision, relay, signal) => {
       const data = encodeRetryCallback(request, committee, decision, relay);
       const call = { to, data, doing: `Retry the callback of request ${request.id}` };
-      return submit(
-        { requestId: request.id, call, isDone: (state) => isSettled(state) && !state.callbackPending },
-        signal,
-      );
+      return submit(request.id, call, (state) => isSettled(state) && !state.callbackPending, signal);
     },
     creditPay: (request, committee, decision, relay, signal) => {
       const data = encodeCreditPay(request, committee, decision, relay);
       const call = { to, data, doing: `Credit the pay of request ${request.id}` };
-      return submit({ requestId: request.id, call, isDone: ({ payCredited }) => payCredited }, signal);
+      return submit(request.id, call, ({ payCredited }) => payCredited, signal);
     },
     refund: (request, witness, signal) => {
       const call = { to, data: encodeRefund(request, witness), doing: `Refund request ${request.id}` };
-      return submit({ requestId: request.id, call, isDone: ({ status }) => status === "refunded" }, signal);
+      return submit(request.id, call, ({ status }) => status === "refunded", signal);
+    },
+    submitEvidence: async (proof, signal) => {
+      const slasher = await readSlasher(connection, signal);
+      const doing = `Submit evidence against agent ${proof.agentId}`;
+      const isDone = (ended: AbortSignal | undefined): Promise<boolean> =>
+        connection.call(doing, ended, (client) => client.readContract(isConsumedCall(slasher, proof)));
+      return submitOnce(sender, { call: { to: slasher, data: encodeEvidence(proof), doing }, isDone }, signal);
     },
   };
 }
@@ -75,21 +91,23 @@ export function toReceipt({ transactionHash, blockNumber, gasUsed }: Transaction
 }
 
 /** Looks before it sends, and again after a failure: whoever did it, and however the confirmation was lost, done is done. */
-async function submitOnce(
-  connection: Connection,
-  sender: Sender,
-  step: Step,
-  signal: AbortSignal | undefined,
-): Promise<Receipt | "already"> {
-  if (step.isDone(await readRequestState(connection, step.requestId, signal))) return "already";
+async function submitOnce(sender: Sender, step: Step, signal: AbortSignal | undefined): Promise<Receipt | "already"> {
+  if (await step.isDone(signal)) return "already";
   try {
     return toReceipt(await sender.send(step.call, signal));
   } catch (error) {
     if (!(error instanceof ConclaveError)) throw error;
-    const state = await readRequestState(connection, step.requestId, signal).catch(() => null);
-    if (state !== null && step.isDone(state)) return "already";
+    if (await step.isDone(signal).catch(() => false)) return "already";
     throw error;
   }
+}
+
+/** The registry is bound to it for ever. */
+async function readSlasher(connection: Connection, signal?: AbortSignal): Promise<Address> {
+  const slasher = await connection.call("Find the slasher", signal, (client) =>
+    client.readContract({ address: connection.registry, abi: agentRegistryAbi, functionName: "slasher" }),
+  );
+  return lower(slasher);
 }
 
 function isSettled({ status }: RequestState): boolean {

@@ -4,7 +4,10 @@ import type { ChainReader, ChainWriter, RequestState } from "../../ports/chain.t
 import { createLedger, type Ledger, type LedgerOptions } from "./ledger.ts";
 
 /** One chain that its readers and writers share; blocks are made by transactions and by `mine`, never by time. */
-export interface MemoryChain extends Omit<Ledger, "draw" | "commit" | "retryCallback" | "creditPay" | "refund"> {
+export interface MemoryChain extends Omit<
+  Ledger,
+  "draw" | "commit" | "retryCallback" | "creditPay" | "refund" | "submitEvidence"
+> {
   reader(options?: { readonly finalityDepth?: number }): ChainReader;
   writer(account: Address): ChainWriter;
   /** While false every call fails with CHAIN_UNREACHABLE. */
@@ -175,6 +178,8 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
       serve(signal, () =>
         stateOf(ledger, request.id).status === "refunded" ? "already" : ledger.refund(request, witness),
       ),
+    submitEvidence: (proof, signal) =>
+      serve(signal, () => (ledger.isConsumed(proof) ? "already" : ledger.submitEvidence(proof, account))),
   };
 }
 

@@ -13,8 +13,25 @@ import type {
   SeatInfo,
   Terms,
 } from "../../core/types.ts";
-import type { AgentRecord, ChainEvent, Receipt, RefundWitness, Relay, RequestStatus } from "../../ports/chain.ts";
-import { drawSeats, moved, refused, requireOutcome, verifyCertificate } from "./rules.ts";
+import type {
+  AgentRecord,
+  ChainEvent,
+  EquivocationProof,
+  Receipt,
+  RefundWitness,
+  Relay,
+  RequestStatus,
+} from "../../ports/chain.ts";
+import { faultOf } from "../../ports/evidence.ts";
+import {
+  drawSeats,
+  equivocator,
+  refused,
+  requireOutcome,
+  slashOf,
+  verifyCertificate,
+  withReputation,
+} from "./rules.ts";
 
 /** The contracts' rules without a chain: what settles when, for whom. Sizes of terms are not checked again here. */
 export interface Ledger {
@@ -32,6 +49,10 @@ export interface Ledger {
   retryCallback(request: Request, committee: readonly SeatInfo[], decision: Decision, relay: Relay): Receipt;
   creditPay(request: Request, committee: readonly SeatInfo[], decision: Decision, relay: Relay): Receipt;
   refund(request: Request, witness: RefundWitness): Receipt;
+  isConsumed(proof: EquivocationProof): boolean;
+  submitEvidence(proof: EquivocationProof, reporter: Address): Receipt;
+  /** In stake tokens, for reports. */
+  owedTo(account: Address): bigint;
 }
 
 export interface LedgerOptions {
@@ -80,10 +101,20 @@ interface State {
   readonly agents: Map<AgentId, AgentRecord>;
   readonly requests: Map<RequestId, RequestEntry>;
   readonly balances: Map<Address, bigint>;
+  readonly owed: Map<Address, bigint>;
+  readonly consumed: Set<string>;
 }
 
 export function createLedger(options: LedgerOptions): Ledger {
-  const state: State = { options, blocks: [], agents: new Map(), requests: new Map(), balances: new Map() };
+  const state: State = {
+    options,
+    blocks: [],
+    agents: new Map(),
+    requests: new Map(),
+    balances: new Map(),
+    owed: new Map(),
+    consumed: new Set(),
+  };
   append(state, []);
   return {
     domain: options.domain,
@@ -102,6 +133,9 @@ export function createLedger(options: LedgerOptions): Ledger {
       retryCallback(state, { request, committee, decision, relay }),
     creditPay: (request, committee, decision, relay) => creditPay(state, { request, committee, decision, relay }),
     refund: (request, witness) => refund(state, request, witness),
+    isConsumed: (proof) => state.consumed.has(faultOf(proof)),
+    submitEvidence: (proof, reporter) => submitEvidence(state, proof, reporter),
+    owedTo: (account) => state.owed.get(account) ?? 0n,
   };
 }
 
@@ -129,7 +163,7 @@ function nextTimestamp({ options, blocks }: State): number {
 
 function addAgent(state: State, agent: NewAgent): AgentRecord {
   const agentId = (state.agents.size + 1) as AgentId;
-  const record = { ...agent, agentId, reputation: ONE_PPM, unbonding: 0n, unbondingEnd: 0, active: true };
+  const record = { ...agent, agentId, reputation: ONE_PPM, unbonding: 0n, active: true, exited: false };
   state.agents.set(agentId, record);
   append(state, [{ kind: "agentsChanged", agentId }]);
   return record;
@@ -194,7 +228,7 @@ function commit(
   const changed = decision.reputationChanges.flatMap(({ seat, steps }) => {
     const agent = agentAt(state, committee, seat);
     if (agent === undefined) return [];
-    state.agents.set(agent.agentId, { ...agent, reputation: moved(agent.reputation, steps) });
+    state.agents.set(agent.agentId, withReputation(agent, steps));
     return [{ kind: "agentsChanged" as const, agentId: agent.agentId }];
   });
   return append(state, [{ kind: "decisionCommitted", requestId: request.id, decision, relay }, ...changed]);
@@ -237,6 +271,25 @@ function refund(state: State, request: Request, witness: RefundWitness): Receipt
   state.requests.set(request.id, { ...entry, status: "refunded", payCredited: true });
   credit(state, request.consumer, fee);
   return append(state, [{ kind: "requestRefunded", requestId: request.id }]);
+}
+
+/** As contracts/Slasher.sol; all stake here is the operator's own. */
+function submitEvidence(state: State, proof: EquivocationProof, reporter: Address): Receipt {
+  const signer = equivocator(state.options.domain, proof);
+  const agent = state.agents.values().find((one) => one.signer === signer);
+  if (agent === undefined) throw refused("UnknownSigner", { signer });
+  const fault = faultOf({ ...proof, agentId: agent.agentId });
+  if (state.consumed.has(fault)) throw refused("EvidenceConsumed", { agentId: agent.agentId });
+  const [bonded, unbonding] = [slashOf(agent.stake), slashOf(agent.unbonding)];
+  if (bonded + unbonding === 0n) throw refused("NothingToSlash", { agentId: agent.agentId });
+  state.consumed.add(fault);
+  state.agents.set(agent.agentId, {
+    ...agent,
+    stake: agent.stake - bonded,
+    unbonding: agent.unbonding - unbonding,
+  });
+  state.owed.set(reporter, (state.owed.get(reporter) ?? 0n) + (bonded + unbonding) / 10n);
+  return append(state, [{ kind: "agentsChanged", agentId: agent.agentId }]);
 }
 
 function requireEntry(

@@ -2,10 +2,12 @@ import { compareHex, decisionDigest, keccak256, recoverSigner, utf8 } from "../.
 import { ConclaveError } from "../../core/errors.ts";
 import { isSupermajority } from "../../core/quorum.ts";
 import { ONE_PPM } from "../../core/types.ts";
-import type { Attempt, Certificate, Decision, Digest, Ppm, SeatInfo, Terms } from "../../core/types.ts";
-import type { AgentRecord } from "../../ports/chain.ts";
+import type { Address, Attempt, Certificate, Decision, Digest, Domain, Ppm, SeatInfo, Terms } from "../../core/types.ts";
+import type { AgentRecord, EquivocationProof } from "../../ports/chain.ts";
+import { slotDigest } from "../chain/evidence.ts";
 
 const REPUTATION_FLOOR = 10_000;
+const EXIT_REPUTATION = 100_000;
 const SLASH_PPM = 800_000;
 const RECOVERY_PPM = 10_000;
 
@@ -51,6 +53,22 @@ export function verifyCertificate(attempt: Attempt, { decision, signatures }: Ce
   return [...seats].reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n);
 }
 
+/** As contracts/libraries/EvidenceLib.sol: who signed two payloads for one slot. */
+export function equivocator(domain: Domain, { slot, first, second }: EquivocationProof): Address {
+  if (first.payloadDigest === second.payloadDigest) throw refused("NoConflict", {});
+  const [one, other] = [first, second].map(({ payloadDigest, signature }) =>
+    recoverSigner(slotDigest(domain, slot, payloadDigest), signature),
+  );
+  if (one === null || one === undefined || one !== other)
+    throw refused("InvalidEvidence", { first: one ?? "none", second: other ?? "none" });
+  return one;
+}
+
+/** A tenth, rounded up. */
+export function slashOf(stake: bigint): bigint {
+  return (stake + 9n) / 10n;
+}
+
 /** Distinct active agents with probability proportional to stake x reputation; another draw than the contract's, same law. */
 export function drawSeats(agents: readonly AgentRecord[], seed: Digest, size: number): readonly SeatInfo[] {
   const pool = agents.filter(({ active }) => active).toSorted((left, right) => compareHex(left.signer, right.signer));
@@ -67,6 +85,13 @@ export function drawSeats(agents: readonly AgentRecord[], seed: Digest, size: nu
 
 function weightOf({ stake, reputation }: AgentRecord): bigint {
   return stake * BigInt(reputation);
+}
+
+/** An agent whose reputation fell too low is out of the draw for good. */
+export function withReputation(agent: AgentRecord, steps: number): AgentRecord {
+  const reputation = moved(agent.reputation, steps);
+  const exited = agent.exited || reputation < EXIT_REPUTATION;
+  return { ...agent, reputation, exited, active: agent.active && !exited };
 }
 
 /** As contracts/libraries/ReputationLib.sol. */

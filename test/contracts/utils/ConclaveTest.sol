@@ -4,7 +4,10 @@ pragma solidity 0.8.34;
 import {AgentRegistry} from "../../../contracts/AgentRegistry.sol";
 import {ConclaveAccessManager} from "../../../contracts/ConclaveAccessManager.sol";
 import {DecisionOracle} from "../../../contracts/DecisionOracle.sol";
+import {Slasher} from "../../../contracts/Slasher.sol";
 import {IAgentRegistry} from "../../../contracts/interfaces/IAgentRegistry.sol";
+import {ISlasher} from "../../../contracts/interfaces/ISlasher.sol";
+import {DecisionLib} from "../../../contracts/libraries/DecisionLib.sol";
 import {RelayLib} from "../../../contracts/libraries/RelayLib.sol";
 import {RequestTermsLib} from "../../../contracts/libraries/RequestTermsLib.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
@@ -29,18 +32,27 @@ import {Assertions, vm} from "./Vm.sol";
 abstract contract ConclaveTest is Assertions, KeyChain {
     using SeatLib for Seat;
 
+    struct Equivocation {
+        ISlasher.MessageSlot slot;
+        bytes32 firstPayload;
+        bytes firstSignature;
+        bytes32 secondPayload;
+        bytes secondSignature;
+    }
+
     uint128 internal constant MIN_STAKE = 1 ether;
     uint128 internal constant MAX_STAKE = 16 ether;
-    uint40 internal constant UNBONDING_DELAY = 7 days;
+    uint40 internal constant UNBONDING_DELAY = 14 days;
     uint256 internal constant EPOCH_BLOCKS = 8;
     uint256 internal constant PROTOCOLS = 2;
     uint96 internal constant MIN_FEE = 0;
-    uint64 internal constant ORACLE_ROLE = 1;
+    address internal constant TREASURY = address(0x7eea);
 
     TestToken internal token;
     ConclaveAccessManager internal manager;
     AgentRegistry internal registry;
     DecisionOracle internal oracle;
+    Slasher internal slasher;
     /// @dev Private keys by signer.
     mapping(address signer => uint256 privateKey) internal keys;
 
@@ -50,15 +62,69 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         vm.warp(1_800_000_000);
         token = new TestToken();
         manager = new ConclaveAccessManager(address(this));
-        registry = new AgentRegistry(address(manager), token, MIN_STAKE, MAX_STAKE, UNBONDING_DELAY, EPOCH_BLOCKS);
-        oracle = new DecisionOracle(address(manager), registry, token, PROTOCOLS, MIN_FEE);
-        bytes4[] memory selectors = new bytes4[](1);
-        selectors[0] = IAgentRegistry.applyReputationChanges.selector;
-        manager.setTargetFunctionRole(address(registry), selectors, ORACLE_ROLE);
-        manager.grantRole(ORACLE_ROLE, address(oracle), 0);
+        deployRegistry(EPOCH_BLOCKS);
         token.mint(address(this), 1e30);
         token.approve(address(registry), type(uint256).max);
         token.approve(address(oracle), type(uint256).max);
+    }
+
+    /// @dev Registry, oracle and slasher, in the order of the addresses that the registry is bound to.
+    function deployRegistry(uint256 epochBlocks) internal {
+        uint256 nonce = vm.getNonce(address(this));
+        registry = new AgentRegistry(
+            IAgentRegistry.Deployment({
+                stakeToken: token,
+                minStake: MIN_STAKE,
+                maxStake: MAX_STAKE,
+                unbondingDelay: UNBONDING_DELAY,
+                epochBlocks: epochBlocks,
+                oracle: vm.computeCreateAddress(address(this), nonce + 1),
+                slasher: vm.computeCreateAddress(address(this), nonce + 2),
+                treasury: TREASURY
+            })
+        );
+        oracle = new DecisionOracle(address(manager), registry, token, PROTOCOLS, MIN_FEE);
+        slasher = new Slasher(registry);
+        assertEq(registry.oracle(), address(oracle), "oracle");
+    }
+
+    /// @dev Two payloads that the agent's present key signed for one slot of a request.
+    function equivocation(
+        AgentId agentId,
+        bytes32 requestHash,
+        uint32 attempt
+    ) internal view returns (Equivocation memory) {
+        return equivocationBy(keys[registry.getAgent(agentId).signer], requestHash, attempt);
+    }
+
+    function equivocationBy(
+        uint256 privateKey,
+        bytes32 requestHash,
+        uint32 attempt
+    ) internal view returns (Equivocation memory pair) {
+        pair.slot = ISlasher.MessageSlot(requestHash, keccak256("committee"), attempt, 1, 2, 3, 1);
+        (pair.firstPayload, pair.secondPayload) = (keccak256("yes"), keccak256("no"));
+        pair.firstSignature = signMessage(privateKey, pair.slot, pair.firstPayload);
+        pair.secondSignature = signMessage(privateKey, pair.slot, pair.secondPayload);
+    }
+
+    function signMessage(
+        uint256 privateKey,
+        ISlasher.MessageSlot memory slot,
+        bytes32 payload
+    ) internal view returns (bytes memory) {
+        bytes32 structHash = keccak256(abi.encode(DecisionLib.MESSAGE_TYPEHASH, slot, payload));
+        return signDigest(privateKey, typedDigest("Conclave", address(oracle), structHash));
+    }
+
+    function submit(Equivocation memory pair) internal {
+        slasher.submitMessages(
+            pair.slot,
+            pair.firstPayload,
+            pair.firstSignature,
+            pair.secondPayload,
+            pair.secondSignature
+        );
     }
 
     /// @dev A fresh key's public key and its proof of possession for `operator`.

@@ -237,29 +237,30 @@ contract Handler is ConclaveTest {
         ++done["register"];
     }
 
-    function addStake(uint256 agent, uint128 amount) external watched {
+    function bond(uint256 agent, uint128 amount) external watched {
         (AgentId id, IAgentRegistry.Agent memory found) = _agent(agent);
-        if (found.stake == MAX_STAKE) return;
-        amount = uint128(bound(amount, 1, MAX_STAKE - found.stake));
+        if (found.exited || found.bonded.assets == MAX_STAKE) return;
+        amount = uint128(bound(amount, 1, MAX_STAKE - found.bonded.assets));
         vm.prank(found.operator);
-        registry.addStake(id, amount);
-        ++done["addStake"];
+        registry.bond(id, amount);
+        ++done["bond"];
     }
 
-    function startUnbonding(uint256 agent, uint128 amount) external watched {
+    function startUnbonding(uint256 agent, uint128 shares) external watched {
         (AgentId id, IAgentRegistry.Agent memory found) = _agent(agent);
         // Leaves at least four for the committees.
-        if (found.stake == 0 || registry.activeCount() <= 4) return;
-        amount = uint128(bound(amount, 1, found.stake));
+        if (found.bonded.shares == 0 || registry.activeCount() <= 4) return;
+        // Nobody is slashed here: a share is worth one unit.
         vm.prank(found.operator);
-        registry.startUnbonding(id, amount);
+        registry.startUnbonding(id, uint128(bound(shares, 1, found.bonded.shares)));
         ++done["startUnbonding"];
     }
 
     function withdrawStake(uint256 agent) external {
         (AgentId id, IAgentRegistry.Agent memory found) = _agent(agent);
-        if (found.unbonding == 0) return;
-        if (block.timestamp < found.unbondingEnd) vm.warp(found.unbondingEnd);
+        if (found.unbonding.assets == 0) return;
+        uint40 end = registry.positionOf(id, found.operator).unbondingEnd;
+        if (block.timestamp < end) vm.warp(end);
         vm.prank(found.operator);
         registry.withdrawStake(id, found.operator);
         ++done["withdrawStake"];

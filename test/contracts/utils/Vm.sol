@@ -4,6 +4,8 @@ pragma solidity 0.8.34;
 /// @dev The cheat codes of Hardhat's Solidity tests that are used here.
 interface Vm {
     function addr(uint256 privateKey) external pure returns (address);
+    function computeCreateAddress(address deployer, uint256 nonce) external pure returns (address);
+    function getNonce(address account) external view returns (uint64);
     function assume(bool condition) external pure;
     function expectRevert() external;
     function expectPartialRevert(bytes4 selector) external;

@@ -1,0 +1,83 @@
+import { open, mkdir, readFile, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { ConclaveError } from "../../core/errors.ts";
+import type { AgentId, Digest, Hex, RequestId, SeatIndex } from "../../core/types.ts";
+import type { EquivocationProof } from "../../ports/chain.ts";
+import { faultOf, maxKeptProofs, type EvidenceStore } from "../../ports/evidence.ts";
+
+const uint32 = z.int().min(0).max(0xffff_ffff);
+const digest = z.custom<Digest>((value) => typeof value === "string" && /^0x[0-9a-f]{64}$/.test(value));
+const signed = z.strictObject({
+  payloadDigest: digest,
+  signature: z.custom<Hex>((value) => typeof value === "string" && /^0x[0-9a-f]{130}$/.test(value)),
+});
+const proofSchema = z.strictObject({
+  requestId: z
+    .string()
+    .regex(/^\d{1,78}$/)
+    .transform((text) => BigInt(text) as RequestId),
+  agentId: uint32.transform((id) => id as AgentId),
+  slot: z.strictObject({
+    requestHash: digest,
+    committeeHash: digest,
+    attempt: uint32,
+    protocol: uint32,
+    phase: uint32,
+    round: uint32,
+    seat: uint32.transform((seat) => seat as SeatIndex),
+  }),
+  first: signed,
+  second: signed,
+});
+
+const NAME = /^\d{20}-[0-9a-f]{64}-\d+-\d+\.json$/;
+
+/** One JSON file per proof. */
+export function createFileEvidence(folder: string): EvidenceStore {
+  const names = async (): Promise<readonly string[]> => {
+    const found = await readdir(folder).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw error;
+    });
+    return found.filter((name) => NAME.test(name)).toSorted();
+  };
+  return {
+    list: async () => Promise.all((await names()).map((name) => readProof(join(folder, name)))),
+    keep: async (proof) => {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const kept = await names();
+      const name = `${String(proof.requestId).padStart(20, "0")}-${faultOf(proof)}.json`;
+      if (kept.includes(name)) return false;
+      await write(folder, name, JSON.stringify({ ...proof, requestId: String(proof.requestId) }, null, 2));
+      for (const old of kept.slice(0, Math.max(0, kept.length + 1 - maxKeptProofs))) await rm(join(folder, old));
+      return true;
+    },
+  };
+}
+
+/** Whole or not at all. */
+async function write(folder: string, name: string, text: string): Promise<void> {
+  const temporary = join(folder, `${name}.new`);
+  const file = await open(temporary, "w", 0o600);
+  try {
+    await file.writeFile(`${text}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, join(folder, name));
+}
+
+async function readProof(path: string): Promise<EquivocationProof> {
+  try {
+    return proofSchema.parse(JSON.parse(await readFile(path, "utf8")));
+  } catch (error) {
+    throw new ConclaveError(
+      "CONFIG_INVALID",
+      `Read ${path}: it is no proof as agents keep them; move it away`,
+      { path },
+      error,
+    );
+  }
+}

@@ -1,0 +1,24 @@
+import { formatAmount } from "./arguments.ts";
+import type { CommandSpec } from "./command.ts";
+import { describeProof, keptProofs } from "./evidence.ts";
+import { dirFlag, type AgentFlags } from "./keys.ts";
+import { rows } from "./output.ts";
+
+export const evidenceList: CommandSpec<AgentFlags> = {
+  name: "list",
+  summary: "show who signed two messages for one slot, as this agent saw it; needs no password",
+  example: "conclave evidence list --dir ./my-agent",
+  options: [dirFlag],
+  run: async ({ options, host }) => {
+    const { agent, kept } = await keptProofs(options, host);
+    const reward = await agent.terms.reward(agent.signer, host.signal);
+    return {
+      json: { proofs: kept.map(({ proof, slashed }) => ({ ...proof, slashed })), reward },
+      text: rows([
+        ...kept.map(({ proof, slashed }) => [slashed ? "slashed" : "open", describeProof(proof)] as const),
+        ...(kept.length === 0 ? [["evidence", "none"] as const] : []),
+        ["reward", `${formatAmount(reward, agent.terms.stakeToken)} owed to ${agent.signer}`],
+      ]),
+    };
+  },
+};

@@ -1,0 +1,60 @@
+import { createChainWriter } from "../adapters/chain/writer.ts";
+import { ConclaveError } from "../core/errors.ts";
+import type { Receipt } from "../ports/chain.ts";
+import { formatAmount } from "./arguments.ts";
+import type { CommandSpec } from "./command.ts";
+import { describeProof, keptProofs, type KeptProof } from "./evidence.ts";
+import { agentFlags, openAgentKeys, type AgentFlags } from "./keys.ts";
+import { rows } from "./output.ts";
+
+interface Outcome extends KeptProof {
+  readonly result: Receipt | "already" | ConclaveError;
+}
+
+export const evidenceSubmit: CommandSpec<AgentFlags> = {
+  name: "submit",
+  summary: "slash, by what the agent keeps and the chain does not know yet; the agent's key pays and is rewarded",
+  example: "conclave evidence submit --dir ./my-agent",
+  options: agentFlags,
+  run: async ({ options, host }) => {
+    const { agent, kept } = await keptProofs(options, host);
+    const open = kept.filter(({ slashed }) => !slashed);
+    const outcomes: Outcome[] = [];
+    if (open.length > 0) {
+      const keys = await openAgentKeys(agent.config, options, host);
+      const writer = await createChainWriter({ ...agent.source, account: keys.viemAccount() }, host.signal);
+      for (const one of open) {
+        const result = await writer.submitEvidence(one.proof, host.signal).catch(asRefusal);
+        outcomes.push({ ...one, result });
+      }
+    }
+    const reward = await agent.terms.reward(agent.signer, host.signal);
+    return {
+      json: { submitted: outcomes.map(toJson), reward },
+      text: rows([
+        ...outcomes.map(({ proof, result }) => [wordOf(result), describeProof(proof)] as const),
+        ...(outcomes.length === 0 ? [["evidence", "none that the chain does not know"] as const] : []),
+        ["reward", `${formatAmount(reward, agent.terms.stakeToken)} owed to ${agent.signer}`],
+      ]),
+      ok: outcomes.every(({ result }) => !(result instanceof ConclaveError)),
+    };
+  },
+};
+
+/** One that is refused, e.g. because the agent has no stake left, must not hold back the others. */
+function asRefusal(error: unknown): ConclaveError {
+  if (error instanceof ConclaveError && error.code === "CHAIN_REVERTED") return error;
+  throw error;
+}
+
+function toJson({ proof, result }: Outcome): object {
+  const { requestId, agentId, slot } = proof;
+  const about = { requestId, attempt: slot.attempt, agentId };
+  if (result instanceof ConclaveError) return { ...about, refused: result.message };
+  return result === "already" ? { ...about, already: true } : { ...about, ...result };
+}
+
+function wordOf(result: Outcome["result"]): string {
+  if (result instanceof ConclaveError) return `refused (${String(result.data["error"])})`;
+  return result === "already" ? "already" : "slashed";
+}

@@ -1,0 +1,29 @@
+import { join } from "node:path";
+import { createFileEvidence } from "../adapters/evidence/file-evidence.ts";
+import type { EquivocationProof } from "../ports/chain.ts";
+import type { CliHost } from "./command.ts";
+import { EVIDENCE_FOLDER } from "./join.ts";
+import type { AgentFlags } from "./keys.ts";
+import { lookUpAgent, type AgentOnChain } from "./operator.ts";
+
+export interface KeptProof {
+  readonly proof: EquivocationProof;
+  /** The chain has slashed for it, whoever brought it. */
+  readonly slashed: boolean;
+}
+
+/** What the agent keeps, the oldest request first; works while the agent runs. */
+export async function keptProofs(
+  flags: AgentFlags,
+  host: CliHost,
+): Promise<{ readonly agent: AgentOnChain; readonly kept: readonly KeptProof[] }> {
+  const agent = await lookUpAgent(flags, host);
+  const kept: KeptProof[] = [];
+  for (const proof of await createFileEvidence(join(agent.config.dataDir, EVIDENCE_FOLDER)).list())
+    kept.push({ proof, slashed: await agent.terms.isConsumed(proof, host.signal) });
+  return { agent, kept };
+}
+
+export function describeProof({ requestId, agentId, slot }: EquivocationProof): string {
+  return `request ${requestId}.${slot.attempt}: agent ${agentId}, seat ${slot.seat}, phase ${slot.phase}, round ${slot.round}`;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
+import {ISlasher} from "./interfaces/ISlasher.sol";
+import {EvidenceLib} from "./libraries/EvidenceLib.sol";
+import {AgentId} from "./types/Types.sol";
+
+/// @title Slashing by proof
+/// @dev No owner, no upgrade, nothing to configure. Keys are bound to agents for ever, so proofs hold after a rotation.
+contract Slasher is ISlasher {
+    using EvidenceLib for MessageSlot;
+    using EvidenceLib for DecisionSlot;
+
+    /// @inheritdoc ISlasher
+    IAgentRegistry public immutable registry;
+    /// @inheritdoc ISlasher
+    address public immutable oracle;
+
+    mapping(bytes32 faultId => bool consumed) private _consumed;
+
+    /// @param registry_ that is bound to this contract's address and to the oracle
+    constructor(IAgentRegistry registry_) {
+        address slasher = registry_.slasher();
+        require(slasher == address(this), NotBound(slasher));
+        registry = registry_;
+        oracle = registry_.oracle();
+        emit SlasherDeployed(registry_, oracle);
+    }
+
+    /// @inheritdoc ISlasher
+    function submitMessages(
+        MessageSlot calldata slot,
+        bytes32 firstPayload,
+        bytes calldata firstSignature,
+        bytes32 secondPayload,
+        bytes calldata secondSignature
+    ) external {
+        address signer = EvidenceLib.signerOf(
+            EvidenceLib.domainSeparator(oracle),
+            slot.messageHash(firstPayload),
+            firstSignature,
+            slot.messageHash(secondPayload),
+            secondSignature
+        );
+        _slash(signer, slot.requestHash, slot.attempt, Fault.Messages);
+    }
+
+    /// @inheritdoc ISlasher
+    function submitDecisions(
+        DecisionSlot calldata slot,
+        DecisionBody calldata first,
+        bytes calldata firstSignature,
+        DecisionBody calldata second,
+        bytes calldata secondSignature
+    ) external {
+        address signer = EvidenceLib.signerOf(
+            EvidenceLib.domainSeparator(oracle),
+            slot.decisionHash(first),
+            firstSignature,
+            slot.decisionHash(second),
+            secondSignature
+        );
+        _slash(signer, slot.requestHash, slot.attempt, Fault.Decisions);
+    }
+
+    /// @inheritdoc ISlasher
+    function isConsumed(AgentId agentId, bytes32 requestHash, uint32 attempt) external view returns (bool) {
+        return _consumed[_faultId(agentId, requestHash, attempt)];
+    }
+
+    function _slash(address signer, bytes32 requestHash, uint32 attempt, Fault fault) private {
+        AgentId agentId = registry.agentOf(signer);
+        require(AgentId.unwrap(agentId) != 0, UnknownSigner(signer));
+        bytes32 faultId = _faultId(agentId, requestHash, attempt);
+        require(!_consumed[faultId], EvidenceConsumed(agentId, requestHash, attempt));
+        _consumed[faultId] = true;
+        emit EquivocationProven(agentId, requestHash, msg.sender, attempt, fault);
+        registry.slash(agentId, msg.sender);
+    }
+
+    function _faultId(AgentId agentId, bytes32 requestHash, uint32 attempt) private pure returns (bytes32) {
+        return keccak256(abi.encode(agentId, requestHash, attempt));
+    }
+}

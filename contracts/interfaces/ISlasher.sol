@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {AgentId} from "../types/Types.sol";
+import {IAgentRegistry} from "./IAgentRegistry.sol";
+
+/// @title Slashing by proof
+/// @notice Two different things that one agent signed for one place cost it a tenth of its stake. Anybody may submit them,
+/// for a reward. Nothing else slashes, and no opinion does: the proof is two signatures.
+/// @dev One slash per agent, request and attempt, whatever the proofs: what a single fault costs is bounded.
+/// @dev What is proven is a signature of the agent's key, past or present, not that the request or the committee exists: an
+/// honest agent signs a slot once. So keep the key and the journal in one place; see docs/operations.md.
+/// @dev The signed structs are those of the oracle's domain (EIP-712: "Conclave", "1", this chain, the oracle), so a
+/// signature for another chain or another oracle proves nothing here.
+interface ISlasher {
+    /// @notice What was proven.
+    enum Fault {
+        Messages,
+        Decisions
+    }
+
+    /// @notice The place of a message: an agent signs one payload for it.
+    /// @param requestHash of the request
+    /// @param committeeHash of the attempt's committee
+    /// @param attempt from 0
+    /// @param protocol code of the protocol
+    /// @param phase of the protocol
+    /// @param round of the phase
+    /// @param seat of the sender
+    struct MessageSlot {
+        bytes32 requestHash;
+        bytes32 committeeHash;
+        uint32 attempt;
+        uint32 protocol;
+        uint32 phase;
+        uint32 round;
+        uint32 seat;
+    }
+
+    /// @notice The place of a signature on a decision: an agent signs one decision in each certify round. In a later round it
+    /// may sign another one, after an unlock (docs/spec/certify.md), so the round is part of the place.
+    /// @param requestHash of the request
+    /// @param committeeHash of the attempt's committee
+    /// @param attempt from 0
+    /// @param round of certify
+    struct DecisionSlot {
+        bytes32 requestHash;
+        bytes32 committeeHash;
+        uint32 attempt;
+        uint32 round;
+    }
+
+    /// @notice The rest of a decision, its bytes as their keccak256.
+    /// @param status number of `Status`
+    /// @param outcome canonical
+    /// @param answerHash of the answer
+    /// @param confidence parts per million
+    /// @param transcript digest of the root block
+    /// @param reputationChangesHash of the pairs (seat, steps)
+    /// @param sharesHash of the shares
+    struct DecisionBody {
+        uint8 status;
+        bytes32 outcome;
+        bytes32 answerHash;
+        uint32 confidence;
+        bytes32 transcript;
+        bytes32 reputationChangesHash;
+        bytes32 sharesHash;
+    }
+
+    /// @notice The slasher was deployed; emitted once.
+    /// @param registry whose agents it slashes
+    /// @param oracle whose domain the agents sign in
+    event SlasherDeployed(IAgentRegistry registry, address oracle);
+
+    /// @notice An agent signed two things for one place. The registry's `StakeSlashed` has the amounts.
+    /// @param agentId the agent
+    /// @param requestHash of the request
+    /// @param reporter who submitted the proof
+    /// @param attempt of the request
+    /// @param fault what it signed twice
+    event EquivocationProven(
+        AgentId indexed agentId,
+        bytes32 indexed requestHash,
+        address indexed reporter,
+        uint32 attempt,
+        Fault fault
+    );
+
+    /// @notice Deployment: the registry is bound to another slasher.
+    error NotBound(address slasher);
+    /// @notice The two are the same: nothing is proven.
+    error NoConflict();
+    /// @notice `first` and `second` recovered from the signatures differ, or are 0: malformed or malleable.
+    error InvalidEvidence(address first, address second);
+    /// @notice No agent ever had this key.
+    error UnknownSigner(address signer);
+    /// @notice The agent has been slashed for this attempt.
+    error EvidenceConsumed(AgentId agentId, bytes32 requestHash, uint32 attempt);
+
+    /// @notice Slashes an agent for two payloads that it signed for one slot; the order does not matter.
+    /// @dev An agent that reports itself loses nine tenths of the penalty on its operator's stake, and its delegators lose
+    /// theirs: see `IAgentRegistry.slash`.
+    /// @param slot the place
+    /// @param firstPayload digest of one payload
+    /// @param firstSignature 65 bytes (r, s, v), low s
+    /// @param secondPayload digest of the other
+    /// @param secondSignature by the same key
+    function submitMessages(
+        MessageSlot calldata slot,
+        bytes32 firstPayload,
+        bytes calldata firstSignature,
+        bytes32 secondPayload,
+        bytes calldata secondSignature
+    ) external;
+
+    /// @notice Slashes an agent for two decisions that it signed in one certify round; the order does not matter.
+    /// @param slot the place
+    /// @param first one decision
+    /// @param firstSignature 65 bytes (r, s, v), low s
+    /// @param second the other
+    /// @param secondSignature by the same key
+    function submitDecisions(
+        DecisionSlot calldata slot,
+        DecisionBody calldata first,
+        bytes calldata firstSignature,
+        DecisionBody calldata second,
+        bytes calldata secondSignature
+    ) external;
+
+    /// @notice Whether the agent has been slashed for this attempt.
+    /// @param agentId the agent
+    /// @param requestHash of the request
+    /// @param attempt from 0
+    /// @return true after one accepted proof
+    function isConsumed(AgentId agentId, bytes32 requestHash, uint32 attempt) external view returns (bool);
+
+    /// @notice Whose agents are slashed.
+    /// @return the registry
+    function registry() external view returns (IAgentRegistry);
+
+    /// @notice In whose EIP-712 domain the agents sign.
+    /// @return its address
+    function oracle() external view returns (address);
+}

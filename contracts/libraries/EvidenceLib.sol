@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
+import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
+
+import {ISlasher} from "../interfaces/ISlasher.sol";
+import {DecisionLib} from "./DecisionLib.sol";
+
+/// @title Who signed two things for one place
+library EvidenceLib {
+    bytes32 private constant DOMAIN_TYPEHASH = keccak256(
+        "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
+    );
+    bytes32 private constant NAME_HASH = keccak256("Conclave");
+    bytes32 private constant VERSION_HASH = keccak256("1");
+
+    /// @notice The oracle's EIP-712 domain separator on this chain.
+    function domainSeparator(address oracle) internal view returns (bytes32) {
+        return keccak256(abi.encode(DOMAIN_TYPEHASH, NAME_HASH, VERSION_HASH, block.chainid, oracle));
+    }
+
+    /// @notice The EIP-712 struct hash of a message with this payload in the slot, see `Message`.
+    function messageHash(ISlasher.MessageSlot calldata slot, bytes32 payload) internal pure returns (bytes32) {
+        return
+            keccak256(
+                abi.encode(
+                    DecisionLib.MESSAGE_TYPEHASH,
+                    slot.requestHash,
+                    slot.committeeHash,
+                    slot.attempt,
+                    slot.protocol,
+                    slot.phase,
+                    slot.round,
+                    slot.seat,
+                    payload
+                )
+            );
+    }
+
+    /// @notice The EIP-712 struct hash of a decision with this body in the slot, see `DecisionLib`.
+    function decisionHash(
+        ISlasher.DecisionSlot calldata slot,
+        ISlasher.DecisionBody calldata body
+    ) internal pure returns (bytes32) {
+        return
+            keccak256(
+                abi.encode(
+                    DecisionLib.DECISION_TYPEHASH,
+                    slot.requestHash,
+                    slot.attempt,
+                    slot.committeeHash,
+                    slot.round,
+                    body.status,
+                    body.outcome,
+                    body.answerHash,
+                    body.confidence,
+                    body.transcript,
+                    body.reputationChangesHash,
+                    body.sharesHash
+                )
+            );
+    }
+
+    /// @notice Who signed both; reverts unless they differ and one key signed each of them.
+    /// @dev A high s, a v other than 27 and 28 or another length recovers to 0, which is nobody.
+    function signerOf(
+        bytes32 separator,
+        bytes32 firstHash,
+        bytes calldata firstSignature,
+        bytes32 secondHash,
+        bytes calldata secondSignature
+    ) internal pure returns (address signer) {
+        require(firstHash != secondHash, ISlasher.NoConflict());
+        signer = _recover(separator, firstHash, firstSignature);
+        address second = _recover(separator, secondHash, secondSignature);
+        require(signer == second && signer != address(0), ISlasher.InvalidEvidence(signer, second));
+    }
+
+    function _recover(
+        bytes32 separator,
+        bytes32 structHash,
+        bytes calldata signature
+    ) private pure returns (address recovered) {
+        bytes32 digest = MessageHashUtils.toTypedDataHash(separator, structHash);
+        (recovered, , ) = ECDSA.tryRecoverCalldata(digest, signature);
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
+import {EQUIVOCATION_SLASH_PPM, MAX_SHARE_BITS, PPM_ONE} from "../types/Limits.sol";
+import {AgentId, Pot} from "../types/Types.sol";
+
+/// @title The stake behind one agent, its operator's and its delegators', in shares
+/// @notice Two pots: what is bonded, and what is on its way out. Who bonds gets shares of the first, who unbonds changes
+/// them for shares of the second, a slash takes assets from both and leaves the shares as they are.
+/// @dev Every rounding is against the mover, so a move of one account never lowers what another's shares are worth (ST2).
+/// Assets enter through `bond` alone: a token sent to the registry is nobody's, and the price of a share cannot be pushed
+/// up. A pot begins at 1 : 1 and a share is never worth more than 1, so a bond mints at least as many shares as it adds
+/// assets, and the first depositor cannot round a later one down to nothing (ST3).
+library StakePool {
+    /// @param shares of the unbonding pot
+    /// @param end unix seconds from which on they may be withdrawn
+    /// @param generation of the pot that the shares are of
+    struct Ticket {
+        uint128 shares;
+        uint40 end;
+        uint32 generation;
+    }
+
+    /// @param generation of the unbonding pot: one that was slashed to nothing is given up with its tickets, so that its
+    /// worthless shares do not stop others from unbonding
+    struct State {
+        Pot bonded;
+        Pot unbonding;
+        uint32 generation;
+        mapping(address account => uint128 shares) shares;
+        mapping(address account => Ticket ticket) tickets;
+    }
+
+    /// @notice Adds assets and mints shares for them.
+    function bond(
+        State storage self,
+        AgentId agentId,
+        address account,
+        uint128 amount,
+        uint128 maxStake
+    ) internal returns (uint128 shares) {
+        Pot memory pot = self.bonded;
+        require(pot.assets != 0 || pot.shares == 0, IAgentRegistry.PoolEmptied(agentId));
+        uint256 wanted = uint256(pot.assets) + amount;
+        require(wanted <= maxStake, IAgentRegistry.StakeAboveMaximum(wanted, maxStake));
+        shares = _add(self.bonded, pot, amount);
+        self.shares[account] += shares;
+    }
+
+    /// @notice Moves the assets of bonded shares to the account's ticket, whose end becomes `end` for all of it.
+    function unbond(
+        State storage self,
+        AgentId agentId,
+        address account,
+        uint128 shares,
+        uint40 end
+    ) internal returns (uint128 amount, uint128 unbondingShares) {
+        uint128 held = self.shares[account];
+        require(shares <= held, IAgentRegistry.InsufficientShares(agentId, account, held, shares));
+        amount = _take(self.bonded, shares);
+        require(amount != 0, IAgentRegistry.AmountIsZero());
+        unchecked {
+            // Checked three lines before.
+            self.shares[account] = held - shares;
+        }
+        unbondingShares = _add(self.unbonding, self.unbonding, amount);
+        Ticket memory ticket = self.tickets[account];
+        uint32 generation = self.generation;
+        uint128 earlier = ticket.generation == generation ? ticket.shares : 0;
+        self.tickets[account] = Ticket({shares: earlier + unbondingShares, end: end, generation: generation});
+    }
+
+    /// @notice Burns the account's ticket.
+    function withdraw(
+        State storage self,
+        AgentId agentId,
+        address account
+    ) internal returns (uint128 amount, uint128 unbondingShares) {
+        Ticket memory ticket = self.tickets[account];
+        require(ticket.generation == self.generation, IAgentRegistry.NothingToWithdraw(agentId, account));
+        require(block.timestamp >= ticket.end, IAgentRegistry.StillUnbonding(agentId, account, ticket.end));
+        unbondingShares = ticket.shares;
+        amount = _take(self.unbonding, unbondingShares);
+        require(amount != 0, IAgentRegistry.NothingToWithdraw(agentId, account));
+        delete self.tickets[account];
+    }
+
+    /// @notice Takes the penalty from both pots.
+    /// @return bonded what it took from the bonded pot
+    /// @return unbonding what it took from the unbonding pot
+    /// @return ownLoss how much less the operator's shares of both are worth
+    function slash(
+        State storage self,
+        address operator
+    ) internal returns (uint128 bonded, uint128 unbonding, uint256 ownLoss) {
+        uint256 own = uint256(bondedOf(self, operator)) + unbondingOf(self, operator);
+        bonded = _cut(self.bonded);
+        unbonding = _cut(self.unbonding);
+        if (unbonding != 0 && self.unbonding.assets == 0) {
+            self.unbonding.shares = 0;
+            // 2^32 slashes do not happen; checked anyway.
+            ++self.generation;
+        }
+        ownLoss = own - bondedOf(self, operator) - unbondingOf(self, operator);
+    }
+
+    /// @notice What the account's bonded shares are worth, rounded down.
+    function bondedOf(State storage self, address account) internal view returns (uint128) {
+        return _worth(self.bonded, self.shares[account]);
+    }
+
+    /// @notice What the account's ticket is worth, rounded down.
+    function unbondingOf(State storage self, address account) internal view returns (uint128) {
+        return _worth(self.unbonding, ticketOf(self, account).shares);
+    }
+
+    /// @notice The account's ticket; empty when the pot of its shares was slashed to nothing.
+    function ticketOf(State storage self, address account) internal view returns (Ticket memory ticket) {
+        ticket = self.tickets[account];
+        if (ticket.generation != self.generation) delete ticket;
+    }
+
+    /// @dev Rounds the shares down, against who adds.
+    function _add(Pot storage stored, Pot memory pot, uint128 amount) private returns (uint128 shares) {
+        // At most 2^32 times the amount (`_cut`), so it fits unless 2^96 units are in one pot; checked all the same.
+        uint256 minted = pot.shares == 0 ? amount : (uint256(amount) * pot.shares) / pot.assets;
+        uint256 total = minted + pot.shares;
+        require(total <= type(uint128).max, IAgentRegistry.TooManyShares(total));
+        shares = uint128(minted);
+        stored.assets = pot.assets + amount;
+        stored.shares = uint128(total);
+    }
+
+    /// @dev Rounds the assets down, against who takes; the last shares take all.
+    function _take(Pot storage stored, uint128 shares) private returns (uint128 amount) {
+        Pot memory pot = stored;
+        amount = _worth(pot, shares);
+        // The caller has checked that these shares are some of the pot's.
+        stored.assets = pot.assets - amount;
+        stored.shares = pot.shares - shares;
+    }
+
+    /// @dev Rounds up, against the agent. What is left when a share would be worth less than 2^-32 units is taken, too: so
+    /// small a rest is worth nothing to its owners, and the number of shares stays bounded.
+    function _cut(Pot storage stored) private returns (uint128 penalty) {
+        Pot memory pot = stored;
+        if (pot.assets == 0) return 0;
+        uint256 cut = (uint256(pot.assets) * EQUIVOCATION_SLASH_PPM + PPM_ONE - 1) / PPM_ONE;
+        uint256 left = pot.assets - cut;
+        if (left << MAX_SHARE_BITS < pot.shares) left = 0;
+        // At most the assets.
+        stored.assets = uint128(left);
+        penalty = uint128(pot.assets - left);
+    }
+
+    function _worth(Pot memory pot, uint128 shares) private pure returns (uint128) {
+        // At most the assets, since the shares are some of the pot's.
+        return shares == 0 ? 0 : uint128((uint256(shares) * pot.assets) / pot.shares);
+    }
+}

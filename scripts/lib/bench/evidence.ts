@@ -1,0 +1,90 @@
+// What a proof of equivocation costs its reporter.
+import { TypedDataEncoder, id, keccak256 } from "ethers";
+import type { ContractTransactionResponse, SigningKey, TypedDataField } from "ethers";
+
+import { decisionTypes, messageTypes, testKey } from "../typed-data.ts";
+import { minStake, nextEpoch, registration } from "../world.ts";
+import type { World } from "../world.ts";
+
+export interface EvidenceFigures {
+  /** Two messages; the agent has stake in both pots and stays active. */
+  readonly messages: number;
+  /** Two decisions; else the same. */
+  readonly decisions: number;
+  /** Two messages; the operator's stake falls below the minimum, so another agent takes the place in the array. */
+  readonly deactivating: number;
+}
+
+/** The treasury and the reporter have claims from before, the agents' words in the array were changed before. */
+export async function measureEvidence(world: World): Promise<EvidenceFigures> {
+  const rich = await enlist(world, "evidence rich", 4n * minStake);
+  const poor = await enlist(world, "evidence poor", minStake);
+  await enlist(world, "evidence last", minStake);
+  await world.registry.startUnbonding(rich.agentId, minStake);
+  await world.registry.bond(poor.agentId, 1);
+  await nextEpoch(world);
+  await submitMessages(world, rich.key, "warm up");
+  await nextEpoch(world);
+  const messages = await submitMessages(world, rich.key, "messages");
+  await nextEpoch(world);
+  const decisions = await submitDecisions(world, rich.key, "decisions");
+  await nextEpoch(world);
+  return { messages, decisions, deactivating: await submitMessages(world, poor.key, "deactivating") };
+}
+
+async function enlist(
+  world: World,
+  label: string,
+  stake: bigint,
+): Promise<{ readonly key: SigningKey; readonly agentId: bigint }> {
+  const key = testKey(label);
+  await world.registry.register(registration(world, world.deployer.address, key, stake));
+  return { key, agentId: await world.registry.agentCount() };
+}
+
+async function submitMessages(world: World, key: SigningKey, label: string): Promise<number> {
+  const slot = {
+    requestHash: id(label),
+    committeeHash: id("committee"),
+    attempt: 0,
+    protocol: 1,
+    phase: 2,
+    round: 0,
+    seat: 3,
+  };
+  const [first, second] = [id("yes"), id("no")];
+  const sign = (payloadDigest: string): string => signed(world, key, messageTypes, { ...slot, payloadDigest });
+  return gasOf(world.slasher.submitMessages(slot, first, sign(first), second, sign(second)));
+}
+
+async function submitDecisions(world: World, key: SigningKey, label: string): Promise<number> {
+  const slot = { requestHash: id(label), committeeHash: id("committee"), attempt: 0, round: 0 };
+  const decisionOf = (answer: string) => {
+    const bytes = Buffer.from(answer);
+    const outcome = id(answer);
+    const common = { status: 3, outcome, confidence: 900_000, transcript: id(`transcript of ${answer}`) };
+    const signature = signed(world, key, decisionTypes, {
+      ...slot,
+      ...common,
+      answer: bytes,
+      reputationChanges: "0x",
+      shares: "0x01010101",
+    });
+    const body = {
+      ...common,
+      answerHash: id(answer),
+      reputationChangesHash: keccak256("0x"),
+      sharesHash: keccak256("0x01010101"),
+    };
+    return [body, signature] as const;
+  };
+  return gasOf(world.slasher.submitDecisions(slot, ...decisionOf("yes"), ...decisionOf("no")));
+}
+
+function signed(world: World, key: SigningKey, types: Record<string, TypedDataField[]>, value: object): string {
+  return key.sign(TypedDataEncoder.hash(world.domain, types, value)).serialized;
+}
+
+async function gasOf(sent: Promise<ContractTransactionResponse>): Promise<number> {
+  return Number((await (await sent).wait())!.gasUsed);
+}

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { createFileEvidence } from "../../agents/adapters/evidence/file-evidence.ts";
+import { createMemoryEvidence } from "../../agents/adapters/memory/evidence.ts";
+import { keccak256, utf8 } from "../../agents/core/digest.ts";
+import type { Address } from "../../agents/core/types.ts";
+import { maxKeptProofs, type EvidenceStore } from "../../agents/ports/evidence.ts";
+import { rejects } from "./chain.suite.ts";
+import { proofBy } from "./chain-questions.ts";
+import { testKeys } from "./chain-node.ts";
+
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "conclave-evidence-"));
+});
+after(() => rm(folder, { recursive: true }));
+
+const domain = { chainId: 1, oracle: `0x${"0c".repeat(20)}` as Address };
+const proofOf = (requestId: number, attempt = 0) =>
+  proofBy(testKeys[0]!, 1, domain, { requestId, attempt, label: `request ${requestId}` });
+
+for (const [name, create] of [
+  ["memory", async (): Promise<EvidenceStore> => createMemoryEvidence()],
+  ["files", async (): Promise<EvidenceStore> => createFileEvidence(await mkdtemp(join(folder, "store-")))],
+] as const) {
+  describe(`evidence: ${name}`, () => {
+    it("keeps one proof per agent and attempt, the oldest request first", async () => {
+      const store = await create();
+      assert.deepEqual(await store.list(), []);
+      const [ninth, tenth, again] = [proofOf(9), proofOf(10), proofOf(10, 1)];
+      for (const proof of [tenth, ninth, again]) assert.equal(await store.keep(proof), true);
+      assert.equal(await store.keep({ ...tenth, slot: { ...tenth.slot, phase: 9 } }), false);
+      const kept = await store.list();
+      assert.deepEqual(kept[0], ninth);
+      assert.deepEqual(new Set(kept.slice(1)), new Set([tenth, again]));
+    });
+
+    it("is bounded: the oldest requests' go", async () => {
+      const store = await create();
+      const proof = proofOf(1);
+      for (let index = 0; index <= maxKeptProofs; index++) {
+        const requestId = BigInt(index) as typeof proof.requestId;
+        const requestHash = keccak256(utf8(`question ${index}`));
+        assert.equal(await store.keep({ ...proof, requestId, slot: { ...proof.slot, requestHash } }), true);
+      }
+      const kept = await store.list();
+      assert.deepEqual([kept.length, kept[0]?.requestId], [maxKeptProofs, 1n]);
+    });
+  });
+}
+
+describe("evidence: files alone", () => {
+  it("are the owner's, survive, and name one that is none", async () => {
+    const path = join(folder, "own");
+    await createFileEvidence(path).keep(proofOf(7));
+    const [name] = await readdir(path);
+    assert.equal((await stat(join(path, name!))).mode & 0o777, 0o600);
+    await writeFile(join(path, "notes.txt"), "not a proof, and not looked at");
+    assert.deepEqual(await createFileEvidence(path).list(), [proofOf(7)]);
+    await writeFile(join(path, name!), "{}");
+    const error = await rejects(createFileEvidence(path).list(), "CONFIG_INVALID");
+    assert.match(error.message, new RegExp(name!));
+  });
+});

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {Slasher} from "../../contracts/Slasher.sol";
+import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
+import {ISlasher} from "../../contracts/interfaces/ISlasher.sol";
+import {DecisionLib} from "../../contracts/libraries/DecisionLib.sol";
+import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
+import {AgentId, Request, Seat, Status} from "../../contracts/types/Types.sol";
+import {ConclaveTest} from "./utils/ConclaveTest.sol";
+import {Draft} from "./utils/Draft.sol";
+import {vm} from "./utils/Vm.sol";
+
+/// @dev What a proof takes, from whom, and what is no proof.
+contract SlasherTest is ConclaveTest {
+    using SeatLib for Seat;
+
+    AgentId private constant AGENT = AgentId.wrap(1);
+    address private constant REPORTER = address(0x4e90);
+    address private constant DELEGATOR = address(0xde1e);
+    uint256 private constant ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141;
+
+    function setUp() public {
+        deployConclave();
+        registerAgents(5, 2 ether);
+        token.mint(DELEGATOR, 1e24);
+        vm.startPrank(DELEGATOR);
+        token.approve(address(registry), type(uint256).max);
+        registry.bond(AGENT, 6 ether);
+        vm.stopPrank();
+    }
+
+    /// @dev ST6, ST9: a tenth of everybody's, a tenth of the operator's tenth to the reporter, the rest to the treasury.
+    function test_slashesBondedAndUnbondingStake() public {
+        registry.startUnbonding(AGENT, 1 ether);
+        vm.prank(DELEGATOR);
+        registry.startUnbonding(AGENT, 2 ether);
+        bytes32 others = _othersHash();
+        Equivocation memory pair = equivocation(AGENT, "request", 0);
+        vm.prank(REPORTER);
+        submit(pair);
+
+        IAgentRegistry.Agent memory agent = registry.getAgent(AGENT);
+        assertEq(agent.bonded.assets, 4.5 ether, "bonded");
+        assertEq(agent.unbonding.assets, 2.7 ether, "unbonding");
+        assertTrue(!agent.active, "the operator's own is below the minimum");
+        _assertPosition(address(this), 0.9 ether, 0.9 ether);
+        _assertPosition(DELEGATOR, 3.6 ether, 1.8 ether);
+        assertEq(registry.owedTo(REPORTER), 0.02 ether, "a tenth of the operator's loss");
+        assertEq(registry.owedTo(TREASURY), 0.78 ether, "the rest");
+        assertEq(_othersHash(), others, "ST6: nobody else's");
+
+        vm.prank(REPORTER);
+        registry.claim(address(0xbeef));
+        assertEq(token.balanceOf(address(0xbeef)), 0.02 ether, "claimed");
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NothingOwed.selector, REPORTER));
+        vm.prank(REPORTER);
+        registry.claim(REPORTER);
+    }
+
+    /// @dev ST6: one per agent, request and attempt, whatever the proof.
+    function test_isConsumedOnce() public {
+        assertTrue(!slasher.isConsumed(AGENT, "request", 0), "open");
+        submit(equivocation(AGENT, "request", 0));
+        assertTrue(slasher.isConsumed(AGENT, "request", 0), "consumed");
+        Equivocation memory other = equivocation(AGENT, "request", 0);
+        other.slot.phase = 7;
+        uint256 key = keys[registry.getAgent(AGENT).signer];
+        other.firstSignature = signMessage(key, other.slot, other.firstPayload);
+        other.secondSignature = signMessage(key, other.slot, other.secondPayload);
+        bytes memory consumed = abi.encodeWithSelector(
+            ISlasher.EvidenceConsumed.selector,
+            AGENT,
+            bytes32("request"),
+            0
+        );
+        vm.expectRevert(consumed);
+        this.submitPair(other);
+        ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot("request", "committee", 0, 0);
+        vm.expectRevert(consumed);
+        this.submitBodies(key, slot, _body("a"), slot, _body("b"));
+
+        submit(equivocation(AGENT, "request", 1));
+        submit(equivocation(AGENT, "other", 0));
+        submit(equivocation(AgentId.wrap(2), "request", 0));
+        assertEq(registry.getAgent(AGENT).bonded.assets, 5.832 ether, "8 x 0.9^3");
+    }
+
+    function test_orderOfThePairDoesNotMatter() public {
+        Equivocation memory pair = equivocation(AGENT, "request", 0);
+        (pair.firstPayload, pair.secondPayload) = (pair.secondPayload, pair.firstPayload);
+        (pair.firstSignature, pair.secondSignature) = (pair.secondSignature, pair.firstSignature);
+        submit(pair);
+        assertTrue(slasher.isConsumed(AGENT, "request", 0), "consumed");
+    }
+
+    /// @dev ST7: drawn, gone at once, and proven guilty in the last second of the window of the longest request.
+    function test_unbondingCannotOutrunEvidence() public {
+        oracle.deposit(address(this), 1 ether);
+        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
+        uint256 end = block.timestamp + 7 days + 7 days;
+        Seat[] memory committee = drawCommittee(request, seedBlock);
+        AgentId drawn = committee[0].agentId();
+        Equivocation memory pair = equivocation(drawn, "request", 0);
+        registry.startUnbonding(drawn, registry.positionOf(drawn, address(this)).shares);
+        uint256 leaving = registry.getAgent(drawn).unbonding.assets;
+
+        vm.warp(end - 1);
+        vm.expectPartialRevert(IAgentRegistry.StillUnbonding.selector);
+        registry.withdrawStake(drawn, address(this));
+        submit(pair);
+        assertEq(registry.getAgent(drawn).unbonding.assets, leaving - leaving / 10, "slashed");
+        vm.warp(end);
+        assertEq(registry.withdrawStake(drawn, address(this)), leaving - leaving / 10, "what is left");
+    }
+
+    /// @dev Keys are bound for ever.
+    function test_worksAfterRotation() public {
+        Equivocation memory pair = equivocation(AGENT, "request", 0);
+        (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
+        registry.rotateSigner(AGENT, publicKey, possession);
+        submit(pair);
+        assertEq(registry.getAgent(AGENT).bonded.assets, 7.2 ether, "slashed");
+    }
+
+    /// @dev ST9: an operator that leaves first and then reports itself gets nothing of its delegators' loss.
+    function test_selfReportDoesNotPay() public {
+        submit(equivocation(AGENT, "request", 0));
+        assertEq(registry.owedTo(address(this)), 0.02 ether, "a tenth of its own 0.2");
+        registry.startUnbonding(AGENT, registry.positionOf(AGENT, address(this)).shares);
+        vm.warp(block.timestamp + UNBONDING_DELAY);
+        registry.withdrawStake(AGENT, address(this));
+        submit(equivocation(AGENT, "another", 0));
+        assertEq(registry.owedTo(address(this)), 0.02 ether, "nothing for its delegators' 0.54");
+        assertEq(registry.owedTo(TREASURY), 0.78 ether + 0.54 ether, "the treasury");
+    }
+
+    function test_nothingToSlashIsNotConsumed() public {
+        AgentId agentId = AgentId.wrap(2);
+        registry.startUnbonding(agentId, 2 ether);
+        vm.warp(block.timestamp + UNBONDING_DELAY);
+        registry.withdrawStake(agentId, address(this));
+        Equivocation memory pair = equivocation(agentId, "request", 0);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NothingToSlash.selector, agentId));
+        this.submitPair(pair);
+        registry.bond(agentId, 1 ether);
+        submit(pair);
+        assertEq(registry.getAgent(agentId).bonded.assets, 0.9 ether, "slashed once it has something");
+    }
+
+    function test_refusesWhatIsNoProof() public {
+        Equivocation memory pair = equivocation(AGENT, "request", 0);
+        address signer = registry.getAgent(AGENT).signer;
+        uint256 key = keys[signer];
+
+        Equivocation memory bad = _copy(pair);
+        (bad.secondPayload, bad.secondSignature) = (bad.firstPayload, bad.firstSignature);
+        _assertRefused(bad, abi.encodeWithSelector(ISlasher.NoConflict.selector));
+
+        bad = _copy(pair);
+        address second = registry.getAgent(AgentId.wrap(2)).signer;
+        bad.secondSignature = signMessage(keys[second], bad.slot, bad.secondPayload);
+        _assertRefused(bad, abi.encodeWithSelector(ISlasher.InvalidEvidence.selector, signer, second));
+
+        bad = equivocationBy(1, "request", 0);
+        _assertRefused(bad, abi.encodeWithSelector(ISlasher.UnknownSigner.selector, vm.addr(1)));
+
+        bad = _copy(pair);
+        bad.firstSignature = _twin(bad.firstSignature);
+        _assertRefused(bad, abi.encodeWithSelector(ISlasher.InvalidEvidence.selector, address(0), signer));
+        bad.secondSignature = _twin(bad.secondSignature);
+        _assertRefused(bad, abi.encodeWithSelector(ISlasher.InvalidEvidence.selector, address(0), address(0)));
+
+        bad = _copy(pair);
+        bad.firstSignature[64] = bytes1(uint8(bad.firstSignature[64]) - 27);
+        _assertRefused(bad, abi.encodeWithSelector(ISlasher.InvalidEvidence.selector, address(0), signer));
+        bad.firstSignature = bytes.concat(pair.firstSignature, hex"00");
+        _assertRefused(bad, abi.encodeWithSelector(ISlasher.InvalidEvidence.selector, address(0), signer));
+
+        // Two slots are no conflict: each member of the slot counts.
+        for (uint256 member = 0; member < 7; ++member) {
+            bad = _copy(pair);
+            ISlasher.MessageSlot memory slot = pair.slot;
+            if (member == 0) slot.requestHash = "x";
+            else if (member == 1) slot.committeeHash = "x";
+            else if (member == 2) slot.attempt = 9;
+            else if (member == 3) slot.protocol = 9;
+            else if (member == 4) slot.phase = 9;
+            else if (member == 5) slot.round = 9;
+            else slot.seat = 9;
+            bad.secondSignature = signMessage(key, slot, bad.secondPayload);
+            _assertRefusedAsUnknown(bad);
+            pair = equivocation(AGENT, "request", 0);
+        }
+    }
+
+    /// @dev A signature for another chain or another oracle proves nothing.
+    function test_refusesOtherDomains() public {
+        Equivocation memory pair = equivocation(AGENT, "request", 0);
+        uint256 chain = block.chainid;
+        vm.chainId(chain + 1);
+        _assertRefusedAsUnknown(pair);
+        vm.chainId(chain);
+        Slasher earlier = slasher;
+        uint256 key = keys[registry.getAgent(AGENT).signer];
+        deployRegistry(EPOCH_BLOCKS);
+        Equivocation memory foreign = equivocationBy(key, "request", 0);
+        (slasher, earlier) = (earlier, slasher);
+        _assertRefusedAsUnknown(foreign);
+        submit(pair);
+    }
+
+    function test_decisionsOfOneRound() public {
+        uint256 key = keys[registry.getAgent(AGENT).signer];
+        ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot("request", "committee", 0, 3);
+        vm.expectRevert(abi.encodeWithSelector(ISlasher.NoConflict.selector));
+        this.submitBodies(key, slot, _body("a"), slot, _body("a"));
+        // After an unlock an honest agent signs another decision in another round.
+        ISlasher.DecisionSlot memory later = ISlasher.DecisionSlot("request", "committee", 0, 4);
+        vm.expectPartialRevert(ISlasher.InvalidEvidence.selector);
+        this.submitBodies(key, slot, _body("a"), later, _body("b"));
+        vm.prank(REPORTER);
+        slasher.submitDecisions(
+            slot,
+            _body("a"),
+            _signDecision(key, slot, _body("a")),
+            _body("b"),
+            _signDecision(key, slot, _body("b"))
+        );
+        assertEq(registry.getAgent(AGENT).bonded.assets, 7.2 ether, "slashed");
+        assertEq(registry.owedTo(REPORTER), 0.02 ether, "rewarded");
+    }
+
+    /// @dev What seats sign for the oracle is what the slasher hashes.
+    function test_decisionHashIsTheOracles() public {
+        oracle.deposit(address(this), 1 ether);
+        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
+        Seat[] memory committee = drawCommittee(request, seedBlock);
+        bytes32 committeeHash = SeatLib.hashMemory(committee);
+        uint256 key = keys[committee[2].signer()];
+        Draft memory decision = decisionFor(4);
+        decision.reputationChanges = hex"0001";
+        bytes memory first = signDigest(key, oracle.decisionDigest(request, committeeHash, decision.packed()));
+        ISlasher.DecisionBody memory yes = _bodyOf(decision);
+        decision.outcome = 0;
+        decision.answer = "no";
+        bytes memory second = signDigest(key, oracle.decisionDigest(request, committeeHash, decision.packed()));
+        ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot(
+            keccak256(abi.encode(request)),
+            committeeHash,
+            decision.attempt,
+            decision.round
+        );
+        slasher.submitDecisions(slot, yes, first, _bodyOf(decision), second);
+        assertTrue(slasher.isConsumed(committee[2].agentId(), slot.requestHash, 0), "slashed");
+    }
+
+    function test_onlyTheSlasherSlashes() public {
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotSlasher.selector, address(this)));
+        registry.slash(AGENT, address(this));
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotOracle.selector, address(this)));
+        registry.applyReputationChanges(new AgentId[](0), new int8[](0));
+        vm.expectRevert(abi.encodeWithSelector(ISlasher.NotBound.selector, address(slasher)));
+        new Slasher(registry);
+    }
+
+    /// @dev ST8: below the exit reputation for good, whatever comes later.
+    function test_exitIsForGood() public {
+        _steps(AGENT, -10);
+        assertEq(registry.getAgent(AGENT).reputation, 107_373, "0.8^10, rounded down at each step");
+        assertTrue(registry.getAgent(AGENT).active, "still in");
+        _steps(AGENT, -1);
+        assertTrue(registry.getAgent(AGENT).exited && !registry.getAgent(AGENT).active, "out");
+        assertEq(registry.activeCount(), 4, "four are left");
+        _steps(AGENT, 127);
+        assertEq(registry.getAgent(AGENT).reputation, 1_000_000, "a reputation comes back");
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.AgentHasExited.selector, AGENT));
+        registry.bond(AGENT, 1 ether);
+        (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
+        registry.rotateSigner(AGENT, publicKey, possession);
+        nextEpoch();
+        assertEq(registry.drawableCount(), 4, "never drawn");
+        submit(equivocation(AGENT, "request", 0));
+        vm.prank(DELEGATOR);
+        (uint128 amount, ) = registry.startUnbonding(AGENT, 6 ether);
+        assertEq(amount, 5.4 ether, "delegators leave");
+        assertEq(registry.activeCount(), 4, "still out");
+    }
+
+    function submitPair(Equivocation memory pair) external {
+        submit(pair);
+    }
+
+    function submitBodies(
+        uint256 key,
+        ISlasher.DecisionSlot memory firstSlot,
+        ISlasher.DecisionBody memory first,
+        ISlasher.DecisionSlot memory secondSlot,
+        ISlasher.DecisionBody memory second
+    ) external {
+        slasher.submitDecisions(
+            firstSlot,
+            first,
+            _signDecision(key, firstSlot, first),
+            second,
+            _signDecision(key, secondSlot, second)
+        );
+    }
+
+    function _steps(AgentId agentId, int8 step) private {
+        (AgentId[] memory agentIds, int8[] memory steps) = (new AgentId[](1), new int8[](1));
+        (agentIds[0], steps[0]) = (agentId, step);
+        vm.prank(address(oracle));
+        registry.applyReputationChanges(agentIds, steps);
+    }
+
+    function _assertRefused(Equivocation memory pair, bytes memory reason) private {
+        vm.expectRevert(reason);
+        this.submitPair(pair);
+    }
+
+    /// @dev The signatures recover to somebody, but not to one agent.
+    function _assertRefusedAsUnknown(Equivocation memory pair) private {
+        try this.submitPair(pair) {
+            revert NotTrue("refused");
+        } catch (bytes memory reason) {
+            bytes4 name = bytes4(reason);
+            assertTrue(name == ISlasher.InvalidEvidence.selector || name == ISlasher.UnknownSigner.selector, "reason");
+        }
+    }
+
+    function _assertPosition(address account, uint256 bonded, uint256 unbonding) private view {
+        IAgentRegistry.Position memory position = registry.positionOf(AGENT, account);
+        assertEq(position.bonded, bonded, "position bonded");
+        assertEq(position.unbonding, unbonding, "position unbonding");
+    }
+
+    function _othersHash() private view returns (bytes32 all) {
+        for (uint32 id = 2; id <= 5; ++id) all = keccak256(abi.encode(all, registry.getAgent(AgentId.wrap(id))));
+    }
+
+    function _copy(Equivocation memory pair) private pure returns (Equivocation memory) {
+        return abi.decode(abi.encode(pair), (Equivocation));
+    }
+
+    /// @dev The malleable twin: s' = order - s, the other v.
+    function _twin(bytes memory signature) private pure returns (bytes memory) {
+        (bytes32 r, uint256 s, uint8 v) = (bytes32(0), 0, uint8(signature[64]));
+        assembly {
+            r := mload(add(signature, 0x20))
+            s := mload(add(signature, 0x40))
+        }
+        return abi.encodePacked(r, ORDER - s, v == 27 ? uint8(28) : uint8(27));
+    }
+
+    function _body(bytes memory answer) private pure returns (ISlasher.DecisionBody memory body) {
+        body.status = uint8(Status.Decided);
+        body.outcome = keccak256(answer);
+        body.answerHash = keccak256(answer);
+    }
+
+    function _bodyOf(Draft memory decision) private pure returns (ISlasher.DecisionBody memory) {
+        return
+            ISlasher.DecisionBody({
+                status: uint8(decision.status),
+                outcome: decision.outcome,
+                answerHash: keccak256(decision.answer),
+                confidence: decision.confidence,
+                transcript: decision.transcript,
+                reputationChangesHash: keccak256(decision.reputationChanges),
+                sharesHash: keccak256(decision.shares)
+            });
+    }
+
+    function _signDecision(
+        uint256 key,
+        ISlasher.DecisionSlot memory slot,
+        ISlasher.DecisionBody memory body
+    ) private view returns (bytes memory) {
+        bytes32 structHash = keccak256(
+            abi.encodePacked(
+                abi.encode(
+                    DecisionLib.DECISION_TYPEHASH,
+                    slot.requestHash,
+                    slot.attempt,
+                    slot.committeeHash,
+                    slot.round
+                ),
+                abi.encode(body)
+            )
+        );
+        return signDigest(key, typedDigest("Conclave", address(oracle), structHash));
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
+import {StakeHandler} from "./utils/StakeHandler.sol";
+import {Assertions} from "./utils/Vm.sol";
+
+/// @dev The invariants of stake, as docs/spec/invariants.md numbers them.
+contract StakeInvariantsTest is Assertions {
+    struct FuzzSelector {
+        address addr;
+        bytes4[] selectors;
+    }
+
+    StakeHandler private _handler;
+
+    function setUp() public {
+        _handler = new StakeHandler();
+    }
+
+    function targetContracts() external view returns (address[] memory targets) {
+        targets = new address[](1);
+        targets[0] = address(_handler);
+    }
+
+    function targetSelectors() external view returns (FuzzSelector[] memory targets) {
+        targets = new FuzzSelector[](1);
+        targets[0] = FuzzSelector(address(_handler), _selectors());
+    }
+
+    /// @dev An invariant over nothing proves nothing: a random walk reaches every action, and no action reverts.
+    function test_everyActionIsReached() public {
+        bytes4[] memory selectors = _selectors();
+        for (uint256 i = 0; i < 600; ++i) {
+            uint256 random = uint256(keccak256(abi.encode("walk", i)));
+            bytes memory arguments = abi.encode(random >> 8, random >> 16, random >> 24, random >> 255);
+            bytes4 selector = selectors[random % selectors.length];
+            // Few arguments suffice for most; a uint8 and a bool must not have dirty bits.
+            if (selector == StakeHandler.moveReputation.selector)
+                arguments = abi.encode(random >> 8, uint8(random >> 16));
+            (bool success, ) = address(_handler).call(bytes.concat(selector, arguments));
+            assertTrue(success, "an action reverted");
+        }
+        bytes32[11] memory actions = [
+            bytes32("bond"),
+            "startUnbonding",
+            "withdrawStake",
+            "slash",
+            "slashAgain",
+            "rotate",
+            "moveReputation",
+            "exit",
+            "claim",
+            "donate",
+            "pass"
+        ];
+        for (uint256 i = 0; i < actions.length; ++i) {
+            assertTrue(_handler.done(actions[i]) > 0, string(abi.encodePacked(actions[i])));
+        }
+        invariant_everyTokenIsAccountedFor();
+        invariant_nobodyTakesOutMoreThanItPutIn();
+        invariant_activeIffOwnStakeAndNotExited();
+        invariant_nothingForbiddenHappened();
+    }
+
+    /// @dev ST1.
+    function invariant_everyTokenIsAccountedFor() public view {
+        (uint256 stake, uint256 put, uint256 got) = (0, 0, 0);
+        for (uint32 id = 1; id <= _handler.AGENTS(); ++id) {
+            IAgentRegistry.Agent memory agent = _handler.agentAt(id);
+            stake += uint256(agent.bonded.assets) + agent.unbonding.assets;
+        }
+        for (uint256 i = 0; i < _handler.ACCOUNTS(); ++i) {
+            put += _handler.put(_handler.accounts(i));
+            got += _handler.got(_handler.accounts(i));
+        }
+        assertEq(stake + _handler.owed() + _handler.donated(), _handler.tokens(), "pots and what is owed");
+        assertEq(stake + got + _handler.slashed(), put, "what came in");
+        assertEq(_handler.owed() + _handler.claimed(), _handler.slashed(), "what was slashed");
+    }
+
+    /// @dev ST4: but for what others' roundings leave behind, less than two units a move.
+    function invariant_nobodyTakesOutMoreThanItPutIn() public view {
+        for (uint256 i = 0; i < _handler.ACCOUNTS(); ++i) {
+            address account = _handler.accounts(i);
+            uint256 worth = _handler.got(account);
+            for (uint32 id = 1; id <= _handler.AGENTS(); ++id) {
+                IAgentRegistry.Position memory position = _handler.positionAt(id, account);
+                worth += uint256(position.bonded) + position.unbonding;
+            }
+            assertTrue(worth <= _handler.put(account) + 2 * _handler.moves(), "more than it put in");
+        }
+    }
+
+    /// @dev ST5, ST8.
+    function invariant_activeIffOwnStakeAndNotExited() public {
+        bool[] memory drawn = _handler.drawable();
+        for (uint32 id = 1; id <= _handler.AGENTS(); ++id) {
+            IAgentRegistry.Agent memory agent = _handler.agentAt(id);
+            uint256 own = _handler.positionAt(id, agent.operator).bonded;
+            assertTrue(agent.active == (own >= 1 ether && !agent.exited), "active");
+            assertTrue(drawn[id] == agent.active, "drawn");
+            assertTrue(agent.bonded.assets <= 16 ether, "above the maximum");
+            assertTrue(agent.bonded.assets <= agent.bonded.shares, "ST3: a share above one unit");
+            assertTrue(agent.unbonding.assets <= agent.unbonding.shares, "ST3: a share above one unit");
+        }
+    }
+
+    /// @dev ST2, ST6, ST9: the handler looks at every action.
+    function invariant_nothingForbiddenHappened() public view {
+        assertEq(_handler.broken(), 0, _handler.brokenBecause());
+    }
+
+    function _selectors() private pure returns (bytes4[] memory selectors) {
+        bytes4[14] memory weighted = [
+            StakeHandler.bond.selector,
+            StakeHandler.bond.selector,
+            StakeHandler.bond.selector,
+            StakeHandler.startUnbonding.selector,
+            StakeHandler.startUnbonding.selector,
+            StakeHandler.withdrawStake.selector,
+            StakeHandler.slash.selector,
+            StakeHandler.slash.selector,
+            StakeHandler.slashAgain.selector,
+            StakeHandler.rotate.selector,
+            StakeHandler.moveReputation.selector,
+            StakeHandler.claim.selector,
+            StakeHandler.donate.selector,
+            StakeHandler.pass.selector
+        ];
+        selectors = new bytes4[](weighted.length);
+        for (uint256 i = 0; i < weighted.length; ++i) selectors[i] = weighted[i];
+    }
+}

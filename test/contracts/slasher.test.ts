@@ -1,0 +1,60 @@
+import { expect } from "chai";
+import { TypedDataEncoder, id } from "ethers";
+import hre from "hardhat";
+
+import { messageTypes, testKey } from "../../scripts/lib/typed-data.ts";
+import { deployWorld, minStake, registration, treasury } from "../../scripts/lib/world.ts";
+
+const { ethers, networkHelpers } = await hre.network.create();
+const { loadFixture } = networkHelpers;
+
+const slot = {
+  requestHash: id("request"),
+  committeeHash: id("committee"),
+  attempt: 2,
+  protocol: 1,
+  phase: 11,
+  round: 3,
+  seat: 5,
+};
+
+/** An agent with stake in both pots, and two payloads that its key signed for one slot. */
+async function equivocator() {
+  const world = await deployWorld(ethers);
+  const [, reporter] = await ethers.getSigners();
+  const key = testKey("equivocator");
+  await world.registry.register(registration(world, world.deployer.address, key, 3n * minStake));
+  await world.registry.startUnbonding(1, minStake);
+  const sign = (payloadDigest: string): string =>
+    key.sign(TypedDataEncoder.hash(world.domain, messageTypes, { ...slot, payloadDigest })).serialized;
+  const [first, second] = [id("yes"), id("no")];
+  const proof = [slot, first, sign(first), second, sign(second)] as const;
+  return { world, reporter: reporter!, proof };
+}
+
+describe("Slasher", () => {
+  it("announces what was proven, by whom, and every amount", async () => {
+    const { world, reporter, proof } = await loadFixture(equivocator);
+    const { slasher, registry, token } = world;
+    await expect(slasher.connect(reporter).submitMessages(...proof))
+      .to.emit(slasher, "EquivocationProven")
+      .withArgs(1, slot.requestHash, reporter.address, 2, 0)
+      .and.to.emit(registry, "StakeSlashed")
+      .withArgs(1, reporter.address, minStake / 5n, minStake / 10n, (3n * minStake) / 100n);
+    expect(await slasher.isConsumed(1, slot.requestHash, 2)).to.equal(true);
+    expect(await slasher.isConsumed(1, slot.requestHash, 1)).to.equal(false);
+    expect(await registry.owedTo(treasury)).to.equal((27n * minStake) / 100n);
+    await expect(registry.connect(reporter).claim(treasury))
+      .to.emit(registry, "Claimed")
+      .withArgs(reporter.address, treasury, (3n * minStake) / 100n);
+    expect(await token.balanceOf(treasury)).to.equal((3n * minStake) / 100n);
+  });
+
+  it("is deployed for one registry and its oracle", async () => {
+    const { world } = await loadFixture(equivocator);
+    const { slasher, registry, oracle } = world;
+    const [event] = await slasher.queryFilter(slasher.filters["SlasherDeployed"]!());
+    const { args } = event as unknown as { readonly args: readonly string[] };
+    expect([...args]).to.deep.equal([registry.target, oracle.target]);
+  });
+});
