@@ -1,5 +1,12 @@
 // Deploys the system: token (local chains only), access manager, registry, oracle, slasher, an example consumer.
-import { createPublicClient, createWalletClient, defineChain, getContractAddress, http, toFunctionSelector } from "viem";
+import {
+  createPublicClient,
+  createWalletClient,
+  defineChain,
+  getContractAddress,
+  http,
+  toFunctionSelector,
+} from "viem";
 import type {
   Account,
   Chain,

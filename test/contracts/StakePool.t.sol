@@ -109,9 +109,7 @@ contract StakePoolTest is Assertions {
     /// @dev Out of reach but for a pot of 2^96 units; made here by hand.
     function test_sharesThatDoNotFitAreRefused() public {
         _pool.bonded = Pot({assets: 1, shares: type(uint128).max});
-        vm.expectRevert(
-            abi.encodeWithSelector(IAgentRegistry.TooManyShares.selector, 2 * uint256(type(uint128).max))
-        );
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.TooManyShares.selector, 2 * uint256(type(uint128).max)));
         this.bondBy(_accounts[0], 1);
     }
 

@@ -2,7 +2,17 @@ import { compareHex, decisionDigest, keccak256, recoverSigner, utf8 } from "../.
 import { ConclaveError } from "../../core/errors.ts";
 import { isSupermajority } from "../../core/quorum.ts";
 import { ONE_PPM } from "../../core/types.ts";
-import type { Address, Attempt, Certificate, Decision, Digest, Domain, Ppm, SeatInfo, Terms } from "../../core/types.ts";
+import type {
+  Address,
+  Attempt,
+  Certificate,
+  Decision,
+  Digest,
+  Domain,
+  Ppm,
+  SeatInfo,
+  Terms,
+} from "../../core/types.ts";
 import type { AgentRecord, EquivocationProof } from "../../ports/chain.ts";
 import { slotDigest } from "../chain/evidence.ts";
 

@@ -7,6 +7,8 @@ import { minStake, nextEpoch, registration } from "../world.ts";
 import type { World } from "../world.ts";
 
 export interface EvidenceFigures {
+  /** The very first: neither the reporter nor the treasury is owed anything yet, and the agent's word never changed. */
+  readonly first: number;
   /** Two messages; the agent has stake in both pots and stays active. */
   readonly messages: number;
   /** Two decisions; else the same. */
@@ -15,7 +17,7 @@ export interface EvidenceFigures {
   readonly deactivating: number;
 }
 
-/** The treasury and the reporter have claims from before, the agents' words in the array were changed before. */
+/** But for the first, the treasury and the reporter have claims from before, and the agents' words in the array were changed before. */
 export async function measureEvidence(world: World): Promise<EvidenceFigures> {
   const rich = await enlist(world, "evidence rich", 4n * minStake);
   const poor = await enlist(world, "evidence poor", minStake);
@@ -23,13 +25,13 @@ export async function measureEvidence(world: World): Promise<EvidenceFigures> {
   await world.registry.startUnbonding(rich.agentId, minStake);
   await world.registry.bond(poor.agentId, 1);
   await nextEpoch(world);
-  await submitMessages(world, rich.key, "warm up");
+  const first = await submitMessages(world, rich.key, "first");
   await nextEpoch(world);
   const messages = await submitMessages(world, rich.key, "messages");
   await nextEpoch(world);
   const decisions = await submitDecisions(world, rich.key, "decisions");
   await nextEpoch(world);
-  return { messages, decisions, deactivating: await submitMessages(world, poor.key, "deactivating") };
+  return { first, messages, decisions, deactivating: await submitMessages(world, poor.key, "deactivating") };
 }
 
 async function enlist(

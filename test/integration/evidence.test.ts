@@ -1,0 +1,57 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import type { AgentId, Address, Attempt } from "../../agents/core/types.ts";
+import { equivocatingNetwork, rememberingChain } from "../../scripts/demo/lies.ts";
+import { booleanTerms } from "../core/committee.ts";
+import { memoryWorld, truthful, until } from "./world.ts";
+
+const consumer = `0x${"cc".repeat(20)}` as Address;
+const LIAR = 3;
+const STAKE = 10n ** 18n;
+
+describe("evidence in the runtime", () => {
+  it("an equivocator is slashed once, one seat pays for it, and a restart submits what is left over", async () => {
+    const attempts = new Map<string, Attempt>();
+    const world = memoryWorld(
+      [0, 1, 2, 3].map(() => truthful("yes")),
+      (network, keys, index) => (index === LIAR ? equivocatingNetwork(network, keys, attempts) : network),
+    );
+    const { chain, agents } = world;
+    const stakes = (): readonly bigint[] => [...chain.agents.values()].map(({ stake }) => stake);
+    // Nobody can reach the chain for evidence at first.
+    const refusing = agents.map(({ keys }) => ({
+      ...chain.writer(keys.address),
+      submitEvidence: () => Promise.reject(new Error("no chain for evidence")),
+    }));
+    const first = agents.map((agent, index) =>
+      agent.start({
+        writer: refusing[index]!,
+        ...(index === LIAR ? { chain: rememberingChain(chain.reader(), attempts) } : {}),
+      }),
+    );
+    chain.ask(consumer, booleanTerms, "Is 720 more than 500?");
+    const ticker = setInterval(() => chain.mine(), 50);
+    try {
+      await until(async () => {
+        const kept = await Promise.all(agents.map(({ evidence }) => evidence.list()));
+        return kept.some((proofs) => proofs.length > 0);
+      });
+      for (const one of first) await one.stop();
+      expect(stakes()).to.deep.equal([STAKE, STAKE, STAKE, STAKE]);
+
+      const honest = agents.filter((_, index) => index !== LIAR);
+      const again = honest.map((agent) => agent.start());
+      await until(() => chain.agents.get((LIAR + 1) as AgentId)?.stake === (STAKE * 9n) / 10n);
+      for (const one of again) await one.stop();
+      expect(stakes()).to.deep.equal([STAKE, STAKE, STAKE, (STAKE * 9n) / 10n]);
+      const rewards = honest.map(({ keys }) => chain.owedTo(keys.address)).filter((reward) => reward > 0n);
+      expect(rewards).to.deep.equal([STAKE / 100n]);
+      for (const { evidence } of agents) {
+        const accused = (await evidence.list()).map(({ agentId }) => agentId);
+        expect(accused.every((agentId) => agentId === LIAR + 1)).to.equal(true);
+      }
+    } finally {
+      clearInterval(ticker);
+    }
+  });
+});
