@@ -134,6 +134,7 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
         RequestId requestId = request_.id;
         RequestState state = _states[requestId];
         bytes32 requestHash = request_.hash();
+        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
         require(state.status() == Status.Requested, WrongStatus(requestId, state.status()));
         require(state.covers(RequestLib.requestedCommitment(requestHash, seedBlock)), WitnessMismatch(requestId));
         _requireBeforeDeadline(request_);
@@ -178,6 +179,7 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
         // While the consumer runs nothing is pending, so that it cannot be called back twice by reentrancy.
         if (!CallbackLib.tryCall(request_, decision)) {
             // What a failed call did, to this request's word too, was reverted with it.
+            // slither-disable-next-line reentrancy-no-eth: the registry, called before, calls nobody back
             _states[requestId] = state.set(RequestStateLib.CALLBACK_PENDING);
             emit CallbackFailed(requestId);
         }
@@ -255,6 +257,7 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
         RequestId requestId = request_.id;
         RequestState state = _states[requestId];
         Status status = state.status();
+        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
         require(status == Status.Requested || status == Status.Drawn, WrongStatus(requestId, status));
         require(state.covers(RequestLib.commitment(request_.hash(), witness)), WitnessMismatch(requestId));
         uint40 deadline = request_.terms.deadline();
@@ -369,6 +372,7 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
     ) private view returns (bytes32 structHash, uint64 signers) {
         RequestId requestId = request_.id;
         RequestState state = _states[requestId];
+        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
         require(state.status() == Status.Drawn, WrongStatus(requestId, state.status()));
         bytes32 requestHash = request_.hash();
         bytes32 committeeHash = certificate.committeeHash();
@@ -395,6 +399,7 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
         RequestId requestId = request_.id;
         state = _states[requestId];
         Status status = state.status();
+        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
         require(status == Status.Decided || status == Status.Hung, WrongStatus(requestId, status));
         bytes32 structHash = decision.structHash(request_.hash(), committeeHash, request_.terms.committeeSize());
         require(state.covers(RequestLib.settledCommitment(structHash, relay)), WitnessMismatch(requestId));

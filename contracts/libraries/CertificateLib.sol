@@ -51,6 +51,7 @@ library CertificateLib {
         require(certificate.length == length, IDecisionOracle.InvalidDecision("certificate", certificate.length));
         unchecked {
             // The length is that of so many seats, of which so many are signed. None is above 64.
+            // slither-disable-next-line divide-before-multiply: length is a sum of these sizes, so nothing is cut off
             uint256 count = (length - HEAD_BYTES - size * SILENT_SEAT_BYTES) / (SIGNED_SEAT_BYTES - SILENT_SEAT_BYTES);
             require(count * 3 > size * 2, IDecisionOracle.QuorumNotReached(count, (size * 2) / 3 + 1));
         }

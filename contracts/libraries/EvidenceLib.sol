@@ -83,6 +83,7 @@ library EvidenceLib {
         bytes calldata signature
     ) private pure returns (address recovered) {
         bytes32 digest = MessageHashUtils.toTypedDataHash(separator, structHash);
+        // slither-disable-next-line unused-return: a failed recovery gives address(0), which the caller refuses
         (recovered, , ) = ECDSA.tryRecoverCalldata(digest, signature);
     }
 }

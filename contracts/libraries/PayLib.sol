@@ -27,6 +27,7 @@ library PayLib {
         uint256 pay = status == Status.Decided ? fee : fee / HUNG_PAY_DIVISOR;
         for (uint256 seat = 0; seat < size; ++seat) {
             // fee is below 2^96 and a share below 2^8; the amounts sum to at most pay <= fee.
+            // slither-disable-next-line divide-before-multiply: half a fee is what is shared; both round for the consumer
             uint256 amount = (pay * uint8(shares[seat])) / total;
             amounts[seat] = amount;
             refund -= amount;

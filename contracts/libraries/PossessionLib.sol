@@ -23,6 +23,7 @@ library PossessionLib {
 
     /// @notice Reverts unless `signature` on `digest` is of `signer`.
     function verify(bytes32 digest, bytes calldata signature, address signer) internal pure {
+        // slither-disable-next-line unused-return: a failed recovery gives address(0), which no key has
         (address recovered, , ) = ECDSA.tryRecoverCalldata(digest, signature);
         require(recovered == signer, IAgentRegistry.InvalidPossession(recovered, signer));
     }
