@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { decisionOracleAbi } from "../../agents/adapters/chain/abi.ts";
+import { decisionOracleAbi } from "conclave/abi";
 import { encodeCommit } from "../../agents/adapters/chain/encode.ts";
 import { createTransactionReader } from "../../agents/adapters/chain/transaction-reader.ts";
 import type { Hex, RequestId } from "../../agents/core/types.ts";

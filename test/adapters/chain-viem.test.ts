@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { after, before, beforeEach, describe, it } from "node:test";
 
 import { parseTransaction, toHex } from "viem";
-import { agentRegistryAbi, decisionOracleAbi } from "../../agents/adapters/chain/abi.ts";
+import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { possessionDigest, provePossession } from "../../agents/adapters/chain/possession.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
@@ -13,7 +12,6 @@ import { hexToBytes, keccak256, packTerms, utf8 } from "../../agents/core/digest
 import type { Address, AgentId, RequestId, Terms } from "../../agents/core/types.ts";
 import type { OperatorActions } from "../../agents/ports/chain.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/lib/deploy.ts";
-import { generateAbi } from "../../scripts/abi.ts";
 import { createNodeHarness, ONE, testKeys, type NodeHarness } from "./chain-node.ts";
 import { asked, drawn, mineTo } from "./chain-questions.ts";
 import { assertOrdered, codesOf, rejects, startFollowing, stopFollowers, until } from "./chain.suite.ts";
@@ -87,13 +85,6 @@ describe("chain: viem", () => {
         assert.match(error.message, /RPC node at (http:\/\/127\.0\.0\.1:1|an invalid URL) /);
         assert.doesNotMatch(`${error.message} ${String(error.cause)} ${JSON.stringify(error)}`, /secret-key/);
       }
-    });
-
-    it("uses the ABI of the contracts as they are", async () => {
-      assert.equal(
-        await readFile(new URL("../../agents/adapters/chain/abi.ts", import.meta.url), "utf8"),
-        generateAbi(),
-      );
     });
   });
 

@@ -3,7 +3,7 @@ import { hexToBytes, unpackSeat, unpackTerms } from "../../core/digest.ts";
 import { limits } from "../../core/limits.ts";
 import type { Address, AgentId, Digest, RequestId } from "../../core/types.ts";
 import type { ChainEvent } from "../../ports/chain.ts";
-import { agentRegistryAbi, decisionOracleAbi } from "./abi.ts";
+import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { unpackHead, unpackMerits, unpackRelay } from "./settlement.ts";
 
 /** A mined log. */

@@ -2,7 +2,7 @@ import { encodeAbiParameters, encodeFunctionData, type Hex } from "viem";
 import { bytesToHex, committeeHash, keccak256, packSeat, packTerms, utf8 } from "../../core/digest.ts";
 import type { Certificate, Decision, Request, SeatInfo, Terms } from "../../core/types.ts";
 import type { RefundWitness, Relay } from "../../ports/chain.ts";
-import { decisionOracleAbi } from "./abi.ts";
+import { decisionOracleAbi } from "conclave/abi";
 import { packCertificate, packHead, packMerits, packRelay } from "./settlement.ts";
 
 const abi = decisionOracleAbi;

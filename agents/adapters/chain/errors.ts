@@ -1,6 +1,6 @@
 import { BaseError, HttpRequestError, RpcRequestError, decodeErrorResult, type Abi, type Hex } from "viem";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
-import { agentRegistryAbi, decisionOracleAbi, slasherAbi, tokenAbi } from "./abi.ts";
+import { agentRegistryAbi, decisionOracleAbi, slasherAbi, tokenAbi } from "conclave/abi";
 
 /** Custom errors that have a code of their own; every other one is CHAIN_REVERTED. */
 const codeOfError: Readonly<Record<string, ErrorCode>> = {

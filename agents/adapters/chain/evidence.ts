@@ -1,7 +1,7 @@
 import { encodeFunctionData, hashTypedData } from "viem";
 import type { Address, Digest, Domain, Hex } from "../../core/types.ts";
 import type { EquivocationProof } from "../../ports/chain.ts";
-import { slasherAbi } from "./abi.ts";
+import { slasherAbi } from "conclave/abi";
 
 /** EIP-712 digest of a message with this payload in the slot, from the hashes alone; the core's `messageDigest` is the same. */
 export function slotDigest(

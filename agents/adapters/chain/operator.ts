@@ -3,7 +3,7 @@ import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import { bytesToHex } from "../../core/digest.ts";
 import type { Address, AgentId, Hex, RequestId } from "../../core/types.ts";
 import type { OperatorActions } from "../../ports/chain.ts";
-import { agentRegistryAbi, decisionOracleAbi, tokenAbi } from "./abi.ts";
+import { agentRegistryAbi, decisionOracleAbi, tokenAbi } from "conclave/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { encodeAsk } from "./encode.ts";

@@ -2,7 +2,7 @@ import { numberToHex } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/types.ts";
 import type { ChainEvent, ChainReader, RequestState, RequestStatus } from "../../ports/chain.ts";
-import { decisionOracleAbi } from "./abi.ts";
+import { decisionOracleAbi } from "conclave/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { decodeLog } from "./decode.ts";
 import { follow, type Logger } from "./follow.ts";

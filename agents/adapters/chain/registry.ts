@@ -1,7 +1,7 @@
 import { decodeEventLog, hexToBytes } from "viem";
 import { ONE_PPM, type Address, type AgentId, type Ppm } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
-import { agentRegistryAbi } from "./abi.ts";
+import { agentRegistryAbi } from "conclave/abi";
 import { lower, type MinedLog } from "./decode.ts";
 
 export type Agents = ReadonlyMap<AgentId, AgentRecord>;

@@ -1,7 +1,7 @@
 import { createPublicClient, erc20Abi, http } from "viem";
 import type { Address, AgentId } from "../../core/types.ts";
 import type { EquivocationProof, StakePosition } from "../../ports/chain.ts";
-import { agentRegistryAbi, decisionOracleAbi } from "./abi.ts";
+import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { toChainError } from "./errors.ts";

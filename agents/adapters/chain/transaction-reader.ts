@@ -2,7 +2,7 @@ import { decodeFunctionData } from "viem";
 import { hexToBytes, unpackTerms } from "../../core/digest.ts";
 import type { Certificate, Hex, RequestId } from "../../core/types.ts";
 import type { TransactionReader } from "../../ports/chain.ts";
-import { decisionOracleAbi } from "./abi.ts";
+import { decisionOracleAbi } from "conclave/abi";
 import { connect, type ChainOptions } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { unpackCertificate } from "./settlement.ts";

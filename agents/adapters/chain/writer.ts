@@ -2,7 +2,7 @@ import { numberToHex, toEventSelector, type LocalAccount, type TransactionReceip
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, RequestId } from "../../core/types.ts";
 import type { ChainWriter, Receipt, RequestState } from "../../ports/chain.ts";
-import { agentRegistryAbi } from "./abi.ts";
+import { agentRegistryAbi } from "conclave/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { encodeCommit, encodeCreditPay, encodeDraw, encodeRefund, encodeRetryCallback } from "./encode.ts";

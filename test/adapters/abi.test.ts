@@ -1,0 +1,77 @@
+import {
+  accessManagerAbi,
+  agentRegistryAbi,
+  decisionConsumerAbi,
+  decisionOracleAbi,
+  deployments,
+  errorsAbi,
+  slasherAbi,
+  type Deployment,
+} from "conclave/abi";
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import {
+  decodeErrorResult,
+  decodeFunctionData,
+  encodeErrorResult,
+  encodeFunctionData,
+  getAbiItem,
+  toFunctionSelector,
+  type ContractFunctionArgs,
+  type ContractFunctionName,
+} from "viem";
+import { generateAbi } from "../../scripts/abi.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+describe("conclave/abi", () => {
+  it("is what the contracts yield", () => {
+    for (const [path, text] of Object.entries(generateAbi()))
+      assert.equal(readFileSync(join(root, path), "utf8"), text);
+  });
+
+  it("is imported by the package's name and encodes calls that the compiler checks", () => {
+    const account = `0x${"ab".repeat(20)}` as const;
+    const deposit = { abi: decisionOracleAbi, functionName: "deposit" } as const;
+    const data = encodeFunctionData({ ...deposit, args: [account, 5n] });
+    const decoded = decodeFunctionData({ abi: decisionOracleAbi, data });
+    assert.deepEqual([decoded.functionName, decoded.args?.[1]], ["deposit", 5n]);
+    // @ts-expect-error: an amount is no text
+    assert.throws(() => encodeFunctionData({ ...deposit, args: [account, "five"] }));
+    const bond: ContractFunctionArgs<typeof agentRegistryAbi, "nonpayable", "bond"> = [7, 1n];
+    assert.equal(encodeFunctionData({ abi: agentRegistryAbi, functionName: "bond", args: bond }).length, 2 + 8 + 128);
+    const names: ContractFunctionName<typeof slasherAbi>[] = ["submitMessages", "submitDecisions"];
+    for (const name of names) assert.ok(getAbiItem({ abi: slasherAbi, name }));
+    const callback = "onDecision(uint256,uint8,bytes32,bytes,uint32)";
+    assert.equal(
+      toFunctionSelector(getAbiItem({ abi: decisionConsumerAbi, name: "onDecision" })),
+      toFunctionSelector(callback),
+    );
+    assert.ok(getAbiItem({ abi: accessManagerAbi, name: "hasRole" }));
+  });
+
+  it("knows every custom error of the contracts, once", () => {
+    const sources = globSync("contracts/**/*.sol", { cwd: root, exclude: ["contracts/mocks/**"] });
+    const declared = sources.flatMap((file) =>
+      [...readFileSync(join(root, file), "utf8").matchAll(/^ *error (\w+)\(/gm)].map(([, name]) => name),
+    );
+    const known = new Set<string | undefined>(errorsAbi.map(({ name }) => name));
+    assert.ok(declared.length > 50);
+    assert.deepEqual(
+      declared.filter((name) => !known.has(name)),
+      [],
+    );
+    const selectors = errorsAbi.map((item) => `${item.name}(${item.inputs.map(({ type }) => type).join()})`);
+    assert.equal(new Set(selectors).size, selectors.length);
+    const data = encodeErrorResult({ abi: errorsAbi, errorName: "UnknownProtocol", args: [9] });
+    assert.deepEqual(decodeErrorResult({ abi: errorsAbi, data }).args, [9]);
+  });
+
+  it("lists deployments by chain id, none of a local chain", () => {
+    const local: Deployment | undefined = deployments[31_337];
+    assert.equal(local, undefined);
+    for (const [chainId, deployment] of Object.entries(deployments)) assert.equal(deployment?.chainId, Number(chainId));
+  });
+});
