@@ -264,6 +264,35 @@ describe("the least consumer", () => {
   });
 });
 
+describe("event and callback of a settlement", () => {
+  it("are encoded as the ABI says, to the byte, for answers of every length", async () => {
+    const { world } = await loadFixture(hostile);
+    const consumer = await ethers.deployContract("RecordingConsumer");
+    await world.oracle.deposit(consumer.target, 10n ** 20n);
+    const coder = ethers.AbiCoder.defaultAbiCoder();
+    const terms = packTerms(await termsFor(world, { callbackGasLimit: 1_500_000 }));
+    const by = (_: string, question: Uint8Array) =>
+      consumer.getFunction("ask").send(world.oracle.target, terms, question);
+    for (const length of [0, 1, 31, 32, 33, 100]) {
+      const drawn = await draw(world, await ask(world, {}, "?", by));
+      const answer = hexlify(new Uint8Array(length).fill(0xaa));
+      const decision = decisionFor(drawn, { answer, reputationChanges: length === 33 ? "0x0001" : "0x" });
+      const { receipt, relay } = await commit(world, drawn, decision);
+      const { head, outcome, transcript, merits } = packDecision(decision);
+      expect(receipt.logs[0]!.data).to.equal(
+        coder.encode(
+          ["uint256", "bytes32", "bytes32", "uint256", "bytes", "bytes"],
+          [head, outcome, transcript, relay, answer, merits],
+        ),
+      );
+      const call = [drawn.request.id, decision.status, outcome, answer, decision.confidence];
+      expect(await consumer.getFunction("received")()).to.equal(
+        consumer.interface.encodeFunctionData("onDecision", call),
+      );
+    }
+  });
+});
+
 describe("every error of the interfaces", () => {
   it("is provoked by a test", async () => {
     const sources = readdirSync(import.meta.dirname)

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {IDecisionConsumer} from "../interfaces/IDecisionConsumer.sol";
+import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
+import {RequestId, RequestTerms, Status} from "../types/Types.sol";
+
+/// @title A consumer that keeps what it was called with, byte for byte, for tests
+contract RecordingConsumer is IDecisionConsumer {
+    /// @notice The calldata of the latest callback.
+    bytes public received;
+
+    /// @notice Passes a request on.
+    function ask(IDecisionOracle oracle, RequestTerms terms, bytes calldata question) external returns (RequestId) {
+        return oracle.request(terms, question);
+    }
+
+    /// @inheritdoc IDecisionConsumer
+    function onDecision(RequestId, Status, bytes32, bytes calldata, uint32) external {
+        received = msg.data;
+    }
+}
