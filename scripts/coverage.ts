@@ -27,6 +27,8 @@ const root = join(import.meta.dirname, "..");
 const folder = join(root, "cache/coverage");
 /** Where Hardhat leaves the hits: one folder for each of its test runners. */
 const data = join(root, "coverage/data");
+/** Fewer cases than in test:contracts: probes make each several times as slow. */
+const effort = { FUZZ_RUNS: "64", INVARIANT_RUNS: "16" };
 
 const { values } = parseArgs({
   options: { json: { type: "boolean" }, help: { type: "boolean" }, min: { type: "string", default: "98" } },
@@ -50,9 +52,6 @@ function main(min: number): void {
   for (const name of failedTests) console.error(`failed with probes: ${name}`);
   process.exitCode = ok ? 0 : 1;
 }
-
-/** Fewer cases than in test:contracts: probes make each several times as slow. */
-const effort = { FUZZ_RUNS: "64", INVARIANT_RUNS: "16" };
 
 /** Names of the tests that failed. */
 function runTests(): readonly string[] {
