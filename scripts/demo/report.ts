@@ -11,6 +11,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
       "question",
       "protocol",
       "decision",
+      "as expected",
       "signed by",
       id === "hashgraph" ? "events" : "rounds",
       "gas",

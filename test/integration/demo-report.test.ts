@@ -39,6 +39,7 @@ const report = (id: string, decisions: readonly DemoDecision[]): DemoReport => (
 describe("the demo's table", () => {
   it("says whether an answer is the expected one, and who lied", () => {
     const text = renderReport(report("mbft", [decision, { ...decision, answer: "no", correct: false }]), true);
+    expect(text).to.match(/decision +│ as expected +│ signed by/);
     expect(text).to.match(/Decided: yes +│ yes /);
     expect(text).to.match(/Decided: no +│ NO: yes /);
     expect(text).to.contain("agent #1 lied");
