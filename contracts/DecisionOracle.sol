@@ -8,10 +8,12 @@ import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
+import {BlockHashLib} from "./libraries/BlockHashLib.sol";
 import {CallbackLib} from "./libraries/CallbackLib.sol";
 import {CertificateLib} from "./libraries/CertificateLib.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
+import {HeaderLib} from "./libraries/HeaderLib.sol";
 import {PayLib} from "./libraries/PayLib.sol";
 import {RelayLib} from "./libraries/RelayLib.sol";
 import {RequestLib} from "./libraries/RequestLib.sol";
@@ -61,7 +63,7 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
     uint96 public immutable minFee;
     /// @dev The registry's.
     uint256 private immutable _epochBlocks;
-    /// @dev Last block of an epoch, counted from 0, whose hash may seed a draw: enough blocks of the epoch remain.
+    /// @dev Last block of an epoch, counted from 0, that may seed a draw: enough blocks of the epoch remain.
     uint256 private immutable _lastSeedOffset;
 
     /// @dev Far fewer than 2^248 requests are made; the flag is beside the count so that asking reads one word.
@@ -130,7 +132,7 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
     }
 
     /// @inheritdoc IDecisionOracle
-    function draw(Request calldata request_, uint64 seedBlock) external {
+    function draw(Request calldata request_, uint64 seedBlock, bytes calldata header) external {
         RequestId requestId = request_.id;
         RequestState state = _states[requestId];
         bytes32 requestHash = request_.hash();
@@ -140,14 +142,14 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
         _requireBeforeDeadline(request_);
         require(block.number > seedBlock, SeedNotReady(requestId, seedBlock));
 
-        bytes32 blockHash = blockhash(seedBlock);
-        // The registry that the seed was to be used with is the one of its epoch; in another one it is known beforehand.
-        if (blockHash == 0 || block.number / _epochBlocks != seedBlock / _epochBlocks) {
+        bytes32 blockHash = _hashOfSeedBlock(seedBlock);
+        if (blockHash == 0) {
             _reschedule(requestId, requestHash, state);
             return;
         }
+        bytes32 prevRandao = _prevRandao(requestId, seedBlock, blockHash, header);
         uint32 attempt = state.attempt();
-        bytes32 seed = keccak256(abi.encode(blockHash, requestId, attempt));
+        bytes32 seed = keccak256(abi.encode(prevRandao, requestId, attempt));
         Seat[] memory committee = registry.draw(seed, request_.terms.committeeSize());
         _states[requestId] = RequestStateLib.make(
             Status.Drawn,
@@ -405,9 +407,27 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
         require(state.covers(RequestLib.settledCommitment(structHash, relay)), WitnessMismatch(requestId));
     }
 
+    function _prevRandao(
+        RequestId requestId,
+        uint64 seedBlock,
+        bytes32 blockHash,
+        bytes calldata header
+    ) private pure returns (bytes32 prevRandao) {
+        bytes32 headerHash = keccak256(header);
+        require(headerHash == blockHash, HeaderMismatch(requestId, blockHash, headerHash));
+        prevRandao = HeaderLib.prevRandao(header);
+        require(prevRandao != 0, NoBeacon(requestId, seedBlock));
+    }
+
     function _requireBeforeDeadline(Request calldata request_) private view {
         uint40 deadline = request_.terms.deadline();
         require(block.timestamp <= deadline, DeadlinePassed(request_.id, deadline));
+    }
+
+    /// @dev The registry that a seed was to be used with is the one of its epoch; in another one the seed is known beforehand.
+    /// @return 0 if the seed has expired
+    function _hashOfSeedBlock(uint64 seedBlock) private view returns (bytes32) {
+        return block.number / _epochBlocks == seedBlock / _epochBlocks ? BlockHashLib.hashOf(seedBlock) : bytes32(0);
     }
 
     /// @dev Too late in an epoch, the first block of the next one, so that nobody has to hurry to draw in the seed's epoch.

@@ -23,11 +23,12 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// @dev The stored hash is truncated to 232 bits: the free choice of two colliding witnesses costs about 2^116 hashes, and
 /// a second witness for somebody else's request about 2^232. EIP-712 domain: name "Conclave", version "1", this chain,
 /// this contract.
-/// @dev The draw: the hash of a block of one epoch picks from the registry as it was when that epoch began, and only while
-/// it lasts. Whoever knows the hash can change neither, and `draw` may come at any time in that epoch.
-/// @dev Warning, what remains (docs/adr/004-draw-from-a-frozen-epoch.md): whoever proposes the seed block can withhold it,
-/// which costs the block's reward, or build several and publish the one whose hash it likes, which costs computation alone;
-/// whoever keeps all draws out of the chain for the rest of the epoch forces another seed.
+/// @dev The draw: prevrandao of a block of one epoch picks from the registry as it was when that epoch began, and only while
+/// it lasts. Whoever knows the seed can change neither, and `draw` may come at any time in that epoch.
+/// @dev Warning, what remains (docs/adr/007-seed-from-prevrandao.md): whoever proposes the block before the seed block can
+/// withhold it, which costs the block, for another seed; an asker that proposes two blocks in a row knows the seed when it
+/// asks; whoever keeps all draws out of the chain for the rest of the epoch forces another seed.
+/// @dev Warning: deploy only where mixHash is the randomness of a beacon chain that is not known two blocks ahead.
 /// @dev Warning: the fee token must move and keep exact amounts. Deposits with a fee are refused; a token that changes
 /// balances later (rebasing) is not supported.
 interface IDecisionOracle {
@@ -49,7 +50,7 @@ interface IDecisionOracle {
     /// @param requestId consecutive from 1
     /// @param consumer who asked; gets the callback and every refund
     /// @param terms packed, see `RequestTerms`
-    /// @param seedBlock number of the block whose hash seeds the draw
+    /// @param seedBlock number of the block whose prevrandao seeds the draw
     /// @param question UTF-8
     event Requested(
         RequestId indexed requestId,
@@ -59,9 +60,9 @@ interface IDecisionOracle {
         bytes question
     );
 
-    /// @notice The seed block's epoch passed without a draw, or its hash fell out of the window; a new one was scheduled.
+    /// @notice The seed block's epoch passed without a draw, or its hash cannot be had any more; a new one was scheduled.
     /// @param requestId the request
-    /// @param seedBlock number of the new block whose hash seeds the draw
+    /// @param seedBlock number of the new block whose prevrandao seeds the draw
     event SeedRescheduled(RequestId indexed requestId, uint64 seedBlock);
 
     /// @notice A committee was drawn and the attempt began.
@@ -155,6 +156,13 @@ interface IDecisionOracle {
     error WitnessMismatch(RequestId requestId);
     /// @notice The hash of `seedBlock` is known from the next block on.
     error SeedNotReady(RequestId requestId, uint64 seedBlock);
+    /// @notice The header is not that of the seed block, whose hash is `expected`. After a reorganization read it again.
+    error HeaderMismatch(RequestId requestId, bytes32 expected, bytes32 actual);
+    /// @notice `part` is the name of what the header fails at as a left-aligned string: list, length, item or mixHash; `offset`
+    /// the byte where.
+    error MalformedHeader(bytes32 part, uint256 offset);
+    /// @notice prevrandao of `seedBlock` is 0: a chain without a beacon cannot draw.
+    error NoBeacon(RequestId requestId, uint64 seedBlock);
     error DeadlinePassed(RequestId requestId, uint40 deadline);
     error DeadlineNotPassed(RequestId requestId, uint40 deadline);
     error QuorumNotReached(uint256 signers, uint256 required);
@@ -203,14 +211,16 @@ interface IDecisionOracle {
     /// @return requestId consecutive from 1
     function request(RequestTerms terms, bytes calldata question) external returns (RequestId requestId);
 
-    /// @notice Draws the committee, or schedules a new seed block when the epoch of the old one is over or its hash out of the
-    /// window of 256 blocks. Anybody may call.
-    /// @dev The seed is keccak256(abi.encode(blockhash(seedBlock), requestId, attempt)). A seed block lies two blocks ahead, or
-    /// at the beginning of the next epoch if fewer than min(16, epochBlocks / 2) blocks of its epoch would come after it.
+    /// @notice Draws the committee, or schedules a new seed block when the epoch of the old one is over or its hash cannot be had
+    /// any more: after 256 blocks, or 8191 where EIP-2935 is served. Anybody may call.
+    /// @dev The seed is keccak256(abi.encode(prevrandao of the seed block, requestId, attempt)). A seed block lies two blocks
+    /// ahead, or at the beginning of the next epoch if fewer than min(16, epochBlocks / 2) blocks of its epoch would come after
+    /// it.
     /// @dev Reverts with the registry's `TooFewAgents` while fewer agents than seats were active when the epoch began.
     /// @param request_ as in the `Requested` event
     /// @param seedBlock as in the latest `Requested` or `SeedRescheduled` event
-    function draw(Request calldata request_, uint64 seedBlock) external;
+    /// @param header RLP of the seed block's header, from eth_getBlockByNumber; not read when the seed has expired
+    function draw(Request calldata request_, uint64 seedBlock, bytes calldata header) external;
 
     /// @notice Settles a decision and calls the consumer back. Anybody may call.
     /// @dev A `Decided` outcome must fit the kind: boolean 0 or 1, choice an index below `options`, text the keccak256 of the

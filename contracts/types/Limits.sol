@@ -3,7 +3,7 @@ pragma solidity 0.8.34;
 
 // Every bound of the contracts, in one place. Nothing here can be changed after deployment.
 
-/// @dev Blocks between a request (or a reschedule) and the block whose hash seeds its draw.
+/// @dev Blocks between a request (or a reschedule) and the block whose prevrandao seeds its draw.
 uint256 constant SEED_DELAY = 2;
 /// @dev Blocks of the seed's epoch that must remain after the seed block, where half an epoch is not fewer: time to draw.
 uint256 constant DRAW_BLOCKS = 16;

@@ -11,6 +11,7 @@ import type {
   TypedDataDomain,
 } from "ethers";
 
+import { encodeHeader, type RawBlock } from "../../agents/adapters/chain/header.ts";
 import {
   Status,
   addressOf,
@@ -246,11 +247,22 @@ export interface Drawn extends Asked {
 
 /** Mines past the seed block and draws; the receipt is that of the draw. */
 export async function draw(world: World, asked: Asked): Promise<Drawn> {
-  await mineTo(world, asked.seedBlock + 1n);
-  const sent: ContractTransactionResponse = await world.oracle.draw(asked.request, asked.seedBlock);
+  const header = await mineSeed(world, asked.seedBlock);
+  const sent: ContractTransactionResponse = await world.oracle.draw(asked.request, asked.seedBlock, header);
   const receipt = (await sent.wait())!;
   const { args } = findEvent(world.oracle, receipt, "CommitteeDrawn");
   return { ...asked, receipt, committee: [...(args["committee"] as bigint[])].map(word) };
+}
+
+/** Mines past the seed block, and resolves with its header in RLP. */
+export async function mineSeed(world: World, seedBlock: bigint): Promise<string> {
+  // Only the first and the last block of one hardhat_mine have a prevrandao.
+  for (const block of [seedBlock, seedBlock + 1n]) await mineTo(world, block);
+  const block: unknown = await world.ethers.provider.send("eth_getBlockByNumber", [
+    `0x${seedBlock.toString(16)}`,
+    false,
+  ]);
+  return encodeHeader(block as RawBlock);
 }
 
 export async function mineTo(world: World, block: bigint): Promise<void> {

@@ -29,7 +29,7 @@ contract GrindingTest is ConclaveTest {
     function test_whoKnowsTheSeedCannotChangeTheDraw() public {
         (Request memory request, uint64 seedBlock) = ask(termsFor(7, 1 ether));
         vm.roll(seedBlock + 1);
-        bytes32 seed = keccak256(abi.encode(blockhash(seedBlock), request.id, uint32(0)));
+        bytes32 seed = seedOf(request, seedBlock);
         bytes32 fair = _drawn(seed);
         // Every way to change the array: a new agent, more stake, another key, a leaver, a slash, and sleepers that wake.
         registerAgent(MAX_STAKE);
@@ -57,7 +57,7 @@ contract GrindingTest is ConclaveTest {
         assertEq(registry.drawableCount(), 20, "drawn from the registry of the epoch");
         assertEq(registry.activeCount(), 20 + SLEEPERS, "which has changed");
 
-        oracle.draw(request, seedBlock);
+        oracle.draw(request, seedBlock, headerOf(seedBlock));
         assertTrue(statusOf(request) == Status.Drawn, "drawn");
         nextEpoch();
         assertTrue(_drawn(seed) != fair, "the next epoch sees it all");
@@ -70,13 +70,13 @@ contract GrindingTest is ConclaveTest {
         vm.roll(seedBlock + 1);
         nextEpoch();
         assertTrue(blockhash(seedBlock) != 0, "still in the window");
-        oracle.draw(request, seedBlock);
+        oracle.draw(request, seedBlock, "");
         assertTrue(statusOf(request) == Status.Requested, "rescheduled");
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
-        oracle.draw(request, seedBlock);
+        oracle.draw(request, seedBlock, "");
         seedBlock = seedBlockAfter(block.number);
         vm.roll(seedBlock + EPOCH_BLOCKS / 2);
-        oracle.draw(request, seedBlock);
+        oracle.draw(request, seedBlock, headerOf(seedBlock));
         assertTrue(statusOf(request) == Status.Drawn, "half an epoch is left at least");
     }
 
@@ -88,10 +88,10 @@ contract GrindingTest is ConclaveTest {
         assertTrue((seedBlock + EPOCH_BLOCKS / 2) / EPOCH_BLOCKS == seedBlock / EPOCH_BLOCKS, "half an epoch remains");
         vm.roll(seedBlock);
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedNotReady.selector, request.id, seedBlock));
-        oracle.draw(request, seedBlock);
+        oracle.draw(request, seedBlock, "");
         // The last block of the epoch will do.
         vm.roll((seedBlock / EPOCH_BLOCKS + 1) * EPOCH_BLOCKS - 1);
-        oracle.draw(request, seedBlock);
+        oracle.draw(request, seedBlock, headerOf(seedBlock));
         assertTrue(statusOf(request) == Status.Drawn, "drawn");
     }
 

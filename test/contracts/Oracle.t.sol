@@ -191,49 +191,36 @@ contract OracleTest is ConclaveTest {
         oracle.refund(request, witness);
     }
 
-    function test_seedThatLeftTheWindowIsRescheduled() public {
+    function test_seedOfAnotherEpochIsRescheduled() public {
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
         vm.roll(seedBlock);
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedNotReady.selector, request.id, seedBlock));
-        oracle.draw(request, seedBlock);
+        oracle.draw(request, seedBlock, "");
         for (uint256 i = 0; i < 3; ++i) {
             vm.roll(seedBlock + 257);
-            oracle.draw(request, seedBlock);
+            oracle.draw(request, seedBlock, "");
             assertTrue(statusOf(request) == Status.Requested, "not drawn");
             vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
-            oracle.draw(request, seedBlock);
+            oracle.draw(request, seedBlock, "");
             seedBlock = seedBlockAfter(block.number);
         }
         vm.roll(seedBlock + 1);
-        oracle.draw(request, seedBlock);
+        oracle.draw(request, seedBlock, headerOf(seedBlock));
         assertTrue(statusOf(request) == Status.Drawn, "drawn in time");
     }
 
-    /// @dev In the longest epoch the window of 256 blocks is what ends first.
-    function test_windowEndsWithinALongEpoch() public {
+    function test_seedOfALongEpochLeavesTimeToDraw() public {
         deployRegistry(7200);
         token.approve(address(registry), type(uint256).max);
-        vm.roll(7200);
-        for (uint256 i = 0; i < 4; ++i) registerAgent(MAX_STAKE);
-        vm.roll(14_400);
-        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
-        seedBlock = 14_402;
-        vm.roll(seedBlock + 257);
-        oracle.draw(request, seedBlock);
-        assertTrue(statusOf(request) == Status.Requested, "the hash is gone");
-        seedBlock += 259;
-        vm.roll(seedBlock + 256);
-        oracle.draw(request, seedBlock);
-        assertTrue(statusOf(request) == Status.Drawn, "drawn in the last block of the window");
         // 16 blocks must remain, block 21,599 being the epoch's last.
         uint64[2] memory asked = [uint64(21_581), 21_582];
         uint64[2] memory seeds = [uint64(21_583), 21_600];
         for (uint256 i = 0; i < 2; ++i) {
             vm.roll(asked[i]);
-            (request, ) = ask(termsFor(4, 0));
+            (Request memory request, ) = ask(termsFor(4, 0));
             vm.roll(seeds[i]);
             vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedNotReady.selector, request.id, seeds[i]));
-            oracle.draw(request, seeds[i]);
+            oracle.draw(request, seeds[i], "");
         }
     }
 

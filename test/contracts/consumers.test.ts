@@ -137,7 +137,7 @@ describe("callbacks", () => {
     for (const [data, error] of [
       [encode("retryCallback", [entry.request, committeeHash, packed, relay]), "CallbackNotPending"],
       [encode("commit", [entry.request, packed, certificate]), "WrongStatus"],
-      [encode("draw", [entry.request, entry.seedBlock]), "WrongStatus"],
+      [encode("draw", [entry.request, entry.seedBlock, "0x"]), "WrongStatus"],
       [encode("refund", [entry.request, "0x"]), "WrongStatus"],
     ] as const) {
       await consumer.getFunction("setReentry")(data);

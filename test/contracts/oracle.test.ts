@@ -3,6 +3,7 @@ import {
   Signature,
   TypedDataEncoder,
   ZeroAddress,
+  decodeRlp,
   encodeBytes32String,
   getBytes,
   id as hashText,
@@ -26,6 +27,7 @@ import {
   draw,
   epochBlocks,
   minFee,
+  mineSeed,
   mineTo,
   nextEpoch,
   supportedProtocols,
@@ -210,35 +212,53 @@ describe("DecisionOracle", () => {
     it("stores the committee of the seed and announces it", async () => {
       const { world, oracle, request, stranger } = await loadFixture(asked);
       const { id } = request.request;
-      await mineTo(world, request.seedBlock + 1n);
-      const { hash } = (await ethers.provider.getBlock(Number(request.seedBlock)))!;
+      const header = await mineSeed(world, request.seedBlock);
+      // Member 13 of the header is mixHash.
+      const prevRandao = decodeRlp(header)[13];
       const coder = ethers.AbiCoder.defaultAbiCoder();
-      const seed = ethers.keccak256(coder.encode(["bytes32", "uint256", "uint32"], [hash, id, 0]));
+      const seed = ethers.keccak256(coder.encode(["bytes32", "uint256", "uint32"], [prevRandao, id, 0]));
       const committee: bigint[] = [...(await world.registry.draw(seed, 4))];
-      await expect(oracle.connect(stranger).draw(request.request, request.seedBlock))
+      await expect(oracle.connect(stranger).draw(request.request, request.seedBlock, header))
         .to.emit(oracle, "CommitteeDrawn")
         .withArgs(id, 0, seed, committee);
       expect((await oracle.statusOf(id))[0]).to.equal(BigInt(Status.Drawn));
-      await expect(oracle.draw(request.request, request.seedBlock))
+      await expect(oracle.draw(request.request, request.seedBlock, "0x"))
         .to.be.revertedWithCustomError(oracle, "WrongStatus")
         .withArgs(id, Status.Drawn);
     });
 
+    it("refuses the header of another block, and a block without a beacon", async () => {
+      const { world, oracle, request } = await loadFixture(asked);
+      const { id } = request.request;
+      const other = await mineSeed(world, request.seedBlock - 1n);
+      const header = await mineSeed(world, request.seedBlock);
+      await expect(oracle.draw(request.request, request.seedBlock, other))
+        .to.be.revertedWithCustomError(oracle, "HeaderMismatch")
+        .withArgs(id, ethers.keccak256(header), ethers.keccak256(other));
+      const next = await ask(world);
+      await mineTo(world, next.seedBlock - 1n);
+      await networkHelpers.setPrevRandao(0);
+      const empty = await mineSeed(world, next.seedBlock);
+      await expect(oracle.draw(next.request, next.seedBlock, empty))
+        .to.be.revertedWithCustomError(oracle, "NoBeacon")
+        .withArgs(next.request.id, next.seedBlock);
+    });
+
     it("waits for the seed block", async () => {
       const { oracle, request } = await loadFixture(asked);
-      await expect(oracle.draw(request.request, request.seedBlock))
+      await expect(oracle.draw(request.request, request.seedBlock, "0x"))
         .to.be.revertedWithCustomError(oracle, "SeedNotReady")
         .withArgs(request.request.id, request.seedBlock);
     });
 
-    it("reschedules a seed that left the window and draws from the new one", async () => {
+    it("reschedules a seed that nobody used, without a header, and draws from the new one", async () => {
       const { world, oracle, request } = await loadFixture(asked);
       await mine(300);
       const block = BigInt(await ethers.provider.getBlockNumber());
-      await expect(oracle.draw(request.request, request.seedBlock))
+      await expect(oracle.draw(request.request, request.seedBlock, "0x"))
         .to.emit(oracle, "SeedRescheduled")
         .withArgs(request.request.id, block + 3n);
-      await expect(oracle.draw(request.request, request.seedBlock))
+      await expect(oracle.draw(request.request, request.seedBlock, "0x"))
         .to.be.revertedWithCustomError(oracle, "WitnessMismatch")
         .withArgs(request.request.id);
       await draw(world, { ...request, seedBlock: block + 3n });
@@ -249,7 +269,7 @@ describe("DecisionOracle", () => {
       await mineTo(world, request.seedBlock);
       await nextEpoch(world);
       const block = BigInt(await ethers.provider.getBlockNumber());
-      await expect(oracle.draw(request.request, request.seedBlock))
+      await expect(oracle.draw(request.request, request.seedBlock, "0x"))
         .to.emit(oracle, "SeedRescheduled")
         .withArgs(request.request.id, block + 3n);
       await draw(world, { ...request, seedBlock: block + 3n });
@@ -273,12 +293,12 @@ describe("DecisionOracle", () => {
     it("stops at the deadline and at a registry that is too small", async () => {
       const { world, oracle, request } = await loadFixture(asked);
       const large = await ask(world, { committeeSize: 11 });
-      await mineTo(world, large.seedBlock + 1n);
-      await expect(oracle.draw(large.request, large.seedBlock))
+      const header = await mineSeed(world, large.seedBlock);
+      await expect(oracle.draw(large.request, large.seedBlock, header))
         .to.be.revertedWithCustomError(world.registry, "TooFewAgents")
         .withArgs(10, 11);
       await time.increase(3601);
-      await expect(oracle.draw(request.request, request.seedBlock)).to.be.revertedWithCustomError(
+      await expect(oracle.draw(request.request, request.seedBlock, "0x")).to.be.revertedWithCustomError(
         oracle,
         "DeadlinePassed",
       );

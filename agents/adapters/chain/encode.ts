@@ -12,8 +12,9 @@ export function encodeAsk(terms: Terms, question: string): Hex {
   return encodeFunctionData({ abi, functionName: "request", args: [packTerms(terms), bytesToHex(utf8(question))] });
 }
 
-export function encodeDraw(request: Request, seedBlock: bigint): Hex {
-  return encodeFunctionData({ abi, functionName: "draw", args: [requestOf(request), seedBlock] });
+/** `header` is the seed block's, in RLP. */
+export function encodeDraw(request: Request, seedBlock: bigint, header: Hex): Hex {
+  return encodeFunctionData({ abi, functionName: "draw", args: [requestOf(request), seedBlock, header] });
 }
 
 export function encodeCommit(request: Request, committee: readonly SeatInfo[], certificate: Certificate): Hex {

@@ -8,6 +8,7 @@ import { lower } from "./decode.ts";
 import { encodeCommit, encodeCreditPay, encodeDraw, encodeRefund, encodeRetryCallback } from "./encode.ts";
 import { encodeEvidence, isConsumedCall } from "./evidence.ts";
 import { revertName } from "./errors.ts";
+import { readHeader } from "./header.ts";
 import { readLogs } from "./logs.ts";
 import { readRequestState } from "./reader.ts";
 import { createSender, type Sender, type TransactionCall, type TransactionOptions } from "./transactions.ts";
@@ -44,7 +45,12 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
   return {
     account: lower(options.account.address),
     draw: async (request, seedBlock, signal) => {
-      const call = { to, data: encodeDraw(request, seedBlock), doing: `Draw the committee of request ${request.id}` };
+      const header = await readHeader(connection, seedBlock, signal);
+      const call = {
+        to,
+        data: encodeDraw(request, seedBlock, header),
+        doing: `Draw the committee of request ${request.id}`,
+      };
       const isDone = ({ status }: RequestState): boolean => status !== "requested" && status !== "none";
       try {
         return await submit(request.id, call, isDone, signal);

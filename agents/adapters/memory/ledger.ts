@@ -69,6 +69,7 @@ export type NewAgent = Pick<AgentRecord, "operator" | "signer" | "publicKey" | "
 export interface Block {
   readonly number: bigint;
   readonly hash: Hex;
+  readonly prevRandao: Hex;
   readonly timestamp: number;
   readonly events: readonly ChainEvent[];
 }
@@ -85,7 +86,9 @@ type Body = ChainEvent extends infer Event ? (Event extends ChainEvent ? Omit<Ev
 type Position = Pick<ChainEvent, "blockNumber" | "blockHash" | "logIndex" | "transactionHash">;
 
 const SEED_DELAY = 2n;
-const BLOCK_HASH_WINDOW = 256n;
+/** A seed lives as long as its epoch, of which so many blocks come after it at least. */
+const EPOCH_BLOCKS = 256n;
+const DRAW_BLOCKS = 16n;
 
 /** All that a settled request commits to. */
 interface Settlement {
@@ -144,6 +147,7 @@ function append(state: State, bodies: readonly Body[]): Receipt {
   const { chainId } = state.options.domain;
   const number = BigInt(state.blocks.length);
   const hash = keccak256(utf8(`${chainId} block ${number}`));
+  const prevRandao = keccak256(utf8(`${chainId} prevrandao ${number}`));
   const transactionHash = keccak256(utf8(`${chainId} transaction ${number}`));
   const timestamp = nextTimestamp(state);
   const events = bodies.map((body, logIndex) => ({
@@ -153,7 +157,7 @@ function append(state: State, bodies: readonly Body[]): Receipt {
     logIndex,
     transactionHash,
   }));
-  state.blocks.push({ number, hash, timestamp, events });
+  state.blocks.push({ number, hash, prevRandao, timestamp, events });
   return { transactionHash, blockNumber: number, gasUsed: 0n };
 }
 
@@ -176,11 +180,18 @@ function ask(
   question: string,
 ): { readonly request: Request; readonly seedBlock: bigint } {
   const request: Request = { id: BigInt(state.requests.size + 1) as RequestId, consumer, terms, question };
-  const seedBlock = BigInt(state.blocks.length) + SEED_DELAY;
+  const seedBlock = nextSeedBlock(state);
   const commitment = requestedCommitment(request, seedBlock);
   state.requests.set(request.id, { status: "requested", commitment, callbackPending: false, payCredited: false });
   append(state, [{ kind: "requested", request, seedBlock }]);
   return { request, seedBlock };
+}
+
+/** As contracts/DecisionOracle.sol. */
+function nextSeedBlock({ blocks }: State): bigint {
+  const seedBlock = BigInt(blocks.length) + SEED_DELAY;
+  const offset = seedBlock % EPOCH_BLOCKS;
+  return offset >= EPOCH_BLOCKS - DRAW_BLOCKS ? seedBlock + EPOCH_BLOCKS - offset : seedBlock;
 }
 
 function draw(state: State, request: Request, seedBlock: bigint): Receipt {
@@ -188,12 +199,12 @@ function draw(state: State, request: Request, seedBlock: bigint): Receipt {
   requireOpen(state, request);
   const number = BigInt(state.blocks.length);
   if (number <= seedBlock) throw refused("SeedNotReady", { seedBlock: String(seedBlock) });
-  if (number - seedBlock > BLOCK_HASH_WINDOW) {
-    const next = number + SEED_DELAY;
+  if (number / EPOCH_BLOCKS !== seedBlock / EPOCH_BLOCKS) {
+    const next = nextSeedBlock(state);
     state.requests.set(request.id, { ...entry, commitment: requestedCommitment(request, next) });
     return append(state, [{ kind: "seedRescheduled", requestId: request.id, seedBlock: next }]);
   }
-  const seed = keccak256(utf8(`${state.blocks[Number(seedBlock)]?.hash} ${request.id}`));
+  const seed = keccak256(utf8(`${state.blocks[Number(seedBlock)]?.prevRandao} ${request.id}`));
   const committee = drawSeats([...state.agents.values()], seed, request.terms.committeeSize);
   state.requests.set(request.id, {
     ...entry,

@@ -25,6 +25,7 @@ import {
     Terms
 } from "../../../contracts/types/Types.sol";
 import {CertificateMaker, Draft} from "./Draft.sol";
+import {HeaderMaker} from "./HeaderMaker.sol";
 import {KeyChain} from "./KeyChain.sol";
 import {Assertions, vm} from "./Vm.sol";
 
@@ -184,13 +185,23 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         return uint64(remaining < EPOCH_BLOCKS / 2 ? seedBlock + remaining + 1 : seedBlock);
     }
 
+    /// @dev Gives a block of the last 256 its header, whose hash the chain then has.
+    function headerOf(uint64 blockNumber) internal returns (bytes memory header) {
+        header = HeaderMaker.make(blockNumber);
+        vm.setBlockhash(blockNumber, keccak256(header));
+    }
+
+    /// @dev Of the first attempt.
+    function seedOf(Request memory request, uint64 seedBlock) internal pure returns (bytes32) {
+        return keccak256(abi.encode(HeaderMaker.prevRandaoOf(seedBlock), request.id, uint32(0)));
+    }
+
     /// @dev Rolls past the seed block, draws, and returns the committee, which is a pure function of the seed.
     function drawCommittee(Request memory request, uint64 seedBlock) internal returns (Seat[] memory committee) {
         vm.roll(seedBlock + 1);
-        bytes32 seed = keccak256(abi.encode(blockhash(seedBlock), request.id, uint32(0)));
         uint256 size = uint8(RequestTerms.unwrap(request.terms) >> 40);
-        committee = registry.draw(seed, size);
-        oracle.draw(request, seedBlock);
+        committee = registry.draw(seedOf(request, seedBlock), size);
+        oracle.draw(request, seedBlock, headerOf(seedBlock));
     }
 
     function decisionFor(uint256 size) internal pure returns (Draft memory decision) {

@@ -130,15 +130,14 @@ contract Handler is ConclaveTest {
         if (block.number < due) vm.roll(due);
         watch();
         if (block.number / EPOCH_BLOCKS != entry.seedBlock / EPOCH_BLOCKS) {
-            oracle.draw(entry.request, entry.seedBlock);
+            oracle.draw(entry.request, entry.seedBlock, "");
             entry.seedBlock = seedBlockAfter(block.number);
             ++done["reschedule"];
             return;
         }
         if (registry.drawableCount() < size) return;
-        bytes32 seed = keccak256(abi.encode(blockhash(entry.seedBlock), entry.request.id, uint32(0)));
-        entry.committee = registry.draw(seed, size);
-        oracle.draw(entry.request, entry.seedBlock);
+        entry.committee = registry.draw(seedOf(entry.request, entry.seedBlock), size);
+        oracle.draw(entry.request, entry.seedBlock, headerOf(entry.seedBlock));
         _moved(entry, Status.Drawn);
         ++done["draw"];
     }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+/// @dev Headers of made-up blocks. Numbers have leading zeros, unlike those of a chain.
+library HeaderMaker {
+    /// @dev What the beacon said before the block.
+    function prevRandaoOf(uint256 blockNumber) internal pure returns (bytes32) {
+        return keccak256(abi.encode("prevrandao", blockNumber));
+    }
+
+    function make(uint256 blockNumber) internal pure returns (bytes memory) {
+        return make(blockNumber, abi.encodePacked(hex"a0", prevRandaoOf(blockNumber)), "");
+    }
+
+    /// @param mixHash RLP of that member
+    /// @param more RLP of members after those of Osaka
+    function make(
+        uint256 blockNumber,
+        bytes memory mixHash,
+        bytes memory more
+    ) internal pure returns (bytes memory header) {
+        bytes memory body = bytes.concat(_beforeMixHash(blockNumber), mixHash, hex"880000000000000000", _later(), more);
+        header = abi.encodePacked(hex"f9", uint16(body.length), body);
+    }
+
+    function _beforeMixHash(uint256 blockNumber) private pure returns (bytes memory) {
+        bytes memory roots;
+        for (uint256 i = 0; i < 3; ++i) roots = bytes.concat(roots, _word(bytes32(i)));
+        return
+            abi.encodePacked(
+                _word(keccak256(abi.encode("parent", blockNumber))),
+                _word(0),
+                hex"94",
+                address(0xbee),
+                roots,
+                // The bloom filter; no difficulty.
+                hex"b90100",
+                new bytes(256),
+                hex"80",
+                abi.encodePacked(hex"88", uint64(blockNumber), hex"8401c9c380", hex"80", hex"846b020729"),
+                // A short extra data, a byte that stands for itself.
+                hex"7f"
+            );
+    }
+
+    /// @dev baseFee, withdrawalsRoot, blobGasUsed, excessBlobGas, parentBeaconBlockRoot, requestsHash.
+    function _later() private pure returns (bytes memory) {
+        return abi.encodePacked(hex"8422f06c09", _word("withdrawals"), hex"8080", _word("beacon"), _word("requests"));
+    }
+
+    function _word(bytes32 value) private pure returns (bytes memory) {
+        return abi.encodePacked(hex"a0", value);
+    }
+}
