@@ -427,7 +427,8 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
     /// @dev The registry that a seed was to be used with is the one of its epoch; in another one the seed is known beforehand.
     /// @return 0 if the seed has expired
     function _hashOfSeedBlock(uint64 seedBlock) private view returns (bytes32) {
-        return block.number / _epochBlocks == seedBlock / _epochBlocks ? BlockHashLib.hashOf(seedBlock) : bytes32(0);
+        if (block.number / _epochBlocks != seedBlock / _epochBlocks) return 0;
+        return BlockHashLib.hashOf(seedBlock);
     }
 
     /// @dev Too late in an epoch, the first block of the next one, so that nobody has to hurry to draw in the seed's epoch.
