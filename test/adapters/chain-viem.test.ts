@@ -279,6 +279,24 @@ describe("chain: viem", () => {
       assert.ok((sent[1]?.fee ?? 0n) * 100n >= (sent[0]?.fee ?? 0n) * 110n);
     });
 
+    it("sends no header that is not the block's", async () => {
+      const { request, seedBlock } = await asked(harness);
+      await mineTo(harness, seedBlock);
+      const { hash } = await harness.client.getBlock({ blockNumber: seedBlock });
+      const sent: string[] = [];
+      harness.proxy.intercept = ({ method, params }) => {
+        sent.push(method);
+        return method === "eth_getBlockByNumber" && params[0] === toHex(seedBlock)
+          ? ({ result: { number: params[0], hash, mixHash: `0x${"ab".repeat(32)}` } } as never)
+          : null;
+      };
+      const writer = await harness.writer(0);
+      await rejects(writer.draw(request, seedBlock), "CHAIN_HEADER_UNKNOWN");
+      assert.ok(!sent.includes("eth_sendRawTransaction"));
+      harness.proxy.intercept = () => null;
+      assert.notEqual(await writer.draw(request, seedBlock), "already");
+    });
+
     it("says when the account cannot pay for the gas", async () => {
       const { request, seedBlock } = await asked(harness);
       await mineTo(harness, seedBlock);
