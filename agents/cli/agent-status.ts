@@ -61,7 +61,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
 };
 
 function standing({ active, exited }: AgentRecord): string {
-  if (exited) return "out of the draw for good: its reputation fell too low";
+  if (exited) return "out of the draw for good: its reputation fell too low, or it was slashed while not active";
   return active ? "active" : "not active";
 }
 

@@ -190,8 +190,8 @@ interface IAgentRegistry {
     /// @param agentId the agent
     event AgentDeactivated(AgentId indexed agentId);
 
-    /// @notice The agent's reputation fell below 100_000; it is never drawn again from the next epoch on and takes no more
-    /// stake. What is bonded can be unbonded as before.
+    /// @notice The agent's reputation fell below 100_000, or it was slashed while it was not active; it is never drawn again
+    /// from the next epoch on and takes no more stake. What is bonded can be unbonded as before.
     /// @param agentId the agent
     event AgentExited(AgentId indexed agentId);
 
@@ -304,6 +304,8 @@ interface IAgentRegistry {
     /// @dev The reporter is owed 100_000 ppm, rounded down, of what the operator's own stake lost by it, the treasury the
     /// rest. So an operator that reports itself gets back a tenth of its own loss and nothing of its delegators'.
     /// @dev A rest worth less than 2^-32 of the smallest unit per share is taken, too.
+    /// @dev An agent that is not active exits by it. Evidence can be made before its request is drawn: an agent could have it
+    /// consumed while next to nothing is at stake, and bond afterwards.
     /// @param agentId the agent
     /// @param reporter is owed the reward
     function slash(AgentId agentId, address reporter) external;

@@ -18,7 +18,7 @@ library AgentBook {
     using StakePool for StakePool.State;
 
     /// @param position index in the latest view of `active` plus 1; 0 = not active
-    /// @param exited the reputation once fell below EXIT_REPUTATION
+    /// @param exited the reputation once fell below EXIT_REPUTATION, or a slash met the agent while it was not active
     struct Record {
         address operator;
         uint32 reputation;
@@ -96,7 +96,8 @@ library AgentBook {
         _sync(self, rules, agentId, record);
     }
 
-    /// @notice See `StakePool.slash`.
+    /// @notice See `StakePool.slash`. An agent that is not active exits by it: it could otherwise have the evidence against
+    /// it consumed while next to nothing is at stake, bond, and be drawn for the same request.
     function slash(
         State storage self,
         Rules memory rules,
@@ -104,6 +105,10 @@ library AgentBook {
     ) internal returns (uint128 bonded, uint128 unbonding, uint256 ownLoss) {
         Record storage record = self.records[agentId];
         (bonded, unbonding, ownLoss) = record.pool.slash(record.operator);
+        if (record.position == 0 && !record.exited) {
+            record.exited = true;
+            emit IAgentRegistry.AgentExited(agentId);
+        }
         _sync(self, rules, agentId, record);
     }
 

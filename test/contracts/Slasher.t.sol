@@ -135,6 +135,30 @@ contract SlasherTest is ConclaveTest {
         assertEq(registry.owedTo(TREASURY), 0.78 ether + 0.54 ether, "the treasury");
     }
 
+    /// @dev ST6, ST8: evidence about a request can be made before the draw. Who has it consumed with dust at stake is out.
+    function test_aSlashOfAnInactiveAgentIsItsExit() public {
+        AgentId agentId = AgentId.wrap(2);
+        registry.startUnbonding(agentId, 2 ether);
+        vm.warp(block.timestamp + UNBONDING_DELAY);
+        registry.withdrawStake(agentId, address(this));
+        registry.bond(agentId, 1000);
+        assertTrue(!registry.getAgent(agentId).exited, "it may come back");
+        oracle.deposit(address(this), 1 ether);
+        nextEpoch();
+        vm.roll(block.number + EPOCH_BLOCKS - 3);
+        // Seeded in the next epoch: what is bonded in this one is drawn.
+        (Request memory request, ) = ask(termsFor(4, 0));
+        submit(equivocation(agentId, keccak256(abi.encode(request)), 0));
+        assertEq(registry.getAgent(agentId).bonded.assets, 900, "100 units");
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.AgentHasExited.selector, agentId));
+        registry.bond(agentId, MAX_STAKE - 900);
+        nextEpoch();
+        assertEq(registry.drawableCount(), 4, "never drawn");
+
+        submit(equivocation(AGENT, "request", 0));
+        assertTrue(!registry.getAgent(AGENT).exited, "an active agent only pays");
+    }
+
     function test_nothingToSlashIsNotConsumed() public {
         AgentId agentId = AgentId.wrap(2);
         registry.startUnbonding(agentId, 2 ether);

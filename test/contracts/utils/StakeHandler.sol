@@ -113,6 +113,7 @@ contract StakeHandler is ConclaveTest {
         Pot[2][] memory before = _pots();
         uint256 own = _own(id);
         uint256 owing = _owed();
+        bool leaves = _leaves(id);
         Equivocation memory pair = equivocation(id, keccak256(abi.encode(_submitted.length)), 0);
         address from = accounts[reporter % ACCOUNTS];
         uint256 reward = registry.owedTo(from);
@@ -120,6 +121,7 @@ contract StakeHandler is ConclaveTest {
         try this.submitPair(pair) {
             _submitted.push(pair);
             _assertSlash(id, before);
+            if (registry.getAgent(id).exited != leaves) _break("a slash ends what is not active, and only that");
             reward = registry.owedTo(from) - reward;
             if (reward > (own - _own(id)) / 10) _break("a reward above a tenth of the operator's loss");
             slashed += _owed() - owing;
@@ -232,6 +234,12 @@ contract StakeHandler is ConclaveTest {
                 if (current[i][pot].assets != (dust ? 0 : left)) _break("not a tenth");
             }
         }
+    }
+
+    /// @dev ST8: whoever has exited, or exits if it is slashed now.
+    function _leaves(AgentId id) private view returns (bool) {
+        IAgentRegistry.Agent memory found = registry.getAgent(id);
+        return found.exited || !found.active;
     }
 
     function _own(AgentId id) private view returns (uint256) {
