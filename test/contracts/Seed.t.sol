@@ -129,6 +129,9 @@ contract SeedTest is ConclaveTest {
         _malformed(HeaderMaker.make(_seedBlock, hex"80", ""), "mixHash", 470);
         // Members that are longer than the list, and what no header has: a list, a string of more than two length bytes.
         _malformed(hex"f90002b001", "item", 3);
+        // One byte too few.
+        _malformed(hex"f9000181", "item", 3);
+        _malformed(hex"f90003b80201", "item", 3);
         _malformed(hex"f90001b8", "item", 3);
         _malformed(hex"f90002b938", "item", 3);
         _malformed(hex"f90003b9ffff", "item", 3);
