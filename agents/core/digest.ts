@@ -15,6 +15,7 @@ import type {
   Domain,
   Header,
   Hex,
+  MessageSlot,
   Outcome,
   Ppm,
   Request,
@@ -214,16 +215,23 @@ export function decisionDigest(attempt: Attempt, decision: Decision): Digest {
  */
 export function messageDigest(attempt: Attempt, header: Header): Digest {
   const { request, committee } = hashesOf(attempt);
-  return typedDataDigest(attempt.domain, MESSAGE_TYPE, [
-    request,
-    committee,
-    word(uint(BigInt(header.attempt), 32n)),
-    word(uint(BigInt(header.protocol), 32n)),
-    word(uint(BigInt(header.phase), 32n)),
-    word(uint(BigInt(header.round), 32n)),
-    word(uint(BigInt(header.seat), 32n)),
-    hexToBytes(header.payloadDigest),
-  ]);
+  return digestInSlot(attempt.domain, request, committee, header, header.payloadDigest);
+}
+
+/** The same from the hashes alone, as proofs of equivocation give them. */
+export function slotDigest(domain: Domain, slot: MessageSlot, payloadDigest: Digest): Digest {
+  return digestInSlot(domain, hexToBytes(slot.requestHash), hexToBytes(slot.committeeHash), slot, payloadDigest);
+}
+
+function digestInSlot(
+  domain: Domain,
+  request: Uint8Array,
+  committee: Uint8Array,
+  { attempt, protocol, phase, round, seat }: Omit<MessageSlot, "requestHash" | "committeeHash">,
+  payloadDigest: Digest,
+): Digest {
+  const numbers = [attempt, protocol, phase, round, seat].map((one) => word(uint(BigInt(one), 32n)));
+  return typedDataDigest(domain, MESSAGE_TYPE, [request, committee, ...numbers, hexToBytes(payloadDigest)]);
 }
 
 /** Pairs of bytes (seat, int8 steps). Throws unless seats ascend strictly and every step is in -128..-1 or +1. */

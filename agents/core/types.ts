@@ -84,6 +84,17 @@ export interface Header {
   readonly payloadDigest: Digest;
 }
 
+/** The place of a message as its signature binds it, apart from the payload; `MessageSlot` of contracts/interfaces/ISlasher.sol. */
+export interface MessageSlot {
+  readonly requestHash: Digest;
+  readonly committeeHash: Digest;
+  readonly attempt: number;
+  readonly protocol: number;
+  readonly phase: number;
+  readonly round: number;
+  readonly seat: SeatIndex;
+}
+
 /** A dag-cbor value: null, boolean, safe integer, string, bytes, array, map. No floats. */
 export type Value =
   null | boolean | number | string | Uint8Array | readonly Value[] | { readonly [key: string]: Value };

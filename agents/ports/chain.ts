@@ -6,10 +6,10 @@ import type {
   Digest,
   Domain,
   Hex,
+  MessageSlot,
   Ppm,
   Request,
   RequestId,
-  SeatIndex,
   SeatInfo,
   Terms,
 } from "../core/types.ts";
@@ -170,15 +170,7 @@ export interface ChainWriter {
 export interface EquivocationProof {
   readonly requestId: RequestId;
   readonly agentId: AgentId;
-  readonly slot: {
-    readonly requestHash: Digest;
-    readonly committeeHash: Digest;
-    readonly attempt: number;
-    readonly protocol: number;
-    readonly phase: number;
-    readonly round: number;
-    readonly seat: SeatIndex;
-  };
+  readonly slot: MessageSlot;
   readonly first: SignedPayload;
   readonly second: SignedPayload;
 }

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 
-import { slotDigest } from "../../agents/adapters/chain/evidence.ts";
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
-import { bytesToHex, decisionDigest, keccak256, utf8, word } from "../../agents/core/digest.ts";
+import { bytesToHex, decisionDigest, keccak256, slotDigest, utf8, word } from "../../agents/core/digest.ts";
 import type {
   AgentId,
   Certificate,

@@ -1,4 +1,4 @@
-import { compareHex, decisionDigest, keccak256, recoverSigner, utf8 } from "../../core/digest.ts";
+import { compareHex, decisionDigest, keccak256, recoverSigner, slotDigest, utf8 } from "../../core/digest.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { isSupermajority } from "../../core/quorum.ts";
 import { ONE_PPM } from "../../core/types.ts";
@@ -14,7 +14,6 @@ import type {
   Terms,
 } from "../../core/types.ts";
 import type { AgentRecord, EquivocationProof } from "../../ports/chain.ts";
-import { slotDigest } from "../chain/evidence.ts";
 
 const REPUTATION_FLOOR = 10_000;
 const EXIT_REPUTATION = 100_000;
