@@ -272,7 +272,7 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     /// @dev Tokens first: nothing is credited, nor drawn, that has not arrived.
     function _bond(AgentId agentId, uint128 amount) private returns (uint128 shares) {
         require(amount != 0, AmountIsZero());
-        stakeToken.pullExact(msg.sender, amount);
+        stakeToken.pullExact(amount);
         shares = _book.bond(_rules(), agentId, msg.sender, amount);
         emit StakeBonded(agentId, msg.sender, amount, shares);
     }

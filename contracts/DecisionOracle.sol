@@ -323,7 +323,7 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
     }
 
     function _deposit(address account, uint256 amount) private {
-        feeToken.pullExact(msg.sender, amount);
+        feeToken.pullExact(amount);
         _balances[account] += amount;
         emit Deposited(account, msg.sender, amount);
     }

@@ -14,12 +14,11 @@ library TokenLib {
     /// @notice Declared by the interfaces of the contracts that use this, too.
     error TransferMismatch(uint256 expected, uint256 received);
 
-    /// @notice Pulls exactly `amount` from `from`; a token that takes a fee on transfers is refused.
+    /// @notice Pulls exactly `amount` from the caller; a token that takes a fee on transfers is refused.
     /// @dev Credit only after this: a token that calls back in between can only make the comparison fail.
-    function pullExact(IERC20 token, address from, uint256 amount) internal {
+    function pullExact(IERC20 token, uint256 amount) internal {
         uint256 before = token.balanceOf(address(this));
-        // slither-disable-next-line arbitrary-send-erc20: every caller passes its msg.sender
-        token.safeTransferFrom(from, address(this), amount);
+        token.safeTransferFrom(msg.sender, address(this), amount);
         uint256 afterwards = token.balanceOf(address(this));
         uint256 received = afterwards > before ? afterwards - before : 0;
         // slither-disable-next-line incorrect-equality: only what this call moved is compared
