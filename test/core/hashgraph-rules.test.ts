@@ -25,6 +25,7 @@ import { generator } from "./committee.ts";
 import { hashgraphAttempt, holds, run } from "./hashgraph-scripts.ts";
 import {
   GossipWorld,
+  bareEvent,
   commitRecord,
   eventMessage,
   outputRecord,
@@ -48,15 +49,6 @@ function shuffled<T>(items: readonly T[], seed: number): readonly T[] {
     .map(({ item }) => item);
 }
 
-const bare: EventBody = {
-  selfParent: null,
-  otherParent: null,
-  time: 0,
-  closed: 0,
-  mode: "gossip",
-  wants: [],
-  record: null,
-};
 const digest = `0x${"ab".repeat(32)}` as Digest;
 const readerOf = (of: Attempt, seat: number, salt: Uint8Array = new Uint8Array(32)) => ({
   attempt: of,
@@ -188,16 +180,16 @@ describe("hashgraph rules", () => {
   });
 
   it("HG6: a forker with three faces cuts off nobody; a line that goes on from the third is dead", () => {
-    const face = (time: number) => eventMessage(attempt, 0, 0, { ...bare, time });
+    const face = (time: number) => eventMessage(attempt, 0, 0, { ...bareEvent, time });
     const [a, b, c] = [face(1), face(2), face(3)] as [Message, Message, Message];
     const refer = (message: Message): EventRef => ({
       seat: message.header.seat,
       sequence: message.header.round,
       digest: message.header.payloadDigest,
     });
-    const onThird = eventMessage(attempt, 1, 0, { ...bare, otherParent: refer(c) });
-    const goesOn = eventMessage(attempt, 0, 1, { ...bare, selfParent: c.header.payloadDigest });
-    const onDead = eventMessage(attempt, 2, 0, { ...bare, otherParent: refer(goesOn) });
+    const onThird = eventMessage(attempt, 1, 0, { ...bareEvent, otherParent: refer(c) });
+    const goesOn = eventMessage(attempt, 0, 1, { ...bareEvent, selfParent: c.header.payloadDigest });
+    const onDead = eventMessage(attempt, 2, 0, { ...bareEvent, otherParent: refer(goesOn) });
     const one = viewOf(attempt, tallyOf([a, onThird, goesOn, onDead]));
     expect(one.told.length).to.equal(1);
     expect(one.waitingCount).to.equal(3);
@@ -312,7 +304,7 @@ describe("hashgraph rules", () => {
   it("H22: a payload is what its slot allows, to the letter", () => {
     const slot = { seat: 1 as SeatIndex, phase: 1, round: 3 };
     const body: EventBody = {
-      ...bare,
+      ...bareEvent,
       selfParent: digest,
       otherParent: { seat: 2 as SeatIndex, sequence: 1, digest },
       record: outputRecord(2, "yes"),

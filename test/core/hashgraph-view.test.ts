@@ -8,22 +8,16 @@ import { addMessage, emptyTally } from "../../agents/core/tally.ts";
 import type { Attempt, Digest, Message, SeatIndex } from "../../agents/core/types.ts";
 import { generator } from "./committee.ts";
 import { hashgraphAttempt } from "./hashgraph-scripts.ts";
-import { eventMessage, tallyOf } from "./hashgraph-world.ts";
-
-const bare: EventBody = {
-  selfParent: null,
-  otherParent: null,
-  time: 0,
-  closed: 0,
-  mode: "gossip",
-  wants: [],
-  record: null,
-};
+import { bareEvent, eventMessage, tallyOf } from "./hashgraph-world.ts";
 
 /** An event on its creator's event before; null begins the line. */
 function next(attempt: Attempt, seat: number, before: Message | null, change: Partial<EventBody> = {}): Message {
   const selfParent = before?.header.payloadDigest ?? null;
-  return eventMessage(attempt, seat, before === null ? 0 : before.header.round + 1, { ...bare, selfParent, ...change });
+  return eventMessage(attempt, seat, before === null ? 0 : before.header.round + 1, {
+    ...bareEvent,
+    selfParent,
+    ...change,
+  });
 }
 
 function lineOf(attempt: Attempt, seat: number, length: number, first = next(attempt, seat, null)): readonly Message[] {

@@ -6,6 +6,17 @@ import { addMessage, emptyTally, type Tally } from "../../agents/core/tally.ts";
 import type { Attempt, Message, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import { generator } from "./committee.ts";
 
+/** Says nothing and rests on nothing. */
+export const bareEvent: EventBody = {
+  selfParent: null,
+  otherParent: null,
+  time: 0,
+  closed: 0,
+  mode: "gossip",
+  wants: [],
+  record: null,
+};
+
 /** Messages as they stand in a tally; the protocol does not look at signatures. */
 export function eventMessage(attempt: Attempt, seat: number, sequence: number, body: EventBody): Message {
   const payload = encodeEvent(body);
