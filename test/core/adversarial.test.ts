@@ -230,6 +230,26 @@ describe("adversarial", () => {
       expect(decide(truth, truth).confidence).to.equal(1_000_000);
     });
 
+  it("AD8: who accepts one of the drafter's two drafts does not stand for the other; its review is paid", () => {
+    const attempt = of(7);
+    const order = canonicalOrder(attempt);
+    const misled = [order[2], order[3]];
+    // Five seats are told the lie, two reviewers the truth; the converger keeps the lie.
+    const drafter: SeatScript = {
+      ...believing("no"),
+      say: (effect, to) => [
+        effect.phase === DRAFT && misled.includes(to as SeatIndex)
+          ? { ...effect, payload: { proposal: { answer: "yes", proof: "", tier: 700_000 } } }
+          : effect,
+      ],
+    };
+    const run = watched(adversarial, attempt, byRank(attempt, believing("yes"), { 0: drafter, 1: believing("no") }));
+    const decision = decisionOf(run);
+    expect(decision).to.include({ status: "decided", answer: "no", confidence: ppm(1, 6) });
+    expect(letteredIn(tasksOf(run, "converge")[0]!.prompt, "review").length).to.equal(3);
+    expect(order.map((seat) => decision.shares[seat])).to.deep.equal([2, 2, 1, 1, 1, 1, 1]);
+  });
+
   it("AD6: a number within the tolerance of the draft is the draft's answer still", () => {
     const attempt = of(7, { kind: "number", tolerance: 5n });
     const scripts = byRank(attempt, believing("100"), { 1: believing("104") });

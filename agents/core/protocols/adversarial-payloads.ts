@@ -1,14 +1,15 @@
 import { clipText } from "../answer.ts";
 import { wordForm } from "../chair.ts";
 import { isMapOf } from "../codec.ts";
+import { hexToBytes } from "../digest.ts";
 import { limits } from "../limits.ts";
-import { isTextOf } from "../payload.ts";
+import { asDigest, isTextOf } from "../payload.ts";
 import type { Answered } from "../phased-rules.ts";
 import type { Prompt } from "../prompt.ts";
 import type { Candidate } from "../proposals.ts";
 import type { Form } from "../round-book.ts";
 import { answerSchema, lettered, taskPrompt, type Task } from "../task-prompt.ts";
-import type { Attempt } from "../types.ts";
+import type { Attempt, Digest } from "../types.ts";
 
 /** Phases of a round: only the drafter, the reviewers, the converger speak in them. */
 export const DRAFT = 10;
@@ -20,6 +21,8 @@ export const convergeForm = wordForm(CONVERGE);
 
 /** What a reviewer makes of the draft. */
 export interface Review {
+  /** AD8: payload digest of the draft that the reviewer was told. */
+  readonly draft: Digest;
   readonly verdict: "accept" | "reject";
   readonly text: string;
 }
@@ -31,23 +34,26 @@ interface Reviewed {
 
 export const reviewForm: Form<Reviewed> = {
   phase: REVIEW,
-  encode: ({ review }) => ({ review: review === null ? null : { verdict: review.verdict, text: review.text } }),
+  encode: ({ review }) => ({ review: review === null ? null : { ...review, draft: hexToBytes(review.draft) } }),
   decode: (_, value) => {
     if (!isMapOf(value, ["review"])) return null;
     if (value["review"] === null) return { review: null };
-    if (!isMapOf(value["review"], ["text", "verdict"])) return null;
+    if (!isMapOf(value["review"], ["draft", "text", "verdict"])) return null;
     const { text, verdict } = value["review"];
-    if (verdict !== "accept" && verdict !== "reject") return null;
-    return isTextOf(text, limits.counterProofBytes) && text !== "" ? { review: { verdict, text } } : null;
+    const draft = asDigest(value["review"]["draft"]);
+    if (draft === null || (verdict !== "accept" && verdict !== "reject")) return null;
+    return isTextOf(text, limits.counterProofBytes) && text !== "" ? { review: { draft, verdict, text } } : null;
   },
 };
 
 /** AD4: a rejection shows the error, or it is none; an acceptance without words says "agrees". */
 export function reviewFrom(answered: Answered | undefined): Reviewed {
-  const verdict = answered?.fields["verdict"];
-  const text = clipText(answered?.fields["check"] ?? "", limits.counterProofBytes).trim();
-  if (verdict === "accept") return { review: { verdict, text: text || "agrees" } };
-  return { review: verdict === "reject" && text !== "" ? { verdict, text } : null };
+  if (answered === undefined) return { review: null };
+  const { verdict, check } = answered.fields;
+  const draft = answered.about[1] as Digest;
+  const text = clipText(check ?? "", limits.counterProofBytes).trim();
+  if (verdict === "accept") return { review: { draft, verdict, text: text || "agrees" } };
+  return { review: verdict === "reject" && text !== "" ? { draft, verdict, text } : null };
 }
 
 const CONVERGE_TASK: Task = {

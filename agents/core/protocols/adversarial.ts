@@ -89,13 +89,18 @@ function draftIn(book: RoundBook, stage: Stage): Candidate | null {
   return wordOf(book, draftForm, drafterOf(book.attempt, book.round), stage);
 }
 
-/** AD4, AD5: the round's draft with the reviews that count; null without a draft or without any review. */
+/** AD4, AD5, AD8: the round's draft with the reviews of it that count; null without a draft or without any review. */
 function reviewedIn(book: RoundBook, stage: Stage): Reviewed | null {
   const draft = draftIn(book, stage);
-  const reviews = allCounted(book, reviewForm, stage).flatMap(({ seat, body }) =>
+  const reviews = reviewsIn(book, stage).filter((review) => review.draft === draft?.target);
+  return draft === null || reviews.length === 0 ? null : { draft, reviews };
+}
+
+/** Of whatever draft. */
+function reviewsIn(book: RoundBook, stage: Stage): Reviewed["reviews"] {
+  return allCounted(book, reviewForm, stage).flatMap(({ seat, body }) =>
     body.review === null ? [] : [{ ...body.review, seat }],
   );
-  return draft === null || reviews.length === 0 ? null : { draft, reviews };
 }
 
 /**
@@ -110,7 +115,7 @@ function calls({ attempt, book, self }: View<AdversarialCarry>, phase: number): 
       const draft = draftIn(book, "open");
       return draft === null
         ? []
-        : [{ about: ["verify"], prompt: verifyPrompt(attempt, draft.answer.text, draft.proof) }];
+        : [{ about: ["verify", draft.target], prompt: verifyPrompt(attempt, draft.answer.text, draft.proof) }];
     }
     case CONVERGE: {
       const reviewed = reviewedIn(book, "open");
@@ -139,7 +144,7 @@ function judge(book: RoundBook, carry: AdversarialCarry): Judged<AdversarialCarr
   const slashes = withEquivocators(carry.slashes, book);
   const final = reviewed && wordOf(book, convergeForm, convergerOf(attempt, round), "closed");
   const next = {
-    worked: [...carry.worked, ...workedIn(reviewed)],
+    worked: [...carry.worked, ...workedIn(book, reviewed)],
     slashes,
     failed: [...carry.failed, ...failedIn(book, reviewed, final)],
   };
@@ -165,8 +170,9 @@ function failedIn(book: RoundBook, reviewed: Reviewed | null, final: Candidate |
   return draftIn(book, "closed") === null ? [drafterOf(book.attempt, book.round)] : [];
 }
 
-function workedIn(reviewed: Reviewed | null): readonly SeatIndex[] {
-  return reviewed === null ? [] : [reviewed.draft.seat, ...reviewed.reviews.map(({ seat }) => seat)];
+/** AD8: who was told another draft than the one that counts has reviewed, too. */
+function workedIn(book: RoundBook, reviewed: Reviewed | null): readonly SeatIndex[] {
+  return reviewed === null ? [] : [reviewed.draft.seat, ...reviewsIn(book, "closed").map(({ seat }) => seat)];
 }
 
 /** AD7: k - f reviews can be had whoever is faulty. */
