@@ -4,7 +4,7 @@ import hardhatEthers from "@nomicfoundation/hardhat-ethers";
 import hardhatEthersChaiMatchers from "@nomicfoundation/hardhat-ethers-chai-matchers";
 import hardhatMocha from "@nomicfoundation/hardhat-mocha";
 import hardhatNetworkHelpers from "@nomicfoundation/hardhat-network-helpers";
-import { defineConfig } from "hardhat/config";
+import { configVariable, defineConfig } from "hardhat/config";
 
 // The compiler is the npm package: nothing is downloaded, and package-lock.json pins it.
 const compiler = { version: "0.8.34", path: createRequire(import.meta.url).resolve("solc/soljson.js") };
@@ -44,5 +44,10 @@ export default defineConfig({
   },
   networks: {
     default: { type: "edr-simulated", chainType: "l1", hardfork: "osaka" },
+    // Where `npm run deploy -- --network NAME` goes. The URLs are variables, because they often hold an API key.
+    mainnet: { type: "http", chainType: "l1", chainId: 1, url: configVariable("MAINNET_RPC_URL") },
+    sepolia: { type: "http", chainType: "l1", chainId: 11_155_111, url: configVariable("SEPOLIA_RPC_URL") },
+    // Any other chain.
+    custom: { type: "http", url: configVariable("CONCLAVE_RPC", { default: "http://127.0.0.1:8545" }) },
   },
 });

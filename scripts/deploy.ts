@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { Command, CommanderError } from "commander";
@@ -10,10 +10,15 @@ import { readPassword } from "../agents/adapters/keystore/password.ts";
 import { isHex } from "../agents/core/digest.ts";
 import { ConclaveError } from "../agents/core/errors.ts";
 import type { Address } from "../agents/core/types.ts";
-import { deploy, type Deployment } from "./lib/deploy.ts";
+import { keystoreAddress } from "../agents/cli/keys.ts";
+import { wayOut } from "../agents/cli/reasons.ts";
+import { toJson } from "../agents/cli/output.ts";
+import type { Step } from "./lib/deploy-plan.ts";
+import { LOCAL_CHAINS, deploy, planDeployment, type Deployment, type PlanOptions } from "./lib/deploy.ts";
+import { writeVerification } from "./lib/verification.ts";
 
 interface Flags {
-  readonly rpc: string;
+  readonly network: string;
   readonly token?: string;
   readonly testToken?: true;
   readonly admin?: string;
@@ -28,12 +33,24 @@ interface Flags {
   readonly keyFile?: string;
   readonly profile: string;
   readonly out?: string;
+  readonly dryRun?: true;
+  readonly reset?: true;
   readonly json?: true;
+}
+
+interface Network {
+  readonly rpcUrl: string;
+  /** Null accepts any. */
+  readonly chainId: number | null;
+}
+
+interface Result {
+  readonly json: object;
+  readonly text: string;
 }
 
 const KEY_VARIABLE = "CONCLAVE_DEPLOYER_KEY";
 const PASSWORD_VARIABLE = "CONCLAVE_DEPLOYER_PASSWORD";
-const LOCAL_CHAINS: readonly number[] = [1_337, 31_337];
 const SECONDS_PER_DAY = 86_400;
 const DEFAULT_DECIMALS = 18;
 const EXIT_FAILED = 1;
@@ -43,7 +60,10 @@ const program = new Command("deploy")
   .description(
     "Deploys access manager, registry, oracle and slasher, and writes the addresses to deployments/<chain id>.json.",
   )
-  .requiredOption("--rpc <url>", "HTTP JSON-RPC of the chain")
+  .requiredOption(
+    "--network <name>",
+    "a network of hardhat.config.ts; its RPC URL comes from a variable, never from here",
+  )
   .option("--token <address>", "ERC-20 token of stakes and fees")
   .option("--test-token", "deploy a token that anybody can mint instead; local chains only")
   .option(
@@ -71,11 +91,16 @@ const program = new Command("deploy")
   .option("--key-file <file>", `file with a line ${KEY_VARIABLE}=0x...; else that environment variable`)
   .option("--profile <name>", "build profile of the contracts: production or default", "production")
   .option("--out <file>", "where the addresses go; an existing file is kept and refused")
+  .option(
+    "--dry-run",
+    "show every contract and call with its arguments and addresses; sends nothing, needs no password",
+  )
+  .option("--reset", "forget an unfinished deployment; its contracts stay on the chain, unused")
   .option("--json", "print one JSON object instead of text")
   .addHelpText("after", "\nThe key is never taken from the command line, where other users see it.")
   .addHelpText(
     "after",
-    "\nExample:\n  npm run deploy -- --rpc https://rpc.example --token 0x5fbd...0aa3 --keystore deployer.json\n",
+    "\nExample:\n  SEPOLIA_RPC_URL=https://... npm run deploy -- --network sepolia --token 0x5fbd...0aa3 --keystore deployer.json --dry-run\n",
   )
   .exitOverride();
 
@@ -90,20 +115,69 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   const flags = program.opts<Flags>();
   try {
-    const { deployment, file } = await run(flags);
-    console.log(flags.json === true ? JSON.stringify(deployment) : describe(deployment, file));
+    const { json, text } = await run(flags);
+    console.log(flags.json === true ? toJson(json) : text);
     return 0;
   } catch (error) {
     // Anything else is a bug or a broken build, and its stack helps.
-    if (!(error instanceof ConclaveError) && !(error instanceof BaseError)) throw error;
-    const known = toChainError(error, "Deploy the contracts", flags.rpc);
-    if (flags.json === true) console.log(JSON.stringify({ error: { code: known.code, message: known.message } }));
-    else console.error(`${known.code}: ${known.message}`);
-    return known.code === "USAGE" ? EXIT_USAGE : EXIT_FAILED;
+    if (!(error instanceof ConclaveError)) throw error;
+    const { code, message } = error;
+    if (flags.json === true) console.log(JSON.stringify({ error: { code, message } }));
+    else console.error(`${code}: ${message}\nway out: ${wayOut[code]}`);
+    return code === "USAGE" ? EXIT_USAGE : EXIT_FAILED;
   }
 }
 
-async function run(flags: Flags): Promise<{ readonly deployment: Deployment; readonly file: string }> {
+async function run(flags: Flags): Promise<Result> {
+  const network = await networkOf(flags.network);
+  try {
+    return await runOn(network, flags);
+  } catch (error) {
+    throw error instanceof BaseError ? toChainError(error, "Deploy the contracts", network.rpcUrl) : error;
+  }
+}
+
+async function runOn(network: Network, flags: Flags): Promise<Result> {
+  const { chainId, rules } = await readRules(flags, network);
+  const file = resolve(flags.out ?? join(dirname(import.meta.dirname), "deployments", `${chainId}.json`));
+  const folder = file.replace(/\.json$/, "");
+  if (folder === file) throw usage("--out", "names a file that ends in .json");
+  await reserve(file, folder);
+  const directory = join(folder, "ignition");
+  const unfinished = flags.reset === true ? {} : { directory };
+  if (flags.dryRun === true) {
+    const { steps, deployment } = await planDeployment({ ...rules, ...unfinished, account: await addressFrom(flags) });
+    return { json: { steps, deployment }, text: [...steps.map(lineOf), describe(deployment)].join("\n") };
+  }
+  const account = await readAccount(flags);
+  if (flags.reset === true) await rm(directory, { recursive: true, force: true });
+  const options = { ...rules, account, directory, progress: (line: string) => console.error(line) };
+  const { steps } = await planDeployment(options);
+  const deployment = await deploy(options);
+  await writeVerification(join(folder, "verification"), steps, rules.buildProfile);
+  await writeFile(file, `${JSON.stringify(deployment, null, 2)}\n`, { flag: "wx" });
+  return { json: deployment, text: `${describe(deployment)}\nWritten to ${file}; verification inputs beside it` };
+}
+
+/** Of hardhat.config.ts; the URL often holds an API key, and is not shown. */
+async function networkOf(name: string): Promise<Network> {
+  const { networks } = (await import("hardhat")).config;
+  const network = networks[name];
+  if (network?.type === "http") {
+    const rpcUrl = await network.url.getUrl().catch((cause: unknown) => {
+      const message = `Find the network ${name}: hardhat.config.ts takes its URL from a variable that is not set, or is no URL`;
+      throw new ConclaveError("CONFIG_MISSING", message, { network: name }, cause);
+    });
+    return { rpcUrl, chainId: network.chainId ?? null };
+  }
+  const known = Object.keys(networks).filter((other) => networks[other]?.type === "http");
+  throw usage("--network", `is one of ${known.join(", ")}`);
+}
+
+async function readRules(
+  flags: Flags,
+  { rpcUrl, chainId: expected }: Network,
+): Promise<{ readonly chainId: number; readonly rules: Omit<PlanOptions, "account"> }> {
   const buildProfile = flags.profile;
   if (buildProfile !== "production" && buildProfile !== "default") throw usage("--profile", "is production or default");
   const days = Number(flags.unbondingDays);
@@ -115,33 +189,34 @@ async function run(flags: Flags): Promise<{ readonly deployment: Deployment; rea
   if ((token === null) !== (flags.testToken === true)) throw usage("--token", "or --test-token is needed, one of them");
   const admin = flags.admin === undefined ? {} : { admin: addressOf(flags.admin, "--admin") };
   const treasury = flags.treasury === undefined ? {} : { treasury: addressOf(flags.treasury, "--treasury") };
-  if (!URL.canParse(flags.rpc)) throw usage("--rpc", "is an http or https URL");
 
-  const { chainId, decimals } = await inspect(flags.rpc, token);
+  const { chainId, decimals } = await inspect(rpcUrl, token);
+  if (expected !== null && expected !== chainId) {
+    const message = `Connect to ${flags.network}: its node serves chain ${chainId}, not ${expected}; correct the variable of its URL`;
+    throw new ConclaveError("CHAIN_WRONG_ID", message, { expected, found: chainId });
+  }
   if (token === null && !LOCAL_CHAINS.includes(chainId))
     throw usage("--test-token", `is for local chains, not for chain ${chainId}`);
-  const file = resolve(flags.out ?? join(dirname(import.meta.dirname), "deployments", `${chainId}.json`));
   const minStake = amountOf(flags.minStake, decimals, "--min-stake");
   const maxStake = amountOf(flags.maxStake, decimals, "--max-stake");
   if (minStake === 0n || minStake > maxStake || maxStake > 16n * minStake || maxStake >= 1n << 96n)
     throw usage("--max-stake", "is from 1 to 16 times --min-stake, which is above 0, and below 2^96 units");
   const minFee = amountOf(flags.minFee, decimals, "--min-fee");
   if (minFee >= 1n << 96n) throw usage("--min-fee", "is below 2^96 of the smallest unit");
-
-  await reserve(file);
   const unbondingDelaySeconds = Math.round(days * SECONDS_PER_DAY);
-  const account = await readAccount(flags);
-  const rules = { minStake, maxStake, unbondingDelaySeconds, epochBlocks, minFee } as const;
-  const deployment = await deploy({ rpcUrl: flags.rpc, account, token, ...admin, ...treasury, ...rules, buildProfile });
-  await writeFile(file, `${JSON.stringify(deployment, null, 2)}\n`, { flag: "wx" });
-  return { deployment, file };
+  const amounts = { minStake, maxStake, minFee };
+  return {
+    chainId,
+    rules: { rpcUrl, token, ...admin, ...treasury, ...amounts, unbondingDelaySeconds, epochBlocks, buildProfile },
+  };
 }
 
 /** The addresses of an earlier deployment are worth more than a convenience. */
-async function reserve(file: string): Promise<void> {
+async function reserve(file: string, folder: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const existing = await readFile(file).catch(() => null);
-  if (existing !== null) throw usage("--out", `names ${file}, which exists; move it away or choose another name`);
+  if (existing !== null)
+    throw usage("--out", `names ${file}, which exists; move it and the folder ${folder} away or choose another name`);
 }
 
 async function inspect(
@@ -179,6 +254,12 @@ async function readAccount(flags: Flags): Promise<LocalAccount> {
   return privateKeyToAccount(key);
 }
 
+/** Whose nonce the addresses follow from; a keystore states it without its password. */
+async function addressFrom(flags: Flags): Promise<{ readonly address: Address }> {
+  if (flags.keystore !== undefined) return { address: await keystoreAddress(flags.keystore) };
+  return readAccount(flags) as Promise<LocalAccount & { readonly address: Address }>;
+}
+
 async function readKeyFile(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
@@ -202,7 +283,14 @@ function usage(flag: string, rule: string): ConclaveError {
   return new ConclaveError("USAGE", `Correct the command line: ${flag} ${rule}`, { flag });
 }
 
-function describe(deployment: Deployment, file: string): string {
+function lineOf({ action, contract, address, functionName = "", args }: Step): string {
+  const shown = args.map((argument) => toJson(argument)).join(", ");
+  return action === "create"
+    ? `create ${contract} at ${address}\n  (${shown})`
+    : `call ${contract} at ${address}\n  ${functionName}(${shown})`;
+}
+
+function describe(deployment: Deployment): string {
   const lines = Object.entries(deployment).map(([name, value]) => `  ${name.padEnd(16)}${value}`);
-  return `Deployed on chain ${deployment.chainId}:\n${lines.join("\n")}\nWritten to ${file}`;
+  return `Chain ${deployment.chainId}:\n${lines.join("\n")}`;
 }

@@ -15,6 +15,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   CHAIN_TIMEOUT: "look with `conclave decision` or `conclave agent status` before repeating it",
   CHAIN_REORGED: "raise chain.finalityDepth, then start again",
   CHAIN_HEADER_UNKNOWN: "update conclave, or use another node; others may draw meanwhile",
+  DEPLOYMENT_UNFINISHED: "give the same command again to go on, or add --reset to start afresh",
   STAKE_MISSING: "send the operator more of the stake token, or stake another amount",
   BALANCE_TOO_LOW: "send the account more of the fee token, or coins for the gas",
   AGENT_NOT_REGISTERED: "register with `conclave agent register --stake AMOUNT`",

@@ -6,11 +6,15 @@ import { mkdir, readFile, rmdir, stat, utimes, writeFile } from "node:fs/promise
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import type { BuildInfo, ImmutableReferences, Artifact as IgnitionArtifact } from "@nomicfoundation/ignition-core";
 import type { Abi, Hex } from "viem";
 
-export interface Artifact {
-  readonly abi: Abi;
+export interface Artifact extends IgnitionArtifact<Abi> {
   readonly bytecode: Hex;
+  readonly deployedBytecode: Hex;
+  readonly buildInfoId: string;
+  /** Its name in the compiler's input. */
+  readonly inputSourceName: string;
 }
 
 export type BuildProfile = "default" | "production";
@@ -27,6 +31,18 @@ export async function loadArtifacts(names: readonly string[], profile: BuildProf
   // Which profile made the artifacts is Hardhat's knowledge: it builds what differs.
   if (profile === "production" || !(await areFresh(names))) await buildOnce(names, profile);
   return Promise.all(names.map(async (name) => JSON.parse(await readFile(pathOf(name), "utf8")) as Artifact));
+}
+
+/** The compiler run that made an artifact. */
+export async function readBuildInfo(id: string): Promise<BuildInfo> {
+  return JSON.parse(await readFile(join(root, "artifacts", "build-info", `${id}.json`), "utf8")) as BuildInfo;
+}
+
+/** Runtime code as the compiler made it: with zeros where the constructor wrote its immutables. */
+export function maskImmutables(code: Hex, references: ImmutableReferences = {}): Hex {
+  const bytes = Buffer.from(code.slice(2), "hex");
+  for (const { start, length } of Object.values(references).flat()) bytes.fill(0, start, start + length);
+  return `0x${bytes.toString("hex")}`;
 }
 
 function pathOf(name: string): string {

@@ -1,31 +1,30 @@
-// Deploys the system: token (local chains only), access manager, registry, oracle, slasher, an example consumer.
+// Deploys the system by the modules in ignition/modules: token (local chains only), access manager, registry, oracle, slasher, an example consumer.
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import {
-  createPublicClient,
-  createWalletClient,
-  defineChain,
-  getContractAddress,
-  http,
-  toFunctionSelector,
-} from "viem";
-import type {
-  Account,
-  Chain,
-  Hex,
-  HttpTransport,
-  LocalAccount,
-  PublicClient,
-  TransactionReceipt,
-  WalletClient,
-} from "viem";
+  DeploymentResultType,
+  deploy as runIgnition,
+  type ArtifactResolver,
+  type DeploymentResult,
+} from "@nomicfoundation/ignition-core";
+import { createPublicClient, http, type LocalAccount, type PublicClient } from "viem";
 
+import { ConclaveError } from "../../agents/core/errors.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Address } from "../../agents/core/types.ts";
+import conclaveModule from "../../ignition/modules/Conclave.ts";
+import handoverModule from "../../ignition/modules/Handover.ts";
+import policyDeskModule from "../../ignition/modules/PolicyDesk.ts";
+import testTokenModule from "../../ignition/modules/TestToken.ts";
 import { loadArtifacts, type Artifact, type BuildProfile } from "./artifacts.ts";
+import { noteSigned, recover } from "./deploy-recovery.ts";
+import { placeOf, stepsOf, type Part, type Step } from "./deploy-plan.ts";
+import { signingProvider, type Sent } from "./signing-provider.ts";
 
-export interface DeployOptions {
+export interface PlanOptions {
   readonly rpcUrl: string;
   /** Deploys and pays the gas. */
-  readonly account: LocalAccount;
+  readonly account: Pick<LocalAccount, "address">;
   /** Stake and fee token; null deploys a test token that anybody can mint. */
   readonly token: Address | null;
   /** Administrator of the access manager in the end; the deployer if not given. */
@@ -42,8 +41,16 @@ export interface DeployOptions {
   /** Smallest fee of a request; 0 if not given. */
   readonly minFee?: bigint;
   readonly buildProfile: BuildProfile;
+  /** Keeps Ignition's journal, so that an interrupted deployment goes on where it stopped; without it nothing is kept. */
+  readonly directory?: string;
   /** Deploys the example consumer `PolicyDesk`, owned by the deployer. */
   readonly example?: ExampleSettings;
+}
+
+export interface DeployOptions extends PlanOptions {
+  readonly account: LocalAccount;
+  /** A line for people before each transaction. */
+  readonly progress?: (line: string) => void;
 }
 
 /** As `PolicyDesk.Settings`; `duration` in seconds. */
@@ -67,149 +74,220 @@ export interface Deployment {
   readonly oracle: Address;
   readonly slasher: Address;
   readonly example: Address | null;
+  /** Which build of the contracts it is. */
+  readonly buildProfile: BuildProfile;
 }
 
-interface Deployer {
-  readonly reader: PublicClient<HttpTransport, Chain>;
-  readonly wallet: WalletClient<HttpTransport, Chain, Account>;
+/** What will be sent, and the result if it all succeeds. */
+export interface Plan {
+  readonly parts: readonly Part[];
+  readonly steps: readonly Step[];
+  readonly deployment: Deployment;
 }
 
-const names = {
-  token: "contracts/mocks/TestToken.sol:TestToken",
-  manager: "contracts/ConclaveAccessManager.sol:ConclaveAccessManager",
-  registry: "contracts/AgentRegistry.sol:AgentRegistry",
-  oracle: "contracts/DecisionOracle.sol:DecisionOracle",
-  slasher: "contracts/Slasher.sol:Slasher",
-  example: "contracts/consumers/examples/PolicyDesk.sol:PolicyDesk",
-} as const;
+/** Where an unfinished deployment began: its addresses follow from it. */
+interface Start {
+  readonly deployer: Address;
+  readonly nonce: number;
+  readonly block: number;
+}
+
+/** The file of each contract that a module names. */
+export const contracts: Readonly<Record<string, string>> = {
+  TestToken: "contracts/mocks/TestToken.sol:TestToken",
+  ConclaveAccessManager: "contracts/ConclaveAccessManager.sol:ConclaveAccessManager",
+  AgentRegistry: "contracts/AgentRegistry.sol:AgentRegistry",
+  DecisionOracle: "contracts/DecisionOracle.sol:DecisionOracle",
+  Slasher: "contracts/Slasher.sol:Slasher",
+  PolicyDesk: "contracts/consumers/examples/PolicyDesk.sol:PolicyDesk",
+};
 
 /** As in contracts/types/Limits.sol: the longest request, and a week for evidence. */
 export const MIN_UNBONDING_SECONDS = 14 * 86_400;
+/** Chains that nobody else uses: a block is final at once, and a poll costs nothing. */
+export const LOCAL_CHAINS: readonly number[] = [1_337, 31_337];
 
-const ADMIN_ROLE = 0n;
-/** May stop new requests. */
-const PAUSER_ROLE = 2n;
-const POLLING_MS = 100;
+const START_FILE = "start.json";
+const CONFIRMATIONS = 5;
+const POLLING_MS = 4_000;
+const LOCAL_POLLING_MS = 50;
 
+/** Reads, and sends nothing. */
+export async function planDeployment(options: PlanOptions): Promise<Plan> {
+  const client = createPublicClient({ transport: http(options.rpcUrl) });
+  return planFrom(options, await client.getChainId(), (await readStart(options)) ?? (await startNow(options, client)));
+}
+
+/** Throws DEPLOYMENT_UNFINISHED; with `directory`, the same call goes on where this one stopped. */
 export async function deploy(options: DeployOptions): Promise<Deployment> {
-  const { account, token } = options;
-  const [tokenArtifact, managerArtifact, registryArtifact, oracleArtifact, slasherArtifact, exampleArtifact] =
-    (await loadArtifacts(Object.values(names), options.buildProfile)) as [
-      Artifact,
-      Artifact,
-      Artifact,
-      Artifact,
-      Artifact,
-      Artifact,
-    ];
-  const deployer = await createDeployer(options.rpcUrl, account);
-  const { chain } = deployer.reader;
-
-  const tokenAddress = token ?? (await create(deployer, tokenArtifact, [])).address;
-  const manager = await create(deployer, managerArtifact, [account.address]);
-  const bound = await predict(deployer);
-  const registry = await create(deployer, registryArtifact, [registryTerms(options, tokenAddress, bound)]);
-  const oracleArgs = [manager.address, registry.address, tokenAddress, protocolBitmap(), options.minFee ?? 0n];
-  const oracle = await create(deployer, oracleArtifact, oracleArgs);
-  requireSame("oracle", bound.oracle, oracle.address);
-  const slasher = await create(deployer, slasherArtifact, [registry.address]);
-  requireSame("slasher", bound.slasher, slasher.address);
-
-  const administer = (functionName: string, args: readonly unknown[]): Promise<void> =>
-    execute(deployer, { address: manager.address, abi: managerArtifact.abi, functionName, args });
-  const pausing = ["pauseRequests()", "unpauseRequests()"].map((signature) => toFunctionSelector(signature));
-  await administer("setTargetFunctionRole", [oracle.address, pausing, PAUSER_ROLE]);
-  await administer("grantRole", [PAUSER_ROLE, options.admin ?? account.address, 0]);
-  if (options.admin !== undefined && options.admin !== account.address.toLowerCase()) {
-    await administer("grantRole", [ADMIN_ROLE, options.admin, 0]);
-    await administer("renounceRole", [ADMIN_ROLE, account.address]);
+  const { account, directory, rpcUrl, progress = () => undefined } = options;
+  const client = createPublicClient({ transport: http(rpcUrl) });
+  const chainId = await client.getChainId();
+  const start = (await readStart(options)) ?? (await startNow(options, client));
+  const plan = planFrom(options, chainId, start);
+  const artifacts = await openArtifacts(options.buildProfile);
+  if (directory !== undefined) {
+    await mkdir(directory, { recursive: true });
+    await writeFile(join(directory, START_FILE), `${JSON.stringify(start)}\n`);
   }
-  const example =
-    options.example === undefined
-      ? null
-      : (await create(deployer, exampleArtifact, [oracle.address, account.address, options.example])).address;
-  return {
-    chainId: chain.id,
-    deploymentBlock: Number(registry.blockNumber),
-    token: tokenAddress,
-    accessManager: manager.address,
-    registry: registry.address,
-    oracle: oracle.address,
-    slasher: slasher.address,
-    example,
+  const provider = signingProvider(rpcUrl, chainId, account, {
+    beforeSigning: guardOf(plan.steps, start.nonce, artifacts, progress),
+    beforeSending: async (nonce, raw) => {
+      if (directory !== undefined) await noteSigned(directory, nonce, raw);
+    },
+  });
+  const local = LOCAL_CHAINS.includes(chainId);
+  const config = {
+    requiredConfirmations: local ? 1 : CONFIRMATIONS,
+    blockPollingInterval: local ? LOCAL_POLLING_MS : POLLING_MS,
+  };
+  const artifactResolver: ArtifactResolver = {
+    loadArtifact: (name) => Promise.resolve(artifacts.get(name) ?? missing(name)),
+    // Verification inputs are written apart, once for all contracts.
+    getBuildInfo: () => Promise.resolve(undefined),
+  };
+  const common = { config, artifactResolver, provider, accounts: [account.address] };
+  for (const part of plan.parts) requireSuccess(await runPart(part, directory, common), part === plan.parts.at(-1));
+  return plan.deployment;
+}
+
+type Common = Pick<Parameters<typeof runIgnition>[0], "config" | "artifactResolver" | "provider" | "accounts">;
+
+async function runPart(part: Part, directory: string | undefined, common: Common): Promise<DeploymentResult> {
+  const { module, parameters } = part;
+  const target = { ignitionModule: module, deploymentParameters: { [module.id]: parameters } };
+  for (;;) {
+    try {
+      return await runIgnition({
+        ...common,
+        ...target,
+        ...(directory === undefined ? {} : { deploymentDir: directory }),
+      });
+    } catch (error) {
+      const { provider, artifactResolver } = common;
+      if (directory !== undefined && (await recover(error, directory, provider, artifactResolver))) continue;
+      // Ignition's own refusals; anything else is the node's, or ours.
+      throw error instanceof Error && error.name === "HardhatError" ? unfinished(error.message, error) : error;
+    }
+  }
+}
+
+function planFrom(options: PlanOptions, chainId: number, { deployer, nonce: first, block }: Start): Plan {
+  const parts: Part[] = [];
+  const steps: Step[] = [];
+  let nonce = first;
+  const add = (part: Part): ReadonlyMap<string, Address> => {
+    const { addresses, nextNonce } = placeOf(part.module, deployer, nonce);
+    parts.push(part);
+    steps.push(...stepsOf(part, deployer, nonce));
+    nonce = nextNonce;
+    return addresses;
+  };
+  const token = options.token ?? found(add({ module: testTokenModule, parameters: {} }), "TestToken");
+  const { addresses: placed } = placeOf(conclaveModule, deployer, nonce);
+  const [accessManager, registry, oracle, slasher] = [
+    found(placed, "ConclaveAccessManager"),
+    found(placed, "AgentRegistry"),
+    found(placed, "DecisionOracle"),
+    found(placed, "Slasher"),
+  ];
+  const admin = options.admin ?? deployer;
+  const treasury = options.treasury ?? admin;
+  const { minStake, maxStake, unbondingDelaySeconds: unbondingDelay, epochBlocks, minFee = 0n, example } = options;
+  const terms = { minStake, maxStake, unbondingDelay, epochBlocks, minFee, protocols: protocolBitmap() };
+  add({ module: conclaveModule, parameters: { ...terms, token, oracle, slasher, treasury, admin } });
+  if (admin !== deployer) add({ module: handoverModule, parameters: { manager: accessManager, admin } });
+  const desk = example === undefined ? null : add({ module: policyDeskModule, parameters: { ...example, oracle } });
+  const addresses = { token, accessManager, registry, oracle, slasher };
+  const deployment = {
+    chainId,
+    deploymentBlock: block,
+    ...addresses,
+    example: desk === null ? null : found(desk, "PolicyDesk"),
+    buildProfile: options.buildProfile,
+  };
+  return { parts, steps, deployment };
+}
+
+/** A transaction of somebody else with the same key would move every later address: the registry would be bound to nothing. */
+function guardOf(
+  steps: readonly Step[],
+  first: number,
+  artifacts: ReadonlyMap<string, Artifact>,
+  progress: (line: string) => void,
+): (sent: Sent) => void {
+  return ({ to, data, nonce }) => {
+    const step = steps[nonce - first];
+    if (to !== null) return progress(`call ${step?.contract ?? to} ${step?.functionName ?? ""}`.trimEnd());
+    const expected = step?.action === "create" ? artifacts.get(step.contract)?.bytecode : undefined;
+    if (step !== undefined && expected !== undefined && data.startsWith(expected))
+      return progress(`create ${step.contract} at ${step.address}`);
+    throw unfinished(
+      `the account has sent something else since the deployment began (nonce ${nonce}), so the addresses that contracts are bound to are lost`,
+    );
   };
 }
 
-interface Bound {
-  readonly oracle: Address;
-  readonly slasher: Address;
+/** Ignition judges the whole journal: what a later part has begun makes an earlier one unsuccessful, without a failure. */
+function requireSuccess(result: DeploymentResult, isLast: boolean): void {
+  switch (result.type) {
+    case DeploymentResultType.SUCCESSFUL_DEPLOYMENT:
+      return;
+    case DeploymentResultType.EXECUTION_ERROR: {
+      const failed = result.failed.map(({ futureId, error }) => `${futureId}: ${error}`);
+      const late = result.timedOut.map(({ futureId }) => `${futureId}: no receipt in time`);
+      const begun = isLast ? result.started.map((futureId) => `${futureId}: not finished`) : [];
+      const reasons = [...failed, ...late, ...begun];
+      if (reasons.length === 0) return;
+      throw unfinished(reasons.join("; "));
+    }
+    case DeploymentResultType.VALIDATION_ERROR:
+    case DeploymentResultType.RECONCILIATION_ERROR:
+    case DeploymentResultType.PREVIOUS_RUN_ERROR:
+      throw unfinished(
+        Object.entries(result.errors)
+          .map(([future, errors]) => `${future}: ${errors.join(", ")}`)
+          .join("; "),
+      );
+  }
 }
 
-/** Where the oracle and the slasher will be if nothing but the registry is deployed before them. */
-async function predict({ reader, wallet }: Deployer): Promise<Bound> {
-  const from = wallet.account.address;
-  const nonce = BigInt(await reader.getTransactionCount({ address: from, blockTag: "pending" }));
-  const addressAt = (offset: bigint): Address =>
-    getContractAddress({ from, nonce: nonce + offset }).toLowerCase() as Address;
-  return { oracle: addressAt(1n), slasher: addressAt(2n) };
+function unfinished(reason: string, cause?: unknown): ConclaveError {
+  return new ConclaveError("DEPLOYMENT_UNFINISHED", `Deploy the contracts: ${reason}`, {}, cause);
 }
 
-/** The registry is bound to these addresses for ever: a deployment that missed them is worthless, so stop at once. */
-function requireSame(name: string, bound: Address, found: Address): void {
-  if (bound === found) return;
-  throw new Error(
-    `Deploy the ${name}: it is at ${found}, but the registry is bound to ${bound}; deploy again, and send nothing else from the account meanwhile`,
-  );
+/** Of the unfinished deployment in the directory; null where there is none. */
+async function readStart({ directory, account }: PlanOptions): Promise<Start | null> {
+  if (directory === undefined) return null;
+  const text = await readFile(join(directory, START_FILE), "utf8").catch(() => null);
+  if (text === null) return null;
+  const start = JSON.parse(text) as Start;
+  if (start.deployer === account.address.toLowerCase()) return start;
+  throw unfinished(`it was begun by ${start.deployer} and cannot go on with ${account.address}`);
 }
 
-function registryTerms(options: DeployOptions, stakeToken: Address, { oracle, slasher }: Bound) {
-  const { account, minStake, maxStake, unbondingDelaySeconds: unbondingDelay, epochBlocks } = options;
-  const treasury = options.treasury ?? options.admin ?? account.address;
-  return { stakeToken, minStake, maxStake, unbondingDelay, epochBlocks, oracle, slasher, treasury };
+async function startNow({ account }: PlanOptions, client: PublicClient): Promise<Start> {
+  const [nonce, block] = await Promise.all([
+    client.getTransactionCount({ address: account.address, blockTag: "pending" }),
+    client.getBlockNumber(),
+  ]);
+  return { deployer: account.address.toLowerCase() as Address, nonce, block: Number(block) };
+}
+
+async function openArtifacts(profile: BuildProfile): Promise<ReadonlyMap<string, Artifact>> {
+  const loaded = await loadArtifacts(Object.values(contracts), profile);
+  return new Map(loaded.map((artifact) => [artifact.contractName, artifact]));
+}
+
+function found(addresses: ReadonlyMap<string, Address>, name: string): Address {
+  return addresses.get(name) ?? missing(name);
+}
+
+function missing(name: string): never {
+  throw new Error(`Find ${name}: no module deploys it`);
 }
 
 /** Bit i set = protocol i can be asked for. */
 function protocolBitmap(): bigint {
   return protocols.reduce((bits, { code }) => bits | (1n << BigInt(code)), 0n);
-}
-
-async function createDeployer(rpcUrl: string, account: LocalAccount): Promise<Deployer> {
-  const transport = http(rpcUrl);
-  const id = await createPublicClient({ transport }).getChainId();
-  const nativeCurrency = { name: "coin", symbol: "coin", decimals: 18 };
-  const chain = defineChain({ id, name: `chain ${id}`, nativeCurrency, rpcUrls: { default: { http: [rpcUrl] } } });
-  return {
-    reader: createPublicClient({ chain, transport, pollingInterval: POLLING_MS, cacheTime: 0 }),
-    wallet: createWalletClient({ chain, transport, account }),
-  };
-}
-
-async function create(
-  deployer: Deployer,
-  { abi, bytecode }: Artifact,
-  args: readonly unknown[],
-): Promise<{ readonly address: Address; readonly blockNumber: bigint }> {
-  const hash = await deployer.wallet.deployContract({ abi, bytecode, args });
-  const { contractAddress, blockNumber } = await mined(deployer, hash);
-  if (contractAddress === null || contractAddress === undefined)
-    throw new Error(`Deploy: transaction ${hash} created no contract`);
-  return { address: contractAddress.toLowerCase() as Address, blockNumber };
-}
-
-async function execute(
-  { reader, wallet }: Deployer,
-  call: {
-    readonly address: Address;
-    readonly abi: Artifact["abi"];
-    readonly functionName: string;
-    readonly args: readonly unknown[];
-  },
-): Promise<void> {
-  await mined({ reader, wallet }, await wallet.writeContract(call));
-}
-
-async function mined({ reader }: Deployer, hash: Hex): Promise<TransactionReceipt> {
-  const receipt = await reader.waitForTransactionReceipt({ hash });
-  if (receipt.status !== "success") throw new Error(`Deploy: transaction ${hash} reverted`);
-  return receipt;
 }

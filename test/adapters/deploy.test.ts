@@ -4,18 +4,53 @@ import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createRequire } from "node:module";
 import { after, before, describe, it } from "node:test";
 import { text } from "node:stream/consumers";
 
+import type { ImmutableReferences } from "@nomicfoundation/ignition-core";
+import { createPublicClient, createWalletClient, http, pad, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import type { AgentId } from "../../agents/core/types.ts";
-import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/lib/deploy.ts";
+import { maskImmutables } from "../../scripts/lib/artifacts.ts";
+import type { Step } from "../../scripts/lib/deploy-plan.ts";
+import type { Verification } from "../../scripts/lib/verification.ts";
+import { MIN_UNBONDING_SECONDS, deploy, planDeployment, type Deployment } from "../../scripts/lib/deploy.ts";
 import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
 import { rejects, until } from "./chain.suite.ts";
 
 const script = join(import.meta.dirname, "..", "..", "scripts", "deploy.ts");
+
+const terms = {
+  token: null,
+  minStake: 1n,
+  maxStake: 16n,
+  unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
+  epochBlocks: 8,
+  buildProfile: "default",
+} as const;
+
+interface SolcOutput {
+  readonly contracts: Readonly<
+    Record<
+      string,
+      Readonly<
+        Record<
+          string,
+          {
+            readonly evm: {
+              readonly deployedBytecode: { readonly object: string; readonly immutableReferences: ImmutableReferences };
+            };
+          }
+        >
+      >
+    >
+  >;
+}
+
+const solc = createRequire(import.meta.url)("solc") as { compile(input: string): string; version(): string };
 
 describe("deploy", () => {
   let chain: LocalChain;
@@ -33,8 +68,9 @@ describe("deploy", () => {
   const run = async (
     ...args: readonly string[]
   ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> => {
-    const { CONCLAVE_DEPLOYER_KEY: _, ...env } = process.env;
-    const usual = ["--rpc", chain.rpcUrl, "--profile", "default", "--json"];
+    const { CONCLAVE_DEPLOYER_KEY: _, ...rest } = process.env;
+    const env = { ...rest, CONCLAVE_RPC: chain.rpcUrl, SEPOLIA_RPC_URL: chain.rpcUrl };
+    const usual = ["--network", "custom", "--profile", "default", "--json"];
     const child = spawn(process.execPath, [script, ...usual, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
     const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
     return { code: code as number, stdout, stderr };
@@ -67,11 +103,122 @@ describe("deploy", () => {
     assert.deepEqual(JSON.parse(await readFile(file, "utf8")), deployment);
   });
 
+  it("writes inputs from which anybody can compile what is on the chain", async () => {
+    const deployment = JSON.parse(await readFile(join(folder, "out.json"), "utf8")) as Deployment;
+    const place = join(folder, "out", "verification");
+    const readVerification = async (name: string): Promise<Verification> =>
+      JSON.parse(await readFile(join(place, `${name}.json`), "utf8")) as Verification;
+    const client = createPublicClient({ transport: http(chain.rpcUrl) });
+    for (const [name, address] of Object.entries({
+      ConclaveAccessManager: deployment.accessManager,
+      AgentRegistry: deployment.registry,
+      DecisionOracle: deployment.oracle,
+      Slasher: deployment.slasher,
+    })) {
+      const { compilerVersion, address: stated } = await readVerification(name);
+      assert.deepEqual([stated, compilerVersion], [address, `v${solc.version().replace(".Emscripten.clang", "")}`]);
+    }
+    // One is enough to see it: compiling takes long.
+    const { standardInput, contract, constructorArguments } = await readVerification("Slasher");
+    const output = JSON.parse(solc.compile(await readFile(join(place, standardInput), "utf8"))) as SolcOutput;
+    const [file = "", contractName = ""] = contract.split(/:(?=\w+$)/);
+    const { object, immutableReferences } = output.contracts[file]![contractName]!.evm.deployedBytecode;
+    const code = (await client.getCode({ address: deployment.slasher })) ?? "0x";
+    assert.ok(code.length > 2_000);
+    assert.equal(maskImmutables(code, immutableReferences), `0x${object}`);
+    assert.notEqual(code, `0x${object}`);
+    assert.equal(constructorArguments, pad(deployment.registry));
+  });
+
+  it("shows in a dry run what it then does, and sends nothing", async () => {
+    const file = join(folder, "dry.json");
+    const args = ["--test-token", "--key-file", join(folder, "key.env"), "--out", file];
+    const client = createPublicClient({ transport: http(chain.rpcUrl) });
+    const block = await client.getBlockNumber();
+    const dry = await run(...args, "--dry-run");
+    assert.equal(dry.code, 0, dry.stderr);
+    assert.equal(await client.getBlockNumber({ cacheTime: 0 }), block);
+    const { steps, deployment } = JSON.parse(dry.stdout) as { steps: Step[]; deployment: Deployment };
+    const created = steps.filter(({ action }) => action === "create").map(({ contract }) => contract);
+    assert.deepEqual(created, ["TestToken", "ConclaveAccessManager", "AgentRegistry", "DecisionOracle", "Slasher"]);
+    const [bound] = steps[2]!.args as [Record<string, unknown>];
+    assert.deepEqual([bound["oracle"], bound["slasher"]], [deployment.oracle, deployment.slasher]);
+    const done = await run(...args);
+    assert.equal(done.code, 0, done.stderr);
+    assert.deepEqual(JSON.parse(done.stdout), { ...deployment, deploymentBlock: Number(block) });
+  });
+
+  it("goes on at the same addresses after it was killed at any point", async () => {
+    const account = privateKeyToAccount(chain.accounts[5]!.privateKey);
+    const directory = join(folder, "killed");
+    const stops = ["AgentRegistry", "Slasher", "grantRole"];
+    const options = { ...terms, rpcUrl: chain.rpcUrl, account, directory };
+    const expected = (await planDeployment(options)).deployment;
+    for (const stop of stops) {
+      const progress = (line: string): void => {
+        if (line.includes(stop)) throw new Error("killed");
+      };
+      await assert.rejects(deploy({ ...options, progress }), /killed/);
+    }
+    // The journal of a process that died between sending and noting it.
+    const journal = join(directory, "journal.jsonl");
+    const file = await readFile(journal, "utf8");
+    const lines = file.split("\n");
+    const sent = lines.findLastIndex((line) => line.includes('"TRANSACTION_SEND"'));
+    await writeFile(journal, `${lines.slice(0, sent).join("\n")}\n`);
+    const lost: string[] = [];
+    assert.deepEqual(await deploy({ ...options, progress: (line) => lost.push(line) }), expected);
+    assert.ok(lost.length <= 2, lost.join());
+    const client = createPublicClient({ transport: http(chain.rpcUrl) });
+    for (const address of [expected.registry, expected.oracle, expected.slasher])
+      assert.ok((await client.getCode({ address })) !== undefined);
+    // Nothing is sent twice.
+    const nonce = await client.getTransactionCount({ address: account.address });
+    assert.deepEqual(await deploy(options), expected);
+    assert.equal(await client.getTransactionCount({ address: account.address }), nonce);
+  });
+
+  it("stops before it binds the registry to addresses that are lost, and to other terms", async () => {
+    const account = privateKeyToAccount(chain.accounts[6]!.privateKey);
+    const options = { ...terms, rpcUrl: chain.rpcUrl, account, directory: join(folder, "moved") };
+    const progress = (line: string): void => {
+      if (line.includes("AgentRegistry")) throw new Error("killed");
+    };
+    await assert.rejects(deploy({ ...options, progress }), /killed/);
+    const chainOf = createPublicClient({ transport: http(chain.rpcUrl) });
+    const wallet = createWalletClient({ transport: http(chain.rpcUrl), account });
+    const hash = await wallet.sendTransaction({ to: account.address, chain: null });
+    await chainOf.waitForTransactionReceipt({ hash });
+    const error = await rejects(deploy(options), "DEPLOYMENT_UNFINISHED");
+    assert.match(error.message, /sent something else/);
+    await rejects(
+      deploy({ ...options, account: privateKeyToAccount(chain.accounts[7]!.privateKey) }),
+      "DEPLOYMENT_UNFINISHED",
+    );
+  });
+
+  it("says that the account cannot pay, and goes on once it can", async () => {
+    const account = privateKeyToAccount(`0x${"5a".repeat(32)}`);
+    const options = { ...terms, rpcUrl: chain.rpcUrl, account, directory: join(folder, "poor") };
+    const error = await rejects(deploy(options), "DEPLOYMENT_UNFINISHED");
+    assert.match(error.message, /[Ii]nsufficient funds|gas/);
+    const owner = privateKeyToAccount(chain.accounts[8]!.privateKey);
+    const wallet = createWalletClient({ transport: http(chain.rpcUrl), account: owner });
+    const client = createPublicClient({ transport: http(chain.rpcUrl) });
+    const hash = await wallet.sendTransaction({ to: account.address, value: parseEther("10"), chain: null });
+    await client.waitForTransactionReceipt({ hash });
+    const { slasher } = await deploy(options);
+    assert.ok((await client.getCode({ address: slasher })) !== undefined);
+  });
+
   it("says what is missing", async () => {
     const elsewhere = ["--out", join(folder, "none.json")];
     assert.equal(codeOf(await run(...elsewhere)), "USAGE");
     assert.equal(codeOf(await run(...elsewhere, "--test-token")), "USAGE");
     assert.equal(codeOf(await run(...elsewhere, "--token", `0x${"12".repeat(20)}`)), "CHAIN_NO_CONTRACT");
+    assert.equal(codeOf(await run(...elsewhere, "--test-token", "--network", "nowhere")), "USAGE");
+    assert.equal(codeOf(await run(...elsewhere, "--test-token", "--network", "sepolia")), "CHAIN_WRONG_ID");
+    assert.equal(codeOf(await run(...elsewhere, "--test-token", "--network", "mainnet")), "CONFIG_MISSING");
     assert.equal((await run("--private-key", "0x1")).code, 2);
   });
 
@@ -79,14 +226,6 @@ describe("deploy", () => {
     const hardhat = await startLocalChain({ engine: "hardhat", blockTimeSeconds: 0.2 });
     try {
       const account = privateKeyToAccount(hardhat.accounts[0]?.privateKey ?? "0x");
-      const terms = {
-        token: null,
-        minStake: 1n,
-        maxStake: 16n,
-        unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
-        epochBlocks: 8,
-        buildProfile: "default",
-      } as const;
       const { oracle, registry } = await deploy({ rpcUrl: hardhat.rpcUrl, account, ...terms });
       const options = { rpcUrl: hardhat.rpcUrl, chainId: hardhat.chainId, oracle, registry };
       const operator = await createOperatorActions({ ...options, account, receiptPollMs: 50 });

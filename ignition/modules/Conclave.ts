@@ -1,0 +1,33 @@
+import { buildModule } from "@nomicfoundation/ignition-core";
+import { toFunctionSelector } from "viem";
+
+/** May stop new requests. */
+const PAUSER_ROLE = 2n;
+
+/**
+ * Access manager, registry, oracle and slasher, in this order and with nothing between them: the registry is bound for ever to the addresses that the
+ * oracle and the slasher will have, which follow from the deployer's nonce. `npm run deploy` computes them.
+ */
+export default buildModule("Conclave", (m) => {
+  const token = m.getParameter<string>("token");
+  const manager = m.contract("ConclaveAccessManager", [m.getAccount(0)]);
+  const terms = {
+    stakeToken: token,
+    minStake: m.getParameter<bigint>("minStake"),
+    maxStake: m.getParameter<bigint>("maxStake"),
+    unbondingDelay: m.getParameter<number>("unbondingDelay"),
+    epochBlocks: m.getParameter<number>("epochBlocks"),
+    oracle: m.getParameter<string>("oracle"),
+    slasher: m.getParameter<string>("slasher"),
+    treasury: m.getParameter<string>("treasury"),
+  };
+  const registry = m.contract("AgentRegistry", [terms], { after: [manager] });
+  const protocols = m.getParameter<bigint>("protocols");
+  const oracle = m.contract("DecisionOracle", [manager, registry, token, protocols, m.getParameter<bigint>("minFee")]);
+  const slasher = m.contract("Slasher", [registry], { after: [oracle] });
+
+  const pausing = ["pauseRequests()", "unpauseRequests()"].map((signature) => toFunctionSelector(signature));
+  m.call(manager, "setTargetFunctionRole", [oracle, pausing, PAUSER_ROLE], { after: [slasher] });
+  m.call(manager, "grantRole", [PAUSER_ROLE, m.getParameter<string>("admin"), 0], { after: [slasher] });
+  return { manager, registry, oracle, slasher };
+});

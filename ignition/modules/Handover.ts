@@ -1,0 +1,11 @@
+import { buildModule } from "@nomicfoundation/ignition-core";
+
+const ADMIN_ROLE = 0n;
+
+/** Makes another account the only administrator of the access manager. */
+export default buildModule("Handover", (m) => {
+  const manager = m.contractAt("ConclaveAccessManager", m.getParameter<string>("manager"));
+  const granted = m.call(manager, "grantRole", [ADMIN_ROLE, m.getParameter<string>("admin"), 0]);
+  m.call(manager, "renounceRole", [ADMIN_ROLE, m.getAccount(0)], { after: [granted] });
+  return { manager };
+});
