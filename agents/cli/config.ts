@@ -42,6 +42,8 @@ const agentConfigSchema = z.strictObject({
 const deploymentSchema = z.object({
   ...chainConfigSchema.pick({ chainId: true, oracle: true, registry: true, deploymentBlock: true }).shape,
   rpcUrl: z.url().optional(),
+  /** Which build of the contracts was deployed. */
+  buildProfile: z.enum(["production", "default"]).optional(),
 });
 
 export type AgentConfig = z.infer<typeof agentConfigSchema>;

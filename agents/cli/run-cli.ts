@@ -8,6 +8,7 @@ import { agentStatus } from "./agent-status.ts";
 import { agentUnstake } from "./agent-unstake.ts";
 import { agentWithdraw } from "./agent-withdraw.ts";
 import { addCommand, type CliHost } from "./command.ts";
+import { doctor } from "./doctor.ts";
 import { evidenceClaim } from "./evidence-claim.ts";
 import { evidenceList } from "./evidence-list.ts";
 import { evidenceSubmit } from "./evidence-submit.ts";
@@ -57,6 +58,7 @@ function createProgram(host: CliHost, exit: (code: number) => void): Command {
   addCommand(program, decision, host, exit);
   addCommand(program, verify, host, exit);
   addCommand(program, listProtocols, host, exit);
+  addCommand(program, doctor, host, exit);
   return program;
 }
 

@@ -1,7 +1,7 @@
 // The demo's asker: the example contract PolicyDesk, driven by its owner.
 import { parseEventLogs, type Abi, type LocalAccount } from "viem";
 import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
-import { areFresh, loadArtifacts } from "../lib/artifacts.ts";
+import { areFresh, loadArtifacts } from "../../agents/adapters/artifacts/artifacts.ts";
 import { clientsOf } from "./clients.ts";
 import { questionText } from "./documents.ts";
 import type { DemoQuestion } from "./questions.ts";
@@ -20,7 +20,7 @@ export interface Desk {
 const DESK = "contracts/consumers/examples/PolicyDesk.sol:PolicyDesk";
 
 /** Whether the contracts are compiled: the desk's needs all of them, and all are compiled at once. */
-export const areContractsCompiled = (): Promise<boolean> => areFresh([DESK]);
+export const areContractsCompiled = (): Promise<boolean> => areFresh([DESK], "default");
 
 export async function openDesk(rpcUrl: string, chainId: number, address: Address, owner: LocalAccount): Promise<Desk> {
   const [artifact] = await loadArtifacts([DESK], "default");

@@ -5,6 +5,7 @@ import {
   DeploymentResultType,
   deploy as runIgnition,
   type ArtifactResolver,
+  type Artifact as IgnitionArtifact,
   type DeploymentResult,
 } from "@nomicfoundation/ignition-core";
 import { createPublicClient, http, type LocalAccount, type PublicClient } from "viem";
@@ -16,7 +17,7 @@ import conclaveModule from "../../ignition/modules/Conclave.ts";
 import handoverModule from "../../ignition/modules/Handover.ts";
 import policyDeskModule from "../../ignition/modules/PolicyDesk.ts";
 import testTokenModule from "../../ignition/modules/TestToken.ts";
-import { loadArtifacts, type Artifact, type BuildProfile } from "./artifacts.ts";
+import { loadArtifacts, type Artifact, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
 import { noteSigned, recover } from "./deploy-recovery.ts";
 import { placeOf, stepsOf, type Part, type Step } from "./deploy-plan.ts";
 import { signingProvider, type Sent } from "./signing-provider.ts";
@@ -142,7 +143,7 @@ export async function deploy(options: DeployOptions): Promise<Deployment> {
     blockPollingInterval: local ? LOCAL_POLLING_MS : POLLING_MS,
   };
   const artifactResolver: ArtifactResolver = {
-    loadArtifact: (name) => Promise.resolve(artifacts.get(name) ?? missing(name)),
+    loadArtifact: (name) => Promise.resolve(forIgnition(artifacts.get(name) ?? missing(name))),
     // Verification inputs are written apart, once for all contracts.
     getBuildInfo: () => Promise.resolve(undefined),
   };
@@ -277,6 +278,11 @@ async function startNow({ account }: PlanOptions, client: PublicClient): Promise
 async function openArtifacts(profile: BuildProfile): Promise<ReadonlyMap<string, Artifact>> {
   const loaded = await loadArtifacts(Object.values(contracts), profile);
   return new Map(loaded.map((artifact) => [artifact.contractName, artifact]));
+}
+
+/** No contract of ours is linked to a deployed library. */
+function forIgnition({ immutableReferences: _, ...artifact }: Artifact): IgnitionArtifact {
+  return { ...artifact, linkReferences: {}, deployedLinkReferences: {} };
 }
 
 function found(addresses: ReadonlyMap<string, Address>, name: string): Address {

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { encodeDeployData, type Hex } from "viem";
 import type { Address } from "../../agents/core/types.ts";
-import { loadArtifacts, readBuildInfo, type BuildProfile } from "./artifacts.ts";
+import { loadArtifacts, readBuildInfo, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
 import type { Step } from "./deploy-plan.ts";
 import { contracts } from "./deploy.ts";
 

@@ -19,7 +19,7 @@ import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
 import { keccak256, utf8, hexToBytes } from "../../agents/core/digest.ts";
 import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
-import { loadArtifacts } from "../../scripts/lib/artifacts.ts";
+import { loadArtifacts } from "../../agents/adapters/artifacts/artifacts.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/lib/deploy.ts";
 import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
 import type { ChainHarness } from "./chain-questions.ts";

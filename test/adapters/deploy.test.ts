@@ -8,13 +8,12 @@ import { createRequire } from "node:module";
 import { after, before, describe, it } from "node:test";
 import { text } from "node:stream/consumers";
 
-import type { ImmutableReferences } from "@nomicfoundation/ignition-core";
 import { createPublicClient, createWalletClient, http, pad, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import type { AgentId } from "../../agents/core/types.ts";
-import { maskImmutables } from "../../scripts/lib/artifacts.ts";
+import { maskImmutables, type ImmutableReferences } from "../../agents/adapters/artifacts/artifacts.ts";
 import type { Step } from "../../scripts/lib/deploy-plan.ts";
 import type { Verification } from "../../scripts/lib/verification.ts";
 import { MIN_UNBONDING_SECONDS, deploy, planDeployment, type Deployment } from "../../scripts/lib/deploy.ts";

@@ -27,6 +27,7 @@ describe("command line", () => {
       ["decision"],
       ["verify"],
       ["protocols"],
+      ["doctor"],
     ];
     for (const command of commands) {
       const { code, stdout } = await world.run([...command, "--help"]);

@@ -6,20 +6,37 @@ import { mkdir, readFile, rmdir, stat, utimes, writeFile } from "node:fs/promise
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { BuildInfo, ImmutableReferences, Artifact as IgnitionArtifact } from "@nomicfoundation/ignition-core";
 import type { Abi, Hex } from "viem";
 
-export interface Artifact extends IgnitionArtifact<Abi> {
+/** Where the constructor writes into the runtime code, by the compiler's id of the variable. */
+export type ImmutableReferences = Readonly<
+  Record<string, readonly { readonly start: number; readonly length: number }[]>
+>;
+
+/** A file of Hardhat's artifacts. */
+export interface Artifact {
+  readonly _format: string;
+  readonly contractName: string;
+  readonly sourceName: string;
+  readonly abi: Abi;
   readonly bytecode: Hex;
   readonly deployedBytecode: Hex;
+  readonly immutableReferences?: ImmutableReferences;
   readonly buildInfoId: string;
   /** Its name in the compiler's input. */
   readonly inputSourceName: string;
 }
 
+/** A compiler run. */
+export interface BuildInfo {
+  readonly solcLongVersion: string;
+  /** Standard JSON. */
+  readonly input: object;
+}
+
 export type BuildProfile = "default" | "production";
 
-const root = dirname(dirname(import.meta.dirname));
+const root = join(import.meta.dirname, "../../..");
 const lock = join(root, "cache", "conclave-build.lock");
 const stamp = join(root, "cache", "conclave-build.stamp");
 const LOCK_POLL_MS = 250;
@@ -29,7 +46,7 @@ const STALE_LOCK_MS = 300_000;
 /** @param names e.g. "contracts/mocks/TestToken.sol:TestToken" */
 export async function loadArtifacts(names: readonly string[], profile: BuildProfile): Promise<readonly Artifact[]> {
   // Which profile made the artifacts is Hardhat's knowledge: it builds what differs.
-  if (profile === "production" || !(await areFresh(names))) await buildOnce(names, profile);
+  if (profile === "production" || !(await areFresh(names, profile))) await buildOnce(names, profile);
   return Promise.all(names.map(async (name) => JSON.parse(await readFile(pathOf(name), "utf8")) as Artifact));
 }
 
@@ -41,7 +58,7 @@ export async function readBuildInfo(id: string): Promise<BuildInfo> {
 /** Runtime code as the compiler made it: with zeros where the constructor wrote its immutables. */
 export function maskImmutables(code: Hex, references: ImmutableReferences = {}): Hex {
   const bytes = Buffer.from(code.slice(2), "hex");
-  for (const { start, length } of Object.values(references).flat()) bytes.fill(0, start, start + length);
+  for (const { start, length } of Object.values(references).flat()) bytes.subarray(start, start + length).fill(0);
   return `0x${bytes.toString("hex")}`;
 }
 
@@ -50,12 +67,13 @@ function pathOf(name: string): string {
   return join(root, "artifacts", file, `${contract}.json`);
 }
 
-/** Whether nothing has to be compiled. Hardhat leaves artifacts alone that did not change, so their age says nothing: a stamp says when it last looked. */
-export async function areFresh(names: readonly string[]): Promise<boolean> {
+/** Whether nothing has to be compiled. Hardhat leaves artifacts alone that did not change, so their age says nothing: a stamp says when it last looked, and with which profile. */
+export async function areFresh(names: readonly string[], profile: BuildProfile): Promise<boolean> {
   const built = await Promise.all(names.map((name) => modifiedMs(pathOf(name))));
   const sources = globSync("contracts/**/*.sol", { cwd: root });
   const written = await Promise.all(sources.map((path) => modifiedMs(join(root, path))));
-  return !built.includes(0) && (await modifiedMs(stamp)) > Math.max(...written);
+  const last = await readFile(stamp, "utf8").catch(() => null);
+  return last === profile && !built.includes(0) && (await modifiedMs(stamp)) > Math.max(...written);
 }
 
 async function modifiedMs(path: string): Promise<number> {
@@ -67,10 +85,10 @@ async function modifiedMs(path: string): Promise<number> {
 async function buildOnce(names: readonly string[], profile: BuildProfile): Promise<void> {
   await takeLock();
   try {
-    if (profile !== "production" && (await areFresh(names))) return;
+    if (profile !== "production" && (await areFresh(names, profile))) return;
     const started = new Date();
     await build(profile);
-    await writeFile(stamp, "");
+    await writeFile(stamp, profile);
     await utimes(stamp, started, started);
   } finally {
     await rmdir(lock);
