@@ -4,7 +4,6 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import type { Check } from "../../agents/cli/doctor-checks.ts";
 import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/lib/deploy.ts";

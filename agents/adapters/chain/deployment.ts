@@ -1,5 +1,5 @@
 // What `conclave doctor` looks at on the chain: code, bindings and roles of a deployment.
-import { createPublicClient, getAddress, http, parseAbi, parseEventLogs, toFunctionSelector, type Hex } from "viem";
+import { createPublicClient, erc20Abi, http, toFunctionSelector, type Hex, type PublicClient } from "viem";
 import { accessManagerAbi, agentRegistryAbi, decisionOracleAbi, slasherAbi } from "conclave/abi";
 import type { Address } from "../../core/types.ts";
 import { lower } from "./decode.ts";
@@ -64,32 +64,6 @@ export function createDeploymentReader(rpcUrl: string, signal: AbortSignal): Dep
       throw toChainError(error, doing, rpcUrl);
     }
   };
-  const isContract = async (address: Address): Promise<boolean> =>
-    ((await client.getCode({ address })) ?? "0x") !== "0x";
-
-  const holders = async (manager: Address, role: bigint, fromBlock: bigint): Promise<readonly Holder[]> => {
-    const contract = { address: manager, abi: accessManagerAbi } as const;
-    const logs = await client.getContractEvents({
-      ...contract,
-      eventName: "RoleGranted",
-      args: { roleId: role },
-      fromBlock,
-    });
-    const granted = parseEventLogs({ abi: accessManagerAbi, logs, eventName: "RoleGranted" });
-    const accounts = [...new Set(granted.map(({ args }) => lower(args.account)))];
-    const found = await Promise.all(
-      accounts.map(async (account) => {
-        const [isMember, delay] = await client.readContract({
-          ...contract,
-          functionName: "hasRole",
-          args: [role, getAddress(account)],
-        });
-        return isMember ? [{ account, delaySeconds: delay, isContract: await isContract(account) }] : [];
-      }),
-    );
-    return found.flat();
-  };
-
   return {
     contracts: (registry, oracle) =>
       ask("Find the contracts", async () => ({
@@ -126,8 +100,8 @@ export function createDeploymentReader(rpcUrl: string, signal: AbortSignal): Dep
           args: [oracle, PAUSE],
         });
         return {
-          pausers: await holders(accessManager, pausing, fromBlock),
-          administrators: await holders(accessManager, ADMIN_ROLE, fromBlock),
+          pausers: await holdersOf(client, accessManager, pausing, fromBlock),
+          administrators: await holdersOf(client, accessManager, ADMIN_ROLE, fromBlock),
           closed: await client.readContract({ ...manager, functionName: "isTargetClosed", args: [oracle] }),
         };
       }),
@@ -137,7 +111,7 @@ export function createDeploymentReader(rpcUrl: string, signal: AbortSignal): Dep
         client
           .readContract({
             address: token,
-            abi: parseAbi(["function decimals() view returns (uint8)"]),
+            abi: erc20Abi,
             functionName: "decimals",
           })
           .catch((error: unknown) => {
@@ -154,4 +128,26 @@ export function createDeploymentReader(rpcUrl: string, signal: AbortSignal): Dep
       })),
     gasPrice: () => ask("Read the gas price", () => client.getGasPrice()),
   };
+}
+
+/** Those whom the role was granted to since that block and who still have it. */
+async function holdersOf(
+  client: PublicClient,
+  manager: Address,
+  roleId: bigint,
+  fromBlock: bigint,
+): Promise<readonly Holder[]> {
+  const contract = { address: manager, abi: accessManagerAbi } as const;
+  const granted = { ...contract, eventName: "RoleGranted", args: { roleId }, strict: true, fromBlock } as const;
+  const logs = await client.getContractEvents(granted);
+  const accounts = [...new Set(logs.map(({ args }) => lower(args.account)))];
+  const found = await Promise.all(
+    accounts.map(async (account): Promise<readonly Holder[]> => {
+      const query = { ...contract, functionName: "hasRole", args: [roleId, account] } as const;
+      const [isMember, delaySeconds] = await client.readContract(query);
+      if (!isMember) return [];
+      return [{ account, delaySeconds, isContract: ((await client.getCode({ address: account })) ?? "0x") !== "0x" }];
+    }),
+  );
+  return found.flat();
 }
