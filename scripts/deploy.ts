@@ -153,6 +153,7 @@ async function runOn(network: Network, flags: Flags): Promise<Result> {
   if (flags.reset === true) await rm(directory, { recursive: true, force: true });
   const options = { ...rules, account, directory, progress: (line: string) => console.error(line) };
   const { steps } = await planDeployment(options);
+  options.progress(`compiling the contracts (${rules.buildProfile} build); the first time takes minutes`);
   const deployment = await deploy(options);
   await writeVerification(join(folder, "verification"), steps, rules.buildProfile);
   await writeFile(file, `${JSON.stringify(deployment, null, 2)}\n`, { flag: "wx" });
