@@ -9,7 +9,7 @@ import { originOf } from "../adapters/chain/errors.ts";
 import { readChainId } from "../adapters/chain/terms.ts";
 import type { Address } from "../core/types.ts";
 import type { CliHost } from "./command.ts";
-import type { AgentChainConfig } from "./config.ts";
+import type { AgentChainConfig, DeploymentFile } from "./config.ts";
 import { check, fail, ok, warn, type Check } from "./doctor-checks.ts";
 
 /** What the contracts are compiled from; files of this repository. */
@@ -25,6 +25,7 @@ const MAX_DECIMALS = 36;
 /** In order; what cannot be looked at after a failure is left out. */
 export async function examineChain(
   chain: AgentChainConfig,
+  file: DeploymentFile | null,
   profile: BuildProfile,
   host: CliHost,
   progress: (line: string) => void,
@@ -55,6 +56,7 @@ export async function examineChain(
   return [
     served,
     located,
+    ...(await compareSlasher(contracts, file)),
     ...(await compareCode(contracts, profile, reader, progress)),
     await examineBindings(contracts, reader),
     ...(await examineRoles(contracts, BigInt(chain.deploymentBlock), reader)),
@@ -67,6 +69,18 @@ function exists(name: string, address: Address, reader: DeploymentReader): Promi
     if ((await reader.code(address)) !== "0x") return ok(`there is a contract at ${address}`);
     return fail(`CHAIN_NO_CONTRACT: there is no contract at ${address}`, "correct the address, or deploy first");
   });
+}
+
+/** The deployment file's, which no config holds, against the one that the registry lets slash. */
+async function compareSlasher({ slasher }: Contracts, file: DeploymentFile | null): Promise<readonly Check[]> {
+  const stated = file?.slasher?.toLowerCase();
+  if (stated === undefined) return [];
+  const compared = await check("slasher", () => {
+    if (stated === slasher) return ok("the registry's slasher is that of the deployment file");
+    const found = `the registry's slasher is ${slasher}, ${stated} in the deployment file`;
+    return fail(found, "correct slasher in the file, or name another deployment file");
+  });
+  return [compared];
 }
 
 /** Against the contracts of this checkout, without what constructors wrote into the code. */

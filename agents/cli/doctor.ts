@@ -3,7 +3,14 @@ import { resolve } from "node:path";
 import { parseChoice } from "./arguments.ts";
 import { chainFlags, findChainConfig, type ChainFlags } from "./chain-source.ts";
 import type { CommandSpec } from "./command.ts";
-import { CONFIG_FILE, DEFAULT_DIR, loadAgentConfig, readDeployment, type AgentChainConfig } from "./config.ts";
+import {
+  CONFIG_FILE,
+  DEFAULT_DIR,
+  loadAgentConfig,
+  readDeployment,
+  type AgentChainConfig,
+  type DeploymentFile,
+} from "./config.ts";
 import { examineAgent } from "./doctor-agent.ts";
 import { examineChain } from "./doctor-chain.ts";
 import { check, fail, ok, type Check } from "./doctor-checks.ts";
@@ -33,10 +40,10 @@ export const doctor: CommandSpec<Options> = {
   run: async ({ options, host, progress }) => {
     const folder = agentFolder(options, host.cwd);
     const chain = await findChainConfig(options, host);
+    const file = options.deployment === undefined ? null : await readDeployment(resolve(host.cwd, options.deployment));
     const checks: Check[] = [await examineNode()];
-    if (folder !== null && options.deployment !== undefined)
-      checks.push(await compareDeployment(chain, resolve(host.cwd, options.deployment)));
-    const ofChain = await examineChain(chain, await profileOf(options, host.cwd), host, progress);
+    if (folder !== null && file !== null) checks.push(await compareDeployment(chain, file));
+    const ofChain = await examineChain(chain, file, profileOf(options, file), host, progress);
     checks.push(...ofChain);
     if (folder !== null) {
       const config = { ...(await loadAgentConfig(resolve(folder, CONFIG_FILE))), chain };
@@ -60,9 +67,8 @@ function agentFolder({ dir, deployment, oracle }: Options, cwd: string): string 
 }
 
 /** The config was copied from a deployment file once; either may have changed. */
-function compareDeployment(chain: AgentChainConfig, path: string): Promise<Check> {
-  return check("deployment file", async () => {
-    const file = await readDeployment(path);
+function compareDeployment(chain: AgentChainConfig, file: DeploymentFile): Promise<Check> {
+  return check("deployment file", () => {
     const names = ["chainId", "oracle", "registry"] as const;
     const differ = names.filter((name) => String(chain[name]).toLowerCase() !== String(file[name]).toLowerCase());
     if (differ.length === 0) return ok("the config is of this deployment");
@@ -71,10 +77,9 @@ function compareDeployment(chain: AgentChainConfig, path: string): Promise<Check
   });
 }
 
-async function profileOf({ profile, deployment }: Options, cwd: string): Promise<(typeof PROFILES)[number]> {
+function profileOf({ profile }: Options, file: DeploymentFile | null): (typeof PROFILES)[number] {
   if (profile !== undefined) return parseChoice(profile, "--profile", PROFILES);
-  if (deployment === undefined) return "production";
-  return (await readDeployment(resolve(cwd, deployment))).buildProfile ?? "production";
+  return file?.buildProfile ?? "production";
 }
 
 function examineNode(): Promise<Check> {

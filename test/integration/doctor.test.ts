@@ -62,7 +62,15 @@ describe("conclave doctor", () => {
   it("looks at a deployment alone", async () => {
     const checks = await examine("--deployment", "deployment.json");
     assert.deepEqual(levels(checks, "fail"), []);
+    assert.equal(checks.get("slasher")?.level, "ok");
     assert.equal(checks.has("keystore"), false);
+    const file = { ...world.deployment, rpcUrl: world.chain.rpcUrl, slasher: EMPTY };
+    await writeFile(join(world.folder, "elsewhere.json"), JSON.stringify(file));
+    for (const source of [[], ["--dir", "sound"]]) {
+      const mistaken = await examine(...source, "--deployment", "elsewhere.json");
+      assert.deepEqual(levels(mistaken, "fail"), ["slasher"]);
+      assert.match(mistaken.get("slasher")?.message ?? "", new RegExp(`is ${world.deployment.slasher}, ${EMPTY} in`));
+    }
   });
 
   it("wrong chain, no node, no contract", async () => {

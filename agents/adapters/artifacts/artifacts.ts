@@ -2,11 +2,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { globSync } from "node:fs";
-import { mkdir, readFile, rmdir, stat, utimes, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 
 import type { Abi, Hex } from "viem";
+import { withLock } from "./lock.ts";
 
 /** Where the constructor writes into the runtime code, by the compiler's id of the variable. */
 export type ImmutableReferences = Readonly<
@@ -39,14 +39,19 @@ export type BuildProfile = "default" | "production";
 const root = join(import.meta.dirname, "../../..");
 const lock = join(root, "cache", "conclave-build.lock");
 const stamp = join(root, "cache", "conclave-build.stamp");
-const LOCK_POLL_MS = 250;
-/** A build takes half a minute, the production profile up to three times that. */
-const STALE_LOCK_MS = 300_000;
 
 /** @param names e.g. "contracts/mocks/TestToken.sol:TestToken" */
 export async function loadArtifacts(names: readonly string[], profile: BuildProfile): Promise<readonly Artifact[]> {
-  // Which profile made the artifacts is Hardhat's knowledge: it builds what differs.
-  if (profile === "production" || !(await areFresh(names, profile))) await buildOnce(names, profile);
+  if (profile !== "production" && (await areFresh(names, profile))) return readArtifacts(names);
+  // One build at a time, because test files run in parallel processes; and nobody builds another profile before these are read.
+  return withLock(lock, async () => {
+    // Which profile made the artifacts is Hardhat's knowledge: it builds what differs.
+    if (profile === "production" || !(await areFresh(names, profile))) await build(profile);
+    return readArtifacts(names);
+  });
+}
+
+function readArtifacts(names: readonly string[]): Promise<readonly Artifact[]> {
   return Promise.all(names.map(async (name) => JSON.parse(await readFile(pathOf(name), "utf8")) as Artifact));
 }
 
@@ -81,35 +86,10 @@ async function modifiedMs(path: string): Promise<number> {
   return mtimeMs;
 }
 
-/** One build at a time: test files run in parallel processes. */
-async function buildOnce(names: readonly string[], profile: BuildProfile): Promise<void> {
-  await takeLock();
-  try {
-    if (profile !== "production" && (await areFresh(names, profile))) return;
-    const started = new Date();
-    await build(profile);
-    await writeFile(stamp, profile);
-    await utimes(stamp, started, started);
-  } finally {
-    await rmdir(lock);
-  }
-}
-
-async function takeLock(): Promise<void> {
-  await mkdir(dirname(lock), { recursive: true });
-  for (;;) {
-    try {
-      return await mkdir(lock);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    }
-    const age = Date.now() - (await modifiedMs(lock));
-    if (age > STALE_LOCK_MS) await rmdir(lock).catch(() => undefined);
-    else await sleep(LOCK_POLL_MS);
-  }
-}
-
 async function build(profile: BuildProfile): Promise<void> {
+  const started = new Date();
+  // Until it is done, and after it failed, nobody may take what is there for any profile's.
+  await rm(stamp, { force: true });
   const hardhat = join(root, "node_modules", ".bin", "hardhat");
   const args = [hardhat, "build", "--build-profile", profile];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
@@ -118,4 +98,6 @@ async function build(profile: BuildProfile): Promise<void> {
     stream.on("data", (chunk: Buffer) => output.push(chunk.toString()));
   const [code] = (await once(child, "close")) as [number | null];
   if (code !== 0) throw new Error(`Build the contracts: hardhat ended with code ${code}\n${output.join("")}`);
+  await writeFile(stamp, profile);
+  await utimes(stamp, started, started);
 }
