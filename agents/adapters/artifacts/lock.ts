@@ -1,0 +1,43 @@
+// A lock between processes: a folder, whose time stamp the owner refreshes for as long as it works.
+import { mkdir, rmdir, stat, utimes } from "node:fs/promises";
+import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface LockTiming {
+  /** Between two signs of life of the owner. */
+  readonly beatMs: number;
+  /** An owner that was silent for so long is dead, and its lock is taken away; many beats, because a busy machine delays them. */
+  readonly staleMs: number;
+  readonly pollMs: number;
+}
+
+const usual: LockTiming = { beatMs: 5_000, staleMs: 60_000, pollMs: 250 };
+
+/** Waits for the lock, however long its owner works. */
+export async function withLock<T>(path: string, work: () => Promise<T>, timing: LockTiming = usual): Promise<T> {
+  await take(path, timing);
+  const beat = setInterval(() => {
+    const now = new Date();
+    void utimes(path, now, now).catch(() => undefined);
+  }, timing.beatMs);
+  try {
+    return await work();
+  } finally {
+    clearInterval(beat);
+    await rmdir(path);
+  }
+}
+
+async function take(path: string, { staleMs, pollMs }: LockTiming): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  for (;;) {
+    try {
+      return await mkdir(path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
+    if (Date.now() - mtimeMs > staleMs) await rmdir(path).catch(() => undefined);
+    else await sleep(pollMs);
+  }
+}
