@@ -63,8 +63,6 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
     uint96 public immutable minFee;
     /// @dev The registry's.
     uint256 private immutable _epochBlocks;
-    /// @dev Last block of an epoch, counted from 0, that may seed a draw: enough blocks of the epoch remain.
-    uint256 private immutable _lastSeedOffset;
 
     /// @dev Far fewer than 2^248 requests are made; the flag is beside the count so that asking reads one word.
     uint248 private _requestCount;
@@ -90,8 +88,6 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
         minFee = minFee_;
         uint256 epochBlocks = registry_.epochBlocks();
         _epochBlocks = epochBlocks;
-        // At least 1, since an epoch has at least 4 blocks.
-        _lastSeedOffset = epochBlocks - 1 - (epochBlocks / 2 < DRAW_BLOCKS ? epochBlocks / 2 : DRAW_BLOCKS);
         emit OracleDeployed(registry_, feeToken_, supportedProtocols_, minFee_, epochBlocks);
     }
 
@@ -431,13 +427,19 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
         return BlockHashLib.hashOf(seedBlock);
     }
 
-    /// @dev Too late in an epoch, the first block of the next one, so that nobody has to hurry to draw in the seed's epoch.
+    /// @dev The first block, `SEED_DELAY` or more after this one, that has `SEED_DELAY` blocks of its epoch before it and
+    /// `DRAW_BLOCKS` after it. Each epoch has one, being at least so long. Before: prevrandao of a block is fixed by the
+    /// block before it, so whoever proposes the last blocks of an epoch would know the seed of an early block of the next
+    /// one while changes of the registry still count for that draw. Now, as with asking, it has to propose all blocks from
+    /// its change to the seed block, which are more than `SEED_DELAY`. After: nobody has to hurry to draw in the epoch.
     function _nextSeedBlock() private view returns (uint64) {
         unchecked {
             // Block numbers stay below 2^64, and the offset is below the epoch's length.
             uint256 seedBlock = block.number + SEED_DELAY;
             uint256 offset = seedBlock % _epochBlocks;
-            return uint64(offset > _lastSeedOffset ? seedBlock + _epochBlocks - offset : seedBlock);
+            if (offset < SEED_DELAY) seedBlock += SEED_DELAY - offset;
+            else if (offset + DRAW_BLOCKS >= _epochBlocks) seedBlock += _epochBlocks - offset + SEED_DELAY;
+            return uint64(seedBlock);
         }
     }
 }

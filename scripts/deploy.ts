@@ -81,7 +81,7 @@ const program = new Command("deploy")
     "1600",
   )
   .option("--unbonding-days <days>", "wait between unbonding and withdrawing, 14 to 365", "14")
-  .option("--epoch-blocks <blocks>", "draws see the registry as it was when such an epoch began, 4 to 7200", "64")
+  .option("--epoch-blocks <blocks>", "draws see the registry as it was when such an epoch began, 25 to 7200", "64")
   .option("--min-fee <tokens>", "smallest fee of a request, in whole tokens", "0")
   .option(
     "--keystore <file>",
@@ -184,8 +184,8 @@ async function readRules(
   const days = Number(flags.unbondingDays);
   if (!(days >= 14 && days <= 365)) throw usage("--unbonding-days", "is a number from 14 to 365");
   const epochBlocks = Number(flags.epochBlocks);
-  if (!Number.isInteger(epochBlocks) || epochBlocks < 4 || epochBlocks > 7_200)
-    throw usage("--epoch-blocks", "is a whole number from 4 to 7200");
+  if (!Number.isInteger(epochBlocks) || epochBlocks < 25 || epochBlocks > 7_200)
+    throw usage("--epoch-blocks", "is a whole number from 25 to 7200");
   const token = flags.token === undefined ? null : addressOf(flags.token, "--token");
   if ((token === null) !== (flags.testToken === true)) throw usage("--token", "or --test-token is needed, one of them");
   const admin = flags.admin === undefined ? {} : { admin: addressOf(flags.admin, "--admin") };

@@ -25,7 +25,7 @@ interface IAgentRegistry {
     /// @param minStake smallest own stake of an active agent's operator, above 0
     /// @param maxStake largest bonded stake of an agent, at most 16 * minStake and below 2^96
     /// @param unbondingDelay seconds, 14 to 365 days
-    /// @param epochBlocks blocks between two states of the registry that draws see, 4 to 7200
+    /// @param epochBlocks blocks between two states of the registry that draws see, 25 to 7200
     /// @param oracle applies reputation changes
     /// @param slasher slashes
     /// @param treasury gets what is slashed, less the reporter's reward

@@ -26,9 +26,9 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// @dev The draw: prevrandao of a block of one epoch picks from the registry as it was when that epoch began, and only while
 /// it lasts. Whoever knows the seed can change neither, and `draw` may come at any time in that epoch.
 /// @dev Warning, what remains (docs/adr/007-seed-from-prevrandao.md): whoever proposes the block before the seed block can
-/// withhold it, which costs the block, for another seed; an asker that proposes two blocks in a row knows the seed when it
-/// asks; whoever keeps all draws out of the chain for the rest of the epoch forces another seed.
-/// @dev Warning: deploy only where mixHash is the randomness of a beacon chain that is not known two blocks ahead.
+/// withhold it, which costs the block, for another seed; an asker that proposes eight blocks in a row knows the seed when
+/// it asks; whoever keeps all draws out of the chain for the rest of the epoch forces another seed.
+/// @dev Warning: deploy only where mixHash is the randomness of a beacon chain that is not known eight blocks ahead.
 /// @dev Warning: the fee token must move and keep exact amounts. Deposits with a fee are refused; a token that changes
 /// balances later (rebasing) is not supported.
 interface IDecisionOracle {
@@ -213,9 +213,9 @@ interface IDecisionOracle {
 
     /// @notice Draws the committee, or schedules a new seed block when the epoch of the old one is over or its hash cannot be had
     /// any more: after 256 blocks, or 8191 where EIP-2935 is served. Anybody may call.
-    /// @dev The seed is keccak256(abi.encode(prevrandao of the seed block, requestId, attempt)). A seed block lies two blocks
-    /// ahead, or at the beginning of the next epoch if fewer than min(16, epochBlocks / 2) blocks of its epoch would come after
-    /// it.
+    /// @dev The seed is keccak256(abi.encode(prevrandao of the seed block, requestId, attempt)). The seed block is the
+    /// first one, eight or more blocks ahead, with eight blocks of its epoch before it and 16 after it; that is at most 32
+    /// blocks ahead.
     /// @dev Reverts with the registry's `TooFewAgents` while fewer agents than seats were active when the epoch began.
     /// @param request_ as in the `Requested` event
     /// @param seedBlock as in the latest `Requested` or `SeedRescheduled` event

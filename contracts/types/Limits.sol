@@ -3,9 +3,10 @@ pragma solidity 0.8.34;
 
 // Every bound of the contracts, in one place. Nothing here can be changed after deployment.
 
-/// @dev Blocks between a request (or a reschedule) and the block whose prevrandao seeds its draw.
-uint256 constant SEED_DELAY = 2;
-/// @dev Blocks of the seed's epoch that must remain after the seed block, where half an epoch is not fewer: time to draw.
+/// @dev A seed block comes at least so many blocks after the request (or the reschedule), and has at least so many blocks of
+/// its epoch before it.
+uint256 constant SEED_DELAY = 8;
+/// @dev A seed block has at least so many blocks of its epoch after it: time to draw.
 uint256 constant DRAW_BLOCKS = 16;
 /// @dev Smallest committee: n = 3f + 1 with f = 1.
 uint256 constant MIN_COMMITTEE = 4;
@@ -57,8 +58,8 @@ uint256 constant MAX_STAKE_RATIO = 16;
 uint256 constant BASE_PROBES = 192;
 /// @dev See `BASE_PROBES`. With 64 seats and a new slot at every probe a draw must stay far below a transaction's 2^24 gas.
 uint256 constant PROBES_PER_SEAT = 24;
-/// @dev Shortest epoch, in blocks: a seed block and some blocks to draw in.
-uint256 constant MIN_EPOCH_BLOCKS = 4;
+/// @dev Shortest epoch, in blocks: one seed block with what must lie before and after it.
+uint256 constant MIN_EPOCH_BLOCKS = SEED_DELAY + 1 + DRAW_BLOCKS;
 /// @dev Longest epoch, in blocks: a day of 12-second blocks.
 uint256 constant MAX_EPOCH_BLOCKS = 7200;
 /// @dev How long after the end of a request its evidence still finds the stake, in seconds.

@@ -24,6 +24,9 @@ const root = join(import.meta.dirname, "..", "..");
 const AGENTS = 5;
 const LIAR = AGENTS - 1;
 const COMMITTEE = 5;
+/** The 8 to 32 blocks before a draw take seconds. */
+const BLOCK_SECONDS = 0.2;
+const EPOCH_BLOCKS = 32;
 const START_TIMEOUT_MS = 180_000;
 const DECIDE_TIMEOUT_MS = 300_000;
 const FEE = parseEther("1");
@@ -105,7 +108,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const started = performance.now();
   if (!(await areContractsCompiled())) progress("compiling the contracts (first run only), which may take minutes");
   progress("starting a local chain and deploying the contracts");
-  const chain = await startLocalChain({ blockTimeSeconds: 1 });
+  const chain = await startLocalChain({ blockTimeSeconds: BLOCK_SECONDS });
   cleanups.push(() => chain.stop());
   const world = await deployWorld(chain, directory, protocol, plan);
   signal.throwIfAborted();
@@ -197,7 +200,7 @@ async function deployWorld(
     minStake: STAKE,
     maxStake: 4n * STAKE,
     unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
-    epochBlocks: 8,
+    epochBlocks: EPOCH_BLOCKS,
     buildProfile: "default",
     example,
   });

@@ -37,7 +37,7 @@ export interface PlanOptions {
   readonly maxStake: bigint;
   /** At least `MIN_UNBONDING_SECONDS`. */
   readonly unbondingDelaySeconds: number;
-  /** Draws see the registry as it was when the current epoch of so many blocks began; 4 to 7200. */
+  /** Draws see the registry as it was when the current epoch of so many blocks began; 25 to 7200. */
   readonly epochBlocks: number;
   /** Smallest fee of a request; 0 if not given. */
   readonly minFee?: bigint;

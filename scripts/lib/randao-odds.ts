@@ -48,7 +48,8 @@ export function secondsToRun(p: number, slots: number): number {
   return (12 * (1 - p ** slots)) / ((1 - p) * p ** slots);
 }
 
-function choose(n: number, k: number): number {
+/** Ways to choose k of n. */
+export function choose(n: number, k: number): number {
   if (k > n) return 0;
   let result = 1;
   for (let i = 1; i <= k; i++) result = (result * (n - k + i)) / i;

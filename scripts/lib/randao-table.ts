@@ -1,14 +1,17 @@
 import { binomialTail, seatsToBreak, seatsToCertify } from "./committee-odds.ts";
 import { markdownTable } from "./markdown.ts";
-import { anyOf, blocksPerGain, secondsToRun, withWithholding } from "./randao-odds.ts";
+import { anyOf, blocksPerGain, choose, secondsToRun, withWithholding } from "./randao-odds.ts";
 
 const SIZES = [4, 7, 13] as const;
 /** Hostile shares of the agents' stake, in percent. */
 const STAKES = [10, 20, 33] as const;
 /** Shares of the proposers, in percent. */
 const PROPOSERS = [1, 10, 33] as const;
-/** Most blocks between a request and its seed block: two, and what is left of an epoch that is nearly over. */
-const MOST_BLOCKS = 17;
+/** `SEED_DELAY` of contracts/types/Limits.sol. */
+const SEED_DELAY = 8;
+/** Blocks to come between a request's and its seed block: the delay's, and at most so many, where an epoch is nearly over. */
+const FEWEST_BLOCKS = SEED_DELAY - 1;
+const MOST_BLOCKS = 31;
 /** Assumed worth of a block, in ether: see the ADR. */
 const BLOCK_ETH = 0.05;
 
@@ -22,23 +25,24 @@ function foreign(): string {
   const rows = cases().map(([n, stake]) => {
     const q = tail(n, seatsToBreak(n), stake);
     const odds = PROPOSERS.map((share) => {
-      const values = Array.from({ length: MOST_BLOCKS }, (_, blocks) => withWithholding(q, share / 100, blocks + 1));
-      return [values[0] as number, Math.max(...values)];
+      const counts = Array.from({ length: MOST_BLOCKS - FEWEST_BLOCKS + 1 }, (_, more) => FEWEST_BLOCKS + more);
+      const values = counts.map((blocks) => withWithholding(q, share / 100, blocks));
+      return Math.max(...values);
     });
-    return [String(n), `${stake} %`, show(q), ...odds.flatMap((pair) => pair.map(show))];
+    return [String(n), `${stake} %`, show(q), ...odds.map(show)];
   });
-  const heads = PROPOSERS.flatMap((share) => [`p = ${share} %`, `worst, ${share} %`]);
-  return markdownTable(["n", "stake s", "fair", ...heads], rows);
+  return markdownTable(["n", "stake s", "fair", ...PROPOSERS.map((share) => `p = ${share} %`)], rows);
 }
 
-/** A request that the attacker times so that k slots of its own come before the seed block. */
+/** A request that the attacker times so that k slots of its own come where half of them are published before the seed block. */
 function chosen(): string {
   const runs = [1, 2, 3, 4] as const;
+  const draws = (run: number): number => choose(run, Math.ceil(run / 2)) + 1;
   const rows = cases().map(([n, stake]) => {
     const q = tail(n, seatsToBreak(n), stake);
-    return [String(n), `${stake} %`, show(q), ...runs.map((run) => show(anyOf(q, run + 1)))];
+    return [String(n), `${stake} %`, show(q), ...runs.map((run) => show(anyOf(q, draws(run))))];
   });
-  return markdownTable(["n", "stake s", "fair", ...runs.map((run) => `k = ${run}: ${run + 1} draws`)], rows);
+  return markdownTable(["n", "stake s", "fair", ...runs.map((run) => `k = ${run}: ${draws(run)} draws`)], rows);
 }
 
 function price(): string {
@@ -49,14 +53,14 @@ function price(): string {
   return markdownTable(["n", "stake s", "> f: blocks", "ETH", "> 2/3: blocks", "ETH"], rows);
 }
 
-/** How often an attacker proposes the request's block and all up to the seed block. */
+/** How often an attacker proposes the request's block and all up to the one before the seed block. */
 function lookahead(): string {
   const delays = [2, 4, 8, 16] as const;
   const rows = ([1, 10, 20, 33] as const).map((share) => [
     `${share} %`,
     ...delays.map((delay) => duration(secondsToRun(share / 100, delay))),
   ]);
-  return markdownTable(["p", ...delays.map((delay) => `delay ${delay}${delay === 2 ? " (ours)" : ""}`)], rows);
+  return markdownTable(["p", ...delays.map((delay) => `delay ${delay}${delay === SEED_DELAY ? " (ours)" : ""}`)], rows);
 }
 
 function cases(): readonly (readonly [n: number, stake: number])[] {

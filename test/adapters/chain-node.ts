@@ -66,7 +66,7 @@ export interface NodeHarness extends ChainHarness {
   deployContract(artifact: string, args: readonly unknown[]): Promise<{ readonly address: Address; readonly abi: Abi }>;
 }
 
-const EPOCH_BLOCKS = 8;
+const EPOCH_BLOCKS = 32;
 const CONSUMER_ACCEPT = 0;
 const CONSUMER_REVERT = 1;
 

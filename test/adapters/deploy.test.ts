@@ -27,7 +27,7 @@ const terms = {
   minStake: 1n,
   maxStake: 16n,
   unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
-  epochBlocks: 8,
+  epochBlocks: 32,
   buildProfile: "default",
 } as const;
 

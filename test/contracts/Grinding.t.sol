@@ -75,17 +75,49 @@ contract GrindingTest is ConclaveTest {
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
         oracle.draw(request, seedBlock, "");
         seedBlock = seedBlockAfter(block.number);
-        vm.roll(seedBlock + EPOCH_BLOCKS / 2);
+        vm.roll(seedBlock + 16);
         oracle.draw(request, seedBlock, headerOf(seedBlock));
-        assertTrue(statusOf(request) == Status.Drawn, "half an epoch is left at least");
+        assertTrue(statusOf(request) == Status.Drawn, "16 blocks are left at least");
+    }
+
+    /// @dev Whoever proposes the eight blocks before a seed block knows the seed in all of them: nothing that is done to the
+    /// registry there reaches the draw, however late in an epoch was asked.
+    function test_theRegistryIsFixedEightBlocksBeforeTheSeed() public {
+        for (uint256 offset = 0; offset < EPOCH_BLOCKS; ++offset) {
+            nextEpoch();
+            vm.roll(block.number + offset);
+            (Request memory request, uint64 seedBlock) = _asked(7);
+            bytes32 seed = seedOf(request, seedBlock);
+            vm.roll(seedBlock - 8);
+            bytes32 fair = _drawn(seed);
+            for (uint256 number = seedBlock - 8; number < seedBlock; ++number) {
+                vm.roll(number);
+                if (number % 2 == 0) registerAgent(MAX_STAKE);
+                else registry.startUnbonding(AgentId.wrap(1), 1);
+            }
+            vm.roll(seedBlock + 1);
+            assertEq(_drawn(seed), fair, "known too early");
+            oracle.draw(request, seedBlock, headerOf(seedBlock));
+        }
+    }
+
+    /// @dev For every length of an epoch and every block of it.
+    function testFuzz_seedBlockHasItsPlaceInItsEpoch(uint256 epochBlocks, uint256 number) public {
+        epochBlocks = bound(epochBlocks, 25, number % 2 == 0 ? 7200 : 64);
+        deployRegistry(epochBlocks);
+        number = bound(number, 1000, 1000 + 3 * epochBlocks);
+        vm.roll(number);
+        (, uint64 seedBlock) = _asked(4);
+        assertEq(seedBlock, seedBlockAfter(number, epochBlocks), "the first that will do");
+        assertTrue(seedBlock >= number + 8, "not before eight blocks");
+        assertTrue(seedBlock <= number + 32, "not after 32");
+        assertTrue(seedBlock % epochBlocks >= 8, "eight blocks of the epoch before it");
+        assertTrue((seedBlock % epochBlocks) + 16 < epochBlocks, "16 blocks of the epoch after it");
     }
 
     function testFuzz_seedLeavesTimeToDraw(uint256 offset) public {
         vm.roll(block.number + bound(offset, 0, 3 * EPOCH_BLOCKS));
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
-        assertTrue(seedBlock >= block.number + 2, "not before two blocks");
-        assertTrue(seedBlock <= block.number + 2 + EPOCH_BLOCKS / 2, "not much later");
-        assertTrue((seedBlock + EPOCH_BLOCKS / 2) / EPOCH_BLOCKS == seedBlock / EPOCH_BLOCKS, "half an epoch remains");
         vm.roll(seedBlock);
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedNotReady.selector, request.id, seedBlock));
         oracle.draw(request, seedBlock, "");
@@ -93,6 +125,14 @@ contract GrindingTest is ConclaveTest {
         vm.roll((seedBlock / EPOCH_BLOCKS + 1) * EPOCH_BLOCKS - 1);
         oracle.draw(request, seedBlock, headerOf(seedBlock));
         assertTrue(statusOf(request) == Status.Drawn, "drawn");
+    }
+
+    /// @return request that was made
+    /// @return seedBlock as the oracle announced it, whatever the rule
+    function _asked(uint256 size) private returns (Request memory request, uint64 seedBlock) {
+        vm.recordLogs();
+        (request, ) = ask(termsFor(size, 0));
+        (, seedBlock) = abi.decode(vm.getRecordedLogs()[0].data, (uint256, uint64));
     }
 
     function _drawn(bytes32 seed) private view returns (bytes32) {

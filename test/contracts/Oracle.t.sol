@@ -213,8 +213,8 @@ contract OracleTest is ConclaveTest {
         deployRegistry(7200);
         token.approve(address(registry), type(uint256).max);
         // 16 blocks must remain, block 21,599 being the epoch's last.
-        uint64[2] memory asked = [uint64(21_581), 21_582];
-        uint64[2] memory seeds = [uint64(21_583), 21_600];
+        uint64[2] memory asked = [uint64(21_575), 21_576];
+        uint64[2] memory seeds = [uint64(21_583), 21_608];
         for (uint256 i = 0; i < 2; ++i) {
             vm.roll(asked[i]);
             (Request memory request, ) = ask(termsFor(4, 0));

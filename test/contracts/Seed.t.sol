@@ -26,7 +26,7 @@ contract SeedTest is ConclaveTest {
         for (uint256 i = 0; i < 6; ++i) registerAgent(MAX_STAKE);
         vm.roll(2 * LONG_EPOCH);
         (_request, ) = ask(termsFor(4, 0));
-        _seedBlock = uint64(2 * LONG_EPOCH + 2);
+        _seedBlock = uint64(2 * LONG_EPOCH + 8);
         vm.roll(_seedBlock + 1);
         // No system contract unless a test brings one.
         HistoryChain.uninstall();
@@ -177,7 +177,7 @@ contract SeedTest is ConclaveTest {
             assertTrue(statusOf(_request) == Status.Requested, "rescheduled");
             vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, _request.id));
             oracle.draw(_request, _seedBlock, "");
-            _seedBlock += 259;
+            _seedBlock += 265;
         }
         vm.roll(_seedBlock + 256);
         oracle.draw(_request, _seedBlock, headerOf(_seedBlock));

@@ -42,16 +42,16 @@ describe("the registry's constructor", () => {
         .to.be.revertedWithCustomError(registry, "InvalidUnbondingDelay")
         .withArgs(unbondingDelay, 14 * day, 365 * day);
     }
-    for (const epochBlocks of [0, 3, 7201]) {
+    for (const epochBlocks of [0, 24, 7201]) {
       await expect(deploy({ epochBlocks }))
         .to.be.revertedWithCustomError(registry, "InvalidEpochBlocks")
-        .withArgs(epochBlocks, 4, 7200);
+        .withArgs(epochBlocks, 25, 7200);
     }
     await deploy({ epochBlocks: 7200 });
-    const longest = await deploy({ unbondingDelay: 365 * day, epochBlocks: 4 });
+    const longest = await deploy({ unbondingDelay: 365 * day, epochBlocks: 25 });
     const [event] = await longest.queryFilter(longest.filters["RegistryDeployed"]!());
     const { args } = event as unknown as { readonly args: readonly [Readonly<Record<string, unknown>>] };
-    expect([args[0]["unbondingDelay"], args[0]["epochBlocks"]]).to.deep.equal([BigInt(365 * day), 4n]);
+    expect([args[0]["unbondingDelay"], args[0]["epochBlocks"]]).to.deep.equal([BigInt(365 * day), 25n]);
   });
 
   it("refuses to be bound to nobody", async () => {

@@ -109,7 +109,7 @@ describe("DecisionOracle", () => {
       const block = await ethers.provider.getBlockNumber();
       await expect(oracle.request(terms, question))
         .to.emit(oracle, "Requested")
-        .withArgs(1, world.deployer.address, terms, block + 3, question);
+        .withArgs(1, world.deployer.address, terms, block + 9, question);
       expect(await oracle.balanceOf(world.deployer.address)).to.equal(before - 5n);
       expect(await oracle.requestCount()).to.equal(1n);
       expect(await oracle.statusOf(1)).to.deep.equal([BigInt(Status.Requested), 0n, false, false]);
@@ -254,14 +254,15 @@ describe("DecisionOracle", () => {
     it("reschedules a seed that nobody used, without a header, and draws from the new one", async () => {
       const { world, oracle, request } = await loadFixture(asked);
       await mine(300);
+      await nextEpoch(world);
       const block = BigInt(await ethers.provider.getBlockNumber());
       await expect(oracle.draw(request.request, request.seedBlock, "0x"))
         .to.emit(oracle, "SeedRescheduled")
-        .withArgs(request.request.id, block + 3n);
+        .withArgs(request.request.id, block + 9n);
       await expect(oracle.draw(request.request, request.seedBlock, "0x"))
         .to.be.revertedWithCustomError(oracle, "WitnessMismatch")
         .withArgs(request.request.id);
-      await draw(world, { ...request, seedBlock: block + 3n });
+      await draw(world, { ...request, seedBlock: block + 9n });
     });
 
     it("reschedules a seed whose epoch is over although its hash is known", async () => {
@@ -271,19 +272,22 @@ describe("DecisionOracle", () => {
       const block = BigInt(await ethers.provider.getBlockNumber());
       await expect(oracle.draw(request.request, request.seedBlock, "0x"))
         .to.emit(oracle, "SeedRescheduled")
-        .withArgs(request.request.id, block + 3n);
-      await draw(world, { ...request, seedBlock: block + 3n });
+        .withArgs(request.request.id, block + 9n);
+      await draw(world, { ...request, seedBlock: block + 9n });
     });
 
-    it("seeds from the next epoch when this one is nearly over", async () => {
+    it("seeds from a block with eight of its epoch before it and 16 after it", async () => {
       const { world } = await loadFixture(tenAgents);
-      // The fixture ends with the first block of an epoch of 8.
+      // The fixture ends with the first block of an epoch of 32.
       const first = BigInt(await ethers.provider.getBlockNumber());
       expect(first % epochBlocks).to.equal(0n);
       for (const [requestBlock, seedBlock] of [
-        [1n, 3n],
-        [2n, 8n],
-        [7n, 9n],
+        [1n, 9n],
+        [7n, 15n],
+        [8n, 40n],
+        [31n, 40n],
+        [32n, 40n],
+        [33n, 41n],
       ] as const) {
         await mineTo(world, first + requestBlock - 1n);
         expect((await ask(world)).seedBlock).to.equal(first + seedBlock);

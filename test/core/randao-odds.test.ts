@@ -48,7 +48,7 @@ describe("odds of a proposer over prevrandao", () => {
   });
 
   it("are the fair ones without proposers, and grow with their share", () => {
-    for (const blocks of [1, 2, 5, 17]) {
+    for (const blocks of [1, 2, 5, 31]) {
       expect(withWithholding(q, 0, blocks)).to.be.closeTo(q, 1e-12);
       let before = q;
       for (const share of [0.1, 0.2, 0.3, 0.4, 0.5]) {

@@ -65,7 +65,7 @@ export interface CliWorld {
 }
 
 export async function startCliWorld(): Promise<CliWorld> {
-  const chain = await startLocalChain({ blockTimeSeconds: 1 });
+  const chain = await startLocalChain({ blockTimeSeconds: 0.2 });
   const owner = privateKeyToAccount(chain.accounts[0]!.privateKey);
   const deployment = await deploy({
     rpcUrl: chain.rpcUrl,
@@ -74,7 +74,7 @@ export async function startCliWorld(): Promise<CliWorld> {
     minStake: parseEther("10"),
     maxStake: parseEther("160"),
     unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
-    epochBlocks: 8,
+    epochBlocks: 32,
     buildProfile: "default",
   });
   const bank = openBank(chain, deployment.token, owner);

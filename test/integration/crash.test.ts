@@ -50,7 +50,7 @@ describe("a crash", () => {
     { timeout: 180_000 },
     async () => {
       const directory = await mkdtemp(join(tmpdir(), "conclave-crash-"));
-      const chain = await startLocalChain({ blockTimeSeconds: 1 });
+      const chain = await startLocalChain({ blockTimeSeconds: 0.2 });
       const owner = privateKeyToAccount(chain.accounts[0]!.privateKey);
       const deployment = await deploy({
         rpcUrl: chain.rpcUrl,
@@ -59,7 +59,7 @@ describe("a crash", () => {
         minStake: STAKE,
         maxStake: STAKE,
         unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
-        epochBlocks: 8,
+        epochBlocks: 32,
         buildProfile: "default",
       });
       const bank = openBank(chain, deployment.token, owner);

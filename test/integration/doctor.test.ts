@@ -92,7 +92,7 @@ describe("conclave doctor", () => {
       minStake: 1n,
       maxStake: 16n,
       unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
-      epochBlocks: 8,
+      epochBlocks: 32,
       buildProfile: "default",
     });
     const checks = await examine("--deployment", "deployment.json", "--oracle", foreign.oracle);

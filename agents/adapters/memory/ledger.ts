@@ -85,9 +85,10 @@ export interface RequestEntry {
 type Body = ChainEvent extends infer Event ? (Event extends ChainEvent ? Omit<Event, keyof Position> : never) : never;
 type Position = Pick<ChainEvent, "blockNumber" | "blockHash" | "logIndex" | "transactionHash">;
 
-const SEED_DELAY = 2n;
-/** A seed lives as long as its epoch, of which so many blocks come after it at least. */
+/** A seed block comes so many blocks after the request, with as many of its epoch before it, and lives as long as the epoch. */
+const SEED_DELAY = 8n;
 const EPOCH_BLOCKS = 256n;
+/** So many blocks of the epoch come after it at least. */
 const DRAW_BLOCKS = 16n;
 
 /** All that a settled request commits to. */
@@ -191,7 +192,8 @@ function ask(
 function nextSeedBlock({ blocks }: State): bigint {
   const seedBlock = BigInt(blocks.length) + SEED_DELAY;
   const offset = seedBlock % EPOCH_BLOCKS;
-  return offset >= EPOCH_BLOCKS - DRAW_BLOCKS ? seedBlock + EPOCH_BLOCKS - offset : seedBlock;
+  if (offset < SEED_DELAY) return seedBlock + SEED_DELAY - offset;
+  return offset >= EPOCH_BLOCKS - DRAW_BLOCKS ? seedBlock + EPOCH_BLOCKS - offset + SEED_DELAY : seedBlock;
 }
 
 function draw(state: State, request: Request, seedBlock: bigint): Receipt {

@@ -44,7 +44,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     uint128 internal constant MIN_STAKE = 1 ether;
     uint128 internal constant MAX_STAKE = 16 ether;
     uint40 internal constant UNBONDING_DELAY = 14 days;
-    uint256 internal constant EPOCH_BLOCKS = 8;
+    uint256 internal constant EPOCH_BLOCKS = 32;
     uint256 internal constant PROTOCOLS = 2;
     uint96 internal constant MIN_FEE = 0;
     address internal constant TREASURY = address(0x7eea);
@@ -177,12 +177,15 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         seedBlock = seedBlockAfter(block.number);
     }
 
-    /// @dev The rule again, found by counting: two blocks on, or the next epoch if fewer than half of this one would remain.
     function seedBlockAfter(uint256 number) internal pure returns (uint64) {
-        uint256 seedBlock = number + 2;
-        uint256 remaining = 0;
-        while ((seedBlock + remaining + 1) / EPOCH_BLOCKS == seedBlock / EPOCH_BLOCKS) ++remaining;
-        return uint64(remaining < EPOCH_BLOCKS / 2 ? seedBlock + remaining + 1 : seedBlock);
+        return seedBlockAfter(number, EPOCH_BLOCKS);
+    }
+
+    /// @dev The rule again, found by counting: 8 blocks on, with 8 blocks of its epoch before it and 16 after it.
+    function seedBlockAfter(uint256 number, uint256 epochBlocks) internal pure returns (uint64) {
+        uint256 seedBlock = number + 8;
+        while ((seedBlock - 8) / epochBlocks != (seedBlock + 16) / epochBlocks) ++seedBlock;
+        return uint64(seedBlock);
     }
 
     /// @dev Gives a block of the last 256 its header, whose hash the chain then has.

@@ -3,6 +3,14 @@ pragma solidity 0.8.34;
 
 /// @dev The cheat codes of Hardhat's Solidity tests that are used here.
 interface Vm {
+    struct Log {
+        bytes32[] topics;
+        bytes data;
+        address emitter;
+    }
+
+    function recordLogs() external;
+    function getRecordedLogs() external returns (Log[] memory logs);
     function addr(uint256 privateKey) external pure returns (address);
     function computeCreateAddress(address deployer, uint256 nonce) external pure returns (address);
     function getNonce(address account) external view returns (uint64);
