@@ -19,6 +19,7 @@ import type {
   Outcome,
   Ppm,
   Request,
+  RequestId,
   SeatIndex,
   SeatInfo,
   Terms,
@@ -340,6 +341,16 @@ function separatorOf(domain: Domain): Uint8Array {
 /** An unsigned number as 32 bytes, big-endian. */
 export function word(value: bigint): Uint8Array {
   return fromHex(uint(value, 256n).toString(16).padStart(64, "0"));
+}
+
+/** TR5: a request id as 16 bytes, big-endian. Throws when it is negative or above 2^128 - 1. */
+export function encodeRequestId(id: RequestId): Uint8Array {
+  return fromHex(uint(id, 128n).toString(16).padStart(32, "0"));
+}
+
+/** The inverse of `encodeRequestId`; null for anything but 16 bytes. */
+export function decodeRequestId(value: unknown): RequestId | null {
+  return value instanceof Uint8Array && value.length === 16 ? (BigInt(bytesToHex(value)) as RequestId) : null;
 }
 
 function uint(value: bigint, bits: bigint): bigint {

@@ -1,6 +1,6 @@
 import { canonicalAnswer, clipText, type CanonicalAnswer } from "./answer.ts";
 import { digestOf, isMapOf } from "./codec.ts";
-import { concat, hexToBytes, sha256 } from "./digest.ts";
+import { concat, encodeRequestId, hexToBytes, sha256 } from "./digest.ts";
 import { limits } from "./limits.ts";
 import { seatsOf } from "./order.ts";
 import { asDigest, isTextOf } from "./payload.ts";
@@ -116,7 +116,7 @@ export function commitmentOf(
   salt: Uint8Array,
 ): Digest {
   const { answer, proof, tier } = proposal;
-  const requestId = Number(attempt.request.id);
+  const requestId = encodeRequestId(attempt.request.id);
   return digestOf({ requestId, attempt: attempt.attempt, round, seat, answer, proof, tier, salt });
 }
 

@@ -2,6 +2,8 @@ import { cidString, decode, decodeBlock, encode, encodeBlock, isMapOf, type Bloc
 import {
   bytesToHex,
   compareHex,
+  decodeRequestId,
+  encodeRequestId,
   hexToBytes,
   messageDigest,
   packSeat,
@@ -14,7 +16,10 @@ import { PROPOSE } from "./certify-payloads.ts";
 import { limits } from "./limits.ts";
 import { comparePositions, type Conclusion, type Position, type Protocol } from "./protocol.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "./tally.ts";
-import type { Attempt, Digest, Header, Message, SeatIndex } from "./types.ts";
+import type { Attempt, Digest, Message, SeatIndex, Value } from "./types.ts";
+
+/** TR2: of the form of both kinds of blocks. */
+const FORMAT_VERSION = 2;
 
 /** docs/spec/transcript.md. A message block holds one signed message; the root block links them all. */
 export interface Transcript {
@@ -28,7 +33,7 @@ export interface Transcript {
 export function encodeMessage(message: Message): Uint8Array {
   const { requestId, attempt, protocol, phase, round, seat } = message.header;
   return encode({
-    header: { requestId: Number(requestId), attempt, protocol, phase, round, seat },
+    header: { requestId: encodeRequestId(requestId), attempt, protocol, phase, round, seat },
     payload: message.payload,
     signature: hexToBytes(message.signature),
   });
@@ -47,27 +52,16 @@ export function decodeMessage(bytes: Uint8Array): Message | null {
   const keys = ["attempt", "phase", "protocol", "requestId", "round", "seat"] as const;
   if (!isMapOf(header, keys) || payload === undefined || !(signature instanceof Uint8Array) || signature.length !== 65)
     return null;
-  const numbers = keys.map((key) => header[key]);
-  if (!numbers.every((entry) => typeof entry === "number" && entry >= 0)) return null;
-  const [attempt, phase, protocol, requestId, round, seat] = numbers as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  if ([attempt, phase, protocol, round, seat].some((entry) => entry > 0xffff_ffff)) return null;
-  if (bytes.length > messageBytesIn(phase)) return null;
-  const slot = {
-    requestId: BigInt(requestId) as Header["requestId"],
-    attempt,
-    protocol,
-    phase,
-    round,
-    seat: seat as SeatIndex,
-  };
+  const { attempt, phase, protocol, round, seat } = header;
+  const requestId = decodeRequestId(header.requestId);
+  if (requestId === null || !isUint32(attempt) || !isUint32(phase) || !isUint32(protocol)) return null;
+  if (!isUint32(round) || !isUint32(seat) || bytes.length > messageBytesIn(phase)) return null;
+  const slot = { requestId, attempt, protocol, phase, round, seat: seat as SeatIndex };
   return { header: { ...slot, payloadDigest: sha256(encode(payload)) }, payload, signature: bytesToHex(signature) };
+}
+
+function isUint32(value: Value): value is number {
+  return typeof value === "number" && value >= 0 && value <= 0xffff_ffff;
 }
 
 /** Why a decoded message is not one of this attempt's, or null when its signature and place are good. */
@@ -86,7 +80,7 @@ function describeAttempt(attempt: Attempt): BlockValue {
   return {
     chainId: domain.chainId,
     oracle: hexToBytes(domain.oracle),
-    requestId: Number(request.id),
+    requestId: encodeRequestId(request.id),
     consumer: hexToBytes(request.consumer),
     terms: word(packTerms(request.terms)),
     question: request.question,
@@ -100,7 +94,7 @@ export function buildTranscript(attempt: Attempt, protocol: Protocol, tally: Tal
   const entries = encodeInOrder([...messagesOf(tally)].filter(({ header }) => comparePositions(header, through) <= 0));
   const links = entries.map((bytes) => ({ link: sha256(bytes) }));
   const rootBlock = encodeBlock({
-    version: 1,
+    version: FORMAT_VERSION,
     protocol: protocol.code,
     protocolVersion: protocol.version,
     attempt: describeAttempt(attempt),
@@ -131,7 +125,7 @@ export function readRoot(
   const root = decodeBlock(rootBlock, limits.rootBytes);
   if (!isBlockMap(root) || !Array.isArray(root["messages"])) return { refused: "malformed root block" };
   const expected = encodeBlock({
-    version: 1,
+    version: FORMAT_VERSION,
     protocol: protocol.code,
     protocolVersion: protocol.version,
     attempt: describeAttempt(attempt),

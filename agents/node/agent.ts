@@ -1,10 +1,10 @@
-import { cidString, encode } from "../core/codec.ts";
-import { committeeHash, hexToBytes } from "../core/digest.ts";
+import { cidString } from "../core/codec.ts";
+import { committeeHash } from "../core/digest.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { seatsOf } from "../core/order.ts";
 import type { Protocol } from "../core/protocol.ts";
 import { protocolByCode } from "../core/protocols/index.ts";
-import type { Address, Attempt, Certificate, Domain, Evidence, Request, RequestId, SeatIndex } from "../core/types.ts";
+import type { Address, Attempt, Certificate, Evidence, Request, RequestId, SeatIndex } from "../core/types.ts";
 import { relay } from "../relayer/relayer.ts";
 import type { ChainEvent, ChainReader, ChainWriter, Cursor } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -15,6 +15,7 @@ import type { Log } from "../ports/log.ts";
 import type { Model } from "../ports/model.ts";
 import type { Network } from "../ports/network.ts";
 import type { Signer } from "../ports/signer.ts";
+import { announcementTopic, encodeAnnouncement } from "./announcement.ts";
 import type { AgentTiming } from "./config.ts";
 import { openCursor, type StoredCursor } from "./cursor.ts";
 import { textOf } from "./effects.ts";
@@ -58,11 +59,6 @@ export interface Agent {
    */
   run(signal: AbortSignal, opened?: () => Promise<void>): Promise<void>;
   status(): AgentStatus;
-}
-
-/** Topic on which certified transcripts are announced to observers. */
-export function announcementTopic(domain: Domain): string {
-  return `conclave/1/${domain.chainId}/${domain.oracle}/certified`;
 }
 
 interface Duty {
@@ -269,13 +265,8 @@ class RunningAgent implements Agent {
       "certified",
     );
     try {
-      const announcement = encode({
-        requestId: Number(attempt.request.id),
-        attempt: attempt.attempt,
-        root: hexToBytes(decision.transcript),
-      });
       await network
-        .announce(announcementTopic(chain.domain), announcement)
+        .announce(announcementTopic(chain.domain), encodeAnnouncement(attempt, decision.transcript))
         .catch((error: unknown) => log.debug({ error: textOf(error) }, "announcement failed"));
       const receipt = await relay(
         this.ports,

@@ -129,7 +129,7 @@ class RunningSession implements Session {
   /** The first record pins the attempt, so that a journal is never replayed into another one. */
   private openingRecord(): Uint8Array {
     return utf8(
-      `conclave 2 ${this.protocol.id}@${this.protocol.version} ${requestHash(this.attempt.request)} ${this.attempt.attempt} ${committeeHash(this.attempt.committee)}`,
+      `conclave 3 ${this.protocol.id}@${this.protocol.version} ${requestHash(this.attempt.request)} ${this.attempt.attempt} ${committeeHash(this.attempt.committee)}`,
     );
   }
 

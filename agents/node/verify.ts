@@ -2,6 +2,7 @@ import { cidString, decodeBlock, encodeBlock, type BlockValue } from "../core/co
 import {
   bytesToHex,
   decisionDigest,
+  decodeRequestId,
   encodeReputationChanges,
   encodeShares,
   recoverSigner,
@@ -239,9 +240,10 @@ function compareField(
 ): readonly string[] {
   if (found === undefined || expected === undefined) return found === expected ? [] : [`no ${name}`];
   if (sha256(encodeBlock([found])) === sha256(encodeBlock([expected]))) return [];
-  return typeof found === "number" && typeof expected === "number"
-    ? [`${name} ${found}, not ${expected}`]
-    : [`another ${name}`];
+  const [theirs, ours] = [found, expected].map((value) =>
+    name === "requestId" ? decodeRequestId(value) : typeof value === "number" ? value : null,
+  );
+  return theirs === null || ours === null ? [`another ${name}`] : [`${name} ${theirs}, not ${ours}`];
 }
 
 function field(value: BlockValue | undefined, name: string): BlockValue | undefined {

@@ -130,9 +130,9 @@ export function proofBy(
   key: Keys,
   agentId: number,
   domain: Domain,
-  about: { readonly requestId?: number; readonly attempt?: number; readonly label: string },
+  about: { readonly requestId?: bigint; readonly attempt?: number; readonly label: string },
 ): EquivocationProof {
-  const { requestId = 1, attempt = 0, label } = about;
+  const { requestId = 1n, attempt = 0, label } = about;
   const slot = {
     requestHash: keccak256(utf8(label)),
     committeeHash: keccak256(utf8("committee")),
@@ -147,7 +147,7 @@ export function proofBy(
     return { payloadDigest, signature: key.sign(slotDigest(domain, slot, payloadDigest)) };
   };
   const [first, second] = [signed("yes"), signed("no")];
-  return { requestId: BigInt(requestId) as RequestId, agentId: agentId as AgentId, slot, first, second };
+  return { requestId: requestId as RequestId, agentId: agentId as AgentId, slot, first, second };
 }
 
 export function wordOf(value: bigint): Digest {

@@ -12,6 +12,7 @@ import { maxKeptProofs, type EvidenceStore } from "../../agents/ports/evidence.t
 import { rejects } from "./chain.suite.ts";
 import { proofBy } from "./chain-questions.ts";
 import { testKeys } from "./chain-node.ts";
+import { wideId } from "../core/committee.ts";
 
 let folder: string;
 before(async () => {
@@ -20,7 +21,7 @@ before(async () => {
 after(() => rm(folder, { recursive: true }));
 
 const domain = { chainId: 1, oracle: `0x${"0c".repeat(20)}` as Address };
-const proofOf = (requestId: number, attempt = 0) =>
+const proofOf = (requestId: bigint, attempt = 0) =>
   proofBy(testKeys[0]!, 1, domain, { requestId, attempt, label: `request ${requestId}` });
 
 for (const [name, create] of [
@@ -31,7 +32,7 @@ for (const [name, create] of [
     it("keeps one proof per agent and attempt, the oldest request first", async () => {
       const store = await create();
       assert.deepEqual(await store.list(), []);
-      const [ninth, tenth, again] = [proofOf(9), proofOf(10), proofOf(10, 1)];
+      const [ninth, tenth, again] = [proofOf(9n), proofOf(10n), proofOf(10n, 1)];
       for (const proof of [tenth, ninth, again]) assert.equal(await store.keep(proof), true);
       assert.equal(await store.keep({ ...tenth, slot: { ...tenth.slot, phase: 9 } }), false);
       const kept = await store.list();
@@ -39,9 +40,20 @@ for (const [name, create] of [
       assert.deepEqual(new Set(kept.slice(1)), new Set([tenth, again]));
     });
 
+    it("TR5: sorts ids of any width as numbers, and gives them back exactly", async () => {
+      const store = await create();
+      const ids = [9n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 80n + 1n, wideId, 2n ** 128n - 1n];
+      for (const id of [4, 1, 5, 0, 2, 3]) assert.equal(await store.keep(proofOf(ids[id]!)), true);
+      assert.equal(await store.keep(proofOf(wideId)), false);
+      assert.deepEqual(
+        (await store.list()).map(({ requestId }) => requestId),
+        ids,
+      );
+    });
+
     it("is bounded: the oldest requests' go", async () => {
       const store = await create();
-      const proof = proofOf(1);
+      const proof = proofOf(1n);
       for (let index = 0; index <= maxKeptProofs; index++) {
         const requestId = BigInt(index) as typeof proof.requestId;
         const requestHash = keccak256(utf8(`question ${index}`));
@@ -56,11 +68,11 @@ for (const [name, create] of [
 describe("evidence: files alone", () => {
   it("are the owner's, survive, and name one that is none", async () => {
     const path = join(folder, "own");
-    await createFileEvidence(path).keep(proofOf(7));
+    await createFileEvidence(path).keep(proofOf(7n));
     const [name] = await readdir(path);
     assert.equal((await stat(join(path, name!))).mode & 0o777, 0o600);
     await writeFile(join(path, "notes.txt"), "not a proof, and not looked at");
-    assert.deepEqual(await createFileEvidence(path).list(), [proofOf(7)]);
+    assert.deepEqual(await createFileEvidence(path).list(), [proofOf(7n)]);
     await writeFile(join(path, name!), "{}");
     const error = await rejects(createFileEvidence(path).list(), "CONFIG_INVALID");
     assert.match(error.message, new RegExp(name!));

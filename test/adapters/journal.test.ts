@@ -10,6 +10,8 @@ import { fileURLToPath } from "node:url";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
 import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
+import { createInputReader, encodeInput } from "../../agents/node/records.ts";
+import { attemptOf, signMessage, wideId, withId } from "../core/committee.ts";
 import { journalSuite, readAll, type JournalHarness } from "./journal.suite.ts";
 
 journalSuite("memory", async () => {
@@ -44,6 +46,28 @@ describe("journal: memory crash", () => {
     await assert.rejects(before.append(Buffer.from("ghost")), /closed/u);
     await before.close();
     await assert.rejects(journals.open("a"), (error: ConclaveError) => error.code === "JOURNAL_LOCKED");
+  });
+});
+
+describe("journal: file, a request's", () => {
+  it("TR5: is named by an id that is no number of JavaScript's, and gives back the message about it", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "conclave-journal-"));
+    try {
+      const name = `request-${wideId}-0`;
+      const message = signMessage(withId(attemptOf(4), wideId), 1, 1, 0, { commitment: null });
+      const written = await createFileJournals(directory).open(name);
+      for (const record of encodeInput({ kind: "message", message })) await written.append(record);
+      await written.close();
+      const journals = createFileJournals(directory);
+      assert.deepEqual(await journals.list(), [name]);
+      const journal = await journals.open(name);
+      const inputs = [];
+      for await (const record of journal.read()) inputs.push(createInputReader()(record));
+      await journal.close();
+      assert.deepEqual(inputs, [{ kind: "message", message }]);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
   });
 });
 

@@ -3,14 +3,14 @@ import { before, describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
 import { cidString, decode, encode, encodeBlock, decodeBlock, type BlockValue } from "../../agents/core/codec.ts";
-import { decisionDigest, sha256 } from "../../agents/core/digest.ts";
+import { decisionDigest, encodeRequestId, sha256 } from "../../agents/core/digest.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import type { Attempt, Certificate, Decision, Digest, SeatIndex, Value } from "../../agents/core/types.ts";
+import type { Attempt, Certificate, Decision, Digest, RequestId, SeatIndex, Value } from "../../agents/core/types.ts";
 import { verifyRequest, type VerifyOptions, type VerifyReport } from "../../agents/node/verify.ts";
 import type { ChainEvent } from "../../agents/ports/chain.ts";
-import { attemptOf, runCommittee, signDigest, type SeatScript } from "../core/committee.ts";
+import { attemptOf, runCommittee, signDigest, wideId, withId, type SeatScript } from "../core/committee.ts";
 
 const seats = [0, 1, 2, 3] as const;
 const attempt = attemptOf(4);
@@ -36,17 +36,22 @@ let good: Case;
 /** Digests of the message blocks in the order of the root's links. */
 let links: readonly Digest[];
 
-before(() => {
+function decided(by: Attempt): Case {
   const run = runCommittee(
     mbft,
-    attempt,
+    by,
     seats.map(() => honest),
   );
   const { decision, signatures } = run.certificates[0]!;
-  const blocks = run.blocks[0]!;
-  good = { attempt, decision, signatures, blocks: new Map(blocks.map((bytes) => [sha256(bytes), bytes])) };
-  links = blocks.slice(1).map((bytes) => sha256(bytes));
-  assert.equal(sha256(blocks[0]!), decision.transcript);
+  const blocks = new Map(run.blocks[0]!.map((bytes) => [sha256(bytes), bytes]));
+  return { attempt: by, decision, signatures, blocks };
+}
+
+before(() => {
+  good = decided(attempt);
+  const [root, ...messages] = good.blocks.keys();
+  links = messages;
+  assert.equal(root, good.decision.transcript);
 });
 
 const position = {
@@ -135,6 +140,11 @@ describe("verifyRequest", () => {
       decision: good.decision,
     });
     assert.deepEqual(steps, ["chain", "certificate", "root", "messages", "replay", "decision"]);
+  });
+
+  it("TR5: proves a decision on a request whose id is no number of JavaScript's", async () => {
+    const report = await verify(decided(withId(attempt, wideId)));
+    assert.deepEqual([report.ok, report.requestId, report.messages], [true, String(wideId), links.length]);
   });
 
   it("D28: one flipped byte in any block names that block", async () => {
@@ -238,7 +248,10 @@ describe("verifyRequest", () => {
     const change = (fields: Record<string, BlockValue>) =>
       withRoot((root) => ({ ...root, attempt: { ...(root["attempt"] as Record<string, BlockValue>), ...fields } }));
     for (const [fields, pattern] of [
-      [{ requestId: 8 }, /requestId 8, not 7/],
+      [{ requestId: encodeRequestId(8n as RequestId) }, /requestId 8, not 7/],
+      [{ requestId: encodeRequestId(wideId) }, new RegExp(`requestId ${wideId}, not 7`)],
+      [{ requestId: 7 }, /another requestId/],
+      [{ oracle: encodeRequestId(wideId) }, /another oracle/],
       [{ question: "Is 2 more than 3?" }, /another question/],
       [{ committee: [] }, /another committee/],
       [{ attempt: 1 }, /attempt 1, not 0/],

@@ -75,6 +75,13 @@ export function attemptOf(seats: number, terms: Partial<Terms> = {}, reputations
   };
 }
 
+/** As wide as they get in an oracle, and no number of JavaScript's. */
+export const wideId = ((0xffffn << 80n) | (2n << 40n) | 9n) as RequestId;
+
+export function withId(attempt: Attempt, id: RequestId): Attempt {
+  return { ...attempt, request: { ...attempt.request, id } };
+}
+
 export function signMessage(attempt: Attempt, seat: number, phase: number, round: number, payload: Value): Message {
   const header: Header = {
     requestId: attempt.request.id,

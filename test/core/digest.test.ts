@@ -12,8 +12,10 @@ import {
   concat,
   decisionDigest,
   decodeReputationChanges,
+  decodeRequestId,
   decodeShares,
   encodeReputationChanges,
+  encodeRequestId,
   encodeShares,
   hexToBytes,
   isHex,
@@ -40,6 +42,7 @@ import type {
   Header,
   Hex,
   Request,
+  RequestId,
   SeatIndex,
   SeatInfo,
   Terms,
@@ -354,5 +357,26 @@ describe("digest: bytes", () => {
     assert.notEqual(recoverSigner(digest, good), null);
     // x = 5 is on no point of the curve.
     for (const signature of malformed) assert.equal(recoverSigner(digest, signature as Hex), null, signature);
+  });
+});
+
+describe("digest: request ids", () => {
+  it("TR5: are 16 bytes that sort as the ids do, and decode to the same id", () => {
+    const ids = fc.bigInt(0n, 2n ** 128n - 1n) as fc.Arbitrary<RequestId>;
+    fc.assert(
+      fc.property(ids, ids, (id, other) => {
+        const bytes = encodeRequestId(id);
+        assert.equal(bytes.length, 16);
+        assert.equal(decodeRequestId(bytes), id);
+        assert.equal(compareBytes(bytes, encodeRequestId(other)), id === other ? 0 : id < other ? -1 : 1);
+      }),
+    );
+    assert.equal(bytesToHex(encodeRequestId(0x0102n as RequestId)), `0x${"00".repeat(14)}0102`);
+  });
+
+  it("TR5: nothing else is one", () => {
+    for (const id of [-1n, 2n ** 128n]) assert.throws(() => encodeRequestId(id as RequestId), RangeError);
+    const others = [new Uint8Array(15), new Uint8Array(17), new Uint8Array(32), 7, 7n, "7", null, undefined, Array(16)];
+    for (const other of others) assert.equal(decodeRequestId(other), null);
   });
 });

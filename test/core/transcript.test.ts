@@ -1,8 +1,100 @@
 import { expect } from "chai";
+import fc from "fast-check";
 import { describe, it } from "node:test";
-import { refuseMessage } from "../../agents/core/transcript.ts";
-import type { Attempt, RequestId, SeatIndex } from "../../agents/core/types.ts";
-import { attemptOf, signMessage } from "./committee.ts";
+import { decodeBlock, encode, encodeBlock, type BlockValue } from "../../agents/core/codec.ts";
+import { bytesToHex, encodeRequestId } from "../../agents/core/digest.ts";
+import { limits } from "../../agents/core/limits.ts";
+import { commitmentOf } from "../../agents/core/proposals.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import { emptyTally } from "../../agents/core/tally.ts";
+import {
+  buildTranscript,
+  decodeMessage,
+  encodeMessage,
+  readRoot,
+  refuseMessage,
+} from "../../agents/core/transcript.ts";
+import { ONE_PPM, type Attempt, type RequestId, type SeatIndex, type Value } from "../../agents/core/types.ts";
+import { attemptOf, runCommittee, signMessage, wideId, withId } from "./committee.ts";
+
+const requestIds = fc.bigInt(0n, 2n ** 128n - 1n) as fc.Arbitrary<RequestId>;
+/** Both are 2^53 as a number. */
+const [even, odd] = [2n ** 53n, 2n ** 53n + 1n] as [RequestId, RequestId];
+/** In the place of the request id 7. */
+const malformedIds: Readonly<Record<string, Value>> = {
+  "15 bytes": encodeRequestId(7n as RequestId).subarray(1),
+  "17 bytes": Uint8Array.of(0, ...encodeRequestId(7n as RequestId)),
+  "a number": 7,
+  "a decimal": "7",
+  nothing: null,
+};
+
+describe("TR5: request ids in blocks", () => {
+  const attempt = attemptOf(4);
+  const said = signMessage(attempt, 1, 1, 0, { commitment: null });
+  const rootOf = (by: Attempt): Uint8Array => buildTranscript(by, mbft, emptyTally, { round: 0, phase: 0 }).rootBlock;
+  const fieldsOf = (bytes: Uint8Array): Record<string, Value> =>
+    decodeBlock(bytes, limits.rootBytes) as Record<string, Value>;
+
+  it("a message block gives back the id that it was made of, in as many bytes", () => {
+    const { length } = encodeMessage(said);
+    fc.assert(
+      fc.property(requestIds, (requestId) => {
+        const message = { ...said, header: { ...said.header, requestId } };
+        const bytes = encodeMessage(message);
+        expect(decodeMessage(bytes)).to.deep.equal(message);
+        expect(bytes).to.have.length(length);
+      }),
+    );
+  });
+
+  it("a root holds the id, and is one of that request alone", () => {
+    fc.assert(
+      fc.property(requestIds, requestIds, (id, other) => {
+        const bytes = rootOf(withId(attempt, id));
+        const { requestId } = fieldsOf(bytes)["attempt"] as Record<string, Value>;
+        expect(BigInt(bytesToHex(requestId as Uint8Array))).to.equal(id);
+        expect(readRoot(withId(attempt, id), mbft, bytes)).to.deep.equal({ messages: [] });
+        if (id !== other) expect(readRoot(withId(attempt, other), mbft, bytes)).to.have.property("refused");
+      }),
+    );
+    expect(readRoot(withId(attempt, even), mbft, rootOf(withId(attempt, odd)))).to.have.property("refused");
+  });
+
+  for (const [name, requestId] of Object.entries(malformedIds)) {
+    it(`${name} in its place is refused, in a message block and in a root`, () => {
+      const block = fieldsOf(encodeMessage(said));
+      const header = block["header"] as Record<string, Value>;
+      expect(decodeMessage(encode({ ...block, header }))).to.deep.equal(said);
+      expect(decodeMessage(encode({ ...block, header: { ...header, requestId } }))).to.equal(null);
+      const root = fieldsOf(rootOf(attempt));
+      const described = root["attempt"] as Record<string, BlockValue>;
+      const bent = encodeBlock({ ...root, attempt: { ...described, requestId } });
+      expect(readRoot(attempt, mbft, bent)).to.have.property("refused");
+    });
+  }
+
+  it("TR2: a root of another version is refused", () => {
+    const root = fieldsOf(rootOf(attempt));
+    expect(root["version"]).to.equal(2);
+    expect(readRoot(attempt, mbft, encodeBlock({ ...root, version: 1 }))).to.have.property("refused");
+  });
+
+  it("PH1: a commitment to one request's answer opens under no other id", () => {
+    const proposal = { answer: "yes", proof: "computed", tier: ONE_PPM };
+    const commit = (id: RequestId): string =>
+      commitmentOf(withId(attempt, id), 0, 0 as SeatIndex, proposal, new Uint8Array(32));
+    expect(commit(wideId)).to.equal(commit(wideId));
+    const others = [even, odd, wideId, wideId & (2n ** 40n - 1n), wideId & (2n ** 80n - 1n)] as RequestId[];
+    expect(new Set(others.map(commit)).size).to.equal(others.length);
+  });
+
+  it("a committee decides a request of the widest id", () => {
+    const script = { answer: () => ({ fields: { proof: "computed", answer: "yes", check: "ok", verdict: "accept" } }) };
+    const { certificates } = runCommittee(mbft, withId(attempt, wideId), [script, script, script, script]);
+    expect(certificates.map((certificate) => certificate?.decision.answer)).to.deep.equal(["yes", "yes", "yes", "yes"]);
+  });
+});
 
 describe("TR3: why a message is not one of an attempt's", () => {
   const attempt = attemptOf(4);

@@ -3,12 +3,14 @@ import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { parseEther } from "viem";
+import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
 import { createFileEvidence } from "../../agents/adapters/evidence/file-evidence.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Address } from "../../agents/core/types.ts";
 import { proofBy } from "../adapters/chain-questions.ts";
+import { wideId } from "../core/committee.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/lib/deploy.ts";
 import { PASSWORD, assertNoSecrets, startCliWorld, type CliWorld, type ConfigJson } from "./cli-world.ts";
 
@@ -156,7 +158,15 @@ describe("command line", () => {
       { stake, active, operator, duties, reputation },
       { stake: "12500000000000000000", active: true, operator: signer, duties: [], reputation: 1_000_000 },
     );
-    assert.match((await world.run(["agent", "status", "--dir", "poor"])).stdout, /^stake +12\.5 \w+$/m);
+    const journal = await createFileJournals(join(world.folder, "poor", "data", "journals")).open(
+      `request-${wideId}-2`,
+    );
+    await journal.close();
+    const busy = await world.json("agent", "status", "--dir", "poor");
+    assert.deepEqual(busy.value["duties"], [{ requestId: String(wideId), attempt: 2 }]);
+    const { stdout } = await world.run(["agent", "status", "--dir", "poor"]);
+    assert.match(stdout, /^stake +12\.5 \w+$/m);
+    assert.match(stdout, new RegExp(`^open duties +${wideId}$`, "m"));
   });
 
   it("an operator's key of its own owns the stake; the agent's key alone moves nothing", async () => {
@@ -197,19 +207,22 @@ describe("command line", () => {
     const keys = await openKeystore(join(world.folder, "victim", "keystore.json"), PASSWORD);
     const { chainId, oracle } = world.deployment;
     const agentId = Number(registered.value["agentId"]);
-    const proof = proofBy(keys, agentId, { chainId, oracle }, { requestId: 7, label: "request 7" });
+    const proof = proofBy(keys, agentId, { chainId, oracle }, { requestId: wideId, label: "request" });
     assert.deepEqual((await world.json("evidence", "list", ...dir)).value, { proofs: [], reward: "0" });
     await createFileEvidence(join(world.folder, "hot", "data", "evidence")).keep(proof);
 
     const { stdout } = await world.run(["evidence", "list", ...dir]);
-    assert.match(stdout, /^open +request 7\.0: agent \d+, seat 3, phase 2/m);
+    assert.match(stdout, new RegExp(`^open +request ${wideId}\\.0: agent \\d+, seat 3, phase 2`, "m"));
     const hot = (await world.json("agent", "status", ...dir)).value["signer"] as Address;
     await world.bank.fund(hot, 0n);
     const { code, value } = await world.json("evidence", "submit", ...dir);
     // A tenth of the tenth of 10.
     assert.deepEqual([code, value["reward"]], [0, String(parseEther("0.1"))]);
     assert.deepEqual((await world.json("evidence", "submit", ...dir)).value["submitted"], []);
-    assert.match((await world.run(["evidence", "list", ...dir])).stdout, /^slashed +request 7\.0/m);
+    assert.match(
+      (await world.run(["evidence", "list", ...dir])).stdout,
+      new RegExp(`^slashed +request ${wideId}\\.0`, "m"),
+    );
     const victim = await world.json("agent", "status", "--dir", "victim");
     assert.deepEqual([victim.value["ownStake"], victim.value["active"]], [String(parseEther("9")), false]);
     assert.equal((await world.json("evidence", "claim", ...dir)).value["amount"], String(parseEther("0.1")));
@@ -266,7 +279,14 @@ describe("command line", () => {
       "--registry",
       world.deployment.registry,
     ];
-    assert.equal((await world.failure("decision", "1", ...explicit)).code, "REQUEST_UNKNOWN");
+    for (const [command, id] of [
+      ["decision", "1"],
+      ["decision", String(wideId)],
+      ["verify", String(wideId)],
+    ] as const) {
+      const { code, data } = await world.failure(command, id, ...explicit);
+      assert.deepEqual([code, data["requestId"]], ["REQUEST_UNKNOWN", id]);
+    }
   });
 
   it("checks a question before anything is paid", async () => {

@@ -15,7 +15,7 @@ const signed = z.strictObject({
 const proofSchema = z.strictObject({
   requestId: z
     .string()
-    .regex(/^\d{1,78}$/)
+    .regex(/^\d{1,39}$/)
     .transform((text) => BigInt(text) as RequestId),
   agentId: uint32.transform((id) => id as AgentId),
   slot: z.strictObject({
@@ -31,7 +31,9 @@ const proofSchema = z.strictObject({
   second: signed,
 });
 
-const NAME = /^\d{20}-[0-9a-f]{64}-\d+-\d+\.json$/;
+/** Of the largest request id in decimal (TR5), so that names sort as the ids do. */
+const ID_DIGITS = 39;
+const NAME = /^\d{39}-[0-9a-f]{64}-\d+-\d+\.json$/;
 
 /** One JSON file per proof. */
 export function createFileEvidence(folder: string): EvidenceStore {
@@ -47,7 +49,7 @@ export function createFileEvidence(folder: string): EvidenceStore {
     keep: async (proof) => {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const kept = await names();
-      const name = `${String(proof.requestId).padStart(20, "0")}-${faultOf(proof)}.json`;
+      const name = `${String(proof.requestId).padStart(ID_DIGITS, "0")}-${faultOf(proof)}.json`;
       if (kept.includes(name)) return false;
       await write(folder, name, JSON.stringify({ ...proof, requestId: String(proof.requestId) }, null, 2));
       for (const old of kept.slice(0, Math.max(0, kept.length + 1 - maxKeptProofs))) await rm(join(folder, old));

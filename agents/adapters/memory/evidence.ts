@@ -4,7 +4,9 @@ import { faultOf, maxKeptProofs, type EvidenceStore } from "../../ports/evidence
 export function createMemoryEvidence(): EvidenceStore {
   const kept = new Map<string, EquivocationProof>();
   const inOrder = (): readonly EquivocationProof[] =>
-    [...kept.values()].toSorted((left, right) => Number(left.requestId - right.requestId));
+    [...kept.values()].toSorted((left, right) =>
+      left.requestId < right.requestId ? -1 : left.requestId > right.requestId ? 1 : 0,
+    );
   return {
     list: async () => inOrder(),
     keep: async (proof) => {

@@ -1,6 +1,6 @@
 import { decodeMessage, readRoot } from "../../core/transcript.ts";
 import { digestOf, isMapOf } from "../../core/codec.ts";
-import { bytesToHex } from "../../core/digest.ts";
+import { bytesToHex, encodeRequestId } from "../../core/digest.ts";
 import { isMajority, isSupermajority } from "../../core/quorum.ts";
 import { ONE_PPM, type Certificate, type Message, type SeatIndex, type Value } from "../../core/types.ts";
 import { agrees } from "../plan.ts";
@@ -60,9 +60,10 @@ function unearned({ attempt }: Trace, { certificate, messages }: Decided): reado
     if (share === 0) return [];
     if (commit === null || reveal === null) return [`seat ${seat} is paid without an answer`];
     const proposal = fieldsOf(fieldsOf(reveal.payload)["proposal"]);
-    const { requestId, attempt: number, round } = reveal.header;
+    const { attempt: number, round } = reveal.header;
+    const requestId = encodeRequestId(reveal.header.requestId);
     const { answer = null, proof = null, tier = null, salt = null } = proposal;
-    const opening = digestOf({ requestId: Number(requestId), attempt: number, round, seat, answer, proof, tier, salt });
+    const opening = digestOf({ requestId, attempt: number, round, seat, answer, proof, tier, salt });
     const commitment = fieldsOf(commit.payload)["commitment"];
     if (!(commitment instanceof Uint8Array) || bytesToHex(commitment) !== opening)
       return [`seat ${seat} is paid for an answer that it had not committed to`];

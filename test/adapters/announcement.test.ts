@@ -1,0 +1,30 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { describe, it } from "node:test";
+import { decode } from "../../agents/core/codec.ts";
+import { decodeRequestId, hexToBytes, sha256 } from "../../agents/core/digest.ts";
+import type { RequestId, Value } from "../../agents/core/types.ts";
+import { announcementTopic, encodeAnnouncement } from "../../agents/node/announcement.ts";
+import { attemptOf, withId } from "../core/committee.ts";
+
+describe("announcements", () => {
+  const attempt = attemptOf(4);
+  const root = sha256(Uint8Array.of(1));
+
+  it("TR5: say which transcript is about which request, whatever its id", () => {
+    const requestIds = fc.bigInt(0n, 2n ** 128n - 1n) as fc.Arbitrary<RequestId>;
+    fc.assert(
+      fc.property(requestIds, (id) => {
+        const heard = decode(encodeAnnouncement(withId(attempt, id), root), 128) as Record<string, Value>;
+        expect(decodeRequestId(heard["requestId"])).to.equal(id);
+        expect(heard).to.include({ attempt: attempt.attempt });
+        expect(heard["root"]).to.deep.equal(hexToBytes(root));
+      }),
+    );
+  });
+
+  it("of one oracle have a topic of their own", () => {
+    const { chainId, oracle } = attempt.domain;
+    expect(announcementTopic(attempt.domain)).to.equal(`conclave/2/${chainId}/${oracle}/certified`);
+  });
+});
