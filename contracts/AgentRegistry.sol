@@ -185,8 +185,12 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     }
 
     /// @inheritdoc IAgentRegistry
-    function draw(bytes32 seed, uint256 size) external view returns (Seat[] memory committee) {
-        return DrawLib.draw(_book.active, _epoch(), seed, size);
+    function draw(
+        bytes32 seed,
+        uint256 size,
+        AgentId[] calldata excluded
+    ) external view returns (Seat[] memory committee) {
+        return DrawLib.draw(_book.active, _epoch(), seed, size, excluded);
     }
 
     /// @inheritdoc IAgentRegistry

@@ -3,195 +3,225 @@ pragma solidity 0.8.34;
 
 import {AccessManaged} from "@openzeppelin/contracts/access/manager/AccessManaged.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
-import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 
+import {Accounts} from "./Accounts.sol";
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
+import {ISettlement} from "./interfaces/ISettlement.sol";
 import {BlockHashLib} from "./libraries/BlockHashLib.sol";
 import {CallbackLib} from "./libraries/CallbackLib.sol";
 import {CertificateLib} from "./libraries/CertificateLib.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
 import {HeaderLib} from "./libraries/HeaderLib.sol";
-import {PayLib} from "./libraries/PayLib.sol";
+import {HistoryLib} from "./libraries/HistoryLib.sol";
+import {PricesLib} from "./libraries/PricesLib.sol";
 import {RelayLib} from "./libraries/RelayLib.sol";
+import {RequestIdLib} from "./libraries/RequestIdLib.sol";
 import {RequestLib} from "./libraries/RequestLib.sol";
 import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
+import {RoundLib} from "./libraries/RoundLib.sol";
 import {SeatLib} from "./libraries/SeatLib.sol";
 import {SelfCallLib} from "./libraries/SelfCallLib.sol";
-import {TokenLib} from "./libraries/TokenLib.sol";
+import {Settlement} from "./Settlement.sol";
 import {DRAW_BLOCKS, MAX_CALLS, MAX_QUESTION_BYTES, SEED_DELAY} from "./types/Limits.sol";
 import {
     AgentId,
+    Currency,
+    DecidedRound,
     Decision,
     DecisionHead,
     Message,
-    Permit,
+    PastRound,
+    Payout,
+    PriceTerms,
     Relay,
     Request,
     RequestId,
     RequestTerms,
+    Round,
     Seat,
     Status
 } from "./types/Types.sol";
 
-/// @title Requests, committees, decisions and pay
-/// @dev No upgrade, and nothing to configure after deployment but one thing: the access manager says who may pause new
-/// requests. What was asked goes on whatever anybody pauses. Reentrancy: every function writes its last state
-/// before it calls a consumer or a token (deposits are credited after an exact comparison of balances, see
-/// `TokenLib.pullExact`); the only write after a call is the pending flag of a callback that failed.
-contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
+/// @title Requests, committees, decisions, appeals and pay
+/// @dev No upgrade; governance sets prices of later requests and may pause new ones (`Accounts`). What was asked goes on as
+/// it was asked. Reentrancy: every function writes its last state before it calls a consumer or sends money, and takes money
+/// in before it writes anything; the only write after a call is the pending flag of a callback that failed.
+contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
     using CertificateLib for bytes;
     using DecisionHeadLib for DecisionHead;
     using DecisionLib for Decision;
+    using RequestIdLib for RequestId;
     using RequestLib for Request;
     using RequestTermsLib for RequestTerms;
-    using SafeERC20 for IERC20;
+    using RoundLib for Round;
     using SeatLib for Seat;
     using SeatLib for Seat[];
-    using TokenLib for IERC20;
+
+    /// @dev What leads to the next round.
+    /// @param appeals made, this one included
+    /// @param appellant 0 for a retry, which has no bond
+    struct RoundStep {
+        uint256 link;
+        uint256 appeals;
+        address appellant;
+        uint256 bond;
+    }
 
     /// @inheritdoc IDecisionOracle
     IAgentRegistry public immutable registry;
     /// @inheritdoc IDecisionOracle
-    IERC20 public immutable feeToken;
+    ISettlement public immutable settlement;
     /// @inheritdoc IDecisionOracle
     uint256 public immutable supportedProtocols;
-    /// @inheritdoc IDecisionOracle
-    uint96 public immutable minFee;
     /// @dev The registry's.
     uint256 private immutable _epochBlocks;
 
-    /// @dev Far fewer than 2^248 requests are made; the flag is beside the count so that asking reads one word.
-    uint248 private _requestCount;
-    bool private _requestsPaused;
     mapping(RequestId requestId => RequestState state) private _states;
-    mapping(address account => uint256 balance) private _balances;
 
-    /// @param authority access manager that says who may pause new requests
+    /// @param authority access manager that says who may set prices and pause new requests
     /// @param registry_ draws committees; this contract needs its role for `applyReputationChanges`
-    /// @param feeToken_ token of fees and pay
+    /// @param feeToken_ token of fees and pay in `Currency.Token`
     /// @param supportedProtocols_ bit i set = protocol i can be asked for
-    /// @param minFee_ smallest fee of a request, in the smallest unit of the fee token; 0 allows free requests
+    /// @param token first prices in the token
+    /// @param native first prices in the chain's coin
     constructor(
         address authority,
         IAgentRegistry registry_,
         IERC20 feeToken_,
         uint256 supportedProtocols_,
-        uint96 minFee_
-    ) AccessManaged(authority) EIP712("Conclave", "1") {
+        PriceTerms memory token,
+        PriceTerms memory native
+    )
+        AccessManaged(authority)
+        Accounts(feeToken_, registry_.treasury(), token, native)
+        EIP712("Conclave", "1")
+    {
         registry = registry_;
-        feeToken = feeToken_;
+        settlement = new Settlement(registry_);
         supportedProtocols = supportedProtocols_;
-        minFee = minFee_;
         uint256 epochBlocks = registry_.epochBlocks();
         _epochBlocks = epochBlocks;
-        emit OracleDeployed(registry_, feeToken_, supportedProtocols_, minFee_, epochBlocks);
+        emit OracleDeployed(registry_, settlement, supportedProtocols_, epochBlocks);
     }
 
     /// @inheritdoc IDecisionOracle
-    function deposit(address account, uint256 amount) external {
-        _deposit(account, amount);
-    }
-
-    /// @inheritdoc IDecisionOracle
-    function depositWithPermit(address account, Permit calldata permit) external {
-        feeToken.tryPermit(msg.sender, permit);
-        _deposit(account, permit.value);
-    }
-
-    /// @inheritdoc IDecisionOracle
-    function withdraw(uint256 amount, address to) external {
-        _debit(msg.sender, amount);
-        emit Withdrawn(msg.sender, to, amount);
-        feeToken.safeTransfer(to, amount);
-    }
-
-    /// @inheritdoc IDecisionOracle
-    function request(RequestTerms terms, bytes calldata question) external returns (RequestId requestId) {
+    function request(
+        uint48 subscriptionId,
+        RequestTerms terms,
+        bytes calldata question
+    ) external payable returns (RequestId requestId) {
         require(question.length != 0, QuestionIsEmpty());
         require(question.length <= MAX_QUESTION_BYTES, QuestionTooLong(question.length, MAX_QUESTION_BYTES));
-        terms.validate(supportedProtocols, minFee);
+        terms.validate(supportedProtocols);
 
-        requestId = _nextRequestId();
-        _debit(msg.sender, terms.fee());
+        (uint16 priceVersion, uint48 count) = _escrow(subscriptionId, terms);
+        requestId = RequestIdLib.pack(priceVersion, subscriptionId, count);
         uint64 seedBlock = _nextSeedBlock();
+        Round round = RoundLib.pack(0, 0, block.timestamp + terms.duration());
         bytes32 requestHash = RequestLib.hash(requestId, msg.sender, terms, keccak256(question));
         _states[requestId] = RequestStateLib.make(
             Status.Requested,
             0,
-            RequestLib.requestedCommitment(requestHash, seedBlock)
+            RequestLib.requestedCommitment(requestHash, round, seedBlock)
         );
-        emit Requested(requestId, msg.sender, terms, seedBlock, question);
+        emit Requested(requestId, msg.sender, terms, round, seedBlock, question);
     }
 
     /// @inheritdoc IDecisionOracle
-    function draw(Request calldata request_, uint64 seedBlock, bytes calldata header) external {
+    function draw(
+        Request calldata request_,
+        Round round,
+        uint64 seedBlock,
+        bytes calldata header,
+        PastRound[] calldata past
+    ) external {
         RequestId requestId = request_.id;
         RequestState state = _states[requestId];
-        bytes32 requestHash = request_.hash();
         // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
         require(state.status() == Status.Requested, WrongStatus(requestId, state.status()));
-        require(state.covers(RequestLib.requestedCommitment(requestHash, seedBlock)), WitnessMismatch(requestId));
-        _requireBeforeDeadline(request_);
+        bytes32 requestHash = request_.hash();
+        require(
+            state.covers(RequestLib.requestedCommitment(requestHash, round, seedBlock)),
+            WitnessMismatch(requestId)
+        );
+        _requireBefore(requestId, round);
         require(block.number > seedBlock, SeedNotReady(requestId, seedBlock));
 
         bytes32 blockHash = _hashOfSeedBlock(seedBlock);
         if (blockHash == 0) {
-            _reschedule(requestId, requestHash, state);
+            _reschedule(requestId, requestHash, round, state);
             return;
         }
-        bytes32 prevRandao = _prevRandao(requestId, seedBlock, blockHash, header);
-        uint32 attempt = state.attempt();
-        bytes32 seed = keccak256(abi.encode(prevRandao, requestId, attempt));
-        Seat[] memory committee = registry.draw(seed, request_.terms.committeeSize());
-        _states[requestId] = RequestStateLib.make(
-            Status.Drawn,
-            attempt,
-            RequestLib.drawnCommitment(requestHash, attempt, committee.hashMemory())
-        );
-        emit CommitteeDrawn(requestId, attempt, seed, committee);
+        _drawFrom(request_, round, state.attempt(), _prevRandao(requestId, seedBlock, blockHash, header), past);
     }
 
     /// @inheritdoc IDecisionOracle
-    function commit(Request calldata request_, Decision calldata decision, bytes calldata certificate) external {
+    function commit(
+        Request calldata request_,
+        Round round,
+        Decision calldata decision,
+        bytes calldata certificate
+    ) external {
         RequestId requestId = request_.id;
-        (bytes32 structHash, uint64 signers) = _requireCommittable(request_, decision, certificate);
-
+        (bytes32 structHash, uint64 signers) = _requireCommittable(request_, round, decision, certificate);
         Relay relay = RelayLib.pack(signers, tx.gasprice, msg.sender);
-        // The witness covers the attempt, so it is the one of the state.
-        RequestState state = RequestStateLib.make(
-            decision.head.status(),
-            decision.head.attempt(),
-            RequestLib.settledCommitment(structHash, relay)
-        );
-        _states[requestId] = state;
         decision.emitCommitted(requestId, relay);
-
+        bool isFinal = _advance(request_, round, decision.head, certificate.committeeHash(), structHash, relay);
         if (decision.hasReputationChanges()) {
             _applyReputationChanges(certificate, decision.merits[decision.head.seats():]);
         }
-        if (request_.terms.callbackGasLimit() == 0) return;
-        // While the consumer runs nothing is pending, so that it cannot be called back twice by reentrancy.
-        if (!CallbackLib.tryCall(request_, decision)) {
-            // What a failed call did, to this request's word too, was reverted with it.
-            // slither-disable-next-line reentrancy-no-eth: the registry, called before, calls nobody back
-            _states[requestId] = state.set(RequestStateLib.CALLBACK_PENDING);
-            emit CallbackFailed(requestId);
-        }
+        if (isFinal) _deliver(request_, decision);
     }
 
     /// @inheritdoc IDecisionOracle
-    function retryCallback(
+    function appeal(
         Request calldata request_,
+        Round round,
+        bytes32 committeeHash,
+        Decision calldata decision,
+        Relay relay
+    ) external payable {
+        RequestId requestId = request_.id;
+        RequestTerms terms = request_.terms;
+        // The request is proven below; an unknown currency panics.
+        uint256 bond = PricesLib.bondOf(terms, round);
+        _receive(terms.currency(), bond);
+        (, bytes32 structHash) = _requireProvisional(request_, round, committeeHash, decision, relay);
+        _requireBefore(requestId, round);
+        uint256 link = round.linkAfter(committeeHash, structHash, relay, msg.sender);
+        _reopen(request_, decision.head.attempt() + 1, RoundStep(link, round.appeals() + 1, msg.sender, bond));
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function finalize(
+        Request calldata request_,
+        Round round,
         bytes32 committeeHash,
         Decision calldata decision,
         Relay relay
     ) external {
         RequestId requestId = request_.id;
-        RequestState state = _requireSettled(request_, committeeHash, decision, relay);
+        (RequestState state, ) = _requireProvisional(request_, round, committeeHash, decision, relay);
+        _requireAfter(requestId, round);
+        _states[requestId] = state.clear(RequestStateLib.PROVISIONAL);
+        emit DecisionFinalized(requestId, decision.head.attempt());
+        _deliver(request_, decision);
+    }
+
+    /// @inheritdoc IDecisionOracle
+    function retryCallback(
+        Request calldata request_,
+        Round round,
+        bytes32 committeeHash,
+        Decision calldata decision,
+        Relay relay
+    ) external {
+        RequestId requestId = request_.id;
+        (RequestState state, ) = _requireDecided(request_, round, committeeHash, decision, relay);
         require(state.has(RequestStateLib.CALLBACK_PENDING), CallbackNotPending(requestId));
 
         _states[requestId] = state.clear(RequestStateLib.CALLBACK_PENDING);
@@ -200,31 +230,20 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
     }
 
     /// @inheritdoc IDecisionOracle
-    function creditPay(
-        Request calldata request_,
-        Seat[] calldata committee,
-        Decision calldata decision,
-        Relay relay
-    ) external {
-        RequestId requestId = request_.id;
-        RequestState state = _requireSettled(request_, committee.hash(), decision, relay);
-        require(!state.has(RequestStateLib.PAY_CREDITED), PayAlreadyCredited(requestId));
+    function payOut(RequestId requestId, bytes32 commitment, Payout calldata payout) external {
+        require(msg.sender == address(settlement), NotSettlement(msg.sender));
+        RequestState state = _states[requestId];
+        _requireStatusDecided(requestId, state);
+        require(!state.has(RequestStateLib.PROVISIONAL), DecisionIsProvisional(requestId));
+        require(!state.has(RequestStateLib.SETTLED), AlreadySettled(requestId));
+        require(state.covers(commitment), WitnessMismatch(requestId));
 
-        _states[requestId] = state.set(RequestStateLib.PAY_CREDITED);
-        (uint256[] memory amounts, uint256 rest) = PayLib.split(
-            request_.terms.fee(),
-            decision.head.status(),
-            decision.merits[:committee.length]
-        );
-        // At most 64 seats.
-        for (uint256 seat = 0; seat < amounts.length; ++seat) {
-            uint256 amount = amounts[seat];
-            if (amount == 0) continue;
-            address operator = registry.operatorOf(committee[seat].agentId());
-            _balances[operator] += amount;
-            emit PayCredited(requestId, operator, seat, amount);
+        _states[requestId] = state.set(RequestStateLib.SETTLED);
+        // At most 64 seats, a relayer and the treasury for each of at most seven rounds.
+        for (uint256 i = 0; i < payout.payments.length; ++i) {
+            _credit(payout.currency, payout.payments[i].account, payout.payments[i].amount);
         }
-        _refund(requestId, request_.consumer, rest);
+        _refundRest(requestId, payout.consumer, payout.currency, payout.rest);
     }
 
     /// @inheritdoc IDecisionOracle
@@ -237,52 +256,60 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
     }
 
     /// @inheritdoc IDecisionOracle
-    function pauseRequests() external restricted {
-        require(!_requestsPaused, RequestsArePaused());
-        _requestsPaused = true;
-        emit RequestsPaused();
-    }
-
-    /// @inheritdoc IDecisionOracle
-    function unpauseRequests() external restricted {
-        require(_requestsPaused, RequestsAreNotPaused());
-        _requestsPaused = false;
-        emit RequestsUnpaused();
-    }
-
-    /// @inheritdoc IDecisionOracle
-    function refund(Request calldata request_, bytes calldata witness) external {
+    function refund(Request calldata request_, Round round, bytes calldata witness) external {
         RequestId requestId = request_.id;
-        RequestState state = _states[requestId];
-        Status status = state.status();
-        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        require(status == Status.Requested || status == Status.Drawn, WrongStatus(requestId, status));
-        require(state.covers(RequestLib.commitment(request_.hash(), witness)), WitnessMismatch(requestId));
-        uint40 deadline = request_.terms.deadline();
-        require(block.timestamp > deadline, DeadlineNotPassed(requestId, deadline));
+        RequestState state = _requireUnanswered(request_, round, witness);
+        require(round.link() == 0, HasEarlierDecision(requestId));
 
-        _states[requestId] = RequestStateLib.make(Status.Refunded, state.attempt(), 0).set(
-            RequestStateLib.PAY_CREDITED
-        );
-        _refund(requestId, request_.consumer, request_.terms.fee());
+        _states[requestId] = RequestStateLib.make(Status.Refunded, state.attempt(), 0).set(RequestStateLib.SETTLED);
         emit RequestRefunded(requestId);
+        _refundRest(requestId, request_.consumer, request_.terms.currency(), request_.terms.fee());
     }
 
     /// @inheritdoc IDecisionOracle
-    function balanceOf(address account) external view returns (uint256) {
-        return _balances[account];
+    function fallBack(
+        Request calldata request_,
+        Round round,
+        bytes calldata witness,
+        DecidedRound calldata last
+    ) external {
+        RequestId requestId = request_.id;
+        RequestState state = _requireUnanswered(request_, round, witness);
+        (uint256 link, bytes32 structHash) = HistoryLib.linkAfter(request_.hash(), last);
+        require(link == round.link(), WitnessMismatch(requestId));
+
+        // The attempt that was drawn last, whose evidence is still taken.
+        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
+        uint256 attempt = state.status() == Status.Drawn ? state.attempt() : state.attempt() - 1;
+        _states[requestId] = RequestStateLib.make(
+            last.decision.head.status(),
+            attempt,
+            RequestLib.settledCommitment(structHash, last.relay, last.round)
+        );
+        if (last.appellant != address(0)) {
+            uint256 bond = PricesLib.bondOf(request_.terms, last.round);
+            _credit(request_.terms.currency(), last.appellant, bond);
+            emit AppealUnanswered(requestId, last.appellant, bond);
+        }
+        emit DecisionFinalized(requestId, last.decision.head.attempt());
+        _deliver(request_, last.decision);
     }
 
     /// @inheritdoc IDecisionOracle
     function statusOf(
         RequestId requestId
-    ) external view returns (Status status, uint32 attempt, bool callbackPending, bool payCredited) {
+    )
+        external
+        view
+        returns (Status status, uint32 attempt, bool provisional, bool callbackPending, bool settled)
+    {
         RequestState state = _states[requestId];
         return (
             state.status(),
             state.attempt(),
+            state.has(RequestStateLib.PROVISIONAL),
             state.has(RequestStateLib.CALLBACK_PENDING),
-            state.has(RequestStateLib.PAY_CREDITED)
+            state.has(RequestStateLib.SETTLED)
         );
     }
 
@@ -292,7 +319,7 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
         bytes32 committeeHash,
         Decision calldata decision
     ) external view returns (bytes32) {
-        return _hashTypedDataV4(decision.structHash(request_.hash(), committeeHash, request_.terms.committeeSize()));
+        return _hashTypedDataV4(decision.structHash(request_.hash(), committeeHash, decision.head.seats()));
     }
 
     /// @inheritdoc IDecisionOracle
@@ -300,50 +327,95 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
         return _hashTypedDataV4(DecisionLib.messageStructHash(message));
     }
 
-    /// @inheritdoc IDecisionOracle
-    function requestCount() external view returns (uint256) {
-        return _requestCount;
+    /// @dev Nobody of an earlier committee sits again (SE3).
+    function _drawFrom(
+        Request calldata request_,
+        Round round,
+        uint32 attempt,
+        bytes32 prevRandao,
+        PastRound[] calldata past
+    ) private {
+        RequestId requestId = request_.id;
+        bytes32 seed = keccak256(abi.encode(prevRandao, requestId, attempt));
+        uint256 size = RoundLib.sizeAfter(request_.terms.committeeSize(), round.appeals());
+        Seat[] memory committee = registry.draw(seed, size, HistoryLib.agents(requestId, round, past));
+        _states[requestId] = RequestStateLib.make(
+            Status.Drawn,
+            attempt,
+            RequestLib.drawnCommitment(request_.hash(), round, attempt, committee.hashMemory())
+        );
+        emit CommitteeDrawn(requestId, attempt, seed, committee);
     }
 
-    /// @inheritdoc IDecisionOracle
-    function requestsPaused() external view returns (bool) {
-        return _requestsPaused;
+    /// @dev What a commit makes of the request (SE4).
+    /// @return isFinal the decision is to be delivered
+    function _advance(
+        Request calldata request_,
+        Round round,
+        DecisionHead head,
+        bytes32 committeeHash,
+        bytes32 structHash,
+        Relay relay
+    ) private returns (bool isFinal) {
+        RequestTerms terms = request_.terms;
+        uint256 attempt = head.attempt();
+        uint256 appeals = round.appeals();
+        // Every attempt but the first came of an appeal or a retry.
+        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
+        if (head.status() == Status.Hung && attempt - appeals < terms.retries()) {
+            uint256 link = round.linkAfter(committeeHash, structHash, relay, address(0));
+            _reopen(request_, attempt + 1, RoundStep(link, appeals, address(0), 0));
+            return false;
+        }
+        isFinal = appeals == terms.appeals();
+        if (!isFinal) round = round.withDeadline(block.timestamp + terms.duration());
+        // The witness covers the attempt, so it is the one of the state.
+        RequestState state = RequestStateLib.make(
+            head.status(),
+            attempt,
+            RequestLib.settledCommitment(structHash, relay, round)
+        );
+        _states[request_.id] = isFinal ? state : state.set(RequestStateLib.PROVISIONAL);
+        if (!isFinal) emit DecisionProvisional(request_.id, round);
     }
 
-    function _nextRequestId() private returns (RequestId) {
-        require(!_requestsPaused, RequestsArePaused());
-        unchecked {
-            // See `_requestCount`.
-            return RequestId.wrap(++_requestCount);
+    function _reopen(Request calldata request_, uint256 attempt, RoundStep memory step) private {
+        RequestId requestId = request_.id;
+        Round round = RoundLib.pack(step.link, step.appeals, block.timestamp + request_.terms.duration());
+        uint64 seedBlock = _nextSeedBlock();
+        _states[requestId] = RequestStateLib.make(
+            Status.Requested,
+            attempt,
+            RequestLib.requestedCommitment(request_.hash(), round, seedBlock)
+        );
+        // At most MAX_APPEALS + MAX_RETRIES.
+        emit RequestReopened(requestId, uint32(attempt), round, seedBlock, step.appellant, step.bond);
+    }
+
+    /// @dev Calls the consumer back, if it wants that. The caller has written all else.
+    function _deliver(Request calldata request_, Decision calldata decision) private {
+        if (request_.terms.callbackGasLimit() == 0) return;
+        // While the consumer runs nothing is pending, so that it cannot be called back twice by reentrancy.
+        if (!CallbackLib.tryCall(request_, decision)) {
+            // What a failed call did, to this request's word too, was reverted with it.
+            RequestId requestId = request_.id;
+            // slither-disable-next-line reentrancy-no-eth: the registry, called before, calls nobody back
+            _states[requestId] = _states[requestId].set(RequestStateLib.CALLBACK_PENDING);
+            emit CallbackFailed(requestId);
         }
     }
 
-    function _deposit(address account, uint256 amount) private {
-        feeToken.pullExact(amount);
-        _balances[account] += amount;
-        emit Deposited(account, msg.sender, amount);
-    }
-
-    function _debit(address account, uint256 amount) private {
-        uint256 balance = _balances[account];
-        require(balance >= amount, InsufficientBalance(account, balance, amount));
-        unchecked {
-            // Checked in the line before.
-            _balances[account] = balance - amount;
-        }
-    }
-
-    function _refund(RequestId requestId, address consumer, uint256 amount) private {
-        if (amount != 0) _balances[consumer] += amount;
+    function _refundRest(RequestId requestId, address consumer, Currency currency, uint256 amount) private {
         emit FeeRefunded(requestId, consumer, amount);
+        _refund(requestId.subscription(), consumer, currency, amount);
     }
 
-    function _reschedule(RequestId requestId, bytes32 requestHash, RequestState state) private {
+    function _reschedule(RequestId requestId, bytes32 requestHash, Round round, RequestState state) private {
         uint64 seedBlock = _nextSeedBlock();
         _states[requestId] = RequestStateLib.make(
             Status.Requested,
             state.attempt(),
-            RequestLib.requestedCommitment(requestHash, seedBlock)
+            RequestLib.requestedCommitment(requestHash, round, seedBlock)
         );
         emit SeedRescheduled(requestId, seedBlock);
     }
@@ -365,6 +437,7 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
     /// @return signers bit i set = seat i signed
     function _requireCommittable(
         Request calldata request_,
+        Round round,
         Decision calldata decision,
         bytes calldata certificate
     ) private view returns (bytes32 structHash, uint64 signers) {
@@ -375,12 +448,12 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
         bytes32 requestHash = request_.hash();
         bytes32 committeeHash = certificate.committeeHash();
         require(
-            state.covers(RequestLib.drawnCommitment(requestHash, decision.head.attempt(), committeeHash)),
+            state.covers(RequestLib.drawnCommitment(requestHash, round, decision.head.attempt(), committeeHash)),
             WitnessMismatch(requestId)
         );
-        _requireBeforeDeadline(request_);
+        _requireBefore(requestId, round);
         RequestTerms terms = request_.terms;
-        uint256 size = terms.committeeSize();
+        uint256 size = RoundLib.sizeAfter(terms.committeeSize(), round.appeals());
         structHash = decision.structHash(requestHash, committeeHash, size);
         decision.validate(terms, size);
         bytes32 rebuilt;
@@ -388,19 +461,51 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
         require(rebuilt == committeeHash, WitnessMismatch(requestId));
     }
 
-    function _requireSettled(
+    /// @dev The decision of the state, provisional or final.
+    function _requireDecided(
         Request calldata request_,
+        Round round,
         bytes32 committeeHash,
         Decision calldata decision,
         Relay relay
+    ) private view returns (RequestState state, bytes32 structHash) {
+        RequestId requestId = request_.id;
+        state = _states[requestId];
+        _requireStatusDecided(requestId, state);
+        structHash = decision.structHash(request_.hash(), committeeHash, decision.head.seats());
+        require(state.covers(RequestLib.settledCommitment(structHash, relay, round)), WitnessMismatch(requestId));
+    }
+
+    function _requireProvisional(
+        Request calldata request_,
+        Round round,
+        bytes32 committeeHash,
+        Decision calldata decision,
+        Relay relay
+    ) private view returns (RequestState state, bytes32 structHash) {
+        (state, structHash) = _requireDecided(request_, round, committeeHash, decision, relay);
+        require(state.has(RequestStateLib.PROVISIONAL), DecisionIsFinal(request_.id));
+    }
+
+    function _requireStatusDecided(RequestId requestId, RequestState state) private pure {
+        Status status = state.status();
+        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
+        require(status == Status.Decided || status == Status.Hung, WrongStatus(requestId, status));
+    }
+
+    /// @dev The running committee, drawn or not, is past its deadline.
+    function _requireUnanswered(
+        Request calldata request_,
+        Round round,
+        bytes calldata witness
     ) private view returns (RequestState state) {
         RequestId requestId = request_.id;
         state = _states[requestId];
         Status status = state.status();
         // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        require(status == Status.Decided || status == Status.Hung, WrongStatus(requestId, status));
-        bytes32 structHash = decision.structHash(request_.hash(), committeeHash, request_.terms.committeeSize());
-        require(state.covers(RequestLib.settledCommitment(structHash, relay)), WitnessMismatch(requestId));
+        require(status == Status.Requested || status == Status.Drawn, WrongStatus(requestId, status));
+        require(state.covers(RequestLib.commitment(request_.hash(), round, witness)), WitnessMismatch(requestId));
+        _requireAfter(requestId, round);
     }
 
     function _prevRandao(
@@ -415,9 +520,14 @@ contract DecisionOracle is IDecisionOracle, AccessManaged, EIP712 {
         require(prevRandao != 0, NoBeacon(requestId, seedBlock));
     }
 
-    function _requireBeforeDeadline(Request calldata request_) private view {
-        uint40 deadline = request_.terms.deadline();
-        require(block.timestamp <= deadline, DeadlinePassed(request_.id, deadline));
+    function _requireBefore(RequestId requestId, Round round) private view {
+        uint40 deadline = round.deadline();
+        require(block.timestamp <= deadline, DeadlinePassed(requestId, deadline));
+    }
+
+    function _requireAfter(RequestId requestId, Round round) private view {
+        uint40 deadline = round.deadline();
+        require(block.timestamp > deadline, DeadlineNotPassed(requestId, deadline));
     }
 
     /// @dev The registry that a seed was to be used with is the one of its epoch; in another one the seed is known beforehand.

@@ -7,9 +7,8 @@ import {RequestTermsLib} from "../libraries/RequestTermsLib.sol";
 import {RequestId, Status, Terms} from "../types/Types.sol";
 
 /// @title Base of a contract that asks
-/// @notice Derive from it, fund it with `oracle.deposit(address(this), amount)`, ask with `_ask`, and act in `_onDecision`.
-/// @dev Warning: refunds and unspent deposits stay in this contract's balance at the oracle. Give somebody a guarded function
-/// that calls `_withdraw`, or they stay there for ever.
+/// @notice Derive from it, let a funded subscription's owner allow it with `oracle.setConsumer(subscriptionId, this, true)`, ask
+/// with `_ask`, and act in `_onDecision`. What is not spent goes back to the subscription.
 abstract contract DecisionConsumer is IDecisionConsumer {
     /// @notice The only contract that may deliver decisions.
     IDecisionOracle public immutable oracle;
@@ -33,25 +32,23 @@ abstract contract DecisionConsumer is IDecisionConsumer {
         _onDecision(requestId, status, outcome, answer, confidence);
     }
 
-    /// @notice Asks; the fee leaves this contract's balance at the oracle.
+    /// @notice Asks; the fee leaves the subscription.
     /// @dev Warning: guard whatever calls this, since every question spends `terms.fee`.
-    /// @param terms see `Terms`
+    /// @param subscriptionId that this contract is a consumer of
+    /// @param terms see `Terms`; `oracle.quote` says what they cost
     /// @param question UTF-8
     /// @return requestId what `_onDecision` will be called with
-    function _ask(Terms memory terms, bytes memory question) internal returns (RequestId requestId) {
-        return oracle.request(RequestTermsLib.pack(terms), question);
-    }
-
-    /// @notice Takes refunds and unspent deposits out of this contract's balance at the oracle.
-    /// @dev Warning: guard whatever calls this.
-    /// @param amount in the smallest unit of the fee token
-    /// @param to receives the tokens
-    function _withdraw(uint256 amount, address to) internal {
-        oracle.withdraw(amount, to);
+    function _ask(
+        uint48 subscriptionId,
+        Terms memory terms,
+        bytes memory question
+    ) internal returns (RequestId requestId) {
+        return oracle.request(subscriptionId, RequestTermsLib.pack(terms), question);
     }
 
     /// @notice Acts on a decision; the parameters are those of `onDecision`.
-    /// @dev Warning: must fit into `callbackGasLimit`. A hung request comes here, too.
+    /// @dev Warning: must fit into `callbackGasLimit`. A hung request comes here, too; a decision only once
+    /// it is final.
     function _onDecision(
         RequestId requestId,
         Status status,

@@ -337,7 +337,7 @@ interface IAgentRegistry {
     function applyReputationChanges(AgentId[] calldata agentIds, int8[] calldata steps) external;
 
     /// @notice Draws `size` distinct agents of the current epoch with probability proportional to stake x reputation.
-    /// @dev The same seed and size draw the same committee until the epoch ends.
+    /// @dev The same arguments draw the same committee until the epoch ends.
     /// @dev Acceptance-rejection over the dense array of active agents: the expected cost depends on the mean of stake x
     /// reputation, not on the number of agents.
     /// @dev Warning: after 192 + 24 * size probes each remaining seat goes to a random agent (or the next free one after
@@ -347,8 +347,13 @@ interface IAgentRegistry {
     /// uniform.
     /// @param seed 32 unpredictable bytes
     /// @param size number of seats, 0 to 64; 0 yields an empty committee
+    /// @param excluded agents that must not be drawn: those of earlier committees
     /// @return committee one word per seat, see `Seat`
-    function draw(bytes32 seed, uint256 size) external view returns (Seat[] memory committee);
+    function draw(
+        bytes32 seed,
+        uint256 size,
+        AgentId[] calldata excluded
+    ) external view returns (Seat[] memory committee);
 
     /// @notice Everything about an agent; reverts with `UnknownAgent`.
     /// @param agentId the agent

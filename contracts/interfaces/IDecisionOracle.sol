@@ -1,25 +1,31 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
-
 import {
+    DecidedRound,
     Decision,
     DecisionHead,
     Message,
-    Permit,
+    PastRound,
+    Payout,
     Relay,
     Request,
     RequestId,
     RequestTerms,
+    Round,
     Seat,
     Status
 } from "../types/Types.sol";
+import {IAccounts} from "./IAccounts.sol";
 import {IAgentRegistry} from "./IAgentRegistry.sol";
+import {ISettlement} from "./ISettlement.sol";
 
-/// @title Requests, committees, decisions and pay
-/// @notice Requested -> Drawn -> Decided | Hung, or Refunded after the deadline. One storage word per request: status,
-/// attempt, flags and a hash of everything else, which is in the events and comes back in calldata.
+/// @title Requests, committees, decisions, appeals and pay
+/// @notice Requested -> Drawn -> Decided | Hung. A hung committee is replaced while retries are left; while appeals are left a
+/// decision is provisional for a period, in which anybody may call a larger committee; a final one is delivered to the
+/// consumer, and its pay settled once. What nobody decides in time is Refunded. See docs/spec/settlement.md.
+/// @dev One storage word per request: status, attempt, flags and a hash of everything else, which is in the events and comes
+/// back in calldata.
 /// @dev The stored hash is truncated to 232 bits: the free choice of two colliding witnesses costs about 2^116 hashes, and
 /// a second witness for somebody else's request about 2^232. EIP-712 domain: name "Conclave", version "1", this chain,
 /// this contract.
@@ -29,36 +35,61 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// withhold it, which costs the block, for another seed; an asker that proposes eight blocks in a row knows the seed when
 /// it asks; whoever keeps all draws out of the chain for the rest of the epoch forces another seed.
 /// @dev Warning: deploy only where mixHash is the randomness of a beacon chain that is not known eight blocks ahead.
-/// @dev Warning: the fee token must move and keep exact amounts. Deposits with a fee are refused; a token that changes
-/// balances later (rebasing) is not supported.
-interface IDecisionOracle {
+interface IDecisionOracle is IAccounts {
     /// @notice The oracle was deployed; emitted once.
     /// @param registry where committees are drawn
-    /// @param feeToken the token of fees and pay
+    /// @param settlement deployed by this oracle
     /// @param supportedProtocols bit i set = protocol i can be asked for
-    /// @param minFee smallest fee of a request, in the smallest unit of the fee token
     /// @param epochBlocks the registry's, which this oracle draws by
-    event OracleDeployed(
-        IAgentRegistry registry,
-        IERC20 feeToken,
-        uint256 supportedProtocols,
-        uint96 minFee,
-        uint256 epochBlocks
-    );
+    event OracleDeployed(IAgentRegistry registry, ISettlement settlement, uint256 supportedProtocols, uint256 epochBlocks);
 
     /// @notice A request was made and its fee escrowed.
-    /// @param requestId consecutive from 1
-    /// @param consumer who asked; gets the callback and every refund
+    /// @param requestId see `RequestId`
+    /// @param consumer who asked; gets the callback
     /// @param terms packed, see `RequestTerms`
+    /// @param round see `Round`; comes back in calldata
     /// @param seedBlock number of the block whose prevrandao seeds the draw
     /// @param question UTF-8
     event Requested(
         RequestId indexed requestId,
         address indexed consumer,
         RequestTerms terms,
+        Round round,
         uint64 seedBlock,
         bytes question
     );
+
+    /// @notice Another committee is drawn: the last one hung and is retried, or somebody appealed.
+    /// @param requestId the request
+    /// @param attempt of the committee to come
+    /// @param round see `Round`; comes back in calldata
+    /// @param seedBlock number of the block whose prevrandao seeds the draw
+    /// @param appellant who appealed, 0 for a retry
+    /// @param bond what the appellant escrowed, in the smallest unit of the request's currency
+    event RequestReopened(
+        RequestId indexed requestId,
+        uint32 attempt,
+        Round round,
+        uint64 seedBlock,
+        address indexed appellant,
+        uint256 bond
+    );
+
+    /// @notice The decision just committed can be appealed against until the deadline of the round.
+    /// @param requestId the request
+    /// @param round see `Round`; comes back in calldata
+    event DecisionProvisional(RequestId indexed requestId, Round round);
+
+    /// @notice A provisional decision, or the one before an attempt that nobody answered, is final.
+    /// @param requestId the request
+    /// @param attempt whose decision it is
+    event DecisionFinalized(RequestId indexed requestId, uint32 attempt);
+
+    /// @notice No committee answered an appeal in time; the appellant's bond was credited back.
+    /// @param requestId the request
+    /// @param appellant whose bond it was
+    /// @param bond in the smallest unit of the request's currency
+    event AppealUnanswered(RequestId indexed requestId, address indexed appellant, uint256 bond);
 
     /// @notice The seed block's epoch passed without a draw, or its hash cannot be had any more; a new one was scheduled.
     /// @param requestId the request
@@ -72,8 +103,9 @@ interface IDecisionOracle {
     /// @param committee the seats in order, see `Seat`
     event CommitteeDrawn(RequestId indexed requestId, uint32 attempt, bytes32 seed, Seat[] committee);
 
-    /// @notice A request was settled, `Decided` or `Hung`; see `Decision` for the fields in common.
-    /// @dev Unless `CallbackFailed` follows in the same call, the consumer took the decision, or wanted no callback.
+    /// @notice A committee decided or hung; see `Decision` for the fields in common.
+    /// @dev If `RequestReopened` or `DecisionProvisional` follows in the same call, it is not final. Else, unless `CallbackFailed`
+    /// follows, the consumer took the decision, or wanted no callback.
     /// @param requestId the request
     /// @param head see `DecisionHead`
     /// @param outcome see `Decision`
@@ -106,41 +138,16 @@ interface IDecisionOracle {
     /// @param reason the first 100 bytes of what it reverted with; empty also when it ran out of gas
     event CallFailed(uint256 index, bytes reason);
 
-    /// @notice No new requests are taken; everything else goes on.
-    event RequestsPaused();
-
-    /// @notice New requests are taken again.
-    event RequestsUnpaused();
-
-    /// @notice An operator earned its share.
+    /// @notice What was not earned went back to the request's subscription, or to the credit of a consumer that paid directly.
+    /// Emitted once per request, also when the amount is 0: with it the escrow of the request is gone.
     /// @param requestId the request
-    /// @param operator whose balance grew
-    /// @param seat the seat that earned it
-    /// @param amount in the smallest unit of the fee token, above 0
-    event PayCredited(RequestId indexed requestId, address indexed operator, uint256 seat, uint256 amount);
-
-    /// @notice What was not earned went back to the consumer's balance. Emitted once per request, also when the amount is
-    /// 0: with it the escrow of the request is gone.
-    /// @param requestId the request
-    /// @param consumer whose balance grew
-    /// @param amount in the smallest unit of the fee token
+    /// @param consumer who asked
+    /// @param amount in the smallest unit of the request's currency
     event FeeRefunded(RequestId indexed requestId, address indexed consumer, uint256 amount);
 
     /// @notice The request expired without a decision and is final.
     /// @param requestId the request
     event RequestRefunded(RequestId indexed requestId);
-
-    /// @notice A balance was topped up.
-    /// @param account whose balance grew
-    /// @param from who paid
-    /// @param amount in the smallest unit of the fee token
-    event Deposited(address indexed account, address indexed from, uint256 amount);
-
-    /// @notice A balance was paid out.
-    /// @param account whose balance shrank
-    /// @param to who received the tokens
-    /// @param amount in the smallest unit of the fee token
-    event Withdrawn(address indexed account, address indexed to, uint256 amount);
 
     /// @notice The oracle was deployed without this protocol.
     error UnknownProtocol(uint8 protocol);
@@ -148,7 +155,6 @@ interface IDecisionOracle {
     error InvalidTerms(bytes32 field, uint256 value);
     error QuestionTooLong(uint256 length, uint256 maximum);
     error QuestionIsEmpty();
-    error InsufficientBalance(address account, uint256 balance, uint256 required);
     /// @notice The request is not in the status that the call needs.
     error WrongStatus(RequestId requestId, Status status);
     /// @notice What came in calldata is not what the stored hash covers; or a signature is not that of its seat, which with
@@ -163,6 +169,7 @@ interface IDecisionOracle {
     error MalformedHeader(bytes32 part, uint256 offset);
     /// @notice prevrandao of `seedBlock` is 0: a chain without a beacon cannot draw.
     error NoBeacon(RequestId requestId, uint64 seedBlock);
+    /// @notice The period of the running round is over.
     error DeadlinePassed(RequestId requestId, uint40 deadline);
     error DeadlineNotPassed(RequestId requestId, uint40 deadline);
     error QuorumNotReached(uint256 signers, uint256 required);
@@ -172,92 +179,114 @@ interface IDecisionOracle {
     error InvalidDecision(bytes32 field, uint256 value);
     /// @notice The transaction carries too little gas for the callback that the consumer paid for.
     error InsufficientCallbackGas(uint256 available, uint256 required);
-    error RequestsArePaused();
-    error RequestsAreNotPaused();
     error TooManyCalls(uint256 length, uint256 maximum);
     error CallbackNotPending(RequestId requestId);
     error CallbackStillFails(RequestId requestId);
-    error PayAlreadyCredited(RequestId requestId);
-    /// @notice The fee token moved another amount than asked (fee on transfer, rebasing): refused.
-    error TransferMismatch(uint256 expected, uint256 received);
+    error NotSettlement(address caller);
+    error AlreadySettled(RequestId requestId);
+    /// @notice The decision can still be appealed against, or finalized after the deadline of its round.
+    error DecisionIsProvisional(RequestId requestId);
+    /// @notice The decision is final.
+    error DecisionIsFinal(RequestId requestId);
+    /// @notice An earlier round has a decision: `fallBack` makes it final.
+    error HasEarlierDecision(RequestId requestId);
 
-    /// @notice Moves `amount` of the fee token from the caller to the balance of `account`.
-    /// @dev Warning: only `account` can withdraw it. Tokens sent by a plain transfer belong to nobody.
-    /// @param account whose balance grows; usually a consumer contract
-    /// @param amount in the smallest unit of the fee token
-    function deposit(address account, uint256 amount) external;
-
-    /// @notice `deposit` of `permit.value` with an EIP-2612 permit of the caller.
-    /// @dev A permit that somebody else submitted first does no harm: what counts is the allowance.
-    /// @param account whose balance grows
-    /// @param permit signed by the caller for this contract
-    function depositWithPermit(address account, Permit calldata permit) external;
-
-    /// @notice Pays out `amount` of the caller's balance: unused deposits, refunds and earned pay alike.
-    /// @param amount in the smallest unit of the fee token
-    /// @param to receives the tokens
-    function withdraw(uint256 amount, address to) external;
-
-    /// @notice What `account` can spend on requests or withdraw.
-    /// @param account a consumer or an operator
-    /// @return the balance in the smallest unit of the fee token
-    function balanceOf(address account) external view returns (uint256);
-
-    /// @notice Asks; the fee moves from the caller's balance into escrow.
+    /// @notice Asks; the fee goes into escrow.
     /// @dev Warning: nothing checks that there are enough active agents. A request that cannot be drawn waits for more of
     /// them, and can be refunded after its deadline.
-    /// @param terms packed by `RequestTermsLib.pack`; the fee is at least `minFee`
+    /// @param subscriptionId that pays; 0 = the caller pays now, in tokens that it has approved or with the coins that come along
+    /// @param terms packed by `RequestTermsLib.pack`; the fee is at least `quote`
     /// @param question UTF-8, 1 to 8192 bytes
-    /// @return requestId consecutive from 1
-    function request(RequestTerms terms, bytes calldata question) external returns (RequestId requestId);
+    /// @return requestId see `RequestId`
+    function request(
+        uint48 subscriptionId,
+        RequestTerms terms,
+        bytes calldata question
+    ) external payable returns (RequestId requestId);
 
     /// @notice Draws the committee, or schedules a new seed block when the epoch of the old one is over or its hash cannot be had
     /// any more: after 256 blocks, or 8191 where EIP-2935 is served. Anybody may call.
     /// @dev The seed is keccak256(abi.encode(prevrandao of the seed block, requestId, attempt)). The seed block is the
     /// first one, eight or more blocks ahead, with eight blocks of its epoch before it and 16 after it; that is at most 32
     /// blocks ahead.
-    /// @dev Reverts with the registry's `TooFewAgents` while fewer agents than seats were active when the epoch began.
+    /// @dev No agent sits twice for one request. Reverts with the registry's `TooFewAgents` while fewer other agents than seats were
+    /// active when the epoch began; `refund` or `fallBack` ends such a request.
     /// @param request_ as in the `Requested` event
-    /// @param seedBlock as in the latest `Requested` or `SeedRescheduled` event
+    /// @param round as in the latest `Requested` or `RequestReopened` event
+    /// @param seedBlock as in the latest `Requested`, `RequestReopened` or `SeedRescheduled` event
     /// @param header RLP of the seed block's header, from eth_getBlockByNumber; not read when the seed has expired
-    function draw(Request calldata request_, uint64 seedBlock, bytes calldata header) external;
+    /// @param past the rounds before this one, from the first
+    function draw(
+        Request calldata request_,
+        Round round,
+        uint64 seedBlock,
+        bytes calldata header,
+        PastRound[] calldata past
+    ) external;
 
-    /// @notice Settles a decision and calls the consumer back. Anybody may call.
+    /// @notice Takes a committee's decision. A final one is delivered to the consumer; one that hung calls another committee while
+    /// retries are left; else, while appeals are left, it is provisional for the duration in the terms. Anybody may call.
     /// @dev A `Decided` outcome must fit the kind: boolean 0 or 1, choice an index below `options`, text the keccak256 of the
     /// answer, policies a bitmap that is not 0 and below 2^options. Of one seat at most three slashes are accepted.
     /// @dev The signers are those of the drawn seats: a key rotated since then still owes its signature here.
     /// @dev Warning: applies the reputation changes through the registry; without its role there the oracle settles only
     /// decisions that change no reputation.
     /// @param request_ as in the `Requested` event
+    /// @param round as in the latest `Requested` or `RequestReopened` event
     /// @param decision what the committee signed
     /// @param certificate signatures of more than two thirds of the seats, packed as in `CertificateLib`
-    function commit(Request calldata request_, Decision calldata decision, bytes calldata certificate) external;
+    function commit(
+        Request calldata request_,
+        Round round,
+        Decision calldata decision,
+        bytes calldata certificate
+    ) external;
 
-    /// @notice Retries a failed callback. Anybody may call; reverts if it fails again.
+    /// @notice Calls a committee of twice the size plus one against a provisional decision, until the deadline of its round.
+    /// Anybody may, with a bond in the request's currency: what the committee that it calls can earn (`settlement.bondOf`).
+    /// @dev Upheld if the final decision is another one: the bond comes back with the pay of the overturned round. Lost to
+    /// the asker if not, also if the last committee hung; returned if no committee answers in time.
     /// @param request_ as in the `Requested` event
+    /// @param round as in the `DecisionProvisional` event
     /// @param committeeHash keccak256 of the seats' words, concatenated
     /// @param decision as in the `DecisionCommitted` event
     /// @param relay as in the `DecisionCommitted` event
-    function retryCallback(
+    function appeal(
         Request calldata request_,
+        Round round,
+        bytes32 committeeHash,
+        Decision calldata decision,
+        Relay relay
+    ) external payable;
+
+    /// @notice Makes a provisional decision final after the deadline of its round and delivers it. Anybody may call.
+    /// @dev The parameters are those of `appeal`.
+    function finalize(
+        Request calldata request_,
+        Round round,
         bytes32 committeeHash,
         Decision calldata decision,
         Relay relay
     ) external;
 
-    /// @notice Credits the pay of a settled request to the operators' balances, once. Anybody may call.
-    /// @dev `Decided` pays out the fee, `Hung` half of it, by shares and rounded down for each seat; the consumer gets the
-    /// rest, and everything if all shares are 0.
+    /// @notice Retries a failed callback. Anybody may call; reverts if it fails again.
     /// @param request_ as in the `Requested` event
-    /// @param committee as in the `CommitteeDrawn` event
+    /// @param round of the final decision, as in `settlement.settle`
+    /// @param committeeHash keccak256 of the seats' words, concatenated
     /// @param decision as in the `DecisionCommitted` event
     /// @param relay as in the `DecisionCommitted` event
-    function creditPay(
+    function retryCallback(
         Request calldata request_,
-        Seat[] calldata committee,
+        Round round,
+        bytes32 committeeHash,
         Decision calldata decision,
         Relay relay
     ) external;
+
+    /// @notice Distributes the escrow of a request whose decision is final, once. Only `settlement`, which has worked it out.
+    /// @param commitment of the final decision, see `RequestLib.settledCommitment`
+    /// @param payout together with what was paid out before exactly the fee and the bonds
+    function payOut(RequestId requestId, bytes32 commitment, Payout calldata payout) external;
 
     /// @notice Calls functions of this contract for the caller, one after the other; one that reverts is undone and announced
     /// by `CallFailed`, and the others stand.
@@ -268,33 +297,40 @@ interface IDecisionOracle {
     /// @param calls at most 128, ABI-encoded
     function tryMulticall(bytes[] calldata calls) external;
 
-    /// @notice Stops new requests. Only who the access manager allows to; reverts if they are stopped.
-    /// @dev What was asked is drawn, settled, paid and refunded as ever.
-    function pauseRequests() external;
-
-    /// @notice Takes new requests again. Only who the access manager allows to; reverts if they are not stopped.
-    function unpauseRequests() external;
-
-    /// @notice Returns the fee of a request whose deadline has passed to the consumer's balance. Anybody may call.
+    /// @notice Returns the fee of a request whose first committee has not decided in time. Anybody may call.
     /// @dev Does not call the consumer; `statusOf` says `Refunded`.
     /// @param request_ as in the `Requested` event
-    /// @param witness what the stored hash covers beside the request: `abi.encode(seedBlock)` while Requested,
+    /// @param round as in the latest `Requested` event
+    /// @param witness what the stored hash covers beside request and round: `abi.encode(seedBlock)` while Requested,
     /// `abi.encode(attempt, committeeHash)` once Drawn
-    function refund(Request calldata request_, bytes calldata witness) external;
+    function refund(Request calldata request_, Round round, bytes calldata witness) external;
+
+    /// @notice Gives an attempt up whose committee has not decided in time: the decision before it is final and delivered, and the
+    /// bond of who appealed against it comes back. Anybody may call.
+    /// @param request_ as in the `Requested` event
+    /// @param round as in the latest `RequestReopened` event
+    /// @param witness as for `refund`
+    /// @param last the round before
+    function fallBack(
+        Request calldata request_,
+        Round round,
+        bytes calldata witness,
+        DecidedRound calldata last
+    ) external;
 
     /// @notice Where a request stands.
     /// @param requestId any number; an unused one is `None`
     /// @return status see `Status`
     /// @return attempt the latest attempt, from 0
+    /// @return provisional the decision can be appealed against, or finalized after the deadline of its round
     /// @return callbackPending the callback failed and can be retried
-    /// @return payCredited the escrow has been distributed
+    /// @return settled the escrow has been distributed
     function statusOf(
         RequestId requestId
-    ) external view returns (Status status, uint32 attempt, bool callbackPending, bool payCredited);
-
-    /// @notice How many requests were made; also the latest request id.
-    /// @return the count
-    function requestCount() external view returns (uint256);
+    )
+        external
+        view
+        returns (Status status, uint32 attempt, bool provisional, bool callbackPending, bool settled);
 
     /// @notice The EIP-712 digest that a committee signs.
     /// @param request_ as in the `Requested` event
@@ -312,23 +348,15 @@ interface IDecisionOracle {
     /// @return the digest
     function messageDigest(Message calldata message) external view returns (bytes32);
 
-    /// @notice No new requests are taken.
-    /// @return true while they are stopped
-    function requestsPaused() external view returns (bool);
-
     /// @notice Where committees are drawn and reputations kept.
     /// @return the registry
     function registry() external view returns (IAgentRegistry);
 
-    /// @notice The token of fees and pay.
-    /// @return the token
-    function feeToken() external view returns (IERC20);
+    /// @notice Who works out what a final request pays.
+    /// @return the contract, deployed by this one
+    function settlement() external view returns (ISettlement);
 
     /// @notice Bit i set = protocol i can be asked for.
     /// @return the bitmap
     function supportedProtocols() external view returns (uint256);
-
-    /// @notice The smallest fee of a request.
-    /// @return amount of the fee token, 0 if requests may be free
-    function minFee() external view returns (uint96);
 }

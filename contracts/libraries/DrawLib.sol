@@ -3,8 +3,9 @@ pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
 import {BASE_PROBES, MAX_COMMITTEE, PROBES_PER_SEAT, REPUTATION_ONE} from "../types/Limits.sol";
-import {Seat} from "../types/Types.sol";
+import {AgentId, Seat} from "../types/Types.sol";
 import {EpochArray} from "./EpochArray.sol";
+import {SeatLib} from "./SeatLib.sol";
 
 /// @notice An active agent as the draw reads it, in one word: stake uint32 (as a fraction of maxStake) << 224 | its `Seat`.
 type Candidate is uint256;
@@ -43,88 +44,120 @@ library CandidateLib {
 /// @title Draws a committee without looking at more than a few candidates
 library DrawLib {
     using EpochArray for EpochArray.State;
+    using SeatLib for Seat;
 
     uint256 private constant WEIGHT_ONE = CandidateLib.STAKE_ONE * REPUTATION_ONE;
 
+    /// @dev One draw.
+    /// @param count of the candidates
+    /// @param seen indices that are in, or that were found to be excluded
+    /// @param excluded agent ids
+    struct Bowl {
+        uint64 epoch;
+        uint256 count;
+        uint256[] seen;
+        uint256[] excluded;
+    }
+
     /// @notice Draws `size` distinct candidates of the epoch, see `IAgentRegistry.draw`.
-    /// @dev Two storage words per probe; an index that is in already costs none.
+    /// @dev Two storage words per probe; an index that was seen costs none.
     function draw(
         EpochArray.State storage candidates,
         uint64 epoch,
         bytes32 seed,
-        uint256 size
+        uint256 size,
+        AgentId[] calldata excluded
     ) internal view returns (Seat[] memory committee) {
         require(size <= MAX_COMMITTEE, IAgentRegistry.InvalidCommitteeSize(size, MAX_COMMITTEE));
         uint256 count = candidates.lengthIn(epoch);
         require(count >= size, IAgentRegistry.TooFewAgents(count, size));
         committee = new Seat[](size);
-        uint256[] memory drawn = _newSet(size);
+        Bowl memory bowl = Bowl({
+            epoch: epoch,
+            count: count,
+            seen: _newSet(size + excluded.length),
+            excluded: _setOf(excluded)
+        });
         uint256 probes = BASE_PROBES + size * PROBES_PER_SEAT;
         uint256 filled = 0;
         // At most 1,728 probes, then at most 64 seats; count is not 0 when a seat is wanted.
         for (uint256 i = 0; filled < size && i < probes; ++i) {
-            (bool accepted, Seat seat) = _probe(candidates, epoch, drawn, count, _random(seed, i));
+            (bool accepted, Seat seat) = _probe(candidates, bowl, _random(seed, i));
             if (!accepted) continue;
             committee[filled] = seat;
             ++filled;
         }
         for (; filled < size; ++filled) {
-            committee[filled] = _any(candidates, epoch, drawn, count, _random(seed, probes + filled));
+            committee[filled] = _any(candidates, bowl, _random(seed, probes + filled), size);
         }
     }
 
-    /// @dev Looks at one candidate and takes it with the probability weight / WEIGHT_ONE unless it is in already.
+    /// @dev Looks at one candidate and takes it with the probability weight / WEIGHT_ONE unless it was seen or is excluded.
     function _probe(
         EpochArray.State storage candidates,
-        uint64 epoch,
-        uint256[] memory drawn,
-        uint256 count,
+        Bowl memory bowl,
         uint256 random
     ) private view returns (bool accepted, Seat seat) {
         unchecked {
             // The low half picks (bias below 2^-96), the upper 96 bits accept. The weight and WEIGHT_ONE are below 2^52, so
             // their products with 96 bits stay below 2^148.
-            uint256 index = uint128(random) % count;
-            (uint256 place, bool isNew) = _find(drawn, index);
+            uint256 index = uint128(random) % bowl.count;
+            (uint256 place, bool isNew) = _find(bowl.seen, index);
             if (!isNew) return (false, seat);
-            Candidate candidate = Candidate.wrap(candidates.atIn(epoch, index));
+            Candidate candidate = Candidate.wrap(candidates.atIn(bowl.epoch, index));
             if ((random >> 160) * WEIGHT_ONE >= candidate.weight() << 96) return (false, seat);
             _put(place, index);
-            return (true, candidate.seat());
+            return (!_isExcluded(bowl, candidate), candidate.seat());
         }
     }
 
-    /// @dev Takes a random candidate, or the next one after it that is not in yet, whatever the weights.
+    /// @dev Takes a random candidate, or the next one after it that may be taken, whatever the weights.
     function _any(
         EpochArray.State storage candidates,
-        uint64 epoch,
-        uint256[] memory drawn,
-        uint256 count,
-        uint256 random
+        Bowl memory bowl,
+        uint256 random,
+        uint256 size
     ) private view returns (Seat) {
-        uint256 index = random % count;
-        (uint256 place, bool isNew) = _find(drawn, index);
-        // Every step meets another index that is in; fewer than MAX_COMMITTEE are, and fewer than `count`.
-        for (uint256 step = 0; !isNew && step < MAX_COMMITTEE; ++step) {
-            index = index + 1 == count ? 0 : index + 1;
-            (place, isNew) = _find(drawn, index);
+        uint256 index = random % bowl.count;
+        // Every step meets another index that was seen or is now; no more are than seats and excluded agents.
+        for (uint256 step = 0; step < bowl.count; ++step) {
+            (uint256 place, bool isNew) = _find(bowl.seen, index);
+            if (isNew) {
+                Candidate candidate = Candidate.wrap(candidates.atIn(bowl.epoch, index));
+                _put(place, index);
+                if (!_isExcluded(bowl, candidate)) return candidate.seat();
+            }
+            index = index + 1 == bowl.count ? 0 : index + 1;
         }
-        _put(place, index);
-        return Candidate.wrap(candidates.atIn(epoch, index)).seat();
+        revert IAgentRegistry.TooFewAgents(bowl.count, size);
     }
 
-    /// @dev A set of up to `size` indices: a hash table with open addressing, at most half full, its length a power of two.
+    function _isExcluded(Bowl memory bowl, Candidate candidate) private pure returns (bool) {
+        (, bool isNew) = _find(bowl.excluded, AgentId.unwrap(candidate.seat().agentId()));
+        return !isNew;
+    }
+
+    function _setOf(AgentId[] calldata agentIds) private pure returns (uint256[] memory set) {
+        set = _newSet(agentIds.length);
+        for (uint256 i = 0; i < agentIds.length; ++i) {
+            uint256 id = AgentId.unwrap(agentIds[i]);
+            (uint256 place, ) = _find(set, id);
+            _put(place, id);
+        }
+    }
+
+    /// @dev A set of up to `size` numbers: a hash table with open addressing, at most half full, its length a power of two.
     function _newSet(uint256 size) private pure returns (uint256[] memory) {
         uint256 length = 2;
-        // At most 128.
+        // As many steps as `size` has bits.
         while (length < 2 * size) length *= 2;
         return new uint256[](length);
     }
 
-    /// @notice Where the index is in the table or belongs.
-    /// @dev At most 64 entries of the table are taken, so the search ends after as many steps.
+    /// @notice Where the number is in the table or belongs.
+    /// @dev At most half of the table is taken, so the search ends.
     /// @return place address of the entry
-    /// @return isNew the index is not in yet
+    /// @return isNew the number is not in yet
     function _find(uint256[] memory set, uint256 index) private pure returns (uint256 place, bool isNew) {
         assembly ("memory-safe") {
             let mask := sub(mload(set), 1)

@@ -1,36 +1,62 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {HUNG_PAY_DIVISOR} from "../types/Limits.sol";
-import {Status} from "../types/Types.sol";
+import {DECIDED_UNITS} from "../types/Limits.sol";
+import {Decision, RequestTerms, Status} from "../types/Types.sol";
+import {DecisionHeadLib} from "./DecisionHeadLib.sol";
+import {RequestTermsLib} from "./RequestTermsLib.sol";
 
-/// @title Splits the fee of a settled request
+/// @title What a round earns, and whether its decision stands (SE10, SE11)
 library PayLib {
-    /// @notice What each seat earns and what goes back to the consumer; together exactly `fee`.
-    /// @dev Every division rounds down, in favour of the consumer, who gets the remainder. At most 64 shares.
-    /// @param fee the escrowed fee
-    /// @param status `Decided` pays all of it, `Hung` half
+    using RequestTermsLib for RequestTerms;
+
+    /// @notice Units of pay of a round.
+    function units(Decision calldata decision) internal pure returns (uint256) {
+        uint256 size = DecisionHeadLib.seats(decision.head);
+        return DecisionHeadLib.status(decision.head) == Status.Decided ? DECIDED_UNITS * size : size;
+    }
+
+    /// @notice Whether the final decision says that another one was wrong. A hung committee says nothing of others.
+    /// @param terms of the request: numbers agree within their tolerance
+    /// @param decision of an earlier round
+    /// @param last the final decision
+    function isOverturned(
+        RequestTerms terms,
+        Decision calldata decision,
+        Decision calldata last
+    ) internal pure returns (bool) {
+        if (DecisionHeadLib.status(last.head) != Status.Decided) return false;
+        if (DecisionHeadLib.status(decision.head) != Status.Decided) return true;
+        if (terms.kind() != RequestTermsLib.KIND_NUMBER) return decision.outcome != last.outcome;
+        // Two's complement numbers, whose distance may need all 256 bits.
+        (int256 left, int256 right) = (int256(uint256(decision.outcome)), int256(uint256(last.outcome)));
+        unchecked {
+            uint256 distance = left > right ? uint256(left) - uint256(right) : uint256(right) - uint256(left);
+            return distance > terms.tolerance();
+        }
+    }
+
+    /// @notice What each seat earns and what is left.
+    /// @dev Every division rounds down, in favour of the asker, who gets the rest. At most 64 shares.
+    /// @param pay of the whole committee, below 2^96
     /// @param shares one byte per seat
     /// @return amounts per seat
-    /// @return refund what nobody earned
+    /// @return rest what nobody earned; all of it if all shares are 0
     function split(
-        uint256 fee,
-        Status status,
+        uint256 pay,
         bytes calldata shares
-    ) internal pure returns (uint256[] memory amounts, uint256 refund) {
+    ) internal pure returns (uint256[] memory amounts, uint256 rest) {
         uint256 size = shares.length;
         amounts = new uint256[](size);
         uint256 total = 0;
         for (uint256 seat = 0; seat < size; ++seat) total += uint8(shares[seat]);
-        refund = fee;
-        if (total == 0) return (amounts, refund);
-        uint256 pay = status == Status.Decided ? fee : fee / HUNG_PAY_DIVISOR;
+        rest = pay;
+        if (total == 0) return (amounts, rest);
         for (uint256 seat = 0; seat < size; ++seat) {
-            // fee is below 2^96 and a share below 2^8; the amounts sum to at most pay <= fee.
-            // slither-disable-next-line divide-before-multiply: half a fee is what is shared; both round for the consumer
+            // The amounts sum to at most pay.
             uint256 amount = (pay * uint8(shares[seat])) / total;
             amounts[seat] = amount;
-            refund -= amount;
+            rest -= amount;
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {Relay, Request, RequestId, RequestTerms} from "../types/Types.sol";
+import {Relay, Request, RequestId, RequestTerms, Round} from "../types/Types.sol";
 
 /// @title The hash of a request and what the oracle's storage word commits to
 library RequestLib {
@@ -33,46 +33,58 @@ library RequestLib {
     }
 
     /// @notice What is stored while `Requested`.
-    /// @dev keccak256(abi.encode(requestHash, seedBlock)) in the scratch space.
-    function requestedCommitment(bytes32 requestHash, uint64 seedBlock) internal pure returns (bytes32 result) {
+    /// @dev keccak256(abi.encode(requestHash, round, seedBlock)) beyond the free memory pointer.
+    function requestedCommitment(
+        bytes32 requestHash,
+        Round round,
+        uint64 seedBlock
+    ) internal pure returns (bytes32 result) {
         assembly ("memory-safe") {
-            mstore(0x00, requestHash)
-            mstore(0x20, and(seedBlock, 0xffffffffffffffff))
-            result := keccak256(0x00, 0x40)
+            let pointer := mload(0x40)
+            mstore(pointer, requestHash)
+            mstore(add(pointer, 0x20), round)
+            mstore(add(pointer, 0x40), and(seedBlock, 0xffffffffffffffff))
+            result := keccak256(pointer, 0x60)
         }
     }
 
     /// @notice What is stored while `Drawn`.
-    /// @dev keccak256(abi.encode(requestHash, attempt, committeeHash)) beyond the free memory pointer.
+    /// @dev keccak256(abi.encode(requestHash, round, attempt, committeeHash)) beyond the free memory pointer.
     function drawnCommitment(
         bytes32 requestHash,
+        Round round,
         uint32 attempt,
         bytes32 committeeHash
     ) internal pure returns (bytes32 result) {
         assembly ("memory-safe") {
             let pointer := mload(0x40)
             mstore(pointer, requestHash)
-            mstore(add(pointer, 0x20), and(attempt, 0xffffffff))
-            mstore(add(pointer, 0x40), committeeHash)
-            result := keccak256(pointer, 0x60)
+            mstore(add(pointer, 0x20), round)
+            mstore(add(pointer, 0x40), and(attempt, 0xffffffff))
+            mstore(add(pointer, 0x60), committeeHash)
+            result := keccak256(pointer, 0x80)
         }
     }
 
     /// @notice What is stored while `Decided` or `Hung`.
-    /// @dev keccak256(abi.encode(structHash, relay)) in the scratch space.
+    /// @dev keccak256(abi.encode(structHash, relay, round)) beyond the free memory pointer. The length is that of a `Requested`
+    /// commitment; the status beside it tells them apart.
     /// @param structHash of the decision; it covers the request's and the committee's hashes
     /// @param relay who is to be paid back, for which gas price
-    function settledCommitment(bytes32 structHash, Relay relay) internal pure returns (bytes32 result) {
+    /// @param round of the decision; of a provisional one with the end of its appeal period
+    function settledCommitment(bytes32 structHash, Relay relay, Round round) internal pure returns (bytes32 result) {
         assembly ("memory-safe") {
-            mstore(0x00, structHash)
-            mstore(0x20, relay)
-            result := keccak256(0x00, 0x40)
+            let pointer := mload(0x40)
+            mstore(pointer, structHash)
+            mstore(add(pointer, 0x20), relay)
+            mstore(add(pointer, 0x40), round)
+            result := keccak256(pointer, 0x60)
         }
     }
 
     /// @notice What is stored while `Requested` or `Drawn`, from what is beside the request in calldata.
-    /// @dev The lengths differ (64 and 96 bytes), so one cannot be taken for the other.
-    function commitment(bytes32 requestHash, bytes calldata witness) internal pure returns (bytes32) {
-        return keccak256(bytes.concat(requestHash, witness));
+    /// @dev The lengths differ (96 and 128 bytes), so one cannot be taken for the other.
+    function commitment(bytes32 requestHash, Round round, bytes calldata witness) internal pure returns (bytes32) {
+        return keccak256(bytes.concat(requestHash, bytes32(Round.unwrap(round)), witness));
     }
 }

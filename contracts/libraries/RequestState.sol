@@ -6,10 +6,10 @@ import {Status} from "../types/Types.sol";
 /// @notice The one storage word of a request, from the lowest bit: status uint8 | attempt uint8 | flags uint8 |
 /// the upper 232 bits of a hash. Which hash depends on the status:
 ///
-/// * `Requested`: keccak256(abi.encode(requestHash, seedBlock))
-/// * `Drawn`: keccak256(abi.encode(requestHash, attempt, committeeHash))
-/// * `Decided`, `Hung`: keccak256(abi.encode(structHash, relay)) with the EIP-712 struct hash of the decision, which covers
-/// requestHash and committeeHash
+/// * `Requested`: keccak256(abi.encode(requestHash, round, seedBlock))
+/// * `Drawn`: keccak256(abi.encode(requestHash, round, attempt, committeeHash))
+/// * `Decided`, `Hung`: keccak256(abi.encode(structHash, relay, round)) with the EIP-712 struct hash of the decision, which
+/// covers requestHash and committeeHash
 /// * `Refunded`: 0
 ///
 /// @dev 232 bits are enough: somebody who may choose both witnesses needs about 2^116 hashes for a collision, and
@@ -21,12 +21,14 @@ using RequestStateLib for RequestState global;
 /// @title Reading and writing the storage word of a request
 library RequestStateLib {
     uint256 internal constant CALLBACK_PENDING = 1 << 16;
-    uint256 internal constant PAY_CREDITED = 1 << 17;
+    uint256 internal constant SETTLED = 1 << 17;
+    /// @dev The decision may be appealed against, and nobody has been called back.
+    uint256 internal constant PROVISIONAL = 1 << 18;
 
     uint256 private constant COMMITMENT_SHIFT = 24;
 
     function make(Status status_, uint256 attempt_, bytes32 commitment) internal pure returns (RequestState) {
-        // Attempts are counted by the oracle alone, one at a time; 255 of them do not happen within 7 days of deadline.
+        // Attempts are counted by the oracle alone: at most MAX_APPEALS + MAX_RETRIES.
         return
             RequestState.wrap(
                 ((uint256(commitment) >> COMMITMENT_SHIFT) << COMMITMENT_SHIFT) |

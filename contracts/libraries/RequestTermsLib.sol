@@ -3,15 +3,18 @@ pragma solidity 0.8.34;
 
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {
+    MAX_APPEALS,
     MAX_CALLBACK_GAS,
     MAX_COMMITTEE,
     MAX_DECIMALS,
     MAX_DURATION,
     MAX_OPTIONS,
+    MAX_RETRIES,
     MIN_COMMITTEE,
     MIN_OPTIONS
 } from "../types/Limits.sol";
-import {RequestTerms, Terms} from "../types/Types.sol";
+import {Currency, RequestTerms, Terms} from "../types/Types.sol";
+import {RoundLib} from "./RoundLib.sol";
 
 /// @title The terms of a request in one word
 /// @dev All casts to a narrower type in the accessors cut the word to the member's width on purpose.
@@ -24,13 +27,19 @@ library RequestTermsLib {
     uint8 internal constant ASSURANCE_HIGH = 1;
 
     /// @notice Packs the terms; the inverse of `unpack`.
+    /// @dev The members of four bits are cut to them: pack what `validate` accepts.
     function pack(Terms memory terms) internal pure returns (RequestTerms) {
         uint256 high =
-            (uint256(terms.fee) << 160) | (uint256(terms.deadline) << 120) | (uint256(terms.tolerance) << 80);
+            (uint256(terms.fee) << 160) |
+                (uint256(terms.duration) << 128) |
+                (uint256(terms.appeals & 0xf) << 124) |
+                (uint256(terms.retries & 0xf) << 120) |
+                (uint256(terms.tolerance) << 80);
         uint256 low =
             (uint256(terms.callbackGasLimit) << 48) |
                 (uint256(terms.committeeSize) << 40) |
-                (uint256(terms.assurance) << 32) |
+                (uint256(terms.assurance & 0xf) << 36) |
+                (uint256(terms.currency & 0xf) << 32) |
                 (uint256(terms.decimals) << 24) |
                 (uint256(terms.options) << 16) |
                 (uint256(terms.kind) << 8) |
@@ -42,11 +51,14 @@ library RequestTermsLib {
     function unpack(RequestTerms packed) internal pure returns (Terms memory terms) {
         uint256 word = RequestTerms.unwrap(packed);
         terms.fee = fee(packed);
-        terms.deadline = deadline(packed);
-        terms.tolerance = uint40(word >> 80);
+        terms.duration = duration(packed);
+        terms.appeals = uint8(appeals(packed));
+        terms.retries = uint8(retries(packed));
+        terms.tolerance = tolerance(packed);
         terms.callbackGasLimit = callbackGasLimit(packed);
         terms.committeeSize = committeeSize(packed);
-        terms.assurance = uint8(word >> 32);
+        terms.assurance = uint8(word >> 36) & 0xf;
+        terms.currency = uint8(word >> 32) & 0xf;
         terms.decimals = uint8(word >> 24);
         terms.options = options(packed);
         terms.kind = kind(packed);
@@ -57,8 +69,25 @@ library RequestTermsLib {
         return uint96(RequestTerms.unwrap(packed) >> 160);
     }
 
-    function deadline(RequestTerms packed) internal pure returns (uint40) {
-        return uint40(RequestTerms.unwrap(packed) >> 120);
+    function duration(RequestTerms packed) internal pure returns (uint32) {
+        return uint32(RequestTerms.unwrap(packed) >> 128);
+    }
+
+    function appeals(RequestTerms packed) internal pure returns (uint256) {
+        return (RequestTerms.unwrap(packed) >> 124) & 0xf;
+    }
+
+    function retries(RequestTerms packed) internal pure returns (uint256) {
+        return (RequestTerms.unwrap(packed) >> 120) & 0xf;
+    }
+
+    function tolerance(RequestTerms packed) internal pure returns (uint40) {
+        return uint40(RequestTerms.unwrap(packed) >> 80);
+    }
+
+    /// @dev Of valid terms, else it panics.
+    function currency(RequestTerms packed) internal pure returns (Currency) {
+        return Currency((RequestTerms.unwrap(packed) >> 32) & 0xf);
     }
 
     function callbackGasLimit(RequestTerms packed) internal pure returns (uint32) {
@@ -77,27 +106,32 @@ library RequestTermsLib {
         return uint8(RequestTerms.unwrap(packed) >> 8);
     }
 
-    /// @notice Reverts unless the terms can be asked for now.
+    /// @notice Reverts unless the terms can be asked for; the fee is for the price list to judge.
     /// @param packed the terms
     /// @param protocols bitmap of the supported protocols
-    /// @param minFee the oracle's smallest fee
-    function validate(RequestTerms packed, uint256 protocols, uint256 minFee) internal view {
+    function validate(RequestTerms packed, uint256 protocols) internal pure {
         uint256 word = RequestTerms.unwrap(packed);
-        // The fee is in the highest bits: the shift leaves nothing else.
-        require(word >> 160 >= minFee, IDecisionOracle.InvalidTerms("fee", word >> 160));
         require((protocols >> uint8(word)) & 1 == 1, IDecisionOracle.UnknownProtocol(uint8(word)));
-        uint256 due = deadline(packed);
-        // Not an overflow: block.timestamp is far below 2^256 - 7 days.
+        uint256 seconds_ = duration(packed);
+        require(seconds_ != 0 && seconds_ <= MAX_DURATION, IDecisionOracle.InvalidTerms("duration", seconds_));
+        uint256 retries_ = retries(packed);
+        require(retries_ <= MAX_RETRIES, IDecisionOracle.InvalidTerms("retries", retries_));
+        uint256 appeals_ = appeals(packed);
         require(
-            due > block.timestamp && due <= block.timestamp + MAX_DURATION,
-            IDecisionOracle.InvalidTerms("deadline", due)
+            appeals_ <= MAX_APPEALS && (appeals_ == 0 || kind(packed) != KIND_TEXT),
+            IDecisionOracle.InvalidTerms("appeals", appeals_)
         );
         uint256 size = committeeSize(packed);
-        require(size >= MIN_COMMITTEE && size <= MAX_COMMITTEE, IDecisionOracle.InvalidTerms("committeeSize", size));
+        require(
+            size >= MIN_COMMITTEE && RoundLib.sizeAfter(size, appeals_) <= MAX_COMMITTEE,
+            IDecisionOracle.InvalidTerms("committeeSize", size)
+        );
         uint256 callbackGas = callbackGasLimit(packed);
         require(callbackGas <= MAX_CALLBACK_GAS, IDecisionOracle.InvalidTerms("callbackGasLimit", callbackGas));
-        uint256 assurance = uint8(word >> 32);
+        uint256 assurance = (word >> 36) & 0xf;
         require(assurance <= ASSURANCE_HIGH, IDecisionOracle.InvalidTerms("assurance", assurance));
+        uint256 currency_ = (word >> 32) & 0xf;
+        require(currency_ <= uint256(type(Currency).max), IDecisionOracle.InvalidTerms("currency", currency_));
         _validateKind(packed, word);
     }
 
@@ -116,7 +150,7 @@ library RequestTermsLib {
             isNumber ? decimals <= MAX_DECIMALS : decimals == 0,
             IDecisionOracle.InvalidTerms("decimals", decimals)
         );
-        uint256 tolerance = uint40(word >> 80);
-        require(isNumber || tolerance == 0, IDecisionOracle.InvalidTerms("tolerance", tolerance));
+        uint256 tolerance_ = tolerance(packed);
+        require(isNumber || tolerance_ == 0, IDecisionOracle.InvalidTerms("tolerance", tolerance_));
     }
 }

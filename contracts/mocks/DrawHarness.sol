@@ -26,7 +26,11 @@ contract DrawHarness {
     }
 
     /// @notice Draws, as the registry does.
-    function draw(bytes32 seed, uint256 size) external view returns (Seat[] memory) {
-        return DrawLib.draw(_candidates, EPOCH + 1, seed, size);
+    function draw(
+        bytes32 seed,
+        uint256 size,
+        AgentId[] calldata excluded
+    ) external view returns (Seat[] memory) {
+        return DrawLib.draw(_candidates, EPOCH + 1, seed, size, excluded);
     }
 }

@@ -32,8 +32,12 @@ contract HostileConsumer is DecisionConsumer {
     constructor(IDecisionOracle oracle_) DecisionConsumer(oracle_) {}
 
     /// @notice Asks with any terms.
-    function ask(Terms calldata terms, bytes calldata question) external returns (RequestId) {
-        return _ask(terms, question);
+    function ask(
+        uint48 subscriptionId,
+        Terms calldata terms,
+        bytes calldata question
+    ) external returns (RequestId) {
+        return _ask(subscriptionId, terms, question);
     }
 
     /// @notice Changes what it does next.

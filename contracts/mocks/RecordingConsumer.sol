@@ -11,8 +11,13 @@ contract RecordingConsumer is IDecisionConsumer {
     bytes public received;
 
     /// @notice Passes a request on.
-    function ask(IDecisionOracle oracle, RequestTerms terms, bytes calldata question) external returns (RequestId) {
-        return oracle.request(terms, question);
+    function ask(
+        IDecisionOracle oracle,
+        uint48 subscriptionId,
+        RequestTerms terms,
+        bytes calldata question
+    ) external returns (RequestId) {
+        return oracle.request(subscriptionId, terms, question);
     }
 
     /// @inheritdoc IDecisionConsumer

@@ -13,8 +13,12 @@ contract SlotConsumer is DecisionConsumer {
     constructor(IDecisionOracle oracle_) DecisionConsumer(oracle_) {}
 
     /// @notice Passes a request on.
-    function ask(RequestTerms terms, bytes calldata question) external returns (RequestId) {
-        return oracle.request(terms, question);
+    function ask(
+        uint48 subscriptionId,
+        RequestTerms terms,
+        bytes calldata question
+    ) external returns (RequestId) {
+        return oracle.request(subscriptionId, terms, question);
     }
 
     function _onDecision(RequestId requestId, Status, bytes32 outcome, bytes calldata, uint32) internal override {

@@ -26,8 +26,24 @@ uint256 constant MAX_CALLS = 128;
 uint256 constant MAX_REASON_BYTES = 100;
 /// @dev Unit of the gas price in a `Relay`, in wei.
 uint256 constant GAS_PRICE_UNIT = 1e6;
-/// @dev Longest life of a request, in seconds.
+/// @dev Longest period of a request, in seconds: what one committee has, and how long an appeal may take.
 uint256 constant MAX_DURATION = 7 days;
+/// @dev Most appeals that terms may allow.
+uint256 constant MAX_APPEALS = 3;
+/// @dev Most replacements of hung committees that terms may allow.
+uint256 constant MAX_RETRIES = 3;
+/// @dev Units of pay of each seat of a committee that decided; one that hung earns one each.
+uint256 constant DECIDED_UNITS = 2;
+/// @dev Gas that a relayer is paid for a commit, without its signatures and its callback: what `npm run bench:gas` measures.
+uint256 constant RELAY_BASE_GAS = 42_000;
+/// @dev Gas that a relayer is paid for each signature of the smallest quorum.
+uint256 constant RELAY_SIGNATURE_GAS = 4_900;
+/// @dev A relayer gets at most a round's pay divided by this.
+uint256 constant RELAY_PAY_DIVISOR = 2;
+/// @dev Most that the treasury can get of a round's pay, in parts per million.
+uint256 constant MAX_TREASURY_PPM = 200_000;
+/// @dev Wei of gas that a gas rate is for.
+uint256 constant GAS_RATE_WEI = 1e18;
 /// @dev Most decimals of a number: the outcome stays far inside int256.
 uint256 constant MAX_DECIMALS = 18;
 /// @dev Fewest options of a choice, fewest policies to choose from.
@@ -36,8 +52,6 @@ uint256 constant MIN_OPTIONS = 2;
 uint256 constant MAX_OPTIONS = 26;
 /// @dev Confidence is in parts per million.
 uint256 constant CONFIDENCE_ONE = 1_000_000;
-/// @dev A hung committee gets the fee divided by this.
-uint256 constant HUNG_PAY_DIVISOR = 2;
 
 /// @dev Most slashes of one seat by one decision: no committee can destroy a reputation at once.
 uint256 constant MAX_SLASHES = 3;

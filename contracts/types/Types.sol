@@ -4,13 +4,24 @@ pragma solidity 0.8.34;
 /// @notice A registered agent. Ids start at 1 and are never reused.
 type AgentId is uint32;
 
-/// @notice A request. Ids start at 1 and are consecutive within one oracle.
+/// @notice A request, see `RequestIdLib`: the version of its price list uint16 << 96 | its subscription uint48 << 48 (0 = paid
+/// directly) | how many requests that subscription had made, this one included, uint48.
 type RequestId is uint256;
 
 /// @notice All numeric terms of a request in one word, see `RequestTermsLib`:
-/// fee uint96 | deadline uint40 (unix s) | tolerance uint40 | callbackGasLimit uint32 | committeeSize uint8 |
-/// assurance uint8 | decimals uint8 | options uint8 | kind uint8 | protocol uint8, from the highest bit to the lowest.
+/// fee uint96 | duration uint32 (s) | appeals uint4 | retries uint4 | tolerance uint40 | callbackGasLimit uint32 |
+/// committeeSize uint8 | assurance uint4 | currency uint4 | decimals uint8 | options uint8 | kind uint8 | protocol uint8, from
+/// the highest bit to the lowest.
 type RequestTerms is uint256;
+
+/// @notice Where a request stands in its course, in one word, see `RoundLib`: link uint208 (the upper bits of the hash of the
+/// rounds before, 0 in the first) << 48 | appeals uint8 (made so far) << 40 | deadline uint40 (unix s, end of
+/// the running period).
+type Round is uint256;
+
+/// @notice What a request costs in one currency, in one word, see `PricesLib`: unitPrice uint80 | gasRate uint80 |
+/// gasPriceCap uint32 (units of 10^6 wei) | treasuryPpm uint24 | version uint16 | open uint8, from bit 239 to the lowest.
+type Prices is uint256;
 
 /// @notice One drawn seat in one word: agentId uint32 << 192 | reputation uint32 (ppm, at the draw) << 160 | signer address.
 /// The index in the committee array is the seat number.
@@ -25,7 +36,13 @@ type DecisionHead is uint256;
 /// set = seat i) | gas price uint32 (units of 10^6 wei, saturating) | relayer address, from the highest bit to the lowest.
 type Relay is uint256;
 
-/// @notice Where a request stands. `Decided`, `Hung` and `Refunded` are final.
+/// @notice What fees, bonds and pay are in: the oracle's fee token, or the coin of the chain. They never mix.
+enum Currency {
+    Token,
+    Native
+}
+
+/// @notice Where a request stands. `Refunded` is final; `Decided` and `Hung` are unless the decision is provisional.
 enum Status {
     None,
     Requested,
@@ -36,23 +53,30 @@ enum Status {
 }
 
 /// @notice The unpacked form of `RequestTerms`.
-/// @param fee what the asker escrows, in the smallest unit of the fee token
-/// @param deadline unix seconds; after it no decision is accepted and anybody may refund
+/// @param fee what the asker escrows for all that can come, in the smallest unit of the currency; at least `quote`
+/// @param duration seconds that each committee has to decide, and that an appealable decision waits for an appeal
+/// @param appeals how many there may be, 0 to 3; 0 = the first decision is final. Each calls a committee of twice the size plus
+/// one. Not for texts: whether two committees' texts agree is nothing that a contract can tell
+/// @param retries how many hung committees are replaced by another one of the same size, 0 to 3
 /// @param tolerance numbers only: two answers agree iff they differ by at most this much, in units of 10^-decimals
 /// @param callbackGasLimit gas the callback gets; 0 means no callback
-/// @param committeeSize number of seats n
+/// @param committeeSize number of seats of the first committee; of the one that the last appeal can call at most 64
 /// @param assurance 0 normal (accept quorum > 1/2), 1 high (> 2/3)
+/// @param currency of the fee, bonds and pay, see `Currency`
 /// @param decimals numbers only: the outcome is the value times 10^decimals
 /// @param options choice and policies only: how many options or policies, 2 to 26
 /// @param kind 0 boolean, 1 choice, 2 number, 3 text, 4 policies (a non-empty set)
 /// @param protocol the on-chain code of the deliberation protocol
 struct Terms {
     uint96 fee;
-    uint40 deadline;
+    uint32 duration;
+    uint8 appeals;
+    uint8 retries;
     uint40 tolerance;
     uint32 callbackGasLimit;
     uint8 committeeSize;
     uint8 assurance;
+    uint8 currency;
     uint8 decimals;
     uint8 options;
     uint8 kind;
@@ -81,6 +105,65 @@ struct Decision {
     bytes32 transcript;
     bytes answer;
     bytes merits;
+}
+
+/// @notice A round of a request that came before, as far as a draw needs it: its agents do not sit again.
+/// @param round as it was when the decision was made
+/// @param committee the seats in order
+/// @param structHash of the decision, see `DecisionLib`
+/// @param relay as in the `DecisionCommitted` event
+/// @param appellant who appealed against the decision; 0 if it hung and was retried
+struct PastRound {
+    Round round;
+    Seat[] committee;
+    bytes32 structHash;
+    Relay relay;
+    address appellant;
+}
+
+/// @notice A round of a request with its whole decision.
+/// @param round as it was when the decision was made; of a provisional decision with the end of its appeal period
+/// @param committee the seats in order
+/// @param decision as in the `DecisionCommitted` event
+/// @param relay as in the `DecisionCommitted` event
+/// @param appellant who appealed against the decision; 0 if it hung and was retried; not read of the last one
+struct DecidedRound {
+    Round round;
+    Seat[] committee;
+    Decision decision;
+    Relay relay;
+    address appellant;
+}
+
+/// @param amount in the smallest unit of the payout's currency
+struct Payment {
+    address account;
+    uint256 amount;
+}
+
+/// @notice What becomes of the escrow of a request.
+/// @param currency of all amounts
+/// @param consumer who asked
+/// @param rest what goes back to the request's subscription, or to the consumer's credit
+/// @param payments credits; an account may be there more than once
+struct Payout {
+    Currency currency;
+    address consumer;
+    uint256 rest;
+    Payment[] payments;
+}
+
+/// @notice What governance sets for one currency.
+/// @param unitPrice what a seat of a hung committee earns before shares and deductions; one of a committee that decided earns
+/// twice as much. In the smallest unit of the currency
+/// @param gasRate smallest units of the currency for 10^18 wei of gas; 10^18 for the native coin
+/// @param gasPriceCap most wei per gas that relayers are paid, a multiple of 10^6
+/// @param treasuryPpm what the treasury gets of a round's pay, in parts per million
+struct PriceTerms {
+    uint80 unitPrice;
+    uint80 gasRate;
+    uint64 gasPriceCap;
+    uint24 treasuryPpm;
 }
 
 /// @notice What an agent signs for one message of a deliberation, see `DecisionLib`. The hashes say what it is about: after

@@ -5,22 +5,28 @@ import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 
 import {IDecisionOracle} from "../../interfaces/IDecisionOracle.sol";
 import {RequestTermsLib} from "../../libraries/RequestTermsLib.sol";
-import {RequestId, Status, Terms} from "../../types/Types.sol";
+import {Currency, RequestId, Status, Terms} from "../../types/Types.sol";
 import {DecisionConsumer} from "../DecisionConsumer.sol";
 
 /// @title An example: a desk that has its questions decided and keeps what was decided
-/// @notice The owner asks questions of every kind; anybody funds the desk with
-/// `oracle.deposit(address(desk), amount)`. The outcomes are kept by request id.
+/// @notice The owner asks questions of every kind, which a subscription pays; its owner allows the desk with
+/// `oracle.setConsumer(subscriptionId, desk, true)`. The outcomes are kept by request id.
 contract PolicyDesk is DecisionConsumer, Ownable {
+    /// @param subscriptionId pays, in tokens
     /// @param fee per question, in the smallest unit of the fee token
     /// @param duration seconds a committee has
+    /// @param appeals see `Terms`; of texts there are none
+    /// @param retries see `Terms`
     /// @param callbackGasLimit gas for `onDecision`
     /// @param committeeSize number of seats
     /// @param assurance see `Terms`
     /// @param protocol see `Terms`
     struct Settings {
+        uint48 subscriptionId;
         uint96 fee;
         uint32 duration;
+        uint8 appeals;
+        uint8 retries;
         uint32 callbackGasLimit;
         uint8 committeeSize;
         uint8 assurance;
@@ -51,7 +57,7 @@ contract PolicyDesk is DecisionConsumer, Ownable {
     error NotDecided(RequestId requestId, Status status);
 
     /// @param oracle_ asked and trusted to deliver
-    /// @param owner_ asks, pays and withdraws
+    /// @param owner_ asks and changes the settings
     /// @param settings_ what every question is asked with
     constructor(
         IDecisionOracle oracle_,
@@ -95,11 +101,6 @@ contract PolicyDesk is DecisionConsumer, Ownable {
     /// @notice Asks which of `options` policies to adopt, at least one; the question lists them.
     function askPolicies(string calldata question, uint8 options) external onlyOwner returns (RequestId requestId) {
         return _askAs(RequestTermsLib.KIND_POLICIES, options, 0, 0, question);
-    }
-
-    /// @notice Takes refunds and unspent deposits out of the oracle.
-    function withdraw(uint256 amount, address to) external onlyOwner {
-        _withdraw(amount, to);
     }
 
     /// @notice The answer to a yes-or-no question; reverts unless it was decided.
@@ -150,18 +151,20 @@ contract PolicyDesk is DecisionConsumer, Ownable {
         Settings memory current = settings;
         Terms memory terms = Terms({
             fee: current.fee,
-            // The cast is safe for 34,000 years.
-            deadline: uint40(block.timestamp) + current.duration,
+            duration: current.duration,
+            appeals: kind == RequestTermsLib.KIND_TEXT ? 0 : current.appeals,
+            retries: current.retries,
             tolerance: tolerance,
             callbackGasLimit: current.callbackGasLimit,
             committeeSize: current.committeeSize,
             assurance: current.assurance,
+            currency: uint8(Currency.Token),
             decimals: decimals,
             options: options,
             kind: kind,
             protocol: current.protocol
         });
-        requestId = _ask(terms, bytes(question));
+        requestId = _ask(current.subscriptionId, terms, bytes(question));
         emit Asked(requestId, kind, question);
     }
 

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {AccessManaged} from "@openzeppelin/contracts/access/manager/AccessManaged.sol";
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {Address} from "@openzeppelin/contracts/utils/Address.sol";
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+
+import {IAccounts} from "./interfaces/IAccounts.sol";
+import {PricesLib} from "./libraries/PricesLib.sol";
+import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
+import {TokenLib} from "./libraries/TokenLib.sol";
+import {GAS_PRICE_UNIT, GAS_RATE_WEI, MAX_TREASURY_PPM} from "./types/Limits.sol";
+import {Currency, Permit, PriceTerms, Prices, RequestTerms} from "./types/Types.sol";
+
+/// @title Subscriptions, credits and prices (SE16 to SE19)
+/// @dev Money comes in before anything is credited (see `TokenLib.pullExact`) and goes out after everything is written. Balances
+/// are checked arithmetic of 104 bits: so much of a currency does not exist.
+abstract contract Accounts is IAccounts, AccessManaged {
+    using Address for address payable;
+    using PricesLib for Prices;
+    using RequestTermsLib for RequestTerms;
+    using SafeCast for uint256;
+    using SafeERC20 for IERC20;
+    using TokenLib for IERC20;
+
+    /// @dev One word, which is all that asking writes here. Subscription 0 counts the requests of direct payers.
+    struct Subscription {
+        uint104 token;
+        uint104 native;
+        uint48 requests;
+    }
+
+    struct Ownership {
+        address owner;
+        address pending;
+    }
+
+    struct Credit {
+        uint128 token;
+        uint128 native;
+    }
+
+    /// @inheritdoc IAccounts
+    IERC20 public immutable feeToken;
+    /// @inheritdoc IAccounts
+    address public immutable treasury;
+
+    uint48 private _subscriptionCount;
+    mapping(uint48 subscriptionId => Subscription subscription) private _subscriptions;
+    mapping(uint48 subscriptionId => Ownership ownership) private _ownerships;
+    mapping(uint48 subscriptionId => mapping(address consumer => bool allowed)) private _consumers;
+    mapping(address account => Credit credit) private _credits;
+    mapping(Currency currency => Prices prices) private _prices;
+    mapping(Currency currency => mapping(uint16 version => Prices prices)) private _priceLists;
+
+    modifier onlyOwner(uint48 subscriptionId) {
+        address owner = _ownerOf(subscriptionId);
+        require(msg.sender == owner, NotSubscriptionOwner(subscriptionId, msg.sender));
+        _;
+    }
+
+    constructor(IERC20 feeToken_, address treasury_, PriceTerms memory token, PriceTerms memory native) {
+        feeToken = feeToken_;
+        treasury = treasury_;
+        _setPrices(Currency.Token, token, 0, true);
+        _setPrices(Currency.Native, native, 0, true);
+    }
+
+    /// @inheritdoc IAccounts
+    function createSubscription() external returns (uint48 subscriptionId) {
+        subscriptionId = ++_subscriptionCount;
+        _ownerships[subscriptionId].owner = msg.sender;
+        emit SubscriptionCreated(subscriptionId, msg.sender);
+    }
+
+    /// @inheritdoc IAccounts
+    function setConsumer(
+        uint48 subscriptionId,
+        address consumer,
+        bool allowed
+    ) external onlyOwner(subscriptionId) {
+        _consumers[subscriptionId][consumer] = allowed;
+        emit ConsumerSet(subscriptionId, consumer, allowed);
+    }
+
+    /// @inheritdoc IAccounts
+    function transferSubscription(uint48 subscriptionId, address to) external onlyOwner(subscriptionId) {
+        _ownerships[subscriptionId].pending = to;
+        emit SubscriptionTransferStarted(subscriptionId, msg.sender, to);
+    }
+
+    /// @inheritdoc IAccounts
+    function acceptSubscription(uint48 subscriptionId) external {
+        Ownership memory ownership = _ownerships[subscriptionId];
+        require(msg.sender == ownership.pending, NotPendingOwner(subscriptionId, msg.sender));
+        _ownerships[subscriptionId] = Ownership({owner: msg.sender, pending: address(0)});
+        emit SubscriptionTransferred(subscriptionId, ownership.owner, msg.sender);
+    }
+
+    /// @inheritdoc IAccounts
+    function fund(uint48 subscriptionId, uint256 amount) external {
+        _fund(subscriptionId, amount);
+    }
+
+    /// @inheritdoc IAccounts
+    function fundWithPermit(uint48 subscriptionId, Permit calldata permit) external {
+        feeToken.tryPermit(msg.sender, permit);
+        _fund(subscriptionId, permit.value);
+    }
+
+    /// @inheritdoc IAccounts
+    function fundNative(uint48 subscriptionId) external payable {
+        _ownerOf(subscriptionId);
+        _addFunds(subscriptionId, Currency.Native, msg.value);
+        emit SubscriptionFunded(subscriptionId, msg.sender, Currency.Native, msg.value);
+    }
+
+    /// @inheritdoc IAccounts
+    function withdrawFunds(
+        uint48 subscriptionId,
+        Currency currency,
+        uint256 amount,
+        address to
+    ) external onlyOwner(subscriptionId) {
+        Subscription memory subscription = _subscriptions[subscriptionId];
+        _subtract(subscriptionId, subscription, currency, amount);
+        _subscriptions[subscriptionId] = subscription;
+        emit SubscriptionWithdrawn(subscriptionId, to, currency, amount);
+        _send(currency, amount, to);
+    }
+
+    /// @inheritdoc IAccounts
+    function withdraw(Currency currency, uint256 amount, address to) external {
+        Credit memory credit = _credits[msg.sender];
+        uint256 held = currency == Currency.Token ? credit.token : credit.native;
+        require(amount <= held, InsufficientCredit(msg.sender, currency, held, amount));
+        // What is left of a uint128.
+        if (currency == Currency.Token) credit.token = uint128(held - amount);
+        else credit.native = uint128(held - amount);
+        _credits[msg.sender] = credit;
+        emit Withdrawn(msg.sender, to, currency, amount);
+        _send(currency, amount, to);
+    }
+
+    /// @inheritdoc IAccounts
+    function setPrices(Currency currency, PriceTerms calldata prices) external restricted {
+        Prices current = _prices[currency];
+        // Checked arithmetic: the last version stays in force.
+        _setPrices(currency, prices, current.version() + 1, current.isOpen());
+    }
+
+    /// @inheritdoc IAccounts
+    function pauseRequests(Currency currency) external restricted {
+        Prices prices = _prices[currency];
+        require(prices.isOpen(), RequestsArePaused(currency));
+        _prices[currency] = prices.withOpen(false);
+        emit RequestsPaused(currency);
+    }
+
+    /// @inheritdoc IAccounts
+    function unpauseRequests(Currency currency) external restricted {
+        Prices prices = _prices[currency];
+        require(!prices.isOpen(), RequestsAreNotPaused(currency));
+        _prices[currency] = prices.withOpen(true);
+        emit RequestsUnpaused(currency);
+    }
+
+    /// @inheritdoc IAccounts
+    function quote(RequestTerms terms) external view returns (uint256) {
+        return _prices[terms.currency()].quote(terms);
+    }
+
+    /// @inheritdoc IAccounts
+    function pricesOf(Currency currency) external view returns (PriceTerms memory prices, uint16 version, bool open) {
+        Prices packed = _prices[currency];
+        prices = PriceTerms({
+            unitPrice: packed.unitPrice(),
+            gasRate: packed.gasRate(),
+            gasPriceCap: packed.gasPriceCap(),
+            treasuryPpm: packed.treasuryPpm()
+        });
+        return (prices, packed.version(), packed.isOpen());
+    }
+
+    /// @inheritdoc IAccounts
+    function priceListOf(Currency currency, uint16 version) external view returns (Prices) {
+        return _priceLists[currency][version];
+    }
+
+    /// @inheritdoc IAccounts
+    function subscriptionOf(
+        uint48 subscriptionId
+    )
+        external
+        view
+        returns (address owner, address pendingOwner, uint256 tokenBalance, uint256 nativeBalance, uint48 requests)
+    {
+        Ownership memory ownership = _ownerships[subscriptionId];
+        Subscription memory subscription = _subscriptions[subscriptionId];
+        return (
+            ownership.owner,
+            ownership.pending,
+            subscription.token,
+            subscription.native,
+            subscription.requests
+        );
+    }
+
+    /// @inheritdoc IAccounts
+    function isConsumer(uint48 subscriptionId, address consumer) external view returns (bool) {
+        return _consumers[subscriptionId][consumer];
+    }
+
+    /// @inheritdoc IAccounts
+    function creditOf(address account, Currency currency) external view returns (uint256) {
+        return currency == Currency.Token ? _credits[account].token : _credits[account].native;
+    }
+
+    /// @dev Escrows the fee of a request that the caller makes, and counts it.
+    /// @param subscriptionId 0 = the caller pays now
+    /// @return priceVersion of the price list in force
+    /// @return count of the subscription's requests, this one included
+    function _escrow(uint48 subscriptionId, RequestTerms terms) internal returns (uint16 priceVersion, uint48 count) {
+        Currency currency = terms.currency();
+        uint256 fee = terms.fee();
+        Prices prices = _prices[currency];
+        require(prices.isOpen(), RequestsArePaused(currency));
+        uint256 required = prices.quote(terms);
+        require(fee >= required, FeeTooLow(fee, required));
+        if (subscriptionId == 0) {
+            _receive(currency, fee);
+            return (prices.version(), ++_subscriptions[0].requests);
+        }
+        require(msg.value == 0, WrongValue(0, msg.value));
+        require(_consumers[subscriptionId][msg.sender], NotConsumer(subscriptionId, msg.sender));
+        Subscription memory subscription = _subscriptions[subscriptionId];
+        _subtract(subscriptionId, subscription, currency, fee);
+        count = ++subscription.requests;
+        _subscriptions[subscriptionId] = subscription;
+        return (prices.version(), count);
+    }
+
+    /// @dev Takes exactly `amount` from the caller. A token may call back: write nothing before that a repetition could use.
+    function _receive(Currency currency, uint256 amount) internal {
+        uint256 expected = currency == Currency.Native ? amount : 0;
+        require(msg.value == expected, WrongValue(expected, msg.value));
+        if (currency == Currency.Token) feeToken.pullExact(amount);
+    }
+
+    function _credit(Currency currency, address account, uint256 amount) internal {
+        if (amount == 0) return;
+        Credit memory credit = _credits[account];
+        if (currency == Currency.Token) credit.token += amount.toUint128();
+        else credit.native += amount.toUint128();
+        _credits[account] = credit;
+    }
+
+    /// @dev Back to where the fee came from.
+    function _refund(uint48 subscriptionId, address consumer, Currency currency, uint256 amount) internal {
+        if (subscriptionId == 0) _credit(currency, consumer, amount);
+        else _addFunds(subscriptionId, currency, amount);
+    }
+
+    function _fund(uint48 subscriptionId, uint256 amount) private {
+        _ownerOf(subscriptionId);
+        feeToken.pullExact(amount);
+        _addFunds(subscriptionId, Currency.Token, amount);
+        emit SubscriptionFunded(subscriptionId, msg.sender, Currency.Token, amount);
+    }
+
+    function _addFunds(uint48 subscriptionId, Currency currency, uint256 amount) private {
+        Subscription memory subscription = _subscriptions[subscriptionId];
+        if (currency == Currency.Token) subscription.token += amount.toUint104();
+        else subscription.native += amount.toUint104();
+        _subscriptions[subscriptionId] = subscription;
+    }
+
+    function _subtract(
+        uint48 subscriptionId,
+        Subscription memory subscription,
+        Currency currency,
+        uint256 amount
+    ) private pure {
+        uint256 held = currency == Currency.Token ? subscription.token : subscription.native;
+        require(amount <= held, InsufficientFunds(subscriptionId, currency, held, amount));
+        // What is left of a uint104.
+        if (currency == Currency.Token) subscription.token = uint104(held - amount);
+        else subscription.native = uint104(held - amount);
+    }
+
+    function _send(Currency currency, uint256 amount, address to) private {
+        if (currency == Currency.Token) feeToken.safeTransfer(to, amount);
+        else payable(to).sendValue(amount);
+    }
+
+    function _setPrices(Currency currency, PriceTerms memory terms, uint16 version, bool open) private {
+        require(terms.treasuryPpm <= MAX_TREASURY_PPM, InvalidPrices("treasuryPpm", terms.treasuryPpm));
+        uint256 cap = terms.gasPriceCap;
+        require(
+            cap % GAS_PRICE_UNIT == 0 && cap / GAS_PRICE_UNIT <= type(uint32).max,
+            InvalidPrices("gasPriceCap", cap)
+        );
+        require(
+            currency == Currency.Token || terms.gasRate == GAS_RATE_WEI,
+            InvalidPrices("gasRate", terms.gasRate)
+        );
+        Prices prices = PricesLib.pack(terms, version, open);
+        _prices[currency] = prices;
+        _priceLists[currency][version] = prices;
+        emit PricesSet(currency, version, terms);
+    }
+
+    function _ownerOf(uint48 subscriptionId) private view returns (address owner) {
+        owner = _ownerships[subscriptionId].owner;
+        require(owner != address(0), UnknownSubscription(subscriptionId));
+    }
+}

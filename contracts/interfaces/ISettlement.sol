@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {DecidedRound, Request, RequestId, RequestTerms, Round} from "../types/Types.sol";
+import {IAgentRegistry} from "./IAgentRegistry.sol";
+import {IDecisionOracle} from "./IDecisionOracle.sol";
+
+/// @title What the rounds of a request pay
+/// @notice Works out once, from the whole record of a final request, who gets what of its escrow. It keeps nothing: the oracle
+/// holds the money and checks the record. See docs/spec/settlement.md, SE10 to SE15.
+interface ISettlement {
+    /// @notice An operator earned its share.
+    /// @param requestId the request
+    /// @param operator whose credit grew
+    /// @param attempt in which it was earned
+    /// @param seat the seat that earned it
+    /// @param amount in the smallest unit of the request's currency, above 0
+    event PayCredited(
+        RequestId indexed requestId,
+        address indexed operator,
+        uint32 attempt,
+        uint256 seat,
+        uint256 amount
+    );
+
+    /// @notice The treasury and the relayer of a round got their parts of its pay.
+    /// @param requestId the request
+    /// @param attempt the round
+    /// @param treasuryPay in the smallest unit of the request's currency
+    /// @param relayer who submitted the decision
+    /// @param relayerPay in the same unit
+    event RoundDeducted(
+        RequestId indexed requestId,
+        uint32 attempt,
+        uint256 treasuryPay,
+        address indexed relayer,
+        uint256 relayerPay
+    );
+
+    /// @notice What became of an appeal.
+    /// @param requestId the request
+    /// @param attempt whose decision was appealed against
+    /// @param appellant whose credit grew if it was upheld
+    /// @param upheld the final decision is another one; else the bond went to the asker
+    /// @param amount bond and pay of the overturned round, or the bond alone, in the smallest unit of the request's currency
+    event AppealResolved(
+        RequestId indexed requestId,
+        uint32 attempt,
+        address indexed appellant,
+        bool upheld,
+        uint256 amount
+    );
+
+    /// @notice Distributes the escrow of a request whose decision is final, once. Anybody may call.
+    /// @dev Rounds that the final decision overturns pay their appellants; the others
+    /// the treasury, their relayer and their seats by shares; the asker gets the rest. Every division rounds down for the asker.
+    /// @param request_ as in the `Requested` event
+    /// @param rounds all, from the first to the one whose decision is final. The round of one that was provisional is that of
+    /// `DecisionProvisional`, of the others that of `Requested` or `RequestReopened`
+    function settle(Request calldata request_, DecidedRound[] calldata rounds) external;
+
+    /// @notice The bond of an appeal against a decision of this round.
+    /// @param terms of the request
+    /// @param round as in the `DecisionProvisional` event
+    /// @return in the smallest unit of the request's currency
+    function bondOf(RequestTerms terms, Round round) external pure returns (uint256);
+
+    /// @notice Whose requests are settled.
+    /// @return the oracle, which deployed this
+    function oracle() external view returns (IDecisionOracle);
+
+    /// @notice Where the seats' operators are known.
+    /// @return the registry
+    function registry() external view returns (IAgentRegistry);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
+import {AgentId, DecidedRound, Decision, PastRound, Request, RequestId, Round, Seat} from "../types/Types.sol";
+import {DecisionLib} from "./DecisionLib.sol";
+import {RequestLib} from "./RequestLib.sol";
+import {RoundLib} from "./RoundLib.sol";
+import {SeatLib} from "./SeatLib.sol";
+
+/// @title The rounds of a request that come back in calldata, checked against its chain of links (SE3)
+library HistoryLib {
+    using DecisionLib for Decision;
+    using RequestLib for Request;
+    using RoundLib for Round;
+    using SeatLib for Seat;
+    using SeatLib for Seat[];
+
+    /// @notice The agents of all rounds before this one; reverts unless they lead to its link.
+    /// @param round the one that is to be drawn
+    /// @param past from the first; at most MAX_APPEALS + MAX_RETRIES of them lead to a link that was made
+    function agents(
+        RequestId requestId,
+        Round round,
+        PastRound[] calldata past
+    ) internal pure returns (AgentId[] memory ids) {
+        uint256 link = 0;
+        uint256 count = 0;
+        for (uint256 i = 0; i < past.length; ++i) {
+            PastRound calldata one = past[i];
+            require(one.round.link() == link, IDecisionOracle.WitnessMismatch(requestId));
+            link = one.round.linkAfter(one.committee.hash(), one.structHash, one.relay, one.appellant);
+            count += one.committee.length;
+        }
+        require(round.link() == link, IDecisionOracle.WitnessMismatch(requestId));
+        ids = new AgentId[](count);
+        uint256 next = 0;
+        for (uint256 i = 0; i < past.length; ++i) {
+            Seat[] calldata committee = past[i].committee;
+            for (uint256 seat = 0; seat < committee.length; ++seat) ids[next++] = committee[seat].agentId();
+        }
+    }
+
+    /// @notice What is stored of a request with these rounds, the last of which is final.
+    /// @param rounds from the first
+    function commitment(Request calldata request, DecidedRound[] calldata rounds) internal pure returns (bytes32) {
+        bytes32 requestHash = request.hash();
+        uint256 link = 0;
+        for (uint256 i = 0; i < rounds.length; ++i) {
+            DecidedRound calldata one = rounds[i];
+            require(one.round.link() == link, IDecisionOracle.WitnessMismatch(request.id));
+            bytes32 structHash;
+            (link, structHash) = linkAfter(requestHash, one);
+            if (i + 1 == rounds.length) return RequestLib.settledCommitment(structHash, one.relay, one.round);
+        }
+        revert IDecisionOracle.WitnessMismatch(request.id);
+    }
+
+    /// @notice The link of the round after this one, and the struct hash of its decision.
+    function linkAfter(
+        bytes32 requestHash,
+        DecidedRound calldata one
+    ) internal pure returns (uint256 link, bytes32 structHash) {
+        bytes32 committeeHash = one.committee.hash();
+        structHash = one.decision.structHash(requestHash, committeeHash, one.committee.length);
+        link = one.round.linkAfter(committeeHash, structHash, one.relay, one.appellant);
+    }
+}

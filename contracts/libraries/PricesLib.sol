@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {DECIDED_UNITS, GAS_PRICE_UNIT, GAS_RATE_WEI, RELAY_BASE_GAS, RELAY_SIGNATURE_GAS} from "../types/Limits.sol";
+import {PriceTerms, Prices, RequestTerms, Round} from "../types/Types.sol";
+import {RequestTermsLib} from "./RequestTermsLib.sol";
+import {RoundLib} from "./RoundLib.sol";
+
+/// @title What a request costs (SE10, SE13, SE18)
+/// @dev The casts to narrower types in the accessors cut the word to the member's width on purpose.
+library PricesLib {
+    using RequestTermsLib for RequestTerms;
+    using RoundLib for Round;
+
+    uint256 private constant OPEN = 1;
+
+    /// @dev The cap is rounded down to its unit, which a uint64 of wei fits after.
+    function pack(PriceTerms memory terms, uint16 version_, bool open) internal pure returns (Prices) {
+        return
+            Prices.wrap(
+                (uint256(terms.unitPrice) << 160) |
+                    (uint256(terms.gasRate) << 80) |
+                    (uint256(uint32(terms.gasPriceCap / GAS_PRICE_UNIT)) << 48) |
+                    (uint256(terms.treasuryPpm) << 24) |
+                    (uint256(version_) << 8) |
+                    (open ? OPEN : 0)
+            );
+    }
+
+    function unitPrice(Prices prices) internal pure returns (uint80) {
+        return uint80(Prices.unwrap(prices) >> 160);
+    }
+
+    function gasRate(Prices prices) internal pure returns (uint80) {
+        return uint80(Prices.unwrap(prices) >> 80);
+    }
+
+    /// @return wei per gas
+    function gasPriceCap(Prices prices) internal pure returns (uint64) {
+        unchecked {
+            // Below 2^32 * 10^6.
+            return uint64(uint32(Prices.unwrap(prices) >> 48) * GAS_PRICE_UNIT);
+        }
+    }
+
+    function treasuryPpm(Prices prices) internal pure returns (uint24) {
+        return uint24(Prices.unwrap(prices) >> 24);
+    }
+
+    function version(Prices prices) internal pure returns (uint16) {
+        return uint16(Prices.unwrap(prices) >> 8);
+    }
+
+    /// @notice Whether requests are taken.
+    function isOpen(Prices prices) internal pure returns (bool) {
+        return Prices.unwrap(prices) & OPEN != 0;
+    }
+
+    function withOpen(Prices prices, bool open) internal pure returns (Prices) {
+        return Prices.wrap((Prices.unwrap(prices) & ~OPEN) | (open ? OPEN : 0));
+    }
+
+    /// @notice The most units of pay that a request can come to: U = 2 (n_0 + ... + n_K) + R n_K for K appeals and R retries.
+    function maxUnits(RequestTerms terms) internal pure returns (uint256 units) {
+        unchecked {
+            // A committee has at most 64 seats, of valid terms.
+            uint256 first = terms.committeeSize();
+            uint256 appeals = terms.appeals();
+            for (uint256 level = 0; level <= appeals; ++level) units += DECIDED_UNITS * RoundLib.sizeAfter(first, level);
+            units += terms.retries() * RoundLib.sizeAfter(first, appeals);
+        }
+    }
+
+    /// @notice The price of a unit of pay, rounded down: of the fee, so that nothing that is set later moves it.
+    function unitOf(RequestTerms terms) internal pure returns (uint256) {
+        return terms.fee() / maxUnits(terms);
+    }
+
+    /// @notice The bond of an appeal against a decision of this round: what the committee that it calls can earn (SE5).
+    function bondOf(RequestTerms terms, Round round) internal pure returns (uint256) {
+        uint256 size = RoundLib.sizeAfter(terms.committeeSize(), round.appeals() + 1);
+        return DECIDED_UNITS * size * unitOf(terms);
+    }
+
+    /// @notice Gas that the relayer of a committee of `size` is paid for.
+    function relayGas(uint256 size, uint256 callbackGasLimit) internal pure returns (uint256) {
+        unchecked {
+            // At most 64 seats and MAX_CALLBACK_GAS.
+            return RELAY_BASE_GAS + ((size * 2) / 3 + 1) * RELAY_SIGNATURE_GAS + callbackGasLimit;
+        }
+    }
+
+    /// @notice What that much gas costs in the currency, rounded up.
+    /// @param gasPrice wei per gas
+    function gasCost(Prices prices, uint256 gas, uint256 gasPrice) internal pure returns (uint256) {
+        unchecked {
+            // Below 2^26 * 2^52 * 2^80.
+            return (gas * gasPrice * gasRate(prices) + GAS_RATE_WEI - 1) / GAS_RATE_WEI;
+        }
+    }
+
+    /// @notice The smallest fee of a request: every unit that it can come to at the unit price, and the relayers' gas of every
+    /// round that it can have at the cap.
+    function quote(Prices prices, RequestTerms terms) internal pure returns (uint256) {
+        unchecked {
+            // At most seven rounds.
+            uint256 first = terms.committeeSize();
+            uint256 appeals = terms.appeals();
+            uint256 callbackGas = terms.callbackGasLimit();
+            uint256 gas = terms.retries() * relayGas(RoundLib.sizeAfter(first, appeals), callbackGas);
+            for (uint256 level = 0; level <= appeals; ++level) {
+                gas += relayGas(RoundLib.sizeAfter(first, level), callbackGas);
+            }
+            return maxUnits(terms) * unitPrice(prices) + gasCost(prices, gas, gasPriceCap(prices));
+        }
+    }
+}

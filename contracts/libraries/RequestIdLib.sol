@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {RequestId} from "../types/Types.sol";
+
+/// @title What a request's id says of it
+/// @dev The casts to narrower types cut the number to the member's width on purpose.
+library RequestIdLib {
+    function pack(uint16 priceVersion_, uint48 subscription_, uint48 count) internal pure returns (RequestId) {
+        return RequestId.wrap((uint256(priceVersion_) << 96) | (uint256(subscription_) << 48) | count);
+    }
+
+    /// @notice Of the price list that was in force.
+    function priceVersion(RequestId requestId) internal pure returns (uint16) {
+        return uint16(RequestId.unwrap(requestId) >> 96);
+    }
+
+    /// @notice What paid for it; 0 when its consumer did directly.
+    function subscription(RequestId requestId) internal pure returns (uint48) {
+        return uint48(RequestId.unwrap(requestId) >> 48);
+    }
+}
