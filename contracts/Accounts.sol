@@ -5,14 +5,14 @@ import {AccessManaged} from "@openzeppelin/contracts/access/manager/AccessManage
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {Address} from "@openzeppelin/contracts/utils/Address.sol";
-import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 import {IAccounts} from "./interfaces/IAccounts.sol";
+import {Balances} from "./libraries/BalancesLib.sol";
 import {PricesLib} from "./libraries/PricesLib.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
 import {GAS_PRICE_UNIT, GAS_RATE_WEI, MAX_TREASURY_PPM} from "./types/Limits.sol";
-import {Currency, Permit, PriceTerms, Prices, RequestTerms} from "./types/Types.sol";
+import {Currency, PriceTerms, Prices, RequestTerms} from "./types/Types.sol";
 
 /// @title Subscriptions, credits and prices (SE16 to SE19)
 /// @dev Money comes in before anything is credited (see `TokenLib.pullExact`) and goes out after everything is written. Balances
@@ -21,25 +21,12 @@ abstract contract Accounts is IAccounts, AccessManaged {
     using Address for address payable;
     using PricesLib for Prices;
     using RequestTermsLib for RequestTerms;
-    using SafeCast for uint256;
     using SafeERC20 for IERC20;
     using TokenLib for IERC20;
-
-    /// @dev One word, which is all that asking writes here. Subscription 0 counts the requests of direct payers.
-    struct Subscription {
-        uint104 token;
-        uint104 native;
-        uint48 requests;
-    }
 
     struct Ownership {
         address owner;
         address pending;
-    }
-
-    struct Credit {
-        uint128 token;
-        uint128 native;
     }
 
     /// @inheritdoc IAccounts
@@ -48,10 +35,11 @@ abstract contract Accounts is IAccounts, AccessManaged {
     address public immutable treasury;
 
     uint48 private _subscriptionCount;
-    mapping(uint48 subscriptionId => Subscription subscription) private _subscriptions;
+    /// @dev All that asking writes here, with the count of requests. Subscription 0 counts those of direct payers.
+    mapping(uint48 subscriptionId => Balances balances) private _subscriptions;
     mapping(uint48 subscriptionId => Ownership ownership) private _ownerships;
     mapping(uint48 subscriptionId => mapping(address consumer => bool allowed)) private _consumers;
-    mapping(address account => Credit credit) private _credits;
+    mapping(address account => Balances balances) private _credits;
     mapping(Currency currency => Prices prices) private _prices;
     mapping(Currency currency => mapping(uint16 version => Prices prices)) private _priceLists;
 
@@ -101,20 +89,15 @@ abstract contract Accounts is IAccounts, AccessManaged {
 
     /// @inheritdoc IAccounts
     function fund(uint48 subscriptionId, uint256 amount) external {
-        _fund(subscriptionId, amount);
-    }
-
-    /// @inheritdoc IAccounts
-    function fundWithPermit(uint48 subscriptionId, Permit calldata permit) external {
-        feeToken.tryPermit(msg.sender, permit);
-        _fund(subscriptionId, permit.value);
+        _ownerOf(subscriptionId);
+        feeToken.pullExact(amount);
+        _addFunds(subscriptionId, Currency.Token, amount);
     }
 
     /// @inheritdoc IAccounts
     function fundNative(uint48 subscriptionId) external payable {
         _ownerOf(subscriptionId);
         _addFunds(subscriptionId, Currency.Native, msg.value);
-        emit SubscriptionFunded(subscriptionId, msg.sender, Currency.Native, msg.value);
     }
 
     /// @inheritdoc IAccounts
@@ -124,22 +107,17 @@ abstract contract Accounts is IAccounts, AccessManaged {
         uint256 amount,
         address to
     ) external onlyOwner(subscriptionId) {
-        Subscription memory subscription = _subscriptions[subscriptionId];
-        _subtract(subscriptionId, subscription, currency, amount);
-        _subscriptions[subscriptionId] = subscription;
+        _subscriptions[subscriptionId] = _without(subscriptionId, currency, amount);
         emit SubscriptionWithdrawn(subscriptionId, to, currency, amount);
         _send(currency, amount, to);
     }
 
     /// @inheritdoc IAccounts
     function withdraw(Currency currency, uint256 amount, address to) external {
-        Credit memory credit = _credits[msg.sender];
-        uint256 held = currency == Currency.Token ? credit.token : credit.native;
+        Balances credits = _credits[msg.sender];
+        uint256 held = credits.amountIn(currency);
         require(amount <= held, InsufficientCredit(msg.sender, currency, held, amount));
-        // What is left of a uint128.
-        if (currency == Currency.Token) credit.token = uint128(held - amount);
-        else credit.native = uint128(held - amount);
-        _credits[msg.sender] = credit;
+        _credits[msg.sender] = credits.sub(currency, amount);
         emit Withdrawn(msg.sender, to, currency, amount);
         _send(currency, amount, to);
     }
@@ -173,15 +151,8 @@ abstract contract Accounts is IAccounts, AccessManaged {
     }
 
     /// @inheritdoc IAccounts
-    function pricesOf(Currency currency) external view returns (PriceTerms memory prices, uint16 version, bool open) {
-        Prices packed = _prices[currency];
-        prices = PriceTerms({
-            unitPrice: packed.unitPrice(),
-            gasRate: packed.gasRate(),
-            gasPriceCap: packed.gasPriceCap(),
-            treasuryPpm: packed.treasuryPpm()
-        });
-        return (prices, packed.version(), packed.isOpen());
+    function pricesOf(Currency currency) external view returns (Prices) {
+        return _prices[currency];
     }
 
     /// @inheritdoc IAccounts
@@ -197,14 +168,14 @@ abstract contract Accounts is IAccounts, AccessManaged {
         view
         returns (address owner, address pendingOwner, uint256 tokenBalance, uint256 nativeBalance, uint48 requests)
     {
-        Ownership memory ownership = _ownerships[subscriptionId];
-        Subscription memory subscription = _subscriptions[subscriptionId];
+        Ownership storage ownership = _ownerships[subscriptionId];
+        Balances balances = _subscriptions[subscriptionId];
         return (
             ownership.owner,
             ownership.pending,
-            subscription.token,
-            subscription.native,
-            subscription.requests
+            balances.amountIn(Currency.Token),
+            balances.amountIn(Currency.Native),
+            balances.count()
         );
     }
 
@@ -215,7 +186,7 @@ abstract contract Accounts is IAccounts, AccessManaged {
 
     /// @inheritdoc IAccounts
     function creditOf(address account, Currency currency) external view returns (uint256) {
-        return currency == Currency.Token ? _credits[account].token : _credits[account].native;
+        return _credits[account].amountIn(currency);
     }
 
     /// @dev Escrows the fee of a request that the caller makes, and counts it.
@@ -229,17 +200,18 @@ abstract contract Accounts is IAccounts, AccessManaged {
         require(prices.isOpen(), RequestsArePaused(currency));
         uint256 required = prices.quote(terms);
         require(fee >= required, FeeTooLow(fee, required));
+        Balances balances;
         if (subscriptionId == 0) {
             _receive(currency, fee);
-            return (prices.version(), ++_subscriptions[0].requests);
+            balances = _subscriptions[0];
+        } else {
+            require(msg.value == 0, WrongValue(0, msg.value));
+            require(_consumers[subscriptionId][msg.sender], NotConsumer(subscriptionId, msg.sender));
+            balances = _without(subscriptionId, currency, fee);
         }
-        require(msg.value == 0, WrongValue(0, msg.value));
-        require(_consumers[subscriptionId][msg.sender], NotConsumer(subscriptionId, msg.sender));
-        Subscription memory subscription = _subscriptions[subscriptionId];
-        _subtract(subscriptionId, subscription, currency, fee);
-        count = ++subscription.requests;
-        _subscriptions[subscriptionId] = subscription;
-        return (prices.version(), count);
+        balances = balances.counted();
+        _subscriptions[subscriptionId] = balances;
+        return (prices.version(), balances.count());
     }
 
     /// @dev Takes exactly `amount` from the caller. A token may call back: write nothing before that a repetition could use.
@@ -250,44 +222,26 @@ abstract contract Accounts is IAccounts, AccessManaged {
     }
 
     function _credit(Currency currency, address account, uint256 amount) internal {
-        if (amount == 0) return;
-        Credit memory credit = _credits[account];
-        if (currency == Currency.Token) credit.token += amount.toUint128();
-        else credit.native += amount.toUint128();
-        _credits[account] = credit;
+        if (amount != 0) _credits[account] = _credits[account].add(currency, amount);
     }
 
     /// @dev Back to where the fee came from.
     function _refund(uint48 subscriptionId, address consumer, Currency currency, uint256 amount) internal {
         if (subscriptionId == 0) _credit(currency, consumer, amount);
-        else _addFunds(subscriptionId, currency, amount);
-    }
-
-    function _fund(uint48 subscriptionId, uint256 amount) private {
-        _ownerOf(subscriptionId);
-        feeToken.pullExact(amount);
-        _addFunds(subscriptionId, Currency.Token, amount);
-        emit SubscriptionFunded(subscriptionId, msg.sender, Currency.Token, amount);
+        else _subscriptions[subscriptionId] = _subscriptions[subscriptionId].add(currency, amount);
     }
 
     function _addFunds(uint48 subscriptionId, Currency currency, uint256 amount) private {
-        Subscription memory subscription = _subscriptions[subscriptionId];
-        if (currency == Currency.Token) subscription.token += amount.toUint104();
-        else subscription.native += amount.toUint104();
-        _subscriptions[subscriptionId] = subscription;
+        _subscriptions[subscriptionId] = _subscriptions[subscriptionId].add(currency, amount);
+        emit SubscriptionFunded(subscriptionId, msg.sender, currency, amount);
     }
 
-    function _subtract(
-        uint48 subscriptionId,
-        Subscription memory subscription,
-        Currency currency,
-        uint256 amount
-    ) private pure {
-        uint256 held = currency == Currency.Token ? subscription.token : subscription.native;
+    /// @dev What the subscription has after `amount` is taken.
+    function _without(uint48 subscriptionId, Currency currency, uint256 amount) private view returns (Balances) {
+        Balances balances = _subscriptions[subscriptionId];
+        uint256 held = balances.amountIn(currency);
         require(amount <= held, InsufficientFunds(subscriptionId, currency, held, amount));
-        // What is left of a uint104.
-        if (currency == Currency.Token) subscription.token = uint104(held - amount);
-        else subscription.native = uint104(held - amount);
+        return balances.sub(currency, amount);
     }
 
     function _send(Currency currency, uint256 amount, address to) private {

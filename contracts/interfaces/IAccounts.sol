@@ -3,7 +3,7 @@ pragma solidity 0.8.34;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
-import {Currency, Permit, Prices, PriceTerms, RequestTerms} from "../types/Types.sol";
+import {Currency, Prices, PriceTerms, RequestTerms} from "../types/Types.sol";
 
 /// @title Who pays, what it costs and who is owed
 /// @notice A subscription is a prepaid balance in each currency that its owner's consumers ask from. Whoever asks without one
@@ -46,6 +46,8 @@ interface IAccounts {
     error FeeTooLow(uint256 fee, uint256 required);
     /// @notice `field` is the name of the member of `PriceTerms` as a left-aligned string.
     error InvalidPrices(bytes32 field, uint256 value);
+    /// @notice A balance of 2^104 units or more.
+    error BalanceOverflow(uint256 balance, uint256 added);
     error RequestsArePaused(Currency currency);
     error RequestsAreNotPaused(Currency currency);
     /// @notice The fee token moved another amount than asked (fee on transfer, rebasing): refused.
@@ -66,10 +68,6 @@ interface IAccounts {
 
     /// @notice Moves `amount` of the fee token from the caller into the subscription. Anybody may.
     function fund(uint48 subscriptionId, uint256 amount) external;
-
-    /// @notice `fund` of `permit.value` with an EIP-2612 permit of the caller.
-    /// @dev A permit that somebody else submitted first does no harm: what counts is the allowance.
-    function fundWithPermit(uint48 subscriptionId, Permit calldata permit) external;
 
     /// @notice Moves the coins that come with the call into the subscription. Anybody may.
     function fundNative(uint48 subscriptionId) external payable;
@@ -97,8 +95,8 @@ interface IAccounts {
     /// @param terms packed by `RequestTermsLib.pack`
     function quote(RequestTerms terms) external view returns (uint256 fee);
 
-    /// @notice The price list in force, and whether requests are taken.
-    function pricesOf(Currency currency) external view returns (PriceTerms memory prices, uint16 version, bool open);
+    /// @notice The price list in force, and whether requests are taken; see `PricesLib`.
+    function pricesOf(Currency currency) external view returns (Prices);
 
     /// @notice A price list, in force or not: that of the requests whose ids have its version. `open` is not part of it.
     function priceListOf(Currency currency, uint16 version) external view returns (Prices);

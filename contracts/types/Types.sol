@@ -195,7 +195,7 @@ struct Pot {
     uint128 shares;
 }
 
-/// @notice An EIP-2612 permit for the stake or fee token.
+/// @notice An EIP-2612 permit for the stake token.
 struct Permit {
     uint256 value;
     uint256 deadline;

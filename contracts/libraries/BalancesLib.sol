@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {Currency} from "../types/Types.sol";
+
+/// @notice What somebody has in each currency, and a count, in one word, from the lowest bit: tokens uint104 | native coins uint104 |
+/// count uint48.
+type Balances is uint256;
+
+using BalancesLib for Balances global;
+
+/// @title Sums of both currencies that never mix (SE19)
+library BalancesLib {
+    uint256 private constant BITS = 104;
+    uint256 private constant MAX = type(uint104).max;
+    uint256 private constant COUNT_SHIFT = 2 * BITS;
+
+    /// @notice So much of a currency does not exist.
+    error BalanceOverflow(uint256 balance, uint256 added);
+
+    function amountIn(Balances balances, Currency currency) internal pure returns (uint256) {
+        return (Balances.unwrap(balances) >> _shift(currency)) & MAX;
+    }
+
+    function add(Balances balances, Currency currency, uint256 amount) internal pure returns (Balances) {
+        uint256 held = amountIn(balances, currency);
+        require(amount <= MAX - held, BalanceOverflow(held, amount));
+        unchecked {
+            // The sum stays within its bits.
+            return Balances.wrap(Balances.unwrap(balances) + (amount << _shift(currency)));
+        }
+    }
+
+    /// @dev Of an amount that is there: compare with `amountIn` before.
+    function sub(Balances balances, Currency currency, uint256 amount) internal pure returns (Balances) {
+        unchecked {
+            return Balances.wrap(Balances.unwrap(balances) - (amount << _shift(currency)));
+        }
+    }
+
+    function count(Balances balances) internal pure returns (uint48) {
+        // The highest bits.
+        return uint48(Balances.unwrap(balances) >> COUNT_SHIFT);
+    }
+
+    /// @dev Checked arithmetic: more than 2^48 do not fit.
+    function counted(Balances balances) internal pure returns (Balances) {
+        return Balances.wrap(Balances.unwrap(balances) + (1 << COUNT_SHIFT));
+    }
+
+    function _shift(Currency currency) private pure returns (uint256) {
+        unchecked {
+            return BITS * uint256(currency);
+        }
+    }
+}
