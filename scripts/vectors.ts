@@ -3,7 +3,7 @@
  * `node scripts/vectors.ts` writes it, `node scripts/vectors.ts --check` exits 1 if the file differs.
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import { SigningKey, TypedDataEncoder, concat, hexlify, id, keccak256, sha256, toUtf8Bytes } from "ethers";
+import { SigningKey, TypedDataEncoder, ZeroAddress, hexlify, id, keccak256, sha256, toUtf8Bytes } from "ethers";
 import type { TypedDataDomain, TypedDataField } from "ethers";
 
 import {
@@ -15,14 +15,19 @@ import {
   drawnWitness,
   hashCommittee,
   hashRequest,
+  linkAfter,
   messageTypes,
   packDecision,
   packRelay,
+  packRequestId,
+  packRound,
   packSeat,
   packTerms,
   possessionTypes,
   publicKeyOf,
   requestedWitness,
+  runningCommitment,
+  settledCommitment,
   testKey,
   word,
 } from "./lib/typed-data.ts";
@@ -50,6 +55,7 @@ const makeRequest = (requestId: bigint, consumer: string, terms: Terms, question
   const termsWord = packTerms(terms);
   const questionHash = keccak256(toUtf8Bytes(question));
   const requestHash = hashRequest({ id: requestId, consumer, terms: termsWord, questionHash });
+  const roundWord = packRound({ link: 0n, appeals: 0, deadline: 1_900_000_000 });
   return {
     id: requestId.toString(),
     consumer,
@@ -58,8 +64,9 @@ const makeRequest = (requestId: bigint, consumer: string, terms: Terms, question
     question,
     questionHash,
     requestHash,
+    roundWord,
     seedBlock: seedBlock.toString(),
-    requestedCommitment: keccak256(concat([requestHash, requestedWitness(seedBlock)])),
+    requestedCommitment: runningCommitment(requestHash, roundWord, requestedWitness(seedBlock)),
   };
 };
 
@@ -77,11 +84,14 @@ const makeCommittee = (size: number, firstKey: number) => {
 
 const base: Terms = {
   fee: "1000000000000000000",
-  deadline: 1_900_000_000,
+  duration: 3600,
+  appeals: 0,
+  retries: 0,
   tolerance: 0,
   callbackGasLimit: 100_000,
   committeeSize: 4,
   assurance: 0,
+  currency: 0,
   decimals: 0,
   options: 0,
   kind: 0,
@@ -92,7 +102,7 @@ const requests = [
   makeRequest(
     2n,
     "0xdAC17F958D2ee523a2206206994597C13D831ec7",
-    { ...base, kind: 1, options: 3, committeeSize: 7, assurance: 1 },
+    { ...base, kind: 1, options: 3, committeeSize: 7, assurance: 1, appeals: 2, retries: 3, currency: 1 },
     "Which clause applies?\n(A) 1.1\n(B) 1.2\n(C) 2.1",
     4_294_967_296n,
   ),
@@ -101,11 +111,14 @@ const requests = [
     "0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF",
     {
       fee: ((1n << 96n) - 1n).toString(),
-      deadline: 2 ** 40 - 1,
+      duration: 2 ** 32 - 2,
+      appeals: 15,
+      retries: 14,
       tolerance: 2 ** 40 - 2,
       callbackGasLimit: 2 ** 32 - 1,
       committeeSize: 255,
-      assurance: 254,
+      assurance: 13,
+      currency: 12,
       decimals: 253,
       options: 252,
       kind: 251,
@@ -123,6 +136,34 @@ const requests = [
   ),
 ];
 const committees = [makeCommittee(4, 1), makeCommittee(7, 10)];
+
+const relays = [
+  { signers: 0b1011n, gasPriceWei: 1_234_567_890n, relayer: "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0" },
+  { signers: 0n, gasPriceWei: 999_999n, relayer: "0x0000000000000000000000000000000000000001" },
+  { signers: (1n << 64n) - 1n, gasPriceWei: 1n << 128n, relayer: "0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF" },
+].map(({ signers, gasPriceWei, relayer }) => ({
+  signers: signers.toString(),
+  gasPriceWei: gasPriceWei.toString(),
+  relayer,
+  word: packRelay(signers, gasPriceWei, relayer),
+}));
+
+const requestIds = [
+  { priceVersion: 0n, subscription: 0n, count: 1n },
+  { priceVersion: 3n, subscription: 7n, count: 9n },
+  { priceVersion: (1n << 16n) - 1n, subscription: (1n << 48n) - 2n, count: (1n << 48n) - 3n },
+].map(({ priceVersion, subscription, count }) => ({
+  priceVersion: priceVersion.toString(),
+  subscription: subscription.toString(),
+  count: count.toString(),
+  id: packRequestId(priceVersion, subscription, count).toString(),
+}));
+
+const rounds = [
+  { link: 0n, appeals: 0, deadline: 1_900_000_000 },
+  { link: (1n << 200n) + 5n, appeals: 1, deadline: 1_900_003_600 },
+  { link: (1n << 208n) - 1n, appeals: 255, deadline: 2 ** 40 - 1 },
+].map((fields) => ({ ...fields, link: word(fields.link), word: packRound(fields) }));
 
 const makeDecision = (
   request: number,
@@ -144,13 +185,28 @@ const makeDecision = (
     ...fields,
     transcript: sha256(toUtf8Bytes(`transcript ${request} ${committee}`)),
   };
+  const { requestHash, committeeHash } = message;
+  // The first round for attempt 0, the second for later ones.
+  const roundWord = rounds[fields.attempt === 0 ? 0 : 1]!.word;
+  const structHash = TypedDataEncoder.hashStruct("Decision", decisionTypes, message);
+  const relayWord = relays[committee]!.word;
+  const past = { round: roundWord, committeeHash, structHash, relay: relayWord };
+  const appellant = requests[1]!.consumer;
   return {
     request,
     committee,
     message,
     packed: packDecision(message),
-    drawnCommitment: keccak256(concat([message.requestHash, drawnWitness(fields.attempt, message.committeeHash)])),
-    structHash: TypedDataEncoder.hashStruct("Decision", decisionTypes, message),
+    roundWord,
+    drawnCommitment: runningCommitment(requestHash, roundWord, drawnWitness(fields.attempt, committeeHash)),
+    structHash,
+    relayWord,
+    settledCommitment: settledCommitment(structHash, relayWord, roundWord),
+    // After a retry, and after an appeal.
+    links: [ZeroAddress, appellant].map((account) => ({
+      appellant: account,
+      link: word(linkAfter({ ...past, appellant: account })),
+    })),
     digest: TypedDataEncoder.hash(domain, decisionTypes, message),
   };
 };
@@ -220,17 +276,6 @@ const certificates = [
   makeCertificate(3, [0, 1, 3]),
 ];
 
-const relays = [
-  { signers: 0b1011n, gasPriceWei: 1_234_567_890n, relayer: "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0" },
-  { signers: 0n, gasPriceWei: 999_999n, relayer: "0x0000000000000000000000000000000000000001" },
-  { signers: (1n << 64n) - 1n, gasPriceWei: 1n << 128n, relayer: "0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF" },
-].map(({ signers, gasPriceWei, relayer }) => ({
-  signers: signers.toString(),
-  gasPriceWei: gasPriceWei.toString(),
-  relayer,
-  word: packRelay(signers, gasPriceWei, relayer),
-}));
-
 const messages = [
   { request: 0, committee: 0, attempt: 0, protocol: 1, phase: 0, round: 0, seat: 0, payload: "first" },
   { request: 1, committee: 1, attempt: 3, protocol: 7, phase: 5, round: 12, seat: 6, payload: "second" },
@@ -293,8 +338,10 @@ const vectors = {
     Message: typeHash("Message", messageTypes),
     Possession: typeHash("Possession", possessionTypes),
   },
+  requestIds,
   requests,
   committees,
+  rounds,
   decisions,
   certificates,
   relays,

@@ -54,14 +54,20 @@ export const permitTypes: Types = {
 /** `Status` of contracts/types/Types.sol. */
 export const Status = { None: 0, Requested: 1, Drawn: 2, Decided: 3, Hung: 4, Refunded: 5 } as const;
 
+/** `Currency` of contracts/types/Types.sol. */
+export const Currency = { Token: 0, Native: 1 } as const;
+
 /** `Terms` of contracts/types/Types.sol; the fee as a decimal string or bigint. */
 export interface Terms {
   readonly fee: bigint | string;
-  readonly deadline: number;
+  readonly duration: number;
+  readonly appeals: number;
+  readonly retries: number;
   readonly tolerance: number;
   readonly callbackGasLimit: number;
   readonly committeeSize: number;
   readonly assurance: number;
+  readonly currency: number;
   readonly decimals: number;
   readonly options: number;
   readonly kind: number;
@@ -70,11 +76,14 @@ export interface Terms {
 
 const termWidths: readonly (readonly [keyof Terms, bigint])[] = [
   ["fee", 96n],
-  ["deadline", 40n],
+  ["duration", 32n],
+  ["appeals", 4n],
+  ["retries", 4n],
   ["tolerance", 40n],
   ["callbackGasLimit", 32n],
   ["committeeSize", 8n],
-  ["assurance", 8n],
+  ["assurance", 4n],
+  ["currency", 4n],
   ["decimals", 8n],
   ["options", 8n],
   ["kind", 8n],
@@ -86,6 +95,25 @@ export const word = (value: bigint): string => toBeHex(value, 32);
 
 export const packTerms = (terms: Terms): string =>
   word(termWidths.reduce((packed, [name, bits]) => (packed << bits) | BigInt(terms[name]), 0n));
+
+/** `RequestId` of contracts/types/Types.sol. */
+export const packRequestId = (priceVersion: bigint, subscription: bigint, count: bigint): bigint =>
+  (priceVersion << 96n) | (subscription << 48n) | count;
+
+/** `Round` of contracts/types/Types.sol. */
+export interface RoundFields {
+  readonly link: bigint;
+  readonly appeals: number;
+  readonly deadline: number;
+}
+
+export const packRound = ({ link, appeals, deadline }: RoundFields): string =>
+  word((link << 48n) | (BigInt(appeals) << 40n) | BigInt(deadline));
+
+export const unpackRound = (packed: string): RoundFields => {
+  const value = BigInt(packed);
+  return { link: value >> 48n, appeals: Number((value >> 40n) & 0xffn), deadline: Number(value & 0xff_ffff_ffffn) };
+};
 
 export const packSeat = (agentId: number, reputation: number, signer: string): string =>
   word((BigInt(agentId) << 192n) | (BigInt(reputation) << 160n) | BigInt(signer));
@@ -148,10 +176,33 @@ export const hashRequest = (request: RequestWitness): string =>
     ),
   );
 
-/** The `witness` of `refund` while the request waits for its draw. */
+/** What the link of the next round is of. */
+export interface PastFields {
+  readonly round: string;
+  readonly committeeHash: string;
+  readonly structHash: string;
+  readonly relay: string;
+  readonly appellant: string;
+}
+
+/** The link of the round after this one: the upper 208 bits of a hash. */
+export const linkAfter = ({ round, committeeHash, structHash, relay, appellant }: PastFields): bigint => {
+  const types = ["uint256", "bytes32", "bytes32", "uint256", "address"];
+  return BigInt(keccak256(coder.encode(types, [round, committeeHash, structHash, relay, appellant]))) >> 48n;
+};
+
+/** What is stored of a request that is decided. */
+export const settledCommitment = (structHash: string, relay: string, round: string): string =>
+  keccak256(coder.encode(["bytes32", "uint256", "uint256"], [structHash, relay, round]));
+
+/** What is stored of a request that waits for its draw, or for its decision: the witness says which. */
+export const runningCommitment = (requestHash: string, round: string, witness: string): string =>
+  keccak256(concat([requestHash, round, witness]));
+
+/** The `witness` of `refund` and `fallBack` while the request waits for its draw. */
 export const requestedWitness = (seedBlock: bigint): string => coder.encode(["uint64"], [seedBlock]);
 
-/** The `witness` of `refund` once the committee is drawn. */
+/** The `witness` of `refund` and `fallBack` once the committee is drawn. */
 export const drawnWitness = (attempt: number, committeeHash: string): string =>
   coder.encode(["uint32", "bytes32"], [attempt, committeeHash]);
 
