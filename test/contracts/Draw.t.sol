@@ -139,7 +139,15 @@ contract DrawTest is Assertions {
     }
 
     function draw(bytes32 seed, uint256 size) external view returns (Seat[] memory) {
-        return DrawLib.draw(_candidates, EPOCH + 1, seed, size);
+        return this.drawWithout(seed, size, new AgentId[](0));
+    }
+
+    function drawWithout(
+        bytes32 seed,
+        uint256 size,
+        AgentId[] calldata excluded
+    ) external view returns (Seat[] memory) {
+        return DrawLib.draw(_candidates, EPOCH + 1, seed, size, excluded);
     }
 
     /// @dev All slots are warm within one test, so this counts probes; gas-cost.test.ts measures transactions.

@@ -17,7 +17,7 @@ contract GrindingTest is ConclaveTest {
 
     function setUp() public {
         deployConclave();
-        oracle.deposit(address(this), 1e24);
+        fund(1e24);
         registerAgents(20, MAX_STAKE);
         for (uint256 i = 0; i < SLEEPERS; ++i) _sleepers.push(registerAgent(MIN_STAKE));
         // Asleep, one unit short of the minimum: a unit of stake wakes each of them and changes the count of agents.
@@ -39,7 +39,7 @@ contract GrindingTest is ConclaveTest {
         assertEq(_drawn(seed), fair, "another key");
         registry.startUnbonding(AgentId.wrap(2), MAX_STAKE);
         assertEq(_drawn(seed), fair, "a leaver");
-        Seat[] memory seats = registry.draw(seed, 7);
+        Seat[] memory seats = registry.draw(seed, 7, nobody());
         AgentId[] memory agentIds = new AgentId[](2);
         int8[] memory steps = new int8[](2);
         for (uint256 i = 0; i < 2; ++i) (agentIds[i], steps[i]) = (seats[i].agentId(), -3);
@@ -57,7 +57,7 @@ contract GrindingTest is ConclaveTest {
         assertEq(registry.drawableCount(), 20, "drawn from the registry of the epoch");
         assertEq(registry.activeCount(), 20 + SLEEPERS, "which has changed");
 
-        oracle.draw(request, seedBlock, headerOf(seedBlock));
+        drawWith(request, seedBlock, headerOf(seedBlock));
         assertTrue(statusOf(request) == Status.Drawn, "drawn");
         nextEpoch();
         assertTrue(_drawn(seed) != fair, "the next epoch sees it all");
@@ -70,13 +70,13 @@ contract GrindingTest is ConclaveTest {
         vm.roll(seedBlock + 1);
         nextEpoch();
         assertTrue(blockhash(seedBlock) != 0, "still in the window");
-        oracle.draw(request, seedBlock, "");
+        drawWith(request, seedBlock, "");
         assertTrue(statusOf(request) == Status.Requested, "rescheduled");
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
-        oracle.draw(request, seedBlock, "");
+        drawWith(request, seedBlock, "");
         seedBlock = seedBlockAfter(block.number);
         vm.roll(seedBlock + 16);
-        oracle.draw(request, seedBlock, headerOf(seedBlock));
+        drawWith(request, seedBlock, headerOf(seedBlock));
         assertTrue(statusOf(request) == Status.Drawn, "16 blocks are left at least");
     }
 
@@ -97,7 +97,7 @@ contract GrindingTest is ConclaveTest {
             }
             vm.roll(seedBlock + 1);
             assertEq(_drawn(seed), fair, "known too early");
-            oracle.draw(request, seedBlock, headerOf(seedBlock));
+            drawWith(request, seedBlock, headerOf(seedBlock));
         }
     }
 
@@ -120,10 +120,10 @@ contract GrindingTest is ConclaveTest {
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
         vm.roll(seedBlock);
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedNotReady.selector, request.id, seedBlock));
-        oracle.draw(request, seedBlock, "");
+        drawWith(request, seedBlock, "");
         // The last block of the epoch will do.
         vm.roll((seedBlock / EPOCH_BLOCKS + 1) * EPOCH_BLOCKS - 1);
-        oracle.draw(request, seedBlock, headerOf(seedBlock));
+        drawWith(request, seedBlock, headerOf(seedBlock));
         assertTrue(statusOf(request) == Status.Drawn, "drawn");
     }
 
@@ -136,6 +136,6 @@ contract GrindingTest is ConclaveTest {
     }
 
     function _drawn(bytes32 seed) private view returns (bytes32) {
-        return keccak256(abi.encode(registry.draw(seed, 7)));
+        return keccak256(abi.encode(registry.draw(seed, 7, nobody())));
     }
 }

@@ -16,7 +16,7 @@ contract OracleTest is ConclaveTest {
     function setUp() public {
         deployConclave();
         registerAgents(10, MAX_STAKE);
-        oracle.deposit(address(this), 1e24);
+        fund(1e24);
     }
 
     /// @dev Exactly the sets of more than two thirds settle, whatever else is in the bitmap.
@@ -34,7 +34,7 @@ contract OracleTest is ConclaveTest {
                 abi.encodeWithSelector(IDecisionOracle.QuorumNotReached.selector, count, (2 * size) / 3 + 1)
             );
         }
-        oracle.commit(request, decision.packed(), certificate);
+        commitWith(request, decision.packed(), certificate);
         assertTrue(statusOf(request) == (settles ? Status.Decided : Status.Drawn), "status");
     }
 
@@ -68,7 +68,7 @@ contract OracleTest is ConclaveTest {
         if (field == 1) request.questionHash ^= bytes32(change);
         // The fee, in the terms' highest bits.
         if (field == 2) request.terms = _flip(request, change << 160);
-        // The deadline, far away.
+        // The duration.
         if (field == 3) request.terms = _flip(request, 1 << 159);
         // The committee's hash.
         if (field == 4) certificate[change % 32] ^= bytes1(uint8(change) | 1);
@@ -119,7 +119,7 @@ contract OracleTest is ConclaveTest {
         // Nor is another head taken for the settled one's.
         decision.head = DecisionHead.wrap(DecisionHead.unwrap(clean) | (1 << bit));
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
-        oracle.creditPay(request, committee, decision, relayOf(quorumOf(4)));
+        settleWith(request, committee, decision, relayOf(quorumOf(4)));
     }
 
     /// @dev Where calldata has the byte strings is up to the submitter; what is in them is not.
@@ -127,9 +127,12 @@ contract OracleTest is ConclaveTest {
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
         Draft memory draft = decisionFor(4);
         bytes memory certificate = certify(request, committee, draft, quorumOf(4));
-        bytes memory data = abi.encodeCall(IDecisionOracle.commit, (request, draft.packed(), certificate));
-        // The decision begins 6 words after the selector; its answer's offset is its 4th word, its merits' the 5th.
-        uint256 position = 4 + 32 * (6 + 4) + 31;
+        bytes memory data = abi.encodeCall(
+            IDecisionOracle.commit,
+            (request, firstRounds[request.id], draft.packed(), certificate)
+        );
+        // The decision begins 7 words after the selector; its answer's offset is its 4th word, its merits' the 5th.
+        uint256 position = 4 + 32 * (7 + 4) + 31;
         assertEq(uint8(data[position]), 0xe0, "the merits' offset");
         data[position] = 0xa0;
         (bool success, bytes memory reason) = address(oracle).call(data);
@@ -149,11 +152,11 @@ contract OracleTest is ConclaveTest {
         vm.assume(flip != 0);
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
         Decision memory decision = decisionFor(4).packed();
-        oracle.commit(request, decision, certify(request, committee, decisionFor(4), quorumOf(4)));
+        commitWith(request, decision, certify(request, committee, decisionFor(4), quorumOf(4)));
         Relay relay = relayOf(quorumOf(4));
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
-        oracle.creditPay(request, committee, decision, Relay.wrap(Relay.unwrap(relay) ^ flip));
-        oracle.creditPay(request, committee, decision, relay);
+        settleWith(request, committee, decision, Relay.wrap(Relay.unwrap(relay) ^ flip));
+        settleWith(request, committee, decision, relay);
     }
 
     function testFuzz_payReachesOperatorsOrConsumer(uint96 fee, bytes32 shares, bool hung) public {
@@ -162,13 +165,13 @@ contract OracleTest is ConclaveTest {
         Draft memory decision = decisionFor(7);
         decision.shares = abi.encodePacked(bytes7(shares));
         if (hung) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
-        oracle.commit(request, decision.packed(), certify(request, committee, decision, quorumOf(7)));
-        uint256 before = oracle.balanceOf(address(this));
+        commitWith(request, decision.packed(), certify(request, committee, decision, quorumOf(7)));
+        uint256 before = balance();
         // This contract is consumer and operator of all agents: everything must come back, to the last unit.
-        oracle.creditPay(request, committee, decision.packed(), relayOf(quorumOf(7)));
-        assertEq(oracle.balanceOf(address(this)), before + fee, "sum");
-        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.PayAlreadyCredited.selector, request.id));
-        oracle.creditPay(request, committee, decision.packed(), relayOf(quorumOf(7)));
+        settleWith(request, committee, decision.packed(), relayOf(quorumOf(7)));
+        assertEq(balance(), before + fee, "sum");
+        vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.AlreadySettled.selector, request.id));
+        settleWith(request, committee, decision.packed(), relayOf(quorumOf(7)));
     }
 
     function testFuzz_refundOnlyAfterTheDeadline(uint256 delay, bool drawn, address anybody) public {
@@ -180,32 +183,32 @@ contract OracleTest is ConclaveTest {
         }
         delay = bound(delay, 0, 2 hours);
         vm.warp(block.timestamp + delay);
-        uint256 before = oracle.balanceOf(address(this));
+        uint256 before = balance();
         bool late = delay > 1 hours;
         if (!late) vm.expectPartialRevert(IDecisionOracle.DeadlineNotPassed.selector);
         vm.prank(anybody);
         this.passRefund(request, witness);
-        assertEq(oracle.balanceOf(address(this)), late ? before + 5 ether : before, "balance");
+        assertEq(balance(), late ? before + 5 ether : before, "balance");
         if (!late) return;
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WrongStatus.selector, request.id, Status.Refunded));
-        oracle.refund(request, witness);
+        refundWith(request, witness);
     }
 
     function test_seedOfAnotherEpochIsRescheduled() public {
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
         vm.roll(seedBlock);
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedNotReady.selector, request.id, seedBlock));
-        oracle.draw(request, seedBlock, "");
+        drawWith(request, seedBlock, "");
         for (uint256 i = 0; i < 3; ++i) {
             vm.roll(seedBlock + 257);
-            oracle.draw(request, seedBlock, "");
+            drawWith(request, seedBlock, "");
             assertTrue(statusOf(request) == Status.Requested, "not drawn");
             vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
-            oracle.draw(request, seedBlock, "");
+            drawWith(request, seedBlock, "");
             seedBlock = seedBlockAfter(block.number);
         }
         vm.roll(seedBlock + 1);
-        oracle.draw(request, seedBlock, headerOf(seedBlock));
+        drawWith(request, seedBlock, headerOf(seedBlock));
         assertTrue(statusOf(request) == Status.Drawn, "drawn in time");
     }
 
@@ -220,7 +223,7 @@ contract OracleTest is ConclaveTest {
             (Request memory request, ) = ask(termsFor(4, 0));
             vm.roll(seeds[i]);
             vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.SeedNotReady.selector, request.id, seeds[i]));
-            oracle.draw(request, seeds[i], "");
+            drawWith(request, seeds[i], "");
         }
     }
 
@@ -233,7 +236,7 @@ contract OracleTest is ConclaveTest {
             (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
             registry.rotateSigner(committee[i].agentId(), publicKey, possession);
         }
-        oracle.commit(request, decision.packed(), certificate);
+        commitWith(request, decision.packed(), certificate);
         assertTrue(statusOf(request) == Status.Decided, "status");
     }
 
@@ -250,11 +253,11 @@ contract OracleTest is ConclaveTest {
     }
 
     function tryCommit(Request calldata request, Decision calldata decision, bytes calldata certificate) external {
-        oracle.commit(request, decision, certificate);
+        commitWith(request, decision, certificate);
     }
 
     function passRefund(Request calldata request, bytes calldata witness) external {
-        oracle.refund(request, witness);
+        refundWith(request, witness);
     }
 
     function _drawn(uint256 size, uint96 fee) private returns (Request memory request, Seat[] memory committee) {

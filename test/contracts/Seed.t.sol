@@ -35,11 +35,11 @@ contract SeedTest is ConclaveTest {
     function test_seedIsPrevRandao() public {
         bytes memory header = headerOf(_seedBlock);
         bytes32 seed = keccak256(abi.encode(HeaderMaker.prevRandaoOf(_seedBlock), _request.id, uint32(0)));
-        bytes32 expected = keccak256(abi.encode(registry.draw(seed, 4)));
+        bytes32 expected = keccak256(abi.encode(registry.draw(seed, 4, nobody())));
         assertEq(seedOf(_request, _seedBlock), seed, "seed");
-        oracle.draw(_request, _seedBlock, header);
+        drawWith(_request, _seedBlock, header);
         _requireDrawn();
-        assertEq(keccak256(abi.encode(registry.draw(seed, 4))), expected, "constant");
+        assertEq(keccak256(abi.encode(registry.draw(seed, 4, nobody()))), expected, "constant");
     }
 
     /// @dev Whatever else its builder puts into the block, the seed is the same.
@@ -66,7 +66,7 @@ contract SeedTest is ConclaveTest {
         // Another prevrandao.
         bytes memory forged = HeaderMaker.make(_seedBlock, abi.encodePacked(hex"a0", keccak256("mine")), "");
         _refused(forged, blockHash);
-        oracle.draw(_request, _seedBlock, header);
+        drawWith(_request, _seedBlock, header);
         _requireDrawn();
     }
 
@@ -84,7 +84,7 @@ contract SeedTest is ConclaveTest {
         bytes memory more = abi.encodePacked(hex"a0", keccak256("access list"), hex"8203e8", hex"c20102");
         bytes memory header = HeaderMaker.make(_seedBlock, word, more);
         vm.setBlockhash(_seedBlock, keccak256(header));
-        oracle.draw(_request, _seedBlock, header);
+        drawWith(_request, _seedBlock, header);
         _requireDrawn();
     }
 
@@ -92,13 +92,13 @@ contract SeedTest is ConclaveTest {
         bytes memory header = HeaderMaker.make(_seedBlock, abi.encodePacked(hex"a0", bytes32(0)), "");
         vm.setBlockhash(_seedBlock, keccak256(header));
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.NoBeacon.selector, _request.id, _seedBlock));
-        oracle.draw(_request, _seedBlock, header);
+        drawWith(_request, _seedBlock, header);
         assertTrue(statusOf(_request) == Status.Requested, "waits");
         // It is not stuck: with the epoch the seed ends.
         vm.roll(3 * LONG_EPOCH);
-        oracle.draw(_request, _seedBlock, "");
+        drawWith(_request, _seedBlock, "");
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, _request.id));
-        oracle.draw(_request, _seedBlock, "");
+        drawWith(_request, _seedBlock, "");
     }
 
     /// @dev The chain vouches for the bytes, and still nothing outside of them is read.
@@ -163,7 +163,7 @@ contract SeedTest is ConclaveTest {
         vm.roll(_seedBlock + 257);
         assertEq(blockhash(_seedBlock), 0, "out of the window");
         _refused("", keccak256(header));
-        oracle.draw(_request, _seedBlock, header);
+        drawWith(_request, _seedBlock, header);
         _requireDrawn();
     }
 
@@ -173,14 +173,14 @@ contract SeedTest is ConclaveTest {
         for (uint256 i = 0; i < codes.length; ++i) {
             vm.etch(HistoryChain.HISTORY, codes[i]);
             vm.roll(_seedBlock + 257);
-            oracle.draw(_request, _seedBlock, "");
+            drawWith(_request, _seedBlock, "");
             assertTrue(statusOf(_request) == Status.Requested, "rescheduled");
             vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, _request.id));
-            oracle.draw(_request, _seedBlock, "");
+            drawWith(_request, _seedBlock, "");
             _seedBlock += 265;
         }
         vm.roll(_seedBlock + 256);
-        oracle.draw(_request, _seedBlock, headerOf(_seedBlock));
+        drawWith(_request, _seedBlock, headerOf(_seedBlock));
         _requireDrawn();
     }
 
@@ -191,7 +191,7 @@ contract SeedTest is ConclaveTest {
         HistoryChain.remember(_seedBlock, keccak256(header));
         vm.roll(3 * LONG_EPOCH);
         assertEq(BlockHashLib.hashOf(_seedBlock), keccak256(header), "known");
-        oracle.draw(_request, _seedBlock, header);
+        drawWith(_request, _seedBlock, header);
         assertTrue(statusOf(_request) == Status.Requested, "rescheduled");
     }
 
@@ -235,7 +235,7 @@ contract SeedTest is ConclaveTest {
         vm.expectRevert(
             abi.encodeWithSelector(IDecisionOracle.HeaderMismatch.selector, _request.id, blockHash, keccak256(header))
         );
-        oracle.draw(_request, _seedBlock, header);
+        drawWith(_request, _seedBlock, header);
     }
 
     function _malformed(bytes memory header, bytes32 part, uint256 offset) private {
@@ -243,7 +243,7 @@ contract SeedTest is ConclaveTest {
         this.prevRandao(header);
         vm.setBlockhash(_seedBlock, keccak256(header));
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.MalformedHeader.selector, part, offset));
-        oracle.draw(_request, _seedBlock, header);
+        drawWith(_request, _seedBlock, header);
     }
 
     function _requireDrawn() private view {

@@ -96,7 +96,7 @@ contract SlasherTest is ConclaveTest {
 
     /// @dev ST7: drawn, gone at once, and proven guilty in the last second of the window of the longest request.
     function test_unbondingCannotOutrunEvidence() public {
-        oracle.deposit(address(this), 1 ether);
+        fund(1 ether);
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
         uint256 end = block.timestamp + 7 days + 7 days;
         Seat[] memory committee = drawCommittee(request, seedBlock);
@@ -143,7 +143,7 @@ contract SlasherTest is ConclaveTest {
         registry.withdrawStake(agentId, address(this));
         registry.bond(agentId, 1000);
         assertTrue(!registry.getAgent(agentId).exited, "it may come back");
-        oracle.deposit(address(this), 1 ether);
+        fund(1 ether);
         nextEpoch();
         vm.roll(block.number + EPOCH_BLOCKS - 3);
         // Seeded in the next epoch: what is bonded in this one is drawn.
@@ -257,7 +257,7 @@ contract SlasherTest is ConclaveTest {
 
     /// @dev What seats sign for the oracle is what the slasher hashes.
     function test_decisionHashIsTheOracles() public {
-        oracle.deposit(address(this), 1 ether);
+        fund(1 ether);
         (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
         Seat[] memory committee = drawCommittee(request, seedBlock);
         bytes32 committeeHash = SeatLib.hashMemory(committee);

@@ -6,20 +6,27 @@ import {ConclaveAccessManager} from "../../../contracts/ConclaveAccessManager.so
 import {DecisionOracle} from "../../../contracts/DecisionOracle.sol";
 import {Slasher} from "../../../contracts/Slasher.sol";
 import {IAgentRegistry} from "../../../contracts/interfaces/IAgentRegistry.sol";
+import {ISettlement} from "../../../contracts/interfaces/ISettlement.sol";
 import {ISlasher} from "../../../contracts/interfaces/ISlasher.sol";
 import {DecisionLib} from "../../../contracts/libraries/DecisionLib.sol";
 import {RelayLib} from "../../../contracts/libraries/RelayLib.sol";
 import {RequestTermsLib} from "../../../contracts/libraries/RequestTermsLib.sol";
+import {RoundLib} from "../../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
 import {PossessionLib} from "../../../contracts/libraries/PossessionLib.sol";
 import {TestToken} from "../../../contracts/mocks/TestToken.sol";
 import {
     AgentId,
+    Currency,
+    DecidedRound,
     Decision,
+    PastRound,
+    PriceTerms,
     Relay,
     Request,
     RequestId,
     RequestTerms,
+    Round,
     Seat,
     Status,
     Terms
@@ -46,14 +53,19 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     uint40 internal constant UNBONDING_DELAY = 14 days;
     uint256 internal constant EPOCH_BLOCKS = 32;
     uint256 internal constant PROTOCOLS = 2;
-    uint96 internal constant MIN_FEE = 0;
+    uint32 internal constant DURATION = 1 hours;
     address internal constant TREASURY = address(0x7eea);
 
     TestToken internal token;
     ConclaveAccessManager internal manager;
     AgentRegistry internal registry;
     DecisionOracle internal oracle;
+    ISettlement internal settlement;
     Slasher internal slasher;
+    /// @dev Of this contract, which is also its consumer.
+    uint48 internal subscriptionId;
+    /// @dev The first round of every request that `ask` made.
+    mapping(RequestId requestId => Round round) internal firstRounds;
     /// @dev Private keys by signer.
     mapping(address signer => uint256 privateKey) internal keys;
 
@@ -84,9 +96,19 @@ abstract contract ConclaveTest is Assertions, KeyChain {
                 treasury: TREASURY
             })
         );
-        oracle = new DecisionOracle(address(manager), registry, token, PROTOCOLS, MIN_FEE);
+        oracle = new DecisionOracle(
+            address(manager),
+            registry,
+            token,
+            PROTOCOLS,
+            PriceTerms(0, 0, 0, 0),
+            PriceTerms(0, 1e18, 0, 0)
+        );
         slasher = new Slasher(registry);
         assertEq(registry.oracle(), address(oracle), "oracle");
+        settlement = oracle.settlement();
+        subscriptionId = oracle.createSubscription();
+        oracle.setConsumer(subscriptionId, address(this), true);
     }
 
     /// @dev Two payloads that the agent's present key signed for one slot of a request.
@@ -161,19 +183,20 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         vm.roll((block.number / EPOCH_BLOCKS + 1) * EPOCH_BLOCKS);
     }
 
-    function termsFor(uint256 size, uint96 fee) internal view returns (Terms memory terms) {
+    function termsFor(uint256 size, uint96 fee) internal pure returns (Terms memory terms) {
         terms.fee = fee;
-        terms.deadline = uint40(block.timestamp + 1 hours);
+        terms.duration = DURATION;
         terms.committeeSize = uint8(size);
         terms.protocol = 1;
     }
 
-    /// @dev Asks from this contract's balance.
+    /// @dev Asks from this contract's subscription.
     function ask(Terms memory terms) internal returns (Request memory request, uint64 seedBlock) {
         request.consumer = address(this);
         request.terms = RequestTermsLib.pack(terms);
         request.questionHash = keccak256("question");
-        request.id = oracle.request(request.terms, "question");
+        request.id = oracle.request(subscriptionId, request.terms, "question");
+        firstRounds[request.id] = RoundLib.pack(0, 0, block.timestamp + terms.duration);
         seedBlock = seedBlockAfter(block.number);
     }
 
@@ -196,15 +219,66 @@ abstract contract ConclaveTest is Assertions, KeyChain {
 
     /// @dev Of the first attempt.
     function seedOf(Request memory request, uint64 seedBlock) internal pure returns (bytes32) {
-        return keccak256(abi.encode(HeaderMaker.prevRandaoOf(seedBlock), request.id, uint32(0)));
+        return seedOf(request, seedBlock, 0);
+    }
+
+    function seedOf(Request memory request, uint64 seedBlock, uint32 attempt) internal pure returns (bytes32) {
+        return keccak256(abi.encode(HeaderMaker.prevRandaoOf(seedBlock), request.id, attempt));
     }
 
     /// @dev Rolls past the seed block, draws, and returns the committee, which is a pure function of the seed.
     function drawCommittee(Request memory request, uint64 seedBlock) internal returns (Seat[] memory committee) {
         vm.roll(seedBlock + 1);
         uint256 size = uint8(RequestTerms.unwrap(request.terms) >> 40);
-        committee = registry.draw(seedOf(request, seedBlock), size);
-        oracle.draw(request, seedBlock, headerOf(seedBlock));
+        committee = registry.draw(seedOf(request, seedBlock), size, nobody());
+        drawWith(request, seedBlock, headerOf(seedBlock));
+    }
+
+    function nobody() internal pure returns (AgentId[] memory) {
+        return new AgentId[](0);
+    }
+
+    /// @dev The oracle's functions in the first round of a request.
+    function drawWith(Request memory request, uint64 seedBlock, bytes memory header) internal {
+        oracle.draw(request, firstRounds[request.id], seedBlock, header, new PastRound[](0));
+    }
+
+    function commitWith(Request memory request, Decision memory decision, bytes memory certificate) internal {
+        oracle.commit(request, firstRounds[request.id], decision, certificate);
+    }
+
+    function refundWith(Request memory request, bytes memory witness) internal {
+        oracle.refund(request, firstRounds[request.id], witness);
+    }
+
+    function retryWith(
+        Request memory request,
+        bytes32 committeeHash,
+        Decision memory decision,
+        Relay relay
+    ) internal {
+        oracle.retryCallback(request, firstRounds[request.id], committeeHash, decision, relay);
+    }
+
+    function settleWith(
+        Request memory request,
+        Seat[] memory committee,
+        Decision memory decision,
+        Relay relay
+    ) internal {
+        DecidedRound[] memory rounds = new DecidedRound[](1);
+        rounds[0] = DecidedRound(firstRounds[request.id], committee, decision, relay, address(0));
+        settlement.settle(request, rounds);
+    }
+
+    function fund(uint256 amount) internal {
+        oracle.fund(subscriptionId, amount);
+    }
+
+    /// @dev This contract's tokens at the oracle: its subscription's and its credit.
+    function balance() internal view returns (uint256) {
+        (, , uint256 tokens, , ) = oracle.subscriptionOf(subscriptionId);
+        return tokens + oracle.creditOf(address(this), Currency.Token);
     }
 
     function decisionFor(uint256 size) internal pure returns (Draft memory decision) {
@@ -246,7 +320,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     }
 
     function statusOf(Request memory request) internal view returns (Status status) {
-        (status, , , ) = oracle.statusOf(request.id);
+        (status, , , , ) = oracle.statusOf(request.id);
     }
 
     function typedDigest(string memory name, address verifier, bytes32 structHash) internal view returns (bytes32) {

@@ -2,15 +2,24 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../../../contracts/interfaces/IAgentRegistry.sol";
+import {DecisionHeadLib} from "../../../contracts/libraries/DecisionHeadLib.sol";
+import {DecisionLib} from "../../../contracts/libraries/DecisionLib.sol";
 import {RequestTermsLib} from "../../../contracts/libraries/RequestTermsLib.sol";
+import {RoundLib} from "../../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
 import {HostileConsumer} from "../../../contracts/mocks/HostileConsumer.sol";
 import {
     AgentId,
+    Currency,
+    DecidedRound,
+    DecisionHead,
+    PastRound,
+    PriceTerms,
     Relay,
     Request,
     RequestId,
     RequestTerms,
+    Round,
     Seat,
     Status,
     Terms
@@ -22,25 +31,36 @@ import {vm} from "./Vm.sol";
 /// @dev Plays everybody, at random, and remembers what it must see again. Actions that make no sense return early; an
 /// action that must succeed and does not reverts, and is counted as broken.
 contract Handler is ConclaveTest {
+    using DecisionHeadLib for DecisionHead;
     using RequestTermsLib for RequestTerms;
+    using RoundLib for Round;
     using SeatLib for Seat;
 
     uint256 private constant MAX_REQUESTS = 24;
-    uint256 private constant MAX_AGENTS = 16;
+    uint256 private constant MAX_AGENTS = 20;
 
+    /// @param round that runs
+    /// @param attempt of the round
+    /// @param rounds that came before, and the decided one that nobody has reopened
+    /// @param bonds that the oracle holds
     struct Entry {
         Request request;
         uint64 seedBlock;
+        Round round;
+        uint32 attempt;
         Seat[] committee;
-        Draft decision;
         Status status;
-        uint256 commits;
-        bool escrowed;
+        bool provisional;
+        bool settled;
+        uint256 bonds;
+        uint256 deliveries;
+        DecidedRound[] rounds;
+        bytes32[] structHashes;
     }
 
     Entry[] private _entries;
     HostileConsumer public consumer;
-    /// @dev The operators and consumers, everybody who can have a balance.
+    /// @dev Operators, consumers and appellants, everybody who can have a credit.
     address[] public accounts;
     /// @dev How often something happened that must not, and what.
     uint256 public broken;
@@ -60,63 +80,90 @@ contract Handler is ConclaveTest {
     constructor() {
         deployConclave();
         consumer = new HostileConsumer(oracle);
-        accounts = [address(this), address(consumer), address(0xa1), address(0xa2), address(0xa3)];
-        for (uint256 i = 2; i < accounts.length; ++i) {
-            token.mint(accounts[i], 1e24);
+        oracle.setConsumer(subscriptionId, address(consumer), true);
+        accounts = [address(this), address(consumer), TREASURY, address(0xa1), address(0xa2), address(0xa3)];
+        for (uint256 i = 3; i < accounts.length; ++i) {
+            token.mint(accounts[i], 1e30);
+            vm.deal(accounts[i], 1e30);
             vm.startPrank(accounts[i]);
             token.approve(address(registry), type(uint256).max);
             token.approve(address(oracle), type(uint256).max);
             vm.stopPrank();
         }
-        for (uint256 i = 0; i < 5; ++i) register(i, MAX_STAKE);
+        vm.deal(address(this), 1e30);
+        for (uint256 i = 0; i < 18; ++i) register(i, MAX_STAKE);
         nextEpoch();
-        deposit(0, 1 ether);
-        deposit(1, 1 ether);
+        fundSubscription(0, 1 ether);
+        fundSubscription(1, 1 ether);
     }
 
-    function deposit(uint256 account, uint256 amount) public {
+    receive() external payable {}
+
+    function fundSubscription(uint256 currency, uint256 amount) public {
         amount = bound(amount, 0, 100 ether);
-        oracle.deposit(_account(account), amount);
-        ++done["deposit"];
+        if (_currency(currency) == Currency.Token) oracle.fund(subscriptionId, amount);
+        else oracle.fundNative{value: amount}(subscriptionId);
+        ++done["fund"];
     }
 
-    function withdraw(uint256 account, uint256 amount) external {
-        address from = _account(account);
-        if (from == address(consumer)) return;
-        amount = bound(amount, 0, oracle.balanceOf(from));
+    function withdrawFunds(uint256 currency, uint256 amount) external {
+        (, , uint256 tokens, uint256 coins, ) = oracle.subscriptionOf(subscriptionId);
+        Currency which = _currency(currency);
+        amount = bound(amount, 0, (which == Currency.Token ? tokens : coins) / 8);
+        oracle.withdrawFunds(subscriptionId, which, amount, address(this));
+        ++done["withdrawFunds"];
+    }
+
+    function withdraw(uint256 account, uint256 currency, uint256 amount) external {
+        address from = accounts[account % accounts.length];
+        Currency which = _currency(currency);
+        amount = bound(amount, 0, oracle.creditOf(from, which));
         vm.prank(from);
-        oracle.withdraw(amount, from);
+        oracle.withdraw(which, amount, address(this));
         ++done["withdraw"];
     }
 
-    function ask(uint256 size, uint96 fee, bool byConsumer, uint256 mode) external {
+    /// @dev Requests keep the price list that they were made under.
+    function setPrices(uint256 currency, uint24 treasuryPpm) external {
+        treasuryPpm = uint24(bound(treasuryPpm, 0, 200_000));
+        oracle.setPrices(_currency(currency), PriceTerms(0, 1e18, 0, treasuryPpm));
+        ++done["setPrices"];
+    }
+
+    function ask(uint256 random, uint96 fee, bool byConsumer, uint256 mode) external {
         if (_entries.length == MAX_REQUESTS) return;
-        size = bound(size, 4, 7);
-        address asker = byConsumer ? address(consumer) : address(this);
-        fee = uint96(bound(fee, 0, oracle.balanceOf(asker)));
-        if (size > registry.activeCount()) size = 4;
-        Terms memory terms = termsFor(size, fee);
+        Terms memory terms = termsFor(4 + (random % 2), 0);
+        terms.appeals = uint8((random >> 8) % 2);
+        terms.retries = uint8((random >> 16) % 2);
+        terms.currency = uint8((random >> 24) % 2);
+        Currency currency = Currency(terms.currency);
+        bool direct = !byConsumer && (random >> 32) % 2 == 0;
+        (, , uint256 tokens, uint256 coins, ) = oracle.subscriptionOf(subscriptionId);
+        uint256 most = direct ? 10 ether : (currency == Currency.Token ? tokens : coins);
+        terms.fee = uint96(bound(fee, 0, most));
         terms.callbackGasLimit = byConsumer ? 100_000 : 0;
         Entry storage entry = _entries.push();
-        entry.request.consumer = asker;
+        entry.request.consumer = byConsumer ? address(consumer) : address(this);
         entry.request.terms = RequestTermsLib.pack(terms);
         entry.request.questionHash = keccak256("question");
         if (byConsumer) {
             consumer.setMode(_mode(mode));
-            entry.request.id = consumer.ask(terms, "question");
+            entry.request.id = consumer.ask(subscriptionId, terms, "question");
         } else {
-            entry.request.id = oracle.request(entry.request.terms, "question");
+            uint256 value = direct && currency == Currency.Native ? terms.fee : 0;
+            entry.request.id = oracle.request{value: value}(
+                direct ? 0 : subscriptionId,
+                entry.request.terms,
+                "question"
+            );
         }
-        entry.seedBlock = seedBlockAfter(block.number);
-        entry.escrowed = true;
-        _moved(entry, Status.Requested);
-        ++done["ask"];
+        _opened(entry, RoundLib.pack(0, 0, block.timestamp + DURATION));
+        ++done[direct ? bytes32("askDirect") : bytes32("ask")];
     }
 
     function draw(uint256 index, uint256 late) external watched {
         (bool found, Entry storage entry) = _entry(index, Status.Requested);
-        if (!found || block.timestamp > entry.request.terms.deadline()) return;
-        uint256 size = entry.request.terms.committeeSize();
+        if (!found || block.timestamp > entry.round.deadline()) return;
         // In time, in the next epoch, or when the hash is gone.
         uint256 due =
             entry.seedBlock +
@@ -129,101 +176,161 @@ contract Handler is ConclaveTest {
                 );
         if (block.number < due) vm.roll(due);
         watch();
+        PastRound[] memory past = _past(entry);
         if (block.number / EPOCH_BLOCKS != entry.seedBlock / EPOCH_BLOCKS) {
-            oracle.draw(entry.request, entry.seedBlock, "");
+            oracle.draw(entry.request, entry.round, entry.seedBlock, "", past);
             entry.seedBlock = seedBlockAfter(block.number);
             ++done["reschedule"];
             return;
         }
-        if (registry.drawableCount() < size) return;
-        entry.committee = registry.draw(seedOf(entry.request, entry.seedBlock), size);
-        oracle.draw(entry.request, entry.seedBlock, headerOf(entry.seedBlock));
-        _moved(entry, Status.Drawn);
-        ++done["draw"];
+        bytes memory header = headerOf(entry.seedBlock);
+        bytes32 seed = seedOf(entry.request, entry.seedBlock, entry.attempt);
+        uint256 size = RoundLib.sizeAfter(entry.request.terms.committeeSize(), entry.round.appeals());
+        try registry.draw(seed, size, _excluded(past)) returns (Seat[] memory committee) {
+            oracle.draw(entry.request, entry.round, entry.seedBlock, header, past);
+            if (!_disjoint(committee, past)) _break("an agent sits twice");
+            if (committee.length != size) _break("a committee of another size");
+            entry.committee = committee;
+            entry.status = Status.Drawn;
+            ++done["draw"];
+        } catch {
+            ++done["tooFewAgents"];
+        }
     }
 
-    function commit(uint256 index, uint256 hung, uint64 shares, uint256 slashed) external watched {
+    function commit(uint256 index, uint256 random, uint64 shares, uint256 slashed) external watched {
         (bool found, Entry storage entry) = _entry(index, Status.Drawn);
-        if (!found || block.timestamp > entry.request.terms.deadline()) return;
+        if (!found || block.timestamp > entry.round.deadline()) return;
         uint256 size = entry.committee.length;
         Draft memory decision = decisionFor(size);
-        for (uint256 i = 0; i < size; ++i) decision.shares[i] = bytes8(shares)[i];
-        if (hung % 4 == 0) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
+        decision.attempt = entry.attempt;
+        decision.outcome = bytes32((random >> 8) % 2);
+        for (uint256 i = 0; i < size; ++i) decision.shares[i] = bytes8(shares)[i % 8];
+        if (random % 3 == 0) (decision.status, decision.outcome, decision.answer) = (Status.Hung, 0, "");
         if (slashed % 2 == 1) {
             decision.reputationChanges = abi.encodePacked(uint8(slashed % size), slashed % 3 == 0 ? int8(1) : int8(-2));
         }
-        entry.decision = decision;
         bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(size));
-        oracle.commit(entry.request, decision.packed(), certificate);
-        ++entry.commits;
-        _moved(entry, decision.status);
-        (, , bool pending, ) = oracle.statusOf(entry.request.id);
-        if (pending) ++done["callbackFailed"];
+        uint256 calls = consumer.calls();
+        oracle.commit(entry.request, entry.round, decision.packed(), certificate);
+        _decided(entry, decision, calls);
         ++done["commit"];
     }
 
-    /// @dev Any settled or refunded request, another validly signed decision: must be refused.
+    /// @dev Any request that no committee works on, another validly signed decision: must be refused.
     function commitAgain(uint256 index) external {
         if (_entries.length == 0) return;
         Entry storage entry = _entries[index % _entries.length];
-        if (entry.status <= Status.Drawn || entry.committee.length == 0) return;
+        if (entry.status == Status.Drawn || entry.committee.length == 0) return;
         Draft memory decision = decisionFor(entry.committee.length);
-        decision.round = 9;
+        (decision.round, decision.attempt) = (9, entry.attempt);
         bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(entry.committee.length));
-        try oracle.commit(entry.request, decision.packed(), certificate) {
-            ++entry.commits;
+        try oracle.commit(entry.request, entry.round, decision.packed(), certificate) {
             _break("a second commit was accepted");
         } catch {}
         ++done["commitAgain"];
     }
 
-    function creditPay(uint256 index) external {
+    function appeal(uint256 index, uint256 account) external {
+        (bool found, Entry storage entry) = _provisional(index);
+        if (!found || block.timestamp > entry.round.deadline()) return;
+        DecidedRound storage last = entry.rounds[entry.rounds.length - 1];
+        uint256 bond = settlement.bondOf(entry.request.terms, last.round);
+        uint256 value = entry.request.terms.currency() == Currency.Native ? bond : 0;
+        address appellant = _operator(account);
+        vm.prank(appellant);
+        oracle.appeal{value: value}(
+            entry.request,
+            last.round,
+            SeatLib.hashMemory(last.committee),
+            last.decision,
+            last.relay
+        );
+        entry.bonds += bond;
+        last.appellant = appellant;
+        entry.provisional = false;
+        ++entry.attempt;
+        _opened(entry, RoundLib.pack(_linkAfter(entry), entry.round.appeals() + 1, block.timestamp + DURATION));
+        ++done["appeal"];
+    }
+
+    function finalize(uint256 index) external {
+        (bool found, Entry storage entry) = _provisional(index);
+        if (!found) return;
+        if (block.timestamp <= entry.round.deadline()) vm.warp(entry.round.deadline() + 1);
+        DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
+        uint256 calls = consumer.calls();
+        oracle.finalize(
+            entry.request,
+            last.round,
+            SeatLib.hashMemory(last.committee),
+            last.decision,
+            last.relay
+        );
+        entry.provisional = false;
+        _delivered(entry, calls);
+        ++done["finalize"];
+    }
+
+    /// @dev Whoever has not decided in time.
+    function expire(uint256 index) external {
+        if (_entries.length == 0) return;
+        Entry storage entry = _entries[index % _entries.length];
+        if (entry.status != Status.Requested && entry.status != Status.Drawn) return;
+        if (block.timestamp <= entry.round.deadline()) vm.warp(entry.round.deadline() + 1);
+        bytes memory witness =
+            entry.status == Status.Requested
+                ? abi.encode(entry.seedBlock)
+                : abi.encode(entry.attempt, SeatLib.hashMemory(entry.committee));
+        if (entry.rounds.length == 0) {
+            oracle.refund(entry.request, entry.round, witness);
+            (entry.status, entry.settled) = (Status.Refunded, true);
+            ++done["refund"];
+            return;
+        }
+        DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
+        uint256 calls = consumer.calls();
+        oracle.fallBack(entry.request, entry.round, witness, last);
+        if (last.appellant != address(0)) {
+            entry.bonds -= settlement.bondOf(entry.request.terms, last.round);
+            ++done["appealUnanswered"];
+        }
+        (entry.status, entry.round, entry.committee) = (_statusOf(last), last.round, last.committee);
+        _delivered(entry, calls);
+        ++done["fallBack"];
+    }
+
+    function settle(uint256 index) external {
         if (_entries.length == 0) return;
         Entry storage entry = _entries[index % _entries.length];
         if (entry.status != Status.Decided && entry.status != Status.Hung) return;
-        Draft memory decision = entry.decision;
-        Relay relay = relayOf(quorumOf(entry.committee.length));
-        try oracle.creditPay(entry.request, entry.committee, decision.packed(), relay) {
-            if (!entry.escrowed) _break("pay was credited twice");
-            entry.escrowed = false;
-            ++done["creditPay"];
+        DecidedRound[] memory rounds = new DecidedRound[](entry.rounds.length);
+        for (uint256 i = 0; i < rounds.length; ++i) rounds[i] = entry.rounds[i];
+        try settlement.settle(entry.request, rounds) {
+            if (entry.settled) _break("settled twice");
+            if (entry.provisional) _break("settled before it was final");
+            entry.settled = true;
+            ++done[rounds.length == 1 ? bytes32("settle") : bytes32("settleRounds")];
         } catch {
-            if (entry.escrowed) _break("pay could not be credited");
+            if (!entry.settled && !entry.provisional) _break("could not be settled");
         }
     }
 
     function retryCallback(uint256 index, uint256 mode) external {
         if (_entries.length == 0) return;
         Entry storage entry = _entries[index % _entries.length];
-        (, , bool pending, ) = oracle.statusOf(entry.request.id);
+        (, , , bool pending, ) = oracle.statusOf(entry.request.id);
         if (!pending) return;
         consumer.setMode(_mode(mode));
         uint256 calls = consumer.calls();
-        Draft memory decision = entry.decision;
-        bytes32 committeeHash = SeatLib.hashMemory(entry.committee);
-        Relay relay = relayOf(quorumOf(entry.committee.length));
-        try oracle.retryCallback(entry.request, committeeHash, decision.packed(), relay) {
+        DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
+        bytes32 committeeHash = SeatLib.hashMemory(last.committee);
+        try oracle.retryCallback(entry.request, last.round, committeeHash, last.decision, last.relay) {
             ++done["retryCallback"];
-            (, , pending, ) = oracle.statusOf(entry.request.id);
+            (, , , pending, ) = oracle.statusOf(entry.request.id);
             if (pending) _break("still pending after a retry");
-            if (consumer.calls() > calls + 1) _break("called twice");
+            entry.deliveries += consumer.calls() - calls;
         } catch {}
-    }
-
-    function refund(uint256 index) external {
-        if (_entries.length == 0) return;
-        Entry storage entry = _entries[index % _entries.length];
-        if (entry.status != Status.Requested && entry.status != Status.Drawn) return;
-        uint256 deadline = entry.request.terms.deadline();
-        if (block.timestamp <= deadline) vm.warp(deadline + 1);
-        bytes memory witness =
-            entry.status == Status.Requested
-                ? abi.encode(entry.seedBlock)
-                : abi.encode(uint32(0), SeatLib.hashMemory(entry.committee));
-        oracle.refund(entry.request, witness);
-        entry.escrowed = false;
-        _moved(entry, Status.Refunded);
-        ++done["refund"];
     }
 
     function register(uint256 operator, uint128 stake) public watched {
@@ -273,18 +380,24 @@ contract Handler is ConclaveTest {
         ++done["rotate"];
     }
 
-    function escrow() external view returns (uint256 sum) {
+    /// @dev Fees and bonds that the oracle holds.
+    function escrow(Currency currency) external view returns (uint256 sum) {
         for (uint256 i = 0; i < _entries.length; ++i) {
-            if (_entries[i].escrowed) sum += _entries[i].request.terms.fee();
+            Entry storage entry = _entries[i];
+            if (entry.request.terms.currency() != currency || entry.settled) continue;
+            sum += entry.request.terms.fee() + entry.bonds;
         }
     }
 
-    function balances() external view returns (uint256 sum) {
-        for (uint256 i = 0; i < accounts.length; ++i) sum += oracle.balanceOf(accounts[i]);
+    /// @dev Credits and the subscription.
+    function balances(Currency currency) external view returns (uint256 sum) {
+        for (uint256 i = 0; i < accounts.length; ++i) sum += oracle.creditOf(accounts[i], currency);
+        (, , uint256 tokens, uint256 coins, ) = oracle.subscriptionOf(subscriptionId);
+        sum += currency == Currency.Token ? tokens : coins;
     }
 
-    function tokensOfOracle() external view returns (uint256) {
-        return token.balanceOf(address(oracle));
+    function holdings(Currency currency) external view returns (uint256) {
+        return currency == Currency.Token ? token.balanceOf(address(oracle)) : address(oracle).balance;
     }
 
     function tokensOfRegistry() external view returns (uint256) {
@@ -304,14 +417,14 @@ contract Handler is ConclaveTest {
     function drawAll(bytes32 seed) external returns (Seat[] memory all) {
         uint256 number = block.number;
         nextEpoch();
-        all = registry.draw(seed, registry.activeCount());
+        all = registry.draw(seed, registry.activeCount(), nobody());
         vm.roll(number);
     }
 
     /// @dev Within an epoch the same seed draws the same committee, whatever happened to the registry.
     function watch() public {
         uint256 epoch = block.number / EPOCH_BLOCKS;
-        bytes32 found = keccak256(abi.encode(registry.draw("watched", registry.drawableCount())));
+        bytes32 found = keccak256(abi.encode(registry.draw("watched", registry.drawableCount(), nobody())));
         if (epoch == _watchedEpoch && found != _watchedDraw) _break("the draw changed within an epoch");
         (_watchedEpoch, _watchedDraw) = (epoch, found);
     }
@@ -322,15 +435,112 @@ contract Handler is ConclaveTest {
 
     /// @return expected what the handler saw last
     /// @return actual what the oracle says
-    /// @return commits how many commits were accepted
-    function requestAt(uint256 index) external view returns (Status expected, Status actual, uint256 commits) {
+    /// @return deliveries how often the consumer took a decision of it
+    function requestAt(uint256 index) external view returns (Status expected, Status actual, uint256 deliveries) {
         Entry storage entry = _entries[index];
-        return (entry.status, statusOf(entry.request), entry.commits);
+        (Status status, , bool provisional, , bool settled) = oracle.statusOf(entry.request.id);
+        bool same = provisional == entry.provisional && settled == entry.settled;
+        return (entry.status, same ? status : Status.None, entry.deliveries);
     }
 
-    function _moved(Entry storage entry, Status status) private {
-        if (status <= entry.status) _break("a status moved back");
-        entry.status = status;
+    /// @dev A round that waits for its draw.
+    function _opened(Entry storage entry, Round round) private {
+        entry.status = Status.Requested;
+        entry.round = round;
+        entry.seedBlock = seedBlockAfter(block.number);
+        delete entry.committee;
+    }
+
+    /// @dev What a commit must have made of it (SE4).
+    function _decided(Entry storage entry, Draft memory decision, uint256 calls) private {
+        RequestTerms terms = entry.request.terms;
+        bool retried = decision.status == Status.Hung && entry.attempt - entry.round.appeals() < terms.retries();
+        entry.provisional = !retried && entry.round.appeals() < terms.appeals();
+        if (entry.provisional) entry.round = entry.round.withDeadline(block.timestamp + terms.duration());
+        entry.status = decision.status;
+        Relay relay = relayOf(quorumOf(entry.committee.length));
+        entry.rounds.push(DecidedRound(entry.round, entry.committee, decision.packed(), relay, address(0)));
+        entry.structHashes.push(
+            this.structHashOf(entry.request, entry.rounds[entry.rounds.length - 1])
+        );
+        if (retried) {
+            ++entry.attempt;
+            _opened(entry, RoundLib.pack(_linkAfter(entry), entry.round.appeals(), block.timestamp + DURATION));
+            ++done["retry"];
+        }
+        if (retried || entry.provisional) {
+            if (consumer.calls() != calls) _break("delivered before it was final");
+        } else {
+            _delivered(entry, calls);
+        }
+    }
+
+    function structHashOf(Request calldata request, DecidedRound calldata round) external pure returns (bytes32) {
+        bytes32 requestHash = keccak256(abi.encode(request));
+        return
+            DecisionLib.structHash(
+                round.decision,
+                requestHash,
+                keccak256(abi.encodePacked(round.committee)),
+                round.committee.length
+            );
+    }
+
+    function _delivered(Entry storage entry, uint256 calls) private {
+        (, , , bool pending, ) = oracle.statusOf(entry.request.id);
+        if (pending) ++done["callbackFailed"];
+        entry.deliveries += consumer.calls() - calls;
+    }
+
+    /// @dev Of the round after the last one.
+    function _linkAfter(Entry storage entry) private view returns (uint256) {
+        uint256 last = entry.rounds.length - 1;
+        DecidedRound memory round = entry.rounds[last];
+        return
+            uint256(
+                keccak256(
+                    abi.encode(
+                        round.round,
+                        SeatLib.hashMemory(round.committee),
+                        entry.structHashes[last],
+                        round.relay,
+                        round.appellant
+                    )
+                )
+            ) >> 48;
+    }
+
+    function _past(Entry storage entry) private view returns (PastRound[] memory past) {
+        past = new PastRound[](entry.rounds.length);
+        for (uint256 i = 0; i < past.length; ++i) {
+            DecidedRound memory round = entry.rounds[i];
+            past[i] = PastRound(round.round, round.committee, entry.structHashes[i], round.relay, round.appellant);
+        }
+    }
+
+    function _excluded(PastRound[] memory past) private pure returns (AgentId[] memory ids) {
+        uint256 count = 0;
+        for (uint256 i = 0; i < past.length; ++i) count += past[i].committee.length;
+        ids = new AgentId[](count);
+        for (uint256 i = 0; i < past.length; ++i) {
+            for (uint256 seat = 0; seat < past[i].committee.length; ++seat) {
+                ids[--count] = past[i].committee[seat].agentId();
+            }
+        }
+    }
+
+    function _disjoint(Seat[] memory committee, PastRound[] memory past) private pure returns (bool) {
+        AgentId[] memory ids = _excluded(past);
+        for (uint256 i = 0; i < committee.length; ++i) {
+            for (uint256 j = 0; j < ids.length; ++j) {
+                if (AgentId.unwrap(committee[i].agentId()) == AgentId.unwrap(ids[j])) return false;
+            }
+        }
+        return true;
+    }
+
+    function _statusOf(DecidedRound memory round) private pure returns (Status) {
+        return round.decision.head.status();
     }
 
     function _break(string memory because) private {
@@ -338,18 +548,29 @@ contract Handler is ConclaveTest {
         brokenBecause = because;
     }
 
+    /// @dev The next one from `index` on that is in this status, so that few calls are wasted.
     function _entry(uint256 index, Status status) private view returns (bool, Entry storage) {
-        // The next one from `index` on that is in this status, so that few calls are wasted.
         uint256 count = _entries.length;
         for (uint256 i = 0; i < count; ++i) {
             Entry storage entry = _entries[((index % count) + i) % count];
             if (entry.status == status) return (true, entry);
         }
-        Entry storage none;
+        return (false, _none());
+    }
+
+    function _provisional(uint256 index) private view returns (bool, Entry storage) {
+        uint256 count = _entries.length;
+        for (uint256 i = 0; i < count; ++i) {
+            Entry storage entry = _entries[((index % count) + i) % count];
+            if (entry.provisional) return (true, entry);
+        }
+        return (false, _none());
+    }
+
+    function _none() private pure returns (Entry storage none) {
         assembly {
             none.slot := 0
         }
-        return (false, none);
     }
 
     /// @dev Half of them accept, the others fail in one of four ways.
@@ -358,13 +579,13 @@ contract Handler is ConclaveTest {
         return mode < 4 ? HostileConsumer.Mode.Accept : HostileConsumer.Mode(mode - 3);
     }
 
-    function _account(uint256 index) private view returns (address) {
-        return accounts[index % accounts.length];
+    function _currency(uint256 random) private pure returns (Currency) {
+        return Currency(random % 2);
     }
 
-    /// @dev Without the consumer, which cannot register.
+    /// @dev One that can register and appeal.
     function _operator(uint256 index) private view returns (address) {
-        return accounts[2 + (index % 3)];
+        return accounts[3 + (index % 3)];
     }
 
     function _agent(uint256 index) private view returns (AgentId id, IAgentRegistry.Agent memory agent) {
