@@ -13,7 +13,7 @@ library PayLib {
     /// @notice Units of pay of a round.
     function units(Decision calldata decision) internal pure returns (uint256) {
         uint256 size = DecisionHeadLib.seats(decision.head);
-        return DecisionHeadLib.status(decision.head) == Status.Decided ? DECIDED_UNITS * size : size;
+        return _isDecided(decision) ? DECIDED_UNITS * size : size;
     }
 
     /// @notice Whether the final decision says that another one was wrong. A hung committee says nothing of others.
@@ -25,8 +25,8 @@ library PayLib {
         Decision calldata decision,
         Decision calldata last
     ) internal pure returns (bool) {
-        if (DecisionHeadLib.status(last.head) != Status.Decided) return false;
-        if (DecisionHeadLib.status(decision.head) != Status.Decided) return true;
+        if (!_isDecided(last)) return false;
+        if (!_isDecided(decision)) return true;
         if (terms.kind() != RequestTermsLib.KIND_NUMBER) return decision.outcome != last.outcome;
         // Two's complement numbers, whose distance may need all 256 bits.
         (int256 left, int256 right) = (int256(uint256(decision.outcome)), int256(uint256(last.outcome)));
@@ -58,5 +58,10 @@ library PayLib {
             amounts[seat] = amount;
             rest -= amount;
         }
+    }
+
+    /// @dev Of a head that nobody has checked yet: dirty bits make it another status, and then another commitment.
+    function _isDecided(Decision calldata decision) private pure returns (bool) {
+        return DecisionHeadLib.statusCode(decision.head) == uint256(Status.Decided);
     }
 }

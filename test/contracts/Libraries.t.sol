@@ -2,21 +2,30 @@
 pragma solidity 0.8.34;
 
 import {IDecisionOracle} from "../../contracts/interfaces/IDecisionOracle.sol";
+import {Balances} from "../../contracts/libraries/BalancesLib.sol";
 import {CertificateLib} from "../../contracts/libraries/CertificateLib.sol";
 import {DecisionHeadLib} from "../../contracts/libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "../../contracts/libraries/DecisionLib.sol";
 import {PayLib} from "../../contracts/libraries/PayLib.sol";
+import {PricesLib} from "../../contracts/libraries/PricesLib.sol";
 import {RelayLib} from "../../contracts/libraries/RelayLib.sol";
 import {ReputationLib} from "../../contracts/libraries/ReputationLib.sol";
+import {RequestIdLib} from "../../contracts/libraries/RequestIdLib.sol";
 import {RequestState, RequestStateLib} from "../../contracts/libraries/RequestState.sol";
 import {RequestTermsLib} from "../../contracts/libraries/RequestTermsLib.sol";
+import {RoundLib} from "../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
 import {
     AgentId,
+    Currency,
     Decision,
     DecisionHead,
+    PriceTerms,
+    Prices,
     Relay,
+    RequestId,
     RequestTerms,
+    Round,
     Seat,
     Status,
     Terms
@@ -30,6 +39,7 @@ contract LibrariesTest is Assertions {
     using SeatLib for Seat;
 
     function testFuzz_termsSurvivePacking(Terms memory terms) public pure {
+        _cut(terms);
         Terms memory unpacked = RequestTermsLib.unpack(RequestTermsLib.pack(terms));
         assertEq(keccak256(abi.encode(unpacked)), keccak256(abi.encode(terms)), "terms");
     }
@@ -40,13 +50,111 @@ contract LibrariesTest is Assertions {
     }
 
     function testFuzz_accessorsReadTheirMember(Terms memory terms) public pure {
+        _cut(terms);
         RequestTerms packed = RequestTermsLib.pack(terms);
         assertEq(RequestTermsLib.fee(packed), terms.fee, "fee");
-        assertEq(RequestTermsLib.deadline(packed), terms.deadline, "deadline");
+        assertEq(RequestTermsLib.duration(packed), terms.duration, "duration");
+        assertEq(RequestTermsLib.appeals(packed), terms.appeals, "appeals");
+        assertEq(RequestTermsLib.retries(packed), terms.retries, "retries");
+        assertEq(RequestTermsLib.tolerance(packed), terms.tolerance, "tolerance");
         assertEq(RequestTermsLib.callbackGasLimit(packed), terms.callbackGasLimit, "callbackGasLimit");
         assertEq(RequestTermsLib.committeeSize(packed), terms.committeeSize, "committeeSize");
         assertEq(RequestTermsLib.options(packed), terms.options, "options");
         assertEq(RequestTermsLib.kind(packed), terms.kind, "kind");
+    }
+
+    function testFuzz_roundSurvivesPacking(uint256 link, uint8 appeals, uint40 deadline, uint40 other) public pure {
+        link = bound(link, 0, (1 << 208) - 1);
+        Round round = RoundLib.pack(link, appeals, deadline);
+        assertEq(RoundLib.link(round), link, "link");
+        assertEq(RoundLib.appeals(round), appeals, "appeals");
+        assertEq(RoundLib.deadline(round), deadline, "deadline");
+        assertEq(Round.unwrap(RoundLib.withDeadline(round, other)), Round.unwrap(RoundLib.pack(link, appeals, other)), "other");
+    }
+
+    function testFuzz_requestIdsSurvivePacking(uint16 version, uint48 subscription, uint48 count) public pure {
+        RequestId id = RequestIdLib.pack(version, subscription, count);
+        assertEq(RequestIdLib.priceVersion(id), version, "priceVersion");
+        assertEq(RequestIdLib.subscription(id), subscription, "subscription");
+        assertEq(uint48(RequestId.unwrap(id)), count, "count");
+    }
+
+    function testFuzz_pricesSurvivePacking(PriceTerms memory terms, uint16 version, bool open) public pure {
+        terms.gasPriceCap = uint64(bound(terms.gasPriceCap, 0, type(uint32).max)) * 1e6;
+        Prices prices = PricesLib.pack(terms, version, open);
+        assertEq(PricesLib.unitPrice(prices), terms.unitPrice, "unitPrice");
+        assertEq(PricesLib.gasRate(prices), terms.gasRate, "gasRate");
+        assertEq(PricesLib.gasPriceCap(prices), terms.gasPriceCap, "gasPriceCap");
+        assertEq(PricesLib.treasuryPpm(prices), terms.treasuryPpm, "treasuryPpm");
+        assertEq(PricesLib.version(prices), version, "version");
+        assertTrue(PricesLib.isOpen(prices) == open, "open");
+        assertTrue(PricesLib.isOpen(PricesLib.withOpen(prices, !open)) == !open, "other");
+    }
+
+    /// @dev SE19: a move in one currency never shows in the other, nor in the count.
+    function testFuzz_currenciesNeverMix(uint104 tokens, uint104 coins, uint104 added, uint104 taken) public view {
+        Balances balances = Balances.wrap(0).add(Currency.Token, tokens).add(Currency.Native, coins).counted();
+        if (uint256(tokens) + added > type(uint104).max) {
+            try this.add(balances, Currency.Token, added) {
+                assertTrue(false, "overflow");
+            } catch {}
+            return;
+        }
+        balances = balances.add(Currency.Token, added);
+        taken = uint104(bound(taken, 0, coins));
+        balances = balances.sub(Currency.Native, taken).counted();
+        assertEq(balances.amountIn(Currency.Token), uint256(tokens) + added, "tokens");
+        assertEq(balances.amountIn(Currency.Native), coins - taken, "coins");
+        assertEq(balances.count(), 2, "count");
+    }
+
+    function add(Balances balances, Currency currency, uint256 amount) external pure returns (Balances) {
+        return balances.add(currency, amount);
+    }
+
+    /// @dev SE10: U by adding up committee after committee, and the bond of each is that committee's most.
+    function testFuzz_unitsAddUp(uint8 size, uint8 appeals, uint8 retries, uint96 fee) public pure {
+        appeals = uint8(bound(appeals, 0, 3));
+        size = uint8(bound(size, 4, (65 >> appeals) - 1));
+        retries = uint8(bound(retries, 0, 3));
+        Terms memory terms;
+        (terms.fee, terms.committeeSize, terms.appeals, terms.retries) = (fee, size, appeals, retries);
+        RequestTerms packed = RequestTermsLib.pack(terms);
+        uint256 units = 0;
+        uint256 committee = size;
+        for (uint256 level = 0; level <= appeals; ++level) {
+            assertEq(RoundLib.sizeAfter(size, level), committee, "size");
+            units += 2 * committee;
+            if (level < appeals) {
+                committee = 2 * committee + 1;
+                uint256 bond = PricesLib.bondOf(packed, RoundLib.pack(7, level, 8));
+                assertEq(bond, 2 * committee * PricesLib.unitOf(packed), "bond");
+            }
+        }
+        units += retries * committee;
+        assertEq(PricesLib.maxUnits(packed), units, "units");
+        assertEq(PricesLib.unitOf(packed), fee / units, "unit");
+    }
+
+    /// @dev SE18: the quote covers the units at the unit price, and the gas of all rounds at the cap, rounded up.
+    function testFuzz_quoteAddsUp(PriceTerms memory prices, uint32 callbackGas, uint8 appeals, uint8 retries) public pure {
+        appeals = uint8(bound(appeals, 0, 2));
+        retries = uint8(bound(retries, 0, 3));
+        callbackGas = uint32(bound(callbackGas, 0, 2_000_000));
+        prices.gasPriceCap = uint64(bound(prices.gasPriceCap, 0, type(uint32).max)) * 1e6;
+        Terms memory terms;
+        (terms.committeeSize, terms.appeals, terms.retries, terms.callbackGasLimit) = (4, appeals, retries, callbackGas);
+        uint256[3] memory sizes = [uint256(4), 9, 19];
+        uint256[3] memory quorums = [uint256(3), 7, 13];
+        uint256 gas = retries * (42_000 + 4_900 * quorums[appeals] + uint256(callbackGas));
+        uint256 units = retries * sizes[appeals];
+        for (uint256 level = 0; level <= appeals; ++level) {
+            gas += 42_000 + 4_900 * quorums[level] + uint256(callbackGas);
+            units += 2 * sizes[level];
+        }
+        uint256 cost = gas * prices.gasPriceCap * prices.gasRate;
+        uint256 quote = units * prices.unitPrice + cost / 1e18 + (cost % 1e18 == 0 ? 0 : 1);
+        assertEq(PricesLib.quote(PricesLib.pack(prices, 0, true), RequestTermsLib.pack(terms)), quote, "quote");
     }
 
     function testFuzz_headSurvivesPacking(
@@ -89,11 +197,11 @@ contract LibrariesTest is Assertions {
     function testFuzz_stateKeepsItsParts(uint8 status, uint8 attempt, bytes32 commitment, bytes32 other) public pure {
         status = uint8(bound(status, 0, 5));
         RequestState state = RequestStateLib.make(Status(status), attempt, commitment);
-        state = state.set(RequestStateLib.CALLBACK_PENDING).set(RequestStateLib.PAY_CREDITED);
+        state = state.set(RequestStateLib.CALLBACK_PENDING).set(RequestStateLib.SETTLED).set(RequestStateLib.PROVISIONAL);
         assertTrue(state.has(RequestStateLib.CALLBACK_PENDING), "pending");
         state = state.clear(RequestStateLib.CALLBACK_PENDING);
         assertTrue(!state.has(RequestStateLib.CALLBACK_PENDING), "not pending");
-        assertTrue(state.has(RequestStateLib.PAY_CREDITED), "credited");
+        assertTrue(state.has(RequestStateLib.SETTLED), "settled");
         assertEq(uint8(state.status()), status, "status");
         assertEq(state.attempt(), attempt, "attempt");
         assertTrue(state.covers(commitment), "covers its own");
@@ -119,9 +227,9 @@ contract LibrariesTest is Assertions {
         assertEq(ReputationLib.moved(123_457, -1), 98_765, "rounded down");
     }
 
-    function testFuzz_paySumsToTheFee(uint96 fee, bool hung, bytes memory shares) public view {
+    function testFuzz_amountsSumToThePay(uint96 pay, bytes memory shares) public view {
         vm.assume(shares.length <= 64);
-        (uint256[] memory amounts, uint256 rest) = this.split(fee, hung ? Status.Hung : Status.Decided, shares);
+        (uint256[] memory amounts, uint256 rest) = this.split(pay, shares);
         uint256 paid = 0;
         uint256 total = 0;
         for (uint256 seat = 0; seat < shares.length; ++seat) {
@@ -129,14 +237,21 @@ contract LibrariesTest is Assertions {
             total += uint8(shares[seat]);
             assertTrue(shares[seat] != 0 || amounts[seat] == 0, "no share, no pay");
         }
-        assertEq(paid + rest, fee, "sum");
-        if (total == 0) assertEq(rest, fee, "nobody earned");
-        else if (hung) assertTrue(paid <= fee / 2 && paid + shares.length >= fee / 2, "hung pays half");
+        assertEq(paid + rest, pay, "sum");
+        if (total == 0) assertEq(rest, pay, "nobody earned");
         else assertTrue(rest < shares.length, "rounding leaves less than a unit per seat");
     }
 
-    function split(uint96 fee, Status status, bytes calldata shares) external pure returns (uint256[] memory, uint256) {
-        return PayLib.split(fee, status, shares);
+    function split(uint96 pay, bytes calldata shares) external pure returns (uint256[] memory, uint256) {
+        return PayLib.split(pay, shares);
+    }
+
+    /// @dev Members of four bits.
+    function _cut(Terms memory terms) private pure {
+        terms.appeals &= 0xf;
+        terms.retries &= 0xf;
+        terms.assurance &= 0xf;
+        terms.currency &= 0xf;
     }
 }
 

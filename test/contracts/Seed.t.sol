@@ -4,7 +4,7 @@ pragma solidity 0.8.34;
 import {IDecisionOracle} from "../../contracts/interfaces/IDecisionOracle.sol";
 import {BlockHashLib} from "../../contracts/libraries/BlockHashLib.sol";
 import {HeaderLib} from "../../contracts/libraries/HeaderLib.sol";
-import {Request, Seat, Status} from "../../contracts/types/Types.sol";
+import {PastRound, Request, Seat, Status} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
 import {HeaderMaker} from "./utils/HeaderMaker.sol";
 import {HistoryChain} from "./utils/HistoryChain.sol";
@@ -217,7 +217,10 @@ contract SeedTest is ConclaveTest {
         HistoryChain.install();
         HistoryChain.remember(_seedBlock, keccak256(header));
         vm.roll(_seedBlock + 257);
-        bytes memory call = abi.encodeCall(oracle.draw, (_request, _seedBlock, header));
+        bytes memory call = abi.encodeCall(
+            oracle.draw,
+            (_request, firstRounds[_request.id], _seedBlock, header, new PastRound[](0))
+        );
         bool success;
         uint256 limit = 5_000;
         for (; !success; limit += 250) {

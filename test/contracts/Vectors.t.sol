@@ -6,8 +6,10 @@ import {DecisionHeadLib} from "../../contracts/libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "../../contracts/libraries/DecisionLib.sol";
 import {PossessionLib} from "../../contracts/libraries/PossessionLib.sol";
 import {RelayLib} from "../../contracts/libraries/RelayLib.sol";
+import {RequestIdLib} from "../../contracts/libraries/RequestIdLib.sol";
 import {RequestLib} from "../../contracts/libraries/RequestLib.sol";
 import {RequestTermsLib} from "../../contracts/libraries/RequestTermsLib.sol";
+import {RoundLib} from "../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
 import {
     AgentId,
@@ -18,6 +20,7 @@ import {
     Request,
     RequestId,
     RequestTerms,
+    Round,
     Seat,
     Status,
     Terms
@@ -50,12 +53,40 @@ contract VectorsTest is Assertions {
             bytes32 requestHash = this.hashRequest(_request(at));
             assertEq(requestHash, _bytes32(_join(at, ".requestHash")), "requestHash");
             assertEq(
-                RequestLib.requestedCommitment(requestHash, uint64(_decimal(at, ".seedBlock"))),
+                RequestLib.requestedCommitment(
+                    requestHash,
+                    Round.wrap(_word(at, ".roundWord")),
+                    uint64(_decimal(at, ".seedBlock"))
+                ),
                 _bytes32(_join(at, ".requestedCommitment")),
                 "requestedCommitment"
             );
         }
         assertEq(count, 4, "requests read");
+    }
+
+    function test_requestIds() public view {
+        uint256 count = 0;
+        for (; _exists("requestIds", count); ++count) {
+            string memory at = _at("requestIds", count);
+            RequestId id = RequestIdLib.pack(
+                uint16(_decimal(at, ".priceVersion")),
+                uint48(_decimal(at, ".subscription")),
+                uint48(_decimal(at, ".count"))
+            );
+            assertEq(RequestId.unwrap(id), _decimal(at, ".id"), "id");
+        }
+        assertEq(count, 3, "ids read");
+    }
+
+    function test_rounds() public view {
+        uint256 count = 0;
+        for (; _exists("rounds", count); ++count) {
+            string memory at = _at("rounds", count);
+            Round round = RoundLib.pack(_word(at, ".link"), _number(at, ".appeals"), _number(at, ".deadline"));
+            assertEq(Round.unwrap(round), _word(at, ".word"), "word");
+        }
+        assertEq(count, 3, "rounds read");
     }
 
     function test_committees() public view {
@@ -89,10 +120,16 @@ contract VectorsTest is Assertions {
             assertEq(structHash, _bytes32(_join(at, ".structHash")), "structHash");
             assertEq(_digest(".domainSeparator", structHash), _bytes32(_join(at, ".digest")), "digest");
             assertEq(
-                RequestLib.drawnCommitment(requestHash, decision.head.attempt(), committeeHash),
+                RequestLib.drawnCommitment(
+                    requestHash,
+                    Round.wrap(_word(at, ".roundWord")),
+                    decision.head.attempt(),
+                    committeeHash
+                ),
                 _bytes32(_join(at, ".drawnCommitment")),
                 "drawnCommitment"
             );
+            _settlement(at, structHash, committeeHash);
         }
         assertEq(count, 4, "decisions read");
     }
@@ -214,9 +251,29 @@ contract VectorsTest is Assertions {
         PossessionLib.verify(digest, signature, signer);
     }
 
+    /// @dev What is stored of a decision, and where it leads when it is retried or appealed against.
+    function _settlement(string memory at, bytes32 structHash, bytes32 committeeHash) private view {
+        Round round = Round.wrap(_word(at, ".roundWord"));
+        Relay relay = Relay.wrap(_word(at, ".relayWord"));
+        assertEq(
+            RequestLib.settledCommitment(structHash, relay, round),
+            _bytes32(_join(at, ".settledCommitment")),
+            "settledCommitment"
+        );
+        for (uint256 i = 0; i < 2; ++i) {
+            string memory one = _join(at, _join(".links[", _join(vm.toString(i), "]")));
+            address appellant = vm.parseJsonAddress(_json, _join(one, ".appellant"));
+            uint256 link = RoundLib.linkAfter(round, committeeHash, structHash, relay, appellant);
+            assertEq(link, _word(one, ".link"), "link");
+        }
+    }
+
     function _terms(string memory at) private view returns (Terms memory terms) {
         terms.fee = uint96(_decimal(at, ".terms.fee"));
-        terms.deadline = uint40(_number(at, ".terms.deadline"));
+        terms.duration = uint32(_number(at, ".terms.duration"));
+        terms.appeals = uint8(_number(at, ".terms.appeals"));
+        terms.retries = uint8(_number(at, ".terms.retries"));
+        terms.currency = uint8(_number(at, ".terms.currency"));
         terms.tolerance = uint40(_number(at, ".terms.tolerance"));
         terms.callbackGasLimit = uint32(_number(at, ".terms.callbackGasLimit"));
         terms.committeeSize = uint8(_number(at, ".terms.committeeSize"));
