@@ -7,15 +7,15 @@ import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
 import { createHardhatRuntimeEnvironment, importUserConfig, resolveHardhatConfigPath } from "hardhat/hre";
 
 import { measureEvidence, type EvidenceFigures } from "./lib/bench/evidence.ts";
-import { packDecision } from "./lib/typed-data.ts";
-import { ask, certificateFor, commit, decisionFor, deployWorld, draw, quorum, registerAgents } from "./lib/world.ts";
-import type { Drawn, World } from "./lib/world.ts";
+import { ask, commit, commitArgs, decisionFor, draw, quorum, recordOf, type Drawn } from "./lib/course.ts";
+import { Currency } from "./lib/typed-data.ts";
+import { deployWorld, registerAgents, subscription, type World } from "./lib/world.ts";
 
 const help = `Usage: npm run bench:gas -- [--json] [--agents 10,1000] [--help]
 
 Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, draw, commit with callback, alone
-and in a batch, of creditPay and of evidence, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. The consumer
-writes one new slot.
+and in a batch, of settle and of evidence, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. Requests
+are paid from a subscription, or at once in tokens or coins. The consumer writes one new slot.
 
   --json           one JSON object on the last line instead of tables
   --agents LIST    registry sizes for the draw, ascending (default 10,1000)
@@ -29,6 +29,7 @@ const batch = { n: 7, items: 5 } as const;
 /** The goals, and what the designers measured on the same kind of chain: a naive prototype of this design, and peers. */
 const anchors = {
   request: { prototype: 66_751, goal: 65_000 },
+  direct: { goal: 95_000 },
   evidence: { goal: 150_000 },
   commit: {
     4: { prototype: 92_251, goal: 78_000, ocr2: 94_789, keystone: 94_083 },
@@ -43,7 +44,14 @@ interface CommitFigure {
   readonly n: number;
   readonly signatures: number;
   readonly commit: number;
-  readonly creditPay: number;
+  readonly settle: number;
+}
+
+/** By what pays. */
+interface RequestFigures {
+  readonly subscription: number;
+  readonly token: number;
+  readonly native: number;
 }
 
 interface DrawFigure {
@@ -89,11 +97,21 @@ async function startChain(): Promise<HardhatEthers> {
   return (connection as { ethers: HardhatEthers }).ethers;
 }
 
-async function measureRequest(world: World): Promise<number> {
-  const question = "q".repeat(200);
-  await ask(world, {}, question);
-  const { receipt } = await ask(world, {}, question);
-  return Number(receipt.gasUsed);
+async function measureRequest(world: World): Promise<RequestFigures> {
+  const measure = async (subscriptionId: bigint, currency: number): Promise<number> => {
+    const overrides = subscriptionId === 0n && currency === Currency.Native ? { value: 10n ** 18n } : {};
+    const once = () =>
+      ask(world, { currency }, "q".repeat(200), (terms, question) =>
+        world.oracle.request(subscriptionId, terms, question, overrides),
+      );
+    await once();
+    return Number((await once()).receipt.gasUsed);
+  };
+  return {
+    subscription: await measure(subscription, Currency.Token),
+    token: await measure(0n, Currency.Token),
+    native: await measure(0n, Currency.Native),
+  };
 }
 
 async function meanDraw(world: World, n: number): Promise<number> {
@@ -105,17 +123,15 @@ async function meanDraw(world: World, n: number): Promise<number> {
   return Math.round(Number(total) / samples);
 }
 
-/** The second request of one consumer: its balance and the operators' balances exist by then. */
+/** The second request of one consumer: the operators' credits exist by then. */
 async function measureCommit(world: World, n: number): Promise<CommitFigure> {
   const drawOne = await drawsForNewConsumer(world, n);
   let figure: CommitFigure | undefined;
   for (let round = 0; round < 2; round++) {
-    const drawn = await drawOne();
-    const decision = decisionFor(drawn);
-    const { receipt, relay } = await commit(world, drawn, decision);
-    const paid = await world.oracle.creditPay(drawn.request, drawn.committee, packDecision(decision), relay);
-    const creditPay = Number((await paid.wait()).gasUsed);
-    figure = { n, signatures: quorum(n), commit: Number(receipt.gasUsed), creditPay };
+    const committed = await commit(world, await drawOne());
+    const paid = await world.settlement.settle(...recordOf(committed));
+    const settle = Number((await paid.wait()).gasUsed);
+    figure = { n, signatures: quorum(n), commit: Number(committed.receipt.gasUsed), settle };
   }
   return figure!;
 }
@@ -123,11 +139,11 @@ async function measureCommit(world: World, n: number): Promise<CommitFigure> {
 /** Gas per request when several of one consumer are committed in one transaction. */
 async function measureBatch(world: World): Promise<number> {
   const drawOne = await drawsForNewConsumer(world, batch.n);
-  await commit(world, ...(await decided(drawOne)));
+  await commit(world, await drawOne());
   const calls: string[] = [];
   for (let item = 0; item < batch.items; item++) {
-    const [drawn, decision] = await decided(drawOne);
-    const args = [drawn.request, packDecision(decision), certificateFor(world, drawn, decision)];
+    const drawn = await drawOne();
+    const args = commitArgs(world, drawn, decisionFor(drawn));
     calls.push(world.oracle.interface.encodeFunctionData("commit", args));
   }
   const sent = await world.oracle.tryMulticall(calls, { gasLimit: 1_000_000n * BigInt(batch.items) });
@@ -138,22 +154,18 @@ async function measureBatch(world: World): Promise<number> {
   return Math.round(Number(receipt.gasUsed) / batch.items);
 }
 
-async function decided(drawOne: () => Promise<Drawn>): Promise<[Drawn, ReturnType<typeof decisionFor>]> {
-  const drawn = await drawOne();
-  return [drawn, decisionFor(drawn)];
-}
-
 /** Asks and draws for a consumer of its own. */
 async function drawsForNewConsumer(world: World, n: number): Promise<() => Promise<Drawn>> {
   const consumer = await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
-  await world.oracle.deposit(consumer.target, 10n ** 20n);
+  await world.oracle.setConsumer(subscription, consumer.target, true);
   const askBy = consumer.getFunction("ask");
   const terms = { committeeSize: n, callbackGasLimit: 100_000 };
-  return async () => draw(world, await ask(world, terms, "q".repeat(200), askBy.send.bind(askBy)));
+  const by = (packed: string, question: Uint8Array) => askBy.send(subscription, packed, question);
+  return async () => draw(world, await ask(world, terms, "q".repeat(200), by));
 }
 
 function report(
-  request: number,
+  request: RequestFigures,
   draws: readonly DrawFigure[],
   commits: readonly CommitFigure[],
   perBatchItem: number,
@@ -175,11 +187,14 @@ function report(
   }
   const ratio = (value: number, anchor: number): string => `${((100 * value) / anchor).toFixed(1)} %`;
   console.log(
-    `request, 200-byte question, prepaid: ${request} gas (goal ${ratio(request, anchors.request.goal)}, prototype ${ratio(request, anchors.request.prototype)})`,
+    `request, 200-byte question, from a subscription: ${request.subscription} gas (goal ${ratio(request.subscription, anchors.request.goal)}, prototype ${ratio(request.subscription, anchors.request.prototype)})`,
+  );
+  console.log(
+    `paid at once in tokens: ${request.token} gas (goal ${ratio(request.token, anchors.direct.goal)}), in coins: ${request.native} gas`,
   );
   console.log("\ncommit + callback that writes one new slot");
   console.table(
-    commits.map(({ n, signatures, commit: gas, creditPay }) => {
+    commits.map(({ n, signatures, commit: gas, settle }) => {
       const anchor = anchors.commit[n as (typeof sizes)[number]];
       return {
         n,
@@ -189,7 +204,7 @@ function report(
         "of goal": ratio(gas, anchor.goal),
         "of OCR2": ratio(gas, anchor.ocr2),
         "of Keystone": ratio(gas, anchor.keystone),
-        creditPay,
+        settle,
       };
     }),
   );
@@ -204,11 +219,12 @@ function report(
 }
 
 /** Ours divided by the anchor: below 1 is cheaper. */
-function ratios(request: number, commits: readonly CommitFigure[], perBatchItem: number) {
+function ratios(request: RequestFigures, commits: readonly CommitFigure[], perBatchItem: number) {
   const divide = (value: number, by: number): number => Number((value / by).toFixed(4));
   return {
-    requestToPrototype: divide(request, anchors.request.prototype),
-    requestToGoal: divide(request, anchors.request.goal),
+    requestToPrototype: divide(request.subscription, anchors.request.prototype),
+    requestToGoal: divide(request.subscription, anchors.request.goal),
+    directToGoal: divide(request.token, anchors.direct.goal),
     batchItemToGoal: divide(perBatchItem, anchors.batchItem.goal),
     commits: commits.map(({ n, commit: gas }) => {
       const anchor = anchors.commit[n as (typeof sizes)[number]];

@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { Command, CommanderError } from "commander";
-import { BaseError, createPublicClient, erc20Abi, http, parseUnits, type LocalAccount } from "viem";
+import { BaseError, createPublicClient, erc20Abi, http, type LocalAccount } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { originOf, toChainError } from "../agents/adapters/chain/errors.ts";
 import { openKeystore } from "../agents/adapters/keystore/keystore.ts";
@@ -15,9 +15,10 @@ import { wayOut } from "../agents/cli/reasons.ts";
 import { toJson } from "../agents/cli/output.ts";
 import type { Step } from "./lib/deploy-plan.ts";
 import { LOCAL_CHAINS, deploy, planDeployment, type Deployment, type PlanOptions } from "./lib/deploy.ts";
+import { addPriceOptions, amountOf, readPrices, usage, type PriceFlags } from "./lib/price-options.ts";
 import { writeVerification } from "./lib/verification.ts";
 
-interface Flags {
+interface Flags extends PriceFlags {
   readonly network: string;
   readonly token?: string;
   readonly testToken?: true;
@@ -27,7 +28,6 @@ interface Flags {
   readonly maxStake: string;
   readonly unbondingDays: string;
   readonly epochBlocks: string;
-  readonly minFee: string;
   readonly keystore?: string;
   readonly passwordFile?: string;
   readonly keyFile?: string;
@@ -56,7 +56,7 @@ const DEFAULT_DECIMALS = 18;
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
-const program = new Command("deploy")
+const program = addPriceOptions(new Command("deploy"))
   .description(
     "Deploys access manager, registry, oracle and slasher, and writes the addresses to deployments/<chain id>.json.",
   )
@@ -82,7 +82,6 @@ const program = new Command("deploy")
   )
   .option("--unbonding-days <days>", "wait between unbonding and withdrawing, 14 to 365", "14")
   .option("--epoch-blocks <blocks>", "draws see the registry as it was when such an epoch began, 25 to 7200", "64")
-  .option("--min-fee <tokens>", "smallest fee of a request, in whole tokens", "0")
   .option(
     "--keystore <file>",
     `encrypted key of the deployer; password by --password-file, ${PASSWORD_VARIABLE} or prompt`,
@@ -152,10 +151,10 @@ async function runOn(network: Network, flags: Flags): Promise<Result> {
   const account = await readAccount(flags);
   if (flags.reset === true) await rm(directory, { recursive: true, force: true });
   const options = { ...rules, account, directory, progress: (line: string) => console.error(line) };
-  const { steps } = await planDeployment(options);
+  const plan = await planDeployment(options);
   options.progress(`compiling the contracts (${rules.buildProfile} build); the first time takes minutes`);
   const deployment = await deploy(options);
-  await writeVerification(join(folder, "verification"), steps, rules.buildProfile);
+  await writeVerification(join(folder, "verification"), plan, rules.buildProfile);
   await writeFile(file, `${JSON.stringify(deployment, null, 2)}\n`, { flag: "wx" });
   return { json: deployment, text: `${describe(deployment)}\nWritten to ${file}; verification inputs beside it` };
 }
@@ -202,10 +201,9 @@ async function readRules(
   const maxStake = amountOf(flags.maxStake, decimals, "--max-stake");
   if (minStake === 0n || minStake > maxStake || maxStake > 16n * minStake || maxStake >= 1n << 96n)
     throw usage("--max-stake", "is from 1 to 16 times --min-stake, which is above 0, and below 2^96 units");
-  const minFee = amountOf(flags.minFee, decimals, "--min-fee");
-  if (minFee >= 1n << 96n) throw usage("--min-fee", "is below 2^96 of the smallest unit");
+  const prices = readPrices(flags, decimals);
   const unbondingDelaySeconds = Math.round(days * SECONDS_PER_DAY);
-  const amounts = { minStake, maxStake, minFee };
+  const amounts = { minStake, maxStake, prices };
   return {
     chainId,
     rules: { rpcUrl, token, ...admin, ...treasury, ...amounts, unbondingDelaySeconds, epochBlocks, buildProfile },
@@ -273,15 +271,6 @@ function addressOf(text: string, flag: string): Address {
   const lower = text.toLowerCase();
   if (!isHex(lower, 20)) throw usage(flag, "is 0x and 40 hexadecimal digits");
   return lower as Address;
-}
-
-function amountOf(text: string, decimals: number, flag: string): bigint {
-  if (!/^\d{1,30}(\.\d{1,30})?$/.test(text)) throw usage(flag, "is a decimal number of tokens");
-  return parseUnits(text, decimals);
-}
-
-function usage(flag: string, rule: string): ConclaveError {
-  return new ConclaveError("USAGE", `Correct the command line: ${flag} ${rule}`, { flag });
 }
 
 function lineOf({ action, contract, address, functionName = "", args }: Step): string {

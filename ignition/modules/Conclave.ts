@@ -1,11 +1,14 @@
 import { buildModule } from "@nomicfoundation/ignition-core";
 import { toFunctionSelector } from "viem";
 
-/** May stop new requests. */
+/** May stop new requests; the prices of later ones are the administrator's. */
 const PAUSER_ROLE = 2n;
 
+/** `PriceTerms` of contracts/types/Types.sol. */
+type Prices = Record<"unitPrice" | "gasRate" | "gasPriceCap" | "treasuryPpm", bigint>;
+
 /**
- * Access manager, registry, oracle and slasher, in this order and with nothing between them: the registry is bound for ever to the addresses that the
+ * Access manager, registry, oracle (which deploys its settlement) and slasher, in this order and with nothing between them: the registry is bound for ever to the addresses that the
  * oracle and the slasher will have, which follow from the deployer's nonce. `npm run deploy` computes them.
  */
 export default buildModule("Conclave", (m) => {
@@ -23,10 +26,11 @@ export default buildModule("Conclave", (m) => {
   };
   const registry = m.contract("AgentRegistry", [terms], { after: [manager] });
   const protocols = m.getParameter<bigint>("protocols");
-  const oracle = m.contract("DecisionOracle", [manager, registry, token, protocols, m.getParameter<bigint>("minFee")]);
+  const prices = [m.getParameter<Prices>("tokenPrices"), m.getParameter<Prices>("nativePrices")];
+  const oracle = m.contract("DecisionOracle", [manager, registry, token, protocols, ...prices]);
   const slasher = m.contract("Slasher", [registry], { after: [oracle] });
 
-  const pausing = ["pauseRequests()", "unpauseRequests()"].map((signature) => toFunctionSelector(signature));
+  const pausing = ["pauseRequests(uint8)", "unpauseRequests(uint8)"].map((signature) => toFunctionSelector(signature));
   m.call(manager, "setTargetFunctionRole", [oracle, pausing, PAUSER_ROLE], { after: [slasher] });
   m.call(manager, "grantRole", [PAUSER_ROLE, m.getParameter<string>("admin"), 0], { after: [slasher] });
   return { manager, registry, oracle, slasher };

@@ -1,8 +1,28 @@
 import { buildModule } from "@nomicfoundation/ignition-core";
 
-/** The example consumer, owned by the deployer. */
+/** What the example asks from: the first of an oracle that was deployed just before. */
+export const EXAMPLE_SUBSCRIPTION = 1;
+
+/** The example consumer, and the subscription that it asks from; the deployer owns both and funds it. */
 export default buildModule("PolicyDesk", (m) => {
-  const names = ["fee", "duration", "callbackGasLimit", "committeeSize", "assurance", "protocol"] as const;
+  const names = [
+    "fee",
+    "duration",
+    "appeals",
+    "retries",
+    "callbackGasLimit",
+    "committeeSize",
+    "assurance",
+    "protocol",
+  ] as const;
   const settings = Object.fromEntries(names.map((name) => [name, m.getParameter<bigint>(name)]));
-  return { desk: m.contract("PolicyDesk", [m.getParameter<string>("oracle"), m.getAccount(0), settings]) };
+  const oracle = m.contractAt("DecisionOracle", m.getParameter<string>("oracle"));
+  const desk = m.contract("PolicyDesk", [
+    oracle,
+    m.getAccount(0),
+    { subscriptionId: EXAMPLE_SUBSCRIPTION, ...settings },
+  ]);
+  const created = m.call(oracle, "createSubscription", [], { after: [desk] });
+  m.call(oracle, "setConsumer", [EXAMPLE_SUBSCRIPTION, desk, true], { after: [created] });
+  return { desk };
 });

@@ -7,15 +7,15 @@ import { clientsOf } from "./clients.ts";
 const abi = parseAbi([
   "function mint(address account, uint256 amount)",
   "function approve(address spender, uint256 amount) returns (bool)",
-  "function deposit(address account, uint256 amount)",
+  "function fund(uint48 subscriptionId, uint256 amount)",
 ]);
 
 export interface Bank {
   /** Coins for gas, and tokens. */
   fund(account: Address, tokens: bigint): Promise<void>;
   mint(account: Address, tokens: bigint): Promise<void>;
-  /** Prepays the oracle for a consumer, out of the owner's tokens. */
-  deposit(oracle: Address, consumer: Address, tokens: bigint): Promise<void>;
+  /** Moves tokens of the owner into a subscription. */
+  subscribe(oracle: Address, subscription: number, tokens: bigint): Promise<void>;
 }
 
 /** Transactions go out one after the other, in the order of the calls. */
@@ -40,12 +40,12 @@ export function openBank({ rpcUrl, chainId }: LocalChain, token: Address, owner:
       await inOrder(() => wallet.sendTransaction({ to: account, value: parseEther("10") }));
       await mint(account, tokens);
     },
-    async deposit(oracle, consumer, tokens) {
+    async subscribe(oracle, subscription, tokens) {
       await inOrder(() =>
         wallet.writeContract({ address: token, abi, functionName: "approve", args: [oracle, tokens] }),
       );
       await inOrder(() =>
-        wallet.writeContract({ address: oracle, abi, functionName: "deposit", args: [consumer, tokens] }),
+        wallet.writeContract({ address: oracle, abi, functionName: "fund", args: [subscription, tokens] }),
       );
     },
   };

@@ -11,6 +11,7 @@ import { cidString } from "../../agents/core/codec.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
 import type { ChainEvent, ChainReader, TransactionReader } from "../../agents/ports/chain.ts";
+import { EXAMPLE_SUBSCRIPTION } from "../../ignition/modules/PolicyDesk.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../lib/deploy.ts";
 import { startLocalChain, type LocalChain } from "../lib/local-chain.ts";
 import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "./agents.ts";
@@ -188,6 +189,9 @@ async function deployWorld(
   const example = {
     fee: FEE,
     duration: 3_600,
+    // All agents sit already: there is no other committee to call.
+    appeals: 0,
+    retries: 0,
     callbackGasLimit: 150_000,
     committeeSize: COMMITTEE,
     assurance: plan.assurance === "high" ? 1 : 0,
@@ -219,7 +223,7 @@ async function deployWorld(
   const transactions = await createTransactionReader(contracts);
   const bank = openBank(chain, token, owner);
   await bank.mint(owner.address.toLowerCase() as Address, 100n * FEE);
-  await bank.deposit(oracle, desk, 100n * FEE);
+  await bank.subscribe(oracle, EXAMPLE_SUBSCRIPTION, 100n * FEE);
   return {
     chain,
     deployment,

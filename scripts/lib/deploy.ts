@@ -1,4 +1,4 @@
-// Deploys the system by the modules in ignition/modules: token (local chains only), access manager, registry, oracle, slasher, an example consumer.
+// Deploys the system by the modules in ignition/modules: token (local chains only), access manager, registry, oracle with its settlement, slasher, an example consumer.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -8,7 +8,7 @@ import {
   type Artifact as IgnitionArtifact,
   type DeploymentResult,
 } from "@nomicfoundation/ignition-core";
-import { createPublicClient, http, type LocalAccount, type PublicClient } from "viem";
+import { createPublicClient, getContractAddress, http, type LocalAccount, type PublicClient } from "viem";
 
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
@@ -39,13 +39,26 @@ export interface PlanOptions {
   readonly unbondingDelaySeconds: number;
   /** Draws see the registry as it was when the current epoch of so many blocks began; 25 to 7200. */
   readonly epochBlocks: number;
-  /** Smallest fee of a request; 0 if not given. */
-  readonly minFee?: bigint;
+  /** What requests cost; nothing if not given, and then only the seats are paid. */
+  readonly prices?: Prices;
   readonly buildProfile: BuildProfile;
   /** Keeps Ignition's journal, so that an interrupted deployment goes on where it stopped; without it nothing is kept. */
   readonly directory?: string;
-  /** Deploys the example consumer `PolicyDesk`, owned by the deployer. */
+  /** Deploys the example consumer `PolicyDesk` and creates its subscription, `EXAMPLE_SUBSCRIPTION`; the deployer owns both. */
   readonly example?: ExampleSettings;
+}
+
+export interface Prices {
+  readonly token: PriceTerms;
+  readonly native: PriceTerms;
+}
+
+/** As in contracts/types/Types.sol. */
+export interface PriceTerms {
+  readonly unitPrice: bigint;
+  readonly gasRate: bigint;
+  readonly gasPriceCap: bigint;
+  readonly treasuryPpm: bigint;
 }
 
 export interface DeployOptions extends PlanOptions {
@@ -58,6 +71,8 @@ export interface DeployOptions extends PlanOptions {
 export interface ExampleSettings {
   readonly fee: bigint;
   readonly duration: number;
+  readonly appeals: number;
+  readonly retries: number;
   readonly callbackGasLimit: number;
   readonly committeeSize: number;
   readonly assurance: number;
@@ -73,6 +88,8 @@ export interface Deployment {
   readonly accessManager: Address;
   readonly registry: Address;
   readonly oracle: Address;
+  /** Deployed by the oracle. */
+  readonly settlement: Address;
   readonly slasher: Address;
   readonly example: Address | null;
   /** Which build of the contracts it is. */
@@ -99,6 +116,7 @@ export const contracts: Readonly<Record<string, string>> = {
   ConclaveAccessManager: "contracts/ConclaveAccessManager.sol:ConclaveAccessManager",
   AgentRegistry: "contracts/AgentRegistry.sol:AgentRegistry",
   DecisionOracle: "contracts/DecisionOracle.sol:DecisionOracle",
+  Settlement: "contracts/Settlement.sol:Settlement",
   Slasher: "contracts/Slasher.sol:Slasher",
   PolicyDesk: "contracts/consumers/examples/PolicyDesk.sol:PolicyDesk",
 };
@@ -107,6 +125,10 @@ export const contracts: Readonly<Record<string, string>> = {
 export const MIN_UNBONDING_SECONDS = 14 * 86_400;
 /** Chains that nobody else uses: a block is final at once, and a poll costs nothing. */
 export const LOCAL_CHAINS: readonly number[] = [1_337, 31_337];
+
+const NO_PRICES: PriceTerms = { unitPrice: 0n, gasRate: 0n, gasPriceCap: 0n, treasuryPpm: 0n };
+/** The coin's gas rate is fixed. */
+export const FREE: Prices = { token: NO_PRICES, native: { ...NO_PRICES, gasRate: 10n ** 18n } };
 
 const START_FILE = "start.json";
 const CONFIRMATIONS = 5;
@@ -194,12 +216,14 @@ function planFrom(options: PlanOptions, chainId: number, { deployer, nonce: firs
   ];
   const admin = options.admin ?? deployer;
   const treasury = options.treasury ?? admin;
-  const { minStake, maxStake, unbondingDelaySeconds: unbondingDelay, epochBlocks, minFee = 0n, example } = options;
-  const terms = { minStake, maxStake, unbondingDelay, epochBlocks, minFee, protocols: protocolBitmap() };
-  add({ module: conclaveModule, parameters: { ...terms, token, oracle, slasher, treasury, admin } });
+  const { minStake, maxStake, unbondingDelaySeconds: unbondingDelay, epochBlocks, prices = FREE, example } = options;
+  const terms = { minStake, maxStake, unbondingDelay, epochBlocks, protocols: protocolBitmap() };
+  const priced = { tokenPrices: { ...prices.token }, nativePrices: { ...prices.native } };
+  add({ module: conclaveModule, parameters: { ...terms, ...priced, token, oracle, slasher, treasury, admin } });
   if (admin !== deployer) add({ module: handoverModule, parameters: { manager: accessManager, admin } });
   const desk = example === undefined ? null : add({ module: policyDeskModule, parameters: { ...example, oracle } });
-  const addresses = { token, accessManager, registry, oracle, slasher };
+  const settlement = getContractAddress({ from: oracle, nonce: 1n }).toLowerCase() as Address;
+  const addresses = { token, accessManager, registry, oracle, settlement, slasher };
   const deployment = {
     chainId,
     deploymentBlock: block,

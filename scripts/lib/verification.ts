@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { encodeDeployData, type Hex } from "viem";
 import type { Address } from "../../agents/core/types.ts";
 import { loadArtifacts, readBuildInfo, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
-import type { Step } from "./deploy-plan.ts";
-import { contracts } from "./deploy.ts";
+import { contracts, type Plan } from "./deploy.ts";
 
 /** The content of verification/<Contract>.json. */
 export interface Verification {
@@ -20,9 +19,18 @@ export interface Verification {
   readonly standardInput: string;
 }
 
-/** One file for each contract that the steps create, and one for each compiler run. Replaces what is there. */
-export async function writeVerification(folder: string, steps: readonly Step[], profile: BuildProfile): Promise<void> {
-  const created = steps.filter(({ action }) => action === "create");
+/** One file for each contract that the plan creates, and one for each compiler run. Replaces what is there. */
+export async function writeVerification(
+  folder: string,
+  { steps, deployment }: Pick<Plan, "steps" | "deployment">,
+  profile: BuildProfile,
+): Promise<void> {
+  const { settlement, registry } = deployment;
+  const created = [
+    ...steps.filter(({ action }) => action === "create"),
+    // By the oracle's constructor.
+    { contract: "Settlement", address: settlement, args: [registry] },
+  ];
   const artifacts = await loadArtifacts(
     created.map(({ contract }) => contracts[contract] ?? contract),
     profile,

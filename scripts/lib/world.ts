@@ -1,32 +1,18 @@
 // A deployed system with registered agents on an in-process chain: what the contract tests and the gas figures start from.
 import type { HardhatEthers, HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
-import { TypedDataEncoder, concat, getCreateAddress, hexlify, keccak256, sha256, toUtf8Bytes } from "ethers";
+import { TypedDataEncoder, getCreateAddress } from "ethers";
 import type {
   BaseContract,
   ContractMethod,
   ContractTransactionReceipt,
-  ContractTransactionResponse,
+  LogDescription,
   Signer,
   SigningKey,
   TypedDataDomain,
 } from "ethers";
 
 import { encodeHeader, type RawBlock } from "../../agents/adapters/chain/header.ts";
-import {
-  Status,
-  addressOf,
-  certify,
-  decisionTypes,
-  hashCommittee,
-  hashRequest,
-  packDecision,
-  packTerms,
-  possessionTypes,
-  publicKeyOf,
-  testKey,
-  word,
-} from "./typed-data.ts";
-import type { RequestWitness, SignedDecision, Terms } from "./typed-data.ts";
+import { addressOf, possessionTypes, publicKeyOf, testKey } from "./typed-data.ts";
 
 /** A contract whose methods are known by name; arguments and results are not typed. */
 type WithMethods<Name extends string> = Omit<BaseContract, "connect" | "target"> & {
@@ -37,29 +23,43 @@ type WithMethods<Name extends string> = Omit<BaseContract, "connect" | "target">
 
 export type Token = WithMethods<"mint" | "approve" | "balanceOf" | "nonces" | "transfer">;
 export type Oracle = WithMethods<
-  | "deposit"
-  | "depositWithPermit"
+  | "createSubscription"
+  | "setConsumer"
+  | "transferSubscription"
+  | "acceptSubscription"
+  | "fund"
+  | "fundNative"
+  | "withdrawFunds"
   | "withdraw"
-  | "balanceOf"
+  | "setPrices"
+  | "pauseRequests"
+  | "unpauseRequests"
+  | "quote"
+  | "pricesOf"
+  | "priceListOf"
+  | "subscriptionOf"
+  | "isConsumer"
+  | "creditOf"
+  | "feeToken"
+  | "treasury"
   | "request"
   | "draw"
   | "commit"
+  | "appeal"
+  | "finalize"
   | "retryCallback"
-  | "creditPay"
-  | "refund"
+  | "payOut"
   | "tryMulticall"
-  | "pauseRequests"
-  | "unpauseRequests"
-  | "requestsPaused"
+  | "refund"
+  | "fallBack"
   | "statusOf"
-  | "requestCount"
   | "decisionDigest"
   | "messageDigest"
   | "registry"
-  | "feeToken"
+  | "settlement"
   | "supportedProtocols"
-  | "minFee"
 >;
+export type Settlement = WithMethods<"settle" | "bondOf" | "oracle" | "registry">;
 export type Registry = WithMethods<
   | "register"
   | "registerWithPermit"
@@ -101,6 +101,7 @@ export interface World {
   readonly manager: Manager;
   readonly registry: Registry;
   readonly oracle: Oracle;
+  readonly settlement: Settlement;
   readonly slasher: Slasher;
   readonly domain: TypedDataDomain;
   readonly registryDomain: TypedDataDomain;
@@ -116,11 +117,29 @@ export const maxStake = 16n * minStake;
 export const unbondingDelay = 14 * 24 * 3600;
 export const epochBlocks = 32n;
 export const supportedProtocols = 0b11n;
-export const minFee = 0n;
+/** Of the deployer, who may ask from it. */
+export const subscription = 1n;
+export const subscriptionFunds = 10n ** 24n;
+export const subscriptionCoins = 10n ** 20n;
 const funds = 10n ** 30n;
 
-/** Deploys token, access manager, registry, oracle and slasher, and funds the deployer with tokens and a prepaid balance. */
-export async function deployWorld(ethers: HardhatEthers): Promise<World> {
+/** `PriceTerms` of contracts/types/Types.sol. */
+export interface PriceTerms {
+  readonly unitPrice: bigint;
+  readonly gasRate: bigint;
+  readonly gasPriceCap: bigint;
+  readonly treasuryPpm: bigint;
+}
+
+/** Everything is free and nobody but the seats is paid. */
+export const freeTokens: PriceTerms = { unitPrice: 0n, gasRate: 0n, gasPriceCap: 0n, treasuryPpm: 0n };
+export const freeCoins: PriceTerms = { ...freeTokens, gasRate: 10n ** 18n };
+
+/** Deploys token, access manager, registry, oracle and slasher, and funds the deployer with tokens and a subscription. */
+export async function deployWorld(
+  ethers: HardhatEthers,
+  prices: { readonly token?: PriceTerms; readonly native?: PriceTerms } = {},
+): Promise<World> {
   const [deployer] = await ethers.getSigners();
   const deploy = async <Deployed>(name: string, args: unknown[] = []): Promise<Deployed> =>
     (await ethers.deployContract(name, args)) as unknown as Deployed;
@@ -132,20 +151,25 @@ export async function deployWorld(ethers: HardhatEthers): Promise<World> {
     registry.target,
     token.target,
     supportedProtocols,
-    minFee,
+    prices.token ?? freeTokens,
+    prices.native ?? freeCoins,
   ]);
   const slasher = await deploy<Slasher>("Slasher", [registry.target]);
+  const settlement = (await ethers.getContractAt("Settlement", await oracle.settlement())) as unknown as Settlement;
   const pausing = ["pauseRequests", "unpauseRequests"].map((name) => oracle.interface.getFunction(name)!.selector);
   await manager.setTargetFunctionRole(oracle.target, pausing, pauserRole);
   await token.mint(deployer!.address, funds);
   await token.approve(registry.target, funds);
   await token.approve(oracle.target, funds);
-  await oracle.deposit(deployer!.address, 10n ** 24n);
+  await oracle.createSubscription();
+  await oracle.setConsumer(subscription, deployer!.address, true);
+  await oracle.fund(subscription, subscriptionFunds);
+  await oracle.fundNative(subscription, { value: subscriptionCoins });
 
   const { chainId } = await ethers.provider.getNetwork();
   const domain = { name: "Conclave", version: "1", chainId, verifyingContract: oracle.target };
   const registryDomain = { ...domain, name: "ConclaveRegistry", verifyingContract: registry.target };
-  const contracts = { token, manager, registry, oracle, slasher } as const;
+  const contracts = { token, manager, registry, oracle, settlement, slasher } as const;
   return { ethers, deployer: deployer!, ...contracts, domain, registryDomain, keys: new Map() };
 }
 
@@ -195,65 +219,6 @@ export async function registerAgents(
   await nextEpoch(world);
 }
 
-export interface Asked {
-  readonly request: RequestWitness;
-  readonly seedBlock: bigint;
-  readonly receipt: ContractTransactionReceipt;
-}
-
-/** Anything that passes a question on to the oracle: the oracle itself, or a consumer's `ask`. */
-type Ask = (terms: string, question: Uint8Array) => Promise<ContractTransactionResponse>;
-
-export async function termsFor(world: World, overrides: Partial<Terms> = {}): Promise<Terms> {
-  const now = (await world.ethers.provider.getBlock("latest"))!.timestamp;
-  return {
-    fee: 10n ** 18n,
-    deadline: now + 3600,
-    tolerance: 0,
-    callbackGasLimit: 0,
-    committeeSize: 4,
-    assurance: 0,
-    decimals: 0,
-    options: 0,
-    kind: 0,
-    protocol: 1,
-    ...overrides,
-  };
-}
-
-/** Asks and reads the request back from its event. */
-export async function ask(
-  world: World,
-  overrides: Partial<Terms> = {},
-  question = "Is 17 a prime number?",
-  by: Ask = (terms, bytes) => world.oracle.request(terms, bytes),
-): Promise<Asked> {
-  const bytes = toUtf8Bytes(question);
-  const sent = await by(packTerms(await termsFor(world, overrides)), bytes);
-  const receipt = (await sent.wait())!;
-  const { args } = findEvent(world.oracle, receipt, "Requested");
-  const request = {
-    id: args["requestId"] as bigint,
-    consumer: args["consumer"] as string,
-    terms: word(args["terms"] as bigint),
-    questionHash: keccak256(bytes),
-  };
-  return { request, seedBlock: args["seedBlock"] as bigint, receipt };
-}
-
-export interface Drawn extends Asked {
-  readonly committee: readonly string[];
-}
-
-/** Mines past the seed block and draws; the receipt is that of the draw. */
-export async function draw(world: World, asked: Asked): Promise<Drawn> {
-  const header = await mineSeed(world, asked.seedBlock);
-  const sent: ContractTransactionResponse = await world.oracle.draw(asked.request, asked.seedBlock, header);
-  const receipt = (await sent.wait())!;
-  const { args } = findEvent(world.oracle, receipt, "CommitteeDrawn");
-  return { ...asked, receipt, committee: [...(args["committee"] as bigint[])].map(word) };
-}
-
 /** Mines past the seed block, and resolves with its header in RLP. */
 export async function mineSeed(world: World, seedBlock: bigint): Promise<string> {
   // Only the first and the last block of one hardhat_mine have a prevrandao.
@@ -276,86 +241,23 @@ export async function nextEpoch(world: World): Promise<void> {
   await mineTo(world, (block / epochBlocks + 1n) * epochBlocks);
 }
 
-/** A yes with equal shares. */
-export function decisionFor(drawn: Drawn, overrides: Partial<SignedDecision> = {}): SignedDecision {
-  return {
-    attempt: 0,
-    round: 0,
-    status: Status.Decided,
-    outcome: word(1n),
-    answer: hexlify(toUtf8Bytes("yes")),
-    confidence: 900_000,
-    transcript: sha256(toUtf8Bytes("transcript")),
-    reputationChanges: "0x",
-    shares: concat(drawn.committee.map(() => "0x01")),
-    ...overrides,
-  };
-}
+type Emitter = Pick<Oracle, "interface" | "target">;
 
-export function digestOf(domain: TypedDataDomain, drawn: Drawn, decision: SignedDecision): string {
-  return TypedDataEncoder.hash(domain, decisionTypes, {
-    ...decision,
-    requestHash: hashRequest(drawn.request),
-    committeeHash: hashCommittee(drawn.committee),
+/** The events of that name that the contract emitted in the transaction. */
+export function findEvents(
+  contract: Emitter,
+  receipt: ContractTransactionReceipt,
+  name: string,
+): readonly LogDescription[] {
+  return receipt.logs.flatMap((log) => {
+    const parsed = log.address === contract.target ? contract.interface.parseLog(log) : null;
+    return parsed?.name === name ? [parsed] : [];
   });
 }
 
-/** The fewest seats that are more than two thirds. */
-export const quorum = (size: number): number => Math.floor((size * 2) / 3) + 1;
-
-/** The first `count` seats; by default just more than two thirds. */
-export const firstSeats = (size: number, count = quorum(size)): number[] => [...Array(count).keys()];
-
-/** Packed as in calldata. */
-export function certificateFor(
-  world: World,
-  drawn: Drawn,
-  decision: SignedDecision,
-  signers = firstSeats(drawn.committee.length),
-  domain = world.domain,
-): string {
-  return certify(digestOf(domain, drawn, decision), drawn.committee, signers, (seat) =>
-    keyOfSeat(world, drawn.committee[seat]!),
-  );
-}
-
-/** The hot key of the seat's signer. */
-export function keyOfSeat(world: World, seat: string): SigningKey {
-  const signer = world.ethers.getAddress(`0x${seat.slice(-40)}`);
-  const key = world.keys.get(signer);
-  if (key === undefined) throw new Error(`No key for signer ${signer}`);
-  return key;
-}
-
-export interface Settled {
-  readonly receipt: ContractTransactionReceipt;
-  /** As in its event. */
-  readonly relay: string;
-}
-
-/** Commits with a valid certificate. */
-export async function commit(world: World, drawn: Drawn, decision: SignedDecision): Promise<Settled> {
-  const certificate = certificateFor(world, drawn, decision);
-  const sent: ContractTransactionResponse = await world.oracle.commit(
-    drawn.request,
-    packDecision(decision),
-    certificate,
-  );
-  const receipt = (await sent.wait())!;
-  const { args } = findEvent(world.oracle, receipt, "DecisionCommitted");
-  return { receipt, relay: word(args["relay"] as bigint) };
-}
-
-/** The first event of that name that the contract emitted in the transaction. */
-export function findEvent(
-  contract: Pick<Oracle, "interface" | "target">,
-  receipt: ContractTransactionReceipt,
-  name: string,
-) {
-  for (const log of receipt.logs) {
-    if (log.address !== contract.target) continue;
-    const parsed = contract.interface.parseLog(log);
-    if (parsed?.name === name) return parsed;
-  }
-  throw new Error(`No event ${name} in ${receipt.hash}`);
+/** The first of them. */
+export function findEvent(contract: Emitter, receipt: ContractTransactionReceipt, name: string): LogDescription {
+  const [event] = findEvents(contract, receipt, name);
+  if (event === undefined) throw new Error(`No event ${name} in ${receipt.hash}`);
+  return event;
 }

@@ -1,6 +1,7 @@
 import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
 
-import { ask, commit, decisionFor, deployWorld, draw, registerAgents } from "../../../scripts/lib/world.ts";
+import { ask, commit, draw } from "../../../scripts/lib/course.ts";
+import { deployWorld, registerAgents } from "../../../scripts/lib/world.ts";
 
 /** The stages of a request, each the start of many tests. */
 export function stages(ethers: HardhatEthers) {
@@ -25,9 +26,7 @@ export function stages(ethers: HardhatEthers) {
 
   async function settled() {
     const start = await drawn();
-    const decision = decisionFor(start.drawn);
-    const { relay } = await commit(start.world, start.drawn, decision);
-    return { ...start, decision, relay };
+    return { ...start, committed: await commit(start.world, start.drawn) };
   }
 
   return { tenAgents, asked, drawn, settled };

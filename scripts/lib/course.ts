@@ -1,0 +1,288 @@
+// The course of a request on a deployed world, from asking to settling, as the contract tests and the gas figures take it.
+import { TypedDataEncoder, ZeroAddress, concat, hexlify, keccak256, sha256, toUtf8Bytes } from "ethers";
+import type {
+  ContractTransactionReceipt,
+  ContractTransactionResponse,
+  Overrides,
+  SigningKey,
+  TypedDataDomain,
+} from "ethers";
+
+import {
+  Currency,
+  Status,
+  certify,
+  decisionTypes,
+  drawnWitness,
+  hashCommittee,
+  hashRequest,
+  packDecision,
+  packTerms,
+  requestedWitness,
+  word,
+} from "./typed-data.ts";
+import type { RequestWitness, SignedDecision, Terms } from "./typed-data.ts";
+import { findEvent, findEvents, mineSeed, subscription } from "./world.ts";
+import type { Oracle, World } from "./world.ts";
+
+/** `DecidedRound` of contracts/types/Types.sol, the decision as it was signed. */
+export interface DecidedRound {
+  readonly round: string;
+  readonly committee: readonly string[];
+  readonly decision: SignedDecision;
+  readonly relay: string;
+  readonly appellant: string;
+}
+
+/** A request that waits for a draw. */
+export interface Asked {
+  readonly request: RequestWitness;
+  readonly round: string;
+  readonly attempt: number;
+  readonly seedBlock: bigint;
+  readonly past: readonly DecidedRound[];
+  /** Of the transaction that asked or reopened. */
+  readonly receipt: ContractTransactionReceipt;
+}
+
+export interface Drawn extends Asked {
+  readonly committee: readonly string[];
+}
+
+export interface Committed {
+  readonly request: RequestWitness;
+  /** From the first to this one, whose round is the one to appeal against if it is provisional. */
+  readonly rounds: readonly DecidedRound[];
+  /** As in the event. */
+  readonly relay: string;
+  readonly receipt: ContractTransactionReceipt;
+  /** The next attempt, if this one hung and is retried. */
+  readonly reopened: Asked | null;
+}
+
+/** Anything that passes a question on to the oracle: the oracle itself, or a consumer's `ask`. */
+type Ask = (terms: string, question: Uint8Array) => Promise<ContractTransactionResponse>;
+
+export const termsFor = (overrides: Partial<Terms> = {}): Terms => ({
+  fee: 10n ** 18n,
+  duration: 3600,
+  appeals: 0,
+  retries: 0,
+  tolerance: 0,
+  callbackGasLimit: 0,
+  committeeSize: 4,
+  assurance: 0,
+  currency: Currency.Token,
+  decimals: 0,
+  options: 0,
+  kind: 0,
+  protocol: 1,
+  ...overrides,
+});
+
+/** Asks from the world's subscription, unless `by` does otherwise, and reads the request back from its event. */
+export async function ask(
+  world: World,
+  overrides: Partial<Terms> = {},
+  question = "Is 17 a prime number?",
+  by: Ask = (terms, bytes) => world.oracle.request(subscription, terms, bytes),
+): Promise<Asked> {
+  const bytes = toUtf8Bytes(question);
+  const sent = await by(packTerms(termsFor(overrides)), bytes);
+  const receipt = (await sent.wait())!;
+  const { args } = findEvent(world.oracle, receipt, "Requested");
+  const request = {
+    id: args["requestId"] as bigint,
+    consumer: args["consumer"] as string,
+    terms: word(args["terms"] as bigint),
+    questionHash: keccak256(bytes),
+  };
+  const [round, seedBlock] = [word(args["round"] as bigint), args["seedBlock"] as bigint];
+  return { request, round, attempt: 0, seedBlock, past: [], receipt };
+}
+
+/** What `draw` wants of the rounds before. */
+export const pastOf = ({ request, past }: Asked) =>
+  past.map(({ decision, ...round }) => ({
+    ...round,
+    structHash: structHashOf(request, round.committee, decision),
+  }));
+
+/** Mines past the seed block and draws; the receipt is that of the draw. */
+export async function draw(world: World, asked: Asked): Promise<Drawn> {
+  const header = await mineSeed(world, asked.seedBlock);
+  const { request, round, seedBlock } = asked;
+  const sent: ContractTransactionResponse = await world.oracle.draw(request, round, seedBlock, header, pastOf(asked));
+  const receipt = (await sent.wait())!;
+  const { args } = findEvent(world.oracle, receipt, "CommitteeDrawn");
+  return { ...asked, receipt, committee: [...(args["committee"] as bigint[])].map(word) };
+}
+
+/** A yes with equal shares. */
+export function decisionFor(drawn: Drawn, overrides: Partial<SignedDecision> = {}): SignedDecision {
+  return {
+    attempt: drawn.attempt,
+    round: 0,
+    status: Status.Decided,
+    outcome: word(1n),
+    answer: hexlify(toUtf8Bytes("yes")),
+    confidence: 900_000,
+    transcript: sha256(toUtf8Bytes("transcript")),
+    reputationChanges: "0x",
+    shares: concat(drawn.committee.map(() => "0x01")),
+    ...overrides,
+  };
+}
+
+/** What a committee without consensus signs. */
+export const hung = { status: Status.Hung, outcome: word(0n), answer: "0x", confidence: 0 } as const;
+
+/** The other answer. */
+export const no = { outcome: word(0n), answer: hexlify(toUtf8Bytes("no")) } as const;
+
+const messageOf = (request: RequestWitness, committee: readonly string[], decision: SignedDecision) => ({
+  ...decision,
+  requestHash: hashRequest(request),
+  committeeHash: hashCommittee(committee),
+});
+
+const structHashOf = (request: RequestWitness, committee: readonly string[], decision: SignedDecision): string =>
+  TypedDataEncoder.hashStruct("Decision", decisionTypes, messageOf(request, committee, decision));
+
+export const digestOf = (domain: TypedDataDomain, drawn: Drawn, decision: SignedDecision): string =>
+  TypedDataEncoder.hash(domain, decisionTypes, messageOf(drawn.request, drawn.committee, decision));
+
+/** The fewest seats that are more than two thirds. */
+export const quorum = (size: number): number => Math.floor((size * 2) / 3) + 1;
+
+/** The first `count` seats; by default just more than two thirds. */
+export const firstSeats = (size: number, count = quorum(size)): number[] => [...Array(count).keys()];
+
+/** Packed as in calldata. */
+export function certificateFor(
+  world: World,
+  drawn: Drawn,
+  decision: SignedDecision,
+  signers = firstSeats(drawn.committee.length),
+  domain = world.domain,
+): string {
+  return certify(digestOf(domain, drawn, decision), drawn.committee, signers, (seat) =>
+    keyOfSeat(world, drawn.committee[seat]!),
+  );
+}
+
+/** The hot key of the seat's signer. */
+function keyOfSeat(world: World, seat: string): SigningKey {
+  const signer = world.ethers.getAddress(`0x${seat.slice(-40)}`);
+  const key = world.keys.get(signer);
+  if (key === undefined) throw new Error(`No key for signer ${signer}`);
+  return key;
+}
+
+/** The arguments of `commit`, with a valid certificate. */
+export const commitArgs = (world: World, drawn: Drawn, decision: SignedDecision, signers?: number[]) =>
+  [drawn.request, drawn.round, packDecision(decision), certificateFor(world, drawn, decision, signers)] as const;
+
+/** Commits with a valid certificate. */
+export async function commit(
+  world: World,
+  drawn: Drawn,
+  decision = decisionFor(drawn),
+  overrides: Overrides = {},
+): Promise<Committed> {
+  const sent: ContractTransactionResponse = await world.oracle.commit(...commitArgs(world, drawn, decision), overrides);
+  const receipt = (await sent.wait())!;
+  const { request, committee } = drawn;
+  const relay = word(findEvent(world.oracle, receipt, "DecisionCommitted").args["relay"] as bigint);
+  const [provisional] = findEvents(world.oracle, receipt, "DecisionProvisional");
+  const round = provisional === undefined ? drawn.round : word(provisional.args["round"] as bigint);
+  const rounds = [...drawn.past, { round, committee, decision, relay, appellant: ZeroAddress }];
+  const isReopened = findEvents(world.oracle, receipt, "RequestReopened").length > 0;
+  return { request, rounds, relay, receipt, reopened: isReopened ? reopenedBy(world, request, rounds, receipt) : null };
+}
+
+/** Draws and commits. */
+export async function decide(
+  world: World,
+  asked: Asked,
+  overrides: Partial<SignedDecision> = {},
+  transaction: Overrides = {},
+): Promise<Committed> {
+  const drawn = await draw(world, asked);
+  return commit(world, drawn, decisionFor(drawn, overrides), transaction);
+}
+
+function reopenedBy(
+  world: World,
+  request: RequestWitness,
+  past: readonly DecidedRound[],
+  receipt: ContractTransactionReceipt,
+): Asked {
+  const { args } = findEvent(world.oracle, receipt, "RequestReopened");
+  return {
+    request,
+    round: word(args["round"] as bigint),
+    attempt: Number(args["attempt"]),
+    seedBlock: args["seedBlock"] as bigint,
+    past,
+    receipt,
+  };
+}
+
+/** The arguments of `appeal`, `finalize` and `retryCallback`. */
+export function latestOf({ request, rounds }: Committed) {
+  const { round, committee, decision, relay } = rounds.at(-1)!;
+  return [request, round, hashCommittee(committee), packDecision(decision), relay] as const;
+}
+
+/** In calldata. */
+export const packDecided = ({ decision, ...round }: DecidedRound) => ({ ...round, decision: packDecision(decision) });
+
+/** The arguments of `settle`. */
+export const recordOf = ({ request, rounds }: Committed) => [request, rounds.map(packDecided)] as const;
+
+export const bondOf = ({ settlement }: World, { request, rounds }: Committed): Promise<bigint> =>
+  settlement.bondOf(request.terms, rounds.at(-1)!.round) as Promise<bigint>;
+
+/** Appeals with the bond that is due; in tokens the caller has approved it. */
+export async function appeal(world: World, committed: Committed, oracle: Oracle = world.oracle): Promise<Asked> {
+  const { request, rounds } = committed;
+  const isNative = ((BigInt(request.terms) >> 32n) & 0xfn) === BigInt(Currency.Native);
+  const value = isNative ? await bondOf(world, committed) : 0n;
+  const sent: ContractTransactionResponse = await oracle.appeal(...latestOf(committed), { value });
+  const receipt = (await sent.wait())!;
+  const appellant = findEvent(world.oracle, receipt, "RequestReopened").args["appellant"] as string;
+  const past = [...rounds.slice(0, -1), { ...rounds.at(-1)!, appellant }];
+  return reopenedBy(world, request, past, receipt);
+}
+
+/** The witness of `refund` and `fallBack`. */
+export const witnessOf = (running: Asked | Drawn): string =>
+  "committee" in running
+    ? drawnWitness(running.attempt, hashCommittee(running.committee))
+    : requestedWitness(running.seedBlock);
+
+/** The arguments of `refund`. */
+export const refundArgs = (running: Asked | Drawn) => [running.request, running.round, witnessOf(running)] as const;
+
+/** The arguments of `fallBack`. */
+export const fallBackArgs = (running: Asked | Drawn) =>
+  [...refundArgs(running), packDecided(running.past.at(-1)!)] as const;
+
+/** What is on record once an attempt was given up. */
+export const givenUp = (running: Asked | Drawn): Committed => ({
+  request: running.request,
+  rounds: running.past,
+  relay: running.past.at(-1)!.relay,
+  receipt: running.receipt,
+  reopened: null,
+});
+
+/** Ends the running period, if it is not over. */
+export async function passDeadline(world: World, round: string): Promise<void> {
+  const deadline = Number(BigInt(round) & 0xff_ffff_ffffn);
+  const { timestamp } = (await world.ethers.provider.getBlock("latest"))!;
+  if (timestamp > deadline) return;
+  await world.ethers.provider.send("evm_setNextBlockTimestamp", [deadline + 1]);
+  await world.ethers.provider.send("hardhat_mine", ["0x1"]);
+}
