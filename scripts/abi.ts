@@ -40,8 +40,13 @@ const modules: readonly {
 }[] = [
   {
     name: "decisionOracleAbi",
-    summary: "Requests, draw, commit, pay.",
+    summary: "Requests, draw, commit, appeal; subscriptions, prices, credits.",
     sources: [["contracts/DecisionOracle.sol", "DecisionOracle"]],
+  },
+  {
+    name: "settlementAbi",
+    summary: "What the rounds of a request pay.",
+    sources: [["contracts/Settlement.sol", "Settlement"]],
   },
   {
     name: "agentRegistryAbi",
@@ -51,7 +56,7 @@ const modules: readonly {
   { name: "slasherAbi", summary: "Evidence.", sources: [["contracts/Slasher.sol", "Slasher"]] },
   {
     name: "accessManagerAbi",
-    summary: "Who may pause new requests.",
+    summary: "Who may set prices and pause new requests.",
     sources: [["contracts/ConclaveAccessManager.sol", "ConclaveAccessManager"]],
   },
   {

@@ -6,6 +6,7 @@ import type { CommandSpec } from "./command.ts";
 import { dirFlag, type AgentFlags } from "./keys.ts";
 import { lookUpAgent, requireRegistered } from "./operator.ts";
 import { percent, printable, rows, utc } from "./output.ts";
+import { creditText } from "./withdrawals.ts";
 import { join } from "node:path";
 
 export const JOURNAL_FOLDER = "journals";
@@ -35,7 +36,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         ownStake: position.bonded,
         ownUnbonding: position.unbonding,
         unbondingEnd: position.unbondingEnd,
-        balance: own.oracle,
+        credit: own.credit,
         operatorTokens: own.stakeToken,
         signerCoin: gas.coin,
         duties,
@@ -53,7 +54,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         ],
         ["delegated", stake(record.stake - position.bonded)],
         ["reputation", percent(record.reputation)],
-        ["balance", `${formatAmount(own.oracle, terms.feeToken)} in the oracle`],
+        ["credit", creditText(own.credit, terms.feeToken)],
         ["open duties", duties.length === 0 ? "none" : duties.map(({ requestId }) => requestId).join(", ")],
       ]),
     };

@@ -1,11 +1,13 @@
 import { formatUnits, parseUnits } from "viem";
 import { ConclaveError } from "../core/errors.ts";
-import type { Address, RequestId } from "../core/types.ts";
+import type { Address, Currency, RequestId } from "../core/types.ts";
 
-interface Unit {
+export interface Unit {
   readonly symbol: string;
   readonly decimals: number;
 }
+
+const COIN: Unit = { symbol: "coins", decimals: 18 };
 
 const DECIMAL = /^(\d{1,60})(?:\.(\d{1,60}))?$/;
 const DURATION = /^(\d{1,9})(s|m|h|d)$/;
@@ -21,6 +23,10 @@ export function parseAmount(text: string, unit: Unit, option: string): bigint {
 
 export function formatAmount(amount: bigint, unit: Unit): string {
   return `${formatUnits(amount, unit.decimals)} ${unit.symbol}`;
+}
+
+export function unitOf(currency: Currency, feeToken: Unit): Unit {
+  return currency === "token" ? feeToken : COIN;
 }
 
 /** "90s", "10m", "2h" or "1d" in seconds. Throws USAGE. */
@@ -44,6 +50,13 @@ export function parseRequestId(text: string | undefined): RequestId {
   if (text === undefined || !/^[1-9]\d{0,77}$/.test(text))
     throw usage("<id>", text ?? "", "give the number of a request, 1 or more");
   return BigInt(text) as RequestId;
+}
+
+/** Throws USAGE. */
+export function parseSubscriptionId(text: string | undefined, option: string): number {
+  const id = /^[1-9]\d{0,14}$/.test(text ?? "") ? Number(text) : Number.NaN;
+  if (!(id < 2 ** 48)) throw usage(option, text ?? "", "give the number of a subscription, 1 or more");
+  return id;
 }
 
 /** Throws USAGE. */

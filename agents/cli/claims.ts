@@ -1,40 +1,42 @@
-import type { AgentId, Decision, Request, SeatInfo } from "../core/types.ts";
-import type { ChainEvent, ChainReader, ChainWriter, Receipt, Relay } from "../ports/chain.ts";
+import type { AgentId, Request } from "../core/types.ts";
+import type { ChainEvent, ChainReader, ChainWriter, DecidedRound, Receipt } from "../ports/chain.ts";
+import { advance, isFinal, roundsOf, type Course } from "../ports/course.ts";
 
 export interface Claim {
   readonly request: Request;
-  readonly committee: readonly SeatInfo[];
-  readonly decision: Decision;
-  readonly relay: Relay;
+  readonly rounds: readonly DecidedRound[];
 }
 
-/** Decisions whose pay nobody has credited yet and in which the agent sat. Throws CHAIN_UNREACHABLE. */
+/** Final requests that nobody has settled yet and for which the agent sat. Throws CHAIN_UNREACHABLE. */
 export async function findClaims(chain: ChainReader, agentId: AgentId, signal: AbortSignal): Promise<readonly Claim[]> {
-  const claims: Claim[] = [];
-  const requests = new Map<bigint, Request>();
-  const committees = new Map<string, readonly SeatInfo[]>();
+  const courses = new Map<bigint, Course>();
   for (const event of await eventsToHead(chain, signal)) {
-    if (event.kind === "requested") requests.set(event.request.id, event.request);
-    if (event.kind === "committeeDrawn") committees.set(`${event.requestId}.${event.attempt}`, event.committee);
-    if (event.kind !== "decisionCommitted") continue;
-    const request = requests.get(event.requestId);
-    const committee = committees.get(`${event.requestId}.${event.decision.attempt}`) ?? [];
-    if (request === undefined || !committee.some((seat) => seat.agentId === agentId)) continue;
-    const { payCredited } = await chain.requestState(event.requestId, signal);
-    if (!payCredited) claims.push({ request, committee, decision: event.decision, relay: event.relay });
+    if (event.kind === "agentsChanged") continue;
+    const requestId = event.kind === "requested" ? event.request.id : event.requestId;
+    const course = advance(courses.get(requestId) ?? null, event);
+    if (course !== null) courses.set(requestId, course);
+  }
+  const claims: Claim[] = [];
+  for (const course of courses.values()) {
+    const { request } = course;
+    const rounds = isFinal(course) ? roundsOf(course) : null;
+    const sat = rounds?.some(({ committee }) => committee.some((seat) => seat.agentId === agentId)) === true;
+    if (rounds === null || !sat) continue;
+    const { settled } = await chain.requestState(request.id, signal);
+    if (!settled) claims.push({ request, rounds });
   }
   return claims;
 }
 
-/** Credits the pay of each; what somebody else has credited meanwhile is done as well. */
-export async function creditClaims(
+/** Settles each; what somebody else has settled meanwhile is done as well. */
+export async function settleClaims(
   writer: ChainWriter,
   claims: readonly Claim[],
   signal: AbortSignal,
 ): Promise<readonly Receipt[]> {
   const receipts: Receipt[] = [];
-  for (const { request, committee, decision, relay } of claims) {
-    const receipt = await writer.creditPay(request, committee, decision, relay, signal);
+  for (const { request, rounds } of claims) {
+    const receipt = await writer.settle(request, rounds, signal);
     if (receipt !== "already") receipts.push(receipt);
   }
   return receipts;

@@ -2,9 +2,11 @@ import type { ChainTerms } from "../adapters/chain/terms.ts";
 import { policiesOf } from "../core/answer.ts";
 import { cidString } from "../core/codec.ts";
 import { protocolByCode } from "../core/protocols/index.ts";
+import { unpackRound } from "../core/rounds.ts";
 import type { RequestId, SeatInfo, Terms } from "../core/types.ts";
 import type { ChainEvent, ChainReader, RequestState, TransactionReader } from "../ports/chain.ts";
-import { formatAmount } from "./arguments.ts";
+import { courseOf, lastRound, type Course } from "../ports/course.ts";
+import { formatAmount, unitOf } from "./arguments.ts";
 import { meaningOf } from "./assurance.ts";
 import { grid, percent, printable, rows, utc, type Row } from "./output.ts";
 
@@ -21,7 +23,8 @@ interface Facts {
   readonly requestId: RequestId;
   readonly state: RequestState;
   readonly asked: EventOf<"requested"> | undefined;
-  readonly drawn: EventOf<"committeeDrawn"> | undefined;
+  readonly course: Course | null;
+  /** The decision that stands, final or not. */
   readonly committed: EventOf<"decisionCommitted"> | undefined;
   readonly requestGas: bigint | null;
   readonly commitGas: bigint | null;
@@ -51,12 +54,15 @@ export async function reportRequest(
     chain.requestState(requestId, signal),
   ]);
   const asked = events.find((event) => event.kind === "requested");
-  const committed = events.find((event) => event.kind === "decisionCommitted");
-  const drawn = events.findLast((event) => event.kind === "committeeDrawn");
+  const course = courseOf(events);
+  const last = course === null ? null : lastRound(course);
+  const committed = events
+    .filter((event) => event.kind === "decisionCommitted")
+    .findLast(({ decision }) => decision.attempt === last?.decision.attempt);
   const gasOf = async (event: ChainEvent | undefined): Promise<bigint | null> =>
     event === undefined ? null : (await chain.receipt(event.transactionHash, signal)).gasUsed;
   const [requestGas, commitGas] = await Promise.all([gasOf(asked), gasOf(committed)]);
-  const facts = { requestId, state, asked, drawn, committed, requestGas, commitGas };
+  const facts = { requestId, state, asked, course, committed, requestGas, commitGas };
   return { json: jsonOf(facts), text: textOf(facts, feeToken), state };
 }
 
@@ -67,6 +73,8 @@ function jsonOf(facts: Facts): object {
   return {
     requestId: String(requestId),
     status: state.status,
+    provisional: state.provisional,
+    deadline: facts.course === null ? null : unpackRound(facts.course.round).deadline,
     question: request?.question ?? null,
     consumer: request?.consumer ?? null,
     terms: request === undefined ? null : { ...request.terms, protocol: protocolName(request.terms.protocol) },
@@ -87,7 +95,14 @@ function jsonOf(facts: Facts): object {
     commitGas: commitGas === null ? null : Number(commitGas),
     relayer: committed?.relay.relayer ?? null,
     callbackPending: state.callbackPending,
-    payCredited: state.payCredited,
+    settled: state.settled,
+    earlier: (facts.course?.past ?? []).map(({ decision: { attempt, status, answer }, committee, appellant }) => ({
+      attempt,
+      status,
+      answer,
+      seats: committee.length,
+      appellant,
+    })),
   };
 }
 
@@ -95,7 +110,7 @@ function textOf(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
   const { requestId, state, asked, committed, requestGas, commitGas } = facts;
   const lines: Row[] = [
     ["request", String(requestId)],
-    ["status", state.status],
+    ["status", statusText(facts)],
   ];
   if (asked !== undefined) {
     const { question, consumer, terms } = asked.request;
@@ -105,7 +120,8 @@ function textOf(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
       ["protocol", protocolName(terms.protocol)],
       ["assurance", assuranceText(terms)],
     );
-    lines.push(["fee", formatAmount(terms.fee, feeToken)], ["deadline", utc(terms.deadline)], ["consumer", consumer]);
+    lines.push(["fee", formatAmount(terms.fee, unitOf(terms.currency, feeToken))], ["consumer", consumer]);
+    lines.push(...earlierRows(facts));
     lines.push(["asked in", `${asked.transactionHash} (${requestGas ?? "?"} gas)`]);
   }
   if (committed !== undefined) {
@@ -118,10 +134,25 @@ function textOf(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
     lines.push(["confidence", percent(decision.confidence)], ["certify round", String(decision.round)]);
     lines.push(["transcript", cidString(decision.transcript)]);
     lines.push(["committed in", `${transactionHash} (${commitGas ?? "?"} gas) by ${relayer}`]);
-    lines.push(["callback", callbackText(facts)], ["pay", state.payCredited ? "credited" : "not credited yet"]);
+    lines.push(["callback", callbackText(facts)], ["pay", state.settled ? "settled" : "not settled yet"]);
   }
   const seats = seatLines(facts);
   return seats.length === 0 ? rows(lines) : `${rows(lines)}\n\n${seatTable(seats)}`;
+}
+
+function statusText({ state, course }: Facts): string {
+  const until = course === null ? "" : utc(unpackRound(course.round).deadline);
+  if (state.provisional) return `${state.status}, provisional: anybody may appeal until ${until}`;
+  const isOpen = state.status === "requested" || state.status === "drawn";
+  return isOpen ? `${state.status}, until ${until}` : state.status;
+}
+
+function earlierRows({ course }: Facts): readonly Row[] {
+  return (course?.past ?? []).map(({ decision: { attempt, status, answer }, committee, appellant }) => {
+    const said = status === "hung" ? "hung" : printable(answer);
+    const then = appellant === null ? "retried" : `appealed against by ${appellant}`;
+    return [`attempt ${attempt}`, `${committee.length} seats: ${said}; ${then}`];
+  });
 }
 
 function seatTable(seats: readonly SeatLine[]): string {
@@ -135,8 +166,9 @@ function seatTable(seats: readonly SeatLine[]): string {
   );
 }
 
-function seatLines({ drawn, committed }: Facts): readonly SeatLine[] {
-  const committee: readonly SeatInfo[] = drawn?.committee ?? [];
+function seatLines({ course, committed }: Facts): readonly SeatLine[] {
+  const stage = course?.stage;
+  const committee: readonly SeatInfo[] = stage !== undefined && "committee" in stage ? stage.committee : [];
   return committee.map(({ agentId, signer, reputation }, seat) => ({
     seat,
     agentId,

@@ -1,41 +1,41 @@
 import { createOperatorActions } from "../adapters/chain/operator.ts";
 import { readChainTerms, type ChainTerms } from "../adapters/chain/terms.ts";
-import { openKeystore } from "../adapters/keystore/keystore.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
 import { protocols } from "../core/protocols/index.ts";
+import { committeeSizeAfter, unpackRound } from "../core/rounds.ts";
 import type { RequestId, Terms } from "../core/types.ts";
 import type { ChainEvent, ChainReader, RequestState } from "../ports/chain.ts";
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { courseOf, isFinalState } from "../ports/course.ts";
 import { setTimeout as sleep } from "node:timers/promises";
-import { formatAmount } from "./arguments.ts";
+import { accountFlags, openAccount, type AccountFlags } from "./account.ts";
+import { formatAmount, parseSubscriptionId, unitOf } from "./arguments.ts";
 import { createAuditReader } from "./audit-reader.ts";
-import { chainFlags, findChain, type ChainFlags } from "./chain-source.ts";
-import type { CliHost, CommandSpec } from "./command.ts";
-import { CONFIG_FILE, DEFAULT_DIR, loadAgentConfig } from "./config.ts";
-import { agentPassword, passwordFlag } from "./keys.ts";
-import { rows } from "./output.ts";
+import { findChain } from "./chain-source.ts";
+import type { CommandSpec } from "./command.ts";
+import { rows, utc } from "./output.ts";
 import { readSources } from "./question-sources.ts";
 import { reportRequest } from "./request-report.ts";
-import { requireTakers, termsOf, type TermsFlags } from "./terms.ts";
+import { MAX_APPEALS, MAX_RETRIES, requireTakers, termsOf, type TermsFlags } from "./terms.ts";
 
-interface Options extends ChainFlags, TermsFlags {
+interface Options extends AccountFlags, TermsFlags {
   readonly question: string;
-  readonly keystore?: string;
-  readonly passwordFile?: string;
+  readonly subscription?: string;
   readonly wait?: true;
   readonly source?: readonly string[];
 }
 
 const POLL_MS = 1_000;
+/** After the end of a period agents take turns to do what is due. */
+const GRACE_SECONDS = 60;
 
 export const request: CommandSpec<Options> = {
   name: "request",
-  summary: "ask a question from an account of one's own; deposits what is missing for the fee",
+  summary: "ask a question from an account of one's own, which pays the fee now, or from a subscription",
   example:
-    'conclave request --question "What is 27 plus 38?" --kind number --fee 1 --keystore ./keystore.json --wait\n' +
-    'conclave request --question "What first? (A) levee (B) pumps (C) alarms (D) maps" --kind policies --options 4',
+    'conclave request --question "What is 27 plus 38?" --kind number --keystore ./keystore.json --wait\n' +
+    'conclave request --question "What first? (A) levee (B) pumps (C) alarms (D) maps" --kind policies --options 4\n' +
+    'conclave request --question "Is 720 more than 500?" --kind boolean --appeals 1 --currency native --fee 0.05',
   options: [
     { flags: "--question <text>", description: `at most ${limits.questionBytes} bytes`, required: true },
     {
@@ -56,11 +56,19 @@ export const request: CommandSpec<Options> = {
       description: `${limits.minCommittee} to ${limits.maxCommittee}`,
       default: String(limits.minCommittee),
     },
-    { flags: "--fee <amount>", description: "in whole fee tokens, e.g. 12.5", default: "1" },
+    { flags: "--fee <amount>", description: "in whole units of the currency, e.g. 12.5 (default: the least)" },
+    { flags: "--currency <currency>", description: "token or native, the chain's coin", default: "token" },
+    { flags: "--subscription <id>", description: "that pays the fee (default: the account pays it now)" },
     {
-      flags: "--deadline-in <duration>",
-      description: "90s, 10m, 2h or 1d; after it the fee is refunded",
+      flags: "--duration <duration>",
+      description: "90s, 10m, 2h or 1d: what a committee has to decide, and an appeal to come",
       default: "10m",
+    },
+    { flags: "--appeals <number>", description: `0 to ${MAX_APPEALS}; 0: the first decision is final`, default: "0" },
+    {
+      flags: "--retries <number>",
+      description: `0 to ${MAX_RETRIES} hung committees that are replaced by another one`,
+      default: "0",
     },
     {
       flags: "--assurance <level>",
@@ -74,28 +82,26 @@ export const request: CommandSpec<Options> = {
         "escalating: documents that answers must cite; handed to the agents until the decision (waits for it)",
     },
     { flags: "--wait", description: "show progress until the decision is final" },
-    { flags: "--keystore <file>", description: "account that asks and pays (default: that of the agent's folder)" },
-    passwordFlag,
-    ...chainFlags,
+    ...accountFlags,
   ],
   run: async ({ options, host, progress }) => {
     const source = await findChain(options, host);
     const chain = await createAuditReader(source, host.signal);
     const chainTerms = await readChainTerms(source, host.signal);
-    const { timestamp } = await chain.head(host.signal);
-    const terms = termsOf(options, chainTerms.feeToken, timestamp);
+    const terms = await withFee(termsOf(options, chainTerms.feeToken), options, chainTerms, host.signal);
+    const subscriptionId = subscriptionOf(options);
     const sources = await readSources(options.question, options.source ?? [], terms, host);
     requireTakers(terms, sources.question);
     requireAgents(terms, chainTerms);
-    const keys = await openKeystore(await keystorePath(options, host), await agentPassword(options.passwordFile, host));
-    await requireFee(terms, chainTerms, keys.address, host.signal);
+    const keys = await openAccount(options, host);
+    if (subscriptionId === 0) await requireFee(terms, chainTerms, keys.address, host.signal);
     const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
     const handedOut = await sources.handOut(() => chain.agents(host.signal), host.signal);
     try {
-      const { requestId, receipt } = await actions.request(terms, sources.question);
+      const { requestId, receipt } = await actions.request(terms, sources.question, subscriptionId);
       if (options.wait === true || options.source !== undefined) {
         progress(`request ${requestId}: asked in ${receipt.transactionHash}`);
-        const state = await waitForDecision(chain, requestId, terms.deadline, host.signal, progress);
+        const state = await waitForDecision(chain, requestId, host.signal, progress);
         const report = await reportRequest(chain, chainTerms.feeToken, requestId, host.signal);
         return { ...report, ok: state.status === "decided" };
       }
@@ -104,10 +110,11 @@ export const request: CommandSpec<Options> = {
           requestId: String(requestId),
           requestTx: receipt.transactionHash,
           requestGas: Number(receipt.gasUsed),
-          deadline: terms.deadline,
+          fee: terms.fee,
         },
         text: rows([
           ["request", String(requestId)],
+          ["fee", formatAmount(terms.fee, unitOf(terms.currency, chainTerms.feeToken))],
           ["transaction", `${receipt.transactionHash} (${receipt.gasUsed} gas)`],
           ["next", `conclave decision ${requestId}`],
         ]),
@@ -117,6 +124,28 @@ export const request: CommandSpec<Options> = {
     }
   },
 };
+
+/** The fee that was given, or the least that the oracle takes. */
+async function withFee(
+  terms: Terms,
+  { fee }: Options,
+  { quote, feeToken }: ChainTerms,
+  signal: AbortSignal,
+): Promise<Terms> {
+  const least = await quote(terms, signal);
+  if (fee === undefined) return { ...terms, fee: least };
+  if (terms.fee >= least) return terms;
+  const shown = formatAmount(least, unitOf(terms.currency, feeToken));
+  throw new ConclaveError(
+    "TERMS_INVALID",
+    `Ask the question: fee = ${fee}: such a request costs at least ${shown}; give more, or leave --fee out`,
+    { field: "fee", value: fee, least: String(least) },
+  );
+}
+
+function subscriptionOf({ subscription }: Options): number {
+  return subscription === undefined ? 0 : parseSubscriptionId(subscription, "--subscription");
+}
 
 /** No committee could be drawn: the fee would only lie there until the deadline. */
 function requireAgents(terms: Terms, { activeAgents }: ChainTerms): void {
@@ -128,7 +157,7 @@ function requireAgents(terms: Terms, { activeAgents }: ChainTerms): void {
   );
 }
 
-/** In whole tokens, before the contract would say it in the smallest units. */
+/** In whole units, before the contract would say it in the smallest ones. */
 async function requireFee(
   terms: Terms,
   chainTerms: ChainTerms,
@@ -136,67 +165,67 @@ async function requireFee(
   signal: AbortSignal,
 ): Promise<void> {
   const { feeToken, stakeToken } = chainTerms;
-  if (feeToken.address !== stakeToken.address) return;
-  const held = await chainTerms.holdings(account, signal);
-  const missing = terms.fee - held.oracle - held.stakeToken;
-  if (missing <= 0n) return;
+  if (terms.currency === "token" && feeToken.address !== stakeToken.address) return;
+  const { coin, stakeToken: tokens } = await chainTerms.holdings(account, signal);
+  const held = terms.currency === "token" ? tokens : coin;
+  if (held >= terms.fee) return;
+  const show = (amount: bigint): string => formatAmount(amount, unitOf(terms.currency, feeToken));
   throw new ConclaveError(
     "BALANCE_TOO_LOW",
-    `Pay the fee of ${formatAmount(terms.fee, feeToken)}: ${account} has ${formatAmount(held.oracle, feeToken)} in the oracle and holds ${formatAmount(held.stakeToken, feeToken)}; send it ${formatAmount(missing, feeToken)} more`,
-    { account, required: String(terms.fee), balance: String(held.oracle + held.stakeToken) },
+    `Pay the fee of ${show(terms.fee)}: ${account} holds ${show(held)}; send it ${show(terms.fee - held)} more`,
+    { account, required: String(terms.fee), balance: String(held) },
   );
 }
 
-async function keystorePath(options: Options, host: CliHost): Promise<string> {
-  if (options.keystore !== undefined) return resolve(host.cwd, options.keystore);
-  const config = resolve(host.cwd, options.dir ?? DEFAULT_DIR, CONFIG_FILE);
-  if (existsSync(config)) return (await loadAgentConfig(config)).keystore;
-  throw new ConclaveError("CONFIG_MISSING", "Open the asking account: give --keystore FILE, or --dir of an agent", {
-    field: "keystore",
-  });
-}
-
-/** Until the request is decided, hung or refunded. Throws CHAIN_TIMEOUT once the deadline has passed. */
+/** Until the request is final. Throws CHAIN_TIMEOUT when nobody does what is due after the end of a period. */
 async function waitForDecision(
   chain: ChainReader,
   requestId: RequestId,
-  deadline: number,
   signal: AbortSignal,
   progress: (line: string) => void,
 ): Promise<RequestState> {
   let told = 0;
   for (;;) {
     const state = await chain.requestState(requestId, signal);
+    const events = await chain.requestEvents(requestId, signal);
+    const course = courseOf(events);
     // From the events, so that no step is missed however fast it passed.
-    const steps = (await chain.requestEvents(requestId, signal)).flatMap(stepOf);
+    const steps = events.flatMap((event) => stepOf(event, course?.request.terms));
     for (const step of steps.slice(told)) progress(`request ${requestId}: ${step}`);
     told = steps.length;
-    if (state.status === "decided" || state.status === "hung" || state.status === "refunded") return state;
+    if (isFinalState(state)) return state;
     const { timestamp } = await chain.head(signal);
-    if (timestamp > deadline) {
+    if (course !== null && timestamp > unpackRound(course.round).deadline + GRACE_SECONDS) {
       throw new ConclaveError(
         "CHAIN_TIMEOUT",
-        `Wait for request ${requestId}: its deadline passed without a decision; an agent refunds the fee to your balance`,
-        {
-          requestId: String(requestId),
-          status: state.status,
-        },
+        `Wait for request ${requestId}: its period is over, and no agent has ended it yet; look again later`,
+        { requestId: String(requestId), status: state.status },
       );
     }
     await sleep(POLL_MS, undefined, { signal });
   }
 }
 
-function stepOf(event: ChainEvent): readonly string[] {
+function stepOf(event: ChainEvent, terms: Terms | undefined): readonly string[] {
   switch (event.kind) {
     case "requested":
       return ["requested"];
+    case "requestReopened": {
+      const { appeals } = unpackRound(event.round);
+      const size = committeeSizeAfter(terms?.committeeSize ?? 0, appeals);
+      const why = event.appellant === null ? "the committee hung" : `${event.appellant} appealed`;
+      return [`reopened, ${why}: attempt ${event.attempt}, committee of ${size}`];
+    }
     case "seedRescheduled":
       return ["draw put off to a later block"];
     case "committeeDrawn":
       return ["drawn"];
     case "decisionCommitted":
       return [event.decision.status];
+    case "decisionProvisional":
+      return [`provisional until ${utc(unpackRound(event.round).deadline)}`];
+    case "decisionFinalized":
+      return ["final"];
     case "requestRefunded":
       return ["refunded"];
     case "agentsChanged":

@@ -4,9 +4,10 @@ import { utf8 } from "../core/digest.ts";
 import { limits } from "../core/limits.ts";
 import type { Protocol } from "../core/protocol.ts";
 import { protocolByCode, protocols } from "../core/protocols/index.ts";
-import { ONE_PPM, type Address, type AgentId, type AnswerKind, type Assurance } from "../core/types.ts";
+import { ONE_PPM, type Address, type AgentId, type AnswerKind, type Assurance, type Currency } from "../core/types.ts";
 import type { Attempt, RequestId, Terms } from "../core/types.ts";
-import { parseAmount, parseChoice, parseDuration, parseInteger } from "./arguments.ts";
+import { committeeSizeAfter } from "../core/rounds.ts";
+import { parseAmount, parseChoice, parseDuration, parseInteger, unitOf, type Unit } from "./arguments.ts";
 import { meaningOf } from "./assurance.ts";
 
 export interface TermsFlags {
@@ -16,8 +17,11 @@ export interface TermsFlags {
   readonly tolerance?: string;
   readonly protocol: string;
   readonly committee: string;
-  readonly fee: string;
-  readonly deadlineIn: string;
+  readonly fee?: string;
+  readonly currency: string;
+  readonly duration: string;
+  readonly appeals: string;
+  readonly retries: string;
   readonly assurance: string;
   readonly callbackGas: string;
 }
@@ -25,34 +29,52 @@ export interface TermsFlags {
 const KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "policies"];
 const ASSURANCES: readonly Assurance[] = ["normal", "high"];
 
+const CURRENCIES: readonly Currency[] = ["token", "native"];
+
 /** As in contracts/types/Limits.sol. */
 const MAX_DURATION_SECONDS = 7 * 86_400;
+export const MAX_APPEALS = 3;
+export const MAX_RETRIES = 3;
 const MAX_CALLBACK_GAS = 2_000_000;
 const MAX_DECIMALS = 18;
 const OPTIONS = { least: 2, most: 26 } as const;
 const MAX_TOLERANCE = 2n ** 40n - 1n;
 
-/** Within the bounds of the contract; what agents refuse besides is for `requireTakers`. Throws PROTOCOL_UNKNOWN, TERMS_INVALID or USAGE. */
-export function termsOf(
-  flags: TermsFlags,
-  feeUnit: { readonly symbol: string; readonly decimals: number },
-  nowSeconds: number,
-  registry: readonly Protocol[] = protocols,
-): Terms {
+/**
+ * Within the bounds of the contract; what agents refuse besides is for `requireTakers`. Without `--fee` the fee is 0, for the
+ * caller to replace by the quote. Throws PROTOCOL_UNKNOWN, TERMS_INVALID or USAGE.
+ */
+export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Protocol[] = protocols): Terms {
   const protocol = findProtocol(flags.protocol, registry);
   const kind = parseChoice(flags.kind, "--kind", KINDS);
-  const duration = parseDuration(flags.deadlineIn, "--deadline-in");
-  if (duration > MAX_DURATION_SECONDS) throw invalid("deadline", flags.deadlineIn, "7d is the longest");
+  const duration = parseDuration(flags.duration, "--duration");
+  if (duration > MAX_DURATION_SECONDS) throw invalid("duration", flags.duration, "7d is the longest");
+  const currency = parseChoice(flags.currency, "--currency", CURRENCIES);
   return {
-    fee: parseAmount(flags.fee, feeUnit, "--fee"),
-    deadline: nowSeconds + duration,
+    fee: flags.fee === undefined ? 0n : parseAmount(flags.fee, unitOf(currency, feeToken), "--fee"),
+    duration,
+    retries: parseInteger(flags.retries, "--retries", 0, MAX_RETRIES),
     callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, MAX_CALLBACK_GAS),
-    committeeSize: parseInteger(flags.committee, "--committee", limits.minCommittee, limits.maxCommittee),
+    ...committeeTerms(kind, flags),
     assurance: assuranceOf(flags, protocol, registry),
+    currency,
     kind,
     protocol: protocol.code,
     ...answerTerms(kind, flags),
   };
+}
+
+function committeeTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "appeals" | "committeeSize"> {
+  const appeals = parseInteger(flags.appeals, "--appeals", 0, MAX_APPEALS);
+  const committeeSize = parseInteger(flags.committee, "--committee", limits.minCommittee, limits.maxCommittee);
+  if (appeals > 0 && kind === "text")
+    throw invalid("appeals", flags.appeals, "no contract can tell whether two texts agree; ask another --kind");
+  const largest = committeeSizeAfter(committeeSize, appeals);
+  if (largest > limits.maxCommittee) {
+    const way = `the last appeal would call ${largest} seats, at most ${limits.maxCommittee} are allowed; take fewer seats or appeals`;
+    throw invalid("committee", flags.committee, way);
+  }
+  return { appeals, committeeSize };
 }
 
 /**

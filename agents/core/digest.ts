@@ -9,6 +9,7 @@ import type {
   AnswerKind,
   Assurance,
   Attempt,
+  Currency,
   Decision,
   DecisionStatus,
   Digest,
@@ -29,15 +30,19 @@ type ReputationChanges = Outcome["reputationChanges"];
 
 const ANSWER_KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "policies"];
 const ASSURANCES: readonly Assurance[] = ["normal", "high"];
+const CURRENCIES: readonly Currency[] = ["token", "native"];
 
 /** `RequestTerms` of contracts/types/Types.sol, from the highest bit to the lowest. */
 const TERMS_LAYOUT = [
   ["fee", 96n],
-  ["deadline", 40n],
+  ["duration", 32n],
+  ["appeals", 4n],
+  ["retries", 4n],
   ["tolerance", 40n],
   ["callbackGasLimit", 32n],
   ["committeeSize", 8n],
-  ["assurance", 8n],
+  ["assurance", 4n],
+  ["currency", 4n],
   ["decimals", 8n],
   ["options", 8n],
   ["kind", 8n],
@@ -103,6 +108,7 @@ export function packTerms(terms: Terms): bigint {
   const fields = {
     ...terms,
     assurance: ASSURANCES.indexOf(terms.assurance),
+    currency: CURRENCIES.indexOf(terms.currency),
     kind: ANSWER_KINDS.indexOf(terms.kind),
   };
   return TERMS_LAYOUT.reduce((packed, [name, bits]) => {
@@ -122,7 +128,7 @@ export function packTerms(terms: Terms): bigint {
   }, 0n);
 }
 
-/** Null when the word is no uint256 or holds an unknown kind or assurance. */
+/** Null when the word is no uint256 or holds an unknown kind, assurance or currency. */
 export function unpackTerms(packed: bigint): Terms | null {
   if (packed < 0n || packed >= 1n << 256n) return null;
   const fields: Record<string, bigint> = {};
@@ -134,14 +140,18 @@ export function unpackTerms(packed: bigint): Terms | null {
   const field = (name: (typeof TERMS_LAYOUT)[number][0]): bigint => fields[name] as bigint;
   const kind = ANSWER_KINDS[Number(field("kind"))];
   const assurance = ASSURANCES[Number(field("assurance"))];
-  if (kind === undefined || assurance === undefined) return null;
+  const currency = CURRENCIES[Number(field("currency"))];
+  if (kind === undefined || assurance === undefined || currency === undefined) return null;
   return {
     fee: field("fee"),
-    deadline: Number(field("deadline")),
+    duration: Number(field("duration")),
+    appeals: Number(field("appeals")),
+    retries: Number(field("retries")),
     tolerance: field("tolerance"),
     callbackGasLimit: Number(field("callbackGasLimit")),
     committeeSize: Number(field("committeeSize")),
     assurance,
+    currency,
     decimals: Number(field("decimals")),
     options: Number(field("options")),
     kind,
@@ -194,8 +204,13 @@ export function statusCode(status: DecisionStatus): number {
 
 /** EIP-712 digest that a seat signs to certify a decision. */
 export function decisionDigest(attempt: Attempt, decision: Decision): Digest {
+  return typedDataDigest(attempt.domain, decisionStructHash(attempt, decision));
+}
+
+/** The EIP-712 struct hash of a decision, which its round's link covers. */
+export function decisionStructHash(attempt: Hashed, decision: Decision): Digest {
   const { request, committee } = hashesOf(attempt);
-  return typedDataDigest(attempt.domain, DECISION_TYPE, [
+  return structHash(DECISION_TYPE, [
     request,
     word(uint(BigInt(decision.attempt), 32n)),
     committee,
@@ -232,7 +247,10 @@ function digestInSlot(
   payloadDigest: Digest,
 ): Digest {
   const numbers = [attempt, protocol, phase, round, seat].map((one) => word(uint(BigInt(one), 32n)));
-  return typedDataDigest(domain, MESSAGE_TYPE, [request, committee, ...numbers, hexToBytes(payloadDigest)]);
+  return typedDataDigest(
+    domain,
+    structHash(MESSAGE_TYPE, [request, committee, ...numbers, hexToBytes(payloadDigest)]),
+  );
 }
 
 /** Pairs of bytes (seat, int8 steps). Throws unless seats ascend strictly and every step is in -128..-1 or +1. */
@@ -301,10 +319,12 @@ interface AttemptHashes {
   readonly committee: Uint8Array;
 }
 
-const hashesOfAttempts = new WeakMap<Attempt, AttemptHashes>();
+type Hashed = Pick<Attempt, "request" | "committee">;
+
+const hashesOfAttempts = new WeakMap<Hashed, AttemptHashes>();
 
 /** Computed once per attempt, which never changes. */
-function hashesOf(attempt: Attempt): AttemptHashes {
+function hashesOf(attempt: Hashed): AttemptHashes {
   let hashes = hashesOfAttempts.get(attempt);
   if (hashes === undefined) {
     const request = hexToBytes(requestHash(attempt.request));
@@ -317,9 +337,12 @@ const typeHashes = new Map<string, Uint8Array>();
 const separators = new WeakMap<Domain, Uint8Array>();
 
 /** Hashes of the few fixed types and of a domain are computed once. */
-function typedDataDigest(domain: Domain, type: string, words: readonly Uint8Array[]): Digest {
-  const struct = keccak_256(concat(typeHash(type), ...words));
-  return keccak256(concat(Uint8Array.of(0x19, 0x01), separatorOf(domain), struct));
+function structHash(type: string, words: readonly Uint8Array[]): Digest {
+  return keccak256(concat(typeHash(type), ...words));
+}
+
+function typedDataDigest(domain: Domain, struct: Digest): Digest {
+  return keccak256(concat(Uint8Array.of(0x19, 0x01), separatorOf(domain), hexToBytes(struct)));
 }
 
 function typeHash(type: string): Uint8Array {

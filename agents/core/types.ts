@@ -9,8 +9,10 @@ export type Hex = `0x${string}`;
 export type Digest = Brand<Hex, "Digest">;
 /** 20 bytes, lower case. */
 export type Address = Brand<Hex, "Address">;
-/** Consecutive from 1 within one oracle. */
+/** See contracts/libraries/RequestIdLib.sol; of those who pay directly under the first prices 1, 2, 3 ... */
 export type RequestId = Brand<bigint, "RequestId">;
+/** Where a request stands in its course, see agents/core/rounds.ts. It comes back in every call of the oracle. */
+export type Round = Brand<bigint, "Round">;
 /** Consecutive from 1 within one registry. */
 export type AgentId = Brand<number, "AgentId">;
 /** Index 0..n-1 in the committee. */
@@ -23,17 +25,25 @@ export const ONE_PPM = 1_000_000 as Ppm;
 
 export type AnswerKind = "boolean" | "choice" | "number" | "text" | "policies";
 export type Assurance = "normal" | "high";
+/** The oracle's fee token, or the chain's coin. */
+export type Currency = "token" | "native";
 
 /** The unpacked `RequestTerms` of contracts/types/Types.sol; same fields, same units. */
 export interface Terms {
+  /** For all that can come, in the smallest unit of the currency. */
   readonly fee: bigint;
-  /** Unix seconds. */
-  readonly deadline: number;
+  /** Seconds that each committee has, and that a decision waits for an appeal. */
+  readonly duration: number;
+  readonly appeals: number;
+  /** Of hung committees. */
+  readonly retries: number;
   /** Numbers only, in units of 10^-decimals. */
   readonly tolerance: bigint;
   readonly callbackGasLimit: number;
+  /** Of the first committee. */
   readonly committeeSize: number;
   readonly assurance: Assurance;
+  readonly currency: Currency;
   readonly decimals: number;
   readonly options: number;
   readonly kind: AnswerKind;

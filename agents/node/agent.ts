@@ -1,13 +1,13 @@
 import { cidString } from "../core/codec.ts";
-import { committeeHash } from "../core/digest.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { seatsOf } from "../core/order.ts";
 import type { Protocol } from "../core/protocol.ts";
 import { protocolByCode } from "../core/protocols/index.ts";
-import type { Address, Attempt, Certificate, Evidence, Request, RequestId, SeatIndex } from "../core/types.ts";
+import type { Address, Attempt, Certificate, Evidence, RequestId, Round, SeatIndex } from "../core/types.ts";
 import { relay } from "../relayer/relayer.ts";
 import type { ChainEvent, ChainReader, ChainWriter, Cursor } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
+import { advance, isAttemptOver, isFinal, type Course } from "../ports/course.ts";
 import type { ContentStore } from "../ports/content-store.ts";
 import type { EvidenceStore } from "../ports/evidence.ts";
 import type { JournalFactory } from "../ports/journal.ts";
@@ -42,7 +42,7 @@ export interface AgentPorts {
 export interface AgentStatus {
   readonly signer: Address;
   readonly peers: readonly Address[];
-  /** Duties not yet settled. */
+  /** Duties whose attempt has no decision yet. */
   readonly seats: readonly {
     readonly requestId: string;
     readonly attempt: number;
@@ -66,6 +66,13 @@ interface Duty {
   readonly seat: SeatIndex;
 }
 
+/** A seat of an attempt, and the round that the attempt is in. */
+interface Place {
+  readonly attempt: Attempt;
+  readonly round: Round;
+  readonly seat: SeatIndex;
+}
+
 interface Batch {
   readonly events: readonly ChainEvent[];
   readonly cursor: Cursor;
@@ -83,7 +90,8 @@ class RunningAgent implements Agent {
   private readonly keeper: Keeper;
   private readonly evidence: EvidenceKeeper;
   private readonly lifetime = new AbortController();
-  private readonly requests = new Map<RequestId, Request>();
+  /** Of the requests that are not final. */
+  private readonly courses = new Map<RequestId, Course>();
   private readonly duties = new Map<RequestId, Duty>();
   /** Journals of requests, those of earlier runs included. */
   private readonly requestJournals = new Set<string>();
@@ -121,7 +129,7 @@ class RunningAgent implements Agent {
       if (batch.events.some(({ kind }) => kind === "agentsChanged")) await this.persistently(() => this.refreshPeers());
       for (const event of batch.events) await this.guarded(event, cursor);
       if (this.lifetime.signal.aborted) return;
-      await cursor.advance(batch.cursor, openRequests(batch.events), [...this.requests.keys()]);
+      await cursor.advance(batch.cursor, openRequests(batch.events), [...this.courses.keys()]);
     };
     try {
       await opened?.();
@@ -171,34 +179,44 @@ class RunningAgent implements Agent {
 
   private async handle(event: ChainEvent, cursor: StoredCursor): Promise<void> {
     switch (event.kind) {
-      case "requested":
-        this.requests.set(event.request.id, event.request);
-        this.keeper.requested(event.request, event.seedBlock);
-        return;
-      case "seedRescheduled":
-        this.keeper.reseeded(event.requestId, event.seedBlock);
-        return;
+      case "agentsChanged":
+        return; // Once for the whole batch.
       case "committeeDrawn": {
-        const request = this.requests.get(event.requestId);
-        if (request === undefined) return;
-        this.keeper.drawn(event.requestId, event.attempt, committeeHash(event.committee));
-        await this.takeSeat(
-          { domain: this.ports.chain.domain, request, attempt: event.attempt, committee: event.committee },
-          cursor,
-        );
+        const course = this.see(event.requestId, event);
+        if (course === null) return;
+        const { request } = course;
+        const { attempt, committee } = event;
+        await this.takeSeat({ domain: this.ports.chain.domain, request, attempt, committee }, course.round, cursor);
         return;
       }
       case "decisionCommitted":
-      case "requestRefunded":
+      case "decisionFinalized":
+      case "requestRefunded": {
+        const course = this.see(event.requestId, event);
         await this.leaveSeat(event.requestId, event.kind);
-        this.retireJournals(event.requestId, event.blockNumber, cursor);
+        // A request whose beginning was not seen is kept by nobody's cursor.
+        if (course === null || isFinal(course)) this.retireJournals(event.requestId, event.blockNumber, cursor);
         return;
-      case "agentsChanged":
-        return; // Once for the whole batch.
+      }
+      case "requested":
+        this.see(event.request.id, event);
+        return;
+      default:
+        this.see(event.requestId, event);
     }
   }
 
-  private async takeSeat(attempt: Attempt, cursor: StoredCursor): Promise<void> {
+  /** Where the request is after the event; null when it was not seen from its beginning. */
+  private see(requestId: RequestId, event: ChainEvent): Course | null {
+    const course = advance(this.courses.get(requestId) ?? null, event);
+    if (course === null) return null;
+    if (isFinal(course)) this.courses.delete(requestId);
+    else this.courses.set(requestId, course);
+    this.keeper.see(course);
+    return course;
+  }
+
+  private async takeSeat(attempt: Attempt, round: Round, cursor: StoredCursor): Promise<void> {
     const { request } = attempt;
     const { chain, log, signer } = this.ports;
     const seat = seatsOf(attempt).find((one) => attempt.committee[one]?.signer === signer.address);
@@ -211,12 +229,12 @@ class RunningAgent implements Agent {
     }
     const state = await chain.requestState(request.id, this.lifetime.signal);
     // A node that has not seen the draw yet is behind the event; only what came after it is a reason to stay away.
-    const isOver = ["decided", "hung", "refunded"].includes(state.status) || state.attempt > attempt.attempt;
-    if (!isOver) await this.openDuty(protocol, attempt, seat, cursor);
+    if (!isAttemptOver(state, attempt.attempt)) await this.openDuty(protocol, { attempt, round, seat }, cursor);
   }
 
-  private async openDuty(protocol: Protocol, attempt: Attempt, seat: SeatIndex, cursor: StoredCursor): Promise<void> {
+  private async openDuty(protocol: Protocol, place: Place, cursor: StoredCursor): Promise<void> {
     const { journals, log } = this.ports;
+    const { attempt, seat } = place;
     const requestId = attempt.request.id;
     const name = `request-${requestId}-${attempt.attempt}`;
     const journal = await journals.open(name);
@@ -225,7 +243,7 @@ class RunningAgent implements Agent {
     if (journal.truncatedBytes > 0)
       log.warn({ journal: name, bytes: journal.truncatedBytes }, "journal ended in a torn record, which was dropped");
     const events = {
-      onCertified: (certificate: Certificate) => void this.submit(attempt, seat, certificate),
+      onCertified: (certificate: Certificate) => void this.submit(place, certificate),
       onEvidence: (evidence: Evidence) => this.evidence.found(attempt, seat, evidence),
     };
     try {
@@ -250,7 +268,7 @@ class RunningAgent implements Agent {
     }
   }
 
-  private async submit(attempt: Attempt, seat: SeatIndex, certificate: Certificate): Promise<void> {
+  private async submit({ attempt, round, seat }: Place, certificate: Certificate): Promise<void> {
     const { chain, log, network } = this.ports;
     const { decision } = certificate;
     const requestId = attempt.request.id.toString();
@@ -271,6 +289,7 @@ class RunningAgent implements Agent {
       const receipt = await relay(
         this.ports,
         attempt,
+        round,
         seat,
         certificate,
         this.timing.relayStaggerMs,
@@ -284,8 +303,6 @@ class RunningAgent implements Agent {
   }
 
   private async leaveSeat(requestId: RequestId, why: string): Promise<void> {
-    this.keeper.settled(requestId);
-    this.requests.delete(requestId);
     const duty = this.duties.get(requestId);
     if (duty === undefined) return;
     this.duties.delete(requestId);

@@ -1,7 +1,8 @@
 import { compareHex, concat, sha256, utf8 } from "../core/digest.ts";
-import type { AgentId, Address, Digest, Request, RequestId } from "../core/types.ts";
-import type { AgentRecord, ChainReader, ChainWriter, RefundWitness } from "../ports/chain.ts";
+import type { AgentId, Address, Digest, RequestId } from "../core/types.ts";
+import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
+import { attemptOf, dueOf, isFinal, lastRound, witnessOf, type Course, type Due } from "../ports/course.ts";
 import type { Log } from "../ports/log.ts";
 import type { Signer } from "../ports/signer.ts";
 import { sleep } from "../relayer/relayer.ts";
@@ -14,18 +15,18 @@ export interface KeeperPorts {
   readonly log: Log;
 }
 
-/** Does what the contract leaves to anybody: draws committees and refunds expired requests, in a staggered order. */
+/**
+ * Does what the contract leaves to anybody, in a staggered order (SE9): draws committees, makes decisions final, and ends what
+ * nobody answers in time.
+ */
 export interface Keeper {
   agents(active: readonly AgentRecord[]): void;
-  requested(request: Request, seedBlock: bigint): void;
-  reseeded(requestId: RequestId, seedBlock: bigint): void;
-  drawn(requestId: RequestId, attempt: number, committeeHash: Digest): void;
-  settled(requestId: RequestId): void;
+  /** A request is kept from its first event until it is final. */
+  see(course: Course): void;
 }
 
 interface Kept {
-  readonly request: Request;
-  witness: RefundWitness;
+  course: Course;
   /** What is due, and since when (unix ms). */
   due: { readonly action: string; readonly since: number } | null;
   busy: boolean;
@@ -43,20 +44,23 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
     const head = await ports.chain.head(lifetime);
     const now = ports.clock.now();
     for (const entry of kept.values()) {
-      const action = dueAction(entry, head);
+      const { course } = entry;
+      const due = dueOf(course, head);
+      const action = due === null ? null : nameOf(due, course);
       entry.due = action === null ? null : entry.due?.action === action ? entry.due : { action, since: now };
-      if (entry.due === null || entry.busy) continue;
-      if (now - entry.due.since >= rankOf(active, ports.signer.address, entry.request.id) * staggerMs)
-        void act(entry, entry.due.action);
+      if (due === null || entry.due === null || entry.busy) continue;
+      if (now - entry.due.since >= rankOf(active, ports.signer.address, course.request.id) * staggerMs)
+        void act(entry, due, entry.due.action);
     }
   };
 
-  const act = async (entry: Kept, action: string): Promise<void> => {
+  const act = async (entry: Kept, due: Due, action: string): Promise<void> => {
+    const { course } = entry;
     entry.busy = true;
     try {
-      await perform(ports, entry, action, lifetime);
+      await perform(ports, course, due, lifetime);
     } catch (error) {
-      warn(error, entry.request.id);
+      warn(error, course.request.id);
     } finally {
       // Until the event arrives, or for another turn of everybody after a failure.
       entry.due = { action, since: ports.clock.now() + staggerMs };
@@ -86,47 +90,56 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
     agents(records) {
       active = records;
     },
-    requested(request, seedBlock) {
-      kept.set(request.id, { request, witness: { kind: "requested", seedBlock }, due: null, busy: false });
+    see(course) {
+      const { id } = course.request;
+      const entry = kept.get(id);
+      if (isFinal(course)) kept.delete(id);
+      else if (entry === undefined) kept.set(id, { course, due: null, busy: false });
+      else entry.course = course;
       void run();
-    },
-    reseeded(requestId, seedBlock) {
-      const entry = kept.get(requestId);
-      if (entry !== undefined) entry.witness = { kind: "requested", seedBlock };
-    },
-    drawn(requestId, attempt, committeeHash) {
-      const entry = kept.get(requestId);
-      if (entry !== undefined) entry.witness = { kind: "drawn", attempt, committeeHash };
-    },
-    settled(requestId) {
-      kept.delete(requestId);
     },
   };
 }
 
-/** What the request needs now, or null. */
-function dueAction(
-  entry: Kept,
-  head: { readonly number: bigint; readonly timestamp: number },
-): "refund" | `draw ${bigint}` | null {
-  if (head.timestamp > entry.request.terms.deadline) return "refund";
-  if (entry.witness.kind === "requested" && head.number > entry.witness.seedBlock)
-    return `draw ${entry.witness.seedBlock}`;
-  return null;
+/** The same action in another place of the course is another one, with a turn of its own for everybody. */
+function nameOf(due: Due, course: Course): string {
+  const place = course.stage.kind === "requested" ? ` ${course.stage.seedBlock}` : "";
+  return `${due} ${attemptOf(course)}${place}`;
 }
 
-async function perform(ports: KeeperPorts, entry: Kept, action: string, signal: AbortSignal): Promise<void> {
-  const { request, witness } = entry;
-  const requestId = request.id.toString();
-  if (action === "refund") {
-    const receipt = await ports.writer.refund(request, witness, signal);
-    if (receipt !== "already")
-      ports.log.info({ requestId, transaction: receipt.transactionHash }, "refunded an expired request");
-  } else if (witness.kind === "requested") {
-    const receipt = await ports.writer.draw(request, witness.seedBlock, signal);
-    if (receipt !== "already")
-      ports.log.info({ requestId, transaction: receipt.transactionHash }, "drew the committee");
-  }
+async function perform(ports: KeeperPorts, course: Course, due: Due, signal: AbortSignal): Promise<void> {
+  const receipt = await submit(ports.writer, course, due, signal);
+  if (receipt === "already") return;
+  const { transactionHash: transaction } = receipt;
+  ports.log.info(
+    { requestId: course.request.id.toString(), attempt: attemptOf(course), transaction },
+    messages[due],
+  );
+}
+
+const messages: Readonly<Record<Due, string>> = {
+  draw: "drew the committee",
+  refund: "refunded an expired request",
+  fallBack: "made the decision before an unanswered attempt final",
+  finalize: "made a decision final",
+  settle: "settled the request",
+};
+
+async function submit(
+  writer: ChainWriter,
+  course: Course,
+  due: Due,
+  signal: AbortSignal,
+): Promise<Receipt | "already"> {
+  const { request, round, past, stage } = course;
+  const [witness, last, before] = [witnessOf(course), lastRound(course), past.at(-1)];
+  if (due === "draw" && stage.kind === "requested")
+    return writer.draw(request, { round, seedBlock: stage.seedBlock, past }, signal);
+  if (due === "refund" && witness !== null) return writer.refund(request, round, witness, signal);
+  if (due === "fallBack" && witness !== null && before !== undefined)
+    return writer.fallBack(request, round, witness, before, signal);
+  if (due === "finalize" && last !== null) return writer.finalize(request, last, signal);
+  throw new RangeError(`submit: ${due} is not due while the request is ${stage.kind}`);
 }
 
 /** Position of this agent in the order of keeping one request: by sha256(requestId, agentId). */

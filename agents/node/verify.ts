@@ -28,6 +28,7 @@ import type {
 } from "../core/types.ts";
 import type { ChainEvent, ChainReader, TransactionReader } from "../ports/chain.ts";
 import type { ContentStore } from "../ports/content-store.ts";
+import { courseOf, lastRound } from "../ports/course.ts";
 
 /** In this order; the first failure ends the audit. */
 export type VerifyStep = "chain" | "certificate" | "root" | "messages" | "replay" | "decision";
@@ -153,22 +154,24 @@ async function run(audit: Audit): Promise<void> {
 
 type Committed = Extract<ChainEvent, { kind: "decisionCommitted" }>;
 
-/** What the chain fixed for the attempt that was decided. */
+/** What the chain fixed for the attempt whose decision stands. */
 function settledAttempt(
   domain: Attempt["domain"],
   events: readonly ChainEvent[],
 ): { readonly attempt: Attempt; readonly protocol: Protocol; readonly committed: Committed } {
-  const asked = events.find((event) => event.kind === "requested");
-  const committed = events.find((event) => event.kind === "decisionCommitted");
-  if (asked === undefined) throw new Refuted("chain", "its question cannot be read from the chain");
-  if (committed === undefined) throw new Refuted("chain", "it has no decision yet");
-  const drawn = events.find((event) => event.kind === "committeeDrawn" && event.attempt === committed.decision.attempt);
-  if (drawn?.kind !== "committeeDrawn")
-    throw new Refuted("chain", `attempt ${committed.decision.attempt} has no committee`);
-  const { request } = asked;
+  const course = courseOf(events);
+  if (course === null) throw new Refuted("chain", "its question cannot be read from the chain");
+  const last = lastRound(course);
+  const committed = events.findLast(
+    (event) => event.kind === "decisionCommitted" && event.decision.attempt === last?.decision.attempt,
+  );
+  if (last === null || committed?.kind !== "decisionCommitted")
+    throw new Refuted("chain", "it has no decision that stands");
+  const { request } = course;
   const protocol = protocolByCode(request.terms.protocol);
   if (protocol === null) throw new Refuted("chain", `protocol ${request.terms.protocol} is not one of this program's`);
-  return { attempt: { domain, request, attempt: drawn.attempt, committee: drawn.committee }, protocol, committed };
+  const attempt = { domain, request, attempt: last.decision.attempt, committee: last.committee };
+  return { attempt, protocol, committed };
 }
 
 async function checkCertificate(audit: Audit, attempt: Attempt, committed: Committed): Promise<void> {

@@ -2,6 +2,7 @@ import type {
   Address,
   AgentId,
   Certificate,
+  Currency,
   Decision,
   Digest,
   Domain,
@@ -10,6 +11,7 @@ import type {
   Ppm,
   Request,
   RequestId,
+  Round,
   SeatInfo,
   Terms,
 } from "../core/types.ts";
@@ -48,7 +50,7 @@ interface Position {
   readonly transactionHash: Hex;
 }
 
-/** Who brought a decision on chain. Claims from the settled request need it again, as its event has it. */
+/** Who brought a decision on chain. Later calls about the decision need it again, as its event has it. */
 export interface Relay {
   /** Bit i = seat i. */
   readonly signers: bigint;
@@ -57,10 +59,31 @@ export interface Relay {
   readonly relayer: Address;
 }
 
+/** A round of a request with its decision, as later calls bring it along. */
+export interface DecidedRound {
+  /** As it was when the decision was made; of a provisional decision with the end of its appeal period. */
+  readonly round: Round;
+  readonly committee: readonly SeatInfo[];
+  readonly decision: Decision;
+  readonly relay: Relay;
+  /** Who appealed against the decision; null when nobody has, or when it hung and was retried. */
+  readonly appellant: Address | null;
+}
+
 /** Events an agent acts on, in chain order. */
 export type ChainEvent = Position &
   (
-    | { readonly kind: "requested"; readonly request: Request; readonly seedBlock: bigint }
+    | { readonly kind: "requested"; readonly request: Request; readonly round: Round; readonly seedBlock: bigint }
+    | {
+        readonly kind: "requestReopened";
+        readonly requestId: RequestId;
+        readonly attempt: number;
+        readonly round: Round;
+        readonly seedBlock: bigint;
+        /** Null: the last committee hung and is retried. */
+        readonly appellant: Address | null;
+        readonly bond: bigint;
+      }
     | { readonly kind: "seedRescheduled"; readonly requestId: RequestId; readonly seedBlock: bigint }
     | {
         readonly kind: "committeeDrawn";
@@ -74,6 +97,8 @@ export type ChainEvent = Position &
         readonly decision: Decision;
         readonly relay: Relay;
       }
+    | { readonly kind: "decisionProvisional"; readonly requestId: RequestId; readonly round: Round }
+    | { readonly kind: "decisionFinalized"; readonly requestId: RequestId; readonly attempt: number }
     | { readonly kind: "requestRefunded"; readonly requestId: RequestId }
     | { readonly kind: "agentsChanged"; readonly agentId: AgentId }
   );
@@ -82,9 +107,13 @@ export type RequestStatus = "none" | "requested" | "drawn" | "decided" | "hung" 
 
 export interface RequestState {
   readonly status: RequestStatus;
+  /** The latest; of a decision that became final because nobody answered a later attempt, not its own. */
   readonly attempt: number;
+  /** The decision can be appealed against, or finalized after the deadline of its round. */
+  readonly provisional: boolean;
   readonly callbackPending: boolean;
-  readonly payCredited: boolean;
+  /** The escrow has been distributed. */
+  readonly settled: boolean;
 }
 
 export interface Receipt {
@@ -140,28 +169,27 @@ export interface Cursor {
 export interface ChainWriter {
   /** Account that pays gas. */
   readonly account: Address;
-  draw(request: Request, seedBlock: bigint, signal?: AbortSignal): Promise<Receipt | "already">;
+  draw(request: Request, awaited: AwaitedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   commit(
     request: Request,
+    round: Round,
     committee: readonly SeatInfo[],
     certificate: Certificate,
     signal?: AbortSignal,
   ): Promise<Receipt | "already">;
-  retryCallback(
+  finalize(request: Request, last: DecidedRound, signal?: AbortSignal): Promise<Receipt | "already">;
+  retryCallback(request: Request, last: DecidedRound, signal?: AbortSignal): Promise<Receipt | "already">;
+  /** `rounds`: all of a final request, from the first to the one whose decision is final. */
+  settle(request: Request, rounds: readonly DecidedRound[], signal?: AbortSignal): Promise<Receipt | "already">;
+  refund(request: Request, round: Round, witness: Witness, signal?: AbortSignal): Promise<Receipt | "already">;
+  /** `last`: the round before the one that nobody answered. */
+  fallBack(
     request: Request,
-    committee: readonly SeatInfo[],
-    decision: Decision,
-    relay: Relay,
+    round: Round,
+    witness: Witness,
+    last: DecidedRound,
     signal?: AbortSignal,
   ): Promise<Receipt | "already">;
-  creditPay(
-    request: Request,
-    committee: readonly SeatInfo[],
-    decision: Decision,
-    relay: Relay,
-    signal?: AbortSignal,
-  ): Promise<Receipt | "already">;
-  refund(request: Request, witness: RefundWitness, signal?: AbortSignal): Promise<Receipt | "already">;
   /** Once per agent, request and attempt. This account is owed the reward. */
   submitEvidence(proof: EquivocationProof, signal?: AbortSignal): Promise<Receipt | "already">;
 }
@@ -181,7 +209,16 @@ export interface SignedPayload {
   readonly signature: Hex;
 }
 
-export type RefundWitness =
+/** A round whose committee is to be drawn. */
+export interface AwaitedRound {
+  readonly round: Round;
+  readonly seedBlock: bigint;
+  /** The rounds before, from the first; one for each earlier attempt. */
+  readonly past: readonly DecidedRound[];
+}
+
+/** What the oracle's word covers beside request and round while nobody has decided. */
+export type Witness =
   | { readonly kind: "requested"; readonly seedBlock: bigint }
   | { readonly kind: "drawn"; readonly attempt: number; readonly committeeHash: Digest };
 
@@ -203,9 +240,15 @@ export interface OperatorActions {
   claimReward(to: Address): Promise<Receipt>;
   rotateSigner(agentId: AgentId, publicKey: Uint8Array, possession: Hex): Promise<Receipt>;
   setEndpoint(agentId: AgentId, endpoint: readonly string[]): Promise<Receipt>;
-  /** Deposits what is missing for the fee, then asks. */
-  request(terms: Terms, question: string): Promise<{ readonly requestId: RequestId; readonly receipt: Receipt }>;
-  deposit(amount: bigint): Promise<Receipt>;
-  withdrawBalance(amount: bigint, to: Address): Promise<Receipt>;
-  balanceOf(account: Address): Promise<bigint>;
+  /** Pays the fee now, in tokens that it approves before or in coins; from a subscription if one is named. */
+  request(terms: Terms, question: string, subscriptionId?: number): Promise<Asked>;
+  /** Calls a larger committee, with the bond in the request's currency. */
+  appeal(request: Request, last: DecidedRound): Promise<Receipt>;
+  /** What this account has been credited, e.g. pay and returned bonds. */
+  withdraw(currency: Currency, amount: bigint, to: Address): Promise<Receipt>;
+}
+
+export interface Asked {
+  readonly requestId: RequestId;
+  readonly receipt: Receipt;
 }

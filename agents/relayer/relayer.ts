@@ -1,5 +1,5 @@
 import { canonicalRanks } from "../core/order.ts";
-import type { Attempt, Certificate, SeatIndex } from "../core/types.ts";
+import type { Attempt, Certificate, Round, SeatIndex } from "../core/types.ts";
 import type { ChainReader, ChainWriter, Receipt } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
@@ -13,12 +13,12 @@ export interface RelayPorts {
 
 /**
  * Submits a certificate once, whatever happens: the seats take turns in canonical order, each one stagger after the one
- * before; whoever is due first looks whether the request is already settled. The chain accepts one decision per request,
- * so a lost confirmation or two relayers at once cost at most a reverted transaction.
+ * before; whoever is due first looks whether the attempt already has a decision. The chain accepts one per attempt, so a lost confirmation or two relayers at once cost at most a reverted transaction.
  */
 export async function relay(
   ports: RelayPorts,
   attempt: Attempt,
+  round: Round,
   self: SeatIndex,
   certificate: Certificate,
   staggerMs: number,
@@ -31,7 +31,7 @@ export async function relay(
     try {
       const state = await ports.chain.requestState(attempt.request.id, signal);
       if (state.status !== "drawn" || state.attempt !== attempt.attempt) return "already";
-      return await ports.writer.commit(attempt.request, attempt.committee, certificate, signal);
+      return await ports.writer.commit(attempt.request, round, attempt.committee, certificate, signal);
     } catch (error) {
       signal.throwIfAborted();
       const text = error instanceof Error ? error.message : String(error);

@@ -250,11 +250,14 @@ function termsFor(
 ): Terms {
   return {
     fee: 1_000n,
-    deadline: 2_000_000_000,
+    duration: 3_600,
+    appeals: 0,
+    retries: 0,
     tolerance: kind === "number" ? BigInt(random.pick([0, 10])) : 0n,
     callbackGasLimit: 0,
     committeeSize,
     assurance,
+    currency: "token",
     decimals: kind === "number" ? 2 : 0,
     options: kind === "choice" || kind === "policies" ? 4 : 0,
     kind,

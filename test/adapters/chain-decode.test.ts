@@ -14,7 +14,9 @@ const registry = `0x${"0b".repeat(20)}` as Address;
 const consumer = `0x${"0c".repeat(20)}` as Address;
 const terms: Terms = {
   fee: 1n,
-  deadline: 1_900_000_000,
+  duration: 3_600,
+  appeals: 0,
+  retries: 0,
   tolerance: 0n,
   callbackGasLimit: 0,
   committeeSize: 4,

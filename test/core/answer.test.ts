@@ -16,11 +16,14 @@ import type { Digest, SeatIndex, Terms } from "../../agents/core/types.ts";
 
 const base: Terms = {
   fee: 0n,
-  deadline: 0,
+  duration: 3_600,
+  appeals: 0,
+  retries: 0,
   tolerance: 0n,
   callbackGasLimit: 0,
   committeeSize: 4,
   assurance: "normal",
+  currency: "token",
   decimals: 0,
   options: 0,
   kind: "boolean",

@@ -46,11 +46,14 @@ export function signDigest(seat: number, digest: Digest): Hex {
 
 export const booleanTerms: Terms = {
   fee: 1_000n,
-  deadline: 2_000_000_000,
+  duration: 3_600,
+  appeals: 0,
+  retries: 0,
   tolerance: 0n,
   callbackGasLimit: 0,
   committeeSize: 4,
   assurance: "normal",
+  currency: "token",
   decimals: 0,
   options: 0,
   kind: "boolean",

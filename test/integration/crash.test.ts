@@ -28,11 +28,14 @@ const modelPath = join(import.meta.dirname, "..", "..", "models", "conclave-smal
 
 const terms: Terms = {
   fee: parseEther("1"),
-  deadline: 0,
+  duration: 3_600,
+  appeals: 0,
+  retries: 0,
   tolerance: 0n,
   callbackGasLimit: 0,
   committeeSize: 4,
   assurance: "normal",
+  currency: "token",
   decimals: 0,
   options: 0,
   kind: "number",

@@ -1,7 +1,7 @@
-import { decodeEventLog, type Log } from "viem";
+import { decodeEventLog, zeroAddress, type Log } from "viem";
 import { hexToBytes, unpackSeat, unpackTerms } from "../../core/digest.ts";
 import { limits } from "../../core/limits.ts";
-import type { Address, AgentId, Digest, RequestId } from "../../core/types.ts";
+import type { Address, AgentId, Digest, RequestId, Round } from "../../core/types.ts";
 import type { ChainEvent } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { unpackHead, unpackMerits, unpackRelay } from "./settlement.ts";
@@ -61,12 +61,26 @@ function oracleBody(event: OracleEvent): Body | string | null {
   switch (event.eventName) {
     case "Requested":
       return requested(event.args);
+    case "RequestReopened":
+      return requestReopened(event.args);
     case "SeedRescheduled":
       return { kind: "seedRescheduled", requestId: event.args.requestId as RequestId, seedBlock: event.args.seedBlock };
     case "CommitteeDrawn":
       return committeeDrawn(event.args);
     case "DecisionCommitted":
       return decisionCommitted(event.args);
+    case "DecisionProvisional":
+      return {
+        kind: "decisionProvisional",
+        requestId: event.args.requestId as RequestId,
+        round: event.args.round as Round,
+      };
+    case "DecisionFinalized":
+      return {
+        kind: "decisionFinalized",
+        requestId: event.args.requestId as RequestId,
+        attempt: event.args.attempt,
+      };
     case "RequestRefunded":
       return { kind: "requestRefunded", requestId: event.args.requestId as RequestId };
     default:
@@ -82,9 +96,22 @@ function requested(args: ArgsOf<"Requested">): Body | string {
   const question = textOf(args.question);
   if (question === null) return "the question is not UTF-8";
   const terms = unpackTerms(args.terms);
-  if (terms === null) return "the terms name an unknown answer kind or assurance";
+  if (terms === null) return "the terms name an unknown answer kind, assurance or currency";
   const request = { id: args.requestId as RequestId, consumer: lower(args.consumer), terms, question };
-  return { kind: "requested", request, seedBlock: args.seedBlock };
+  return { kind: "requested", request, round: args.round as Round, seedBlock: args.seedBlock };
+}
+
+function requestReopened({ requestId, round, appellant, ...args }: ArgsOf<"RequestReopened">): Body {
+  const { attempt, seedBlock, bond } = args;
+  return {
+    kind: "requestReopened",
+    requestId: requestId as RequestId,
+    attempt,
+    round: round as Round,
+    seedBlock,
+    appellant: appellant === zeroAddress ? null : lower(appellant),
+    bond,
+  };
 }
 
 function committeeDrawn(args: ArgsOf<"CommitteeDrawn">): Body | string {

@@ -1,50 +1,86 @@
-import { encodeAbiParameters, encodeFunctionData, type Hex } from "viem";
-import { bytesToHex, committeeHash, keccak256, packSeat, packTerms, utf8 } from "../../core/digest.ts";
-import type { Certificate, Decision, Request, SeatInfo, Terms } from "../../core/types.ts";
-import type { RefundWitness, Relay } from "../../ports/chain.ts";
-import { decisionOracleAbi } from "conclave/abi";
+import { encodeAbiParameters, encodeFunctionData, zeroAddress, type Hex } from "viem";
+import {
+  bytesToHex,
+  committeeHash,
+  decisionStructHash,
+  keccak256,
+  packSeat,
+  packTerms,
+  utf8,
+} from "../../core/digest.ts";
+import type { Certificate, Currency, Decision, Request, Round, SeatInfo, Terms } from "../../core/types.ts";
+import type { AwaitedRound, DecidedRound, Witness } from "../../ports/chain.ts";
+import { decisionOracleAbi, settlementAbi } from "conclave/abi";
 import { packCertificate, packHead, packMerits, packRelay } from "./settlement.ts";
 
 const abi = decisionOracleAbi;
 
 /** Calldata of the oracle's functions, from the words of the core. */
-export function encodeAsk(terms: Terms, question: string): Hex {
-  return encodeFunctionData({ abi, functionName: "request", args: [packTerms(terms), bytesToHex(utf8(question))] });
+export function encodeAsk(subscriptionId: number, terms: Terms, question: string): Hex {
+  const args = [subscriptionId, packTerms(terms), bytesToHex(utf8(question))] as const;
+  return encodeFunctionData({ abi, functionName: "request", args });
 }
 
 /** `header` is the seed block's, in RLP. */
-export function encodeDraw(request: Request, seedBlock: bigint, header: Hex): Hex {
-  return encodeFunctionData({ abi, functionName: "draw", args: [requestOf(request), seedBlock, header] });
+export function encodeDraw(request: Request, { round, seedBlock, past }: AwaitedRound, header: Hex): Hex {
+  const args = [requestOf(request), round, seedBlock, header, past.map((one) => pastOf(request, one))] as const;
+  return encodeFunctionData({ abi, functionName: "draw", args });
 }
 
-export function encodeCommit(request: Request, committee: readonly SeatInfo[], certificate: Certificate): Hex {
+export function encodeCommit(
+  request: Request,
+  round: Round,
+  committee: readonly SeatInfo[],
+  certificate: Certificate,
+): Hex {
   const packed = bytesToHex(packCertificate(committee, certificate.signatures));
-  const args = [requestOf(request), decisionOf(certificate.decision), packed] as const;
+  const args = [requestOf(request), round, decisionOf(certificate.decision), packed] as const;
   return encodeFunctionData({ abi, functionName: "commit", args });
 }
 
-export function encodeRetryCallback(
+/** Of the functions that take the decision that stands. */
+export function encodeAboutLast(
+  functionName: "appeal" | "finalize" | "retryCallback",
   request: Request,
-  committee: readonly SeatInfo[],
-  decision: Decision,
-  relay: Relay,
+  { round, committee, decision, relay }: DecidedRound,
 ): Hex {
-  const args = [requestOf(request), committeeHash(committee), decisionOf(decision), packRelay(relay)] as const;
-  return encodeFunctionData({ abi, functionName: "retryCallback", args });
+  const args = [requestOf(request), round, committeeHash(committee), decisionOf(decision), packRelay(relay)] as const;
+  return encodeFunctionData({ abi, functionName, args });
 }
 
-export function encodeCreditPay(
-  request: Request,
-  committee: readonly SeatInfo[],
-  decision: Decision,
-  relay: Relay,
-): Hex {
-  const args = [requestOf(request), committee.map(packSeat), decisionOf(decision), packRelay(relay)] as const;
-  return encodeFunctionData({ abi, functionName: "creditPay", args });
+export function encodeRefund(request: Request, round: Round, witness: Witness): Hex {
+  return encodeFunctionData({ abi, functionName: "refund", args: [requestOf(request), round, witnessOf(witness)] });
 }
 
-export function encodeRefund(request: Request, witness: RefundWitness): Hex {
-  return encodeFunctionData({ abi, functionName: "refund", args: [requestOf(request), witnessOf(witness)] });
+export function encodeFallBack(request: Request, round: Round, witness: Witness, last: DecidedRound): Hex {
+  const args = [requestOf(request), round, witnessOf(witness), decidedOf(last)] as const;
+  return encodeFunctionData({ abi, functionName: "fallBack", args });
+}
+
+/** Calldata of the settlement contract. */
+export function encodeSettle(request: Request, rounds: readonly DecidedRound[]): Hex {
+  const args = [requestOf(request), rounds.map(decidedOf)] as const;
+  return encodeFunctionData({ abi: settlementAbi, functionName: "settle", args });
+}
+
+/** The number of `Currency` in contracts/types/Types.sol. */
+export function currencyCode(currency: Currency): 0 | 1 {
+  return currency === "token" ? 0 : 1;
+}
+
+function decidedOf({ round, committee, decision, relay, appellant }: DecidedRound) {
+  return {
+    round,
+    committee: committee.map(packSeat),
+    decision: decisionOf(decision),
+    relay: packRelay(relay),
+    appellant: appellant ?? zeroAddress,
+  };
+}
+
+function pastOf(request: Request, one: DecidedRound) {
+  const { decision, ...rest } = decidedOf(one);
+  return { ...rest, structHash: decisionStructHash({ request, committee: one.committee }, one.decision) };
 }
 
 function requestOf({ id, consumer, terms, question }: Request) {
@@ -61,7 +97,7 @@ function decisionOf(decision: Decision) {
   };
 }
 
-function witnessOf(witness: RefundWitness): Hex {
+function witnessOf(witness: Witness): Hex {
   switch (witness.kind) {
     case "requested":
       return encodeAbiParameters([{ type: "uint64" }], [witness.seedBlock]);

@@ -1,6 +1,6 @@
 import { BaseError, HttpRequestError, RpcRequestError, decodeErrorResult, type Abi, type Hex } from "viem";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
-import { agentRegistryAbi, decisionOracleAbi, slasherAbi, tokenAbi } from "conclave/abi";
+import { agentRegistryAbi, decisionOracleAbi, settlementAbi, slasherAbi, tokenAbi } from "conclave/abi";
 
 /** Custom errors that have a code of their own; every other one is CHAIN_REVERTED. */
 const codeOfError: Readonly<Record<string, ErrorCode>> = {
@@ -8,7 +8,9 @@ const codeOfError: Readonly<Record<string, ErrorCode>> = {
   QuestionTooLong: "QUESTION_TOO_LONG",
   QuestionIsEmpty: "TERMS_INVALID",
   InvalidTerms: "TERMS_INVALID",
-  InsufficientBalance: "BALANCE_TOO_LOW",
+  FeeTooLow: "TERMS_INVALID",
+  InsufficientFunds: "BALANCE_TOO_LOW",
+  InsufficientCredit: "BALANCE_TOO_LOW",
   ERC20InsufficientBalance: "BALANCE_TOO_LOW",
   ERC20InsufficientAllowance: "BALANCE_TOO_LOW",
   StakeBelowMinimum: "STAKE_MISSING",
@@ -18,7 +20,7 @@ const codeOfError: Readonly<Record<string, ErrorCode>> = {
   UnknownAgent: "AGENT_NOT_REGISTERED",
 };
 
-const allErrors: Abi = [...decisionOracleAbi, ...agentRegistryAbi, ...slasherAbi, ...tokenAbi].filter(
+const allErrors: Abi = [...decisionOracleAbi, ...settlementAbi, ...agentRegistryAbi, ...slasherAbi, ...tokenAbi].filter(
   ({ type }) => type === "error",
 );
 
@@ -34,7 +36,7 @@ export function toChainError(error: unknown, doing: string, rpcUrl: string): Con
   if (/insufficient funds|exceeds transaction sender account balance|doesn't have enough funds/i.test(details)) {
     return new ConclaveError(
       "BALANCE_TOO_LOW",
-      `${doing}: the account has too little of the chain's coin to pay for the gas; send it some`,
+      `${doing}: the account has too little of the chain's coin for the gas and what is paid in coins; send it some`,
       { details },
     );
   }

@@ -1,14 +1,16 @@
 import { encodeFunctionData, parseEventLogs, type LocalAccount, type TransactionReceipt } from "viem";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import { bytesToHex } from "../../core/digest.ts";
-import type { Address, AgentId, Hex, RequestId } from "../../core/types.ts";
+import type { Address, AgentId, Currency, Hex, RequestId } from "../../core/types.ts";
 import type { OperatorActions } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi, tokenAbi } from "conclave/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
-import { encodeAsk } from "./encode.ts";
+import { currencyCode, encodeAboutLast, encodeAsk } from "./encode.ts";
+import { revertName } from "./errors.ts";
+import { readBond, readFeeToken } from "./prices.ts";
 import { allowanceOf, requireTokens, signPermit, type Permit } from "./token.ts";
-import { createSender, type Sender, type TransactionOptions } from "./transactions.ts";
+import { createSender, messageOf, type Sender, type TransactionCall, type TransactionOptions } from "./transactions.ts";
 import { toReceipt } from "./writer.ts";
 
 export interface OperatorOptions extends ChainOptions, TransactionOptions {
@@ -18,6 +20,10 @@ export interface OperatorOptions extends ChainOptions, TransactionOptions {
 
 const registryCall = { abi: agentRegistryAbi } as const;
 const oracleCall = { abi: decisionOracleAbi } as const;
+
+const oracleErrors: ReadonlySet<string> = new Set(
+  decisionOracleAbi.flatMap((item) => (item.type === "error" ? [item.name] : [])),
+);
 
 /** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function createOperatorActions(
@@ -84,19 +90,25 @@ export async function createOperatorActions(
         encodeFunctionData({ ...registryCall, functionName: "setEndpoint", args }),
       );
     },
-    request: async (terms, question) => {
-      const call = { to: oracle, data: encodeAsk(terms, question), doing: "Ask the question" };
-      await depositMissing(connection, sender, call.data, terms.fee);
-      const receipt = await sender.send(call);
+    request: async (terms, question, subscriptionId = 0) => {
+      const call = { to: oracle, data: encodeAsk(subscriptionId, terms, question), doing: "Ask the question" };
+      const receipt =
+        subscriptionId === 0
+          ? await payOracle(connection, sender, call, terms.currency, terms.fee)
+          : await sender.send(call);
       return { requestId: askedId(receipt, oracle), receipt: toReceipt(receipt) };
     },
-    deposit: async (amount) => toReceipt(await deposit(connection, sender, amount)),
-    withdrawBalance: (amount, to) =>
+    appeal: async (request, last) => {
+      const bond = await readBond(connection, request.terms, last.round);
+      const data = encodeAboutLast("appeal", request, last);
+      const call = { to: oracle, data, doing: `Appeal against the decision on request ${request.id}` };
+      return toReceipt(await payOracle(connection, sender, call, request.terms.currency, bond));
+    },
+    withdraw: (currency, amount, to) =>
       toOracle(
-        `Withdraw ${amount} from the balance`,
-        encodeFunctionData({ ...oracleCall, functionName: "withdraw", args: [amount, to] }),
+        `Withdraw ${amount} of the credit`,
+        encodeFunctionData({ ...oracleCall, functionName: "withdraw", args: [currencyCode(currency), amount, to] }),
       ),
-    balanceOf: (owner) => balanceOf(connection, owner),
   };
 }
 
@@ -109,7 +121,8 @@ interface Payment {
   readonly missing: ErrorCode;
   readonly doing: string;
   readonly plain: Hex;
-  readonly permitted: (permit: Permit) => Hex;
+  /** Null where the contract takes no permit. */
+  readonly permitted: ((permit: Permit) => Hex) | null;
 }
 
 /** One transaction with a permit where the token has one, else an approval of exactly the amount and the call. */
@@ -118,8 +131,10 @@ async function pay(connection: Connection, sender: Sender, payment: Payment): Pr
   const owner = lower(sender.account.address);
   await requireTokens(connection, token, owner, amount, payment.missing);
   if ((await allowanceOf(connection, token, owner, spender)) < amount) {
-    const permit = await signPermit(connection, sender.account, token, spender, amount);
-    if (permit !== null) return sender.send({ to: spender, data: payment.permitted(permit), doing });
+    const { permitted } = payment;
+    const permit =
+      permitted === null ? null : await signPermit(connection, sender.account, token, spender, amount);
+    if (permit !== null && permitted !== null) return sender.send({ to: spender, data: permitted(permit), doing });
     const approval = encodeFunctionData({ abi: tokenAbi, functionName: "approve", args: [spender, amount] });
     await sender.send({ to: token, data: approval, doing: `Approve ${amount} of token ${token}` });
   }
@@ -137,42 +152,36 @@ async function stakeOf(
   return { token: lower(token), spender: registry, amount, missing: "STAKE_MISSING" };
 }
 
-async function deposit(connection: Connection, sender: Sender, amount: bigint): Promise<TransactionReceipt> {
-  const { oracle } = connection.domain;
-  const { address } = sender.account;
-  const token = await connection.call("Read the fee token", undefined, (client) =>
-    client.readContract({ address: oracle, ...oracleCall, functionName: "feeToken" }),
-  );
+/** A call of the oracle that takes exactly `amount` from the caller. */
+async function payOracle(
+  connection: Connection,
+  sender: Sender,
+  call: TransactionCall,
+  currency: Currency,
+  amount: bigint,
+): Promise<TransactionReceipt> {
+  if (currency === "native") return sender.send({ ...call, value: amount });
+  await requireAcceptable(connection, sender, call);
   return pay(connection, sender, {
-    token: lower(token),
-    spender: oracle,
+    token: await readFeeToken(connection),
+    spender: call.to,
     amount,
     missing: "BALANCE_TOO_LOW",
-    doing: `Deposit ${amount}`,
-    plain: encodeFunctionData({ ...oracleCall, functionName: "deposit", args: [address, amount] }),
-    permitted: (permit) =>
-      encodeFunctionData({ ...oracleCall, functionName: "depositWithPermit", args: [address, permit] }),
+    doing: call.doing,
+    plain: call.data,
+    permitted: null,
   });
 }
 
-/** Tries the question first, so that nothing is deposited for one that the oracle would refuse anyway. */
-async function depositMissing(connection: Connection, sender: Sender, ask: Hex, fee: bigint): Promise<void> {
+/** So that nothing is approved for what the oracle would refuse anyway. It takes the tokens after all checks. */
+async function requireAcceptable(connection: Connection, sender: Sender, call: TransactionCall): Promise<void> {
   const { address } = sender.account;
   try {
-    await connection.call("Ask the question", undefined, (client) =>
-      client.call({ account: address, to: connection.domain.oracle, data: ask }),
-    );
+    await connection.call(call.doing, undefined, (client) => client.call({ account: address, ...messageOf(call) }));
   } catch (error) {
-    if (!(error instanceof ConclaveError) || error.data["error"] !== "InsufficientBalance") throw error;
-    const balance = await balanceOf(connection, address);
-    if (balance < fee) await deposit(connection, sender, fee - balance);
+    const name = revertName(error);
+    if (name === null || (oracleErrors.has(name) && name !== "SafeERC20FailedOperation")) throw error;
   }
-}
-
-async function balanceOf(connection: Connection, owner: Hex): Promise<bigint> {
-  return connection.call("Read the balance", undefined, (client) =>
-    client.readContract({ address: connection.domain.oracle, ...oracleCall, functionName: "balanceOf", args: [owner] }),
-  );
 }
 
 function registeredId({ logs }: TransactionReceipt, registry: Address): AgentId {

@@ -54,7 +54,7 @@ export async function readRequestState(
   requestId: RequestId,
   signal?: AbortSignal,
 ): Promise<RequestState> {
-  const [status, attempt, callbackPending, payCredited] = await connection.call(
+  const [status, attempt, provisional, callbackPending, settled] = await connection.call(
     `Read request ${requestId}`,
     signal,
     (client) =>
@@ -65,7 +65,7 @@ export async function readRequestState(
         args: [requestId],
       }),
   );
-  return { status: statuses[status] ?? "none", attempt, callbackPending, payCredited };
+  return { status: statuses[status] ?? "none", attempt, provisional, callbackPending, settled };
 }
 
 async function readRequestEvents(

@@ -1,11 +1,13 @@
 import { createPublicClient, erc20Abi, http } from "viem";
-import type { Address, AgentId } from "../../core/types.ts";
+import type { Address, AgentId, Currency, Round, Terms } from "../../core/types.ts";
 import type { EquivocationProof, StakePosition } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
+import { currencyCode } from "./encode.ts";
 import { toChainError } from "./errors.ts";
 import { isConsumedCall } from "./evidence.ts";
+import { readBond, readQuote } from "./prices.ts";
 
 export interface Token {
   readonly address: Address;
@@ -21,17 +23,25 @@ export interface ChainTerms {
   readonly maxStake: bigint;
   readonly unbondingDelaySeconds: number;
   readonly activeAgents: number;
-  /** In the chain's coin, in the stake token, and prepaid or earned in the oracle. */
-  holdings(
-    account: Address,
-    signal?: AbortSignal,
-  ): Promise<{ readonly coin: bigint; readonly stakeToken: bigint; readonly oracle: bigint }>;
+  holdings(account: Address, signal?: AbortSignal): Promise<Holdings>;
+  /** The smallest fee of a request with these terms, whatever fee they name. */
+  quote(terms: Terms, signal?: AbortSignal): Promise<bigint>;
+  /** What an appeal against a decision of this round costs, in the request's currency. */
+  bond(terms: Terms, round: Round, signal?: AbortSignal): Promise<bigint>;
   /** What the registry owes an account for evidence, in stake tokens. */
   reward(account: Address, signal?: AbortSignal): Promise<bigint>;
   /** Whether the agent has been slashed for the attempt that the proof is about. */
   isConsumed(proof: EquivocationProof, signal?: AbortSignal): Promise<boolean>;
   /** What an account has staked for an agent. */
   position(agentId: AgentId, account: Address, signal?: AbortSignal): Promise<StakePosition>;
+}
+
+export interface Holdings {
+  /** In the chain's coin, and in the stake token. */
+  readonly coin: bigint;
+  readonly stakeToken: bigint;
+  /** What the oracle owes the account: pay, refunds, bonds that came back. */
+  readonly credit: Readonly<Record<Currency, bigint>>;
 }
 
 /** A hostile token could print anything; this is shown on a terminal. */
@@ -66,7 +76,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
     unbondingDelaySeconds: delay,
     activeAgents: Number(active),
     holdings: async (account, ended) => {
-      const [coin, stakeHeld, prepaid] = await connection.call(`Read what ${account} holds`, ended, (client) =>
+      const [coin, stakeHeld, token, native] = await connection.call(`Read what ${account} holds`, ended, (client) =>
         Promise.all([
           client.getBalance({ address: account }),
           client.readContract({
@@ -75,11 +85,14 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
             functionName: "balanceOf",
             args: [account],
           }),
-          client.readContract({ ...oracle, functionName: "balanceOf", args: [account] }),
+          client.readContract({ ...oracle, functionName: "creditOf", args: [account, currencyCode("token")] }),
+          client.readContract({ ...oracle, functionName: "creditOf", args: [account, currencyCode("native")] }),
         ]),
       );
-      return { coin, stakeToken: stakeHeld, oracle: prepaid };
+      return { coin, stakeToken: stakeHeld, credit: { token, native } };
     },
+    quote: (asked, ended) => readQuote(connection, asked, ended),
+    bond: (asked, round, ended) => readBond(connection, asked, round, ended),
     reward: (account, ended) =>
       connection.call(`Read what ${account} is owed`, ended, (client) =>
         client.readContract({ ...registry, functionName: "owedTo", args: [account] }),

@@ -1,11 +1,11 @@
 import { decodeFunctionData } from "viem";
-import { hexToBytes, unpackTerms } from "../../core/digest.ts";
+import { hexToBytes } from "../../core/digest.ts";
 import type { Certificate, Hex, RequestId } from "../../core/types.ts";
 import type { TransactionReader } from "../../ports/chain.ts";
 import { decisionOracleAbi } from "conclave/abi";
 import { connect, type ChainOptions } from "./connection.ts";
 import { lower } from "./decode.ts";
-import { unpackCertificate } from "./settlement.ts";
+import { unpackCertificate, unpackHead } from "./settlement.ts";
 import { toReceipt } from "./writer.ts";
 
 /** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
@@ -34,9 +34,9 @@ function certificateOf(input: Hex, requestId: RequestId): Certificate["signature
   );
   const [first, second] = found;
   if (first === undefined || second !== undefined) return null;
-  const [request, , certificate] = first;
-  const terms = unpackTerms(request.terms);
-  return terms === null ? null : unpackCertificate(hexToBytes(certificate), terms.committeeSize);
+  const [, , decision, certificate] = first;
+  const head = unpackHead(decision.head);
+  return typeof head === "string" ? null : unpackCertificate(hexToBytes(certificate), head.seats);
 }
 
 function decodeCall(data: Hex): ReturnType<typeof decodeFunctionData<typeof decisionOracleAbi>> | null {

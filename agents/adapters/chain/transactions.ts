@@ -20,6 +20,8 @@ export interface TransactionOptions {
 export interface TransactionCall {
   readonly to: Address;
   readonly data: Hex;
+  /** Coins that come along, in wei; none unless given. */
+  readonly value?: bigint;
   /** What is done, beginning with a verb, for messages. */
   readonly doing: string;
 }
@@ -108,7 +110,7 @@ async function takeOff(context: Context, call: TransactionCall, signal?: AbortSi
   const { address } = account;
   const [estimate, pending, mined, market, head] = await connection.call(call.doing, signal, (client) =>
     Promise.all([
-      client.estimateGas({ account: address, to: call.to, data: call.data }),
+      client.estimateGas({ account: address, ...messageOf(call) }),
       client.getTransactionCount({ address, blockTag: "pending" }),
       client.getTransactionCount({ address, blockTag: "latest" }),
       client.estimateFeesPerGas(),
@@ -137,15 +139,22 @@ async function sign(context: Context, call: TransactionCall, flight: Flight): Pr
   const transaction = await account.signTransaction({
     type: "eip1559",
     chainId: connection.chain.id,
-    to: call.to,
-    data: call.data,
-    value: 0n,
+    ...messageOf(call),
     nonce: flight.nonce,
     gas: flight.gas,
     ...flight.fees,
   });
   flight.unsent = transaction;
   flight.hashes.push(keccak256(transaction));
+}
+
+/** What the contract gets. */
+export function messageOf({ to, data, value = 0n }: TransactionCall): {
+  readonly to: Address;
+  readonly data: Hex;
+  readonly value: bigint;
+} {
+  return { to, data, value };
 }
 
 /** Hands the latest signed transaction to the node. A lost answer is no failure: the receipt will tell. */
@@ -276,7 +285,7 @@ async function revertOf(
   const { connection, account } = context;
   try {
     await connection.call(call.doing, signal, (client) =>
-      client.call({ account: account.address, to: call.to, data: call.data, blockNumber: receipt.blockNumber }),
+      client.call({ account: account.address, ...messageOf(call), blockNumber: receipt.blockNumber }),
     );
   } catch (error) {
     if (error instanceof ConclaveError && error.code !== "CHAIN_UNREACHABLE") return error;

@@ -2,14 +2,23 @@ import { numberToHex, toEventSelector, type LocalAccount, type TransactionReceip
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, RequestId } from "../../core/types.ts";
 import type { ChainWriter, Receipt, RequestState } from "../../ports/chain.ts";
+import { isAttemptDrawn, isCommitted, isDecided, isFinalState } from "../../ports/course.ts";
 import { agentRegistryAbi } from "conclave/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
-import { encodeCommit, encodeCreditPay, encodeDraw, encodeRefund, encodeRetryCallback } from "./encode.ts";
+import {
+  encodeAboutLast,
+  encodeCommit,
+  encodeDraw,
+  encodeFallBack,
+  encodeRefund,
+  encodeSettle,
+} from "./encode.ts";
 import { encodeEvidence, isConsumedCall } from "./evidence.ts";
 import { revertName } from "./errors.ts";
 import { readHeader } from "./header.ts";
 import { readLogs } from "./logs.ts";
+import { readSettlement } from "./prices.ts";
 import { readRequestState } from "./reader.ts";
 import { createSender, type Sender, type TransactionCall, type TransactionOptions } from "./transactions.ts";
 
@@ -44,16 +53,13 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
 
   return {
     account: lower(options.account.address),
-    draw: async (request, seedBlock, signal) => {
+    draw: async (request, awaited, signal) => {
+      const { seedBlock, past } = awaited;
       const header = await readHeader(connection, seedBlock, signal);
-      const call = {
-        to,
-        data: encodeDraw(request, seedBlock, header),
-        doing: `Draw the committee of request ${request.id}`,
-      };
-      const isDone = ({ status }: RequestState): boolean => status !== "requested" && status !== "none";
+      const doing = `Draw the committee of request ${request.id}`;
+      const call = { to, data: encodeDraw(request, awaited, header), doing };
       try {
-        return await submit(request.id, call, isDone, signal);
+        return await submit(request.id, call, (state) => isAttemptDrawn(state, past.length), signal);
       } catch (error) {
         if (
           revertName(error) === "WitnessMismatch" &&
@@ -63,24 +69,34 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
         throw error;
       }
     },
-    commit: (request, committee, certificate, signal) => {
-      const data = encodeCommit(request, committee, certificate);
+    commit: (request, round, committee, certificate, signal) => {
+      const data = encodeCommit(request, round, committee, certificate);
       const call = { to, data, doing: `Commit the decision on request ${request.id}` };
-      return submit(request.id, call, isSettled, signal);
+      return submit(request.id, call, (state) => isCommitted(state, certificate.decision.attempt), signal);
     },
-    retryCallback: (request, committee, decision, relay, signal) => {
-      const data = encodeRetryCallback(request, committee, decision, relay);
+    finalize: (request, last, signal) => {
+      const data = encodeAboutLast("finalize", request, last);
+      const call = { to, data, doing: `Finalize the decision on request ${request.id}` };
+      return submit(request.id, call, (state) => isFinalState(state) || state.attempt > last.decision.attempt, signal);
+    },
+    retryCallback: (request, last, signal) => {
+      const data = encodeAboutLast("retryCallback", request, last);
       const call = { to, data, doing: `Retry the callback of request ${request.id}` };
-      return submit(request.id, call, (state) => isSettled(state) && !state.callbackPending, signal);
+      return submit(request.id, call, (state) => isDecided(state) && !state.callbackPending, signal);
     },
-    creditPay: (request, committee, decision, relay, signal) => {
-      const data = encodeCreditPay(request, committee, decision, relay);
-      const call = { to, data, doing: `Credit the pay of request ${request.id}` };
-      return submit(request.id, call, ({ payCredited }) => payCredited, signal);
+    settle: async (request, rounds, signal) => {
+      const settlement = await readSettlement(connection, signal);
+      const call = { to: settlement, data: encodeSettle(request, rounds), doing: `Settle request ${request.id}` };
+      return submit(request.id, call, ({ settled }) => settled, signal);
     },
-    refund: (request, witness, signal) => {
-      const call = { to, data: encodeRefund(request, witness), doing: `Refund request ${request.id}` };
+    refund: (request, round, witness, signal) => {
+      const call = { to, data: encodeRefund(request, round, witness), doing: `Refund request ${request.id}` };
       return submit(request.id, call, ({ status }) => status === "refunded", signal);
+    },
+    fallBack: (request, round, witness, last, signal) => {
+      const data = encodeFallBack(request, round, witness, last);
+      const call = { to, data, doing: `Fall back to the decision before on request ${request.id}` };
+      return submit(request.id, call, isFinalState, signal);
     },
     submitEvidence: async (proof, signal) => {
       const slasher = await readSlasher(connection, signal);
@@ -114,10 +130,6 @@ async function readSlasher(connection: Connection, signal?: AbortSignal): Promis
     client.readContract({ address: connection.registry, abi: agentRegistryAbi, functionName: "slasher" }),
   );
   return lower(slasher);
-}
-
-function isSettled({ status }: RequestState): boolean {
-  return status === "decided" || status === "hung";
 }
 
 /** Another keeper drew too late and so scheduled a new seed block: this one is out of date. */

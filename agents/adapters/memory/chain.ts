@@ -1,12 +1,14 @@
 import { ConclaveError } from "../../core/errors.ts";
-import type { Address, RequestId } from "../../core/types.ts";
-import type { ChainReader, ChainWriter, RequestState } from "../../ports/chain.ts";
-import { createLedger, type Ledger, type LedgerOptions } from "./ledger.ts";
+import type { Address, Request, RequestId } from "../../core/types.ts";
+import type { ChainReader, ChainWriter, Receipt, RequestState } from "../../ports/chain.ts";
+import { isAttemptDrawn, isCommitted, isDecided, isFinalState } from "../../ports/course.ts";
+import { createLedger, type Ledger } from "./ledger.ts";
+import type { LedgerOptions } from "./state.ts";
 
 /** One chain that its readers and writers share; blocks are made by transactions and by `mine`, never by time. */
 export interface MemoryChain extends Omit<
   Ledger,
-  "draw" | "commit" | "retryCallback" | "creditPay" | "refund" | "submitEvidence"
+  "draw" | "commit" | "finalize" | "retryCallback" | "settle" | "refund" | "fallBack" | "submitEvidence"
 > {
   reader(options?: { readonly finalityDepth?: number }): ChainReader;
   writer(account: Address): ChainWriter;
@@ -51,6 +53,7 @@ export function createMemoryChain(options: Partial<LedgerOptions> = {}): MemoryC
     },
     addAgent: (agent) => andWake(ledger.addAgent(agent), wake),
     ask: (consumer, terms, question) => andWake(ledger.ask(consumer, terms, question), wake),
+    appeal: (appellant, request, last) => andWake(ledger.appeal(appellant, request, last), wake),
     reader: ({ finalityDepth = 0 } = {}) => createReader(ledger, serve, waiting, finalityDepth),
     writer: (account) => createWriter(ledger, serve, account),
   };
@@ -93,9 +96,12 @@ function createReader(ledger: Ledger, serve: Serve, waiting: Set<() => void>, fi
   };
 }
 
-function stateOf(ledger: Ledger, requestId: Parameters<ChainReader["requestState"]>[0]): RequestState {
-  const { status = "none", callbackPending = false, payCredited = false } = ledger.requests.get(requestId) ?? {};
-  return { status, attempt: 0, callbackPending, payCredited };
+function stateOf(ledger: Ledger, requestId: RequestId): RequestState {
+  const entry = ledger.requests.get(requestId);
+  if (entry === undefined)
+    return { status: "none", attempt: 0, provisional: false, callbackPending: false, settled: false };
+  const { status, attempt, provisional, callbackPending, settled } = entry;
+  return { status, attempt, provisional, callbackPending, settled };
 }
 
 async function follow(
@@ -150,34 +156,48 @@ function nextChange(
 }
 
 function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWriter {
-  const isSettled = ({ status }: RequestState): boolean => status === "decided" || status === "hung";
+  const submit = (
+    { id }: Request,
+    isDone: (state: RequestState) => boolean,
+    action: () => Receipt,
+    signal: AbortSignal | undefined,
+  ): Promise<Receipt | "already"> => serve(signal, () => (isDone(stateOf(ledger, id)) ? "already" : action()));
   return {
     account,
-    draw: (request, seedBlock, signal) =>
-      serve(signal, () => {
-        const { status } = stateOf(ledger, request.id);
-        const isDrawn = status !== "requested" && status !== "none";
-        return isDrawn || wasRescheduled(ledger, request.id, seedBlock) ? "already" : ledger.draw(request, seedBlock);
-      }),
-    commit: (request, committee, certificate, signal) =>
-      serve(signal, () =>
-        isSettled(stateOf(ledger, request.id)) ? "already" : ledger.commit(request, committee, certificate, account),
+    draw: (request, awaited, signal) => {
+      const { seedBlock, past } = awaited;
+      const isDone = (state: RequestState): boolean =>
+        isAttemptDrawn(state, past.length) || wasRescheduled(ledger, request.id, seedBlock);
+      return submit(request, isDone, () => ledger.draw(request, awaited), signal);
+    },
+    commit: (request, round, committee, certificate, signal) => {
+      const isDone = (state: RequestState): boolean => isCommitted(state, certificate.decision.attempt);
+      return submit(request, isDone, () => ledger.commit(request, round, committee, certificate, account), signal);
+    },
+    finalize: (request, last, signal) => {
+      const isDone = (state: RequestState): boolean => isFinalState(state) || state.attempt > last.decision.attempt;
+      return submit(request, isDone, () => ledger.finalize(request, last), signal);
+    },
+    retryCallback: (request, last, signal) => {
+      const isDone = (state: RequestState): boolean => isDecided(state) && !state.callbackPending;
+      return submit(request, isDone, () => ledger.retryCallback(request, last), signal);
+    },
+    settle: (request, rounds, signal) =>
+      submit(
+        request,
+        ({ settled }) => settled,
+        () => ledger.settle(request, rounds),
+        signal,
       ),
-    retryCallback: (request, committee, decision, relay, signal) =>
-      serve(signal, () => {
-        const state = stateOf(ledger, request.id);
-        return isSettled(state) && !state.callbackPending
-          ? "already"
-          : ledger.retryCallback(request, committee, decision, relay);
-      }),
-    creditPay: (request, committee, decision, relay, signal) =>
-      serve(signal, () =>
-        stateOf(ledger, request.id).payCredited ? "already" : ledger.creditPay(request, committee, decision, relay),
+    refund: (request, round, witness, signal) =>
+      submit(
+        request,
+        ({ status }) => status === "refunded",
+        () => ledger.refund(request, round, witness),
+        signal,
       ),
-    refund: (request, witness, signal) =>
-      serve(signal, () =>
-        stateOf(ledger, request.id).status === "refunded" ? "already" : ledger.refund(request, witness),
-      ),
+    fallBack: (request, round, witness, last, signal) =>
+      submit(request, isFinalState, () => ledger.fallBack(request, round, witness, last), signal),
     submitEvidence: (proof, signal) =>
       serve(signal, () => (ledger.isConsumed(proof) ? "already" : ledger.submitEvidence(proof, account))),
   };

@@ -1,0 +1,76 @@
+import { committeeSizeAfter, unpackRound } from "../../core/rounds.ts";
+import type { Address, Decision, Round, Terms } from "../../core/types.ts";
+import type { DecidedRound } from "../../ports/chain.ts";
+
+/** Of each seat of a committee that decided; one that hung has one. */
+const DECIDED_UNITS = 2n;
+
+export interface Payment {
+  readonly account: Address;
+  readonly amount: bigint;
+}
+
+/** As contracts/libraries/PricesLib.sol: what the committee that an appeal in this round calls can earn. */
+export function bondOf(terms: Terms, round: Round): bigint {
+  const size = committeeSizeAfter(terms.committeeSize, unpackRound(round).appeals + 1);
+  return DECIDED_UNITS * BigInt(size) * unitOf(terms);
+}
+
+/**
+ * As contracts/Settlement.sol, without treasury and relayers (SE10 to SE14).
+ * @param operatorOf of an agent id; null for one that is unknown
+ * @returns what everybody gets and what is left for the asker
+ */
+export function payOut(
+  terms: Terms,
+  rounds: readonly DecidedRound[],
+  operatorOf: (agentId: number) => Address | null,
+): { readonly payments: readonly Payment[]; readonly rest: bigint } {
+  const last = rounds.at(-1)?.decision;
+  if (last === undefined) throw new RangeError("payOut: a final request has a round");
+  const unit = unitOf(terms);
+  let escrow = terms.fee;
+  const payments: Payment[] = [];
+  for (const one of rounds) {
+    const pay = unit * unitsOf(one.decision);
+    const { appellant } = one;
+    const bond = appellant === null || one === rounds.at(-1) ? 0n : bondOf(terms, one.round);
+    escrow += bond;
+    if (bond !== 0n && appellant !== null && isOverturned(terms, one.decision, last))
+      payments.push({ account: appellant, amount: bond + pay });
+    else payments.push(...seatPay(one, pay, operatorOf));
+  }
+  return { payments, rest: payments.reduce((rest, { amount }) => rest - amount, escrow) };
+}
+
+function seatPay(
+  { committee, decision: { shares } }: DecidedRound,
+  pay: bigint,
+  operatorOf: (agentId: number) => Address | null,
+): readonly Payment[] {
+  const total = BigInt(shares.reduce((sum, share) => sum + share, 0));
+  if (total === 0n) return [];
+  return committee.flatMap(({ agentId }, seat) => {
+    const account = operatorOf(agentId);
+    return account === null ? [] : [{ account, amount: (pay * BigInt(shares[seat] ?? 0)) / total }];
+  });
+}
+
+function isOverturned({ kind, tolerance }: Terms, decision: Decision, last: Decision): boolean {
+  if (last.status === "hung") return false;
+  if (decision.status === "hung") return true;
+  if (kind !== "number") return decision.outcome !== last.outcome;
+  const distance = BigInt.asIntN(256, BigInt(decision.outcome)) - BigInt.asIntN(256, BigInt(last.outcome));
+  return (distance < 0n ? -distance : distance) > tolerance;
+}
+
+function unitsOf({ status, shares }: Decision): bigint {
+  return (status === "decided" ? DECIDED_UNITS : 1n) * BigInt(shares.length);
+}
+
+/** SE10: of the fee, which is for every round that can come. */
+function unitOf({ fee, committeeSize, appeals, retries }: Terms): bigint {
+  const sizes = Array.from({ length: appeals + 1 }, (_, level) => BigInt(committeeSizeAfter(committeeSize, level)));
+  const decided = sizes.reduce((sum, size) => sum + DECIDED_UNITS * size, 0n);
+  return fee / (decided + BigInt(retries) * (sizes.at(-1) ?? 0n));
+}

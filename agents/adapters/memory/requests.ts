@@ -1,0 +1,299 @@
+import { committeeHash, decisionStructHash, keccak256, requestHash, utf8 } from "../../core/digest.ts";
+import { committeeSizeAfter, linkAfter, packRound, unpackRound } from "../../core/rounds.ts";
+import type {
+  Address,
+  Certificate,
+  Decision,
+  Digest,
+  Request,
+  RequestId,
+  Round,
+  SeatInfo,
+  Terms,
+} from "../../core/types.ts";
+import type { AgentRecord, AwaitedRound, DecidedRound, Receipt, RequestStatus, Witness } from "../../ports/chain.ts";
+import { packRelay } from "../chain/settlement.ts";
+import { bondOf, payOut } from "./pay.ts";
+import { drawSeats, refused, requireOutcome, verifyCertificate, withReputation } from "./rules.ts";
+import { append, credit, nextTimestamp, type Body, type RequestEntry, type State } from "./state.ts";
+
+/** As its event says. */
+export interface AskedRequest {
+  readonly request: Request;
+  readonly round: Round;
+  readonly seedBlock: bigint;
+}
+
+/** A seed block comes so many blocks after the request, with as many of its epoch before it, and lives as long as the epoch. */
+const SEED_DELAY = 8n;
+const EPOCH_BLOCKS = 256n;
+/** So many blocks of the epoch come after it at least. */
+const DRAW_BLOCKS = 16n;
+
+export function ask(state: State, consumer: Address, terms: Terms, question: string): AskedRequest {
+  const request: Request = { id: BigInt(state.requests.size + 1) as RequestId, consumer, terms, question };
+  const round = roundFrom(state, request, 0n, 0);
+  const seedBlock = nextSeedBlock(state);
+  state.requests.set(request.id, standing("requested", 0, requestedCommitment(request, round, seedBlock)));
+  append(state, [{ kind: "requested", request, round, seedBlock }]);
+  return { request, round, seedBlock };
+}
+
+export function draw(state: State, request: Request, { round, seedBlock, past }: AwaitedRound): Receipt {
+  const { id, terms } = request;
+  const entry = requireEntry(state, id, ["requested"], requestedCommitment(request, round, seedBlock));
+  requireBefore(state, round);
+  const number = BigInt(state.blocks.length);
+  if (number <= seedBlock) throw refused("SeedNotReady", { seedBlock: String(seedBlock) });
+  if (number / EPOCH_BLOCKS !== seedBlock / EPOCH_BLOCKS) {
+    const next = nextSeedBlock(state);
+    state.requests.set(id, standing("requested", entry.attempt, requestedCommitment(request, round, next)));
+    return append(state, [{ kind: "seedRescheduled", requestId: id, seedBlock: next }]);
+  }
+  requireHistory(request, round, past);
+  const sat = new Set(past.flatMap(({ committee }) => committee.map(({ agentId }) => agentId)));
+  const candidates = [...state.agents.values()].filter(({ agentId }) => !sat.has(agentId));
+  const { attempt } = entry;
+  const seed = keccak256(utf8(`${state.blocks[Number(seedBlock)]?.prevRandao} ${id} ${attempt}`));
+  const committee = drawSeats(candidates, seed, committeeSizeAfter(terms.committeeSize, unpackRound(round).appeals));
+  const commitment = drawnCommitment(request, round, attempt, committeeHash(committee));
+  state.requests.set(id, standing("drawn", attempt, commitment));
+  return append(state, [{ kind: "committeeDrawn", requestId: id, attempt, committee }]);
+}
+
+export function commit(
+  state: State,
+  request: Request,
+  round: Round,
+  committee: readonly SeatInfo[],
+  certificate: Certificate,
+  relayer: Address,
+): Receipt {
+  const { decision } = certificate;
+  const { id } = request;
+  const drawn = drawnCommitment(request, round, decision.attempt, committeeHash(committee));
+  requireEntry(state, id, ["drawn"], drawn);
+  requireBefore(state, round);
+  requireOutcome(request.terms, decision);
+  const attempt = { domain: state.options.domain, request, attempt: decision.attempt, committee };
+  const signers = verifyCertificate(attempt, certificate);
+  const relay = { signers, gasPrice: 0n, relayer };
+  const following = advance(state, request, { round, committee, decision, relay, appellant: null });
+  const changed = decision.reputationChanges.flatMap(({ seat, steps }) => {
+    const agent = agentAt(state, committee, seat);
+    if (agent === undefined) return [];
+    state.agents.set(agent.agentId, withReputation(agent, steps));
+    return [{ kind: "agentsChanged" as const, agentId: agent.agentId }];
+  });
+  return append(state, [{ kind: "decisionCommitted", requestId: id, decision, relay }, ...following, ...changed]);
+}
+
+export function appeal(state: State, appellant: Address, request: Request, last: DecidedRound): Receipt {
+  requireProvisional(state, request, last);
+  requireBefore(state, last.round);
+  const { appeals } = unpackRound(last.round);
+  const bond = bondOf(request.terms, last.round);
+  return append(state, [reopen(state, request, { ...last, appellant }, { appeals: appeals + 1, bond })]);
+}
+
+export function finalize(state: State, request: Request, last: DecidedRound): Receipt {
+  const entry = requireProvisional(state, request, last);
+  requireAfter(state, last.round);
+  state.requests.set(request.id, { ...entry, provisional: false });
+  deliver(state, request, last.decision);
+  const { attempt } = last.decision;
+  return append(state, [{ kind: "decisionFinalized", requestId: request.id, attempt }]);
+}
+
+export function retryCallback(state: State, request: Request, last: DecidedRound): Receipt {
+  const { id } = request;
+  const entry = requireEntry(state, id, ["decided", "hung"], settledCommitment(request, last));
+  if (!entry.callbackPending) throw refused("CallbackNotPending", { requestId: String(id) });
+  if (!callBack(state, request, last.decision)) throw refused("CallbackStillFails", { requestId: String(id) });
+  state.requests.set(id, { ...entry, callbackPending: false });
+  return append(state, []);
+}
+
+export function settle(state: State, request: Request, rounds: readonly DecidedRound[]): Receipt {
+  const { id, terms, consumer } = request;
+  const last = rounds.at(-1);
+  if (last === undefined) throw refused("WitnessMismatch", { requestId: String(id) });
+  requireHistory(request, last.round, rounds.slice(0, -1));
+  const entry = requireEntry(state, id, ["decided", "hung"], settledCommitment(request, last));
+  if (entry.provisional) throw refused("DecisionIsProvisional", { requestId: String(id) });
+  if (entry.settled) throw refused("AlreadySettled", { requestId: String(id) });
+  state.requests.set(id, { ...entry, settled: true });
+  const operatorOf = (agentId: number): Address | null =>
+    state.agents.values().find((agent) => agent.agentId === agentId)?.operator ?? null;
+  const { payments, rest } = payOut(terms, rounds, operatorOf);
+  for (const { account, amount } of payments) credit(state, account, terms.currency, amount);
+  credit(state, consumer, terms.currency, rest);
+  return append(state, []);
+}
+
+export function refund(state: State, request: Request, round: Round, witness: Witness): Receipt {
+  const { id, terms, consumer } = request;
+  const entry = requireUnanswered(state, request, round, witness);
+  if (unpackRound(round).link !== 0n) throw refused("HasEarlierDecision", { requestId: String(id) });
+  state.requests.set(id, { ...entry, status: "refunded", settled: true });
+  credit(state, consumer, terms.currency, terms.fee);
+  return append(state, [{ kind: "requestRefunded", requestId: id }]);
+}
+
+export function fallBack(
+  state: State,
+  request: Request,
+  round: Round,
+  witness: Witness,
+  last: DecidedRound,
+): Receipt {
+  const { id, terms } = request;
+  const entry = requireUnanswered(state, request, round, witness);
+  if (linkOf(request, last) !== unpackRound(round).link) throw refused("WitnessMismatch", { requestId: String(id) });
+  // The attempt that was drawn last.
+  const attempt = entry.status === "drawn" ? entry.attempt : entry.attempt - 1;
+  const { decision, appellant } = last;
+  state.requests.set(id, standing(decision.status, attempt, settledCommitment(request, last)));
+  if (appellant !== null) credit(state, appellant, terms.currency, bondOf(terms, last.round));
+  deliver(state, request, decision);
+  return append(state, [{ kind: "decisionFinalized", requestId: id, attempt: decision.attempt }]);
+}
+
+/** What a commit makes of the request (SE4), and the event that says so; none when the decision is final. */
+function advance(state: State, request: Request, decided: DecidedRound): readonly Body[] {
+  const { terms, id } = request;
+  const { round, decision } = decided;
+  const { appeals, ...fields } = unpackRound(round);
+  if (decision.status === "hung" && decision.attempt - appeals < terms.retries)
+    return [reopen(state, request, decided, { appeals, bond: 0n })];
+  if (appeals === terms.appeals) {
+    const commitment = settledCommitment(request, decided);
+    state.requests.set(id, standing(decision.status, decision.attempt, commitment));
+    deliver(state, request, decision);
+    return [];
+  }
+  const waiting = packRound({ ...fields, appeals, deadline: nextTimestamp(state) + terms.duration });
+  const commitment = settledCommitment(request, { ...decided, round: waiting });
+  state.requests.set(id, { ...standing(decision.status, decision.attempt, commitment), provisional: true });
+  return [{ kind: "decisionProvisional", requestId: id, round: waiting }];
+}
+
+function reopen(
+  state: State,
+  request: Request,
+  last: DecidedRound,
+  { appeals, bond }: { readonly appeals: number; readonly bond: bigint },
+): Body {
+  const attempt = last.decision.attempt + 1;
+  const round = roundFrom(state, request, linkOf(request, last), appeals);
+  const seedBlock = nextSeedBlock(state);
+  state.requests.set(request.id, standing("requested", attempt, requestedCommitment(request, round, seedBlock)));
+  const { appellant } = last;
+  return { kind: "requestReopened", requestId: request.id, attempt, round, seedBlock, appellant, bond };
+}
+
+function roundFrom(state: State, { terms }: Request, link: bigint, appeals: number): Round {
+  return packRound({ link, appeals, deadline: nextTimestamp(state) + terms.duration });
+}
+
+/** As contracts/DecisionOracle.sol. */
+function nextSeedBlock({ blocks }: State): bigint {
+  const seedBlock = BigInt(blocks.length) + SEED_DELAY;
+  const offset = seedBlock % EPOCH_BLOCKS;
+  if (offset < SEED_DELAY) return seedBlock + SEED_DELAY - offset;
+  return offset >= EPOCH_BLOCKS - DRAW_BLOCKS ? seedBlock + EPOCH_BLOCKS - offset + SEED_DELAY : seedBlock;
+}
+
+function deliver(state: State, request: Request, decision: Decision): void {
+  const entry = state.requests.get(request.id);
+  if (entry === undefined || request.terms.callbackGasLimit === 0) return;
+  state.requests.set(request.id, { ...entry, callbackPending: !callBack(state, request, decision) });
+}
+
+function callBack({ options }: State, request: Request, decision: Decision): boolean {
+  try {
+    return options.onDecision(request, decision);
+  } catch {
+    return false;
+  }
+}
+
+function agentAt({ agents }: State, committee: readonly SeatInfo[], seat: number): AgentRecord | undefined {
+  const agentId = committee[seat]?.agentId;
+  return agentId === undefined ? undefined : agents.get(agentId);
+}
+
+function standing(status: RequestStatus, attempt: number, commitment: Digest): RequestEntry {
+  return { status, attempt, commitment, provisional: false, callbackPending: false, settled: false };
+}
+
+function requireEntry(
+  { requests }: State,
+  id: RequestId,
+  allowed: readonly RequestStatus[],
+  commitment: Digest,
+): RequestEntry {
+  const entry = requests.get(id);
+  if (entry === undefined || !allowed.includes(entry.status))
+    throw refused("WrongStatus", { status: entry?.status ?? "none" });
+  if (entry.commitment !== commitment) throw refused("WitnessMismatch", { requestId: String(id) });
+  return entry;
+}
+
+function requireProvisional(state: State, request: Request, last: DecidedRound): RequestEntry {
+  const entry = requireEntry(state, request.id, ["decided", "hung"], settledCommitment(request, last));
+  if (!entry.provisional) throw refused("DecisionIsFinal", { requestId: String(request.id) });
+  return entry;
+}
+
+function requireUnanswered(state: State, request: Request, round: Round, witness: Witness): RequestEntry {
+  const entry = requireEntry(state, request.id, ["requested", "drawn"], witnessCommitment(request, round, witness));
+  requireAfter(state, round);
+  return entry;
+}
+
+/** The rounds lead to the link of the round after them. */
+function requireHistory(request: Request, round: Round, past: readonly DecidedRound[]): void {
+  const links = [0n, ...past.map((one) => linkOf(request, one))];
+  const rounds = [...past.map((one) => one.round), round];
+  if (rounds.some((one, index) => unpackRound(one).link !== links[index]))
+    throw refused("WitnessMismatch", { requestId: String(request.id) });
+}
+
+function requireBefore(state: State, round: Round): void {
+  const { deadline } = unpackRound(round);
+  if (nextTimestamp(state) > deadline) throw refused("DeadlinePassed", { deadline });
+}
+
+function requireAfter(state: State, round: Round): void {
+  const { deadline } = unpackRound(round);
+  if (nextTimestamp(state) <= deadline) throw refused("DeadlineNotPassed", { deadline });
+}
+
+/** As contracts/libraries/RoundLib.sol. */
+function linkOf(request: Request, { round, committee, decision, relay, appellant }: DecidedRound): bigint {
+  const structHash = decisionStructHash({ request, committee }, decision);
+  return linkAfter(round, committeeHash(committee), structHash, packRelay(relay), appellant);
+}
+
+function witnessCommitment(request: Request, round: Round, witness: Witness): Digest {
+  switch (witness.kind) {
+    case "requested":
+      return requestedCommitment(request, round, witness.seedBlock);
+    case "drawn":
+      return drawnCommitment(request, round, witness.attempt, witness.committeeHash);
+  }
+}
+
+function requestedCommitment(request: Request, round: Round, seedBlock: bigint): Digest {
+  return keccak256(utf8(`requested ${requestHash(request)} ${round} ${seedBlock}`));
+}
+
+function drawnCommitment(request: Request, round: Round, attempt: number, committee: Digest): Digest {
+  return keccak256(utf8(`drawn ${requestHash(request)} ${round} ${attempt} ${committee}`));
+}
+
+function settledCommitment(request: Request, { round, committee, decision, relay }: DecidedRound): Digest {
+  const structHash = decisionStructHash({ request, committee }, decision);
+  return keccak256(utf8(`settled ${structHash} ${packRelay(relay)} ${round}`));
+}

@@ -1,0 +1,181 @@
+import type { Address, Decision, Request, Round, SeatInfo } from "../core/types.ts";
+import { committeeHash } from "../core/digest.ts";
+import { unpackRound } from "../core/rounds.ts";
+import type { ChainEvent, DecidedRound, Relay, RequestState, Witness } from "./chain.ts";
+
+/** Where a request stands, from its events alone. */
+export interface Course {
+  readonly request: Request;
+  /** The rounds before this one, from the first; one for each earlier attempt. */
+  readonly past: readonly DecidedRound[];
+  /** Of the running attempt, or of the decision. */
+  readonly round: Round;
+  readonly stage: Stage;
+}
+
+export type Stage =
+  | { readonly kind: "requested"; readonly seedBlock: bigint }
+  | { readonly kind: "drawn"; readonly committee: readonly SeatInfo[] }
+  | DecidedStage
+  | { readonly kind: "refunded" };
+
+interface DecidedStage {
+  readonly kind: "decided";
+  readonly committee: readonly SeatInfo[];
+  readonly decision: Decision;
+  readonly relay: Relay;
+  /** `open` only until the next event of the same transaction says what follows. */
+  readonly standing: "open" | "provisional" | "final";
+}
+
+export interface Head {
+  readonly number: bigint;
+  readonly timestamp: number;
+}
+
+/** What anybody may do for a request now. */
+export type Due = "draw" | "refund" | "fallBack" | "finalize" | "settle";
+
+/** The course after the events of one request, in chain order; null before it was asked. */
+export function courseOf(events: readonly ChainEvent[]): Course | null {
+  return events.reduce<Course | null>(advance, null);
+}
+
+/** The course after one more event. What does not fit, e.g. of a part of the chain that was not read, changes nothing. */
+export function advance(course: Course | null, event: ChainEvent): Course | null {
+  if (event.kind === "requested") {
+    const { request, round, seedBlock } = event;
+    return { request, past: [], round, stage: { kind: "requested", seedBlock } };
+  }
+  if (course === null) return null;
+  switch (event.kind) {
+    case "seedRescheduled":
+      return { ...course, stage: { kind: "requested", seedBlock: event.seedBlock } };
+    case "committeeDrawn":
+      return { ...course, stage: { kind: "drawn", committee: event.committee } };
+    case "decisionCommitted":
+      return committed(course, event.decision, event.relay);
+    case "decisionProvisional":
+      return { ...standing(course, "provisional"), round: event.round };
+    case "requestReopened":
+      return reopened(course, event);
+    case "decisionFinalized":
+      return finalized(course);
+    case "requestRefunded":
+      return { ...course, stage: { kind: "refunded" } };
+    case "agentsChanged":
+      return course;
+  }
+}
+
+export function attemptOf({ past }: Course): number {
+  return past.length;
+}
+
+/** Nothing that is decided or paid back can change any more. */
+export function isFinal({ stage }: Course): boolean {
+  return stage.kind === "refunded" || (stage.kind === "decided" && stage.standing === "final");
+}
+
+/** The round of the decision that stands, final or not; null while a committee is awaited or at work. */
+export function lastRound({ stage, round }: Course): DecidedRound | null {
+  if (stage.kind !== "decided") return null;
+  const { committee, decision, relay } = stage;
+  return { round, committee, decision, relay, appellant: null };
+}
+
+/** All rounds up to the decision that stands, as a settlement takes them; null without one. */
+export function roundsOf(course: Course): readonly DecidedRound[] | null {
+  const last = lastRound(course);
+  return last === null ? null : [...course.past, last];
+}
+
+/** What the oracle's word covers beside request and round; null once there is a decision. */
+export function witnessOf(course: Course): Witness | null {
+  const { stage } = course;
+  if (stage.kind === "requested") return { kind: "requested", seedBlock: stage.seedBlock };
+  if (stage.kind !== "drawn") return null;
+  return { kind: "drawn", attempt: attemptOf(course), committeeHash: committeeHash(stage.committee) };
+}
+
+/** SE3, SE6, SE8: what is due at this block; whether a final request has been settled already, its state says. */
+export function dueOf(course: Course, head: Head): Due | null {
+  const { stage, past } = course;
+  const isOver = head.timestamp > unpackRound(course.round).deadline;
+  switch (stage.kind) {
+    case "requested":
+    case "drawn":
+      if (isOver) return past.length === 0 ? "refund" : "fallBack";
+      return stage.kind === "requested" && head.number > stage.seedBlock ? "draw" : null;
+    case "decided":
+      if (stage.standing === "final") return "settle";
+      return stage.standing === "provisional" && isOver ? "finalize" : null;
+    case "refunded":
+      return null;
+  }
+}
+
+/** Whether the chain says that the attempt has its committee, or needs none any more. */
+export function isAttemptDrawn(state: RequestState, attempt: number): boolean {
+  return isAttemptOver(state, attempt) || (state.attempt === attempt && state.status === "drawn");
+}
+
+/** Whether the chain says that the attempt has a decision, is given up, or was followed by another one. */
+export function isAttemptOver(state: RequestState, attempt: number): boolean {
+  return isFinalState(state) || isCommitted(state, attempt);
+}
+
+/** Whether the chain says that the attempt has a decision. */
+export function isCommitted(state: RequestState, attempt: number): boolean {
+  return state.attempt > attempt || (state.attempt === attempt && isDecided(state));
+}
+
+/** Whether the chain says that nothing can change any more. */
+export function isFinalState(state: RequestState): boolean {
+  return state.status === "refunded" || (isDecided(state) && !state.provisional);
+}
+
+export function isDecided({ status }: RequestState): boolean {
+  return status === "decided" || status === "hung";
+}
+
+/** SE4. */
+function committed(course: Course, decision: Decision, relay: Relay): Course {
+  const { stage, round, request } = course;
+  if (stage.kind !== "drawn") return course;
+  const { appeals } = unpackRound(round);
+  const isRetried = decision.status === "hung" && decision.attempt - appeals < request.terms.retries;
+  const isLast = !isRetried && appeals === request.terms.appeals;
+  const { committee } = stage;
+  return {
+    ...course,
+    stage: { kind: "decided", committee, decision, relay, standing: isLast ? "final" : "open" },
+  };
+}
+
+function standing(course: Course, value: DecidedStage["standing"]): Course {
+  return course.stage.kind === "decided" ? { ...course, stage: { ...course.stage, standing: value } } : course;
+}
+
+function reopened(
+  course: Course,
+  event: { readonly round: Round; readonly seedBlock: bigint; readonly appellant: Address | null },
+): Course {
+  const last = lastRound(course);
+  if (last === null) return course;
+  const { round, seedBlock, appellant } = event;
+  return { ...course, past: [...course.past, { ...last, appellant }], round, stage: { kind: "requested", seedBlock } };
+}
+
+/** Of the decision that stands, or of the one before an attempt that nobody answered. */
+function finalized(course: Course): Course {
+  const before = course.past.at(-1);
+  if (course.stage.kind === "decided" || before === undefined) return standing(course, "final");
+  const { round, committee, decision, relay } = before;
+  return {
+    ...course,
+    past: course.past.slice(0, -1),
+    round,
+    stage: { kind: "decided", committee, decision, relay, standing: "final" },
+  };
+}
