@@ -26,11 +26,7 @@ contract DrawHarness {
     }
 
     /// @notice Draws, as the registry does.
-    function draw(
-        bytes32 seed,
-        uint256 size,
-        AgentId[] calldata excluded
-    ) external view returns (Seat[] memory) {
+    function draw(bytes32 seed, uint256 size, AgentId[] calldata excluded) external view returns (Seat[] memory) {
         return DrawLib.draw(_candidates, EPOCH + 1, seed, size, excluded);
     }
 }

@@ -25,6 +25,7 @@ contract HostileConsumer is DecisionConsumer {
     bool public reentered;
     /// @notice What that call returned.
     bytes public reentryResult;
+    address private _target;
     bytes private _reentry;
 
     error Refused();
@@ -32,11 +33,7 @@ contract HostileConsumer is DecisionConsumer {
     constructor(IDecisionOracle oracle_) DecisionConsumer(oracle_) {}
 
     /// @notice Asks with any terms.
-    function ask(
-        uint48 subscriptionId,
-        Terms calldata terms,
-        bytes calldata question
-    ) external returns (RequestId) {
+    function ask(uint48 subscriptionId, Terms calldata terms, bytes calldata question) external returns (RequestId) {
         return _ask(subscriptionId, terms, question);
     }
 
@@ -45,8 +42,9 @@ contract HostileConsumer is DecisionConsumer {
         mode = mode_;
     }
 
-    /// @notice The calldata for the oracle in mode `Reenter`.
-    function setReentry(bytes calldata data) external {
+    /// @notice Whom it calls in mode `Reenter`, and with what.
+    function setReentry(address target, bytes calldata data) external {
+        _target = target;
         _reentry = data;
     }
 
@@ -69,6 +67,6 @@ contract HostileConsumer is DecisionConsumer {
             }
         }
         ++calls;
-        if (current == Mode.Reenter) (reentered, reentryResult) = address(oracle).call(_reentry);
+        if (current == Mode.Reenter) (reentered, reentryResult) = _target.call(_reentry);
     }
 }

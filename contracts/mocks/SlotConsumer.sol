@@ -13,11 +13,7 @@ contract SlotConsumer is DecisionConsumer {
     constructor(IDecisionOracle oracle_) DecisionConsumer(oracle_) {}
 
     /// @notice Passes a request on.
-    function ask(
-        uint48 subscriptionId,
-        RequestTerms terms,
-        bytes calldata question
-    ) external returns (RequestId) {
+    function ask(uint48 subscriptionId, RequestTerms terms, bytes calldata question) external returns (RequestId) {
         return oracle.request(subscriptionId, terms, question);
     }
 

@@ -3,32 +3,43 @@ import { dataLength, dataSlice } from "ethers";
 import type { ContractTransactionReceipt } from "ethers";
 import hre from "hardhat";
 
-import { Status, hashCommittee, packDecision, packTerms } from "../../scripts/lib/typed-data.ts";
 import {
   ask,
-  certificateFor,
   commit,
+  commitArgs,
   decisionFor,
-  deployWorld,
   draw,
+  latestOf,
+  passDeadline,
+  recordOf,
+  refundArgs,
+  termsFor,
+  type Drawn,
+} from "../../scripts/lib/course.ts";
+import { Currency, Status, packTerms } from "../../scripts/lib/typed-data.ts";
+import {
+  deployWorld,
+  freeCoins,
+  freeTokens,
   pauserRole,
   registerAgents,
-  termsFor,
+  subscription,
+  type World,
 } from "../../scripts/lib/world.ts";
-import type { Drawn, World } from "../../scripts/lib/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
-const { loadFixture, time } = networkHelpers;
+const { loadFixture } = networkHelpers;
 
 const Mode = { Accept: 0, Revert: 1, BurnGas: 2, ReturnBomb: 3, RevertBomb: 4, Reenter: 5 } as const;
 const gasLimit = 8_000_000;
+const freePrices = { [Currency.Token]: freeTokens, [Currency.Native]: freeCoins } as const;
 
 async function deployed() {
   const world = await deployWorld(ethers);
   await registerAgents(world, 5);
   const consumerOf = async (mode: number) => {
     const consumer = await ethers.deployContract("HostileConsumer", [world.oracle.target]);
-    await world.oracle.deposit(consumer.target, 10n ** 20n);
+    await world.oracle.setConsumer(subscription, consumer.target, true);
     await consumer.getFunction("setMode")(mode);
     return consumer;
   };
@@ -36,17 +47,15 @@ async function deployed() {
     consumer: Awaited<ReturnType<typeof consumerOf>>,
     callbackGasLimit = 300_000,
   ): Promise<Drawn> => {
-    const terms = await termsFor(world, { callbackGasLimit });
-    const by = (_: string, question: Uint8Array) => consumer.getFunction("ask").send(terms, question);
+    const terms = termsFor({ callbackGasLimit });
+    const by = (_: string, question: Uint8Array) => consumer.getFunction("ask").send(subscription, terms, question);
     return draw(world, await ask(world, {}, "Is it safe?", by));
   };
   return { world, oracle: world.oracle, consumerOf, drawFor };
 }
 
 function commitOf(world: World, entry: Drawn, signers?: number[]): string {
-  const decision = decisionFor(entry);
-  const args = [entry.request, packDecision(decision), certificateFor(world, entry, decision, signers)];
-  return world.oracle.interface.encodeFunctionData("commit", args);
+  return world.oracle.interface.encodeFunctionData("commit", commitArgs(world, entry, decisionFor(entry), signers));
 }
 
 /** The failed calls by index, each with the name of its error. */
@@ -67,7 +76,7 @@ describe("tryMulticall", () => {
     const { world, oracle, consumerOf, drawFor } = await loadFixture(deployed);
     const entries: Drawn[] = [];
     for (let index = 0; index < 6; index++) entries.push(await drawFor(await consumerOf(Mode.Accept)));
-    await commit(world, entries[1]!, decisionFor(entries[1]!));
+    await commit(world, entries[1]!);
     const calls = [
       commitOf(world, entries[0]!),
       commitOf(world, entries[1]!),
@@ -104,8 +113,8 @@ describe("tryMulticall", () => {
       expect(failures(world, receipt)).to.deep.equal({});
       expect(receipt.gasUsed).to.be.below(800_000n);
       expect(await good.getFunction("calls")()).to.equal(2n);
-      const [status, , pending] = await oracle.statusOf(hostile.request.id);
-      expect([status, pending]).to.deep.equal([BigInt(Status.Decided), mode !== "ReturnBomb"]);
+      const { status, callbackPending } = await oracle.statusOf(hostile.request.id);
+      expect([status, callbackPending]).to.deep.equal([BigInt(Status.Decided), mode !== "ReturnBomb"]);
     });
   }
 
@@ -115,7 +124,7 @@ describe("tryMulticall", () => {
     const entries = [await drawFor(reentering, 500_000), await drawFor(await consumerOf(Mode.Accept))];
     // The consumer settles the next one before the batch comes to it, in a batch of its own.
     const inner = oracle.interface.encodeFunctionData("tryMulticall", [[commitOf(world, entries[1]!)]]);
-    await reentering.getFunction("setReentry")(inner);
+    await reentering.getFunction("setReentry")(oracle.target, inner);
     const [, stranger] = await ethers.getSigners();
     const calls = entries.map((entry) => commitOf(world, entry));
     const receipt = await (await oracle.connect(stranger!).tryMulticall(calls, { gasLimit })).wait();
@@ -156,25 +165,37 @@ describe("tryMulticall", () => {
 });
 
 describe("the pause of new requests", () => {
-  it("is the pauser's alone", async () => {
+  it("is the pauser's alone, and of one currency", async () => {
     const { world, oracle } = await loadFixture(deployed);
     const [, pauser, stranger] = await ethers.getSigners();
     await world.manager.grantRole(pauserRole, pauser!.address, 0);
     for (const name of ["pauseRequests", "unpauseRequests"] as const) {
-      await expect(oracle.connect(stranger!)[name]())
+      await expect(oracle.connect(stranger!)[name](Currency.Token))
         .to.be.revertedWithCustomError(oracle, "AccessManagedUnauthorized")
         .withArgs(stranger!.address);
     }
-    await expect(oracle.connect(pauser!).unpauseRequests()).to.be.revertedWithCustomError(
-      oracle,
-      "RequestsAreNotPaused",
-    );
-    await expect(oracle.connect(pauser!).pauseRequests()).to.emit(oracle, "RequestsPaused");
-    expect(await oracle.requestsPaused()).to.be.true;
-    await expect(oracle.connect(pauser!).pauseRequests()).to.be.revertedWithCustomError(oracle, "RequestsArePaused");
-    await expect(oracle.connect(pauser!).unpauseRequests()).to.emit(oracle, "RequestsUnpaused");
-    expect(await oracle.requestsPaused()).to.be.false;
-    expect((await ask(world)).request.id).to.equal(1n);
+    const trusted = oracle.connect(pauser!);
+    for (const [currency, other] of [
+      [Currency.Token, Currency.Native],
+      [Currency.Native, Currency.Token],
+    ] as const) {
+      await expect(trusted.unpauseRequests(currency))
+        .to.be.revertedWithCustomError(oracle, "RequestsAreNotPaused")
+        .withArgs(currency);
+      await expect(trusted.pauseRequests(currency)).to.emit(oracle, "RequestsPaused").withArgs(currency);
+      await expect(trusted.pauseRequests(currency))
+        .to.be.revertedWithCustomError(oracle, "RequestsArePaused")
+        .withArgs(currency);
+      await expect(ask(world, { currency }))
+        .to.be.revertedWithCustomError(oracle, "RequestsArePaused")
+        .withArgs(currency);
+      await ask(world, { currency: other });
+      // New prices do not open it again.
+      await oracle.setPrices(currency, freePrices[currency]);
+      expect((await oracle.pricesOf(currency)) & 1n).to.equal(0n);
+      await expect(trusted.unpauseRequests(currency)).to.emit(oracle, "RequestsUnpaused").withArgs(currency);
+      await ask(world, { currency });
+    }
   });
 
   it("leaves everything that was asked to its course", async () => {
@@ -182,27 +203,25 @@ describe("the pause of new requests", () => {
     const consumer = await consumerOf(Mode.Revert);
     const failing = await drawFor(consumer);
     const waiting = await ask(world);
-    const expiring = await ask(world, { deadline: (await time.latest()) + 1000 });
+    const expiring = await ask(world);
     const { deployer } = world;
     await world.manager.grantRole(pauserRole, deployer.address, 0);
-    await oracle.pauseRequests();
-    await expect(oracle.request(packTerms(await termsFor(world)), "0x01")).to.be.revertedWithCustomError(
-      oracle,
-      "RequestsArePaused",
-    );
-    expect(await oracle.requestCount()).to.equal(3n);
+    await oracle.pauseRequests(Currency.Token);
+    await expect(oracle.request(subscription, packTerms(termsFor()), "0x01"))
+      .to.be.revertedWithCustomError(oracle, "RequestsArePaused")
+      .withArgs(Currency.Token);
+    expect((await oracle.subscriptionOf(subscription)).requests).to.equal(3n);
     await draw(world, waiting);
-    const decision = decisionFor(failing);
-    const { relay } = await commit(world, failing, decision);
+    const committed = await commit(world, failing);
     await consumer.getFunction("setMode")(Mode.Accept);
-    await oracle.retryCallback(failing.request, hashCommittee(failing.committee), packDecision(decision), relay);
-    await oracle.creditPay(failing.request, failing.committee, packDecision(decision), relay);
-    await oracle.deposit(deployer.address, 1);
-    await oracle.withdraw(1, deployer.address);
-    await time.increase(2000);
-    const witness = ethers.AbiCoder.defaultAbiCoder().encode(["uint64"], [expiring.seedBlock]);
-    await oracle.refund(expiring.request, witness);
-    await oracle.unpauseRequests();
-    expect((await ask(world)).request.id).to.equal(4n);
+    await oracle.retryCallback(...latestOf(committed));
+    await world.settlement.settle(...recordOf(committed));
+    await oracle.fund(subscription, 1);
+    await oracle.withdrawFunds(subscription, Currency.Token, 1, deployer.address);
+    await oracle.withdraw(Currency.Token, 1, deployer.address);
+    await passDeadline(world, expiring.round);
+    await oracle.refund(...refundArgs(expiring));
+    await oracle.unpauseRequests(Currency.Token);
+    await ask(world);
   });
 });

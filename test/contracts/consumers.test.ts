@@ -1,23 +1,29 @@
 import { readFileSync, readdirSync } from "node:fs";
 
 import { expect } from "chai";
-import { ZeroHash, hexlify, id as hashText, toBeHex, toUtf8Bytes } from "ethers";
+import { ZeroAddress, ZeroHash, hexlify, id as hashText, toBeHex, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
-import { Status, hashCommittee, packDecision, packRelay, packTerms } from "../../scripts/lib/typed-data.ts";
-import type { Terms } from "../../scripts/lib/typed-data.ts";
 import {
   ask,
   certificateFor,
   commit,
+  commitArgs,
+  decide,
   decisionFor,
-  deployWorld,
   draw,
-  findEvent,
-  registerAgents,
+  hung,
+  latestOf,
+  packDecided,
+  passDeadline,
+  recordOf,
+  refundArgs,
   termsFor,
-} from "../../scripts/lib/world.ts";
-import type { Drawn, World } from "../../scripts/lib/world.ts";
+  type Drawn,
+} from "../../scripts/lib/course.ts";
+import { Status, hashCommittee, packDecision, packRelay, packTerms } from "../../scripts/lib/typed-data.ts";
+import type { Terms } from "../../scripts/lib/typed-data.ts";
+import { deployWorld, findEvent, registerAgents, subscription, type World } from "../../scripts/lib/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
@@ -28,11 +34,11 @@ async function hostile() {
   const world = await deployWorld(ethers);
   await registerAgents(world, 5);
   const consumer = await ethers.deployContract("HostileConsumer", [world.oracle.target]);
-  await world.oracle.deposit(consumer.target, 10n ** 20n);
+  await world.oracle.setConsumer(subscription, consumer.target, true);
   const drawFor = async (mode: number, overrides: Partial<Terms> = {}): Promise<Drawn> => {
     await consumer.getFunction("setMode")(mode);
-    const terms = await termsFor(world, { callbackGasLimit: 200_000, ...overrides });
-    const by = (_: string, question: Uint8Array) => consumer.getFunction("ask").send(terms, question);
+    const terms = termsFor({ callbackGasLimit: 200_000, ...overrides });
+    const by = (_: string, question: Uint8Array) => consumer.getFunction("ask").send(subscription, terms, question);
     return draw(world, await ask(world, {}, "Is it safe?", by));
   };
   return { world, oracle: world.oracle, consumer, drawFor };
@@ -40,16 +46,14 @@ async function hostile() {
 
 /** Settles and says whether the callback went through. */
 async function settle(world: World, entry: Drawn) {
-  const decision = decisionFor(entry);
-  const { receipt, relay } = await commit(world, entry, decision);
-  const [status, , pending] = await world.oracle.statusOf(entry.request.id);
+  const committed = await commit(world, entry);
+  const { receipt } = committed;
+  const { status, callbackPending } = await world.oracle.statusOf(entry.request.id);
   expect(status).to.equal(BigInt(Status.Decided));
   // Success shows by the settlement alone.
-  expect(receipt.logs).to.have.length(pending === true ? 2 : 1);
-  if (pending === true) findEvent(world.oracle, receipt, "CallbackFailed");
-  const claim = [entry.request, hashCommittee(entry.committee), packDecision(decision), relay] as const;
-  const pay = [entry.request, entry.committee, packDecision(decision), relay] as const;
-  return { decision, receipt, pending: pending as boolean, claim, pay };
+  expect(receipt.logs).to.have.length(callbackPending === true ? 2 : 1);
+  if (callbackPending === true) findEvent(world.oracle, receipt, "CallbackFailed");
+  return { receipt, pending: callbackPending as boolean, claim: latestOf(committed), record: recordOf(committed) };
 }
 
 describe("callbacks", () => {
@@ -67,9 +71,9 @@ describe("callbacks", () => {
   it("are not made when none was wanted", async () => {
     const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
     const entry = await drawFor(Mode.Revert, { callbackGasLimit: 0 });
-    const { receipt } = await commit(world, entry, decisionFor(entry));
+    const { receipt } = await commit(world, entry);
     expect(receipt.logs).to.have.length(1);
-    expect((await oracle.statusOf(entry.request.id))[2]).to.be.false;
+    expect((await oracle.statusOf(entry.request.id)).callbackPending).to.be.false;
     expect(await consumer.getFunction("calls")()).to.equal(0n);
   });
 
@@ -77,13 +81,14 @@ describe("callbacks", () => {
     it(`that fail by ${mode} do not block settlement, pay or a later retry`, async () => {
       const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
       const entry = await drawFor(Mode[mode]);
-      const { claim, pay, pending, receipt } = await settle(world, entry);
+      const { claim, record, pending, receipt } = await settle(world, entry);
       expect(pending).to.be.true;
       expect(receipt.gasUsed).to.be.below(400_000n);
       const retry = () => oracle.retryCallback(...claim);
       await expect(retry()).to.be.revertedWithCustomError(oracle, "CallbackStillFails").withArgs(entry.request.id);
-      await oracle.creditPay(...pay);
-      expect(await oracle.statusOf(entry.request.id)).to.deep.equal([BigInt(Status.Decided), 0n, true, true]);
+      await world.settlement.settle(...record);
+      const state = await oracle.statusOf(entry.request.id);
+      expect(state).to.deep.equal([BigInt(Status.Decided), 0n, false, true, true]);
 
       await consumer.getFunction("setMode")(Mode.Accept);
       await expect(retry()).to.emit(oracle, "CallbackSucceeded").withArgs(entry.request.id);
@@ -111,8 +116,7 @@ describe("callbacks", () => {
     const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
     const entry = await drawFor(Mode.Accept, { callbackGasLimit: 1_000_000 });
     const decision = decisionFor(entry);
-    const send = (gasLimit: number) =>
-      oracle.commit(entry.request, packDecision(decision), certificateFor(world, entry, decision), { gasLimit });
+    const send = (gasLimit: number) => oracle.commit(...commitArgs(world, entry, decision), { gasLimit });
     // Enough for settlement and most of the callback, yet not for the limit that was paid for.
     await expect(send(1_000_000)).to.be.revertedWithCustomError(oracle, "InsufficientCallbackGas");
     expect((await oracle.statusOf(entry.request.id))[0]).to.equal(BigInt(Status.Drawn));
@@ -122,7 +126,8 @@ describe("callbacks", () => {
 
   it("cannot be entered twice, nor settle, draw or be paid twice from within", async () => {
     const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
-    const entry = await drawFor(Mode.Reenter, { callbackGasLimit: 1_000_000 });
+    // Without a fee an appeal needs no bond.
+    const entry = await drawFor(Mode.Reenter, { callbackGasLimit: 1_000_000, fee: 0n });
     const decision = decisionFor(entry);
     const packed = packDecision(decision);
     const certificate = certificateFor(world, entry, decision);
@@ -131,31 +136,36 @@ describe("callbacks", () => {
     // What the commit will store: its gas price is fixed below.
     const gasPrice = 10n ** 10n;
     const relay = packRelay(signers, gasPrice, relayer);
-    const settleAt = () => oracle.commit(entry.request, packed, certificate, { gasPrice });
-    const encode = (name: string, args: unknown[]): string => oracle.interface.encodeFunctionData(name, args);
+    const decided = { round: entry.round, committee: entry.committee, decision, relay, appellant: ZeroAddress };
+    const settleAt = () => oracle.commit(entry.request, entry.round, packed, certificate, { gasPrice });
+    const encode = (name: string, args: readonly unknown[]): string => oracle.interface.encodeFunctionData(name, args);
+    const latest = [entry.request, entry.round, committeeHash, packed, relay];
     const snapshot = await networkHelpers.takeSnapshot();
     for (const [data, error] of [
-      [encode("retryCallback", [entry.request, committeeHash, packed, relay]), "CallbackNotPending"],
-      [encode("commit", [entry.request, packed, certificate]), "WrongStatus"],
-      [encode("draw", [entry.request, entry.seedBlock, "0x"]), "WrongStatus"],
-      [encode("refund", [entry.request, "0x"]), "WrongStatus"],
+      [encode("retryCallback", latest), "CallbackNotPending"],
+      [encode("appeal", latest), "DecisionIsFinal"],
+      [encode("finalize", latest), "DecisionIsFinal"],
+      [encode("commit", [entry.request, entry.round, packed, certificate]), "WrongStatus"],
+      [encode("draw", [entry.request, entry.round, entry.seedBlock, "0x", []]), "WrongStatus"],
+      [encode("refund", refundArgs(entry)), "WrongStatus"],
+      [encode("fallBack", [...refundArgs(entry), packDecided(decided)]), "WrongStatus"],
     ] as const) {
-      await consumer.getFunction("setReentry")(data);
+      await consumer.getFunction("setReentry")(oracle.target, data);
       await settleAt();
       expect(await consumer.getFunction("calls")()).to.equal(1n);
       expect(await consumer.getFunction("reentered")()).to.be.false;
       expect(oracle.interface.parseError(await consumer.getFunction("reentryResult")())?.name).to.equal(error);
       await snapshot.restore();
     }
-    // Crediting pay from within is allowed, and counts once.
-    await consumer.getFunction("setReentry")(encode("creditPay", [entry.request, entry.committee, packed, relay]));
+    // Settling from within is allowed, and counts once.
+    const record = [entry.request, [packDecided(decided)]] as const;
+    const settling = world.settlement.interface.encodeFunctionData("settle", record);
+    await consumer.getFunction("setReentry")(world.settlement.target, settling);
     await settleAt();
     expect(await consumer.getFunction("reentered")()).to.be.true;
-    expect(await oracle.statusOf(entry.request.id)).to.deep.equal([BigInt(Status.Decided), 0n, false, true]);
-    await expect(oracle.creditPay(entry.request, entry.committee, packed, relay)).to.be.revertedWithCustomError(
-      oracle,
-      "PayAlreadyCredited",
-    );
+    const state = await oracle.statusOf(entry.request.id);
+    expect(state).to.deep.equal([BigInt(Status.Decided), 0n, false, false, true]);
+    await expect(world.settlement.settle(...record)).to.be.revertedWithCustomError(oracle, "AlreadySettled");
   });
 
   it("are taken from the oracle alone", async () => {
@@ -170,8 +180,11 @@ async function desk() {
   const world = await deployWorld(ethers);
   await registerAgents(world, 5);
   const settings = {
+    subscriptionId: subscription,
     fee: 10n ** 18n,
     duration: 3600,
+    appeals: 0,
+    retries: 0,
     callbackGasLimit: 150_000,
     committeeSize: 4,
     assurance: 1,
@@ -179,7 +192,7 @@ async function desk() {
   };
   const { deployer, oracle } = world;
   const contract = await ethers.deployContract("PolicyDesk", [oracle.target, deployer.address, settings]);
-  await oracle.deposit(contract.target, 10n ** 20n);
+  await oracle.setConsumer(subscription, contract.target, true);
   const [, stranger] = await ethers.getSigners();
   return { world, contract, settings, stranger: stranger! };
 }
@@ -208,7 +221,7 @@ describe("PolicyDesk", () => {
         answer: hexlify(toUtf8Bytes(answer)),
       });
       await commit(world, drawn, decision);
-      expect((await world.oracle.statusOf(id))[2]).to.be.false;
+      expect((await world.oracle.statusOf(id)).callbackPending).to.be.false;
       expect(await call(read)(id)).to.equal(expected);
       expect(await call("outcomes")(id)).to.deep.equal([BigInt(Status.Decided), 900_000n, toBeHex(outcome, 32)]);
     }
@@ -218,15 +231,29 @@ describe("PolicyDesk", () => {
     const { world, contract } = await loadFixture(desk);
     const by = () => contract.getFunction("askBoolean").send("Is it?");
     const drawn = await draw(world, await ask(world, {}, "Is it?", by));
-    const decision = decisionFor(drawn, { status: Status.Hung, outcome: ZeroHash, answer: "0x" });
-    await commit(world, drawn, decision);
+    await commit(world, drawn, decisionFor(drawn, hung));
     await expect(contract.getFunction("isYes")(drawn.request.id))
       .to.be.revertedWithCustomError(contract, "NotDecided")
       .withArgs(drawn.request.id, Status.Hung);
   });
 
+  it("has nothing but texts appealed against when it says so, and hears the final decision alone", async () => {
+    const { world, contract, settings } = await loadFixture(desk);
+    await registerAgents(world, 8);
+    await contract.getFunction("setSettings")({ ...settings, appeals: 1 });
+    const text = await ask(world, {}, "Which?", () => contract.getFunction("askText").send("Which?"));
+    expect((BigInt(text.request.terms) >> 124n) & 0xfn).to.equal(0n);
+    const asked = await ask(world, {}, "Is it?", () => contract.getFunction("askBoolean").send("Is it?"));
+    const { id } = asked.request;
+    const committed = await decide(world, asked);
+    expect((await contract.getFunction("outcomes")(id)).status).to.equal(BigInt(Status.None));
+    await passDeadline(world, committed.rounds[0]!.round);
+    await world.oracle.finalize(...latestOf(committed));
+    expect(await contract.getFunction("isYes")(id)).to.be.true;
+  });
+
   it("is run by its owner", async () => {
-    const { world, contract, settings, stranger } = await loadFixture(desk);
+    const { contract, settings, stranger } = await loadFixture(desk);
     const other = contract.connect(stranger);
     for (const [method, args] of [
       ["askBoolean", ["?"]],
@@ -234,15 +261,12 @@ describe("PolicyDesk", () => {
       ["askNumber", ["?", 0, 0]],
       ["askText", ["?"]],
       ["askPolicies", ["?", 2]],
-      ["withdraw", [1, stranger.address]],
       ["setSettings", [settings]],
     ] as const) {
       await expect(other.getFunction(method)(...args))
         .to.be.revertedWithCustomError(contract, "OwnableUnauthorizedAccount")
         .withArgs(stranger.address);
     }
-    await contract.getFunction("withdraw")(7, stranger.address);
-    expect(await world.token.balanceOf(stranger.address)).to.equal(7n);
     await expect(contract.getFunction("setSettings")({ ...settings, committeeSize: 5 })).to.emit(
       contract,
       "SettingsChanged",
@@ -255,9 +279,9 @@ describe("the least consumer", () => {
   it("passes questions on and keeps outcomes", async () => {
     const { world } = await loadFixture(hostile);
     const consumer = await ethers.deployContract("SlotConsumer", [world.oracle.target]);
-    await world.oracle.deposit(consumer.target, 10n ** 18n);
-    const terms = packTerms(await termsFor(world, { callbackGasLimit: 60_000 }));
-    const by = () => consumer.getFunction("ask").send(terms, toUtf8Bytes("?"));
+    await world.oracle.setConsumer(subscription, consumer.target, true);
+    const terms = packTerms(termsFor({ callbackGasLimit: 60_000 }));
+    const by = () => consumer.getFunction("ask").send(subscription, terms, toUtf8Bytes("?"));
     const drawn = await draw(world, await ask(world, {}, "?", by));
     await settle(world, drawn);
     expect(await consumer.getFunction("outcomeOf")(drawn.request.id)).to.equal(toBeHex(1, 32));
@@ -268,11 +292,11 @@ describe("event and callback of a settlement", () => {
   it("are encoded as the ABI says, to the byte, for answers of every length", async () => {
     const { world } = await loadFixture(hostile);
     const consumer = await ethers.deployContract("RecordingConsumer");
-    await world.oracle.deposit(consumer.target, 10n ** 20n);
+    await world.oracle.setConsumer(subscription, consumer.target, true);
     const coder = ethers.AbiCoder.defaultAbiCoder();
-    const terms = packTerms(await termsFor(world, { callbackGasLimit: 1_500_000 }));
+    const terms = packTerms(termsFor({ callbackGasLimit: 1_500_000 }));
     const by = (_: string, question: Uint8Array) =>
-      consumer.getFunction("ask").send(world.oracle.target, terms, question);
+      consumer.getFunction("ask").send(world.oracle.target, subscription, terms, question);
     for (const length of [0, 1, 31, 32, 33, 100]) {
       const drawn = await draw(world, await ask(world, {}, "?", by));
       const answer = hexlify(new Uint8Array(length).fill(0xaa));
@@ -299,7 +323,7 @@ describe("every error of the interfaces", () => {
       .filter((name) => name.endsWith(".test.ts") || name.endsWith(".t.sol"))
       .map((name) => readFileSync(`${import.meta.dirname}/${name}`, "utf8"))
       .join("\n");
-    for (const name of ["IAgentRegistry", "IDecisionOracle", "ISlasher"]) {
+    for (const name of ["IAccounts", "IAgentRegistry", "IDecisionOracle", "ISettlement", "ISlasher"]) {
       const { abi } = await hre.artifacts.readArtifact(name);
       for (const item of abi) {
         if (item.type !== "error") continue;

@@ -15,8 +15,8 @@ async function harnessOf(...groups: readonly { count: number; stake?: number; re
     }
   }
   // Each draw in a call of its own, so that every slot is cold.
-  return (sample: number, size: number): Promise<bigint> =>
-    harness.getFunction("draw").estimateGas(id(`${sample}`), size);
+  return (sample: number, size: number, excluded: readonly number[] = []): Promise<bigint> =>
+    harness.getFunction("draw").estimateGas(id(`${sample}`), size, excluded);
 }
 
 /** Mean gas of 40 draws. */
@@ -37,6 +37,14 @@ describe("the cost of a draw", () => {
   it("stays bounded when the last seat is one that nearly never accepts", async () => {
     const draw = await harnessOf({ count: 63 }, { count: 1, stake: 1, reputation: 10_000 });
     for (let sample = 0; sample < 3; sample++) expect(await draw(sample, 64)).to.be.below(worst);
+  });
+
+  it("stays bounded when all but as many agents as seats sat before", async () => {
+    // The most that can: committees of 7, 15 and 31 seats, and three of 63 that hung.
+    const before = 242;
+    const draw = await harnessOf({ count: before + 63 });
+    const excluded = Array.from({ length: before }, (_, index) => index + 1);
+    expect(await draw(0, 63, excluded)).to.be.below(worst);
   });
 
   it("stays bounded when every probe looks at another agent and none accepts", async () => {

@@ -1,157 +1,97 @@
 import { expect } from "chai";
-import {
-  Signature,
-  TypedDataEncoder,
-  ZeroAddress,
-  decodeRlp,
-  encodeBytes32String,
-  getBytes,
-  id as hashText,
-  toUtf8Bytes,
-} from "ethers";
+import { TypedDataEncoder, decodeRlp, encodeBytes32String, getBytes, id as hashText, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
+import { ask, decisionFor, digestOf, draw, passDeadline, termsFor } from "../../scripts/lib/course.ts";
 import {
   Status,
   hashCommittee,
   messageTypes,
   packDecision,
+  packRound,
   packTerms,
-  permitTypes,
 } from "../../scripts/lib/typed-data.ts";
 import type { Terms } from "../../scripts/lib/typed-data.ts";
 import {
-  ask,
-  decisionFor,
-  digestOf,
-  draw,
   epochBlocks,
-  minFee,
+  findEvent,
+  freeCoins,
+  freeTokens,
   mineSeed,
   mineTo,
   nextEpoch,
+  subscription,
+  subscriptionFunds,
   supportedProtocols,
-  termsFor,
+  treasury,
 } from "../../scripts/lib/world.ts";
 import { stages } from "./utils/stages.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture, time, mine } = networkHelpers;
 const { tenAgents, asked, drawn } = stages(ethers);
-const fee = 10n ** 18n;
+/** Of the first request from the world's subscription. */
+const firstId = (subscription << 48n) + 1n;
 
 describe("DecisionOracle", () => {
-  describe("balances", () => {
-    it("go up by deposits for anybody and down by withdrawals to anybody", async () => {
-      const { world, oracle, operator, stranger } = await loadFixture(tenAgents);
-      const { token, deployer } = world;
-      await expect(oracle.deposit(stranger.address, 70))
-        .to.emit(oracle, "Deposited")
-        .withArgs(stranger.address, deployer.address, 70);
-      await expect(oracle.connect(stranger).withdraw(30, ZeroAddress)).to.be.revertedWithCustomError(
-        token,
-        "ERC20InvalidReceiver",
-      );
-      const before: bigint = await token.balanceOf(operator.address);
-      await expect(oracle.connect(stranger).withdraw(30, operator.address))
-        .to.emit(oracle, "Withdrawn")
-        .withArgs(stranger.address, operator.address, 30);
-      expect(await token.balanceOf(operator.address)).to.equal(before + 30n);
-      expect(await oracle.balanceOf(stranger.address)).to.equal(40n);
-      await expect(oracle.connect(stranger).withdraw(41, stranger.address))
-        .to.be.revertedWithCustomError(oracle, "InsufficientBalance")
-        .withArgs(stranger.address, 40, 41);
-    });
-
-    it("accept a permit, even one that was submitted before", async () => {
-      const { world, oracle, stranger } = await loadFixture(tenAgents);
-      const { token, deployer } = world;
-      await token.approve(oracle.target, 0);
-      const domain = { ...world.domain, name: "Conclave test token", verifyingContract: token.target };
-      const deadline = 2n ** 40n;
-      for (const front of [false, true]) {
-        const nonce: bigint = await token.nonces(deployer.address);
-        const message = { owner: deployer.address, spender: oracle.target, value: 9n, nonce, deadline };
-        const { v, r, s } = Signature.from(await deployer.signTypedData(domain, permitTypes, message));
-        if (front) {
-          const token2612 = (await ethers.getContractAt("TestToken", token.target)).connect(stranger);
-          await token2612.getFunction("permit")(deployer.address, oracle.target, 9, deadline, v, r, s);
-        }
-        await oracle.depositWithPermit(stranger.address, { value: 9, deadline, v, r, s });
-      }
-      expect(await oracle.balanceOf(stranger.address)).to.equal(18n);
-    });
-
-    it("refuse a token that takes a fee on transfers", async () => {
-      const { world } = await loadFixture(tenAgents);
-      const token = await ethers.deployContract("FeeOnTransferToken");
-      const oracle = await ethers.deployContract("DecisionOracle", [
-        world.manager.target,
-        world.registry.target,
-        token.target,
-        1,
-        0,
-      ]);
-      await token.getFunction("mint")(world.deployer.address, 100);
-      await token.getFunction("approve")(oracle.target, 100);
-      await expect(oracle.getFunction("deposit")(world.deployer.address, 100))
-        .to.be.revertedWithCustomError(oracle, "TransferMismatch")
-        .withArgs(100, 99);
-    });
-  });
-
   describe("request", () => {
     it("escrows the fee and puts everything into its event", async () => {
       const { world, oracle } = await loadFixture(tenAgents);
-      const before: bigint = await oracle.balanceOf(world.deployer.address);
-      const terms = packTerms(await termsFor(world, { fee: 5n }));
+      const terms = packTerms(termsFor({ fee: 5n }));
       const question = toUtf8Bytes("Is 17 a prime number?");
       const block = await ethers.provider.getBlockNumber();
-      await expect(oracle.request(terms, question))
+      const now = (await time.latest()) + 10;
+      await time.setNextBlockTimestamp(now);
+      const round = packRound({ link: 0n, appeals: 0, deadline: now + 3600 });
+      await expect(oracle.request(subscription, terms, question))
         .to.emit(oracle, "Requested")
-        .withArgs(1, world.deployer.address, terms, block + 9, question);
-      expect(await oracle.balanceOf(world.deployer.address)).to.equal(before - 5n);
-      expect(await oracle.requestCount()).to.equal(1n);
-      expect(await oracle.statusOf(1)).to.deep.equal([BigInt(Status.Requested), 0n, false, false]);
-      expect(await oracle.statusOf(2)).to.deep.equal([BigInt(Status.None), 0n, false, false]);
-      expect((await ask(world)).request.id).to.equal(2n);
+        .withArgs(firstId, world.deployer.address, terms, round, block + 9, question);
+      const { tokenBalance, requests } = await oracle.subscriptionOf(subscription);
+      expect([tokenBalance, requests]).to.deep.equal([subscriptionFunds - 5n, 1n]);
+      expect(await oracle.statusOf(firstId)).to.deep.equal([BigInt(Status.Requested), 0n, false, false, false]);
+      expect(await oracle.statusOf(firstId + 1n)).to.deep.equal([BigInt(Status.None), 0n, false, false, false]);
+      expect((await ask(world)).request.id).to.equal(firstId + 1n);
     });
 
     it("says what it was deployed with", async () => {
       const { world, oracle } = await loadFixture(tenAgents);
-      expect(await oracle.registry()).to.equal(world.registry.target);
-      expect(await oracle.feeToken()).to.equal(world.token.target);
+      const { registry, token, settlement } = world;
+      expect(await oracle.registry()).to.equal(registry.target);
+      expect(await oracle.feeToken()).to.equal(token.target);
+      expect(await oracle.treasury()).to.equal(treasury);
       expect(await oracle.supportedProtocols()).to.equal(supportedProtocols);
-      expect(await oracle.minFee()).to.equal(minFee);
+      expect([await settlement.oracle(), await settlement.registry()]).to.deep.equal([oracle.target, registry.target]);
     });
 
-    it("refuses a fee below its minimum, and announces itself", async () => {
+    it("announces itself and its prices", async () => {
       const { world } = await loadFixture(tenAgents);
-      const args = [world.registry.target, world.token.target, supportedProtocols, 50];
-      const oracle = (await ethers.deployContract("DecisionOracle", [
-        world.manager.target,
-        ...args,
-      ])) as unknown as typeof world.oracle;
-      await expect(oracle.deploymentTransaction())
-        .to.emit(oracle, "OracleDeployed")
-        .withArgs(...args, epochBlocks);
-      expect(await oracle.minFee()).to.equal(50n);
-      await world.token.approve(oracle.target, 50);
-      await oracle.deposit(world.deployer.address, 50);
-      await expect(oracle.request(packTerms(await termsFor(world, { fee: 49n })), "0x01"))
-        .to.be.revertedWithCustomError(oracle, "InvalidTerms")
-        .withArgs(encodeBytes32String("fee"), 49);
-      await oracle.request(packTerms(await termsFor(world, { fee: 50n })), "0x01");
+      const { manager, registry, token } = world;
+      const args = [manager.target, registry.target, token.target, supportedProtocols, freeTokens, freeCoins];
+      const oracle = (await ethers.deployContract("DecisionOracle", args)) as unknown as typeof world.oracle;
+      const receipt = (await oracle.deploymentTransaction()!.wait())!;
+      const { args: announced } = findEvent(oracle, receipt, "OracleDeployed");
+      expect([...announced]).to.deep.equal([
+        registry.target,
+        await oracle.settlement(),
+        supportedProtocols,
+        epochBlocks,
+      ]);
     });
 
     it("names the field of invalid terms", async () => {
-      const { world, oracle } = await loadFixture(tenAgents);
-      const now = await time.latest();
+      const { oracle } = await loadFixture(tenAgents);
       const week = 7 * 24 * 3600;
       const invalid: [keyof Terms, Partial<Terms>][] = [
-        ["deadline", { deadline: now }],
-        ["deadline", { deadline: now + week + 100 }],
-        ["committeeSize", { committeeSize: 3 }],
+        ["duration", { duration: 0 }],
+        ["duration", { duration: week + 1 }],
+        ["retries", { retries: 4 }],
+        ["appeals", { appeals: 4 }],
+        ["appeals", { kind: 3, appeals: 1 }],
+        ["committeeSize", { committeeSize: 32, appeals: 1 }],
+        ["committeeSize", { committeeSize: 16, appeals: 2 }],
+        ["committeeSize", { committeeSize: 8, appeals: 3 }],
+        ["currency", { currency: 2 }],
+        ["committeeSize", { committeeSize: 3, appeals: 3 }],
         ["committeeSize", { committeeSize: 65 }],
         ["callbackGasLimit", { callbackGasLimit: 2_000_001 }],
         ["assurance", { assurance: 2 }],
@@ -170,11 +110,11 @@ describe("DecisionOracle", () => {
         ["tolerance", { kind: 3, tolerance: 1 }],
       ];
       for (const [field, overrides] of invalid) {
-        await expect(oracle.request(packTerms(await termsFor(world, overrides)), "0x01"))
+        await expect(oracle.request(subscription, packTerms(termsFor(overrides)), "0x01"), field)
           .to.be.revertedWithCustomError(oracle, "InvalidTerms")
           .withArgs(encodeBytes32String(field), overrides[field]);
       }
-      await expect(oracle.request(packTerms(await termsFor(world, { protocol: 2 })), "0x01"))
+      await expect(oracle.request(subscription, packTerms(termsFor({ protocol: 2 })), "0x01"))
         .to.be.revertedWithCustomError(oracle, "UnknownProtocol")
         .withArgs(2);
     });
@@ -183,7 +123,11 @@ describe("DecisionOracle", () => {
       const { world } = await loadFixture(tenAgents);
       const valid: Partial<Terms>[] = [
         { fee: 0n, committeeSize: 64, callbackGasLimit: 2_000_000, assurance: 1, protocol: 0 },
-        { deadline: (await time.latest()) + 7 * 24 * 3600 },
+        { duration: 1, retries: 3 },
+        { duration: 7 * 24 * 3600, currency: 1 },
+        { committeeSize: 31, appeals: 1 },
+        { committeeSize: 15, appeals: 2 },
+        { committeeSize: 7, appeals: 3, retries: 3 },
         { kind: 1, options: 2 },
         { kind: 1, options: 26 },
         { kind: 2, decimals: 18, tolerance: 2 ** 40 - 1 },
@@ -194,17 +138,14 @@ describe("DecisionOracle", () => {
       for (const overrides of valid) await ask(world, overrides);
     });
 
-    it("refuses no question, too long a question, and one that is not paid for", async () => {
-      const { world, oracle, stranger } = await loadFixture(tenAgents);
-      const terms = packTerms(await termsFor(world));
-      await expect(oracle.request(terms, "0x")).to.be.revertedWithCustomError(oracle, "QuestionIsEmpty");
-      await expect(oracle.request(terms, new Uint8Array(8193)))
+    it("refuses no question and too long a question", async () => {
+      const { oracle } = await loadFixture(tenAgents);
+      const terms = packTerms(termsFor());
+      await expect(oracle.request(subscription, terms, "0x")).to.be.revertedWithCustomError(oracle, "QuestionIsEmpty");
+      await expect(oracle.request(subscription, terms, new Uint8Array(8193)))
         .to.be.revertedWithCustomError(oracle, "QuestionTooLong")
         .withArgs(8193, 8192);
-      await oracle.request(terms, new Uint8Array(8192));
-      await expect(oracle.connect(stranger).request(terms, "0x01"))
-        .to.be.revertedWithCustomError(oracle, "InsufficientBalance")
-        .withArgs(stranger.address, 0, fee);
+      await oracle.request(subscription, terms, new Uint8Array(8192));
     });
   });
 
@@ -217,12 +158,12 @@ describe("DecisionOracle", () => {
       const prevRandao = decodeRlp(header)[13];
       const coder = ethers.AbiCoder.defaultAbiCoder();
       const seed = ethers.keccak256(coder.encode(["bytes32", "uint256", "uint32"], [prevRandao, id, 0]));
-      const committee: bigint[] = [...(await world.registry.draw(seed, 4))];
-      await expect(oracle.connect(stranger).draw(request.request, request.seedBlock, header))
+      const committee: bigint[] = [...(await world.registry.draw(seed, 4, []))];
+      await expect(oracle.connect(stranger).draw(request.request, request.round, request.seedBlock, header, []))
         .to.emit(oracle, "CommitteeDrawn")
         .withArgs(id, 0, seed, committee);
       expect((await oracle.statusOf(id))[0]).to.equal(BigInt(Status.Drawn));
-      await expect(oracle.draw(request.request, request.seedBlock, "0x"))
+      await expect(oracle.draw(request.request, request.round, request.seedBlock, "0x", []))
         .to.be.revertedWithCustomError(oracle, "WrongStatus")
         .withArgs(id, Status.Drawn);
     });
@@ -232,21 +173,21 @@ describe("DecisionOracle", () => {
       const { id } = request.request;
       const other = await mineSeed(world, request.seedBlock - 1n);
       const header = await mineSeed(world, request.seedBlock);
-      await expect(oracle.draw(request.request, request.seedBlock, other))
+      await expect(oracle.draw(request.request, request.round, request.seedBlock, other, []))
         .to.be.revertedWithCustomError(oracle, "HeaderMismatch")
         .withArgs(id, ethers.keccak256(header), ethers.keccak256(other));
       const next = await ask(world);
       await mineTo(world, next.seedBlock - 1n);
       await networkHelpers.setPrevRandao(0);
       const empty = await mineSeed(world, next.seedBlock);
-      await expect(oracle.draw(next.request, next.seedBlock, empty))
+      await expect(oracle.draw(next.request, next.round, next.seedBlock, empty, []))
         .to.be.revertedWithCustomError(oracle, "NoBeacon")
         .withArgs(next.request.id, next.seedBlock);
     });
 
     it("waits for the seed block", async () => {
       const { oracle, request } = await loadFixture(asked);
-      await expect(oracle.draw(request.request, request.seedBlock, "0x"))
+      await expect(oracle.draw(request.request, request.round, request.seedBlock, "0x", []))
         .to.be.revertedWithCustomError(oracle, "SeedNotReady")
         .withArgs(request.request.id, request.seedBlock);
     });
@@ -256,10 +197,10 @@ describe("DecisionOracle", () => {
       await mine(300);
       await nextEpoch(world);
       const block = BigInt(await ethers.provider.getBlockNumber());
-      await expect(oracle.draw(request.request, request.seedBlock, "0x"))
+      await expect(oracle.draw(request.request, request.round, request.seedBlock, "0x", []))
         .to.emit(oracle, "SeedRescheduled")
         .withArgs(request.request.id, block + 9n);
-      await expect(oracle.draw(request.request, request.seedBlock, "0x"))
+      await expect(oracle.draw(request.request, request.round, request.seedBlock, "0x", []))
         .to.be.revertedWithCustomError(oracle, "WitnessMismatch")
         .withArgs(request.request.id);
       await draw(world, { ...request, seedBlock: block + 9n });
@@ -270,7 +211,7 @@ describe("DecisionOracle", () => {
       await mineTo(world, request.seedBlock);
       await nextEpoch(world);
       const block = BigInt(await ethers.provider.getBlockNumber());
-      await expect(oracle.draw(request.request, request.seedBlock, "0x"))
+      await expect(oracle.draw(request.request, request.round, request.seedBlock, "0x", []))
         .to.emit(oracle, "SeedRescheduled")
         .withArgs(request.request.id, block + 9n);
       await draw(world, { ...request, seedBlock: block + 9n });
@@ -298,14 +239,13 @@ describe("DecisionOracle", () => {
       const { world, oracle, request } = await loadFixture(asked);
       const large = await ask(world, { committeeSize: 11 });
       const header = await mineSeed(world, large.seedBlock);
-      await expect(oracle.draw(large.request, large.seedBlock, header))
+      await expect(oracle.draw(large.request, large.round, large.seedBlock, header, []))
         .to.be.revertedWithCustomError(world.registry, "TooFewAgents")
         .withArgs(10, 11);
-      await time.increase(3601);
-      await expect(oracle.draw(request.request, request.seedBlock, "0x")).to.be.revertedWithCustomError(
-        oracle,
-        "DeadlinePassed",
-      );
+      await passDeadline(world, request.round);
+      await expect(
+        oracle.draw(request.request, request.round, request.seedBlock, "0x", []),
+      ).to.be.revertedWithCustomError(oracle, "DeadlinePassed");
     });
   });
 
@@ -323,7 +263,7 @@ describe("DecisionOracle", () => {
 
   it("keeps its code below the limit of 24,576 bytes", async () => {
     const { world } = await loadFixture(tenAgents);
-    for (const contract of [world.oracle, world.registry]) {
+    for (const contract of [world.oracle, world.registry, world.settlement]) {
       const code = await ethers.provider.getCode(contract.target);
       expect(getBytes(code).length).to.be.below(24_576);
     }

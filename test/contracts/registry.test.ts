@@ -186,7 +186,7 @@ describe("AgentRegistry", () => {
         .withArgs(1, addressOf(next), publicKeyOf(next));
       expect((await registry.getAgent(1)).signer).to.equal(addressOf(next));
       await nextEpoch(world);
-      expect([...(await registry.draw(ethers.ZeroHash, 1))]).to.deep.equal([
+      expect([...(await registry.draw(ethers.ZeroHash, 1, []))]).to.deep.equal([
         BigInt(packSeat(1, 1_000_000, addressOf(next))),
       ]);
       expect(await registry.agentOf(addressOf(key))).to.equal(1n);
@@ -269,7 +269,7 @@ describe("AgentRegistry", () => {
         .withArgs(1, 1, 650_000);
       expect((await registry.getAgent(1)).reputation).to.equal(650_000n);
       await nextEpoch(world);
-      const [drawn]: bigint[] = await registry.draw(ethers.ZeroHash, 1);
+      const [drawn]: bigint[] = await registry.draw(ethers.ZeroHash, 1, []);
       expect((drawn! >> 160n) & 0xffffffffn).to.equal(650_000n);
       for (const [agents, steps] of [
         [1, 2],
@@ -296,8 +296,8 @@ describe("AgentRegistry", () => {
 
     it("draws at most 64 seats, and none at all if none are wanted", async () => {
       const { world } = await loadFixture(oneAgent);
-      expect(await world.registry.draw(ethers.ZeroHash, 0)).to.deep.equal([]);
-      await expect(world.registry.draw(ethers.ZeroHash, 65))
+      expect(await world.registry.draw(ethers.ZeroHash, 0, [])).to.deep.equal([]);
+      await expect(world.registry.draw(ethers.ZeroHash, 65, []))
         .to.be.revertedWithCustomError(world.registry, "InvalidCommitteeSize")
         .withArgs(65, 64);
     });

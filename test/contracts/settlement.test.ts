@@ -13,25 +13,32 @@ import {
 import hre from "hardhat";
 
 import {
-  Status,
-  drawnWitness,
-  hashCommittee,
-  hashRequest,
-  packDecision,
-  packRelay,
-  requestedWitness,
-  testKey,
-} from "../../scripts/lib/typed-data.ts";
-import {
   ask,
   certificateFor,
   commit,
+  commitArgs,
+  decide,
   decisionFor,
   digestOf,
   draw,
   firstSeats,
-  registerAgents,
-} from "../../scripts/lib/world.ts";
+  hung,
+  latestOf,
+  passDeadline,
+  recordOf,
+  refundArgs,
+} from "../../scripts/lib/course.ts";
+import {
+  Currency,
+  Status,
+  hashCommittee,
+  hashRequest,
+  packDecision,
+  packRelay,
+  testKey,
+  unpackRound,
+} from "../../scripts/lib/typed-data.ts";
+import { registerAgents, subscription, subscriptionFunds } from "../../scripts/lib/world.ts";
 import { stages } from "./utils/stages.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
@@ -48,7 +55,7 @@ describe("settlement", () => {
       const { id } = entry.request;
       const packed = packDecision(decision);
       const gasPrice = 12_345_678_901n;
-      const send = () => oracle.connect(stranger).commit(entry.request, packed, certificate, { gasPrice });
+      const send = () => oracle.connect(stranger).commit(entry.request, entry.round, packed, certificate, { gasPrice });
       await expect(send())
         .to.emit(oracle, "DecisionCommitted")
         .withArgs(
@@ -60,7 +67,7 @@ describe("settlement", () => {
           decision.answer,
           packed.merits,
         );
-      expect(await oracle.statusOf(id)).to.deep.equal([BigInt(Status.Decided), 0n, false, false]);
+      expect(await oracle.statusOf(id)).to.deep.equal([BigInt(Status.Decided), 0n, false, false, false]);
       await expect(send()).to.be.revertedWithCustomError(oracle, "WrongStatus").withArgs(id, Status.Decided);
     });
 
@@ -68,36 +75,37 @@ describe("settlement", () => {
       const { world, oracle, request } = await loadFixture(asked);
       const entry = { ...request, committee: [] };
       const decision = decisionFor(entry);
-      await expect(oracle.commit(request.request, packDecision(decision), "0x"))
+      await expect(oracle.commit(request.request, request.round, packDecision(decision), "0x"))
         .to.be.revertedWithCustomError(world.oracle, "WrongStatus")
         .withArgs(request.request.id, Status.Requested);
     });
 
     it("takes it in the second of the deadline and not after", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
-      const deadline = Number((BigInt(entry.request.terms) >> 120n) & 0xffffffffffn);
+      const { deadline } = unpackRound(entry.round);
       const decision = decisionFor(entry);
       const certificate = certificateFor(world, entry, decision);
       await time.setNextBlockTimestamp(deadline + 1);
-      await expect(oracle.commit(entry.request, packDecision(decision), certificate))
+      await expect(oracle.commit(entry.request, entry.round, packDecision(decision), certificate))
         .to.be.revertedWithCustomError(oracle, "DeadlinePassed")
         .withArgs(entry.request.id, deadline);
       await time.setNextBlockTimestamp(deadline);
-      await oracle.commit(entry.request, packDecision(decision), certificate);
+      await oracle.commit(entry.request, entry.round, packDecision(decision), certificate);
     });
 
-    it("refuses a decision of another request, committee or attempt", async () => {
+    it("refuses a decision of another request, round, committee or attempt", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const other = await draw(world, await ask(world));
       const decision = decisionFor(entry);
       const certificate = certificateFor(world, entry, decision);
       const swapped = concat([hashCommittee(other.committee), dataSlice(certificate, 32)]);
-      for (const [request, bytes, attempt] of [
-        [entry.request, swapped, 0],
-        [other.request, certificate, 0],
-        [entry.request, certificate, 1],
+      for (const [request, round, bytes, attempt] of [
+        [entry.request, entry.round, swapped, 0],
+        [other.request, entry.round, certificate, 0],
+        [entry.request, other.round, certificate, 0],
+        [entry.request, entry.round, certificate, 1],
       ] as const) {
-        await expect(oracle.commit(request, packDecision({ ...decision, attempt }), bytes))
+        await expect(oracle.commit(request, round, packDecision({ ...decision, attempt }), bytes))
           .to.be.revertedWithCustomError(oracle, "WitnessMismatch")
           .withArgs(request.id);
       }
@@ -106,7 +114,8 @@ describe("settlement", () => {
     it("refuses too few signers, signers that are no seats, and seats that do not match in number", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry);
-      const send = (certificate: string) => oracle.commit(entry.request, packDecision(decision), certificate);
+      const send = (certificate: string) =>
+        oracle.commit(entry.request, entry.round, packDecision(decision), certificate);
       await expect(send(certificateFor(world, entry, decision, [1, 3])))
         .to.be.revertedWithCustomError(oracle, "QuorumNotReached")
         .withArgs(2, 3);
@@ -135,7 +144,7 @@ describe("settlement", () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry);
       const certificate = certificateFor(world, entry, decision);
-      const send = (changed: string) => oracle.commit(entry.request, packDecision(decision), changed);
+      const send = (changed: string) => oracle.commit(entry.request, entry.round, packDecision(decision), changed);
       const start = (seat: number): number => 40 + 72 * seat + 8;
       const part = (seat: number): string => dataSlice(certificate, start(seat), start(seat) + 64);
       const withPart = (seat: number, signature: string): string =>
@@ -166,7 +175,6 @@ describe("settlement", () => {
 
     it("refuses a malformed decision although it is signed", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
-      const hung = { status: Status.Hung, outcome: ZeroHash, answer: "0x" };
       const malformed: [string, Parameters<typeof decisionFor>[1], bigint | number][] = [
         ["status", { status: Status.Refunded }, Status.Refunded],
         ["outcome", { ...hung, outcome: toBeHex(5, 32) }, 5],
@@ -186,7 +194,7 @@ describe("settlement", () => {
       for (const [field, overrides, value] of malformed) {
         const decision = decisionFor(entry, overrides);
         const certificate = certificateFor(world, entry, decision);
-        await expect(oracle.commit(entry.request, packDecision(decision), certificate))
+        await expect(oracle.commit(entry.request, entry.round, packDecision(decision), certificate))
           .to.be.revertedWithCustomError(oracle, "InvalidDecision")
           .withArgs(encodeBytes32String(field), value);
       }
@@ -206,34 +214,32 @@ describe("settlement", () => {
       const { world, operator } = await loadFixture(tenAgents);
       await registerAgents(world, 54, { operator });
       for (const committeeSize of [5, 31, 64]) {
-        const entry = await draw(world, await ask(world, { committeeSize }));
-        await commit(world, entry, decisionFor(entry));
+        await decide(world, await ask(world, { committeeSize }));
       }
     });
   });
 
   describe("pay", () => {
-    it("goes to the operators by shares and what is left to the consumer", async () => {
+    it("goes to the operators by shares and what is left to the subscription", async () => {
       const { world, oracle, operator, stranger } = await loadFixture(tenAgents);
-      const entry = await draw(world, await ask(world, { fee: 1000n }));
-      const decision = decisionFor(entry, { shares: "0x01020003" });
-      const { relay } = await commit(world, entry, decision);
-      const { id } = entry.request;
-      const packed = packDecision(decision);
-      await expect(oracle.connect(stranger).creditPay(entry.request, entry.committee, packed, relay))
-        .to.emit(oracle, "PayCredited")
-        .withArgs(id, operator.address, 0, 166)
-        .and.to.emit(oracle, "PayCredited")
-        .withArgs(id, operator.address, 1, 333)
-        .and.to.emit(oracle, "PayCredited")
-        .withArgs(id, operator.address, 3, 500)
+      const { settlement } = world;
+      const committed = await decide(world, await ask(world, { fee: 1000n }), { shares: "0x01020003" });
+      const { id } = committed.request;
+      await expect(settlement.connect(stranger).settle(...recordOf(committed)))
+        .to.emit(settlement, "PayCredited")
+        .withArgs(id, operator.address, 0, 0, 166)
+        .and.to.emit(settlement, "PayCredited")
+        .withArgs(id, operator.address, 0, 1, 333)
+        .and.to.emit(settlement, "PayCredited")
+        .withArgs(id, operator.address, 0, 3, 500)
         .and.to.emit(oracle, "FeeRefunded")
         .withArgs(id, world.deployer.address, 1);
-      expect(await oracle.balanceOf(operator.address)).to.equal(999n);
-      await oracle.connect(operator).withdraw(999, operator.address);
-      expect((await oracle.statusOf(id))[3]).to.be.true;
-      await expect(oracle.creditPay(entry.request, entry.committee, packed, relay))
-        .to.be.revertedWithCustomError(oracle, "PayAlreadyCredited")
+      expect(await oracle.creditOf(operator.address, Currency.Token)).to.equal(999n);
+      expect((await oracle.subscriptionOf(subscription)).tokenBalance).to.equal(subscriptionFunds - 999n);
+      await oracle.connect(operator).withdraw(Currency.Token, 999, operator.address);
+      expect((await oracle.statusOf(id)).settled).to.be.true;
+      await expect(settlement.settle(...recordOf(committed)))
+        .to.be.revertedWithCustomError(oracle, "AlreadySettled")
         .withArgs(id);
     });
 
@@ -243,28 +249,30 @@ describe("settlement", () => {
         ["0x01010101", 500n],
         ["0x00000000", 0n],
       ] as const) {
-        const entry = await draw(world, await ask(world, { fee: 1001n }));
-        const decision = decisionFor(entry, { status: Status.Hung, outcome: ZeroHash, answer: "0x", shares });
-        const { relay } = await commit(world, entry, decision);
-        const before: bigint = await oracle.balanceOf(operator.address);
-        await expect(oracle.creditPay(entry.request, entry.committee, packDecision(decision), relay))
+        // A unit is 125, and 4 units are earned.
+        const committed = await decide(world, await ask(world, { fee: 1001n }), { ...hung, shares });
+        const before: bigint = await oracle.creditOf(operator.address, Currency.Token);
+        await expect(world.settlement.settle(...recordOf(committed)))
           .to.emit(oracle, "FeeRefunded")
-          .withArgs(entry.request.id, world.deployer.address, 1001n - paid);
-        expect((await oracle.balanceOf(operator.address)) - before).to.equal(paid);
+          .withArgs(committed.request.id, world.deployer.address, 1001n - paid);
+        expect((await oracle.creditOf(operator.address, Currency.Token)) - before).to.equal(paid);
       }
     });
 
     it("needs the settled decision", async () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry);
+      const { request, committee } = entry;
       const claim = (relay: string, changed = decision) =>
-        oracle.creditPay(entry.request, entry.committee, packDecision(changed), relay);
+        world.settlement.settle(request, [
+          { round: entry.round, committee, decision: packDecision(changed), relay, appellant: ZeroAddress },
+        ]);
       await expect(claim(ZeroHash))
         .to.be.revertedWithCustomError(oracle, "WrongStatus")
-        .withArgs(entry.request.id, Status.Drawn);
+        .withArgs(request.id, Status.Drawn);
       const { relay } = await commit(world, entry, decision);
       for (const wrong of [claim(relay, { ...decision, shares: "0xff000000" }), claim(ZeroHash)]) {
-        await expect(wrong).to.be.revertedWithCustomError(oracle, "WitnessMismatch").withArgs(entry.request.id);
+        await expect(wrong).to.be.revertedWithCustomError(oracle, "WitnessMismatch").withArgs(request.id);
       }
       await claim(relay);
     });
@@ -273,49 +281,44 @@ describe("settlement", () => {
   describe("refund", () => {
     it("returns the fee after the deadline, before and after the draw, by anybody", async () => {
       const { world, oracle, stranger, drawn: entry } = await loadFixture(drawn);
-      const waiting = await ask(world, { deadline: (await time.latest()) + 3600 });
-      const before: bigint = await oracle.balanceOf(world.deployer.address);
-      const witnesses = [
-        [entry.request, drawnWitness(0, hashCommittee(entry.committee))],
-        [waiting.request, requestedWitness(waiting.seedBlock)],
-      ] as const;
-      for (const [request, witness] of witnesses) {
-        await expect(oracle.refund(request, witness)).to.be.revertedWithCustomError(oracle, "DeadlineNotPassed");
+      const waiting = await ask(world);
+      for (const running of [entry, waiting]) {
+        await expect(oracle.refund(...refundArgs(running))).to.be.revertedWithCustomError(oracle, "DeadlineNotPassed");
       }
-      await time.increase(3700);
-      for (const [request, witness] of witnesses) {
+      await passDeadline(world, waiting.round);
+      for (const running of [entry, waiting]) {
+        const [request, round, witness] = refundArgs(running);
         for (const wrong of ["0x", concat([witness, "0x00"]), concat([hashRequest(request), witness])]) {
-          await expect(oracle.refund(request, wrong)).to.be.revertedWithCustomError(oracle, "WitnessMismatch");
+          await expect(oracle.refund(request, round, wrong)).to.be.revertedWithCustomError(oracle, "WitnessMismatch");
         }
-        await expect(oracle.connect(stranger).refund(request, witness))
+        await expect(oracle.connect(stranger).refund(request, round, witness))
           .to.emit(oracle, "FeeRefunded")
           .withArgs(request.id, world.deployer.address, fee)
           .and.to.emit(oracle, "RequestRefunded")
           .withArgs(request.id);
-        expect(await oracle.statusOf(request.id)).to.deep.equal([BigInt(Status.Refunded), 0n, false, true]);
-        await expect(oracle.refund(request, witness))
+        expect(await oracle.statusOf(request.id)).to.deep.equal([BigInt(Status.Refunded), 0n, false, false, true]);
+        await expect(oracle.refund(request, round, witness))
           .to.be.revertedWithCustomError(oracle, "WrongStatus")
           .withArgs(request.id, Status.Refunded);
       }
-      expect(await oracle.balanceOf(world.deployer.address)).to.equal(before + 2n * fee);
+      expect((await oracle.subscriptionOf(subscription)).tokenBalance).to.equal(subscriptionFunds);
     });
 
     it("is not due in the second of the deadline, which is still the committee's", async () => {
       const { oracle, drawn: entry } = await loadFixture(drawn);
-      const deadline = Number((BigInt(entry.request.terms) >> 120n) & 0xffffffffffn);
-      const witness = drawnWitness(0, hashCommittee(entry.committee));
+      const { deadline } = unpackRound(entry.round);
       await time.setNextBlockTimestamp(deadline);
-      await expect(oracle.refund(entry.request, witness))
+      await expect(oracle.refund(...refundArgs(entry)))
         .to.be.revertedWithCustomError(oracle, "DeadlineNotPassed")
         .withArgs(entry.request.id, deadline);
       await time.setNextBlockTimestamp(deadline + 1);
-      await oracle.refund(entry.request, witness);
+      await oracle.refund(...refundArgs(entry));
     });
 
     it("never follows a decision", async () => {
-      const { oracle, drawn: entry } = await loadFixture(settled);
-      await time.increase(3700);
-      await expect(oracle.refund(entry.request, drawnWitness(0, hashCommittee(entry.committee))))
+      const { world, oracle, drawn: entry } = await loadFixture(settled);
+      await passDeadline(world, entry.round);
+      await expect(oracle.refund(...refundArgs(entry)))
         .to.be.revertedWithCustomError(oracle, "WrongStatus")
         .withArgs(entry.request.id, Status.Decided);
     });
@@ -323,11 +326,10 @@ describe("settlement", () => {
 
   describe("retryCallback", () => {
     it("needs a failed callback", async () => {
-      const { oracle, decision, relay, drawn: entry } = await loadFixture(settled);
-      const committeeHash = hashCommittee(entry.committee);
-      await expect(oracle.retryCallback(entry.request, committeeHash, packDecision(decision), relay))
+      const { oracle, committed } = await loadFixture(settled);
+      await expect(oracle.retryCallback(...latestOf(committed)))
         .to.be.revertedWithCustomError(oracle, "CallbackNotPending")
-        .withArgs(entry.request.id);
+        .withArgs(committed.request.id);
     });
   });
 });

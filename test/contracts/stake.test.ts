@@ -122,15 +122,15 @@ describe("stake", () => {
       expect(await registry.drawableCount()).to.equal(5n);
       await nextEpoch(world);
       expect(await registry.drawableCount()).to.equal(4n);
-      const drawn: bigint[] = [...(await registry.draw(ethers.ZeroHash, 4))];
+      const drawn: bigint[] = [...(await registry.draw(ethers.ZeroHash, 4, []))];
       expect(drawn.map((seat) => seat >> 192n)).to.have.members([2n, 3n, 4n, 5n]);
       await expect(registry.bond(1, 1)).to.emit(registry, "AgentActivated").withArgs(1);
       await registry.startUnbonding(3, maxStake);
       await nextEpoch(world);
-      await expect(registry.draw(ethers.ZeroHash, 5))
+      await expect(registry.draw(ethers.ZeroHash, 5, []))
         .to.be.revertedWithCustomError(registry, "TooFewAgents")
         .withArgs(4, 5);
-      const again: bigint[] = [...(await registry.draw(ethers.ZeroHash, 4))];
+      const again: bigint[] = [...(await registry.draw(ethers.ZeroHash, 4, []))];
       expect(again.map((seat) => seat >> 192n)).to.have.members([1n, 2n, 4n, 5n]);
     });
 
