@@ -146,7 +146,7 @@ const messageOf = (request: RequestWitness, committee: readonly string[], decisi
   committeeHash: hashCommittee(committee),
 });
 
-const structHashOf = (request: RequestWitness, committee: readonly string[], decision: SignedDecision): string =>
+export const structHashOf = (request: RequestWitness, committee: readonly string[], decision: SignedDecision): string =>
   TypedDataEncoder.hashStruct("Decision", decisionTypes, messageOf(request, committee, decision));
 
 export const digestOf = (domain: TypedDataDomain, drawn: Drawn, decision: SignedDecision): string =>

@@ -1,0 +1,146 @@
+// What the rules of docs/spec/settlement.md come to, written without the contracts.
+import { expect } from "chai";
+import { ZeroAddress, getBytes } from "ethers";
+
+import { quorum, type Committed, type DecidedRound } from "../../../scripts/lib/course.ts";
+import { Currency, Status, unpackRound, type Terms } from "../../../scripts/lib/typed-data.ts";
+import { subscription, type PriceTerms, type World } from "../../../scripts/lib/world.ts";
+
+export const currencies = [Currency.Token, Currency.Native] as const;
+
+const KIND_NUMBER = 2;
+
+const sizeAfter = (terms: Terms, appeals: number): number => 2 ** appeals * (terms.committeeSize + 1) - 1;
+
+/** The price of a unit (SE10). */
+export function unitOf(terms: Terms): bigint {
+  let units = terms.retries * sizeAfter(terms, terms.appeals);
+  for (let level = 0; level <= terms.appeals; level++) units += 2 * sizeAfter(terms, level);
+  return BigInt(terms.fee) / BigInt(units);
+}
+
+/** Of an appeal after so many (SE5). */
+export const bondAfter = (terms: Terms, appeals: number): bigint =>
+  2n * BigInt(sizeAfter(terms, appeals + 1)) * unitOf(terms);
+
+const gasOf = (terms: Terms, size: number): bigint =>
+  42_000n + 4_900n * BigInt(quorum(size)) + BigInt(terms.callbackGasLimit);
+
+const costOf = (prices: PriceTerms, gas: bigint, gasPrice: bigint): bigint =>
+  (gas * gasPrice * prices.gasRate + 10n ** 18n - 1n) / 10n ** 18n;
+
+/** The smallest fee (SE18). */
+export function quoteOf(terms: Terms, prices: PriceTerms): bigint {
+  const levels = Array.from({ length: terms.appeals + 1 }, (_, level) => sizeAfter(terms, level));
+  const sizes = [...levels, ...Array<number>(terms.retries).fill(levels.at(-1)!)];
+  const gas = sizes.reduce((sum, size) => sum + gasOf(terms, size), 0n);
+  const seats = 2 * levels.reduce((sum, size) => sum + size, 0) + terms.retries * levels.at(-1)!;
+  return BigInt(seats) * prices.unitPrice + costOf(prices, gas, prices.gasPriceCap);
+}
+
+export interface Pay {
+  /** By account, in lower case. */
+  readonly credits: Map<string, bigint>;
+  /** What goes back to the asker. */
+  readonly rest: bigint;
+}
+
+/** What a final record pays (SE10 to SE14). */
+export function payOf(
+  terms: Terms,
+  rounds: readonly DecidedRound[],
+  prices: PriceTerms,
+  operatorOf: (seat: string) => string,
+  treasury: string,
+): Pay {
+  const credits = new Map<string, bigint>();
+  const unit = unitOf(terms);
+  const last = rounds.at(-1)!.decision;
+  let rest = BigInt(terms.fee);
+  const credit = (account: string, amount: bigint): void => {
+    rest -= amount;
+    const key = account.toLowerCase();
+    if (amount > 0n) credits.set(key, (credits.get(key) ?? 0n) + amount);
+  };
+  for (const [index, { round, committee, decision, relay, appellant }] of rounds.entries()) {
+    const size = committee.length;
+    const pay = unit * BigInt(decision.status === Status.Decided ? 2 * size : size);
+    if (index < rounds.length - 1 && appellant !== ZeroAddress) {
+      const bond = bondAfter(terms, unpackRound(round).appeals);
+      rest += bond;
+      if (isOverturned(terms, decision, last)) {
+        credit(appellant, bond + pay);
+        continue;
+      }
+    }
+    const word = BigInt(relay);
+    const gasPrice = ((word >> 160n) & 0xffff_ffffn) * 1_000_000n;
+    const paidPrice = gasPrice < prices.gasPriceCap ? gasPrice : prices.gasPriceCap;
+    const treasuryPay = (pay * prices.treasuryPpm) / 1_000_000n;
+    const gasCost = costOf(prices, gasOf(terms, size), paidPrice);
+    const relayerPay = gasCost < pay / 2n ? gasCost : pay / 2n;
+    credit(treasury, treasuryPay);
+    credit(`0x${relay.slice(-40)}`, relayerPay);
+    const shares = [...getBytes(decision.shares)].map(BigInt);
+    const total = shares.reduce((sum, share) => sum + share, 0n);
+    if (total === 0n) continue;
+    const left = pay - treasuryPay - relayerPay;
+    for (const [seat, share] of shares.entries()) credit(operatorOf(committee[seat]!), (left * share) / total);
+  }
+  return { credits, rest };
+}
+
+function isOverturned(terms: Terms, decision: DecidedRound["decision"], last: DecidedRound["decision"]): boolean {
+  if (last.status !== Status.Decided) return false;
+  if (decision.status !== Status.Decided) return true;
+  if (terms.kind !== KIND_NUMBER) return decision.outcome !== last.outcome;
+  const distance = BigInt.asIntN(256, BigInt(decision.outcome)) - BigInt.asIntN(256, BigInt(last.outcome));
+  return (distance < 0n ? -distance : distance) > BigInt(terms.tolerance);
+}
+
+/** Whom the world's money can belong to, and what of it is in escrow; both change as a test goes on. */
+export class Books {
+  readonly escrow: [token: bigint, native: bigint] = [0n, 0n];
+  readonly #world: World;
+  readonly #accounts: readonly string[];
+
+  constructor(world: World, accounts: readonly string[]) {
+    this.#world = world;
+    this.#accounts = accounts;
+  }
+
+  /** What the oracle holds is what subscription 1, the accounts and the open escrows come to, in each currency (SE15). */
+  async expectBalanced(): Promise<void> {
+    const { oracle, token, ethers } = this.#world;
+    const held = [await token.balanceOf(oracle.target), await ethers.provider.getBalance(oracle.target)] as bigint[];
+    const { tokenBalance, nativeBalance } = await oracle.subscriptionOf(subscription);
+    for (const currency of currencies) {
+      let owed = this.escrow[currency] + (currency === Currency.Token ? tokenBalance : nativeBalance);
+      for (const account of this.#accounts) owed += await oracle.creditOf(account, currency);
+      expect(held[currency], `currency ${currency}`).to.equal(owed);
+    }
+  }
+}
+
+/** Settles, and expects every account to be credited what `payOf` says and the asker's subscription to get the rest. */
+export async function expectSettles(
+  world: World,
+  committed: Committed,
+  settle: () => Promise<unknown>,
+  { credits, rest }: Pay,
+  currency: number,
+  accounts: readonly string[],
+): Promise<void> {
+  const { oracle } = world;
+  const creditsNow = async (): Promise<bigint[]> =>
+    Promise.all(accounts.map((account) => oracle.creditOf(account, currency) as Promise<bigint>));
+  const before = await creditsNow();
+  await expect(settle())
+    .to.emit(oracle, "FeeRefunded")
+    .withArgs(committed.request.id, committed.request.consumer, rest);
+  const grown = (await creditsNow()).map((amount, index) => amount - before[index]!);
+  expect(grown).to.deep.equal(accounts.map((account) => credits.get(account.toLowerCase()) ?? 0n));
+  for (const account of credits.keys()) {
+    expect(accounts.map((one) => one.toLowerCase())).to.include(account);
+  }
+}
