@@ -5,6 +5,7 @@ import {
   decisionOracleAbi,
   deployments,
   errorsAbi,
+  settlementAbi,
   slasherAbi,
   type Deployment,
 } from "conclave/abi";
@@ -33,13 +34,12 @@ describe("conclave/abi", () => {
   });
 
   it("is imported by the package's name and encodes calls that the compiler checks", () => {
-    const account = `0x${"ab".repeat(20)}` as const;
-    const deposit = { abi: decisionOracleAbi, functionName: "deposit" } as const;
-    const data = encodeFunctionData({ ...deposit, args: [account, 5n] });
+    const fund = { abi: decisionOracleAbi, functionName: "fund" } as const;
+    const data = encodeFunctionData({ ...fund, args: [7, 5n] });
     const decoded = decodeFunctionData({ abi: decisionOracleAbi, data });
-    assert.deepEqual([decoded.functionName, decoded.args?.[1]], ["deposit", 5n]);
+    assert.deepEqual([decoded.functionName, decoded.args?.[1]], ["fund", 5n]);
     // @ts-expect-error: an amount is no text
-    assert.throws(() => encodeFunctionData({ ...deposit, args: [account, "five"] }));
+    assert.throws(() => encodeFunctionData({ ...fund, args: [7, "five"] }));
     const bond: ContractFunctionArgs<typeof agentRegistryAbi, "nonpayable", "bond"> = [7, 1n];
     assert.equal(encodeFunctionData({ abi: agentRegistryAbi, functionName: "bond", args: bond }).length, 2 + 8 + 128);
     const names: ContractFunctionName<typeof slasherAbi>[] = ["submitMessages", "submitDecisions"];
@@ -49,6 +49,7 @@ describe("conclave/abi", () => {
       toFunctionSelector(getAbiItem({ abi: decisionConsumerAbi, name: "onDecision" })),
       toFunctionSelector(callback),
     );
+    assert.ok(getAbiItem({ abi: settlementAbi, name: "settle" }));
     assert.ok(getAbiItem({ abi: accessManagerAbi, name: "hasRole" }));
   });
 

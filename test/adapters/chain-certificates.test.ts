@@ -18,8 +18,8 @@ describe("chain: certificates in calldata", () => {
   it("finds the signatures of a commit, alone or in a batch, unless the transaction hides them", async () => {
     const entries = [await drawn(harness), await drawn(harness)] as const;
     const [first, second] = entries;
-    const commitOf = ({ request, committee, certificate }: typeof first): Hex =>
-      encodeCommit(request, committee, certificate);
+    const commitOf = ({ request, round, committee, certificate }: typeof first): Hex =>
+      encodeCommit(request, round, committee, certificate);
     const transactions = await createTransactionReader(harness.options);
     const oracle = harness.options.oracle;
     const tryAll = async (calls: readonly Hex[]): Promise<Hex> => {
@@ -27,7 +27,7 @@ describe("chain: certificates in calldata", () => {
       return harness.execute(oracle, decisionOracleAbi, "tryMulticall", args, 3_000_000n);
     };
     const alone = await drawn(harness);
-    const receipt = await (await harness.writer(0)).commit(alone.request, alone.committee, alone.certificate);
+    const receipt = await (await harness.writer(0)).commit(alone.request, alone.round, alone.committee, alone.certificate);
     assert.ok(receipt !== "already");
     const read = (hash: Hex, id: RequestId) => transactions.certificate(hash, id);
     assert.deepEqual(await read(receipt.transactionHash, alone.request.id), alone.certificate.signatures);

@@ -6,6 +6,7 @@ import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { decodeLog, type MinedLog } from "../../agents/adapters/chain/decode.ts";
 import { packHead, packRelay } from "../../agents/adapters/chain/settlement.ts";
 import { packSeat, packTerms } from "../../agents/core/digest.ts";
+import { packRound } from "../../agents/core/rounds.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Address, AgentId, Ppm, Terms } from "../../agents/core/types.ts";
 
@@ -21,12 +22,15 @@ const terms: Terms = {
   callbackGasLimit: 0,
   committeeSize: 4,
   assurance: "high",
+  currency: "native",
   decimals: 0,
   options: 3,
   kind: "choice",
   protocol: 1,
 };
 const seat = { agentId: 7 as AgentId, reputation: 1_000_000 as Ppm, signer: consumer };
+
+const round = packRound({ link: 3n, appeals: 1, deadline: 1_900_000_000 });
 
 type Value = bigint | number | Hex | readonly bigint[];
 
@@ -44,7 +48,10 @@ function requested(word: bigint, question: Hex): MinedLog {
   });
   return logOf(
     topics as Hex[],
-    encodeAbiParameters([{ type: "uint256" }, { type: "uint64" }, { type: "bytes" }], [word, 12n, question]),
+    encodeAbiParameters(
+      [{ type: "uint256" }, { type: "uint256" }, { type: "uint64" }, { type: "bytes" }],
+      [word, round, 12n, question],
+    ),
   );
 }
 
@@ -83,6 +90,7 @@ describe("chain: events", () => {
     const decoded = decodeLog(requested(packTerms(terms), toHex(question)), oracle, registry);
     assert.ok(decoded.kind === "event" && decoded.event.kind === "requested");
     assert.deepEqual(decoded.event.request, { id: 9n, consumer, terms, question });
+    assert.equal(decoded.event.round, round);
     assert.deepEqual([decoded.event.seedBlock, decoded.event.blockNumber, decoded.event.logIndex], [12n, 5n, 2]);
   });
 

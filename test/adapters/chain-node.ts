@@ -7,11 +7,13 @@ import {
   createWalletClient,
   defineChain,
   http,
+  parseEventLogs,
   publicActions,
   type Abi,
   type LocalAccount,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { decisionOracleAbi } from "conclave/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { provePossession } from "../../agents/adapters/chain/possession.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
@@ -24,7 +26,7 @@ import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/li
 import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
 import type { ChainHarness } from "./chain-questions.ts";
 
-export const testKeys: readonly Keys[] = [0, 1, 2, 3].map((index) =>
+export const testKeys: readonly Keys[] = Array.from({ length: 13 }, (_, index) =>
   keysFromPrivateKey(hexToBytes(keccak256(utf8(`agent ${index}`)))),
 );
 export const ONE = 10n ** 18n;
@@ -67,6 +69,7 @@ export interface NodeHarness extends ChainHarness {
 }
 
 const EPOCH_BLOCKS = 32;
+const SUBSCRIPTION = 1;
 const CONSUMER_ACCEPT = 0;
 const CONSUMER_REVERT = 1;
 
@@ -106,9 +109,11 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
   // Draws see them from the next epoch on.
   await client.mine({ blocks: EPOCH_BLOCKS });
   await tools.execute(deployment.token, token.abi, "approve", [oracle, 1_000n * ONE]);
-  const [oracleArtifact] = await loadArtifacts(["contracts/DecisionOracle.sol:DecisionOracle"], "default");
-  if (oracleArtifact === undefined) throw new Error("there is no DecisionOracle");
-  await tools.execute(oracle, oracleArtifact.abi, "deposit", [consumer.address, 1_000n * ONE]);
+  const run = (functionName: string, args: readonly unknown[]): Promise<Hex> =>
+    tools.execute(oracle, decisionOracleAbi, functionName, args);
+  await run("createSubscription", []);
+  await run("setConsumer", [SUBSCRIPTION, consumer.address, true]);
+  await run("fund", [SUBSCRIPTION, 1_000n * ONE]);
 
   return {
     chain,
@@ -125,15 +130,17 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
     ask: async (terms, question) => {
       const kinds = { boolean: 0, choice: 1, number: 2, text: 3, policies: 4 };
       const assurance = terms.assurance === "high" ? 1 : 0;
-      await tools.execute(consumer.address, consumer.abi, "ask", [
-        { ...terms, assurance, kind: kinds[terms.kind] },
+      const currency = terms.currency === "native" ? 1 : 0;
+      const hash = await tools.execute(consumer.address, consumer.abi, "ask", [
+        SUBSCRIPTION,
+        { ...terms, assurance, currency, kind: kinds[terms.kind] },
         `0x${Buffer.from(question).toString("hex")}`,
       ]);
-      return (await client.readContract({
-        address: oracle,
-        abi: oracleArtifact.abi,
-        functionName: "requestCount",
-      })) as RequestId;
+      return requestedIn(client, hash);
+    },
+    appeal: async (request, last) => {
+      const operator = await createOperatorActions({ ...options, account, receiptPollMs: 20 });
+      return operator.appeal(request, last);
     },
     setConsumer: async (accepts) => {
       const mode = accepts ? CONSUMER_ACCEPT : CONSUMER_REVERT;
@@ -150,6 +157,14 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
       await chain.stop();
     },
   };
+}
+
+/** The id of the request that a transaction made. */
+export async function requestedIn(client: NodeHarness["client"], hash: Hex): Promise<RequestId> {
+  const { logs } = await client.getTransactionReceipt({ hash });
+  const [event] = parseEventLogs({ abi: decisionOracleAbi, eventName: "Requested", logs });
+  if (event === undefined) throw new Error("nothing was requested");
+  return event.args.requestId as RequestId;
 }
 
 function createClient({ rpcUrl, chainId }: LocalChain, account: LocalAccount) {

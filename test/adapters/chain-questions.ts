@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
 import { bytesToHex, decisionDigest, keccak256, slotDigest, utf8, word } from "../../agents/core/digest.ts";
+import { unpackRound } from "../../agents/core/rounds.ts";
 import type {
   AgentId,
+  Attempt,
   Certificate,
   Decision,
   Digest,
@@ -11,13 +13,22 @@ import type {
   Ppm,
   Request,
   RequestId,
+  Round,
   SeatIndex,
   SeatInfo,
   Terms,
 } from "../../agents/core/types.ts";
-import type { ChainReader, ChainWriter, EquivocationProof } from "../../agents/ports/chain.ts";
+import type {
+  AwaitedRound,
+  ChainReader,
+  ChainWriter,
+  DecidedRound,
+  EquivocationProof,
+  Receipt,
+} from "../../agents/ports/chain.ts";
+import { courseOf, lastRound, type Course } from "../../agents/ports/course.ts";
 
-/** A chain with four agents and a consumer that holds a balance. */
+/** A chain with 13 agents, enough for a committee of 4 and one appeal, and a consumer that can pay. */
 export interface ChainHarness {
   /** Keys of the registered agents. */
   readonly keys: readonly Keys[];
@@ -26,6 +37,8 @@ export interface ChainHarness {
   /** Writers of different accounts. */
   writer(account: 0 | 1): Promise<ChainWriter>;
   ask(terms: Terms, question: string): Promise<RequestId>;
+  /** Of an account that can pay the bond. */
+  appeal(request: Request, last: DecidedRound): Promise<Receipt>;
   /** Whether callbacks succeed from now on. */
   setConsumer(accepts: boolean): Promise<void>;
   mine(blocks: number): Promise<void>;
@@ -35,9 +48,16 @@ export interface ChainHarness {
   stop(): Promise<void>;
 }
 
-export interface Asked {
+export interface Asked extends AwaitedRound {
   readonly request: Request;
-  readonly seedBlock: bigint;
+}
+
+export interface Drawn {
+  readonly request: Request;
+  readonly round: Round;
+  readonly committee: readonly SeatInfo[];
+  readonly certificate: Certificate;
+  readonly certifying: (decided: Partial<Decision>) => Certificate;
 }
 
 const ONE = 10n ** 18n;
@@ -45,14 +65,16 @@ const ONE = 10n ** 18n;
 /** Asks a question and reads it back from its event. */
 export async function asked(harness: ChainHarness, change: Partial<Terms> = {}): Promise<Asked> {
   const reader = await harness.reader();
-  const { timestamp } = await reader.head();
   const terms: Terms = {
     fee: ONE,
-    deadline: timestamp + 3_600,
+    duration: 3_600,
+    appeals: 0,
+    retries: 0,
     tolerance: 0n,
     callbackGasLimit: 0,
     committeeSize: 4,
     assurance: "normal",
+    currency: "token",
     decimals: 0,
     options: 0,
     kind: "boolean",
@@ -62,29 +84,45 @@ export async function asked(harness: ChainHarness, change: Partial<Terms> = {}):
   const question = `Is this unique? ${crypto.randomUUID()} ✓`;
   const [event] = await reader.requestEvents(await harness.ask(terms, question));
   assert.ok(event?.kind === "requested");
-  assert.deepEqual([event.request.terms, event.request.question], [terms, question]);
-  return { request: event.request, seedBlock: event.seedBlock };
+  const { request, round, seedBlock } = event;
+  assert.deepEqual([request.terms, request.question], [terms, question]);
+  const { timestamp } = await reader.head();
+  assert.deepEqual(unpackRound(round), { link: 0n, appeals: 0, deadline: timestamp + terms.duration });
+  return { request, round, seedBlock, past: [] };
 }
 
-export async function drawn(
-  harness: ChainHarness,
-  change: Partial<Terms> = {},
-): Promise<{
-  readonly request: Request;
-  readonly committee: readonly SeatInfo[];
-  readonly certificate: Certificate;
-  readonly certifying: (decided: Partial<Decision>) => Certificate;
-}> {
-  const { request, seedBlock } = await asked(harness, change);
+export async function drawn(harness: ChainHarness, change: Partial<Terms> = {}): Promise<Drawn> {
+  const { request } = await asked(harness, change);
+  return drawNext(harness, request.id);
+}
+
+/** Draws the committee that the request waits for, the first or a later one. */
+export async function drawNext(harness: ChainHarness, requestId: RequestId): Promise<Drawn> {
   const reader = await harness.reader();
-  await mineTo(harness, seedBlock);
-  assert.notEqual(await (await harness.writer(0)).draw(request, seedBlock), "already");
-  const event = (await reader.requestEvents(request.id)).find(({ kind }) => kind === "committeeDrawn");
+  const { request, round, past, stage } = await courseNow(reader, requestId);
+  assert.ok(stage.kind === "requested");
+  await mineTo(harness, stage.seedBlock);
+  const awaited = { round, seedBlock: stage.seedBlock, past };
+  assert.notEqual(await (await harness.writer(0)).draw(request, awaited), "already");
+  const event = (await reader.requestEvents(request.id)).findLast(({ kind }) => kind === "committeeDrawn");
   assert.ok(event?.kind === "committeeDrawn");
-  const { committee } = event;
-  const certifying = (decided: Partial<Decision>): Certificate =>
-    certify(harness.keys, reader, request, committee, decided);
-  return { request, committee, certificate: certifying({}), certifying };
+  const attempt = { domain: reader.domain, request, attempt: event.attempt, committee: event.committee };
+  const certifying = (decided: Partial<Decision>): Certificate => certify(harness.keys, attempt, decided);
+  return { request, round, committee: event.committee, certificate: certifying({}), certifying };
+}
+
+/** Where the request stands by its events. */
+export async function courseNow(reader: ChainReader, requestId: RequestId): Promise<Course> {
+  const course = courseOf(await reader.requestEvents(requestId));
+  assert.ok(course !== null);
+  return course;
+}
+
+/** The decision that stands. */
+export async function lastOf(reader: ChainReader, requestId: RequestId): Promise<DecidedRound> {
+  const last = lastRound(await courseNow(reader, requestId));
+  assert.ok(last !== null);
+  return last;
 }
 
 /** Mines until that block is there; a draw must follow the seed block within the same epoch. */
@@ -93,16 +131,12 @@ export async function mineTo(harness: ChainHarness, block: bigint): Promise<void
   if (number < block) await harness.mine(Number(block - number));
 }
 
-/** A decision that three of four seats sign; the fourth is slashed. */
-function certify(
-  keys: readonly Keys[],
-  reader: ChainReader,
-  request: Request,
-  committee: readonly SeatInfo[],
-  decided: Partial<Decision>,
-): Certificate {
+/** A decision that the fewest seats sign that may; the last seat is slashed. */
+function certify(keys: readonly Keys[], attempt: Attempt, decided: Partial<Decision>): Certificate {
+  const { committee } = attempt;
+  const last = (committee.length - 1) as SeatIndex;
   const decision: Decision = {
-    attempt: 0,
+    attempt: attempt.attempt,
     round: 1,
     status: "decided",
     outcome: wordOf(1n),
@@ -111,13 +145,14 @@ function certify(
     transcript: `0x${"5a".repeat(32)}` as Digest,
     reputationChanges: [
       { seat: 0 as SeatIndex, steps: 1 },
-      { seat: 3 as SeatIndex, steps: -1 },
+      { seat: last, steps: -1 },
     ],
-    shares: [85, 85, 85, 0],
+    shares: committee.map((_, seat) => (seat === last ? 0 : 85)),
     ...decided,
   };
-  const digest = decisionDigest({ domain: reader.domain, request, attempt: 0, committee }, decision);
-  const signatures = committee.slice(0, 3).map(({ signer }, seat) => {
+  const digest = decisionDigest(attempt, decision);
+  const quorum = Math.floor((2 * committee.length) / 3) + 1;
+  const signatures = committee.slice(0, quorum).map(({ signer }, seat) => {
     const key = keys.find(({ address }) => address === signer);
     assert.ok(key !== undefined);
     return { seat: seat as SeatIndex, signature: key.sign(digest) };

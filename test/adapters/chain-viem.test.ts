@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 
 import { parseTransaction, toHex } from "viem";
-import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
+import { agentRegistryAbi, decisionOracleAbi, tokenAbi } from "conclave/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { possessionDigest, provePossession } from "../../agents/adapters/chain/possession.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
 import { hexToBytes, keccak256, packTerms, utf8 } from "../../agents/core/digest.ts";
-import type { Address, AgentId, RequestId, Terms } from "../../agents/core/types.ts";
+import type { Address, AgentId, Terms } from "../../agents/core/types.ts";
 import type { OperatorActions } from "../../agents/ports/chain.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/lib/deploy.ts";
-import { createNodeHarness, ONE, testKeys, type NodeHarness } from "./chain-node.ts";
-import { asked, drawn, mineTo } from "./chain-questions.ts";
+import { createNodeHarness, ONE, requestedIn, testKeys, type NodeHarness } from "./chain-node.ts";
+import { asked, courseNow, drawn, mineTo } from "./chain-questions.ts";
 import { assertOrdered, codesOf, rejects, startFollowing, stopFollowers, until } from "./chain.suite.ts";
 
 const nobody = `0x${"11".repeat(20)}` as Address;
@@ -37,16 +37,17 @@ describe("chain: viem", () => {
     assert.ok(account !== undefined);
     return createOperatorActions({ ...harness.options, account, receiptPollMs: 20 });
   };
-  const termsNow = async (change: Partial<Terms> = {}): Promise<Terms> => {
-    const { timestamp } = await harness.client.getBlock();
+  const termsOf = (change: Partial<Terms> = {}): Terms => {
     const common = {
       fee: ONE,
-      deadline: Number(timestamp) + 3_600,
+      duration: 3_600,
+      appeals: 0,
+      retries: 0,
       tolerance: 0n,
       callbackGasLimit: 0,
       committeeSize: 4,
     };
-    return { ...common, assurance: "normal", decimals: 0, options: 0, kind: "boolean", protocol: 1, ...change };
+    return { ...common, assurance: "normal", currency: "token", decimals: 0, options: 0, kind: "boolean", protocol: 1, ...change };
   };
   const fund = async (account: Address, amount: bigint): Promise<void> => {
     const abi = [
@@ -134,15 +135,8 @@ describe("chain: viem", () => {
       await harness.setReachable(false);
       await until(() => follower.troubles.length === 1);
       const { oracle } = harness.options;
-      await harness.execute(oracle, decisionOracleAbi, "request", [
-        packTerms(await termsNow({ fee: 0n })),
-        toHex("Does it stay?"),
-      ]);
-      const id = (await harness.client.readContract({
-        address: oracle,
-        abi: decisionOracleAbi,
-        functionName: "requestCount",
-      })) as RequestId;
+      const args = [0, packTerms(termsOf({ fee: 0n })), toHex("Does it stay?")];
+      const id = await requestedIn(harness.client, await harness.execute(oracle, decisionOracleAbi, "request", args));
       await harness.mine(2);
       await harness.setReachable(true);
       await until(() => follower.of(id).length === 1);
@@ -161,16 +155,14 @@ describe("chain: viem", () => {
       const logger = { info: () => {}, warn: (data: object) => void warnings.push(data) };
       const reader = await createChainReader({ ...harness.options, ...poll, logger });
       const follower = startFollowing(reader, null);
-      const operator = await operatorOf(0);
-      await operator.deposit(10n * ONE);
-      const word = packTerms(await termsNow());
-      await harness.execute(harness.options.oracle, decisionOracleAbi, "request", [word, "0xff"]);
+      const args = [0, packTerms(termsOf({ fee: 0n })), "0xff"];
+      const hash = await harness.execute(harness.options.oracle, decisionOracleAbi, "request", args);
       const { request } = await asked(harness);
       await until(() => follower.of(request.id).length === 1);
       await follower.stop();
       const reasons = warnings.map((data) => "reason" in data && data.reason);
       assert.deepEqual(reasons, ["the question is not UTF-8"]);
-      await rejects(reader.requestEvents((request.id - 1n) as RequestId), "REQUEST_UNKNOWN");
+      await rejects(reader.requestEvents(await requestedIn(harness.client, hash)), "REQUEST_UNKNOWN");
     });
 
     it("halves its ranges until the node accepts them", async () => {
@@ -199,18 +191,18 @@ describe("chain: viem", () => {
 
   describe("transactions", () => {
     it("finds its transaction although the node's answer was lost", async () => {
-      const { request, seedBlock } = await asked(harness);
-      await mineTo(harness, seedBlock);
+      const { request, ...awaited } = await asked(harness);
+      await mineTo(harness, awaited.seedBlock);
       let dropped = 0;
       const writer = await harness.writer(0);
       harness.proxy.intercept = ({ method }) =>
         method === "eth_sendRawTransaction" && (dropped += 1) === 1 ? "drop" : null;
-      assert.notEqual(await writer.draw(request, seedBlock), "already");
-      assert.equal((await harness.client.getLogs({ address: harness.options.oracle, fromBlock: seedBlock })).length, 1);
+      assert.notEqual(await writer.draw(request, awaited), "already");
+      assert.equal((await harness.client.getLogs({ address: harness.options.oracle, fromBlock: awaited.seedBlock })).length, 1);
     });
 
     it("does not submit again what landed before a confirmation was lost", async () => {
-      const { request, committee, certificate } = await drawn(harness);
+      const { request, round, committee, certificate } = await drawn(harness);
       const account = harness.accounts[5];
       assert.ok(account !== undefined);
       const impatient = await createChainWriter({
@@ -220,15 +212,15 @@ describe("chain: viem", () => {
         receiptTimeoutMs: 300,
       });
       harness.proxy.intercept = ({ method }) => (method === "eth_getTransactionReceipt" ? "drop" : null);
-      assert.equal(await impatient.commit(request, committee, certificate), "already");
+      assert.equal(await impatient.commit(request, round, committee, certificate), "already");
       harness.proxy.intercept = () => null;
-      assert.equal(await impatient.commit(request, committee, certificate), "already");
+      assert.equal(await impatient.commit(request, round, committee, certificate), "already");
       assert.equal(await harness.client.getTransactionCount({ address: account.address }), 1);
     });
 
     it("replaces a stuck transaction with the same nonce and higher fees", async () => {
-      const { request, seedBlock } = await asked(harness);
-      await mineTo(harness, seedBlock);
+      const { request, ...awaited } = await asked(harness);
+      await mineTo(harness, awaited.seedBlock);
       const account = harness.accounts[6];
       assert.ok(account !== undefined);
       const writer = await createChainWriter({ ...harness.options, account, receiptPollMs: 20, stuckAfterBlocks: 2 });
@@ -241,7 +233,7 @@ describe("chain: viem", () => {
         // The node takes the first one and forgets it.
         return fees.length === 1 ? ({ result: `0x${"00".repeat(32)}` } as never) : null;
       };
-      const drawing = writer.draw(request, seedBlock);
+      const drawing = writer.draw(request, awaited);
       await until(() => fees.length === 1);
       await harness.mine(3);
       assert.notEqual(await drawing, "already");
@@ -264,8 +256,8 @@ describe("chain: viem", () => {
       };
       await harness.client.setAutomine(false);
       try {
-        await rejects(writer.draw(first.request, first.seedBlock), "CHAIN_TIMEOUT");
-        const drawing = writer.draw(second.request, second.seedBlock);
+        await rejects(writer.draw(first.request, first), "CHAIN_TIMEOUT");
+        const drawing = writer.draw(second.request, second);
         await until(() => sent.length === 2);
         await harness.mine(1);
         assert.notEqual(await drawing, "already");
@@ -280,34 +272,34 @@ describe("chain: viem", () => {
     });
 
     it("sends no header that is not the block's", async () => {
-      const { request, seedBlock } = await asked(harness);
-      await mineTo(harness, seedBlock);
-      const { hash } = await harness.client.getBlock({ blockNumber: seedBlock });
+      const { request, ...awaited } = await asked(harness);
+      await mineTo(harness, awaited.seedBlock);
+      const { hash } = await harness.client.getBlock({ blockNumber: awaited.seedBlock });
       const sent: string[] = [];
       harness.proxy.intercept = ({ method, params }) => {
         sent.push(method);
-        return method === "eth_getBlockByNumber" && params[0] === toHex(seedBlock)
+        return method === "eth_getBlockByNumber" && params[0] === toHex(awaited.seedBlock)
           ? ({ result: { number: params[0], hash, mixHash: `0x${"ab".repeat(32)}` } } as never)
           : null;
       };
       const writer = await harness.writer(0);
-      await rejects(writer.draw(request, seedBlock), "CHAIN_HEADER_UNKNOWN");
+      await rejects(writer.draw(request, awaited), "CHAIN_HEADER_UNKNOWN");
       assert.ok(!sent.includes("eth_sendRawTransaction"));
       harness.proxy.intercept = () => null;
-      assert.notEqual(await writer.draw(request, seedBlock), "already");
+      assert.notEqual(await writer.draw(request, awaited), "already");
     });
 
     it("says when the account cannot pay for the gas", async () => {
-      const { request, seedBlock } = await asked(harness);
-      await mineTo(harness, seedBlock);
+      const { request, ...awaited } = await asked(harness);
+      await mineTo(harness, awaited.seedBlock);
       const key = keysFromPrivateKey(hexToBytes(keccak256(utf8("a poor account"))));
       const writer = await createChainWriter({ ...harness.options, account: key.viemAccount() });
-      await rejects(writer.draw(request, seedBlock), "BALANCE_TOO_LOW");
+      await rejects(writer.draw(request, awaited), "BALANCE_TOO_LOW");
     });
 
     it("gives the callback the gas that the consumer asked for", async () => {
-      const { request, committee, certificate } = await drawn(harness, { callbackGasLimit: 2_000_000 });
-      const receipt = await (await harness.writer(0)).commit(request, committee, certificate);
+      const { request, round, committee, certificate } = await drawn(harness, { callbackGasLimit: 2_000_000 });
+      const receipt = await (await harness.writer(0)).commit(request, round, committee, certificate);
       assert.ok(receipt !== "already");
       const { gas } = await harness.client.getTransaction({ hash: receipt.transactionHash });
       assert.ok(gas > 2_000_000n, String(gas));
@@ -376,28 +368,59 @@ describe("chain: viem", () => {
       ]);
     });
 
-    it("deposits what is missing, asks, and withdraws", async () => {
+    it("SE2: pays for a question with exactly its fee, in tokens that it approves or in coins", async () => {
       const operator = await operatorOf(10);
-      await rejects(operator.request(await termsNow(), "Am I poor?"), "BALANCE_TOO_LOW");
-      await fund(operator.account, 5n * ONE);
-      await operator.deposit(ONE / 2n);
-      const { requestId } = await operator.request(await termsNow({ fee: 2n * ONE }), "Is it done?");
+      await fund(operator.account, 2n * ONE);
+      const fee = 2n * ONE;
+      const { requestId } = await operator.request(termsOf({ fee }), "Is it done?");
       assert.equal((await (await harness.reader()).requestState(requestId)).status, "requested");
-      assert.equal(await operator.balanceOf(operator.account), 0n);
-      await operator.deposit(ONE);
-      await operator.withdrawBalance(ONE, nobody);
-      await rejects(operator.withdrawBalance(1n, nobody), "BALANCE_TOO_LOW", "InsufficientBalance");
+      const token = { address: harness.deployment.token, abi: tokenAbi } as const;
+      const { oracle } = harness.options;
+      const account = operator.account;
+      assert.equal(await harness.client.readContract({ ...token, functionName: "balanceOf", args: [account] }), 0n);
+      const allowance = { ...token, functionName: "allowance", args: [account, oracle] } as const;
+      assert.equal(await harness.client.readContract(allowance), 0n);
+      const error = await rejects(operator.request(termsOf({ fee }), "And this?"), "BALANCE_TOO_LOW");
+      assert.equal(error.data["required"], String(fee));
+      assert.equal(await harness.client.readContract(allowance), 0n, "approved for what it cannot pay");
+
+      const held = await harness.client.getBalance({ address: oracle });
+      const asked = await operator.request(termsOf({ fee, currency: "native" }), "In coins?");
+      assert.equal(await harness.client.getBalance({ address: oracle }), held + fee);
+      const [event] = await (await harness.reader()).requestEvents(asked.requestId);
+      assert.ok(event?.kind === "requested" && event.request.terms.currency === "native");
     });
 
-    it("refuses bad questions before anything is deposited", async () => {
+    it("SE2: what was not earned is a credit, which its account withdraws", async () => {
+      const operator = await operatorOf(13);
+      const terms = termsOf({ fee: ONE, currency: "native", duration: 60 });
+      const { requestId } = await operator.request(terms, "Will anybody answer?");
+      const reader = await harness.reader();
+      const { request, round, stage } = await courseNow(reader, requestId);
+      assert.ok(stage.kind === "requested");
+      await harness.passTime(100);
+      const { seedBlock } = stage;
+      await (await harness.writer(0)).refund(request, round, { kind: "requested", seedBlock });
+      await operator.withdraw("native", ONE, nobody);
+      assert.equal(await harness.client.getBalance({ address: nobody }), ONE);
+      await rejects(operator.withdraw("native", 1n, nobody), "BALANCE_TOO_LOW", "InsufficientCredit");
+      await rejects(operator.withdraw("token", 1n, nobody), "BALANCE_TOO_LOW", "InsufficientCredit");
+    });
+
+    it("SE17: asks from a subscription only as its consumer", async () => {
+      const stranger = await operatorOf(14);
+      await rejects(stranger.request(termsOf(), "May I?", 1), "CHAIN_REVERTED", "NotConsumer");
+    });
+
+    it("refuses bad questions before anything is approved", async () => {
       const operator = await operatorOf(11);
       await fund(operator.account, 5n * ONE);
-      await rejects(operator.request(await termsNow({ protocol: 99 }), "Who?"), "PROTOCOL_UNKNOWN");
-      await rejects(operator.request(await termsNow(), "?".repeat(8_193)), "QUESTION_TOO_LONG");
-      await rejects(operator.request(await termsNow(), ""), "TERMS_INVALID");
-      const error = await rejects(operator.request(await termsNow({ deadline: 1 }), "When?"), "TERMS_INVALID");
-      assert.equal(error.data["field"], "deadline");
-      assert.equal(await operator.balanceOf(operator.account), 0n);
+      await rejects(operator.request(termsOf({ protocol: 99 }), "Who?"), "PROTOCOL_UNKNOWN");
+      await rejects(operator.request(termsOf(), "?".repeat(8_193)), "QUESTION_TOO_LONG");
+      await rejects(operator.request(termsOf(), ""), "TERMS_INVALID");
+      const error = await rejects(operator.request(termsOf({ duration: 0 }), "When?"), "TERMS_INVALID");
+      assert.equal(error.data["field"], "duration");
+      assert.equal(await harness.client.getTransactionCount({ address: operator.account }), 0);
     });
 
     it("tells an unknown agent from a foreign one", async () => {

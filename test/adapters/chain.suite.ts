@@ -5,18 +5,25 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
 import { committeeHash, hexToBytes, keccak256, utf8 } from "../../agents/core/digest.ts";
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
+import { unpackRound } from "../../agents/core/rounds.ts";
 import type { RequestId, Terms } from "../../agents/core/types.ts";
-import type { ChainEvent, ChainReader, Cursor, Relay } from "../../agents/ports/chain.ts";
-import { asked, drawn, mineTo, proofBy, wordOf, type ChainHarness } from "./chain-questions.ts";
+import type { ChainEvent, ChainReader, Cursor } from "../../agents/ports/chain.ts";
+import { isFinal, lastRound, roundsOf, witnessOf } from "../../agents/ports/course.ts";
+import {
+  asked,
+  courseNow,
+  drawNext,
+  drawn,
+  lastOf,
+  mineTo,
+  proofBy,
+  wordOf,
+  type ChainHarness,
+} from "./chain-questions.ts";
 
 const WAIT_MS = 20_000;
 
-/** As in the event of the settlement. */
-async function relayOf(reader: ChainReader, requestId: RequestId): Promise<Relay> {
-  const committed = (await reader.requestEvents(requestId)).find((event) => event.kind === "decisionCommitted");
-  assert.ok(committed !== undefined);
-  return committed.relay;
-}
+const drawnState = { status: "drawn", attempt: 0, provisional: false, callbackPending: false, settled: false };
 
 export function chainSuite(name: string, createHarness: () => Promise<ChainHarness>): void {
   describe(`chain: ${name}`, () => {
@@ -48,31 +55,19 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
 
     it("takes a question through draw, commit, callback and pay", async () => {
       const writer = await harness.writer(0);
-      const { request, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
+      const { request, round, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
       assert.equal(new Set(committee.map(({ agentId }) => agentId)).size, 4);
-      assert.deepEqual(await reader.requestState(request.id), {
-        status: "drawn",
-        attempt: 0,
-        callbackPending: false,
-        payCredited: false,
-      });
+      assert.deepEqual(await reader.requestState(request.id), drawnState);
 
-      const receipt = await writer.commit(request, committee, certificate);
+      const receipt = await writer.commit(request, round, committee, certificate);
       assert.ok(receipt !== "already");
-      assert.deepEqual(await reader.requestState(request.id), {
-        status: "decided",
-        attempt: 0,
-        callbackPending: false,
-        payCredited: false,
-      });
-      const relay = await relayOf(reader, request.id);
-      const creditPay = (claimed: Relay): Promise<unknown> =>
-        writer.creditPay(request, committee, certificate.decision, claimed);
-      const inAnotherName = { ...relay, relayer: reader.domain.oracle };
-      await rejects(creditPay(inAnotherName), "CHAIN_REVERTED", "WitnessMismatch");
-      assert.notEqual(await creditPay(relay), "already");
-      assert.equal((await reader.requestState(request.id)).payCredited, true);
-      assert.equal(await creditPay(relay), "already");
+      assert.deepEqual(await reader.requestState(request.id), { ...drawnState, status: "decided" });
+      const last = await lastOf(reader, request.id);
+      const inAnotherName = { ...last, relay: { ...last.relay, relayer: reader.domain.oracle } };
+      await rejects(writer.settle(request, [inAnotherName]), "CHAIN_REVERTED", "WitnessMismatch");
+      assert.notEqual(await writer.settle(request, [last]), "already");
+      assert.equal((await reader.requestState(request.id)).settled, true);
+      assert.equal(await writer.settle(request, [last]), "already");
 
       const events = await reader.requestEvents(request.id);
       assert.deepEqual(
@@ -89,49 +84,151 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       assert.equal(changed?.reputation, 800_000);
     });
 
+    it("SE4, SE6, SE7: a decision that can be appealed against is provisional, then final by anybody's call, once", async () => {
+      const [writer, other] = await Promise.all([harness.writer(0), harness.writer(1)]);
+      const { request, round, committee, certificate } = await drawn(harness, {
+        appeals: 1,
+        callbackGasLimit: 500_000,
+      });
+      await harness.setConsumer(false);
+      assert.notEqual(await writer.commit(request, round, committee, certificate), "already");
+      const provisional = { ...drawnState, status: "decided", provisional: true };
+      assert.deepEqual(await reader.requestState(request.id), provisional, "called back before it was final");
+      const last = await lastOf(reader, request.id);
+      await rejects(writer.finalize(request, last), "CHAIN_REVERTED", "DeadlineNotPassed");
+      await rejects(writer.settle(request, [last]), "CHAIN_REVERTED", "DecisionIsProvisional");
+      await harness.passTime(3_700);
+      await rejects(harness.appeal(request, last), "CHAIN_REVERTED", "DeadlinePassed");
+      const results = await Promise.all([writer, other].map((one) => one.finalize(request, last)));
+      assert.equal(results.filter((result) => result === "already").length, 1);
+      assert.deepEqual(await reader.requestState(request.id), {
+        ...provisional,
+        provisional: false,
+        callbackPending: true,
+      });
+      await harness.setConsumer(true);
+      assert.notEqual(await writer.retryCallback(request, last), "already");
+      assert.deepEqual(
+        (await reader.requestEvents(request.id)).slice(2).map(({ kind }) => kind),
+        ["decisionCommitted", "decisionProvisional", "decisionFinalized"],
+      );
+      assert.ok(isFinal(await courseNow(reader, request.id)));
+    });
+
+    it("SE3, SE5, SE12: an appeal calls twice as many other agents and one, whose decision is settled with all rounds", async () => {
+      const writer = await harness.writer(0);
+      const first = await drawn(harness, { appeals: 1 });
+      const { request } = first;
+      await writer.commit(request, first.round, first.committee, first.certificate);
+      const before = await lastOf(reader, request.id);
+      assert.ok((await harness.appeal(request, before)).blockNumber > 0n);
+      const reopened = (await reader.requestEvents(request.id)).at(-1);
+      assert.ok(reopened?.kind === "requestReopened");
+      assert.ok(reopened.appellant !== null && reopened.attempt === 1);
+      // A unit is a 26th of the fee: two for each of 4 and of 9 seats.
+      assert.equal(reopened.bond, 18n * (request.terms.fee / 26n));
+      assert.equal(unpackRound(reopened.round).appeals, 1);
+
+      await mineTo(harness, reopened.seedBlock);
+      const another = { round: reopened.round, seedBlock: reopened.seedBlock, past: [before] };
+      await rejects(writer.draw(request, another), "CHAIN_REVERTED", "WitnessMismatch");
+      const second = await drawNext(harness, request.id);
+      assert.equal(second.committee.length, 9);
+      const agents = [...first.committee, ...second.committee].map(({ agentId }) => agentId);
+      assert.equal(new Set(agents).size, 13);
+      const overturning = second.certifying({ outcome: wordOf(0n), answer: "false" });
+      assert.notEqual(await writer.commit(request, second.round, second.committee, overturning), "already");
+      assert.equal(await writer.commit(request, first.round, first.committee, first.certificate), "already");
+      assert.deepEqual(await reader.requestState(request.id), { ...drawnState, status: "decided", attempt: 1 });
+      const rounds = roundsOf(await courseNow(reader, request.id));
+      assert.equal(rounds?.length, 2);
+      await rejects(writer.settle(request, rounds.slice(1)), "CHAIN_REVERTED", "WitnessMismatch");
+      assert.notEqual(await writer.settle(request, rounds), "already");
+    });
+
+    it("SE8: what no committee answers after an appeal falls back to the decision before, drawn or not", async () => {
+      const writer = await harness.writer(0);
+      for (const isDrawn of [false, true]) {
+        const first = await drawn(harness, { appeals: 1 });
+        const { request } = first;
+        await writer.commit(request, first.round, first.committee, first.certificate);
+        await harness.appeal(request, await lastOf(reader, request.id));
+        if (isDrawn) await drawNext(harness, request.id);
+        const course = await courseNow(reader, request.id);
+        const [witness, last] = [witnessOf(course), course.past.at(-1)];
+        assert.ok(witness !== null && last !== undefined);
+        const fallBack = () => writer.fallBack(request, course.round, witness, last);
+        await rejects(fallBack(), "CHAIN_REVERTED", "DeadlineNotPassed");
+        await harness.passTime(3_700);
+        await rejects(writer.refund(request, course.round, witness), "CHAIN_REVERTED", "HasEarlierDecision");
+        assert.notEqual(await fallBack(), "already");
+        assert.equal(await fallBack(), "already");
+        const attempt = isDrawn ? 1 : 0;
+        assert.deepEqual(await reader.requestState(request.id), { ...drawnState, status: "decided", attempt });
+        const final = await courseNow(reader, request.id);
+        assert.deepEqual(lastRound(final)?.decision, first.certificate.decision);
+        assert.notEqual(await writer.settle(request, roundsOf(final) ?? []), "already");
+      }
+    });
+
+    it("SE4: another committee of the same size is drawn for one that hung, while retries are left", async () => {
+      const writer = await harness.writer(0);
+      const hung = { status: "hung", outcome: wordOf(0n), answer: "" } as const;
+      const first = await drawn(harness, { retries: 1 });
+      const { request } = first;
+      await writer.commit(request, first.round, first.committee, first.certifying(hung));
+      const reopened = (await reader.requestEvents(request.id)).findLast(({ kind }) => kind === "requestReopened");
+      assert.ok(reopened?.kind === "requestReopened");
+      assert.deepEqual([reopened.appellant, reopened.bond, reopened.attempt], [null, 0n, 1]);
+      const second = await drawNext(harness, request.id);
+      assert.equal(second.committee.length, 4);
+      await writer.commit(request, second.round, second.committee, second.certifying(hung));
+      assert.deepEqual(await reader.requestState(request.id), { ...drawnState, status: "hung", attempt: 1 });
+      const rounds = roundsOf(await courseNow(reader, request.id));
+      assert.notEqual(await writer.settle(request, rounds ?? []), "already");
+    });
+
     it("lands one commit when two writers submit at once", async () => {
-      const { request, committee, certificate } = await drawn(harness);
+      const { request, round, committee, certificate } = await drawn(harness);
       const writers = await Promise.all([harness.writer(0), harness.writer(1)]);
-      const results = await Promise.all(writers.map((writer) => writer.commit(request, committee, certificate)));
+      const results = await Promise.all(
+        writers.map((writer) => writer.commit(request, round, committee, certificate)),
+      );
       assert.equal(results.filter((result) => result === "already").length, 1);
       const committed = (await reader.requestEvents(request.id)).filter(({ kind }) => kind === "decisionCommitted");
       assert.equal(committed.length, 1);
     });
 
     it("draws once, whoever comes first", async () => {
-      const { request, seedBlock } = await asked(harness);
-      await mineTo(harness, seedBlock);
+      const { request, ...awaited } = await asked(harness);
+      await mineTo(harness, awaited.seedBlock);
       const writers = await Promise.all([harness.writer(0), harness.writer(1)]);
-      const results = await Promise.all(writers.map((writer) => writer.draw(request, seedBlock)));
+      const results = await Promise.all(writers.map((writer) => writer.draw(request, awaited)));
       assert.equal(results.filter((result) => result === "already").length, 1);
     });
 
     it("schedules a new seed block when nobody drew in time, once", async () => {
-      const { request, seedBlock } = await asked(harness);
+      const { request, ...awaited } = await asked(harness);
       await harness.mine(300);
       const writer = await harness.writer(0);
-      assert.notEqual(await writer.draw(request, seedBlock), "already");
-      assert.equal(await (await harness.writer(1)).draw(request, seedBlock), "already");
+      assert.notEqual(await writer.draw(request, awaited), "already");
+      assert.equal(await (await harness.writer(1)).draw(request, awaited), "already");
       const rescheduled = (await reader.requestEvents(request.id)).at(-1);
       assert.ok(rescheduled?.kind === "seedRescheduled");
       await mineTo(harness, rescheduled.seedBlock);
-      assert.notEqual(await writer.draw(request, rescheduled.seedBlock), "already");
+      assert.notEqual(await writer.draw(request, { ...awaited, seedBlock: rescheduled.seedBlock }), "already");
       assert.equal((await reader.requestState(request.id)).status, "drawn");
     });
 
     it("keeps a failed callback pending and retries it", async () => {
       const writer = await harness.writer(0);
-      const { request, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
+      const { request, round, committee, certificate } = await drawn(harness, { callbackGasLimit: 500_000 });
       await harness.setConsumer(false);
-      await writer.commit(request, committee, certificate);
-      assert.deepEqual(await reader.requestState(request.id), {
-        status: "decided",
-        attempt: 0,
-        callbackPending: true,
-        payCredited: false,
-      });
-      const relay = await relayOf(reader, request.id);
-      const retry = (): Promise<unknown> => writer.retryCallback(request, committee, certificate.decision, relay);
+      await writer.commit(request, round, committee, certificate);
+      const pending = { ...drawnState, status: "decided", callbackPending: true };
+      assert.deepEqual(await reader.requestState(request.id), pending);
+      const last = await lastOf(reader, request.id);
+      const retry = (): Promise<unknown> => writer.retryCallback(request, last);
       await rejects(retry(), "CHAIN_REVERTED", "CallbackStillFails");
       await harness.setConsumer(true);
       assert.notEqual(await retry(), "already");
@@ -141,43 +238,36 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
     it("refunds after the deadline and not before, asked or drawn", async () => {
       const writer = await harness.writer(0);
       const waiting = await asked(harness);
-      const { request, committee } = await drawn(harness);
+      const { request, round, committee } = await drawn(harness);
       const drawnWitness = { kind: "drawn", attempt: 0, committeeHash: committeeHash(committee) } as const;
-      await rejects(writer.refund(request, drawnWitness), "CHAIN_REVERTED", "DeadlineNotPassed");
-      await harness.passTime(7_200);
-      assert.notEqual(await writer.refund(request, drawnWitness), "already");
-      assert.equal(await writer.refund(request, drawnWitness), "already");
-      assert.notEqual(
-        await writer.refund(waiting.request, { kind: "requested", seedBlock: waiting.seedBlock }),
-        "already",
-      );
-      assert.deepEqual(await reader.requestState(request.id), {
-        status: "refunded",
-        attempt: 0,
-        callbackPending: false,
-        payCredited: true,
-      });
+      await rejects(writer.refund(request, round, drawnWitness), "CHAIN_REVERTED", "DeadlineNotPassed");
+      await harness.passTime(3_700);
+      assert.notEqual(await writer.refund(request, round, drawnWitness), "already");
+      assert.equal(await writer.refund(request, round, drawnWitness), "already");
+      const askedWitness = { kind: "requested", seedBlock: waiting.seedBlock } as const;
+      assert.notEqual(await writer.refund(waiting.request, waiting.round, askedWitness), "already");
+      assert.deepEqual(await reader.requestState(request.id), { ...drawnState, status: "refunded", settled: true });
     });
 
     it("says why the contract refuses", async () => {
       const writer = await harness.writer(0);
       const early = await asked(harness);
-      await rejects(writer.draw(early.request, early.seedBlock), "CHAIN_REVERTED", "SeedNotReady");
-      const { request, committee, certificate } = await drawn(harness);
+      await rejects(writer.draw(early.request, early), "CHAIN_REVERTED", "SeedNotReady");
+      const { request, round, committee, certificate } = await drawn(harness);
       const [first, second, third] = certificate.signatures;
       assert.ok(first !== undefined && second !== undefined && third !== undefined);
       const forged = { ...certificate, signatures: [first, second, { ...third, signature: second.signature }] };
-      await rejects(writer.commit(request, committee, forged), "CHAIN_REVERTED", "WitnessMismatch");
+      await rejects(writer.commit(request, round, committee, forged), "CHAIN_REVERTED", "WitnessMismatch");
       const nobody = { seat: third.seat, signature: `0x${"00".repeat(64)}1b` as const };
       const unsigned = { ...certificate, signatures: [first, second, nobody] };
-      const error = await rejects(writer.commit(request, committee, unsigned), "CHAIN_REVERTED", "InvalidSignature");
+      const error = await rejects(writer.commit(request, round, committee, unsigned), "CHAIN_REVERTED", "InvalidSignature");
       assert.equal(String(error.data["seat"]), "2");
       await rejects(
-        writer.commit(request, committee, { ...certificate, signatures: [first, second] }),
+        writer.commit(request, round, committee, { ...certificate, signatures: [first, second] }),
         "CHAIN_REVERTED",
         "QuorumNotReached",
       );
-      await rejects(writer.commit(request, committee.toReversed(), certificate), "CHAIN_REVERTED", "WitnessMismatch");
+      await rejects(writer.commit(request, round, committee.toReversed(), certificate), "CHAIN_REVERTED", "WitnessMismatch");
       assert.equal((await reader.requestState(request.id)).status, "drawn");
     });
 
@@ -192,14 +282,14 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
         [{ kind: "policies", options: 26 }, "Z", [2n ** 26n], 2n ** 25n],
       ];
       for (const [terms, answer, unfit, outcome] of cases) {
-        const { request, committee, certifying } = await drawn(harness, terms);
+        const { request, round, committee, certifying } = await drawn(harness, terms);
         for (const value of unfit) {
           const wrong = certifying({ outcome: wordOf(value), answer });
-          const error = await rejects(writer.commit(request, committee, wrong), "CHAIN_REVERTED", "InvalidDecision");
+          const error = await rejects(writer.commit(request, round, committee, wrong), "CHAIN_REVERTED", "InvalidDecision");
           assert.deepEqual([error.data["field"], String(error.data["value"])], ["outcome", String(value)]);
         }
         const certificate = certifying({ outcome: wordOf(outcome), answer });
-        assert.notEqual(await writer.commit(request, committee, certificate), "already");
+        assert.notEqual(await writer.commit(request, round, committee, certificate), "already");
         const committed = (await reader.requestEvents(request.id)).at(-1);
         assert.ok(committed?.kind === "decisionCommitted");
         assert.deepEqual(committed.decision, certificate.decision);
@@ -252,7 +342,7 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       await harness.setReachable(false);
       await until(() => follower.troubles.length === 1);
       await rejects(reader.head(), "CHAIN_UNREACHABLE");
-      await rejects(writer.draw(early.request, early.seedBlock), "CHAIN_UNREACHABLE");
+      await rejects(writer.draw(early.request, early), "CHAIN_UNREACHABLE");
       await harness.setReachable(true);
       const later = await asked(harness);
       await until(() => follower.of(later.request.id).length === 1);
@@ -284,10 +374,10 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
     });
 
     it("does nothing once the signal has aborted", async () => {
-      const { request, seedBlock } = await asked(harness);
+      const { request, ...awaited } = await asked(harness);
       await assert.rejects(reader.head(AbortSignal.abort(new Error("stop"))), /stop/);
       await assert.rejects(
-        (await harness.writer(0)).draw(request, seedBlock, AbortSignal.abort(new Error("stop"))),
+        (await harness.writer(0)).draw(request, awaited, AbortSignal.abort(new Error("stop"))),
         /stop/,
       );
       assert.equal((await reader.requestState(request.id)).status, "requested");

@@ -3,10 +3,13 @@ import type { Address } from "../../agents/core/types.ts";
 import { createNodeHarness, testKeys } from "./chain-node.ts";
 import { chainSuite } from "./chain.suite.ts";
 
+const BLOCK_SECONDS = 10;
+
 chainSuite("memory", async () => {
   let accepts = true;
-  const chain = createMemoryChain({ onDecision: () => accepts });
+  const chain = createMemoryChain({ blockSeconds: BLOCK_SECONDS, onDecision: () => accepts });
   const consumer = `0x${"c0".repeat(20)}` as Address;
+  const appellant = `0x${"a2".repeat(20)}` as Address;
   const accounts = [`0x${"a0".repeat(20)}` as Address, `0x${"a1".repeat(20)}` as Address];
   const endpoint = ["/ip4/127.0.0.1/tcp/4001", "/ip4/127.0.0.1/tcp/4002"];
   for (const { address: signer, publicKey } of testKeys)
@@ -16,11 +19,12 @@ chainSuite("memory", async () => {
     reader: async (options) => chain.reader(options),
     writer: async (account) => chain.writer(accounts[account] ?? consumer),
     ask: async (terms, question) => chain.ask(consumer, terms, question).request.id,
+    appeal: async (request, last) => chain.appeal(appellant, request, last),
     setConsumer: async (value) => {
       accepts = value;
     },
     mine: async (blocks) => chain.mine(blocks),
-    passTime: async (seconds) => chain.mine(seconds),
+    passTime: async (seconds) => chain.mine(seconds / BLOCK_SECONDS),
     setReachable: async (reachable) => chain.setReachable(reachable),
     stop: async () => {},
   };

@@ -9,6 +9,7 @@ import { limits } from "../../agents/core/limits.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { Attempt, Certificate, Decision, Digest, RequestId, SeatIndex, Value } from "../../agents/core/types.ts";
 import { verifyRequest, type VerifyOptions, type VerifyReport } from "../../agents/node/verify.ts";
+import { packRound } from "../../agents/core/rounds.ts";
 import type { ChainEvent } from "../../agents/ports/chain.ts";
 import { attemptOf, runCommittee, signDigest, wideId, withId, type SeatScript } from "../core/committee.ts";
 
@@ -63,9 +64,10 @@ const position = {
 
 function eventsOf({ attempt: settled, decision, signatures }: Case): readonly ChainEvent[] {
   const { request, committee } = settled;
+  const round = packRound({ link: 0n, appeals: 0, deadline: 1_900_000_000 });
   const bits = (signatures ?? []).reduce((sum, { seat }) => sum | (1n << BigInt(seat)), 0n);
   return [
-    { ...position, kind: "requested", request, seedBlock: 3n },
+    { ...position, kind: "requested", request, round, seedBlock: 3n },
     { ...position, kind: "committeeDrawn", requestId: request.id, attempt: settled.attempt, committee },
     {
       ...position,
@@ -309,7 +311,7 @@ describe("verifyRequest", () => {
 
   it("a request without a decision is refuted at the chain; trouble that is no verdict is thrown", async () => {
     const open = await verify(good, {}, eventsOf(good).slice(0, 2));
-    assert.deepEqual(open.failure, { step: "chain", cid: null, reason: "it has no decision yet" });
+    assert.deepEqual(open.failure, { step: "chain", cid: null, reason: "it has no decision that stands" });
     assert.equal(open.root, null);
     const down = async (): Promise<never> => {
       throw new ConclaveError("NETWORK_FAILED", "Check the Kubo node");

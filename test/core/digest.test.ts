@@ -52,16 +52,20 @@ const digests = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => b
 const addresses = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => bytesToHex(bytes) as Address);
 const uint32 = fc.integer({ min: 0, max: 0xffff_ffff });
 const byte = fc.integer({ min: 0, max: 255 });
+const nibble = fc.integer({ min: 0, max: 15 });
 const question = fc.string({ unit: "grapheme", maxLength: 60 });
 const domains: fc.Arbitrary<Domain> = fc.record({ chainId: fc.integer({ min: 1, max: 2 ** 48 }), oracle: addresses });
 const termsArbitrary: fc.Arbitrary<Terms> = fc.record(
   {
     fee: fc.bigInt(0n, 2n ** 96n - 1n),
-    deadline: fc.integer({ min: 0, max: 2 ** 40 - 1 }),
+    duration: uint32,
+    appeals: nibble,
+    retries: nibble,
     tolerance: fc.bigInt(0n, 2n ** 40n - 1n),
     callbackGasLimit: uint32,
     committeeSize: byte,
     assurance: fc.constantFrom("normal", "high"),
+    currency: fc.constantFrom("token", "native"),
     decimals: byte,
     options: byte,
     kind: fc.constantFrom("boolean", "choice", "number", "text", "policies"),
@@ -244,8 +248,8 @@ describe("digest: packing", () => {
       fc.property(words, (word) => {
         const seat = unpackSeat(word & (2n ** 224n - 1n));
         if (seat !== null) assert.equal(packSeat(seat), word & (2n ** 224n - 1n));
-        // Clears kind and assurance to known values.
-        const termsWord = word & ~(0xfen << 32n) & ~(0xfcn << 8n);
+        // Clears kind, assurance and currency to known values.
+        const termsWord = word & ~(0xeen << 32n) & ~(0xfcn << 8n);
         const terms = unpackTerms(termsWord);
         assert.ok(terms);
         assert.equal(packTerms(terms), termsWord);
@@ -263,7 +267,9 @@ describe("digest: packing", () => {
     const terms = fc.sample(termsArbitrary, 1)[0] as Terms;
     const wrong = [
       { fee: 2n ** 96n },
-      { deadline: 2 ** 40 },
+      { duration: 2 ** 32 },
+      { appeals: 16 },
+      { retries: -1 },
       { tolerance: -1n },
       { committeeSize: 256 },
       { decimals: 0.5 },

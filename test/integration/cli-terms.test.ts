@@ -17,7 +17,10 @@ const flags: TermsFlags = {
   protocol: "mbft",
   committee: "4",
   fee: "1",
-  deadlineIn: "10m",
+  currency: "token",
+  duration: "10m",
+  appeals: "0",
+  retries: "0",
   assurance: "normal",
   callbackGas: "0",
 };
@@ -29,7 +32,7 @@ const sworn: Protocol = { ...first, id: "sworn", code: 251, assurance: "byzantin
 
 function ask(change: Partial<TermsFlags>, registry?: readonly Protocol[]): Terms | ConclaveError {
   try {
-    return termsOf({ ...flags, ...change }, unit, 1_900_000_000, registry);
+    return termsOf({ ...flags, ...change }, unit, registry);
   } catch (error) {
     assert.ok(error instanceof ConclaveError, String(error));
     return error;

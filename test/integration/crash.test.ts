@@ -91,8 +91,7 @@ describe("a crash", () => {
         await stopProcess(children[bystander]!);
         await bank.mint(owner.address.toLowerCase() as Address, terms.fee);
         const asker = await createOperatorActions({ ...source, account: owner });
-        const { timestamp } = await reader.head();
-        const { requestId } = await asker.request({ ...terms, deadline: timestamp + 3_600 }, "What is 27 plus 38?");
+        const { requestId } = await asker.request(terms, "What is 27 plus 38?");
 
         await until(async () => (await reader.requestState(requestId)).status === "drawn");
         copied = copyJournals(agents, requestId, copying.signal);
