@@ -15,6 +15,8 @@ contract InvariantsTest is Assertions {
         bytes4[] selectors;
     }
 
+    error ActionReverted(uint256 step, bytes4 selector, bytes reason);
+
     Handler private _handler;
     mapping(uint256 draw => mapping(uint256 agentId => bool drawn)) private _drawn;
     uint256 private _draws;
@@ -101,8 +103,9 @@ contract InvariantsTest is Assertions {
         for (uint256 i = 0; i < 1500; ++i) {
             uint256 random = uint256(keccak256(abi.encode("walk", i)));
             bytes memory arguments = abi.encode(random >> 8, uint64(random >> 16), (random >> 17) & 1, random >> 18);
-            (bool success, ) = address(_handler).call(bytes.concat(selectors[random % selectors.length], arguments));
-            assertTrue(success, "no action reverts");
+            bytes4 selector = selectors[random % selectors.length];
+            (bool success, bytes memory reason) = address(_handler).call(bytes.concat(selector, arguments));
+            if (!success) revert ActionReverted(i, selector, reason);
         }
         for (uint256 i = 0; i < actions.length; ++i) {
             assertTrue(_handler.done(actions[i]) != 0, string(abi.encodePacked(actions[i])));

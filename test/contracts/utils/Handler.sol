@@ -124,9 +124,9 @@ contract Handler is ConclaveTest {
     }
 
     /// @dev Requests keep the price list that they were made under.
-    function setPrices(uint256 currency, uint24 treasuryPpm) external {
-        treasuryPpm = uint24(bound(treasuryPpm, 0, 200_000));
-        oracle.setPrices(_currency(currency), PriceTerms(0, 1e18, 0, treasuryPpm));
+    function setPrices(uint256 currency, uint256 treasuryPpm) external {
+        treasuryPpm = bound(treasuryPpm, 0, 200_000);
+        oracle.setPrices(_currency(currency), PriceTerms(0, 1e18, 0, uint24(treasuryPpm)));
         ++done["setPrices"];
     }
 
