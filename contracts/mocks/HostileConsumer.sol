@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
+import {Address} from "@openzeppelin/contracts/utils/Address.sol";
+
 import {DecisionConsumer} from "../consumers/DecisionConsumer.sol";
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {RequestId, Status, Terms} from "../types/Types.sol";
 
 /// @title A consumer that misbehaves as told, for tests
 contract HostileConsumer is DecisionConsumer {
-    /// @notice What it does when it is called back.
+    /// @notice What it does when it is called back or gets coins.
     enum Mode {
         Accept,
         Revert,
@@ -32,9 +34,18 @@ contract HostileConsumer is DecisionConsumer {
 
     constructor(IDecisionOracle oracle_) DecisionConsumer(oracle_) {}
 
+    receive() external payable {
+        _react();
+    }
+
     /// @notice Asks with any terms.
     function ask(uint48 subscriptionId, Terms calldata terms, bytes calldata question) external returns (RequestId) {
         return _ask(subscriptionId, terms, question);
+    }
+
+    /// @notice Calls anybody, with the coins that come along.
+    function execute(address target, bytes calldata data) external payable {
+        Address.functionCallWithValue(target, data, msg.value);
     }
 
     /// @notice Changes what it does next.
@@ -49,6 +60,10 @@ contract HostileConsumer is DecisionConsumer {
     }
 
     function _onDecision(RequestId, Status, bytes32, bytes calldata, uint32) internal override {
+        _react();
+    }
+
+    function _react() private {
         Mode current = mode;
         require(current != Mode.Revert, Refused());
         if (current == Mode.BurnGas) {

@@ -95,11 +95,14 @@ export function planFor(protocolId: string): DemoPlan {
 export function isExpected({ kind, options, expected }: DemoQuestion, answer: string): boolean {
   const terms: Terms = {
     fee: 0n,
-    deadline: 0,
+    duration: 0,
+    appeals: 0,
+    retries: 0,
     tolerance: 0n,
     callbackGasLimit: 0,
     committeeSize: 0,
     assurance: "normal",
+    currency: "token",
     decimals: 0,
     options: options ?? 0,
     kind,

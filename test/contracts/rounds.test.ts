@@ -390,7 +390,7 @@ describe("an attempt that nobody answers", () => {
     const header = await mineSeed(world, running.seedBlock);
     await expect(oracle.draw(running.request, running.round, running.seedBlock, header, pastOf(running)))
       .to.be.revertedWithCustomError(registry, "TooFewAgents")
-      .withArgs(6, 9);
+      .withArgs(10, 9);
     await passDeadline(world, running.round);
     await oracle.fallBack(...fallBackArgs(running));
     const state = await oracle.statusOf(running.request.id);

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { ZeroAddress, getBytes } from "ethers";
 
-import { quorum, type Committed, type DecidedRound } from "../../../scripts/lib/course.ts";
+import { quorum, type DecidedRound } from "../../../scripts/lib/course.ts";
 import { Currency, Status, unpackRound, type Terms } from "../../../scripts/lib/typed-data.ts";
 import { subscription, type PriceTerms, type World } from "../../../scripts/lib/world.ts";
 
@@ -109,6 +109,15 @@ export class Books {
     this.#accounts = accounts;
   }
 
+  /** By account, in lower case. */
+  async credits(currency: number): Promise<Map<string, bigint>> {
+    const { oracle } = this.#world;
+    const entries = this.#accounts.map(
+      async (account) => [account.toLowerCase(), (await oracle.creditOf(account, currency)) as bigint] as const,
+    );
+    return new Map(await Promise.all(entries));
+  }
+
   /** What the oracle holds is what subscription 1, the accounts and the open escrows come to, in each currency (SE15). */
   async expectBalanced(): Promise<void> {
     const { oracle, token, ethers } = this.#world;
@@ -116,31 +125,8 @@ export class Books {
     const { tokenBalance, nativeBalance } = await oracle.subscriptionOf(subscription);
     for (const currency of currencies) {
       let owed = this.escrow[currency] + (currency === Currency.Token ? tokenBalance : nativeBalance);
-      for (const account of this.#accounts) owed += await oracle.creditOf(account, currency);
+      for (const credit of (await this.credits(currency)).values()) owed += credit;
       expect(held[currency], `currency ${currency}`).to.equal(owed);
     }
-  }
-}
-
-/** Settles, and expects every account to be credited what `payOf` says and the asker's subscription to get the rest. */
-export async function expectSettles(
-  world: World,
-  committed: Committed,
-  settle: () => Promise<unknown>,
-  { credits, rest }: Pay,
-  currency: number,
-  accounts: readonly string[],
-): Promise<void> {
-  const { oracle } = world;
-  const creditsNow = async (): Promise<bigint[]> =>
-    Promise.all(accounts.map((account) => oracle.creditOf(account, currency) as Promise<bigint>));
-  const before = await creditsNow();
-  await expect(settle())
-    .to.emit(oracle, "FeeRefunded")
-    .withArgs(committed.request.id, committed.request.consumer, rest);
-  const grown = (await creditsNow()).map((amount, index) => amount - before[index]!);
-  expect(grown).to.deep.equal(accounts.map((account) => credits.get(account.toLowerCase()) ?? 0n));
-  for (const account of credits.keys()) {
-    expect(accounts.map((one) => one.toLowerCase())).to.include(account);
   }
 }

@@ -1,0 +1,551 @@
+import { expect } from "chai";
+import { ZeroAddress, encodeBytes32String, toUtf8Bytes } from "ethers";
+import hre from "hardhat";
+
+import { ask, decide, draw, passDeadline, recordOf, refundArgs, termsFor } from "../../scripts/lib/course.ts";
+import { Currency, packRequestId, packTerms, word, type Terms } from "../../scripts/lib/typed-data.ts";
+import {
+  deployWorld,
+  findEvents,
+  freeCoins,
+  freeTokens,
+  registerAgents,
+  subscription,
+  subscriptionCoins,
+  subscriptionFunds,
+  type Oracle,
+  type PriceTerms,
+  type World,
+} from "../../scripts/lib/world.ts";
+import { Books, currencies, quoteOf } from "./utils/money.ts";
+
+const { ethers, networkHelpers } = await hre.network.create();
+const { loadFixture } = networkHelpers;
+
+const Mode = { Accept: 0, Revert: 1, Reenter: 5 } as const;
+const question = toUtf8Bytes("Is it?");
+const fee = 10n ** 18n;
+
+/** Two accounts with tokens that the oracle may take. */
+async function deployed() {
+  const world = await deployWorld(ethers);
+  const { oracle, token } = world;
+  const [, owner, stranger] = await ethers.getSigners();
+  for (const account of [owner!, stranger!]) {
+    await token.mint(account.address, 100n * fee);
+    await token.connect(account).approve(oracle.target, 100n * fee);
+  }
+  await registerAgents(world, 5);
+  return { world, oracle, token, owner: owner!, stranger: stranger! };
+}
+
+const termsIn = (currency: number, overrides: Partial<Terms> = {}): string =>
+  packTerms(termsFor({ currency, ...overrides }));
+
+async function fundsOf(oracle: Oracle, id: bigint): Promise<readonly bigint[]> {
+  const { tokenBalance, nativeBalance } = await oracle.subscriptionOf(id);
+  return [tokenBalance, nativeBalance];
+}
+
+/** `Prices` of contracts/types/Types.sol. */
+const packPrices = (prices: PriceTerms, version: bigint, open: boolean): bigint =>
+  (prices.unitPrice << 160n) |
+  (prices.gasRate << 80n) |
+  ((prices.gasPriceCap / 1_000_000n) << 48n) |
+  (prices.treasuryPpm << 24n) |
+  (version << 8n) |
+  (open ? 1n : 0n);
+
+describe("a subscription", () => {
+  it("SE17: is created by anybody, with consecutive numbers", async () => {
+    const { oracle, owner, stranger } = await loadFixture(deployed);
+    for (const [account, id] of [
+      [owner, 2],
+      [stranger, 3],
+    ] as const) {
+      await expect(oracle.connect(account).createSubscription())
+        .to.emit(oracle, "SubscriptionCreated")
+        .withArgs(id, account.address);
+      expect(await oracle.subscriptionOf(id)).to.deep.equal([account.address, ZeroAddress, 0n, 0n, 0n]);
+    }
+    for (const call of [
+      () => oracle.setConsumer(4, owner.address, true),
+      () => oracle.transferSubscription(4, owner.address),
+      () => oracle.fund(4, 1),
+      () => oracle.fundNative(4, { value: 1 }),
+      () => oracle.withdrawFunds(4, Currency.Token, 0, owner.address),
+    ]) {
+      await expect(call()).to.be.revertedWithCustomError(oracle, "UnknownSubscription").withArgs(4);
+    }
+    // That of direct payers is nobody's.
+    await expect(oracle.fund(0, 1)).to.be.revertedWithCustomError(oracle, "UnknownSubscription").withArgs(0);
+  });
+
+  it("SE17: is run by its owner alone, who need not be a consumer", async () => {
+    const { oracle, owner, stranger } = await loadFixture(deployed);
+    await oracle.connect(owner).createSubscription();
+    for (const call of [
+      () => oracle.connect(stranger).setConsumer(2, stranger.address, true),
+      () => oracle.connect(stranger).transferSubscription(2, stranger.address),
+      () => oracle.connect(stranger).withdrawFunds(2, Currency.Token, 0, stranger.address),
+    ]) {
+      await expect(call()).to.be.revertedWithCustomError(oracle, "NotSubscriptionOwner").withArgs(2, stranger.address);
+    }
+    await expect(oracle.connect(owner).request(2, termsIn(Currency.Token), question))
+      .to.be.revertedWithCustomError(oracle, "NotConsumer")
+      .withArgs(2, owner.address);
+  });
+
+  it("SE17: changes hands in two steps", async () => {
+    const { world, oracle, owner, stranger } = await loadFixture(deployed);
+    const { deployer } = world;
+    const accept = () => oracle.connect(owner).acceptSubscription(subscription);
+    const refused = async (): Promise<void> => {
+      await expect(accept())
+        .to.be.revertedWithCustomError(oracle, "NotPendingOwner")
+        .withArgs(subscription, owner.address);
+    };
+    await refused();
+    await oracle.transferSubscription(subscription, owner.address);
+    await oracle.transferSubscription(subscription, ZeroAddress);
+    await refused();
+    await expect(oracle.transferSubscription(subscription, owner.address))
+      .to.emit(oracle, "SubscriptionTransferStarted")
+      .withArgs(subscription, deployer.address, owner.address);
+    await expect(oracle.connect(stranger).acceptSubscription(subscription))
+      .to.be.revertedWithCustomError(oracle, "NotPendingOwner")
+      .withArgs(subscription, stranger.address);
+    const [held, pending] = await oracle.subscriptionOf(subscription);
+    expect([held, pending]).to.deep.equal([deployer.address, owner.address]);
+    await expect(accept())
+      .to.emit(oracle, "SubscriptionTransferred")
+      .withArgs(subscription, deployer.address, owner.address);
+    expect((await oracle.subscriptionOf(subscription)).slice(0, 2)).to.deep.equal([owner.address, ZeroAddress]);
+    await refused();
+    await expect(oracle.setConsumer(subscription, stranger.address, true))
+      .to.be.revertedWithCustomError(oracle, "NotSubscriptionOwner")
+      .withArgs(subscription, deployer.address);
+    // What was allowed stays allowed.
+    expect(await oracle.isConsumer(subscription, deployer.address)).to.be.true;
+  });
+
+  it("SE17: pays for its consumers and no longer for one that was removed", async () => {
+    const { world, oracle, stranger } = await loadFixture(deployed);
+    const asking = () => oracle.connect(stranger).request(subscription, termsIn(Currency.Token), question);
+    await expect(asking())
+      .to.be.revertedWithCustomError(oracle, "NotConsumer")
+      .withArgs(subscription, stranger.address);
+    await expect(oracle.setConsumer(subscription, stranger.address, true))
+      .to.emit(oracle, "ConsumerSet")
+      .withArgs(subscription, stranger.address, true);
+    const asked = await ask(world, {}, "Is it?", asking);
+    expect(asked.request.consumer).to.equal(stranger.address);
+    await oracle.setConsumer(subscription, stranger.address, false);
+    await expect(asking()).to.be.revertedWithCustomError(oracle, "NotConsumer");
+    // What it asked goes on, and what is left goes back to the subscription.
+    const drawn = await draw(world, asked);
+    await passDeadline(world, drawn.round);
+    await oracle.refund(...refundArgs(drawn));
+    expect(await fundsOf(oracle, subscription)).to.deep.equal([subscriptionFunds, subscriptionCoins]);
+    expect(await oracle.creditOf(stranger.address, Currency.Token)).to.equal(0n);
+  });
+
+  it("SE17: is funded by anybody and emptied by its owner, each currency on its own", async () => {
+    const { oracle, token, owner, stranger } = await loadFixture(deployed);
+    await oracle.connect(owner).createSubscription();
+    await expect(oracle.connect(stranger).fund(2, 70))
+      .to.emit(oracle, "SubscriptionFunded")
+      .withArgs(2, stranger.address, Currency.Token, 70);
+    expect(await fundsOf(oracle, 2n)).to.deep.equal([70n, 0n]);
+    await expect(oracle.connect(stranger).fundNative(2, { value: 50 }))
+      .to.emit(oracle, "SubscriptionFunded")
+      .withArgs(2, stranger.address, Currency.Native, 50);
+    expect(await fundsOf(oracle, 2n)).to.deep.equal([70n, 50n]);
+    const take = (currency: number, amount: number) =>
+      oracle.connect(owner).withdrawFunds(2, currency, amount, stranger.address);
+    await expect(take(Currency.Token, 71))
+      .to.be.revertedWithCustomError(oracle, "InsufficientFunds")
+      .withArgs(2, Currency.Token, 70, 71);
+    await expect(take(Currency.Native, 51))
+      .to.be.revertedWithCustomError(oracle, "InsufficientFunds")
+      .withArgs(2, Currency.Native, 50, 51);
+    const tokens: bigint = await token.balanceOf(stranger.address);
+    await expect(take(Currency.Token, 69))
+      .to.emit(oracle, "SubscriptionWithdrawn")
+      .withArgs(2, stranger.address, Currency.Token, 69);
+    expect(await token.balanceOf(stranger.address)).to.equal(tokens + 69n);
+    const coins = await ethers.provider.getBalance(stranger.address);
+    await take(Currency.Native, 48);
+    expect(await ethers.provider.getBalance(stranger.address)).to.equal(coins + 48n);
+    expect(await fundsOf(oracle, 2n)).to.deep.equal([1n, 2n]);
+  });
+
+  it("SE19: pays each request in its currency, from what is not in escrow", async () => {
+    const { oracle, owner } = await loadFixture(deployed);
+    const account = oracle.connect(owner);
+    await account.createSubscription();
+    await account.setConsumer(2, owner.address, true);
+    await account.fund(2, 10);
+    await account.fundNative(2, { value: 20 });
+    for (const [currency, held] of [
+      [Currency.Token, 10n],
+      [Currency.Native, 20n],
+    ] as const) {
+      await expect(account.request(2, termsIn(currency, { fee: held + 1n }), question))
+        .to.be.revertedWithCustomError(oracle, "InsufficientFunds")
+        .withArgs(2, currency, held, held + 1n);
+      await expect(account.request(2, termsIn(currency, { fee: 1n }), question, { value: 1 }))
+        .to.be.revertedWithCustomError(oracle, "WrongValue")
+        .withArgs(0, 1);
+      await account.request(2, termsIn(currency, { fee: held - 3n }), question);
+      await expect(account.withdrawFunds(2, currency, 4, owner.address))
+        .to.be.revertedWithCustomError(oracle, "InsufficientFunds")
+        .withArgs(2, currency, 3, 4);
+    }
+    expect(await fundsOf(oracle, 2n)).to.deep.equal([3n, 3n]);
+  });
+
+  it("holds less than 2^104 of a currency", async () => {
+    const { oracle, token, world } = await loadFixture(deployed);
+    const most = (1n << 104n) - 1n;
+    await token.mint(world.deployer.address, 1n << 110n);
+    await token.approve(oracle.target, 1n << 110n);
+    await oracle.createSubscription();
+    await expect(oracle.fund(2, most + 1n))
+      .to.be.revertedWithCustomError(oracle, "BalanceOverflow")
+      .withArgs(0, most + 1n);
+    await oracle.fundNative(2, { value: 9 });
+    await oracle.fund(2, most);
+    expect(await fundsOf(oracle, 2n)).to.deep.equal([most, 9n]);
+    await expect(oracle.fund(2, 1)).to.be.revertedWithCustomError(oracle, "BalanceOverflow").withArgs(most, 1);
+  });
+});
+
+describe("a request id", () => {
+  it("names the price list, the subscription and the count", async () => {
+    const { world, oracle, owner } = await loadFixture(deployed);
+    await oracle.connect(owner).createSubscription();
+    await oracle.connect(owner).setConsumer(2, world.deployer.address, true);
+    await oracle.fund(2, fee);
+    const from = (id: bigint, currency: number, value = 0n) =>
+      ask(world, {}, "Is it?", () => oracle.request(id, termsIn(currency, { fee: 1n }), question, { value }));
+    const ids: bigint[] = [];
+    const note = async (asked: ReturnType<typeof from>): Promise<void> => {
+      ids.push((await asked).request.id);
+    };
+    await note(from(0n, Currency.Token));
+    await note(from(0n, Currency.Native, 1n));
+    await note(from(1n, Currency.Token));
+    await note(from(2n, Currency.Token));
+    await oracle.setPrices(Currency.Token, freeTokens);
+    await note(from(1n, Currency.Token));
+    await note(from(1n, Currency.Native));
+    await note(from(0n, Currency.Token));
+    expect(ids).to.deep.equal([
+      1n,
+      2n,
+      packRequestId(0n, 1n, 1n),
+      packRequestId(0n, 2n, 1n),
+      packRequestId(1n, 1n, 2n),
+      packRequestId(0n, 1n, 3n),
+      packRequestId(1n, 0n, 3n),
+    ]);
+    expect((await oracle.subscriptionOf(0)).requests).to.equal(3n);
+  });
+});
+
+describe("direct payment", () => {
+  for (const currency of currencies) {
+    const name = currency === Currency.Token ? "tokens" : "coins";
+
+    it(`SE14: in ${name} comes back as a credit that its owner withdraws`, async () => {
+      const { world, oracle, token, stranger } = await loadFixture(deployed);
+      const value = currency === Currency.Native ? fee : 0n;
+      const books = new Books(world, [stranger.address, world.deployer.address]);
+      const asking = () => oracle.connect(stranger).request(0, termsIn(currency), question, { value });
+      const first = await ask(world, {}, "Is it?", asking);
+      const second = await ask(world, {}, "Is it?", asking);
+      expect([first.request.id, second.request.id]).to.deep.equal([1n, 2n]);
+      books.escrow[currency] = 2n * fee;
+      await books.expectBalanced();
+      expect(await fundsOf(oracle, 0n)).to.deep.equal([0n, 0n]);
+
+      const paid = await decide(world, first, { shares: "0x00000000" });
+      await world.settlement.settle(...recordOf(paid));
+      await passDeadline(world, second.round);
+      await expect(oracle.refund(...refundArgs(second)))
+        .to.emit(oracle, "FeeRefunded")
+        .withArgs(2, stranger.address, fee);
+      books.escrow[currency] = 0n;
+      await books.expectBalanced();
+      expect(await oracle.creditOf(stranger.address, currency)).to.equal(2n * fee);
+
+      const take = (amount: bigint, where: number = currency) =>
+        oracle.connect(stranger).withdraw(where, amount, world.manager.target);
+      await expect(take(2n * fee + 1n))
+        .to.be.revertedWithCustomError(oracle, "InsufficientCredit")
+        .withArgs(stranger.address, currency, 2n * fee, 2n * fee + 1n);
+      await expect(take(1n, 1 - currency))
+        .to.be.revertedWithCustomError(oracle, "InsufficientCredit")
+        .withArgs(stranger.address, 1 - currency, 0, 1);
+      await expect(oracle.withdraw(currency, 1, stranger.address)).to.be.revertedWithCustomError(
+        oracle,
+        "InsufficientCredit",
+      );
+      const to = world.deployer.address;
+      const heldNow = async (): Promise<bigint> =>
+        currency === Currency.Native ? ethers.provider.getBalance(to) : token.balanceOf(to);
+      const before = await heldNow();
+      await expect(oracle.connect(stranger).withdraw(currency, fee, to))
+        .to.emit(oracle, "Withdrawn")
+        .withArgs(stranger.address, to, currency, fee);
+      expect((await heldNow()) - before).to.equal(fee);
+      await books.expectBalanced();
+    });
+  }
+
+  it("SE19: takes exactly the fee, in the currency of the terms", async () => {
+    const { oracle, token, stranger } = await loadFixture(deployed);
+    const direct = oracle.connect(stranger);
+    for (const value of [0n, fee - 1n, fee + 1n]) {
+      await expect(direct.request(0, termsIn(Currency.Native), question, { value }))
+        .to.be.revertedWithCustomError(oracle, "WrongValue")
+        .withArgs(fee, value);
+    }
+    await expect(direct.request(0, termsIn(Currency.Token), question, { value: fee }))
+      .to.be.revertedWithCustomError(oracle, "WrongValue")
+      .withArgs(0, fee);
+    await token.connect(stranger).approve(oracle.target, fee - 1n);
+    await expect(direct.request(0, termsIn(Currency.Token), question))
+      .to.be.revertedWithCustomError(token, "ERC20InsufficientAllowance")
+      .withArgs(oracle.target, fee - 1n, fee);
+    const sent = stranger.sendTransaction({ to: oracle.target, value: 1 });
+    await expect(sent).to.be.revertedWithoutReason(ethers);
+  });
+});
+
+const listed: Readonly<Record<number, PriceTerms>> = {
+  [Currency.Token]: {
+    unitPrice: 10n ** 15n + 1n,
+    gasRate: 1_999n * 10n ** 18n + 7n,
+    gasPriceCap: 20_001_000_000n,
+    treasuryPpm: 50_001n,
+  },
+  [Currency.Native]: { unitPrice: 7n, gasRate: 10n ** 18n, gasPriceCap: 3_000_000n, treasuryPpm: 200_000n },
+};
+
+describe("prices", () => {
+  it("SE18: make the smallest fee, which is taken, and one less is not", async () => {
+    const { oracle } = await loadFixture(deployed);
+    for (const currency of currencies) {
+      const prices = listed[currency]!;
+      await oracle.setPrices(currency, prices);
+      for (const overrides of [
+        {},
+        { retries: 3 },
+        { appeals: 1, committeeSize: 31 },
+        { appeals: 3, retries: 3, committeeSize: 7, callbackGasLimit: 2_000_000 },
+      ]) {
+        const terms = termsFor({ currency, ...overrides });
+        const least = quoteOf(terms, prices);
+        expect(least).to.be.above(0n);
+        expect(await oracle.quote(packTerms(terms))).to.equal(least);
+        const asking = (amount: bigint) => oracle.request(subscription, packTerms({ ...terms, fee: amount }), question);
+        await expect(asking(least - 1n))
+          .to.be.revertedWithCustomError(oracle, "FeeTooLow")
+          .withArgs(least - 1n, least);
+        await asking(least);
+      }
+    }
+  });
+
+  it("SE18: are the administrator's, in versions that stay", async () => {
+    const { oracle, stranger } = await loadFixture(deployed);
+    for (const currency of currencies) {
+      const free = currency === Currency.Token ? freeTokens : freeCoins;
+      const prices = listed[currency]!;
+      await expect(oracle.connect(stranger).setPrices(currency, prices))
+        .to.be.revertedWithCustomError(oracle, "AccessManagedUnauthorized")
+        .withArgs(stranger.address);
+      const { unitPrice, gasRate, gasPriceCap, treasuryPpm } = prices;
+      await expect(oracle.setPrices(currency, prices))
+        .to.emit(oracle, "PricesSet")
+        .withArgs(currency, 1, [unitPrice, gasRate, gasPriceCap, treasuryPpm]);
+      await oracle.setPrices(currency, free);
+      expect(await oracle.pricesOf(currency)).to.equal(packPrices(free, 2n, true));
+      for (const [version, list] of [free, prices, free].entries()) {
+        const packed: bigint = await oracle.priceListOf(currency, version);
+        expect(packed & ~1n).to.equal(packPrices(list, BigInt(version), false));
+      }
+      expect(await oracle.priceListOf(currency, 3)).to.equal(0n);
+    }
+  });
+
+  it("SE18: have bounds", async () => {
+    const { world, oracle } = await loadFixture(deployed);
+    const token = listed[Currency.Token]!;
+    const cap = 2n ** 32n * 1_000_000n;
+    for (const [currency, field, change] of [
+      [Currency.Token, "treasuryPpm", { treasuryPpm: 200_001n }],
+      [Currency.Token, "gasPriceCap", { gasPriceCap: 1n }],
+      [Currency.Token, "gasPriceCap", { gasPriceCap: 1_500_000n }],
+      [Currency.Token, "gasPriceCap", { gasPriceCap: cap }],
+      [Currency.Native, "gasRate", { gasRate: 10n ** 18n - 1n }],
+      [Currency.Native, "gasRate", { gasRate: 10n ** 18n + 1n }],
+    ] as const) {
+      const prices = { ...listed[currency]!, ...change };
+      await expect(oracle.setPrices(currency, prices))
+        .to.be.revertedWithCustomError(oracle, "InvalidPrices")
+        .withArgs(encodeBytes32String(field), Object.values(change)[0]);
+    }
+    const most = {
+      unitPrice: 2n ** 80n - 1n,
+      gasRate: 2n ** 80n - 1n,
+      gasPriceCap: cap - 1_000_000n,
+      treasuryPpm: 200_000n,
+    };
+    await oracle.setPrices(Currency.Token, most);
+    const dearest = termsFor({ appeals: 3, retries: 3, committeeSize: 7, callbackGasLimit: 2_000_000 });
+    expect(await oracle.quote(packTerms(dearest))).to.equal(quoteOf(dearest, most));
+    const factory = await ethers.getContractFactory("DecisionOracle");
+    const { manager, registry } = world;
+    const args = [manager.target, registry.target, world.token.target, 1] as const;
+    await expect(factory.deploy(...args, token, { ...freeCoins, gasRate: 0n }))
+      .to.be.revertedWithCustomError(oracle, "InvalidPrices")
+      .withArgs(encodeBytes32String("gasRate"), 0);
+  });
+});
+
+/** An oracle for another fee token. */
+async function oracleFor(world: World, token: string): Promise<Oracle> {
+  const { manager, registry } = world;
+  const args = [manager.target, registry.target, token, 0b11n, freeTokens, freeCoins];
+  return (await ethers.deployContract("DecisionOracle", args)) as unknown as Oracle;
+}
+
+describe("fee tokens", () => {
+  it("that take a fee on transfers are refused", async () => {
+    const { world } = await loadFixture(deployed);
+    const token = await ethers.deployContract("FeeOnTransferToken");
+    const oracle = await oracleFor(world, await token.getAddress());
+    await token.getFunction("mint")(world.deployer.address, 200);
+    await token.getFunction("approve")(oracle.target, 200);
+    await oracle.createSubscription();
+    for (const call of [
+      () => oracle.fund(1, 100),
+      () => oracle.request(0, termsIn(Currency.Token, { fee: 100n }), question),
+    ]) {
+      await expect(call()).to.be.revertedWithCustomError(oracle, "TransferMismatch").withArgs(100, 99);
+    }
+  });
+
+  it("that do not move are noticed, on the way in and on the way out", async () => {
+    const { world } = await loadFixture(deployed);
+    const token = await ethers.deployContract("HostileToken");
+    const oracle = await oracleFor(world, await token.getAddress());
+    await token.getFunction("mint")(world.deployer.address, 200);
+    await token.getFunction("approve")(oracle.target, 200);
+    await oracle.createSubscription();
+    await oracle.fund(1, 50);
+    await token.getFunction("setRefusing")(true);
+    for (const call of [
+      () => oracle.fund(1, 100),
+      () => oracle.request(0, termsIn(Currency.Token, { fee: 100n }), question),
+      () => oracle.withdrawFunds(1, Currency.Token, 50, world.deployer.address),
+    ]) {
+      await expect(call()).to.be.revertedWithCustomError(oracle, "SafeERC20FailedOperation").withArgs(token.target);
+    }
+    expect(await fundsOf(oracle, 1n)).to.deep.equal([50n, 0n]);
+  });
+
+  it("that call back in the middle of a transfer gain nothing", async () => {
+    const { world } = await loadFixture(deployed);
+    const token = await ethers.deployContract("HostileToken");
+    const oracle = await oracleFor(world, await token.getAddress());
+    for (const account of [world.deployer.address, token.target]) await token.getFunction("mint")(account, 1000);
+    await token.getFunction("approve")(oracle.target, 1000);
+    await token.getFunction("approveFor")(oracle.target, 1000);
+    await oracle.createSubscription();
+    const direct = [0, termsIn(Currency.Token, { fee: 100n }), question] as const;
+    const [funding, asking] = [
+      oracle.interface.encodeFunctionData("fund", [1, 60]),
+      oracle.interface.encodeFunctionData("request", direct),
+    ];
+    for (const reentry of [funding, asking]) {
+      for (const call of [() => oracle.fund(1, 100), () => oracle.request(...direct)]) {
+        await token.getFunction("setReentry")(oracle.target, reentry);
+        await expect(call())
+          .to.be.revertedWithCustomError(oracle, "TransferMismatch")
+          .withArgs(100, reentry === funding ? 160 : 200);
+      }
+    }
+    // A request without a fee moves no tokens: each of the two has its own id.
+    const free = [0, termsIn(Currency.Token, { fee: 0n }), question] as const;
+    await token.getFunction("setReentry")(oracle.target, oracle.interface.encodeFunctionData("request", free));
+    const receipt = (await (await oracle.request(...free)).wait())!;
+    const ids = findEvents(oracle, receipt, "Requested").map(({ args }) => args["requestId"] as bigint);
+    expect(ids).to.deep.equal([1n, 2n]);
+    expect(await token.getFunction("balanceOf")(oracle.target)).to.equal(0n);
+  });
+});
+
+describe("coins", () => {
+  async function receiver() {
+    const start = await deployed();
+    const { oracle, world } = start;
+    const contract = await ethers.deployContract("HostileConsumer", [oracle.target]);
+    const encode = (name: string, args: readonly unknown[]): string => oracle.interface.encodeFunctionData(name, args);
+    const execute = (name: string, args: readonly unknown[], value = 0n) =>
+      contract.getFunction("execute").send(oracle.target, encode(name, args), { value });
+    const asked = await ask(world, {}, "Is it?", () =>
+      execute("request", [0, termsIn(Currency.Native), question], fee),
+    );
+    await passDeadline(world, asked.round);
+    await oracle.refund(...refundArgs(asked));
+    return { ...start, contract, encode, execute };
+  }
+
+  it("that a contract refuses stay its credit", async () => {
+    const { oracle, stranger, contract, execute } = await loadFixture(receiver);
+    const setMode = contract.getFunction("setMode");
+    await setMode(Mode.Revert);
+    const target = contract.target as string;
+    await expect(execute("withdraw", [Currency.Native, fee, target])).to.be.revertedWithCustomError(
+      contract,
+      "Refused",
+    );
+    expect(await oracle.creditOf(target, Currency.Native)).to.equal(fee);
+    const before = await ethers.provider.getBalance(stranger.address);
+    await execute("withdraw", [Currency.Native, fee, stranger.address]);
+    expect(await ethers.provider.getBalance(stranger.address)).to.equal(before + fee);
+  });
+
+  it("are not paid twice to a contract that comes back for more", async () => {
+    const { oracle, contract, encode, execute } = await loadFixture(receiver);
+    const target = contract.target as string;
+    const args = [Currency.Native, fee, target];
+    await contract.getFunction("setMode")(Mode.Reenter);
+    await contract.getFunction("setReentry")(oracle.target, encode("withdraw", args));
+    await execute("withdraw", args);
+    expect(await contract.getFunction("reentered")()).to.be.false;
+    const result = await contract.getFunction("reentryResult")();
+    expect(oracle.interface.parseError(result)?.name).to.equal("InsufficientCredit");
+    expect(await ethers.provider.getBalance(target)).to.equal(fee);
+    expect(await ethers.provider.getBalance(oracle.target)).to.equal(subscriptionCoins);
+  });
+});
+
+describe("payOut", () => {
+  it("is the settlement's alone", async () => {
+    const { world, oracle, stranger } = await loadFixture(deployed);
+    const committed = await decide(world, await ask(world));
+    const payout = { currency: Currency.Token, consumer: stranger.address, rest: fee, payments: [] };
+    for (const account of [world.deployer, stranger]) {
+      await expect(oracle.connect(account).payOut(committed.request.id, word(0n), payout))
+        .to.be.revertedWithCustomError(oracle, "NotSettlement")
+        .withArgs(account.address);
+    }
+    const fake = await ethers.deployContract("Settlement", [world.registry.target]);
+    expect(await fake.getFunction("oracle")()).to.equal(world.deployer.address);
+  });
+});

@@ -1,0 +1,264 @@
+import { expect } from "chai";
+import { hexlify, toUtf8Bytes } from "ethers";
+import hre from "hardhat";
+
+import {
+  appeal,
+  ask,
+  bondOf,
+  decide,
+  fallBackArgs,
+  givenUp,
+  hung,
+  latestOf,
+  no,
+  packDecided,
+  passDeadline,
+  recordOf,
+  termsFor,
+  type Asked,
+  type Committed,
+} from "../../scripts/lib/course.ts";
+import { Currency, word } from "../../scripts/lib/typed-data.ts";
+import type { SignedDecision, Terms } from "../../scripts/lib/typed-data.ts";
+import {
+  deployWorld,
+  findEvent,
+  findEvents,
+  freeCoins,
+  freeTokens,
+  registerAgents,
+  treasury,
+  type PriceTerms,
+} from "../../scripts/lib/world.ts";
+import { Books, currencies, payOf, quoteOf } from "./utils/money.ts";
+
+const { ethers, networkHelpers } = await hre.network.create();
+const { loadFixture } = networkHelpers;
+
+const gwei = 10n ** 9n;
+const prices: Readonly<Record<number, PriceTerms>> = {
+  [Currency.Token]: {
+    unitPrice: 10n ** 15n + 1n,
+    gasRate: 2_000n * 10n ** 18n + 1n,
+    gasPriceCap: 20n * gwei,
+    treasuryPpm: 50_001n,
+  },
+  [Currency.Native]: { unitPrice: 7n, gasRate: 10n ** 18n, gasPriceCap: 30n * gwei, treasuryPpm: 200_000n },
+};
+const names = { [Currency.Token]: "tokens", [Currency.Native]: "coins" } as const;
+/** The agents up to here are the first operator's. */
+const ownedByFirst = 30n;
+
+/** 60 agents of two operators, and everybody whom money can go to. */
+async function priced() {
+  const world = await deployWorld(ethers, { token: prices[Currency.Token]!, native: prices[Currency.Native]! });
+  const [deployer, first, second, appellant, relayer] = await ethers.getSigners();
+  for (const account of [first!, second!, appellant!]) {
+    await world.token.mint(account.address, 10n ** 24n);
+    for (const target of [world.registry.target, world.oracle.target]) {
+      await world.token.connect(account).approve(target, 10n ** 24n);
+    }
+  }
+  for (const operator of [first!, second!]) await registerAgents(world, Number(ownedByFirst), { operator });
+  const accounts = [first!, second!, appellant!, relayer!, deployer!].map(({ address }) => address);
+  const books = new Books(world, [...accounts, treasury]);
+  const operatorOf = (seat: string): string =>
+    BigInt(seat) >> 192n <= ownedByFirst ? first!.address : second!.address;
+  const relaying = { ...world, oracle: world.oracle.connect(relayer!) };
+
+  const open = async (overrides: Partial<Terms>): Promise<{ readonly terms: Terms; readonly asked: Asked }> => {
+    const asking = { ...overrides, fee: 0n };
+    const terms = termsFor({ ...overrides, fee: overrides.fee ?? 3n * quoteOf(termsFor(asking), pricesOf(overrides)) });
+    const asked = await ask(world, terms);
+    books.escrow[terms.currency as 0 | 1] += BigInt(terms.fee);
+    await books.expectBalanced();
+    return { terms, asked };
+  };
+
+  const appealAgainst = async (committed: Committed, currency: number): Promise<Asked> => {
+    const bond = await bondOf(world, committed);
+    const reopened = await appeal(world, committed, world.oracle.connect(appellant!));
+    books.escrow[currency as 0 | 1] += bond;
+    await books.expectBalanced();
+    return reopened;
+  };
+
+  /** Every attempt is decided as told, appealed against while another answer is to come, and finalized. */
+  const play = async (terms: Terms, asked: Asked, answers: readonly Answer[]): Promise<Committed> => {
+    let running = asked;
+    for (const [index, { gasPrice = 5n * gwei, ...decision }] of answers.entries()) {
+      const committed = await decide(relaying, running, decision, { gasPrice });
+      await books.expectBalanced();
+      const isLast = index === answers.length - 1;
+      const isFinal = !(await world.oracle.statusOf(asked.request.id)).provisional && committed.reopened === null;
+      if (isLast && isFinal) return committed;
+      if (isLast) {
+        await passDeadline(world, committed.rounds.at(-1)!.round);
+        await world.oracle.finalize(...latestOf(committed));
+        return committed;
+      }
+      running = committed.reopened ?? (await appealAgainst(committed, terms.currency));
+    }
+    throw new Error("No answer");
+  };
+
+  /** Settles, compares every credit, and returns which appeals were upheld. */
+  const settle = async (terms: Terms, committed: Committed, list = pricesOf(terms)): Promise<readonly boolean[]> => {
+    const { id, consumer } = committed.request;
+    const { credits, rest } = payOf(terms, committed.rounds, list, operatorOf, treasury);
+    const expected = await books.credits(terms.currency);
+    for (const [account, amount] of credits) expected.set(account, expected.get(account)! + amount);
+    const receipt = await (await world.settlement.connect(appellant!).settle(...recordOf(committed))).wait();
+    expect(await books.credits(terms.currency)).to.deep.equal(expected);
+    expect([...findEvent(world.oracle, receipt, "FeeRefunded").args]).to.deep.equal([id, consumer, rest]);
+    books.escrow[terms.currency as 0 | 1] = 0n;
+    await books.expectBalanced();
+    return findEvents(world.settlement, receipt, "AppealResolved").map(({ args }) => args["upheld"] as boolean);
+  };
+
+  return { world, books, appellant: appellant!, open, play, settle, appealAgainst };
+}
+
+type Answer = Partial<SignedDecision> & { readonly gasPrice?: bigint };
+
+const pricesOf = ({ currency = Currency.Token }: Partial<Terms>): PriceTerms => prices[currency]!;
+
+const number = (value: bigint): Answer => ({
+  outcome: word(BigInt.asUintN(256, value)),
+  answer: hexlify(toUtf8Bytes("7")),
+});
+
+const yes: Answer = {};
+const [minimum, maximum] = [-(2n ** 255n), 2n ** 255n - 1n];
+
+/** What a course is, and which of its appeals are upheld. */
+const courses: readonly (readonly [name: string, Partial<Terms>, readonly Answer[], readonly boolean[]])[] = [
+  ["SE11: one round pays treasury, relayer and seats", {}, [yes], []],
+  ["SE11: shares that differ", {}, [{ shares: "0x01ff0003" }], []],
+  ["SE11: no shares at all leave the rest with the asker", {}, [{ shares: "0x00000000" }], []],
+  ["SE10: a hung committee earns half", {}, [hung], []],
+  ["SE10: hung committees that are retried earn half, too", { retries: 2 }, [hung, hung, yes], []],
+  ["SE13: the gas price is paid up to the cap", {}, [{ gasPrice: 500n * gwei }], []],
+  ["SE13: a relayer gets at most half", { callbackGasLimit: 2_000_000 }, [{ ...hung, gasPrice: 500n * gwei }], []],
+  ["SE14: what no appeal or retry needed comes back", { appeals: 2, retries: 3 }, [yes], []],
+  ["SE12: a right appeal", { appeals: 1 }, [yes, no], [true]],
+  ["SE12: a wrong appeal", { appeals: 1 }, [yes, yes], [false]],
+  ["SE12: a wrong appeal and a right one", { appeals: 2 }, [yes, no, yes], [false, true]],
+  ["SE12: two right appeals", { appeals: 2, kind: 1, options: 3 }, [yes, no, { outcome: word(2n) }], [true, true]],
+  ["SE12: two wrong appeals", { appeals: 2 }, [yes, yes, yes], [false, false]],
+  ["SE12: an appeal against a hung committee is right if the next one decides", { appeals: 1 }, [hung, yes], [true]],
+  ["SE12: an appeal is lost when the last committee hangs", { appeals: 1 }, [yes, hung], [false]],
+  ["SE12: hung upon hung overturns nothing", { appeals: 1 }, [hung, hung], [false]],
+  ["SE12: retries before and after an appeal", { appeals: 1, retries: 2 }, [hung, yes, hung, no], [true]],
+  ["SE10: numbers within the tolerance agree", { appeals: 1, kind: 2, tolerance: 5 }, [-3n, 2n].map(number), [false]],
+  ["SE10: numbers beyond the tolerance do not", { appeals: 1, kind: 2, tolerance: 5 }, [-3n, 3n].map(number), [true]],
+  [
+    "SE10: the numbers that are furthest apart do not",
+    { appeals: 2, kind: 2, tolerance: 2 ** 40 - 1 },
+    [minimum, -1n, maximum].map(number),
+    [true, true],
+  ],
+  [
+    "SE10: sets of policies agree if they are the same",
+    { appeals: 2, kind: 4, options: 3 },
+    [3n, 5n, 3n].map((bits) => ({ outcome: word(bits) })),
+    [false, true],
+  ],
+];
+
+describe("pay", () => {
+  for (const currency of currencies) {
+    for (const [name, overrides, answers, upheld] of courses) {
+      it(`in ${names[currency]}: ${name}`, async () => {
+        const { open, play, settle } = await loadFixture(priced);
+        const { terms, asked } = await open({ ...overrides, currency });
+        const committed = await play(terms, asked, answers);
+        expect(await settle(terms, committed)).to.deep.equal(upheld);
+      });
+    }
+
+    it(`in ${names[currency]}: SE12: an appeal that nobody answers costs nothing and changes nothing`, async () => {
+      const { world, books, appellant, open, settle, appealAgainst } = await loadFixture(priced);
+      const { terms, asked } = await open({ appeals: 2, currency });
+      const committed = await decide(world, asked);
+      const running = await appealAgainst(committed, currency);
+      await passDeadline(world, running.round);
+      const bond = await bondOf(world, committed);
+      await world.oracle.fallBack(...fallBackArgs(running));
+      books.escrow[currency] -= bond;
+      await books.expectBalanced();
+      await world.oracle.connect(appellant).withdraw(currency, bond, appellant.address);
+      await books.expectBalanced();
+      expect(await settle(terms, givenUp(running))).to.deep.equal([]);
+    });
+  }
+
+  it("SE12: an unanswered appeal after one that was answered leaves the second decision", async () => {
+    const { world, books, open, settle, appealAgainst } = await loadFixture(priced);
+    const { terms, asked } = await open({ appeals: 2 });
+    const first = await decide(world, asked);
+    const second = await decide(world, await appealAgainst(first, terms.currency), no);
+    const running = await appealAgainst(second, terms.currency);
+    await passDeadline(world, running.round);
+    const bond = await bondOf(world, second);
+    await world.oracle.fallBack(...fallBackArgs(running));
+    books.escrow[Currency.Token] -= bond;
+    await books.expectBalanced();
+    expect(await settle(terms, givenUp(running))).to.deep.equal([true]);
+  });
+
+  it("SE10: follows the price list under which the request was made", async () => {
+    const { world, open, play, settle } = await loadFixture(priced);
+    const { terms, asked } = await open({ appeals: 1 });
+    await world.oracle.setPrices(Currency.Token, freeTokens);
+    await world.oracle.setPrices(Currency.Native, freeCoins);
+    await settle(terms, await play(terms, asked, [yes, no]));
+    const later = await open({ fee: 1_000_003n, appeals: 1 });
+    expect(later.asked.request.id >> 96n).to.equal(1n);
+    await settle(later.terms, await play(later.terms, later.asked, [yes, no]), freeTokens);
+  });
+
+  it("SE15: is of the whole record as it was, and once", async () => {
+    const { world, open, play } = await loadFixture(priced);
+    const { oracle, settlement } = world;
+    const { terms, asked } = await open({ appeals: 1, retries: 1 });
+    const committed = await play(terms, asked, [hung, yes, no]);
+    const [request, rounds] = recordOf(committed);
+    const [one, two, three] = rounds as [(typeof rounds)[0], (typeof rounds)[0], (typeof rounds)[0]];
+    const otherShares = packDecided({
+      ...committed.rounds[1]!,
+      decision: { ...committed.rounds[1]!.decision, shares: "0xff000000" },
+    });
+    const wrong = [
+      [],
+      [one],
+      [three],
+      [two, three],
+      [one, three],
+      [two, one, three],
+      [one, two],
+      [one, two, three, three],
+      [{ ...one, relay: two.relay.replace(/.$/, "0") }, two, three],
+      [one, { ...two, relay: word(0n) }, three],
+      [one, two, { ...three, relay: word(0n) }],
+      [one, { ...two, appellant: one.appellant }, three],
+      [{ ...one, appellant: two.appellant }, two, three],
+      [one, otherShares, three],
+      [one, { ...two, committee: one.committee }, three],
+      [one, two, { ...three, round: two.round }],
+      [one, { ...two, decision: { ...two.decision, outcome: word(0n) } }, three],
+    ];
+    for (const [index, record] of wrong.entries()) {
+      await expect(settlement.settle(request, record), `record ${index}`)
+        .to.be.revertedWithCustomError(oracle, "WitnessMismatch")
+        .withArgs(request.id);
+    }
+    const cheaper = { ...request, terms: word(BigInt(request.terms) ^ (1n << 160n)) };
+    await expect(settlement.settle(cheaper, rounds)).to.be.revertedWithCustomError(oracle, "WitnessMismatch");
+    await settlement.settle(request, rounds);
+    await expect(settlement.settle(request, rounds))
+      .to.be.revertedWithCustomError(oracle, "AlreadySettled")
+      .withArgs(request.id);
+  });
+});
