@@ -1,28 +1,23 @@
 import { expect } from "chai";
-import { ZeroAddress, encodeBytes32String, toUtf8Bytes } from "ethers";
+import { ZeroAddress, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
 import { ask, decide, draw, passDeadline, recordOf, refundArgs, termsFor } from "../../scripts/lib/course.ts";
 import { Currency, packRequestId, packTerms, word, type Terms } from "../../scripts/lib/typed-data.ts";
 import {
   deployWorld,
-  findEvents,
-  freeCoins,
   freeTokens,
   registerAgents,
   subscription,
   subscriptionCoins,
   subscriptionFunds,
   type Oracle,
-  type PriceTerms,
-  type World,
 } from "../../scripts/lib/world.ts";
-import { Books, currencies, quoteOf } from "./utils/money.ts";
+import { Books, currencies } from "./utils/money.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
 
-const Mode = { Accept: 0, Revert: 1, Reenter: 5 } as const;
 const question = toUtf8Bytes("Is it?");
 const fee = 10n ** 18n;
 
@@ -46,15 +41,6 @@ async function fundsOf(oracle: Oracle, id: bigint): Promise<readonly bigint[]> {
   const { tokenBalance, nativeBalance } = await oracle.subscriptionOf(id);
   return [tokenBalance, nativeBalance];
 }
-
-/** `Prices` of contracts/types/Types.sol. */
-const packPrices = (prices: PriceTerms, version: bigint, open: boolean): bigint =>
-  (prices.unitPrice << 160n) |
-  (prices.gasRate << 80n) |
-  ((prices.gasPriceCap / 1_000_000n) << 48n) |
-  (prices.treasuryPpm << 24n) |
-  (version << 8n) |
-  (open ? 1n : 0n);
 
 describe("a subscription", () => {
   it("SE17: is created by anybody, with consecutive numbers", async () => {
@@ -321,217 +307,6 @@ describe("direct payment", () => {
       .withArgs(oracle.target, fee - 1n, fee);
     const sent = stranger.sendTransaction({ to: oracle.target, value: 1 });
     await expect(sent).to.be.revertedWithoutReason(ethers);
-  });
-});
-
-const listed: Readonly<Record<number, PriceTerms>> = {
-  [Currency.Token]: {
-    unitPrice: 10n ** 15n + 1n,
-    gasRate: 1_999n * 10n ** 18n + 7n,
-    gasPriceCap: 20_001_000_000n,
-    treasuryPpm: 50_001n,
-  },
-  [Currency.Native]: { unitPrice: 7n, gasRate: 10n ** 18n, gasPriceCap: 3_000_000n, treasuryPpm: 200_000n },
-};
-
-describe("prices", () => {
-  it("SE18: make the smallest fee, which is taken, and one less is not", async () => {
-    const { oracle } = await loadFixture(deployed);
-    for (const currency of currencies) {
-      const prices = listed[currency]!;
-      await oracle.setPrices(currency, prices);
-      for (const overrides of [
-        {},
-        { retries: 3 },
-        { appeals: 1, committeeSize: 31 },
-        { appeals: 3, retries: 3, committeeSize: 7, callbackGasLimit: 2_000_000 },
-      ]) {
-        const terms = termsFor({ currency, ...overrides });
-        const least = quoteOf(terms, prices);
-        expect(least).to.be.above(0n);
-        expect(await oracle.quote(packTerms(terms))).to.equal(least);
-        const asking = (amount: bigint) => oracle.request(subscription, packTerms({ ...terms, fee: amount }), question);
-        await expect(asking(least - 1n))
-          .to.be.revertedWithCustomError(oracle, "FeeTooLow")
-          .withArgs(least - 1n, least);
-        await asking(least);
-      }
-    }
-  });
-
-  it("SE18: are the administrator's, in versions that stay", async () => {
-    const { oracle, stranger } = await loadFixture(deployed);
-    for (const currency of currencies) {
-      const free = currency === Currency.Token ? freeTokens : freeCoins;
-      const prices = listed[currency]!;
-      await expect(oracle.connect(stranger).setPrices(currency, prices))
-        .to.be.revertedWithCustomError(oracle, "AccessManagedUnauthorized")
-        .withArgs(stranger.address);
-      const { unitPrice, gasRate, gasPriceCap, treasuryPpm } = prices;
-      await expect(oracle.setPrices(currency, prices))
-        .to.emit(oracle, "PricesSet")
-        .withArgs(currency, 1, [unitPrice, gasRate, gasPriceCap, treasuryPpm]);
-      await oracle.setPrices(currency, free);
-      expect(await oracle.pricesOf(currency)).to.equal(packPrices(free, 2n, true));
-      for (const [version, list] of [free, prices, free].entries()) {
-        const packed: bigint = await oracle.priceListOf(currency, version);
-        expect(packed & ~1n).to.equal(packPrices(list, BigInt(version), false));
-      }
-      expect(await oracle.priceListOf(currency, 3)).to.equal(0n);
-    }
-  });
-
-  it("SE18: have bounds", async () => {
-    const { world, oracle } = await loadFixture(deployed);
-    const token = listed[Currency.Token]!;
-    const cap = 2n ** 32n * 1_000_000n;
-    for (const [currency, field, change] of [
-      [Currency.Token, "treasuryPpm", { treasuryPpm: 200_001n }],
-      [Currency.Token, "gasPriceCap", { gasPriceCap: 1n }],
-      [Currency.Token, "gasPriceCap", { gasPriceCap: 1_500_000n }],
-      [Currency.Token, "gasPriceCap", { gasPriceCap: cap }],
-      [Currency.Native, "gasRate", { gasRate: 10n ** 18n - 1n }],
-      [Currency.Native, "gasRate", { gasRate: 10n ** 18n + 1n }],
-    ] as const) {
-      const prices = { ...listed[currency]!, ...change };
-      await expect(oracle.setPrices(currency, prices))
-        .to.be.revertedWithCustomError(oracle, "InvalidPrices")
-        .withArgs(encodeBytes32String(field), Object.values(change)[0]);
-    }
-    const most = {
-      unitPrice: 2n ** 80n - 1n,
-      gasRate: 2n ** 80n - 1n,
-      gasPriceCap: cap - 1_000_000n,
-      treasuryPpm: 200_000n,
-    };
-    await oracle.setPrices(Currency.Token, most);
-    const dearest = termsFor({ appeals: 3, retries: 3, committeeSize: 7, callbackGasLimit: 2_000_000 });
-    expect(await oracle.quote(packTerms(dearest))).to.equal(quoteOf(dearest, most));
-    const factory = await ethers.getContractFactory("DecisionOracle");
-    const { manager, registry } = world;
-    const args = [manager.target, registry.target, world.token.target, 1] as const;
-    await expect(factory.deploy(...args, token, { ...freeCoins, gasRate: 0n }))
-      .to.be.revertedWithCustomError(oracle, "InvalidPrices")
-      .withArgs(encodeBytes32String("gasRate"), 0);
-  });
-});
-
-/** An oracle for another fee token. */
-async function oracleFor(world: World, token: string): Promise<Oracle> {
-  const { manager, registry } = world;
-  const args = [manager.target, registry.target, token, 0b11n, freeTokens, freeCoins];
-  return (await ethers.deployContract("DecisionOracle", args)) as unknown as Oracle;
-}
-
-describe("fee tokens", () => {
-  it("that take a fee on transfers are refused", async () => {
-    const { world } = await loadFixture(deployed);
-    const token = await ethers.deployContract("FeeOnTransferToken");
-    const oracle = await oracleFor(world, await token.getAddress());
-    await token.getFunction("mint")(world.deployer.address, 200);
-    await token.getFunction("approve")(oracle.target, 200);
-    await oracle.createSubscription();
-    for (const call of [
-      () => oracle.fund(1, 100),
-      () => oracle.request(0, termsIn(Currency.Token, { fee: 100n }), question),
-    ]) {
-      await expect(call()).to.be.revertedWithCustomError(oracle, "TransferMismatch").withArgs(100, 99);
-    }
-  });
-
-  it("that do not move are noticed, on the way in and on the way out", async () => {
-    const { world } = await loadFixture(deployed);
-    const token = await ethers.deployContract("HostileToken");
-    const oracle = await oracleFor(world, await token.getAddress());
-    await token.getFunction("mint")(world.deployer.address, 200);
-    await token.getFunction("approve")(oracle.target, 200);
-    await oracle.createSubscription();
-    await oracle.fund(1, 50);
-    await token.getFunction("setRefusing")(true);
-    for (const call of [
-      () => oracle.fund(1, 100),
-      () => oracle.request(0, termsIn(Currency.Token, { fee: 100n }), question),
-      () => oracle.withdrawFunds(1, Currency.Token, 50, world.deployer.address),
-    ]) {
-      await expect(call()).to.be.revertedWithCustomError(oracle, "SafeERC20FailedOperation").withArgs(token.target);
-    }
-    expect(await fundsOf(oracle, 1n)).to.deep.equal([50n, 0n]);
-  });
-
-  it("that call back in the middle of a transfer gain nothing", async () => {
-    const { world } = await loadFixture(deployed);
-    const token = await ethers.deployContract("HostileToken");
-    const oracle = await oracleFor(world, await token.getAddress());
-    for (const account of [world.deployer.address, token.target]) await token.getFunction("mint")(account, 1000);
-    await token.getFunction("approve")(oracle.target, 1000);
-    await token.getFunction("approveFor")(oracle.target, 1000);
-    await oracle.createSubscription();
-    const direct = [0, termsIn(Currency.Token, { fee: 100n }), question] as const;
-    const [funding, asking] = [
-      oracle.interface.encodeFunctionData("fund", [1, 60]),
-      oracle.interface.encodeFunctionData("request", direct),
-    ];
-    for (const reentry of [funding, asking]) {
-      for (const call of [() => oracle.fund(1, 100), () => oracle.request(...direct)]) {
-        await token.getFunction("setReentry")(oracle.target, reentry);
-        await expect(call())
-          .to.be.revertedWithCustomError(oracle, "TransferMismatch")
-          .withArgs(100, reentry === funding ? 160 : 200);
-      }
-    }
-    // A request without a fee moves no tokens: each of the two has its own id.
-    const free = [0, termsIn(Currency.Token, { fee: 0n }), question] as const;
-    await token.getFunction("setReentry")(oracle.target, oracle.interface.encodeFunctionData("request", free));
-    const receipt = (await (await oracle.request(...free)).wait())!;
-    const ids = findEvents(oracle, receipt, "Requested").map(({ args }) => args["requestId"] as bigint);
-    expect(ids).to.deep.equal([1n, 2n]);
-    expect(await token.getFunction("balanceOf")(oracle.target)).to.equal(0n);
-  });
-});
-
-describe("coins", () => {
-  async function receiver() {
-    const start = await deployed();
-    const { oracle, world } = start;
-    const contract = await ethers.deployContract("HostileConsumer", [oracle.target]);
-    const encode = (name: string, args: readonly unknown[]): string => oracle.interface.encodeFunctionData(name, args);
-    const execute = (name: string, args: readonly unknown[], value = 0n) =>
-      contract.getFunction("execute").send(oracle.target, encode(name, args), { value });
-    const asked = await ask(world, {}, "Is it?", () =>
-      execute("request", [0, termsIn(Currency.Native), question], fee),
-    );
-    await passDeadline(world, asked.round);
-    await oracle.refund(...refundArgs(asked));
-    return { ...start, contract, encode, execute };
-  }
-
-  it("that a contract refuses stay its credit", async () => {
-    const { oracle, stranger, contract, execute } = await loadFixture(receiver);
-    const setMode = contract.getFunction("setMode");
-    await setMode(Mode.Revert);
-    const target = contract.target as string;
-    await expect(execute("withdraw", [Currency.Native, fee, target])).to.be.revertedWithCustomError(
-      contract,
-      "Refused",
-    );
-    expect(await oracle.creditOf(target, Currency.Native)).to.equal(fee);
-    const before = await ethers.provider.getBalance(stranger.address);
-    await execute("withdraw", [Currency.Native, fee, stranger.address]);
-    expect(await ethers.provider.getBalance(stranger.address)).to.equal(before + fee);
-  });
-
-  it("are not paid twice to a contract that comes back for more", async () => {
-    const { oracle, contract, encode, execute } = await loadFixture(receiver);
-    const target = contract.target as string;
-    const args = [Currency.Native, fee, target];
-    await contract.getFunction("setMode")(Mode.Reenter);
-    await contract.getFunction("setReentry")(oracle.target, encode("withdraw", args));
-    await execute("withdraw", args);
-    expect(await contract.getFunction("reentered")()).to.be.false;
-    const result = await contract.getFunction("reentryResult")();
-    expect(oracle.interface.parseError(result)?.name).to.equal("InsufficientCredit");
-    expect(await ethers.provider.getBalance(target)).to.equal(fee);
-    expect(await ethers.provider.getBalance(oracle.target)).to.equal(subscriptionCoins);
   });
 });
 

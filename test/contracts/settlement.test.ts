@@ -16,7 +16,6 @@ import {
   ask,
   certificateFor,
   commit,
-  commitArgs,
   decide,
   decisionFor,
   digestOf,
