@@ -42,6 +42,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
   const notes = [
     `a certificate of ${id} says: ${meaningOf[assurance]}`,
     `agent ${liars.join(", ")} lied and equivocated`,
+    `tokens earned: ${report.agents.map(({ agentId, earned }) => `#${agentId} ${Number(earned).toFixed(2)}`).join(", ")}`,
     ...(id === "hashgraph" ? ["events: how many the seat that said most had said"] : []),
     ...(keeps ? [] : ["the verify commands need the network: npm run demo -- --keep"]),
   ];

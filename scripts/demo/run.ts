@@ -3,7 +3,7 @@ import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseEther } from "viem";
+import { formatEther, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createTransactionReader } from "../../agents/adapters/chain/transaction-reader.ts";
@@ -18,6 +18,7 @@ import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "./agents.ts
 import { openBank } from "./bank.ts";
 import { handOut } from "./documents.ts";
 import { areContractsCompiled, openDesk, type Asked, type Desk } from "./consumer.ts";
+import { openPayer, type Payer } from "./pay.ts";
 import { isExpected, type DemoPlan, type DemoQuestion } from "./questions.ts";
 import { verify, type Verified } from "./verify.ts";
 
@@ -68,6 +69,8 @@ export interface DemoReport {
     readonly signer: string;
     readonly lies: boolean;
     readonly reputation: number;
+    /** Tokens that its operator can withdraw. */
+    readonly earned: string;
   }[];
   readonly durationsMs: {
     readonly chain: number;
@@ -144,16 +147,20 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const decisions = await Promise.all(
     asked.map((one, index) => describe(world, one, questions[index] as DemoQuestion, verified[index] as Verified)),
   );
+  progress("settling: every seat is paid by its share, and what is left goes back to the subscription");
+  for (const { requestId } of asked) await world.payer.settle(requestId, signal);
   const total = performance.now() - started;
   const records = await world.reader.agents();
+  const credits = await Promise.all(agents.map(({ keys }) => world.payer.creditOf(keys.address)));
   return {
     protocol,
     decisions,
-    agents: agents.map(({ agentId, keys, lies }) => ({
+    agents: agents.map(({ agentId, keys, lies }, index) => ({
       agentId,
       signer: keys.address,
       lies,
       reputation: records.find((record) => record.agentId === agentId)?.reputation ?? 0,
+      earned: formatEther(credits[index] ?? 0n),
     })),
     durationsMs: {
       chain: Math.round(chainMs),
@@ -173,6 +180,7 @@ interface DemoWorld {
   readonly reader: ChainReader;
   readonly transactions: TransactionReader;
   readonly desk: Desk;
+  readonly payer: Payer;
   /** Coins for gas, tokens to stake or to ask with. */
   readonly fund: (account: Address, tokens: bigint) => Promise<void>;
 }
@@ -231,6 +239,7 @@ async function deployWorld(
     reader,
     transactions,
     desk: await openDesk(chain.rpcUrl, chainId, desk, owner),
+    payer: await openPayer(chain.rpcUrl, deployment, reader, owner),
     fund: (account, tokens) => bank.fund(account, tokens),
   };
 }

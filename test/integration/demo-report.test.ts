@@ -29,8 +29,8 @@ const report = (id: string, decisions: readonly DemoDecision[]): DemoReport => (
   protocol: protocolById(id) as Protocol,
   decisions,
   agents: [
-    { agentId: 1, signer: "0x01", lies: true, reputation: 1_000_000 },
-    { agentId: 2, signer: "0x02", lies: false, reputation: 1_000_000 },
+    { agentId: 1, signer: "0x01", lies: true, reputation: 1_000_000, earned: "0" },
+    { agentId: 2, signer: "0x02", lies: false, reputation: 1_000_000, earned: "1.25" },
   ],
   durationsMs: { chain: 1, agents: 1, decisions: 1, verify: 1, total: 4 },
   deploymentFile: "deployment.json",
@@ -43,6 +43,7 @@ describe("the demo's table", () => {
     expect(text).to.match(/Decided: yes +│ yes /);
     expect(text).to.match(/Decided: no +│ NO: yes /);
     expect(text).to.contain("agent #1 lied");
+    expect(text).to.contain("tokens earned: #1 0.00, #2 1.25");
   });
 
   it("counts rounds, but events where a protocol has events", () => {
