@@ -3,20 +3,17 @@ import { readChainTerms, type ChainTerms } from "../adapters/chain/terms.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
 import { protocols } from "../core/protocols/index.ts";
-import { committeeSizeAfter, unpackRound } from "../core/rounds.ts";
-import type { RequestId, Terms } from "../core/types.ts";
-import type { ChainEvent, ChainReader, RequestState } from "../ports/chain.ts";
-import { courseOf, isFinalState } from "../ports/course.ts";
-import { setTimeout as sleep } from "node:timers/promises";
-import { accountFlags, openAccount, type AccountFlags } from "./account.ts";
+import type { Terms } from "../core/types.ts";
+import { accountFlags, openAccount, requireFunds, type AccountFlags } from "./account.ts";
 import { formatAmount, parseSubscriptionId, unitOf } from "./arguments.ts";
 import { createAuditReader } from "./audit-reader.ts";
 import { findChain } from "./chain-source.ts";
 import type { CommandSpec } from "./command.ts";
-import { rows, utc } from "./output.ts";
+import { rows } from "./output.ts";
 import { readSources } from "./question-sources.ts";
 import { reportRequest } from "./request-report.ts";
 import { MAX_APPEALS, MAX_RETRIES, requireTakers, termsOf, type TermsFlags } from "./terms.ts";
+import { waitForDecision } from "./wait.ts";
 
 interface Options extends AccountFlags, TermsFlags {
   readonly question: string;
@@ -24,10 +21,6 @@ interface Options extends AccountFlags, TermsFlags {
   readonly wait?: true;
   readonly source?: readonly string[];
 }
-
-const POLL_MS = 1_000;
-/** After the end of a period agents take turns to do what is due. */
-const GRACE_SECONDS = 60;
 
 export const request: CommandSpec<Options> = {
   name: "request",
@@ -94,7 +87,10 @@ export const request: CommandSpec<Options> = {
     requireTakers(terms, sources.question);
     requireAgents(terms, chainTerms);
     const keys = await openAccount(options, host);
-    if (subscriptionId === 0) await requireFee(terms, chainTerms, keys.address, host.signal);
+    if (subscriptionId === 0) {
+      const payment = { what: "fee", amount: terms.fee, currency: terms.currency };
+      await requireFunds(payment, chainTerms, keys.address, host.signal);
+    }
     const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
     const handedOut = await sources.handOut(() => chain.agents(host.signal), host.signal);
     try {
@@ -126,16 +122,11 @@ export const request: CommandSpec<Options> = {
 };
 
 /** The fee that was given, or the least that the oracle takes. */
-async function withFee(
-  terms: Terms,
-  { fee }: Options,
-  { quote, feeToken }: ChainTerms,
-  signal: AbortSignal,
-): Promise<Terms> {
-  const least = await quote(terms, signal);
+async function withFee(terms: Terms, { fee }: Options, chainTerms: ChainTerms, signal: AbortSignal): Promise<Terms> {
+  const least = await chainTerms.quote(terms, signal);
   if (fee === undefined) return { ...terms, fee: least };
   if (terms.fee >= least) return terms;
-  const shown = formatAmount(least, unitOf(terms.currency, feeToken));
+  const shown = formatAmount(least, unitOf(terms.currency, chainTerms.feeToken));
   throw new ConclaveError(
     "TERMS_INVALID",
     `Ask the question: fee = ${fee}: such a request costs at least ${shown}; give more, or leave --fee out`,
@@ -155,80 +146,4 @@ function requireAgents(terms: Terms, { activeAgents }: ChainTerms): void {
     `Ask the question: committee = ${terms.committeeSize}, but only ${activeAgents} agents are active; choose fewer seats, or wait for agents`,
     { field: "committee", value: terms.committeeSize, activeAgents },
   );
-}
-
-/** In whole units, before the contract would say it in the smallest ones. */
-async function requireFee(
-  terms: Terms,
-  chainTerms: ChainTerms,
-  account: Parameters<ChainTerms["holdings"]>[0],
-  signal: AbortSignal,
-): Promise<void> {
-  const { feeToken, stakeToken } = chainTerms;
-  if (terms.currency === "token" && feeToken.address !== stakeToken.address) return;
-  const { coin, stakeToken: tokens } = await chainTerms.holdings(account, signal);
-  const held = terms.currency === "token" ? tokens : coin;
-  if (held >= terms.fee) return;
-  const show = (amount: bigint): string => formatAmount(amount, unitOf(terms.currency, feeToken));
-  throw new ConclaveError(
-    "BALANCE_TOO_LOW",
-    `Pay the fee of ${show(terms.fee)}: ${account} holds ${show(held)}; send it ${show(terms.fee - held)} more`,
-    { account, required: String(terms.fee), balance: String(held) },
-  );
-}
-
-/** Until the request is final. Throws CHAIN_TIMEOUT when nobody does what is due after the end of a period. */
-async function waitForDecision(
-  chain: ChainReader,
-  requestId: RequestId,
-  signal: AbortSignal,
-  progress: (line: string) => void,
-): Promise<RequestState> {
-  let told = 0;
-  for (;;) {
-    const state = await chain.requestState(requestId, signal);
-    const events = await chain.requestEvents(requestId, signal);
-    const course = courseOf(events);
-    // From the events, so that no step is missed however fast it passed.
-    const steps = events.flatMap((event) => stepOf(event, course?.request.terms));
-    for (const step of steps.slice(told)) progress(`request ${requestId}: ${step}`);
-    told = steps.length;
-    if (isFinalState(state)) return state;
-    const { timestamp } = await chain.head(signal);
-    if (course !== null && timestamp > unpackRound(course.round).deadline + GRACE_SECONDS) {
-      throw new ConclaveError(
-        "CHAIN_TIMEOUT",
-        `Wait for request ${requestId}: its period is over, and no agent has ended it yet; look again later`,
-        { requestId: String(requestId), status: state.status },
-      );
-    }
-    await sleep(POLL_MS, undefined, { signal });
-  }
-}
-
-function stepOf(event: ChainEvent, terms: Terms | undefined): readonly string[] {
-  switch (event.kind) {
-    case "requested":
-      return ["requested"];
-    case "requestReopened": {
-      const { appeals } = unpackRound(event.round);
-      const size = committeeSizeAfter(terms?.committeeSize ?? 0, appeals);
-      const why = event.appellant === null ? "the committee hung" : `${event.appellant} appealed`;
-      return [`reopened, ${why}: attempt ${event.attempt}, committee of ${size}`];
-    }
-    case "seedRescheduled":
-      return ["draw put off to a later block"];
-    case "committeeDrawn":
-      return ["drawn"];
-    case "decisionCommitted":
-      return [event.decision.status];
-    case "decisionProvisional":
-      return [`provisional until ${utc(unpackRound(event.round).deadline)}`];
-    case "decisionFinalized":
-      return ["final"];
-    case "requestRefunded":
-      return ["refunded"];
-    case "agentsChanged":
-      return [];
-  }
 }

@@ -247,10 +247,7 @@ function digestInSlot(
   payloadDigest: Digest,
 ): Digest {
   const numbers = [attempt, protocol, phase, round, seat].map((one) => word(uint(BigInt(one), 32n)));
-  return typedDataDigest(
-    domain,
-    structHash(MESSAGE_TYPE, [request, committee, ...numbers, hexToBytes(payloadDigest)]),
-  );
+  return typedDataDigest(domain, structHash(MESSAGE_TYPE, [request, committee, ...numbers, hexToBytes(payloadDigest)]));
 }
 
 /** Pairs of bytes (seat, int8 steps). Throws unless seats ascend strictly and every step is in -128..-1 or +1. */

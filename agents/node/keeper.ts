@@ -111,10 +111,7 @@ async function perform(ports: KeeperPorts, course: Course, due: Due, signal: Abo
   const receipt = await submit(ports.writer, course, due, signal);
   if (receipt === "already") return;
   const { transactionHash: transaction } = receipt;
-  ports.log.info(
-    { requestId: course.request.id.toString(), attempt: attemptOf(course), transaction },
-    messages[due],
-  );
+  ports.log.info({ requestId: course.request.id.toString(), attempt: attemptOf(course), transaction }, messages[due]);
 }
 
 const messages: Readonly<Record<Due, string>> = {

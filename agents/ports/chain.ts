@@ -223,7 +223,7 @@ export type Witness =
   | { readonly kind: "drawn"; readonly attempt: number; readonly committeeHash: Digest };
 
 /** What operators and askers submit from the CLI. */
-export interface OperatorActions {
+export interface OperatorActions extends OracleActions {
   readonly account: Address;
   register(registration: {
     readonly publicKey: Uint8Array;
@@ -240,12 +240,21 @@ export interface OperatorActions {
   claimReward(to: Address): Promise<Receipt>;
   rotateSigner(agentId: AgentId, publicKey: Uint8Array, possession: Hex): Promise<Receipt>;
   setEndpoint(agentId: AgentId, endpoint: readonly string[]): Promise<Receipt>;
+}
+
+/** What anybody does at the oracle with money of one's own. */
+export interface OracleActions {
   /** Pays the fee now, in tokens that it approves before or in coins; from a subscription if one is named. */
   request(terms: Terms, question: string, subscriptionId?: number): Promise<Asked>;
   /** Calls a larger committee, with the bond in the request's currency. */
   appeal(request: Request, last: DecidedRound): Promise<Receipt>;
   /** What this account has been credited, e.g. pay and returned bonds. */
   withdraw(currency: Currency, amount: bigint, to: Address): Promise<Receipt>;
+  createSubscription(): Promise<{ readonly subscriptionId: number; readonly receipt: Receipt }>;
+  /** Lets a consumer spend from a subscription of this account, or no longer. */
+  setConsumer(subscriptionId: number, consumer: Address, allowed: boolean): Promise<Receipt>;
+  fund(subscriptionId: number, currency: Currency, amount: bigint): Promise<Receipt>;
+  withdrawFunds(subscriptionId: number, currency: Currency, amount: bigint, to: Address): Promise<Receipt>;
 }
 
 export interface Asked {

@@ -30,7 +30,7 @@ const terms: Terms = {
 };
 const seat = { agentId: 7 as AgentId, reputation: 1_000_000 as Ppm, signer: consumer };
 
-const round = packRound({ link: 3n, appeals: 1, deadline: 1_900_000_000 });
+const roundWord = packRound({ link: 3n, appeals: 1, deadline: 1_900_000_000 });
 
 type Value = bigint | number | Hex | readonly bigint[];
 
@@ -50,7 +50,7 @@ function requested(word: bigint, question: Hex): MinedLog {
     topics as Hex[],
     encodeAbiParameters(
       [{ type: "uint256" }, { type: "uint256" }, { type: "uint64" }, { type: "bytes" }],
-      [word, round, 12n, question],
+      [word, roundWord, 12n, question],
     ),
   );
 }
@@ -90,7 +90,7 @@ describe("chain: events", () => {
     const decoded = decodeLog(requested(packTerms(terms), toHex(question)), oracle, registry);
     assert.ok(decoded.kind === "event" && decoded.event.kind === "requested");
     assert.deepEqual(decoded.event.request, { id: 9n, consumer, terms, question });
-    assert.equal(decoded.event.round, round);
+    assert.equal(decoded.event.round, roundWord);
     assert.deepEqual([decoded.event.seedBlock, decoded.event.blockNumber, decoded.event.logIndex], [12n, 5n, 2]);
   });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 
 import { parseTransaction, toHex } from "viem";
-import { agentRegistryAbi, decisionOracleAbi, tokenAbi } from "conclave/abi";
+import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { possessionDigest, provePossession } from "../../agents/adapters/chain/possession.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
@@ -13,7 +13,7 @@ import type { Address, AgentId, Terms } from "../../agents/core/types.ts";
 import type { OperatorActions } from "../../agents/ports/chain.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/lib/deploy.ts";
 import { createNodeHarness, ONE, requestedIn, testKeys, type NodeHarness } from "./chain-node.ts";
-import { asked, courseNow, drawn, mineTo } from "./chain-questions.ts";
+import { asked, drawn, mineTo } from "./chain-questions.ts";
 import { assertOrdered, codesOf, rejects, startFollowing, stopFollowers, until } from "./chain.suite.ts";
 
 const nobody = `0x${"11".repeat(20)}` as Address;
@@ -47,7 +47,16 @@ describe("chain: viem", () => {
       callbackGasLimit: 0,
       committeeSize: 4,
     };
-    return { ...common, assurance: "normal", currency: "token", decimals: 0, options: 0, kind: "boolean", protocol: 1, ...change };
+    return {
+      ...common,
+      assurance: "normal",
+      currency: "token",
+      decimals: 0,
+      options: 0,
+      kind: "boolean",
+      protocol: 1,
+      ...change,
+    };
   };
   const fund = async (account: Address, amount: bigint): Promise<void> => {
     const abi = [
@@ -198,7 +207,10 @@ describe("chain: viem", () => {
       harness.proxy.intercept = ({ method }) =>
         method === "eth_sendRawTransaction" && (dropped += 1) === 1 ? "drop" : null;
       assert.notEqual(await writer.draw(request, awaited), "already");
-      assert.equal((await harness.client.getLogs({ address: harness.options.oracle, fromBlock: awaited.seedBlock })).length, 1);
+      assert.equal(
+        (await harness.client.getLogs({ address: harness.options.oracle, fromBlock: awaited.seedBlock })).length,
+        1,
+      );
     });
 
     it("does not submit again what landed before a confirmation was lost", async () => {
@@ -366,50 +378,6 @@ describe("chain: viem", () => {
         paid?.active,
         paid?.exited,
       ]);
-    });
-
-    it("SE2: pays for a question with exactly its fee, in tokens that it approves or in coins", async () => {
-      const operator = await operatorOf(10);
-      await fund(operator.account, 2n * ONE);
-      const fee = 2n * ONE;
-      const { requestId } = await operator.request(termsOf({ fee }), "Is it done?");
-      assert.equal((await (await harness.reader()).requestState(requestId)).status, "requested");
-      const token = { address: harness.deployment.token, abi: tokenAbi } as const;
-      const { oracle } = harness.options;
-      const account = operator.account;
-      assert.equal(await harness.client.readContract({ ...token, functionName: "balanceOf", args: [account] }), 0n);
-      const allowance = { ...token, functionName: "allowance", args: [account, oracle] } as const;
-      assert.equal(await harness.client.readContract(allowance), 0n);
-      const error = await rejects(operator.request(termsOf({ fee }), "And this?"), "BALANCE_TOO_LOW");
-      assert.equal(error.data["required"], String(fee));
-      assert.equal(await harness.client.readContract(allowance), 0n, "approved for what it cannot pay");
-
-      const held = await harness.client.getBalance({ address: oracle });
-      const asked = await operator.request(termsOf({ fee, currency: "native" }), "In coins?");
-      assert.equal(await harness.client.getBalance({ address: oracle }), held + fee);
-      const [event] = await (await harness.reader()).requestEvents(asked.requestId);
-      assert.ok(event?.kind === "requested" && event.request.terms.currency === "native");
-    });
-
-    it("SE2: what was not earned is a credit, which its account withdraws", async () => {
-      const operator = await operatorOf(13);
-      const terms = termsOf({ fee: ONE, currency: "native", duration: 60 });
-      const { requestId } = await operator.request(terms, "Will anybody answer?");
-      const reader = await harness.reader();
-      const { request, round, stage } = await courseNow(reader, requestId);
-      assert.ok(stage.kind === "requested");
-      await harness.passTime(100);
-      const { seedBlock } = stage;
-      await (await harness.writer(0)).refund(request, round, { kind: "requested", seedBlock });
-      await operator.withdraw("native", ONE, nobody);
-      assert.equal(await harness.client.getBalance({ address: nobody }), ONE);
-      await rejects(operator.withdraw("native", 1n, nobody), "BALANCE_TOO_LOW", "InsufficientCredit");
-      await rejects(operator.withdraw("token", 1n, nobody), "BALANCE_TOO_LOW", "InsufficientCredit");
-    });
-
-    it("SE17: asks from a subscription only as its consumer", async () => {
-      const stranger = await operatorOf(14);
-      await rejects(stranger.request(termsOf(), "May I?", 1), "CHAIN_REVERTED", "NotConsumer");
     });
 
     it("refuses bad questions before anything is approved", async () => {

@@ -1,11 +1,13 @@
 import { createMemoryChain } from "../../agents/adapters/memory/chain.ts";
 import type { Address } from "../../agents/core/types.ts";
 import { createNodeHarness, testKeys } from "./chain-node.ts";
+import type { ChainHarness } from "./chain-questions.ts";
+import { chainRoundsSuite } from "./chain-rounds.suite.ts";
 import { chainSuite } from "./chain.suite.ts";
 
 const BLOCK_SECONDS = 10;
 
-chainSuite("memory", async () => {
+async function createMemoryHarness(): Promise<ChainHarness> {
   let accepts = true;
   const chain = createMemoryChain({ blockSeconds: BLOCK_SECONDS, onDecision: () => accepts });
   const consumer = `0x${"c0".repeat(20)}` as Address;
@@ -28,6 +30,9 @@ chainSuite("memory", async () => {
     setReachable: async (reachable) => chain.setReachable(reachable),
     stop: async () => {},
   };
-});
+}
 
-chainSuite("viem on anvil", createNodeHarness);
+for (const suite of [chainSuite, chainRoundsSuite]) {
+  suite("memory", createMemoryHarness);
+  suite("viem on anvil", createNodeHarness);
+}

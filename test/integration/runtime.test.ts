@@ -157,7 +157,13 @@ describe("a settled request that a lagging node still calls open", () => {
       let resumedAt: bigint | null = null;
       const lagging: ChainReader = {
         ...reader,
-        requestState: async () => ({ status: "drawn", attempt: 0, provisional: false, callbackPending: false, settled: false }),
+        requestState: async () => ({
+          status: "drawn",
+          attempt: 0,
+          provisional: false,
+          callbackPending: false,
+          settled: false,
+        }),
         follow: async (from, onBatch, signal) => {
           resumedAt = from?.blockNumber ?? 0n;
           await onBatch({ events, cursor: { blockNumber, blockHash } });

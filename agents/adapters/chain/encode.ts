@@ -79,8 +79,9 @@ function decidedOf({ round, committee, decision, relay, appellant }: DecidedRoun
 }
 
 function pastOf(request: Request, one: DecidedRound) {
-  const { decision, ...rest } = decidedOf(one);
-  return { ...rest, structHash: decisionStructHash({ request, committee: one.committee }, one.decision) };
+  const { round, committee, relay, appellant } = decidedOf(one);
+  const structHash = decisionStructHash({ request, committee: one.committee }, one.decision);
+  return { round, committee, structHash, relay, appellant };
 }
 
 function requestOf({ id, consumer, terms, question }: Request) {

@@ -9,6 +9,7 @@ const codeOfError: Readonly<Record<string, ErrorCode>> = {
   QuestionIsEmpty: "TERMS_INVALID",
   InvalidTerms: "TERMS_INVALID",
   FeeTooLow: "TERMS_INVALID",
+  UnknownSubscription: "SUBSCRIPTION_UNKNOWN",
   InsufficientFunds: "BALANCE_TOO_LOW",
   InsufficientCredit: "BALANCE_TOO_LOW",
   ERC20InsufficientBalance: "BALANCE_TOO_LOW",

@@ -1,4 +1,4 @@
-import { createPublicClient, erc20Abi, http } from "viem";
+import { createPublicClient, erc20Abi, http, zeroAddress } from "viem";
 import type { Address, AgentId, Currency, Round, Terms } from "../../core/types.ts";
 import type { EquivocationProof, StakePosition } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
@@ -28,12 +28,23 @@ export interface ChainTerms {
   quote(terms: Terms, signal?: AbortSignal): Promise<bigint>;
   /** What an appeal against a decision of this round costs, in the request's currency. */
   bond(terms: Terms, round: Round, signal?: AbortSignal): Promise<bigint>;
+  /** Null: there is none of that number. */
+  subscription(subscriptionId: number, signal?: AbortSignal): Promise<Subscription | null>;
+  /** Whether the account may spend from the subscription. */
+  isConsumer(subscriptionId: number, account: Address, signal?: AbortSignal): Promise<boolean>;
   /** What the registry owes an account for evidence, in stake tokens. */
   reward(account: Address, signal?: AbortSignal): Promise<bigint>;
   /** Whether the agent has been slashed for the attempt that the proof is about. */
   isConsumed(proof: EquivocationProof, signal?: AbortSignal): Promise<boolean>;
   /** What an account has staked for an agent. */
   position(agentId: AgentId, account: Address, signal?: AbortSignal): Promise<StakePosition>;
+}
+
+export interface Subscription {
+  readonly owner: Address;
+  readonly balance: Readonly<Record<Currency, bigint>>;
+  /** Made from it so far. */
+  readonly requests: number;
 }
 
 export interface Holdings {
@@ -91,6 +102,11 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
       );
       return { coin, stakeToken: stakeHeld, credit: { token, native } };
     },
+    subscription: (subscriptionId, ended) => readSubscription(connection, subscriptionId, ended),
+    isConsumer: (subscriptionId, account, ended) =>
+      connection.call(`Read subscription ${subscriptionId}`, ended, (client) =>
+        client.readContract({ ...oracle, functionName: "isConsumer", args: [subscriptionId, account] }),
+      ),
     quote: (asked, ended) => readQuote(connection, asked, ended),
     bond: (asked, round, ended) => readBond(connection, asked, round, ended),
     reward: (account, ended) =>
@@ -106,6 +122,20 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
         client.readContract({ ...registry, functionName: "positionOf", args: [agentId, account] }),
       ),
   };
+}
+
+async function readSubscription(
+  connection: Connection,
+  subscriptionId: number,
+  signal?: AbortSignal,
+): Promise<Subscription | null> {
+  const oracle = { address: connection.domain.oracle, abi: decisionOracleAbi } as const;
+  const [owner, , token, native, requests] = await connection.call(
+    `Read subscription ${subscriptionId}`,
+    signal,
+    (client) => client.readContract({ ...oracle, functionName: "subscriptionOf", args: [subscriptionId] }),
+  );
+  return owner === zeroAddress ? null : { owner: lower(owner), balance: { token, native }, requests };
 }
 
 /** Which chain a node serves. Throws CHAIN_UNREACHABLE. */

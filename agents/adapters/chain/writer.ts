@@ -6,14 +6,7 @@ import { isAttemptDrawn, isCommitted, isDecided, isFinalState } from "../../port
 import { agentRegistryAbi } from "conclave/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
-import {
-  encodeAboutLast,
-  encodeCommit,
-  encodeDraw,
-  encodeFallBack,
-  encodeRefund,
-  encodeSettle,
-} from "./encode.ts";
+import { encodeAboutLast, encodeCommit, encodeDraw, encodeFallBack, encodeRefund, encodeSettle } from "./encode.ts";
 import { encodeEvidence, isConsumedCall } from "./evidence.ts";
 import { revertName } from "./errors.ts";
 import { readHeader } from "./header.ts";

@@ -11,7 +11,14 @@ import type {
   SeatInfo,
   Terms,
 } from "../../core/types.ts";
-import type { AgentRecord, AwaitedRound, DecidedRound, EquivocationProof, Receipt, Witness } from "../../ports/chain.ts";
+import type {
+  AgentRecord,
+  AwaitedRound,
+  DecidedRound,
+  EquivocationProof,
+  Receipt,
+  Witness,
+} from "../../ports/chain.ts";
 import { faultOf } from "../../ports/evidence.ts";
 import {
   appeal,

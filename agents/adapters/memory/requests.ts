@@ -140,13 +140,7 @@ export function refund(state: State, request: Request, round: Round, witness: Wi
   return append(state, [{ kind: "requestRefunded", requestId: id }]);
 }
 
-export function fallBack(
-  state: State,
-  request: Request,
-  round: Round,
-  witness: Witness,
-  last: DecidedRound,
-): Receipt {
+export function fallBack(state: State, request: Request, round: Round, witness: Witness, last: DecidedRound): Receipt {
   const { id, terms } = request;
   const entry = requireUnanswered(state, request, round, witness);
   if (linkOf(request, last) !== unpackRound(round).link) throw refused("WitnessMismatch", { requestId: String(id) });

@@ -1,5 +1,15 @@
 import { keccak256, utf8 } from "../../core/digest.ts";
-import type { Address, AgentId, Currency, Decision, Digest, Domain, Hex, Request, RequestId } from "../../core/types.ts";
+import type {
+  Address,
+  AgentId,
+  Currency,
+  Decision,
+  Digest,
+  Domain,
+  Hex,
+  Request,
+  RequestId,
+} from "../../core/types.ts";
 import type { AgentRecord, ChainEvent, Receipt, RequestState } from "../../ports/chain.ts";
 
 export interface LedgerOptions {

@@ -1,0 +1,113 @@
+import { encodeFunctionData, parseEventLogs, type TransactionReceipt } from "viem";
+import { decisionOracleAbi } from "conclave/abi";
+import type { Address, Currency, Hex, RequestId } from "../../core/types.ts";
+import type { OracleActions } from "../../ports/chain.ts";
+import type { Connection } from "./connection.ts";
+import { lower } from "./decode.ts";
+import { currencyCode, encodeAboutLast, encodeAsk } from "./encode.ts";
+import { revertName } from "./errors.ts";
+import { missingEvent, pay } from "./payment.ts";
+import { readBond, readFeeToken } from "./prices.ts";
+import { messageOf, type Sender, type TransactionCall } from "./transactions.ts";
+import { toReceipt } from "./writer.ts";
+
+const oracleCall = { abi: decisionOracleAbi } as const;
+
+const oracleErrors: ReadonlySet<string> = new Set(
+  decisionOracleAbi.flatMap((item) => (item.type === "error" ? [item.name] : [])),
+);
+
+export function createOracleActions(connection: Connection, sender: Sender): OracleActions {
+  const { oracle } = connection.domain;
+  const send = async (doing: string, data: Hex) => toReceipt(await sender.send({ to: oracle, data, doing }));
+  return {
+    request: async (terms, question, subscriptionId = 0) => {
+      const call = { to: oracle, data: encodeAsk(subscriptionId, terms, question), doing: "Ask the question" };
+      const receipt =
+        subscriptionId === 0
+          ? await payOracle(connection, sender, call, terms.currency, terms.fee)
+          : await sender.send(call);
+      return { requestId: askedId(receipt, oracle), receipt: toReceipt(receipt) };
+    },
+    appeal: async (request, last) => {
+      const bond = await readBond(connection, request.terms, last.round);
+      const data = encodeAboutLast("appeal", request, last);
+      const call = { to: oracle, data, doing: `Appeal against the decision on request ${request.id}` };
+      return toReceipt(await payOracle(connection, sender, call, request.terms.currency, bond));
+    },
+    withdraw: (currency, amount, to) =>
+      send(
+        `Withdraw ${amount} of the credit`,
+        encodeFunctionData({ ...oracleCall, functionName: "withdraw", args: [currencyCode(currency), amount, to] }),
+      ),
+    createSubscription: async () => {
+      const data = encodeFunctionData({ ...oracleCall, functionName: "createSubscription" });
+      const receipt = await sender.send({ to: oracle, data, doing: "Create a subscription" });
+      return { subscriptionId: createdId(receipt, oracle), receipt: toReceipt(receipt) };
+    },
+    setConsumer: (subscriptionId, consumer, allowed) => {
+      const args = [subscriptionId, consumer, allowed] as const;
+      const data = encodeFunctionData({ ...oracleCall, functionName: "setConsumer", args });
+      return send(`Set a consumer of subscription ${subscriptionId}`, data);
+    },
+    fund: async (subscriptionId, currency, amount) => {
+      const data =
+        currency === "token"
+          ? encodeFunctionData({ ...oracleCall, functionName: "fund", args: [subscriptionId, amount] })
+          : encodeFunctionData({ ...oracleCall, functionName: "fundNative", args: [subscriptionId] });
+      const call = { to: oracle, data, doing: `Fund subscription ${subscriptionId}` };
+      return toReceipt(await payOracle(connection, sender, call, currency, amount));
+    },
+    withdrawFunds: (subscriptionId, currency, amount, to) => {
+      const args = [subscriptionId, currencyCode(currency), amount, to] as const;
+      const data = encodeFunctionData({ ...oracleCall, functionName: "withdrawFunds", args });
+      return send(`Withdraw ${amount} from subscription ${subscriptionId}`, data);
+    },
+  };
+}
+
+/** A call of the oracle that takes exactly `amount` from the caller. */
+async function payOracle(
+  connection: Connection,
+  sender: Sender,
+  call: TransactionCall,
+  currency: Currency,
+  amount: bigint,
+): Promise<TransactionReceipt> {
+  if (currency === "native") return sender.send({ ...call, value: amount });
+  await requireAcceptable(connection, sender, call);
+  return pay(connection, sender, {
+    token: await readFeeToken(connection),
+    spender: call.to,
+    amount,
+    missing: "BALANCE_TOO_LOW",
+    doing: call.doing,
+    plain: call.data,
+    permitted: null,
+  });
+}
+
+/** So that nothing is approved for what the oracle would refuse anyway. It takes the tokens after all checks. */
+async function requireAcceptable(connection: Connection, sender: Sender, call: TransactionCall): Promise<void> {
+  const { address } = sender.account;
+  try {
+    await connection.call(call.doing, undefined, (client) => client.call({ account: address, ...messageOf(call) }));
+  } catch (error) {
+    const name = revertName(error);
+    if (name === null || (oracleErrors.has(name) && name !== "SafeERC20FailedOperation")) throw error;
+  }
+}
+
+function askedId({ logs }: TransactionReceipt, oracle: Address): RequestId {
+  const own = logs.filter(({ address }) => lower(address) === oracle);
+  const [event] = parseEventLogs({ ...oracleCall, eventName: "Requested", logs: own });
+  if (event === undefined) throw missingEvent("Requested");
+  return event.args.requestId as RequestId;
+}
+
+function createdId({ logs }: TransactionReceipt, oracle: Address): number {
+  const own = logs.filter(({ address }) => lower(address) === oracle);
+  const [event] = parseEventLogs({ ...oracleCall, eventName: "SubscriptionCreated", logs: own });
+  if (event === undefined) throw missingEvent("SubscriptionCreated");
+  return event.args.subscriptionId;
+}

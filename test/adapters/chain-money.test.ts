@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { tokenAbi } from "conclave/abi";
+import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
+import { readChainTerms } from "../../agents/adapters/chain/terms.ts";
+import type { Address, Terms } from "../../agents/core/types.ts";
+import type { Asked, OperatorActions } from "../../agents/ports/chain.ts";
+import { createNodeHarness, ONE, type NodeHarness } from "./chain-node.ts";
+import { courseNow, drawNext, lastOf, type Drawn } from "./chain-questions.ts";
+import { rejects } from "./chain.suite.ts";
+
+const nobody = `0x${"11".repeat(20)}` as Address;
+
+describe("chain: money at the oracle", () => {
+  let harness: NodeHarness;
+  before(async () => {
+    harness = await createNodeHarness();
+  });
+  after(() => harness.stop());
+
+  const operatorOf = (index: number): Promise<OperatorActions> => {
+    const account = harness.accounts[index];
+    assert.ok(account !== undefined);
+    return createOperatorActions({ ...harness.options, account, receiptPollMs: 20 });
+  };
+  const termsOf = (change: Partial<Terms> = {}): Terms => {
+    const common = {
+      fee: ONE,
+      duration: 3_600,
+      appeals: 0,
+      retries: 0,
+      tolerance: 0n,
+      callbackGasLimit: 0,
+      committeeSize: 4,
+    };
+    return {
+      ...common,
+      assurance: "normal",
+      currency: "token",
+      decimals: 0,
+      options: 0,
+      kind: "boolean",
+      protocol: 1,
+      ...change,
+    };
+  };
+  const fund = async (account: Address, amount: bigint): Promise<void> => {
+    const abi = [
+      {
+        type: "function",
+        name: "mint",
+        inputs: [{ type: "address" }, { type: "uint256" }],
+        outputs: [],
+        stateMutability: "nonpayable",
+      },
+    ] as const;
+    await harness.execute(harness.deployment.token, abi, "mint", [account, amount]);
+  };
+
+  const drawnFor = async (asker: OperatorActions, change: Partial<Terms>): Promise<Drawn> => {
+    if (change.currency === "token") await fund(asker.account, change.fee ?? ONE);
+    const { requestId } = await asker.request(termsOf(change), "Is it so?");
+    return drawNext(harness, requestId);
+  };
+
+  it("SE2: pays for a question with exactly its fee, in tokens that it approves or in coins", async () => {
+    const operator = await operatorOf(10);
+    await fund(operator.account, 2n * ONE);
+    const fee = 2n * ONE;
+    const { requestId } = await operator.request(termsOf({ fee }), "Is it done?");
+    assert.equal((await (await harness.reader()).requestState(requestId)).status, "requested");
+    const token = { address: harness.deployment.token, abi: tokenAbi } as const;
+    const { oracle } = harness.options;
+    const account = operator.account;
+    assert.equal(await harness.client.readContract({ ...token, functionName: "balanceOf", args: [account] }), 0n);
+    const allowance = { ...token, functionName: "allowance", args: [account, oracle] } as const;
+    assert.equal(await harness.client.readContract(allowance), 0n);
+    const error = await rejects(operator.request(termsOf({ fee }), "And this?"), "BALANCE_TOO_LOW");
+    assert.equal(error.data["required"], String(fee));
+    assert.equal(await harness.client.readContract(allowance), 0n, "approved for what it cannot pay");
+
+    const held = await harness.client.getBalance({ address: oracle });
+    const inCoins = await operator.request(termsOf({ fee, currency: "native" }), "In coins?");
+    assert.equal(await harness.client.getBalance({ address: oracle }), held + fee);
+    const [event] = await (await harness.reader()).requestEvents(inCoins.requestId);
+    assert.ok(event?.kind === "requested" && event.request.terms.currency === "native");
+  });
+
+  it("SE2: what was not earned is a credit, which its account withdraws", async () => {
+    const operator = await operatorOf(13);
+    const terms = termsOf({ fee: ONE, currency: "native", duration: 60 });
+    const { requestId } = await operator.request(terms, "Will anybody answer?");
+    const reader = await harness.reader();
+    const { request, round, stage } = await courseNow(reader, requestId);
+    assert.ok(stage.kind === "requested");
+    await harness.passTime(100);
+    const { seedBlock } = stage;
+    await (await harness.writer(0)).refund(request, round, { kind: "requested", seedBlock });
+    await operator.withdraw("native", ONE, nobody);
+    assert.equal(await harness.client.getBalance({ address: nobody }), ONE);
+    await rejects(operator.withdraw("native", 1n, nobody), "BALANCE_TOO_LOW", "InsufficientCredit");
+    await rejects(operator.withdraw("token", 1n, nobody), "BALANCE_TOO_LOW", "InsufficientCredit");
+  });
+
+  it("SE17: a subscription pays for its consumers, in the currency that they ask in; its owner takes out the rest", async () => {
+    const [owner, consumer] = await Promise.all([operatorOf(14), operatorOf(15)]);
+    const { subscriptionId } = await owner.createSubscription();
+    const ask = (change: Partial<Terms> = {}): Promise<Asked> =>
+      consumer.request(termsOf({ fee: ONE, ...change }), "May I?", subscriptionId);
+    await rejects(ask(), "CHAIN_REVERTED", "NotConsumer");
+    await rejects(
+      consumer.setConsumer(subscriptionId, consumer.account, true),
+      "CHAIN_REVERTED",
+      "NotSubscriptionOwner",
+    );
+    await owner.setConsumer(subscriptionId, consumer.account, true);
+    await rejects(ask(), "BALANCE_TOO_LOW", "InsufficientFunds");
+    await fund(owner.account, 3n * ONE);
+    await owner.fund(subscriptionId, "token", 3n * ONE);
+    await consumer.fund(subscriptionId, "native", 2n * ONE);
+    const terms = await readChainTerms(harness.options);
+    const shown = async (): Promise<unknown> => await terms.subscription(subscriptionId);
+    const [first, second] = [await ask(), await ask({ currency: "native" })];
+    assert.deepEqual([second.requestId - first.requestId, first.requestId >> 48n], [1n, BigInt(subscriptionId)]);
+    const balance = { token: 2n * ONE, native: ONE };
+    assert.deepEqual(await shown(), { owner: owner.account, balance, requests: 2 });
+    assert.equal(await terms.isConsumer(subscriptionId, consumer.account), true);
+    await rejects(
+      owner.withdrawFunds(subscriptionId, "native", 2n * ONE, nobody),
+      "BALANCE_TOO_LOW",
+      "InsufficientFunds",
+    );
+    await owner.withdrawFunds(subscriptionId, "token", 2n * ONE, nobody);
+    const token = { address: harness.deployment.token, abi: tokenAbi } as const;
+    assert.equal(await harness.client.readContract({ ...token, functionName: "balanceOf", args: [nobody] }), 2n * ONE);
+    await owner.setConsumer(subscriptionId, consumer.account, false);
+    await rejects(ask({ currency: "native" }), "CHAIN_REVERTED", "NotConsumer");
+    assert.equal(await terms.subscription(subscriptionId + 1), null);
+    await rejects(owner.fund(subscriptionId + 1, "native", 1n), "SUBSCRIPTION_UNKNOWN");
+  });
+
+  it("SE5: an appellant pays exactly the bond, in the currency of the request", async () => {
+    const operator = await operatorOf(16);
+    for (const currency of ["token", "native"] as const) {
+      const { request, round, committee, certificate } = await drawnFor(operator, {
+        currency,
+        appeals: 1,
+        fee: 26n * ONE,
+      });
+      await (await harness.writer(0)).commit(request, round, committee, certificate);
+      const last = await lastOf(await harness.reader(), request.id);
+      const bond = await (await readChainTerms(harness.options)).bond(request.terms, last.round);
+      assert.equal(bond, 18n * ONE);
+      if (currency === "token") await rejects(operator.appeal(request, last), "BALANCE_TOO_LOW");
+      if (currency === "token") await fund(operator.account, bond);
+      await operator.appeal(request, last);
+      const { past } = await courseNow(await harness.reader(), request.id);
+      assert.equal(past[0]?.appellant, operator.account);
+    }
+  });
+});

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { unpackRound } from "../../agents/core/rounds.ts";
+import type { ChainReader } from "../../agents/ports/chain.ts";
+import { isFinal, lastRound, roundsOf, witnessOf } from "../../agents/ports/course.ts";
+import { courseNow, drawNext, drawn, lastOf, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
+import { drawnState, rejects } from "./chain.suite.ts";
+
+/** Requests with more than one committee: retries, appeals, what nobody answers. */
+export function chainRoundsSuite(name: string, createHarness: () => Promise<ChainHarness>): void {
+  describe(`chain, rounds: ${name}`, () => {
+    let harness: ChainHarness;
+    let reader: ChainReader;
+    before(async () => {
+      harness = await createHarness();
+      reader = await harness.reader();
+    });
+    after(() => harness.stop());
+
+    it("SE4, SE6, SE7: a decision that can be appealed against is provisional, then final by anybody's call, once", async () => {
+      const [writer, other] = await Promise.all([harness.writer(0), harness.writer(1)]);
+      const { request, round, committee, certificate } = await drawn(harness, {
+        appeals: 1,
+        callbackGasLimit: 500_000,
+      });
+      await harness.setConsumer(false);
+      assert.notEqual(await writer.commit(request, round, committee, certificate), "already");
+      const provisional = { ...drawnState, status: "decided", provisional: true };
+      assert.deepEqual(await reader.requestState(request.id), provisional, "called back before it was final");
+      const last = await lastOf(reader, request.id);
+      await rejects(writer.finalize(request, last), "CHAIN_REVERTED", "DeadlineNotPassed");
+      await rejects(writer.settle(request, [last]), "CHAIN_REVERTED", "DecisionIsProvisional");
+      await harness.passTime(3_700);
+      await rejects(harness.appeal(request, last), "CHAIN_REVERTED", "DeadlinePassed");
+      const results = await Promise.all([writer, other].map((one) => one.finalize(request, last)));
+      assert.equal(results.filter((result) => result === "already").length, 1);
+      assert.deepEqual(await reader.requestState(request.id), {
+        ...provisional,
+        provisional: false,
+        callbackPending: true,
+      });
+      await harness.setConsumer(true);
+      assert.notEqual(await writer.retryCallback(request, last), "already");
+      assert.deepEqual(
+        (await reader.requestEvents(request.id)).slice(2).map(({ kind }) => kind),
+        ["decisionCommitted", "decisionProvisional", "decisionFinalized"],
+      );
+      assert.ok(isFinal(await courseNow(reader, request.id)));
+    });
+
+    it("SE3, SE5, SE12: an appeal calls twice as many other agents and one, whose decision is settled with all rounds", async () => {
+      const writer = await harness.writer(0);
+      const first = await drawn(harness, { appeals: 1 });
+      const { request } = first;
+      await writer.commit(request, first.round, first.committee, first.certificate);
+      const appealed = await lastOf(reader, request.id);
+      assert.ok((await harness.appeal(request, appealed)).blockNumber > 0n);
+      const reopened = (await reader.requestEvents(request.id)).at(-1);
+      assert.ok(reopened?.kind === "requestReopened");
+      assert.ok(reopened.appellant !== null && reopened.attempt === 1);
+      // A unit is a 26th of the fee: two for each of 4 and of 9 seats.
+      assert.equal(reopened.bond, 18n * (request.terms.fee / 26n));
+      assert.equal(unpackRound(reopened.round).appeals, 1);
+
+      await mineTo(harness, reopened.seedBlock);
+      const another = { round: reopened.round, seedBlock: reopened.seedBlock, past: [appealed] };
+      await rejects(writer.draw(request, another), "CHAIN_REVERTED", "WitnessMismatch");
+      const second = await drawNext(harness, request.id);
+      assert.equal(second.committee.length, 9);
+      const agents = [...first.committee, ...second.committee].map(({ agentId }) => agentId);
+      assert.equal(new Set(agents).size, 13);
+      const overturning = second.certifying({ outcome: wordOf(0n), answer: "false" });
+      assert.notEqual(await writer.commit(request, second.round, second.committee, overturning), "already");
+      assert.equal(await writer.commit(request, first.round, first.committee, first.certificate), "already");
+      assert.deepEqual(await reader.requestState(request.id), { ...drawnState, status: "decided", attempt: 1 });
+      const rounds = roundsOf(await courseNow(reader, request.id));
+      assert.equal(rounds?.length, 2);
+      await rejects(writer.settle(request, rounds.slice(1)), "CHAIN_REVERTED", "WitnessMismatch");
+      assert.notEqual(await writer.settle(request, rounds), "already");
+    });
+
+    it("SE8: what no committee answers after an appeal falls back to the decision before, drawn or not", async () => {
+      const writer = await harness.writer(0);
+      for (const isDrawn of [false, true]) {
+        const first = await drawn(harness, { appeals: 1 });
+        const { request } = first;
+        await writer.commit(request, first.round, first.committee, first.certificate);
+        await harness.appeal(request, await lastOf(reader, request.id));
+        if (isDrawn) await drawNext(harness, request.id);
+        const course = await courseNow(reader, request.id);
+        const [witness, last] = [witnessOf(course), course.past.at(-1)];
+        assert.ok(witness !== null && last !== undefined);
+        const fallBack = () => writer.fallBack(request, course.round, witness, last);
+        await rejects(fallBack(), "CHAIN_REVERTED", "DeadlineNotPassed");
+        await harness.passTime(3_700);
+        await rejects(writer.refund(request, course.round, witness), "CHAIN_REVERTED", "HasEarlierDecision");
+        assert.notEqual(await fallBack(), "already");
+        assert.equal(await fallBack(), "already");
+        const attempt = isDrawn ? 1 : 0;
+        assert.deepEqual(await reader.requestState(request.id), { ...drawnState, status: "decided", attempt });
+        const final = await courseNow(reader, request.id);
+        assert.deepEqual(lastRound(final)?.decision, first.certificate.decision);
+        assert.notEqual(await writer.settle(request, roundsOf(final) ?? []), "already");
+      }
+    });
+
+    it("SE4: another committee of the same size is drawn for one that hung, while retries are left", async () => {
+      const writer = await harness.writer(0);
+      const hung = { status: "hung", outcome: wordOf(0n), answer: "" } as const;
+      const first = await drawn(harness, { retries: 1 });
+      const { request } = first;
+      await writer.commit(request, first.round, first.committee, first.certifying(hung));
+      const reopened = (await reader.requestEvents(request.id)).findLast(({ kind }) => kind === "requestReopened");
+      assert.ok(reopened?.kind === "requestReopened");
+      assert.deepEqual([reopened.appellant, reopened.bond, reopened.attempt], [null, 0n, 1]);
+      const second = await drawNext(harness, request.id);
+      assert.equal(second.committee.length, 4);
+      await writer.commit(request, second.round, second.committee, second.certifying(hung));
+      assert.deepEqual(await reader.requestState(request.id), { ...drawnState, status: "hung", attempt: 1 });
+      const rounds = roundsOf(await courseNow(reader, request.id));
+      assert.notEqual(await writer.settle(request, rounds ?? []), "already");
+    });
+  });
+}
