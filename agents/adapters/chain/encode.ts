@@ -1,5 +1,5 @@
 import { encodeAbiParameters, encodeFunctionData, type Hex } from "viem";
-import { bytesToHex, committeeHash, keccak256, packSeat, packTerms, utf8 } from "../../core/digest.ts";
+import { bytesToHex, committeeHash, hashedRequest, packSeat, packTerms, utf8 } from "../../core/digest.ts";
 import type { Certificate, Decision, Request, SeatInfo, Terms } from "../../core/types.ts";
 import type { RefundWitness, Relay } from "../../ports/chain.ts";
 import { decisionOracleAbi } from "conclave/abi";
@@ -14,12 +14,12 @@ export function encodeAsk(terms: Terms, question: string): Hex {
 
 /** `header` is the seed block's, in RLP. */
 export function encodeDraw(request: Request, seedBlock: bigint, header: Hex): Hex {
-  return encodeFunctionData({ abi, functionName: "draw", args: [requestOf(request), seedBlock, header] });
+  return encodeFunctionData({ abi, functionName: "draw", args: [hashedRequest(request), seedBlock, header] });
 }
 
 export function encodeCommit(request: Request, committee: readonly SeatInfo[], certificate: Certificate): Hex {
   const packed = bytesToHex(packCertificate(committee, certificate.signatures));
-  const args = [requestOf(request), decisionOf(certificate.decision), packed] as const;
+  const args = [hashedRequest(request), decisionOf(certificate.decision), packed] as const;
   return encodeFunctionData({ abi, functionName: "commit", args });
 }
 
@@ -29,7 +29,7 @@ export function encodeRetryCallback(
   decision: Decision,
   relay: Relay,
 ): Hex {
-  const args = [requestOf(request), committeeHash(committee), decisionOf(decision), packRelay(relay)] as const;
+  const args = [hashedRequest(request), committeeHash(committee), decisionOf(decision), packRelay(relay)] as const;
   return encodeFunctionData({ abi, functionName: "retryCallback", args });
 }
 
@@ -39,16 +39,12 @@ export function encodeCreditPay(
   decision: Decision,
   relay: Relay,
 ): Hex {
-  const args = [requestOf(request), committee.map(packSeat), decisionOf(decision), packRelay(relay)] as const;
+  const args = [hashedRequest(request), committee.map(packSeat), decisionOf(decision), packRelay(relay)] as const;
   return encodeFunctionData({ abi, functionName: "creditPay", args });
 }
 
 export function encodeRefund(request: Request, witness: RefundWitness): Hex {
-  return encodeFunctionData({ abi, functionName: "refund", args: [requestOf(request), witnessOf(witness)] });
-}
-
-function requestOf({ id, consumer, terms, question }: Request) {
-  return { id, consumer, terms: packTerms(terms), questionHash: keccak256(utf8(question)) };
+  return encodeFunctionData({ abi, functionName: "refund", args: [hashedRequest(request), witnessOf(witness)] });
 }
 
 function decisionOf(decision: Decision) {
