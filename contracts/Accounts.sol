@@ -64,11 +64,7 @@ abstract contract Accounts is IAccounts, AccessManaged {
     }
 
     /// @inheritdoc IAccounts
-    function setConsumer(
-        uint48 subscriptionId,
-        address consumer,
-        bool allowed
-    ) external onlyOwner(subscriptionId) {
+    function setConsumer(uint48 subscriptionId, address consumer, bool allowed) external onlyOwner(subscriptionId) {
         _consumers[subscriptionId][consumer] = allowed;
         emit ConsumerSet(subscriptionId, consumer, allowed);
     }
@@ -256,10 +252,7 @@ abstract contract Accounts is IAccounts, AccessManaged {
             cap % GAS_PRICE_UNIT == 0 && cap / GAS_PRICE_UNIT <= type(uint32).max,
             InvalidPrices("gasPriceCap", cap)
         );
-        require(
-            currency == Currency.Token || terms.gasRate == GAS_RATE_WEI,
-            InvalidPrices("gasRate", terms.gasRate)
-        );
+        require(currency == Currency.Token || terms.gasRate == GAS_RATE_WEI, InvalidPrices("gasRate", terms.gasRate));
         Prices prices = PricesLib.pack(terms, version, open);
         _prices[currency] = prices;
         _priceLists[currency][version] = prices;

@@ -95,11 +95,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         uint256 supportedProtocols_,
         PriceTerms memory token,
         PriceTerms memory native
-    )
-        AccessManaged(authority)
-        Accounts(feeToken_, registry_.treasury(), token, native)
-        EIP712("Conclave", "1")
-    {
+    ) AccessManaged(authority) Accounts(feeToken_, registry_.treasury(), token, native) EIP712("Conclave", "1") {
         registry = registry_;
         settlement = new Settlement(registry_);
         supportedProtocols = supportedProtocols_;
@@ -298,11 +294,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
     /// @inheritdoc IDecisionOracle
     function statusOf(
         RequestId requestId
-    )
-        external
-        view
-        returns (Status status, uint32 attempt, bool provisional, bool callbackPending, bool settled)
-    {
+    ) external view returns (Status status, uint32 attempt, bool provisional, bool callbackPending, bool settled) {
         RequestState state = _states[requestId];
         return (
             state.status(),

@@ -96,12 +96,7 @@ contract Settlement is ISettlement {
     }
 
     /// @dev Pays a round that stands (SE11).
-    function _payRound(
-        Book memory book,
-        Request calldata request,
-        DecidedRound calldata round,
-        uint256 pay
-    ) private {
+    function _payRound(Book memory book, Request calldata request, DecidedRound calldata round, uint256 pay) private {
         uint256 deducted = _deduct(book, request, round, pay);
         (uint256[] memory amounts, uint256 rest) = PayLib.split(
             pay - deducted,

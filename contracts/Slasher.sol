@@ -2,15 +2,18 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
+import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {ISlasher} from "./interfaces/ISlasher.sol";
 import {EvidenceLib} from "./libraries/EvidenceLib.sol";
-import {AgentId} from "./types/Types.sol";
+import {RequestLib} from "./libraries/RequestLib.sol";
+import {AgentId, Request, RequestId, Status} from "./types/Types.sol";
 
 /// @title Slashing by proof
 /// @dev No owner, no upgrade, nothing to configure. Keys are bound to agents for ever, so proofs hold after a rotation.
 contract Slasher is ISlasher {
     using EvidenceLib for MessageSlot;
     using EvidenceLib for DecisionSlot;
+    using RequestLib for Request;
 
     /// @inheritdoc ISlasher
     IAgentRegistry public immutable registry;
@@ -30,6 +33,7 @@ contract Slasher is ISlasher {
 
     /// @inheritdoc ISlasher
     function submitMessages(
+        Request calldata request_,
         MessageSlot calldata slot,
         bytes32 firstPayload,
         bytes calldata firstSignature,
@@ -38,16 +42,17 @@ contract Slasher is ISlasher {
     ) external {
         address signer = EvidenceLib.signerOf(
             EvidenceLib.domainSeparator(oracle),
-            slot.messageHash(firstPayload),
+            slot.messageHash(request_, firstPayload),
             firstSignature,
-            slot.messageHash(secondPayload),
+            slot.messageHash(request_, secondPayload),
             secondSignature
         );
-        _slash(signer, slot.requestHash, slot.attempt, Fault.Messages);
+        _slash(signer, request_, slot.attempt, Fault.Messages);
     }
 
     /// @inheritdoc ISlasher
     function submitDecisions(
+        Request calldata request_,
         DecisionSlot calldata slot,
         DecisionBody calldata first,
         bytes calldata firstSignature,
@@ -56,12 +61,12 @@ contract Slasher is ISlasher {
     ) external {
         address signer = EvidenceLib.signerOf(
             EvidenceLib.domainSeparator(oracle),
-            slot.decisionHash(first),
+            slot.decisionHash(request_, first),
             firstSignature,
-            slot.decisionHash(second),
+            slot.decisionHash(request_, second),
             secondSignature
         );
-        _slash(signer, slot.requestHash, slot.attempt, Fault.Decisions);
+        _slash(signer, request_, slot.attempt, Fault.Decisions);
     }
 
     /// @inheritdoc ISlasher
@@ -69,14 +74,27 @@ contract Slasher is ISlasher {
         return _consumed[_faultId(agentId, requestHash, attempt)];
     }
 
-    function _slash(address signer, bytes32 requestHash, uint32 attempt, Fault fault) private {
+    function _slash(address signer, Request calldata request_, uint32 attempt, Fault fault) private {
         AgentId agentId = registry.agentOf(signer);
         require(AgentId.unwrap(agentId) != 0, UnknownSigner(signer));
+        _requireDrawn(request_.id, attempt);
+        bytes32 requestHash = request_.hash();
         bytes32 faultId = _faultId(agentId, requestHash, attempt);
         require(!_consumed[faultId], EvidenceConsumed(agentId, requestHash, attempt));
         _consumed[faultId] = true;
         emit EquivocationProven(agentId, requestHash, msg.sender, attempt, fault);
         registry.slash(agentId, msg.sender);
+    }
+
+    /// @dev Earlier attempts were drawn; the latest was once its request is past `Requested`. A request that was refunded
+    /// before its draw passes, too: no committee of it will ever be drawn, so no later fault's evidence is consumed.
+    function _requireDrawn(RequestId requestId, uint32 attempt) private view {
+        // slither-disable-next-line unused-return: the flags say nothing about the draw
+        (Status status, uint32 latest, , , ) = IDecisionOracle(oracle).statusOf(requestId);
+        require(
+            attempt < latest || (attempt == latest && status > Status.Requested),
+            AttemptNotDrawn(requestId, attempt)
+        );
     }
 
     function _faultId(AgentId agentId, bytes32 requestHash, uint32 attempt) private pure returns (bytes32) {

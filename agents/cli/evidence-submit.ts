@@ -48,13 +48,22 @@ function asRefusal(error: unknown): ConclaveError {
 }
 
 function toJson({ proof, result }: Outcome): object {
-  const { requestId, agentId, slot } = proof;
-  const about = { requestId, attempt: slot.attempt, agentId };
+  const { request, agentId, slot } = proof;
+  const about = { requestId: request.id, attempt: slot.attempt, agentId };
   if (result instanceof ConclaveError) return { ...about, refused: result.message };
   return result === "already" ? { ...about, already: true } : { ...about, ...result };
 }
 
+/** What to do about the refusals that pass. */
+const hints: Readonly<Record<string, string>> = {
+  AttemptNotDrawn: "AttemptNotDrawn: the request's committee is not drawn yet; submit again after the draw",
+  NothingToSlash: "NothingToSlash: the agent has no stake; submit again when it has some",
+};
+
 function wordOf(result: Outcome["result"]): string {
-  if (result instanceof ConclaveError) return `refused (${String(result.data["error"])})`;
+  if (result instanceof ConclaveError) {
+    const name = String(result.data["error"]);
+    return `refused (${hints[name] ?? name})`;
+  }
   return result === "already" ? "already" : "slashed";
 }

@@ -24,6 +24,6 @@ export async function keptProofs(
   return { agent, kept };
 }
 
-export function describeProof({ requestId, agentId, slot }: EquivocationProof): string {
-  return `request ${requestId}.${slot.attempt}: agent ${agentId}, seat ${slot.seat}, phase ${slot.phase}, round ${slot.round}`;
+export function describeProof({ request, agentId, slot }: EquivocationProof): string {
+  return `request ${request.id}.${slot.attempt}: agent ${agentId}, seat ${slot.seat}, phase ${slot.phase}, round ${slot.round}`;
 }

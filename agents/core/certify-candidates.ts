@@ -21,7 +21,7 @@ export function proposerOf(attempt: Attempt, round: number): SeatIndex {
   return order[round % order.length] as SeatIndex;
 }
 
-/** The valid value, else everything held, else (when that is not conclusive) what was held in time. */
+/** The valid value, else everything held, else (when that is not conclusive) what was held in time, else (CE16) another's root that covers it. */
 export function ownProposal(
   state: CertifyState,
   context: CertifyContext,
@@ -30,7 +30,8 @@ export function ownProposal(
     const rootBlock = rootBlockOf(state, context.attempt, state.valid);
     return rootBlock === null ? null : { rootBlock, state };
   }
-  for (const tally of [context.tally, state.inTime]) {
+  const { inTime } = state;
+  for (const tally of [context.tally, inTime]) {
     const conclusion = tally === null ? null : context.protocol.conclude(context.attempt, tally);
     if (tally === null || conclusion === null || conclusion.kind === "open") continue;
     const transcript = buildTranscript(context.attempt, context.protocol, tally, conclusion.through);
@@ -44,7 +45,10 @@ export function ownProposal(
       }),
     };
   }
-  return null;
+  const followed = [...state.candidates.values()].find(
+    (root) => root.kind === "good" && inTime !== null && omittedFrom(root, inTime, context).length === 0,
+  );
+  return followed?.kind === "good" ? { rootBlock: followed.rootBlock, state } : null;
 }
 
 function rootBlockOf(state: CertifyState, attempt: Attempt, lock: Lock): Uint8Array | null {

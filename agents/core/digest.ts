@@ -14,6 +14,7 @@ import type {
   DecisionStatus,
   Digest,
   Domain,
+  HashedRequest,
   Header,
   Hex,
   MessageSlot,
@@ -179,12 +180,17 @@ export function unpackSeat(packed: bigint): SeatInfo | null {
   };
 }
 
-/** keccak256(abi.encode(Request)). */
+export function hashedRequest({ id, consumer, terms, question }: Request): HashedRequest {
+  return { id, consumer, terms: packTerms(terms), questionHash: keccak256(utf8(question)) };
+}
+
 export function requestHash(request: Request): Digest {
-  const questionHash = keccak256(utf8(request.question));
-  return keccak256(
-    concat(word(request.id), word(BigInt(request.consumer)), word(packTerms(request.terms)), hexToBytes(questionHash)),
-  );
+  return requestHashOf(hashedRequest(request));
+}
+
+/** keccak256(abi.encode(Request)). */
+export function requestHashOf({ id, consumer, terms, questionHash }: HashedRequest): Digest {
+  return keccak256(concat(word(id), word(BigInt(consumer)), word(terms), hexToBytes(questionHash)));
 }
 
 /** keccak256 of the seats' words, one after the other. */

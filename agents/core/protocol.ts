@@ -128,6 +128,8 @@ export interface Protocol<State = unknown> {
   readonly version: number;
   readonly title: string;
   readonly assurance: Assured;
+  /** Whether it matters which two messages stand in a void slot, so that seats with different pairs may conclude differently (CE16). */
+  readonly readsVoidSlots?: true;
   /** Why this attempt cannot run under the protocol, or null. */
   check(attempt: Attempt): string | null;
   /** A deliberation lasts at most so many `phaseMs` once messages arrive. */

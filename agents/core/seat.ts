@@ -50,6 +50,10 @@ export function refuseSlot(protocol: Protocol, attempt: Attempt, { header, paylo
 
 /** Messages must come with a verified signature (`refuseMessage`). */
 export function stepSeat(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
+  return follow(protocol, context, take(protocol, context, state, input));
+}
+
+function take(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
   switch (input.kind) {
     case "message": {
       const refusal = refuseSlot(protocol, context.attempt, input.message);
@@ -144,6 +148,21 @@ function absorb(protocol: Protocol, context: SeatContext, step: Step<SeatState>,
     effects.push(...next.effects);
   }
   return { state, effects };
+}
+
+/**
+ * CE16: a seat that holds all of a root that it has replayed, and cannot conclude from what it holds, holds another pair in a void slot
+ * than those who could. It will not come to hold theirs, so it certifies with them.
+ */
+function follow(protocol: Protocol, context: SeatContext, step: Step<SeatState>): Step<SeatState> {
+  const { certify, tally } = step.state;
+  if (protocol.readsVoidSlots !== true || certify.done || certify.inTime !== null) return step;
+  const roots = [...certify.candidates.values()];
+  const isHeld = roots.some((root) => root.kind === "good" && missingFrom(tally, root.tally).length === 0);
+  if (!isHeld || protocol.conclude(context.attempt, tally).kind === "final") return step;
+  const started = startCertify(certify, view(protocol, context, step.state), tally);
+  const followed = liftCertify(step.state, started);
+  return { state: followed.state, effects: [...step.effects, ...followed.effects] };
 }
 
 function view(protocol: Protocol, context: SeatContext, state: SeatState): CertifyContext {

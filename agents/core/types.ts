@@ -59,6 +59,15 @@ export interface Request {
   readonly question: string;
 }
 
+/** `Request` of contracts/types/Types.sol: what the contracts are told of a request. */
+export interface HashedRequest {
+  readonly id: RequestId;
+  readonly consumer: Address;
+  /** Packed into a word. */
+  readonly terms: bigint;
+  readonly questionHash: Digest;
+}
+
 /** One member of the committee as drawn: fixed for the attempt, whatever the registry says later. */
 export interface SeatInfo {
   readonly agentId: AgentId;
@@ -94,7 +103,7 @@ export interface Header {
   readonly payloadDigest: Digest;
 }
 
-/** The place of a message as its signature binds it, apart from the payload; `MessageSlot` of contracts/interfaces/ISlasher.sol. */
+/** The place of a message as its signature binds it, apart from the payload; the request's hash and `MessageSlot` of contracts/interfaces/ISlasher.sol. */
 export interface MessageSlot {
   readonly requestHash: Digest;
   readonly committeeHash: Digest;

@@ -1,4 +1,4 @@
-import { committeeHash, requestHash } from "../core/digest.ts";
+import { committeeHash, hashedRequest, requestHashOf } from "../core/digest.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { canonicalRanks } from "../core/order.ts";
 import type { Attempt, Evidence, Message, SeatIndex } from "../core/types.ts";
@@ -56,7 +56,7 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
       if (proof === null || proof.slot.seat === self || known.has(faultOf(proof))) return;
       known.add(faultOf(proof));
       log.warn(
-        { requestId: String(proof.requestId), agentId: proof.agentId, seat: proof.slot.seat, phase: proof.slot.phase },
+        { requestId: String(proof.request.id), agentId: proof.agentId, seat: proof.slot.seat, phase: proof.slot.phase },
         "a seat signed two messages for one slot",
       );
       void guarded(take(attempt, self, proof));
@@ -78,9 +78,10 @@ export function proofOf(attempt: Attempt, { first, second }: Evidence): Equivoca
   const { protocol, phase, round, seat } = first.header;
   const agentId = attempt.committee[seat]?.agentId;
   if (agentId === undefined) return null;
-  const hashes = { requestHash: requestHash(attempt.request), committeeHash: committeeHash(attempt.committee) };
+  const request = hashedRequest(attempt.request);
+  const hashes = { requestHash: requestHashOf(request), committeeHash: committeeHash(attempt.committee) };
   return {
-    requestId: attempt.request.id,
+    request,
     agentId,
     slot: { ...hashes, attempt: attempt.attempt, protocol, phase, round, seat },
     first: signedPayload(first),
@@ -94,7 +95,7 @@ function signedPayload({ header, signature }: Message): SignedPayload {
 
 /** True when nothing is left to do. */
 async function submit({ writer, log }: EvidencePorts, proof: EquivocationProof, signal: AbortSignal): Promise<boolean> {
-  const about = { requestId: String(proof.requestId), agentId: proof.agentId };
+  const about = { requestId: String(proof.request.id), agentId: proof.agentId };
   try {
     const receipt = await writer.submitEvidence(proof, signal);
     if (receipt !== "already")

@@ -6,6 +6,7 @@ import type {
   Decision,
   Digest,
   Domain,
+  HashedRequest,
   Hex,
   MessageSlot,
   Ppm,
@@ -196,7 +197,7 @@ export interface ChainWriter {
 
 /** Two payloads that one seat signed for one slot, as the Slasher takes them. */
 export interface EquivocationProof {
-  readonly requestId: RequestId;
+  readonly request: HashedRequest;
   readonly agentId: AgentId;
   readonly slot: MessageSlot;
   readonly first: SignedPayload;

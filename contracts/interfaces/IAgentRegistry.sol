@@ -221,6 +221,8 @@ interface IAgentRegistry {
     error AgentHasExited(AgentId agentId);
     /// @notice The bonded stake was slashed to nothing and its shares are still there; register a new agent.
     error PoolEmptied(AgentId agentId);
+    /// @notice A share of the bonded stake is worth less than 2^-16 units after many slashes; register a new agent.
+    error SharesAreDust(AgentId agentId, uint128 assets, uint128 shares);
     /// @notice Out of reach unless one pot holds 2^96 of the stake token's smallest unit.
     error TooManyShares(uint256 shares);
     error NothingToSlash(AgentId agentId);

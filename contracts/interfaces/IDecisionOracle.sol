@@ -41,7 +41,12 @@ interface IDecisionOracle is IAccounts {
     /// @param settlement deployed by this oracle
     /// @param supportedProtocols bit i set = protocol i can be asked for
     /// @param epochBlocks the registry's, which this oracle draws by
-    event OracleDeployed(IAgentRegistry registry, ISettlement settlement, uint256 supportedProtocols, uint256 epochBlocks);
+    event OracleDeployed(
+        IAgentRegistry registry,
+        ISettlement settlement,
+        uint256 supportedProtocols,
+        uint256 epochBlocks
+    );
 
     /// @notice A request was made and its fee escrowed.
     /// @param requestId see `RequestId`
@@ -327,10 +332,7 @@ interface IDecisionOracle is IAccounts {
     /// @return settled the escrow has been distributed
     function statusOf(
         RequestId requestId
-    )
-        external
-        view
-        returns (Status status, uint32 attempt, bool provisional, bool callbackPending, bool settled);
+    ) external view returns (Status status, uint32 attempt, bool provisional, bool callbackPending, bool settled);
 
     /// @notice The EIP-712 digest that a committee signs.
     /// @param request_ as in the `Requested` event

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {AgentId} from "../types/Types.sol";
+import {AgentId, Request, RequestId} from "../types/Types.sol";
 import {IAgentRegistry} from "./IAgentRegistry.sol";
 
 /// @title Slashing by proof
@@ -10,6 +10,8 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// @dev One slash per agent, request and attempt, whatever the proofs: what a single fault costs is bounded.
 /// @dev What is proven is a signature of the agent's key, past or present, not that the request or the committee exists: an
 /// honest agent signs a slot once. So keep the key and the journal in one place; see docs/operations.md.
+/// @dev Nothing is accepted about an attempt before its committee is drawn: nobody has the evidence of a later fault consumed
+/// while little is at stake. A request's hash covers its id, so evidence about a request names the one id whose state is read.
 /// @dev The signed structs are those of the oracle's domain (EIP-712: "Conclave", "1", this chain, the oracle), so a
 /// signature for another chain or another oracle proves nothing here.
 interface ISlasher {
@@ -19,8 +21,7 @@ interface ISlasher {
         Decisions
     }
 
-    /// @notice The place of a message: an agent signs one payload for it.
-    /// @param requestHash of the request
+    /// @notice The place of a message about a request: an agent signs one payload for it.
     /// @param committeeHash of the attempt's committee
     /// @param attempt from 0
     /// @param protocol code of the protocol
@@ -28,7 +29,6 @@ interface ISlasher {
     /// @param round of the phase
     /// @param seat of the sender
     struct MessageSlot {
-        bytes32 requestHash;
         bytes32 committeeHash;
         uint32 attempt;
         uint32 protocol;
@@ -37,14 +37,12 @@ interface ISlasher {
         uint32 seat;
     }
 
-    /// @notice The place of a signature on a decision: an agent signs one decision in each certify round. In a later round it
+    /// @notice The place of a signature on a decision about a request: an agent signs one decision in each certify round. In a later round it
     /// may sign another one, after an unlock (docs/spec/certify.md), so the round is part of the place.
-    /// @param requestHash of the request
     /// @param committeeHash of the attempt's committee
     /// @param attempt from 0
     /// @param round of certify
     struct DecisionSlot {
-        bytes32 requestHash;
         bytes32 committeeHash;
         uint32 attempt;
         uint32 round;
@@ -95,18 +93,22 @@ interface ISlasher {
     error InvalidEvidence(address first, address second);
     /// @notice No agent ever had this key.
     error UnknownSigner(address signer);
+    /// @notice The request's committee of this attempt is not drawn, or there is no such request.
+    error AttemptNotDrawn(RequestId requestId, uint32 attempt);
     /// @notice The agent has been slashed for this attempt.
     error EvidenceConsumed(AgentId agentId, bytes32 requestHash, uint32 attempt);
 
     /// @notice Slashes an agent for two payloads that it signed for one slot; the order does not matter.
     /// @dev An agent that reports itself loses nine tenths of the penalty on its operator's stake, and its delegators lose
     /// theirs: see `IAgentRegistry.slash`.
+    /// @param request_ as in the `Requested` event
     /// @param slot the place
     /// @param firstPayload digest of one payload
     /// @param firstSignature 65 bytes (r, s, v), low s
     /// @param secondPayload digest of the other
     /// @param secondSignature by the same key
     function submitMessages(
+        Request calldata request_,
         MessageSlot calldata slot,
         bytes32 firstPayload,
         bytes calldata firstSignature,
@@ -115,12 +117,14 @@ interface ISlasher {
     ) external;
 
     /// @notice Slashes an agent for two decisions that it signed in one certify round; the order does not matter.
+    /// @param request_ as in the `Requested` event
     /// @param slot the place
     /// @param first one decision
     /// @param firstSignature 65 bytes (r, s, v), low s
     /// @param second the other
     /// @param secondSignature by the same key
     function submitDecisions(
+        Request calldata request_,
         DecisionSlot calldata slot,
         DecisionBody calldata first,
         bytes calldata firstSignature,

@@ -5,10 +5,14 @@ import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
 
 import {ISlasher} from "../interfaces/ISlasher.sol";
+import {Request} from "../types/Types.sol";
 import {DecisionLib} from "./DecisionLib.sol";
+import {RequestLib} from "./RequestLib.sol";
 
 /// @title Who signed two things for one place
 library EvidenceLib {
+    using RequestLib for Request;
+
     bytes32 private constant DOMAIN_TYPEHASH = keccak256(
         "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
     );
@@ -20,13 +24,17 @@ library EvidenceLib {
         return keccak256(abi.encode(DOMAIN_TYPEHASH, NAME_HASH, VERSION_HASH, block.chainid, oracle));
     }
 
-    /// @notice The EIP-712 struct hash of a message with this payload in the slot, see `Message`.
-    function messageHash(ISlasher.MessageSlot calldata slot, bytes32 payload) internal pure returns (bytes32) {
+    /// @notice The EIP-712 struct hash of a message with this payload in the slot of the request, see `Message`.
+    function messageHash(
+        ISlasher.MessageSlot calldata slot,
+        Request calldata request,
+        bytes32 payload
+    ) internal pure returns (bytes32) {
         return
             keccak256(
                 abi.encode(
                     DecisionLib.MESSAGE_TYPEHASH,
-                    slot.requestHash,
+                    request.hash(),
                     slot.committeeHash,
                     slot.attempt,
                     slot.protocol,
@@ -38,16 +46,17 @@ library EvidenceLib {
             );
     }
 
-    /// @notice The EIP-712 struct hash of a decision with this body in the slot, see `DecisionLib`.
+    /// @notice The EIP-712 struct hash of a decision with this body in the slot of the request, see `DecisionLib`.
     function decisionHash(
         ISlasher.DecisionSlot calldata slot,
+        Request calldata request,
         ISlasher.DecisionBody calldata body
     ) internal pure returns (bytes32) {
         return
             keccak256(
                 abi.encode(
                     DecisionLib.DECISION_TYPEHASH,
-                    slot.requestHash,
+                    request.hash(),
                     slot.attempt,
                     slot.committeeHash,
                     slot.round,

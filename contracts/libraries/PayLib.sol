@@ -42,10 +42,7 @@ library PayLib {
     /// @param shares one byte per seat
     /// @return amounts per seat
     /// @return rest what nobody earned; all of it if all shares are 0
-    function split(
-        uint256 pay,
-        bytes calldata shares
-    ) internal pure returns (uint256[] memory amounts, uint256 rest) {
+    function split(uint256 pay, bytes calldata shares) internal pure returns (uint256[] memory amounts, uint256 rest) {
         uint256 size = shares.length;
         amounts = new uint256[](size);
         uint256 total = 0;

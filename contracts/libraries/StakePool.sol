@@ -2,7 +2,7 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
-import {EQUIVOCATION_SLASH_PPM, MAX_SHARE_BITS, PPM_ONE} from "../types/Limits.sol";
+import {EQUIVOCATION_SLASH_PPM, MAX_BOND_SHARE_BITS, MAX_SHARE_BITS, PPM_ONE} from "../types/Limits.sol";
 import {AgentId, Pot} from "../types/Types.sol";
 
 /// @title The stake behind one agent, its operator's and its delegators', in shares
@@ -33,6 +33,11 @@ library StakePool {
     }
 
     /// @notice Adds assets and mints shares for them.
+    /// @dev Refused where a share is worth less than 2^-16 units. `_cut` takes all of a pot when a share would be worth less than
+    /// 2^-32, which is a rest worth nothing to those who bonded when a share was worth a unit, but nearly everything of who
+    /// bonds shortly before. So between the two lie 16 bits, about 105 slashes: what `_cut` takes in the end from a bond is less
+    /// than 2^-16 of it. Only slashes (and the rounding of small pots) bring a price so low, 105 of them at least in a pot of more
+    /// than some 2^20 units, and whoever is left can unbond.
     function bond(
         State storage self,
         AgentId agentId,
@@ -42,6 +47,10 @@ library StakePool {
     ) internal returns (uint128 shares) {
         Pot memory pot = self.bonded;
         require(pot.assets != 0 || pot.shares == 0, IAgentRegistry.PoolEmptied(agentId));
+        require(
+            uint256(pot.assets) << MAX_BOND_SHARE_BITS >= pot.shares,
+            IAgentRegistry.SharesAreDust(agentId, pot.assets, pot.shares)
+        );
         uint256 wanted = uint256(pot.assets) + amount;
         require(wanted <= maxStake, IAgentRegistry.StakeAboveMaximum(wanted, maxStake));
         shares = _add(self.bonded, pot, amount);

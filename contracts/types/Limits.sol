@@ -86,6 +86,8 @@ uint256 constant MAX_UNBONDING_DELAY = 365 days;
 uint256 constant MAX_STAKE_BOUND = type(uint96).max;
 /// @dev Shares are worth at least 2^-32 of the stake token's smallest unit, or nothing at all.
 uint256 constant MAX_SHARE_BITS = 32;
+/// @dev Nobody bonds to a pot whose shares are worth less than 2^-16 units; see `StakePool.bond`.
+uint256 constant MAX_BOND_SHARE_BITS = 16;
 /// @dev What an equivocation costs, in parts per million of the bonded and of the unbonding stake.
 uint256 constant EQUIVOCATION_SLASH_PPM = 100_000;
 /// @dev What the reporter gets, in parts per million of what the operator's own stake lost by it.

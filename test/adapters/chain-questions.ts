@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
-import { bytesToHex, decisionDigest, keccak256, slotDigest, utf8, word } from "../../agents/core/digest.ts";
+import {
+  bytesToHex,
+  decisionDigest,
+  keccak256,
+  requestHashOf,
+  slotDigest,
+  utf8,
+  word,
+} from "../../agents/core/digest.ts";
 import { unpackRound } from "../../agents/core/rounds.ts";
 import type {
   AgentId,
@@ -10,6 +18,7 @@ import type {
   Decision,
   Digest,
   Domain,
+  HashedRequest,
   Ppm,
   Request,
   RequestId,
@@ -165,11 +174,11 @@ export function proofBy(
   key: Keys,
   agentId: number,
   domain: Domain,
-  about: { readonly requestId?: bigint; readonly attempt?: number; readonly label: string },
+  request: HashedRequest,
+  attempt = 0,
 ): EquivocationProof {
-  const { requestId = 1n, attempt = 0, label } = about;
   const slot = {
-    requestHash: keccak256(utf8(label)),
+    requestHash: requestHashOf(request),
     committeeHash: keccak256(utf8("committee")),
     attempt,
     protocol: 1,
@@ -182,7 +191,7 @@ export function proofBy(
     return { payloadDigest, signature: key.sign(slotDigest(domain, slot, payloadDigest)) };
   };
   const [first, second] = [signed("yes"), signed("no")];
-  return { requestId: requestId as RequestId, agentId: agentId as AgentId, slot, first, second };
+  return { request, agentId: agentId as AgentId, slot, first, second };
 }
 
 export function wordOf(value: bigint): Digest {

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
-import { committeeHash, hexToBytes, keccak256, utf8 } from "../../agents/core/digest.ts";
+import { committeeHash, hashedRequest, hexToBytes, keccak256, utf8 } from "../../agents/core/digest.ts";
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
 import type { RequestId, Terms } from "../../agents/core/types.ts";
 import type { ChainEvent, ChainReader, Cursor } from "../../agents/ports/chain.ts";
@@ -283,9 +283,13 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       assert.ok(key !== undefined && other !== undefined);
       const agent = await reader.agentBySigner(key.address);
       assert.ok(agent !== null);
-      const proof = proofBy(key, agent.agentId, reader.domain, { label: `evidence ${crypto.randomUUID()}` });
+      const early = await asked(harness);
+      const waiting = proofBy(key, agent.agentId, reader.domain, hashedRequest(early.request));
+      const { request } = await drawn(harness);
+      const about = hashedRequest(request);
+      const proof = proofBy(key, agent.agentId, reader.domain, about);
       const writers = await Promise.all([harness.writer(0), harness.writer(1)]);
-      const forged = proofBy(other, agent.agentId, reader.domain, { label: "another's" });
+      const forged = proofBy(other, agent.agentId, reader.domain, about);
       await rejects(
         writers[0].submitEvidence({ ...proof, second: forged.second }),
         "CHAIN_REVERTED",
@@ -293,8 +297,12 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       );
       await rejects(writers[0].submitEvidence({ ...proof, second: proof.first }), "CHAIN_REVERTED", "NoConflict");
       const nobody = keysFromPrivateKey(hexToBytes(keccak256(utf8("nobody"))));
-      const stranger = proofBy(nobody, agent.agentId, reader.domain, { label: "a stranger's" });
+      const stranger = proofBy(nobody, agent.agentId, reader.domain, about);
       await rejects(writers[0].submitEvidence(stranger), "CHAIN_REVERTED", "UnknownSigner");
+      for (const undrawn of [waiting, proofBy(key, agent.agentId, reader.domain, about, 1)])
+        await rejects(writers[0].submitEvidence(undrawn), "CHAIN_REVERTED", "AttemptNotDrawn");
+      const disguised = { ...waiting, request: about };
+      await rejects(writers[0].submitEvidence(disguised), "CHAIN_REVERTED", "InvalidEvidence");
 
       const results = await Promise.all(writers.map((writer) => writer.submitEvidence(proof)));
       assert.equal(results.filter((result) => result === "already").length, 1);

@@ -6,8 +6,8 @@ import { after, before, describe, it } from "node:test";
 
 import { createFileEvidence } from "../../agents/adapters/evidence/file-evidence.ts";
 import { createMemoryEvidence } from "../../agents/adapters/memory/evidence.ts";
-import { keccak256, utf8 } from "../../agents/core/digest.ts";
-import type { Address } from "../../agents/core/types.ts";
+import { keccak256, requestHashOf, utf8 } from "../../agents/core/digest.ts";
+import type { Address, HashedRequest, RequestId } from "../../agents/core/types.ts";
 import { maxKeptProofs, type EvidenceStore } from "../../agents/ports/evidence.ts";
 import { rejects } from "./chain.suite.ts";
 import { proofBy } from "./chain-questions.ts";
@@ -21,8 +21,13 @@ before(async () => {
 after(() => rm(folder, { recursive: true }));
 
 const domain = { chainId: 1, oracle: `0x${"0c".repeat(20)}` as Address };
-const proofOf = (requestId: bigint, attempt = 0) =>
-  proofBy(testKeys[0]!, 1, domain, { requestId, attempt, label: `request ${requestId}` });
+const requestOf = (id: bigint): HashedRequest => ({
+  id: id as RequestId,
+  consumer: `0x${"cc".repeat(20)}` as Address,
+  terms: 2n ** 255n + 1n,
+  questionHash: keccak256(utf8(`question ${id}`)),
+});
+const proofOf = (requestId: bigint, attempt = 0) => proofBy(testKeys[0]!, 1, domain, requestOf(requestId), attempt);
 
 for (const [name, create] of [
   ["memory", async (): Promise<EvidenceStore> => createMemoryEvidence()],
@@ -46,7 +51,7 @@ for (const [name, create] of [
       for (const id of [4, 1, 5, 0, 2, 3]) assert.equal(await store.keep(proofOf(ids[id]!)), true);
       assert.equal(await store.keep(proofOf(wideId)), false);
       assert.deepEqual(
-        (await store.list()).map(({ requestId }) => requestId),
+        (await store.list()).map(({ request }) => request.id),
         ids,
       );
     });
@@ -55,12 +60,12 @@ for (const [name, create] of [
       const store = await create();
       const proof = proofOf(1n);
       for (let index = 0; index <= maxKeptProofs; index++) {
-        const requestId = BigInt(index) as typeof proof.requestId;
-        const requestHash = keccak256(utf8(`question ${index}`));
-        assert.equal(await store.keep({ ...proof, requestId, slot: { ...proof.slot, requestHash } }), true);
+        const request = requestOf(BigInt(index));
+        const slot = { ...proof.slot, requestHash: requestHashOf(request) };
+        assert.equal(await store.keep({ ...proof, request, slot }), true);
       }
       const kept = await store.list();
-      assert.deepEqual([kept.length, kept[0]?.requestId], [maxKeptProofs, 1n]);
+      assert.deepEqual([kept.length, kept[0]?.request.id], [maxKeptProofs, 1n]);
     });
   });
 }

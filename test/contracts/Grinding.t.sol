@@ -24,6 +24,7 @@ contract GrindingTest is ConclaveTest {
         for (uint256 i = 0; i < SLEEPERS; ++i) registry.startUnbonding(_sleepers[i], 1);
         nextEpoch();
         assertEq(registry.drawableCount(), 20, "asleep");
+        drawForEvidence();
     }
 
     function test_whoKnowsTheSeedCannotChangeTheDraw() public {
@@ -46,7 +47,7 @@ contract GrindingTest is ConclaveTest {
         vm.prank(address(oracle));
         registry.applyReputationChanges(agentIds, steps);
         assertEq(_drawn(seed), fair, "slashes");
-        submit(equivocation(seats[2].agentId(), "proof", 0));
+        submit(equivocation(seats[2].agentId(), "proof"));
         assertEq(_drawn(seed), fair, "a slash by proof");
         registry.bond(seats[2].agentId(), 1);
         assertEq(_drawn(seed), fair, "more stake");

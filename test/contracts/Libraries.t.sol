@@ -69,7 +69,11 @@ contract LibrariesTest is Assertions {
         assertEq(RoundLib.link(round), link, "link");
         assertEq(RoundLib.appeals(round), appeals, "appeals");
         assertEq(RoundLib.deadline(round), deadline, "deadline");
-        assertEq(Round.unwrap(RoundLib.withDeadline(round, other)), Round.unwrap(RoundLib.pack(link, appeals, other)), "other");
+        assertEq(
+            Round.unwrap(RoundLib.withDeadline(round, other)),
+            Round.unwrap(RoundLib.pack(link, appeals, other)),
+            "other"
+        );
     }
 
     function testFuzz_requestIdsSurvivePacking(uint16 version, uint48 subscription, uint48 count) public pure {
@@ -137,13 +141,23 @@ contract LibrariesTest is Assertions {
     }
 
     /// @dev SE18: the quote covers the units at the unit price, and the gas of all rounds at the cap, rounded up.
-    function testFuzz_quoteAddsUp(PriceTerms memory prices, uint32 callbackGas, uint8 appeals, uint8 retries) public pure {
+    function testFuzz_quoteAddsUp(
+        PriceTerms memory prices,
+        uint32 callbackGas,
+        uint8 appeals,
+        uint8 retries
+    ) public pure {
         appeals = uint8(bound(appeals, 0, 2));
         retries = uint8(bound(retries, 0, 3));
         callbackGas = uint32(bound(callbackGas, 0, 2_000_000));
         prices.gasPriceCap = uint64(bound(prices.gasPriceCap, 0, type(uint32).max)) * 1e6;
         Terms memory terms;
-        (terms.committeeSize, terms.appeals, terms.retries, terms.callbackGasLimit) = (4, appeals, retries, callbackGas);
+        (terms.committeeSize, terms.appeals, terms.retries, terms.callbackGasLimit) = (
+            4,
+            appeals,
+            retries,
+            callbackGas
+        );
         uint256[3] memory sizes = [uint256(4), 9, 19];
         uint256[3] memory quorums = [uint256(3), 7, 13];
         uint256 gas = retries * (42_000 + 4_900 * quorums[appeals] + uint256(callbackGas));
@@ -197,7 +211,9 @@ contract LibrariesTest is Assertions {
     function testFuzz_stateKeepsItsParts(uint8 status, uint8 attempt, bytes32 commitment, bytes32 other) public pure {
         status = uint8(bound(status, 0, 5));
         RequestState state = RequestStateLib.make(Status(status), attempt, commitment);
-        state = state.set(RequestStateLib.CALLBACK_PENDING).set(RequestStateLib.SETTLED).set(RequestStateLib.PROVISIONAL);
+        state = state.set(RequestStateLib.CALLBACK_PENDING).set(RequestStateLib.SETTLED).set(
+            RequestStateLib.PROVISIONAL
+        );
         assertTrue(state.has(RequestStateLib.CALLBACK_PENDING), "pending");
         state = state.clear(RequestStateLib.CALLBACK_PENDING);
         assertTrue(!state.has(RequestStateLib.CALLBACK_PENDING), "not pending");

@@ -6,10 +6,18 @@ import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
 import {ISlasher} from "../../contracts/interfaces/ISlasher.sol";
 import {DecisionLib} from "../../contracts/libraries/DecisionLib.sol";
 import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
-import {AgentId, Request, Seat, Status} from "../../contracts/types/Types.sol";
+import {AgentId, Request, RequestId, Seat, Status} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
 import {Draft} from "./utils/Draft.sol";
 import {vm} from "./utils/Vm.sol";
+
+/// @dev An oracle whose answer is in the id.
+contract StatusStub {
+    function statusOf(RequestId requestId) external pure returns (Status, uint32, bool, bool) {
+        uint256 id = RequestId.unwrap(requestId);
+        return (Status(id & 0xff), uint32(id >> 8), false, false);
+    }
+}
 
 /// @dev What a proof takes, from whom, and what is no proof.
 contract SlasherTest is ConclaveTest {
@@ -28,6 +36,7 @@ contract SlasherTest is ConclaveTest {
         token.approve(address(registry), type(uint256).max);
         registry.bond(AGENT, 6 ether);
         vm.stopPrank();
+        drawForEvidence();
     }
 
     /// @dev ST6, ST9: a tenth of everybody's, a tenth of the operator's tenth to the reporter, the rest to the treasury.
@@ -36,7 +45,7 @@ contract SlasherTest is ConclaveTest {
         vm.prank(DELEGATOR);
         registry.startUnbonding(AGENT, 2 ether);
         bytes32 others = _othersHash();
-        Equivocation memory pair = equivocation(AGENT, "request", 0);
+        Equivocation memory pair = equivocation(AGENT, "request");
         vm.prank(REPORTER);
         submit(pair);
 
@@ -60,38 +69,37 @@ contract SlasherTest is ConclaveTest {
 
     /// @dev ST6: one per agent, request and attempt, whatever the proof.
     function test_isConsumedOnce() public {
-        assertTrue(!slasher.isConsumed(AGENT, "request", 0), "open");
-        submit(equivocation(AGENT, "request", 0));
-        assertTrue(slasher.isConsumed(AGENT, "request", 0), "consumed");
-        Equivocation memory other = equivocation(AGENT, "request", 0);
+        assertTrue(!slasher.isConsumed(AGENT, _hashOf("request"), 0), "open");
+        submit(equivocation(AGENT, "request"));
+        assertTrue(slasher.isConsumed(AGENT, _hashOf("request"), 0), "consumed");
+        Equivocation memory other = equivocation(AGENT, "request");
         other.slot.phase = 7;
         uint256 key = keys[registry.getAgent(AGENT).signer];
-        other.firstSignature = signMessage(key, other.slot, other.firstPayload);
-        other.secondSignature = signMessage(key, other.slot, other.secondPayload);
+        other.firstSignature = signMessage(key, other.request, other.slot, other.firstPayload);
+        other.secondSignature = signMessage(key, other.request, other.slot, other.secondPayload);
         bytes memory consumed = abi.encodeWithSelector(
             ISlasher.EvidenceConsumed.selector,
             AGENT,
-            bytes32("request"),
+            _hashOf("request"),
             0
         );
         vm.expectRevert(consumed);
         this.submitPair(other);
-        ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot("request", "committee", 0, 0);
+        ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot("committee", 0, 0);
         vm.expectRevert(consumed);
         this.submitBodies(key, slot, _body("a"), slot, _body("b"));
 
-        submit(equivocation(AGENT, "request", 1));
-        submit(equivocation(AGENT, "other", 0));
-        submit(equivocation(AgentId.wrap(2), "request", 0));
-        assertEq(registry.getAgent(AGENT).bonded.assets, 5.832 ether, "8 x 0.9^3");
+        submit(equivocation(AGENT, "other"));
+        submit(equivocation(AgentId.wrap(2), "request"));
+        assertEq(registry.getAgent(AGENT).bonded.assets, 6.48 ether, "8 x 0.9^2");
     }
 
     function test_orderOfThePairDoesNotMatter() public {
-        Equivocation memory pair = equivocation(AGENT, "request", 0);
+        Equivocation memory pair = equivocation(AGENT, "request");
         (pair.firstPayload, pair.secondPayload) = (pair.secondPayload, pair.firstPayload);
         (pair.firstSignature, pair.secondSignature) = (pair.secondSignature, pair.firstSignature);
         submit(pair);
-        assertTrue(slasher.isConsumed(AGENT, "request", 0), "consumed");
+        assertTrue(slasher.isConsumed(AGENT, _hashOf("request"), 0), "consumed");
     }
 
     /// @dev ST7: drawn, gone at once, and proven guilty in the last second of the window of the longest request.
@@ -101,7 +109,7 @@ contract SlasherTest is ConclaveTest {
         uint256 end = block.timestamp + 7 days + 7 days;
         Seat[] memory committee = drawCommittee(request, seedBlock);
         AgentId drawn = committee[0].agentId();
-        Equivocation memory pair = equivocation(drawn, "request", 0);
+        Equivocation memory pair = equivocation(drawn, "request");
         registry.startUnbonding(drawn, registry.positionOf(drawn, address(this)).shares);
         uint256 leaving = registry.getAgent(drawn).unbonding.assets;
 
@@ -116,7 +124,7 @@ contract SlasherTest is ConclaveTest {
 
     /// @dev Keys are bound for ever.
     function test_worksAfterRotation() public {
-        Equivocation memory pair = equivocation(AGENT, "request", 0);
+        Equivocation memory pair = equivocation(AGENT, "request");
         (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
         registry.rotateSigner(AGENT, publicKey, possession);
         submit(pair);
@@ -125,17 +133,17 @@ contract SlasherTest is ConclaveTest {
 
     /// @dev ST9: an operator that leaves first and then reports itself gets nothing of its delegators' loss.
     function test_selfReportDoesNotPay() public {
-        submit(equivocation(AGENT, "request", 0));
+        submit(equivocation(AGENT, "request"));
         assertEq(registry.owedTo(address(this)), 0.02 ether, "a tenth of its own 0.2");
         registry.startUnbonding(AGENT, registry.positionOf(AGENT, address(this)).shares);
         vm.warp(block.timestamp + UNBONDING_DELAY);
         registry.withdrawStake(AGENT, address(this));
-        submit(equivocation(AGENT, "another", 0));
+        submit(equivocation(AGENT, "another"));
         assertEq(registry.owedTo(address(this)), 0.02 ether, "nothing for its delegators' 0.54");
         assertEq(registry.owedTo(TREASURY), 0.78 ether + 0.54 ether, "the treasury");
     }
 
-    /// @dev ST6, ST8: evidence about a request can be made before the draw. Who has it consumed with dust at stake is out.
+    /// @dev ST8: whoever has evidence consumed with dust at stake is out.
     function test_aSlashOfAnInactiveAgentIsItsExit() public {
         AgentId agentId = AgentId.wrap(2);
         registry.startUnbonding(agentId, 2 ether);
@@ -143,20 +151,55 @@ contract SlasherTest is ConclaveTest {
         registry.withdrawStake(agentId, address(this));
         registry.bond(agentId, 1000);
         assertTrue(!registry.getAgent(agentId).exited, "it may come back");
-        fund(1 ether);
-        nextEpoch();
-        vm.roll(block.number + EPOCH_BLOCKS - 3);
-        // Seeded in the next epoch: what is bonded in this one is drawn.
-        (Request memory request, ) = ask(termsFor(4, 0));
-        submit(equivocation(agentId, keccak256(abi.encode(request)), 0));
+        submit(equivocation(agentId, "request"));
         assertEq(registry.getAgent(agentId).bonded.assets, 900, "100 units");
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.AgentHasExited.selector, agentId));
         registry.bond(agentId, MAX_STAKE - 900);
         nextEpoch();
         assertEq(registry.drawableCount(), 4, "never drawn");
 
-        submit(equivocation(AGENT, "request", 0));
+        submit(equivocation(AGENT, "request"));
         assertTrue(!registry.getAgent(AGENT).exited, "an active agent only pays");
+    }
+
+    /// @dev ST10: evidence that was made before the draw is not consumed before it.
+    function test_nothingIsConsumedBeforeTheDraw() public {
+        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
+        Equivocation memory pair = equivocation(AGENT, request, 0);
+        bytes memory reason = abi.encodeWithSelector(ISlasher.AttemptNotDrawn.selector, request.id, 0);
+        _assertRefused(pair, reason);
+        uint256 key = keys[registry.getAgent(AGENT).signer];
+        ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot("committee", 0, 0);
+        vm.expectRevert(reason);
+        this.submitDecisionsAbout(request, key, slot, _body("a"), _body("b"));
+
+        // The hash covers the id: the signatures do not count for a request that is drawn.
+        Equivocation memory disguised = _copy(pair);
+        disguised.request.id = drawnId;
+        _assertRefusedAsUnknown(disguised);
+        drawCommittee(request, seedBlock);
+        submit(pair);
+        assertEq(registry.getAgent(AGENT).bonded.assets, 7.2 ether, "slashed after the draw");
+    }
+
+    /// @dev ST10: in every state of a request, of attempts before, at and after the one that it is at.
+    function test_onlyDrawnAttemptsCount() public {
+        vm.etch(address(oracle), type(StatusStub).runtimeCode);
+        for (uint8 status = 0; status <= uint8(type(Status).max); ++status) {
+            for (uint32 attempt = 0; attempt < 5; ++attempt) {
+                Request memory request;
+                // The stub reads them from the id: at attempt 2.
+                request.id = RequestId.wrap((2 << 8) | status);
+                request.questionHash = keccak256(abi.encode(status, attempt));
+                Equivocation memory pair = equivocation(AgentId.wrap(3), request, attempt);
+                if (attempt < 2 || (attempt == 2 && status >= uint8(Status.Drawn))) submit(pair);
+                else
+                    _assertRefused(
+                        pair,
+                        abi.encodeWithSelector(ISlasher.AttemptNotDrawn.selector, request.id, attempt)
+                    );
+            }
+        }
     }
 
     function test_nothingToSlashIsNotConsumed() public {
@@ -164,7 +207,7 @@ contract SlasherTest is ConclaveTest {
         registry.startUnbonding(agentId, 2 ether);
         vm.warp(block.timestamp + UNBONDING_DELAY);
         registry.withdrawStake(agentId, address(this));
-        Equivocation memory pair = equivocation(agentId, "request", 0);
+        Equivocation memory pair = equivocation(agentId, "request");
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NothingToSlash.selector, agentId));
         this.submitPair(pair);
         registry.bond(agentId, 1 ether);
@@ -173,7 +216,7 @@ contract SlasherTest is ConclaveTest {
     }
 
     function test_refusesWhatIsNoProof() public {
-        Equivocation memory pair = equivocation(AGENT, "request", 0);
+        Equivocation memory pair = equivocation(AGENT, "request");
         address signer = registry.getAgent(AGENT).signer;
         uint256 key = keys[signer];
 
@@ -183,10 +226,10 @@ contract SlasherTest is ConclaveTest {
 
         bad = _copy(pair);
         address second = registry.getAgent(AgentId.wrap(2)).signer;
-        bad.secondSignature = signMessage(keys[second], bad.slot, bad.secondPayload);
+        bad.secondSignature = signMessage(keys[second], bad.request, bad.slot, bad.secondPayload);
         _assertRefused(bad, abi.encodeWithSelector(ISlasher.InvalidEvidence.selector, signer, second));
 
-        bad = equivocationBy(1, "request", 0);
+        bad = equivocationBy(1, drawnRequest("request"), 0);
         _assertRefused(bad, abi.encodeWithSelector(ISlasher.UnknownSigner.selector, vm.addr(1)));
 
         bad = _copy(pair);
@@ -204,23 +247,23 @@ contract SlasherTest is ConclaveTest {
         // Two slots are no conflict: each member of the slot counts.
         for (uint256 member = 0; member < 7; ++member) {
             bad = _copy(pair);
-            ISlasher.MessageSlot memory slot = pair.slot;
-            if (member == 0) slot.requestHash = "x";
+            (Request memory request, ISlasher.MessageSlot memory slot) = (drawnRequest("request"), pair.slot);
+            if (member == 0) request.questionHash = "x";
             else if (member == 1) slot.committeeHash = "x";
             else if (member == 2) slot.attempt = 9;
             else if (member == 3) slot.protocol = 9;
             else if (member == 4) slot.phase = 9;
             else if (member == 5) slot.round = 9;
             else slot.seat = 9;
-            bad.secondSignature = signMessage(key, slot, bad.secondPayload);
+            bad.secondSignature = signMessage(key, request, slot, bad.secondPayload);
             _assertRefusedAsUnknown(bad);
-            pair = equivocation(AGENT, "request", 0);
+            pair = equivocation(AGENT, "request");
         }
     }
 
     /// @dev A signature for another chain or another oracle proves nothing.
     function test_refusesOtherDomains() public {
-        Equivocation memory pair = equivocation(AGENT, "request", 0);
+        Equivocation memory pair = equivocation(AGENT, "request");
         uint256 chain = block.chainid;
         vm.chainId(chain + 1);
         _assertRefusedAsUnknown(pair);
@@ -228,7 +271,7 @@ contract SlasherTest is ConclaveTest {
         Slasher earlier = slasher;
         uint256 key = keys[registry.getAgent(AGENT).signer];
         deployRegistry(EPOCH_BLOCKS);
-        Equivocation memory foreign = equivocationBy(key, "request", 0);
+        Equivocation memory foreign = equivocationBy(key, drawnRequest("request"), 0);
         (slasher, earlier) = (earlier, slasher);
         _assertRefusedAsUnknown(foreign);
         submit(pair);
@@ -236,20 +279,21 @@ contract SlasherTest is ConclaveTest {
 
     function test_decisionsOfOneRound() public {
         uint256 key = keys[registry.getAgent(AGENT).signer];
-        ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot("request", "committee", 0, 3);
+        ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot("committee", 0, 3);
         vm.expectRevert(abi.encodeWithSelector(ISlasher.NoConflict.selector));
         this.submitBodies(key, slot, _body("a"), slot, _body("a"));
         // After an unlock an honest agent signs another decision in another round.
-        ISlasher.DecisionSlot memory later = ISlasher.DecisionSlot("request", "committee", 0, 4);
+        ISlasher.DecisionSlot memory later = ISlasher.DecisionSlot("committee", 0, 4);
         vm.expectPartialRevert(ISlasher.InvalidEvidence.selector);
         this.submitBodies(key, slot, _body("a"), later, _body("b"));
         vm.prank(REPORTER);
         slasher.submitDecisions(
+            drawnRequest("request"),
             slot,
             _body("a"),
-            _signDecision(key, slot, _body("a")),
+            _signDecision(key, _hashOf("request"), slot, _body("a")),
             _body("b"),
-            _signDecision(key, slot, _body("b"))
+            _signDecision(key, _hashOf("request"), slot, _body("b"))
         );
         assertEq(registry.getAgent(AGENT).bonded.assets, 7.2 ether, "slashed");
         assertEq(registry.owedTo(REPORTER), 0.02 ether, "rewarded");
@@ -269,14 +313,9 @@ contract SlasherTest is ConclaveTest {
         decision.outcome = 0;
         decision.answer = "no";
         bytes memory second = signDigest(key, oracle.decisionDigest(request, committeeHash, decision.packed()));
-        ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot(
-            keccak256(abi.encode(request)),
-            committeeHash,
-            decision.attempt,
-            decision.round
-        );
-        slasher.submitDecisions(slot, yes, first, _bodyOf(decision), second);
-        assertTrue(slasher.isConsumed(committee[2].agentId(), slot.requestHash, 0), "slashed");
+        ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot(committeeHash, decision.attempt, decision.round);
+        slasher.submitDecisions(request, slot, yes, first, _bodyOf(decision), second);
+        assertTrue(slasher.isConsumed(committee[2].agentId(), keccak256(abi.encode(request)), 0), "slashed");
     }
 
     function test_onlyTheSlasherSlashes() public {
@@ -304,7 +343,7 @@ contract SlasherTest is ConclaveTest {
         registry.rotateSigner(AGENT, publicKey, possession);
         nextEpoch();
         assertEq(registry.drawableCount(), 4, "never drawn");
-        submit(equivocation(AGENT, "request", 0));
+        submit(equivocation(AGENT, "request"));
         vm.prank(DELEGATOR);
         (uint128 amount, ) = registry.startUnbonding(AGENT, 6 ether);
         assertEq(amount, 5.4 ether, "delegators leave");
@@ -315,6 +354,24 @@ contract SlasherTest is ConclaveTest {
         submit(pair);
     }
 
+    function submitDecisionsAbout(
+        Request memory request,
+        uint256 key,
+        ISlasher.DecisionSlot memory slot,
+        ISlasher.DecisionBody memory first,
+        ISlasher.DecisionBody memory second
+    ) external {
+        bytes32 requestHash = keccak256(abi.encode(request));
+        slasher.submitDecisions(
+            request,
+            slot,
+            first,
+            _signDecision(key, requestHash, slot, first),
+            second,
+            _signDecision(key, requestHash, slot, second)
+        );
+    }
+
     function submitBodies(
         uint256 key,
         ISlasher.DecisionSlot memory firstSlot,
@@ -323,11 +380,12 @@ contract SlasherTest is ConclaveTest {
         ISlasher.DecisionBody memory second
     ) external {
         slasher.submitDecisions(
+            drawnRequest("request"),
             firstSlot,
             first,
-            _signDecision(key, firstSlot, first),
+            _signDecision(key, _hashOf("request"), firstSlot, first),
             second,
-            _signDecision(key, secondSlot, second)
+            _signDecision(key, _hashOf("request"), secondSlot, second)
         );
     }
 
@@ -357,6 +415,11 @@ contract SlasherTest is ConclaveTest {
         IAgentRegistry.Position memory position = registry.positionOf(AGENT, account);
         assertEq(position.bonded, bonded, "position bonded");
         assertEq(position.unbonding, unbonding, "position unbonding");
+    }
+
+    /// @dev Of the `drawnRequest` with that label.
+    function _hashOf(bytes32 label) private view returns (bytes32) {
+        return keccak256(abi.encode(drawnRequest(label)));
     }
 
     function _othersHash() private view returns (bytes32 all) {
@@ -398,18 +461,13 @@ contract SlasherTest is ConclaveTest {
 
     function _signDecision(
         uint256 key,
+        bytes32 requestHash,
         ISlasher.DecisionSlot memory slot,
         ISlasher.DecisionBody memory body
     ) private view returns (bytes memory) {
         bytes32 structHash = keccak256(
             abi.encodePacked(
-                abi.encode(
-                    DecisionLib.DECISION_TYPEHASH,
-                    slot.requestHash,
-                    slot.attempt,
-                    slot.committeeHash,
-                    slot.round
-                ),
+                abi.encode(DecisionLib.DECISION_TYPEHASH, requestHash, slot.attempt, slot.committeeHash, slot.round),
                 abi.encode(body)
             )
         );

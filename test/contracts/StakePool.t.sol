@@ -106,15 +106,45 @@ contract StakePoolTest is Assertions {
         assertEq(slashes, 211, "slashes");
     }
 
+    /// @dev ST3: at the lowest price at which bonds are taken, the last slash takes less than 2^-16 of what was bonded.
+    function test_noBondIsTakenForDust() public {
+        _bond(_accounts[0], 2 ** 80);
+        while (uint256(_pool.bonded.assets) << 16 >= _pool.bonded.shares) _pool.slash(_accounts[0]);
+        Pot memory pot = _pool.bonded;
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.SharesAreDust.selector, AGENT, pot.assets, pot.shares));
+        this.bondBy(_accounts[1], 1 ether);
+        assertTrue(this.unbondBy(_accounts[0], pot.shares / 2) != 0, "whoever is in gets out");
+
+        delete _pool.bonded;
+        _pool.bonded = Pot({assets: 2 ** 64, shares: 2 ** 80});
+        _bond(_accounts[1], 1 ether);
+        uint128 rest = 0;
+        for (; _pool.bonded.assets != 0; _pool.slash(_accounts[0])) rest = _pool.bondedOf(_accounts[1]);
+        assertTrue(rest < 1 ether >> 15, "little is left when all is taken");
+    }
+
+    function test_priceOfTheLastBond() public {
+        _pool.bonded = Pot({assets: 1, shares: 2 ** 16});
+        _bond(_accounts[1], 10);
+        _pool.bonded = Pot({assets: 1, shares: 2 ** 16 + 1});
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.SharesAreDust.selector, AGENT, 1, 2 ** 16 + 1));
+        this.bondBy(_accounts[1], 10);
+    }
+
     /// @dev Out of reach but for a pot of 2^96 units; made here by hand.
     function test_sharesThatDoNotFitAreRefused() public {
-        _pool.bonded = Pot({assets: 1, shares: type(uint128).max});
-        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.TooManyShares.selector, 2 * uint256(type(uint128).max)));
-        this.bondBy(_accounts[0], 1);
+        _pool.bonded = Pot({assets: 2 ** 112, shares: type(uint128).max});
+        uint256 total = type(uint128).max + (uint256(2 ** 112) * type(uint128).max) / 2 ** 112;
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.TooManyShares.selector, total));
+        this.bondUpTo(_accounts[0], 2 ** 112, type(uint128).max);
     }
 
     function bondBy(address account, uint128 amount) external {
         _pool.bond(AGENT, account, amount, MAXIMUM);
+    }
+
+    function bondUpTo(address account, uint128 amount, uint128 maximum) external {
+        _pool.bond(AGENT, account, amount, maximum);
     }
 
     function unbondBy(address account, uint128 shares) external returns (uint128 amount) {
@@ -137,7 +167,7 @@ contract StakePoolTest is Assertions {
     function _move(address mover, uint256 action, uint256 random, uint8 scale) private {
         if (action == 0) {
             uint256 room = MAXIMUM - _pool.bonded.assets;
-            if (room == 0 || (_pool.bonded.assets == 0 && _pool.bonded.shares != 0)) return;
+            if (room == 0 || uint256(_pool.bonded.assets) << 16 < _pool.bonded.shares) return;
             uint256 limit = uint256(1) << (scale % 97);
             uint128 amount = uint128(bound(random, 1, room < limit ? room : limit));
             uint128 shares = _bond(mover, amount);

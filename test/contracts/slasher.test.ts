@@ -2,16 +2,16 @@ import { expect } from "chai";
 import { TypedDataEncoder, id } from "ethers";
 import hre from "hardhat";
 
-import { messageTypes, testKey } from "../../scripts/lib/typed-data.ts";
-import { deployWorld, minStake, registration, treasury } from "../../scripts/lib/world.ts";
+import { ask, draw } from "../../scripts/lib/course.ts";
+import { hashRequest, messageTypes, testKey } from "../../scripts/lib/typed-data.ts";
+import { deployWorld, minStake, registerAgents, registration, treasury } from "../../scripts/lib/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
 
 const slot = {
-  requestHash: id("request"),
   committeeHash: id("committee"),
-  attempt: 2,
+  attempt: 0,
   protocol: 1,
   phase: 11,
   round: 3,
@@ -24,25 +24,28 @@ async function equivocator() {
   const [, reporter] = await ethers.getSigners();
   const key = testKey("equivocator");
   await world.registry.register(registration(world, world.deployer.address, key, 3n * minStake));
+  await registerAgents(world, 4);
+  const { request } = await draw(world, await ask(world, { fee: 0n }));
+  const requestHash = hashRequest(request);
   await world.registry.startUnbonding(1, minStake);
   const sign = (payloadDigest: string): string =>
-    key.sign(TypedDataEncoder.hash(world.domain, messageTypes, { ...slot, payloadDigest })).serialized;
+    key.sign(TypedDataEncoder.hash(world.domain, messageTypes, { ...slot, requestHash, payloadDigest })).serialized;
   const [first, second] = [id("yes"), id("no")];
-  const proof = [slot, first, sign(first), second, sign(second)] as const;
-  return { world, reporter: reporter!, proof };
+  const proof = [request, slot, first, sign(first), second, sign(second)] as const;
+  return { world, reporter: reporter!, proof, requestHash };
 }
 
 describe("Slasher", () => {
   it("announces what was proven, by whom, and every amount", async () => {
-    const { world, reporter, proof } = await loadFixture(equivocator);
+    const { world, reporter, proof, requestHash } = await loadFixture(equivocator);
     const { slasher, registry, token } = world;
     await expect(slasher.connect(reporter).submitMessages(...proof))
       .to.emit(slasher, "EquivocationProven")
-      .withArgs(1, slot.requestHash, reporter.address, 2, 0)
+      .withArgs(1, requestHash, reporter.address, 0, 0)
       .and.to.emit(registry, "StakeSlashed")
       .withArgs(1, reporter.address, minStake / 5n, minStake / 10n, (3n * minStake) / 100n);
-    expect(await slasher.isConsumed(1, slot.requestHash, 2)).to.equal(true);
-    expect(await slasher.isConsumed(1, slot.requestHash, 1)).to.equal(false);
+    expect(await slasher.isConsumed(1, requestHash, 0)).to.equal(true);
+    expect(await slasher.isConsumed(1, requestHash, 1)).to.equal(false);
     expect(await registry.owedTo(treasury)).to.equal((27n * minStake) / 100n);
     await expect(registry.connect(reporter).claim(treasury))
       .to.emit(registry, "Claimed")

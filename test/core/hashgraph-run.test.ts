@@ -8,7 +8,18 @@ import type { SeatState } from "../../agents/core/seat.ts";
 import { messagesOf } from "../../agents/core/tally.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import { keyOf, type CommitteeRun, type SeatScript } from "./committee.ts";
-import { bends, follows, hashgraphAttempt, holds, isAsk, isEvent, results, rewords, run } from "./hashgraph-scripts.ts";
+import {
+  bends,
+  follows,
+  hashgraphAttempt,
+  holds,
+  isAsk,
+  isEvent,
+  results,
+  rewords,
+  run,
+  type SendEffect,
+} from "./hashgraph-scripts.ts";
 
 const yes = holds("yes");
 const liar = holds("no");
@@ -135,6 +146,34 @@ describe("hashgraph over a committee", () => {
       const done = run(hashgraphAttempt(4), four(bends(liar, (payload, to) => (to === 1 ? [payload] : []))), seed);
       expect(results(done, [1, 2, 3])).to.deep.equal(["decided yes", "decided yes", "decided yes"]);
       expect(new Set(done.certificates.slice(1).map((one) => one?.decision.transcript)).size).to.equal(1);
+    }
+  });
+
+  it("CE16, HG6: who holds another pair in a void slot, and cannot conclude from it, certifies with the others and proposes their root", () => {
+    const attempt = hashgraphAttempt(4);
+    const [forker, misled, ...others] = canonicalOrder(attempt) as readonly number[] as [number, number, ...number[]];
+    let first: SendEffect | null = null;
+    // One seat is shown two other first events instead of the one that the others' events rest on.
+    const forks: SeatScript = {
+      ...liar,
+      hoards: true,
+      say: (effect, to) => {
+        if (effect.phase > 1) return [];
+        first = effect.round === 0 ? effect : (first as SendEffect);
+        const { payload } = first;
+        const faces = [77, 78].map((time): SendEffect => ({ ...(first as SendEffect), payload: { ...payload, time } }));
+        if (to !== misled || effect.round > 2) return [effect];
+        return effect.round === 2 ? [...faces, effect] : [];
+      },
+    };
+    const scripts = Array.from({ length: 4 }, (_, seat) => (seat === forker ? forks : yes));
+    for (const seed of [2, 5]) {
+      const done = run(attempt, scripts, seed);
+      expect(results(done, [misled, ...others])).to.deep.equal(["decided yes", "decided yes", "decided yes"]);
+      const kindAt = (seat: number) => hashgraph.conclude(attempt, done.states[seat]!.tally).kind;
+      expect([misled, ...others].map(kindAt)).to.deep.equal(["open", "final", "final"]);
+      // The forker proposes nothing in round 0; its turn is next.
+      expect(done.certificates[misled]?.decision.round).to.equal(1);
     }
   });
 

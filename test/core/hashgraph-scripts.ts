@@ -3,7 +3,7 @@ import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { Attempt, Terms, Value } from "../../agents/core/types.ts";
 import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
 
-type SendEffect = Extract<Effect, { kind: "send" }>;
+export type SendEffect = Extract<Effect, { kind: "send" }>;
 type AskEffect = Extract<Effect, { kind: "ask" }>;
 type EventPayload = { readonly [key: string]: Value };
 

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { bytesToHex } from "../../agents/core/digest.ts";
+import { missesParents, missingIn } from "../../agents/core/protocols/hashgraph/gossip.ts";
 import type { EventBody } from "../../agents/core/protocols/hashgraph/payloads.ts";
 import { emptyView, extendView, viewOf, type View } from "../../agents/core/protocols/hashgraph/view.ts";
 import { addMessage, emptyTally } from "../../agents/core/tally.ts";
@@ -88,6 +89,46 @@ describe("the view of a hashgraph", () => {
     const others = lineOf(attempt, 1, 100, next(attempt, 1, null, { time: 9 }));
     const alone = arrive(attempt, others);
     expect(arrive(attempt, [...waiting, ...others]).visits - before.visits - alone.visits).to.equal(0);
+  });
+
+  /** The least deep slots of an honest line, each with a payload that its seat never signed. */
+  const inventions = (attempt: Attempt, of: number, count: number) =>
+    Array.from({ length: count }, (_, at) => ({
+      ...refer(next(attempt, of, null, { time: 1000 + at })),
+      sequence: at % 8,
+    }));
+
+  it("HG14: what an honest seat's events miss is asked for, however many parents a liar invents", () => {
+    const attempt = hashgraphAttempt(4);
+    const [alsoAbsent, absent] = lineOf(attempt, 2, 12).slice(-2) as [Message, Message];
+    const lies: Message[] = [];
+    for (const otherParent of inventions(attempt, 1, 40))
+      lies.push(next(attempt, 0, lies.at(-1) ?? null, { otherParent }));
+    // One misses its own other-parent, the next that of a proven forker's event on which it rests.
+    const own = lineOf(attempt, 1, 20);
+    const honest = next(attempt, 1, own.at(-1) as Message, { otherParent: refer(absent) });
+    const forked = next(attempt, 3, null, { otherParent: refer(alsoAbsent) });
+    const heard = next(attempt, 1, honest, { otherParent: refer(forked) });
+    const tally = tallyOf([...lies, ...own, honest, forked, next(attempt, 3, null), heard]);
+    const wants = missingIn(viewOf(attempt, tally), tally);
+    expect(wants.length).to.equal(16);
+    expect(wants).to.deep.include(refer(absent));
+    expect(wants).to.deep.include(refer(alsoAbsent));
+  });
+
+  it("HG14: what only a proven forker's events miss is not asked for, nor a third event of a slot", () => {
+    const attempt = hashgraphAttempt(4);
+    const [a, b, third] = [1, 2, 3].map((time) => next(attempt, 0, null, { time })) as [Message, Message, Message];
+    const lies = inventions(attempt, 1, 8).map((otherParent) => next(attempt, 0, a, { otherParent }));
+    const before = tallyOf([a, ...lies.slice(0, 1)]);
+    expect(missesParents(viewOf(attempt, before))).to.equal(true);
+    const after = tallyOf([a, b, ...lies]);
+    expect(missesParents(viewOf(attempt, after))).to.equal(false);
+    expect(missingIn(viewOf(attempt, after), after)).to.deep.equal([]);
+    // Its self-parent can be had; there is no room for its other-parent.
+    const lost = next(attempt, 1, null);
+    const tally = tallyOf([a, b, next(attempt, 1, lost, { otherParent: refer(third) })]);
+    expect(missingIn(viewOf(attempt, tally), tally)).to.deep.equal([refer(lost)]);
   });
 
   it("HG4, HG6: with forks and lost events, too, the order of arrival changes nothing", () => {

@@ -5,17 +5,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { createChainReader } from "../../agents/adapters/chain/reader.ts";
+import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { runCli } from "../../agents/cli/run-cli.ts";
 import { bytesToHex } from "../../agents/core/digest.ts";
-import type { Address } from "../../agents/core/types.ts";
+import type { Address, Request, RequestId } from "../../agents/core/types.ts";
 import { openBank, type Bank } from "../../scripts/demo/bank.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/lib/deploy.ts";
 import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
 import { completion, reply, startOpenAiServer } from "../adapters/fixtures/openai-server.ts";
-import { truthful } from "./world.ts";
+import { truthful, until } from "./world.ts";
 
 export const PASSWORD = "correct horse battery staple";
+const EPOCH_BLOCKS = 32;
 
 export interface Ran {
   readonly code: number;
@@ -59,6 +62,8 @@ export interface CliWorld {
   editConfig(name: string, change: (config: ConfigJson) => ConfigJson): Promise<void>;
   /** An agent of that name, funded and registered. */
   enlist(name: string, stake: string): Promise<string>;
+  /** Asks a question for an agent, whose key pays; `draw` draws its committee when the time has come. */
+  ask(name: string): Promise<{ readonly request: Request; readonly draw: () => Promise<void> }>;
   /** Moves the chain's clock. */
   passTime(seconds: number): Promise<void>;
   close(): Promise<void>;
@@ -74,7 +79,7 @@ export async function startCliWorld(): Promise<CliWorld> {
     minStake: parseEther("10"),
     maxStake: parseEther("160"),
     unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
-    epochBlocks: 32,
+    epochBlocks: EPOCH_BLOCKS,
     buildProfile: "default",
   });
   const bank = openBank(chain, deployment.token, owner);
@@ -148,6 +153,27 @@ export async function startCliWorld(): Promise<CliWorld> {
       const { code } = await json("agent", "register", "--dir", name, "--stake", stake);
       assert.equal(code, 0);
       return signer;
+    },
+    async ask(name) {
+      // Whoever registered can be drawn in the next epoch.
+      for (let block = 0; block < EPOCH_BLOCKS; block++) await rpc(chain.rpcUrl, "evm_mine", []);
+      const terms = ["--kind", "boolean", "--fee", "1"];
+      const { code, value } = await json("request", "--dir", name, "--question", "Is 17 prime?", ...terms);
+      assert.equal(code, 0, JSON.stringify(value));
+      const source = { ...deployment, rpcUrl: chain.rpcUrl, deploymentBlock: BigInt(deployment.deploymentBlock) };
+      const reader = await createChainReader({ ...source, finalityDepth: 0, pollIntervalMs: 100 });
+      const requestId = BigInt(String(value["requestId"])) as RequestId;
+      const [event] = await reader.requestEvents(requestId);
+      assert.ok(event?.kind === "requested");
+      const { request, round, seedBlock } = event;
+      const draw = async (): Promise<void> => {
+        await until(async () => (await reader.head()).number > seedBlock);
+        assert.notEqual(
+          await (await createChainWriter({ ...source, account: owner })).draw(request, { round, seedBlock, past: [] }),
+          "already",
+        );
+      };
+      return { request, draw };
     },
     async passTime(seconds) {
       await rpc(chain.rpcUrl, "evm_increaseTime", [seconds]);

@@ -6,6 +6,7 @@ import { parseEther } from "viem";
 import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
 import { createFileEvidence } from "../../agents/adapters/evidence/file-evidence.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
+import { hashedRequest } from "../../agents/core/digest.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Address } from "../../agents/core/types.ts";
@@ -202,27 +203,35 @@ describe("command line", () => {
 
   it("lists, submits and is rewarded for the evidence that an agent keeps", async () => {
     const dir = ["--dir", "hot"];
-    await world.bank.fund((await world.init("victim")) as Address, parseEther("20"));
-    const registered = await world.json("agent", "register", "--dir", "victim", "--stake", "10");
+    for (const name of ["victim", "second", "third", "fourth"]) {
+      await world.bank.fund((await world.init(name)) as Address, parseEther("20"));
+      assert.equal((await world.json("agent", "register", "--dir", name, "--stake", "10")).code, 0);
+    }
     const keys = await openKeystore(join(world.folder, "victim", "keystore.json"), PASSWORD);
     const { chainId, oracle } = world.deployment;
-    const agentId = Number(registered.value["agentId"]);
-    const proof = proofBy(keys, agentId, { chainId, oracle }, { requestId: wideId, label: "request" });
+    const agentId = Number((await world.json("agent", "status", "--dir", "victim")).value["agentId"]);
+    const { request, draw } = await world.ask("second");
+    const proof = proofBy(keys, agentId, { chainId, oracle }, hashedRequest(request));
+    const unknown = { ...hashedRequest(request), id: wideId };
+    const premature = proofBy(keys, agentId, { chainId, oracle }, unknown);
     assert.deepEqual((await world.json("evidence", "list", ...dir)).value, { proofs: [], reward: "0" });
     await createFileEvidence(join(world.folder, "hot", "data", "evidence")).keep(proof);
 
     const { stdout } = await world.run(["evidence", "list", ...dir]);
-    assert.match(stdout, new RegExp(`^open +request ${wideId}\\.0: agent \\d+, seat 3, phase 2`, "m"));
+    assert.match(stdout, /^open +request 1\.0: agent \d+, seat 3, phase 2/m);
+    await createFileEvidence(join(world.folder, "second", "data", "evidence")).keep(premature);
+    const early = await world.run(["evidence", "submit", "--dir", "second"]);
+    assert.equal(early.code, 1);
+    const refusal = `^refused \\(AttemptNotDrawn: .*submit again after the draw\\) +request ${wideId}\\.0`;
+    assert.match(early.stdout, new RegExp(refusal, "m"));
+    await draw();
     const hot = (await world.json("agent", "status", ...dir)).value["signer"] as Address;
     await world.bank.fund(hot, 0n);
     const { code, value } = await world.json("evidence", "submit", ...dir);
     // A tenth of the tenth of 10.
     assert.deepEqual([code, value["reward"]], [0, String(parseEther("0.1"))]);
     assert.deepEqual((await world.json("evidence", "submit", ...dir)).value["submitted"], []);
-    assert.match(
-      (await world.run(["evidence", "list", ...dir])).stdout,
-      new RegExp(`^slashed +request ${wideId}\\.0`, "m"),
-    );
+    assert.match((await world.run(["evidence", "list", ...dir])).stdout, /^slashed +request 1\.0/m);
     const victim = await world.json("agent", "status", "--dir", "victim");
     assert.deepEqual([victim.value["ownStake"], victim.value["active"]], [String(parseEther("9")), false]);
     assert.equal((await world.json("evidence", "claim", ...dir)).value["amount"], String(parseEther("0.1")));
@@ -280,7 +289,7 @@ describe("command line", () => {
       world.deployment.registry,
     ];
     for (const [command, id] of [
-      ["decision", "1"],
+      ["decision", "99"],
       ["decision", String(wideId)],
       ["verify", String(wideId)],
     ] as const) {

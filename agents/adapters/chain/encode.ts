@@ -3,7 +3,7 @@ import {
   bytesToHex,
   committeeHash,
   decisionStructHash,
-  keccak256,
+  hashedRequest,
   packSeat,
   packTerms,
   utf8,
@@ -23,7 +23,7 @@ export function encodeAsk(subscriptionId: number, terms: Terms, question: string
 
 /** `header` is the seed block's, in RLP. */
 export function encodeDraw(request: Request, { round, seedBlock, past }: AwaitedRound, header: Hex): Hex {
-  const args = [requestOf(request), round, seedBlock, header, past.map((one) => pastOf(request, one))] as const;
+  const args = [hashedRequest(request), round, seedBlock, header, past.map((one) => pastOf(request, one))] as const;
   return encodeFunctionData({ abi, functionName: "draw", args });
 }
 
@@ -34,7 +34,7 @@ export function encodeCommit(
   certificate: Certificate,
 ): Hex {
   const packed = bytesToHex(packCertificate(committee, certificate.signatures));
-  const args = [requestOf(request), round, decisionOf(certificate.decision), packed] as const;
+  const args = [hashedRequest(request), round, decisionOf(certificate.decision), packed] as const;
   return encodeFunctionData({ abi, functionName: "commit", args });
 }
 
@@ -44,22 +44,28 @@ export function encodeAboutLast(
   request: Request,
   { round, committee, decision, relay }: DecidedRound,
 ): Hex {
-  const args = [requestOf(request), round, committeeHash(committee), decisionOf(decision), packRelay(relay)] as const;
+  const args = [
+    hashedRequest(request),
+    round,
+    committeeHash(committee),
+    decisionOf(decision),
+    packRelay(relay),
+  ] as const;
   return encodeFunctionData({ abi, functionName, args });
 }
 
 export function encodeRefund(request: Request, round: Round, witness: Witness): Hex {
-  return encodeFunctionData({ abi, functionName: "refund", args: [requestOf(request), round, witnessOf(witness)] });
+  return encodeFunctionData({ abi, functionName: "refund", args: [hashedRequest(request), round, witnessOf(witness)] });
 }
 
 export function encodeFallBack(request: Request, round: Round, witness: Witness, last: DecidedRound): Hex {
-  const args = [requestOf(request), round, witnessOf(witness), decidedOf(last)] as const;
+  const args = [hashedRequest(request), round, witnessOf(witness), decidedOf(last)] as const;
   return encodeFunctionData({ abi, functionName: "fallBack", args });
 }
 
 /** Calldata of the settlement contract. */
 export function encodeSettle(request: Request, rounds: readonly DecidedRound[]): Hex {
-  const args = [requestOf(request), rounds.map(decidedOf)] as const;
+  const args = [hashedRequest(request), rounds.map(decidedOf)] as const;
   return encodeFunctionData({ abi: settlementAbi, functionName: "settle", args });
 }
 
@@ -82,10 +88,6 @@ function pastOf(request: Request, one: DecidedRound) {
   const { round, committee, relay, appellant } = decidedOf(one);
   const structHash = decisionStructHash({ request, committee: one.committee }, one.decision);
   return { round, committee, structHash, relay, appellant };
-}
-
-function requestOf({ id, consumer, terms, question }: Request) {
-  return { id, consumer, terms: packTerms(terms), questionHash: keccak256(utf8(question)) };
 }
 
 function decisionOf(decision: Decision) {

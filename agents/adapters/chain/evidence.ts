@@ -3,8 +3,8 @@ import type { Address, Hex } from "../../core/types.ts";
 import type { EquivocationProof } from "../../ports/chain.ts";
 import { slasherAbi } from "conclave/abi";
 
-export function encodeEvidence({ slot, first, second }: EquivocationProof): Hex {
-  const args = [slot, first.payloadDigest, first.signature, second.payloadDigest, second.signature] as const;
+export function encodeEvidence({ request, slot, first, second }: EquivocationProof): Hex {
+  const args = [request, slot, first.payloadDigest, first.signature, second.payloadDigest, second.signature] as const;
   return encodeFunctionData({ abi: slasherAbi, functionName: "submitMessages", args });
 }
 

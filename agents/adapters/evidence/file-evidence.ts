@@ -2,7 +2,7 @@ import { open, mkdir, readFile, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { ConclaveError } from "../../core/errors.ts";
-import type { AgentId, Digest, Hex, RequestId, SeatIndex } from "../../core/types.ts";
+import type { Address, AgentId, Digest, Hex, RequestId, SeatIndex } from "../../core/types.ts";
 import type { EquivocationProof } from "../../ports/chain.ts";
 import { faultOf, maxKeptProofs, type EvidenceStore } from "../../ports/evidence.ts";
 
@@ -13,10 +13,18 @@ const signed = z.strictObject({
   signature: z.custom<Hex>((value) => typeof value === "string" && /^0x[0-9a-f]{130}$/.test(value)),
 });
 const proofSchema = z.strictObject({
-  requestId: z
-    .string()
-    .regex(/^\d{1,39}$/)
-    .transform((text) => BigInt(text) as RequestId),
+  request: z.strictObject({
+    id: z
+      .string()
+      .regex(/^\d{1,39}$/)
+      .transform((text) => BigInt(text) as RequestId),
+    consumer: z.custom<Address>((value) => typeof value === "string" && /^0x[0-9a-f]{40}$/.test(value)),
+    terms: z
+      .string()
+      .regex(/^\d{1,78}$/)
+      .transform((text) => BigInt(text)),
+    questionHash: digest,
+  }),
   agentId: uint32.transform((id) => id as AgentId),
   slot: z.strictObject({
     requestHash: digest,
@@ -49,9 +57,11 @@ export function createFileEvidence(folder: string): EvidenceStore {
     keep: async (proof) => {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const kept = await names();
-      const name = `${String(proof.requestId).padStart(ID_DIGITS, "0")}-${faultOf(proof)}.json`;
+      const name = `${String(proof.request.id).padStart(ID_DIGITS, "0")}-${faultOf(proof)}.json`;
       if (kept.includes(name)) return false;
-      await write(folder, name, JSON.stringify({ ...proof, requestId: String(proof.requestId) }, null, 2));
+      const { id, terms } = proof.request;
+      const request = { ...proof.request, id: String(id), terms: String(terms) };
+      await write(folder, name, JSON.stringify({ ...proof, request }, null, 2));
       for (const old of kept.slice(0, Math.max(0, kept.length + 1 - maxKeptProofs))) await rm(join(folder, old));
       return true;
     },

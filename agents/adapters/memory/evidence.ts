@@ -4,8 +4,8 @@ import { faultOf, maxKeptProofs, type EvidenceStore } from "../../ports/evidence
 export function createMemoryEvidence(): EvidenceStore {
   const kept = new Map<string, EquivocationProof>();
   const inOrder = (): readonly EquivocationProof[] =>
-    [...kept.values()].toSorted((left, right) =>
-      left.requestId < right.requestId ? -1 : left.requestId > right.requestId ? 1 : 0,
+    [...kept.values()].toSorted(({ request: { id: left } }, { request: { id: right } }) =>
+      left < right ? -1 : left > right ? 1 : 0,
     );
   return {
     list: async () => inOrder(),

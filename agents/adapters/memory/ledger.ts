@@ -118,6 +118,10 @@ function submitEvidence(state: State, proof: EquivocationProof, reporter: Addres
   const signer = equivocator(state.options.domain, proof);
   const agent = state.agents.values().find((one) => one.signer === signer);
   if (agent === undefined) throw refused("UnknownSigner", { signer });
+  const { request, slot } = proof;
+  // There is no attempt after the first one here.
+  if (slot.attempt > 0 || (state.requests.get(request.id)?.status ?? "requested") === "requested")
+    throw refused("AttemptNotDrawn", { requestId: String(request.id), attempt: slot.attempt });
   const fault = faultOf({ ...proof, agentId: agent.agentId });
   if (state.consumed.has(fault)) throw refused("EvidenceConsumed", { agentId: agent.agentId });
   const [bonded, unbonding] = [slashOf(agent.stake), slashOf(agent.unbonding)];

@@ -1,4 +1,12 @@
-import { compareHex, decisionDigest, keccak256, recoverSigner, slotDigest, utf8 } from "../../core/digest.ts";
+import {
+  compareHex,
+  decisionDigest,
+  keccak256,
+  recoverSigner,
+  requestHashOf,
+  slotDigest,
+  utf8,
+} from "../../core/digest.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { isSupermajority } from "../../core/quorum.ts";
 import { ONE_PPM } from "../../core/types.ts";
@@ -63,10 +71,10 @@ export function verifyCertificate(attempt: Attempt, { decision, signatures }: Ce
 }
 
 /** As contracts/libraries/EvidenceLib.sol: who signed two payloads for one slot. */
-export function equivocator(domain: Domain, { slot, first, second }: EquivocationProof): Address {
+export function equivocator(domain: Domain, { request, slot, first, second }: EquivocationProof): Address {
   if (first.payloadDigest === second.payloadDigest) throw refused("NoConflict", {});
   const [one, other] = [first, second].map(({ payloadDigest, signature }) =>
-    recoverSigner(slotDigest(domain, slot, payloadDigest), signature),
+    recoverSigner(slotDigest(domain, { ...slot, requestHash: requestHashOf(request) }, payloadDigest), signature),
   );
   if (one === null || one === undefined || one !== other)
     throw refused("InvalidEvidence", { first: one ?? "none", second: other ?? "none" });

@@ -2,7 +2,8 @@
 import { TypedDataEncoder, id, keccak256 } from "ethers";
 import type { ContractTransactionResponse, SigningKey, TypedDataField } from "ethers";
 
-import { decisionTypes, messageTypes, testKey } from "../typed-data.ts";
+import { ask, draw } from "../course.ts";
+import { decisionTypes, hashRequest, messageTypes, testKey, type RequestWitness } from "../typed-data.ts";
 import { minStake, nextEpoch, registration } from "../world.ts";
 import type { World } from "../world.ts";
 
@@ -25,13 +26,13 @@ export async function measureEvidence(world: World): Promise<EvidenceFigures> {
   await world.registry.startUnbonding(rich.agentId, minStake);
   await world.registry.bond(poor.agentId, 1);
   await nextEpoch(world);
-  const first = await submitMessages(world, rich.key, "first");
+  const first = await submitMessages(world, rich.key);
   await nextEpoch(world);
-  const messages = await submitMessages(world, rich.key, "messages");
+  const messages = await submitMessages(world, rich.key);
   await nextEpoch(world);
-  const decisions = await submitDecisions(world, rich.key, "decisions");
+  const decisions = await submitDecisions(world, rich.key);
   await nextEpoch(world);
-  return { first, messages, decisions, deactivating: await submitMessages(world, poor.key, "deactivating") };
+  return { first, messages, decisions, deactivating: await submitMessages(world, poor.key) };
 }
 
 async function enlist(
@@ -44,9 +45,14 @@ async function enlist(
   return { key, agentId: await world.registry.agentCount() };
 }
 
-async function submitMessages(world: World, key: SigningKey, label: string): Promise<number> {
+/** Of a committee of four. */
+async function drawnRequest(world: World): Promise<RequestWitness> {
+  return (await draw(world, await ask(world, { fee: 0n }))).request;
+}
+
+async function submitMessages(world: World, key: SigningKey): Promise<number> {
+  const request = await drawnRequest(world);
   const slot = {
-    requestHash: id(label),
     committeeHash: id("committee"),
     attempt: 0,
     protocol: 1,
@@ -55,12 +61,14 @@ async function submitMessages(world: World, key: SigningKey, label: string): Pro
     seat: 3,
   };
   const [first, second] = [id("yes"), id("no")];
-  const sign = (payloadDigest: string): string => signed(world, key, messageTypes, { ...slot, payloadDigest });
-  return gasOf(world.slasher.submitMessages(slot, first, sign(first), second, sign(second)));
+  const sign = (payloadDigest: string): string =>
+    signed(world, key, messageTypes, { ...slot, requestHash: hashRequest(request), payloadDigest });
+  return gasOf(world.slasher.submitMessages(request, slot, first, sign(first), second, sign(second)));
 }
 
-async function submitDecisions(world: World, key: SigningKey, label: string): Promise<number> {
-  const slot = { requestHash: id(label), committeeHash: id("committee"), attempt: 0, round: 0 };
+async function submitDecisions(world: World, key: SigningKey): Promise<number> {
+  const request = await drawnRequest(world);
+  const slot = { committeeHash: id("committee"), attempt: 0, round: 0 };
   const decisionOf = (answer: string) => {
     const bytes = Buffer.from(answer);
     const outcome = id(answer);
@@ -68,6 +76,7 @@ async function submitDecisions(world: World, key: SigningKey, label: string): Pr
     const signature = signed(world, key, decisionTypes, {
       ...slot,
       ...common,
+      requestHash: hashRequest(request),
       answer: bytes,
       reputationChanges: "0x",
       shares: "0x01010101",
@@ -80,7 +89,7 @@ async function submitDecisions(world: World, key: SigningKey, label: string): Pr
     };
     return [body, signature] as const;
   };
-  return gasOf(world.slasher.submitDecisions(slot, ...decisionOf("yes"), ...decisionOf("no")));
+  return gasOf(world.slasher.submitDecisions(request, slot, ...decisionOf("yes"), ...decisionOf("no")));
 }
 
 function signed(world: World, key: SigningKey, types: Record<string, TypedDataField[]>, value: object): string {

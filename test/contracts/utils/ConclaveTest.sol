@@ -41,6 +41,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     using SeatLib for Seat;
 
     struct Equivocation {
+        Request request;
         ISlasher.MessageSlot slot;
         bytes32 firstPayload;
         bytes firstSignature;
@@ -66,6 +67,8 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     uint48 internal subscriptionId;
     /// @dev The first round of every request that `ask` made.
     mapping(RequestId requestId => Round round) internal firstRounds;
+    /// @dev A request with a committee, see `drawForEvidence`.
+    RequestId internal drawnId;
     /// @dev Private keys by signer.
     mapping(address signer => uint256 privateKey) internal keys;
 
@@ -111,37 +114,59 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         oracle.setConsumer(subscriptionId, address(this), true);
     }
 
+    /// @dev A request of its own hash whose id is that of a drawn one: the slasher looks at no more.
+    function drawnRequest(bytes32 label) internal view returns (Request memory request) {
+        request.id = drawnId;
+        request.questionHash = label;
+    }
+
+    /// @dev From now on evidence about `drawnRequest` is about a drawn attempt.
+    function drawForEvidence() internal {
+        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
+        drawCommittee(request, seedBlock);
+        drawnId = request.id;
+    }
+
     /// @dev Two payloads that the agent's present key signed for one slot of a request.
     function equivocation(
         AgentId agentId,
-        bytes32 requestHash,
+        Request memory request,
         uint32 attempt
     ) internal view returns (Equivocation memory) {
-        return equivocationBy(keys[registry.getAgent(agentId).signer], requestHash, attempt);
+        return equivocationBy(keys[registry.getAgent(agentId).signer], request, attempt);
+    }
+
+    /// @dev The same about the first attempt at a `drawnRequest`.
+    function equivocation(AgentId agentId, bytes32 label) internal view returns (Equivocation memory) {
+        return equivocation(agentId, drawnRequest(label), 0);
     }
 
     function equivocationBy(
         uint256 privateKey,
-        bytes32 requestHash,
+        Request memory request,
         uint32 attempt
     ) internal view returns (Equivocation memory pair) {
-        pair.slot = ISlasher.MessageSlot(requestHash, keccak256("committee"), attempt, 1, 2, 3, 1);
+        pair.request = request;
+        pair.slot = ISlasher.MessageSlot(keccak256("committee"), attempt, 1, 2, 3, 1);
         (pair.firstPayload, pair.secondPayload) = (keccak256("yes"), keccak256("no"));
-        pair.firstSignature = signMessage(privateKey, pair.slot, pair.firstPayload);
-        pair.secondSignature = signMessage(privateKey, pair.slot, pair.secondPayload);
+        pair.firstSignature = signMessage(privateKey, request, pair.slot, pair.firstPayload);
+        pair.secondSignature = signMessage(privateKey, request, pair.slot, pair.secondPayload);
     }
 
     function signMessage(
         uint256 privateKey,
+        Request memory request,
         ISlasher.MessageSlot memory slot,
         bytes32 payload
     ) internal view returns (bytes memory) {
-        bytes32 structHash = keccak256(abi.encode(DecisionLib.MESSAGE_TYPEHASH, slot, payload));
+        bytes32 requestHash = keccak256(abi.encode(request));
+        bytes32 structHash = keccak256(abi.encode(DecisionLib.MESSAGE_TYPEHASH, requestHash, slot, payload));
         return signDigest(privateKey, typedDigest("Conclave", address(oracle), structHash));
     }
 
     function submit(Equivocation memory pair) internal {
         slasher.submitMessages(
+            pair.request,
             pair.slot,
             pair.firstPayload,
             pair.firstSignature,
@@ -251,12 +276,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         oracle.refund(request, firstRounds[request.id], witness);
     }
 
-    function retryWith(
-        Request memory request,
-        bytes32 committeeHash,
-        Decision memory decision,
-        Relay relay
-    ) internal {
+    function retryWith(Request memory request, bytes32 committeeHash, Decision memory decision, Relay relay) internal {
         oracle.retryCallback(request, firstRounds[request.id], committeeHash, decision, relay);
     }
 

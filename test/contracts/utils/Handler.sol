@@ -260,13 +260,7 @@ contract Handler is ConclaveTest {
         if (block.timestamp <= entry.round.deadline()) vm.warp(entry.round.deadline() + 1);
         DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
         uint256 calls = consumer.calls();
-        oracle.finalize(
-            entry.request,
-            last.round,
-            SeatLib.hashMemory(last.committee),
-            last.decision,
-            last.relay
-        );
+        oracle.finalize(entry.request, last.round, SeatLib.hashMemory(last.committee), last.decision, last.relay);
         entry.provisional = false;
         _delivered(entry, calls);
         ++done["finalize"];
@@ -460,9 +454,7 @@ contract Handler is ConclaveTest {
         entry.status = decision.status;
         Relay relay = relayOf(quorumOf(entry.committee.length));
         entry.rounds.push(DecidedRound(entry.round, entry.committee, decision.packed(), relay, address(0)));
-        entry.structHashes.push(
-            this.structHashOf(entry.request, entry.rounds[entry.rounds.length - 1])
-        );
+        entry.structHashes.push(this.structHashOf(entry.request, entry.rounds[entry.rounds.length - 1]));
         if (retried) {
             ++entry.attempt;
             _opened(entry, RoundLib.pack(_linkAfter(entry), entry.round.appeals(), block.timestamp + DURATION));

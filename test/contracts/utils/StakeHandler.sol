@@ -58,6 +58,7 @@ contract StakeHandler is ConclaveTest {
             put[operator] += registration.stake;
         }
         nextEpoch();
+        drawForEvidence();
     }
 
     function bond(uint256 agent, uint256 account, uint256 amount, bool small) external keepsPrices(agent) {
@@ -114,7 +115,7 @@ contract StakeHandler is ConclaveTest {
         uint256 own = _own(id);
         uint256 owing = _owed();
         bool leaves = _leaves(id);
-        Equivocation memory pair = equivocation(id, keccak256(abi.encode(_submitted.length)), 0);
+        Equivocation memory pair = equivocation(id, keccak256(abi.encode(_submitted.length)));
         address from = accounts[reporter % ACCOUNTS];
         uint256 reward = registry.owedTo(from);
         vm.prank(from);

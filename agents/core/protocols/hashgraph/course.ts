@@ -15,7 +15,15 @@ import {
   ROUNDS,
   stagesOf,
 } from "./config.ts";
-import { anyOtherParent, isOrderDue, missingIn, otherParentFor, suppliedTo, unfinishedPeer } from "./gossip.ts";
+import {
+  anyOtherParent,
+  isOrderDue,
+  missesParents,
+  missingIn,
+  otherParentFor,
+  suppliedTo,
+  unfinishedPeer,
+} from "./gossip.ts";
 import { encodeEvent, eventIn } from "./payloads.ts";
 import { callsFor, previewOf, recordOf, stageAt } from "./say.ts";
 import { agreementIn } from "./rules.ts";
@@ -64,7 +72,7 @@ export function step(state: HashgraphState, context: SeatContext, tally: Tally, 
 /** HG14: somebody was shown events that this seat was not. */
 function watchParents(state: HashgraphState, { timing }: SeatContext): Course {
   const { demands, view } = state;
-  if (state.demandRunning || demands >= MOST_DEMANDS || view.waitingCount === 0) return { state, effects: [] };
+  if (state.demandRunning || demands >= MOST_DEMANDS || !missesParents(view)) return { state, effects: [] };
   const effects: Effect[] = [{ kind: "wait", timer: `demand.${demands}`, delayMs: (demands + 1) * timing.graceMs }];
   return { state: { ...state, demands: demands + 1, demandRunning: true }, effects };
 }
@@ -138,7 +146,7 @@ function elapsed(state: HashgraphState, context: SeatContext, timer: string): Co
   }
   if (timer === `order.${stage}` && state.step === "order") return orderElapsed(waited(graceMs), context);
   if (timer === `demand.${state.demands - 1}`)
-    return { state: { ...state, demandRunning: false, demanding: state.view.waitingCount > 0 }, effects: [] };
+    return { state: { ...state, demandRunning: false, demanding: missesParents(state.view) }, effects: [] };
   if (timer === "settle" && state.step === "finish") return { state: { ...state, settled: true }, effects: [] };
   return { state, effects: [] };
 }

@@ -1,4 +1,5 @@
 import { hasAncestor } from "../../hashgraph/graph.ts";
+import { limits } from "../../limits.ts";
 import { canonicalOrder, canonicalRanks, seatsOf } from "../../order.ts";
 import { holdsHonest, isSupermajority } from "../../quorum.ts";
 import { variants, type Tally } from "../../tally.ts";
@@ -6,7 +7,7 @@ import type { Message, SeatIndex } from "../../types.ts";
 import { judgeView } from "./conclude.ts";
 import { EVENT, EVENTS_PER_SEAT, SUPPLIED_AT_ONCE, WANTS_PER_EVENT, endsOf } from "./config.ts";
 import { eventIn, type EventRef } from "./payloads.ts";
-import { newestOf, type Told, type View } from "./view.ts";
+import { isForker, newestOf, type Told, type View } from "./view.ts";
 
 /** What a seat wants of its next event. */
 export type Aim =
@@ -119,17 +120,65 @@ export function isOrderDue(view: View, isWaiting: boolean): boolean {
   );
 }
 
-/** HG14: what the own waiting events miss, the least deep first. */
+/** HG14: somebody was shown events that this seat was not. What a proven forker's event waits for need not exist, and nobody has to have it. */
+export function missesParents(view: View): boolean {
+  return view.waitingCount > 0 && view.waiting.flat().some(({ header }) => !isForker(view, header.seat));
+}
+
+/**
+ * HG14: what the waiting events miss, one of each creator's in turn: what an honest seat's event rests on is there to be had, and a
+ * liar, who can name any number of parents that are not, has no more turns than others.
+ */
 export function missingIn(view: View, tally: Tally): readonly EventRef[] {
+  const waiting = view.waiting.flat().toSorted((a, b) => a.header.round - b.header.round);
+  const turns = seatsOf(view.attempt)
+    .filter((seat) => !isForker(view, seat))
+    .map((seat) =>
+      missedBy(
+        view,
+        tally,
+        waiting.filter(({ header }) => header.seat === seat),
+      ),
+    );
   const wanted = new Map<string, EventRef>();
-  for (const message of view.waiting.flat()) {
-    const body = eventIn(view.attempt, message);
-    const { seat, round } = message.header;
-    const selfParent = body?.selfParent ? [{ seat, sequence: round - 1, digest: body.selfParent }] : [];
-    for (const ref of [...selfParent, ...(body?.otherParent ? [body.otherParent] : [])])
-      if (heldIn(tally, ref) === null && !isPlaced(view, ref)) wanted.set(`${ref.seat}.${ref.digest}`, ref);
+  const most = Math.max(...turns.map(({ length }) => length));
+  for (let turn = 0; turn < most; turn++)
+    for (const refs of turns) {
+      const ref = refs[turn];
+      if (ref !== undefined && wanted.size < WANTS_PER_EVENT) wanted.set(nameOf(ref), ref);
+    }
+  return [...wanted.values()];
+}
+
+/** What these events miss, and the waiting events they rest on; those of the first first. */
+function missedBy(view: View, tally: Tally, events: readonly Message[]): readonly EventRef[] {
+  const missed = new Map<string, EventRef>();
+  const looked = new Set<Message>();
+  const ready = events.toReversed();
+  for (let message = ready.pop(); message !== undefined; message = ready.pop()) {
+    if (looked.has(message)) continue;
+    looked.add(message);
+    for (const ref of parentsOf(view, message)) {
+      const held = heldIn(tally, ref);
+      if (isPlaced(view, ref)) continue;
+      if (held !== null) ready.push(held);
+      // HG6: a third event of a slot cannot be taken in.
+      else if (variants(tally, EVENT, ref.sequence, ref.seat).length < limits.payloadsPerSlot)
+        missed.set(nameOf(ref), ref);
+    }
   }
-  return [...wanted.values()].toSorted((a, b) => a.sequence - b.sequence).slice(0, WANTS_PER_EVENT);
+  return [...missed.values()];
+}
+
+function parentsOf({ attempt }: View, message: Message): readonly EventRef[] {
+  const { seat, round } = message.header;
+  const body = eventIn(attempt, message);
+  const selfParent = body?.selfParent ? [{ seat, sequence: round - 1, digest: body.selfParent }] : [];
+  return [...selfParent, ...(body?.otherParent ? [body.otherParent] : [])];
+}
+
+function nameOf({ seat, sequence, digest }: EventRef): string {
+  return `${seat}.${sequence}.${digest}`;
 }
 
 function isPlaced(view: View, { seat, sequence, digest }: EventRef): boolean {

@@ -13,6 +13,8 @@ export const hashgraph: Protocol<HashgraphState> = {
   version: VERSION,
   title: "Hashgraph: gossip about gossip, virtual voting",
   assurance: "byzantine",
+  // HG6: a third event of a slot is no parent.
+  readsVoidSlots: true,
   check: checkSize,
   // A stage takes its model calls, a grace and a spread; the consensus order as long again, in two places.
   phasesAtMost: (attempt) => 3 * (stagesOf(attempt).length + 2),
