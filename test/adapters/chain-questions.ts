@@ -141,7 +141,7 @@ export async function mineTo(harness: ChainHarness, block: bigint): Promise<void
 }
 
 /** A decision that the fewest seats sign that may; the last seat is slashed. */
-function certify(keys: readonly Keys[], attempt: Attempt, decided: Partial<Decision>): Certificate {
+export function certify(keys: readonly Keys[], attempt: Attempt, decided: Partial<Decision>): Certificate {
   const { committee } = attempt;
   const last = (committee.length - 1) as SeatIndex;
   const decision: Decision = {

@@ -74,11 +74,13 @@ describe("command line with agents that run", () => {
 
       const held = await balances("a");
       const claimed = await world.json("agent", "claim", "--dir", "a");
+      const [withdrawal] = claimed.value["withdrawals"] as { currency: string; amount: string }[];
+      assert.ok(withdrawal !== undefined);
       assert.deepEqual(
-        [claimed.code, claimed.value["requestIds"], BigInt(String(claimed.value["amount"])) > 0n],
-        [0, ["1", "2"], true],
+        [claimed.code, claimed.value["requestIds"], withdrawal.currency, BigInt(withdrawal.amount) > 0n],
+        [0, ["1", "2"], "token", true],
       );
-      assert.equal(await balances("a"), held + BigInt(String(claimed.value["amount"])));
+      assert.equal(await balances("a"), held + BigInt(withdrawal.amount));
       assert.deepEqual((await world.json("agent", "claim", "--dir", "a")).value["requestIds"], []);
     } finally {
       stop.abort(new Error("test is over"));

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+
+import fc from "fast-check";
+import {
+  committeeHash,
+  decisionStructHash,
+  decodeReputationChanges,
+  decodeShares,
+  hexToBytes,
+  unpackSeat,
+  unpackTerms,
+} from "../../agents/core/digest.ts";
+import { committeeSizeAfter, linkAfter, packRound, unpackRound } from "../../agents/core/rounds.ts";
+import type { Address, Decision, Digest, Hex, Request, Round, SeatInfo } from "../../agents/core/types.ts";
+
+interface Vectors {
+  readonly requests: readonly { id: string; consumer: Hex; termsWord: Hex; question: string }[];
+  readonly committees: readonly { words: Hex[] }[];
+  readonly rounds: readonly { link: Hex; appeals: number; deadline: number; word: Hex }[];
+  readonly decisions: readonly {
+    request: number;
+    committee: number;
+    message: Record<string, string | number>;
+    structHash: Digest;
+    roundWord: Hex;
+    relayWord: Hex;
+    links: readonly { appellant: Hex; link: Hex }[];
+  }[];
+}
+
+const vectors = JSON.parse(readFileSync(new URL("../vectors/eip712.json", import.meta.url), "utf8")) as Vectors;
+
+describe("rounds", () => {
+  it("packs the shared words, and unpacks them to the same members", () => {
+    assert.ok(vectors.rounds.length > 1);
+    for (const { link, appeals, deadline, word } of vectors.rounds) {
+      const fields = { link: BigInt(link), appeals, deadline };
+      assert.equal(packRound(fields), BigInt(word));
+      assert.deepEqual(unpackRound(BigInt(word) as Round), fields);
+    }
+    fc.assert(
+      fc.property(fc.bigInt(0n, 2n ** 256n - 1n), (word) => {
+        assert.equal(packRound(unpackRound(word as Round)), word);
+      }),
+    );
+  });
+
+  it("refuses members that do not fit", () => {
+    const fields = { link: 0n, appeals: 0, deadline: 0 };
+    for (const change of [
+      { link: 2n ** 208n },
+      { link: -1n },
+      { appeals: 256 },
+      { deadline: 2 ** 40 },
+      { deadline: 0.5 },
+    ])
+      assert.throws(() => packRound({ ...fields, ...change }), RangeError, JSON.stringify(Object.keys(change)));
+  });
+
+  it("links the rounds as the contracts do, by all that was decided and by who appealed", () => {
+    for (const {
+      request: index,
+      committee: seats,
+      message,
+      structHash,
+      roundWord,
+      relayWord,
+      links,
+    } of vectors.decisions) {
+      const { id, consumer, termsWord, question } = vectors.requests[index] as Vectors["requests"][number];
+      const terms = unpackTerms(BigInt(termsWord));
+      assert.ok(terms !== null);
+      const request = { id: BigInt(id), consumer: consumer.toLowerCase(), terms, question } as Request;
+      const committee = (vectors.committees[seats]?.words ?? []).map((word) => unpackSeat(BigInt(word)) as SeatInfo);
+      const bytes = (field: string): Uint8Array => hexToBytes(message[field] as Hex);
+      const decision = {
+        ...message,
+        status: message["status"] === 3 ? "decided" : "hung",
+        answer: Buffer.from(bytes("answer")).toString("utf8"),
+        reputationChanges: decodeReputationChanges(bytes("reputationChanges")),
+        shares: decodeShares(bytes("shares")),
+      } as unknown as Decision;
+      assert.equal(decisionStructHash({ request, committee }, decision), structHash);
+      assert.ok(links.length > 1);
+      for (const { appellant, link } of links) {
+        const by = BigInt(appellant) === 0n ? null : (appellant.toLowerCase() as Address);
+        const hash = committeeHash(committee);
+        assert.equal(linkAfter(BigInt(roundWord) as Round, hash, structHash, BigInt(relayWord), by), BigInt(link));
+      }
+    }
+  });
+
+  it("SE5: each committee that an appeal calls has twice the seats of the one before and one", () => {
+    assert.deepEqual(
+      [0, 1, 2, 3].map((appeals) => committeeSizeAfter(4, appeals)),
+      [4, 9, 19, 39],
+    );
+  });
+});

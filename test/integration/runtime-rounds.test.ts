@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { unpackRound } from "../../agents/core/rounds.ts";
+import type { Address, Request, Terms } from "../../agents/core/types.ts";
+import { courseOf, lastRound, roundsOf, type Course } from "../../agents/ports/course.ts";
+import { booleanTerms } from "../core/committee.ts";
+import { memoryWorld, truthful, until, type MemoryWorld, type RunningMemoryAgent } from "./world.ts";
+
+const consumer = `0x${"cc".repeat(20)}` as Address;
+const appellant = `0x${"aa".repeat(20)}` as Address;
+const terms: Terms = { ...booleanTerms, fee: 26n * 10n ** 18n, duration: 3_600, appeals: 1 };
+
+interface Play {
+  readonly world: MemoryWorld;
+  readonly running: RunningMemoryAgent[];
+  readonly request: Request;
+}
+
+/** Enough agents for a committee of 4 and one of 9; blocks go on by themselves. */
+async function during(body: (play: Play) => Promise<void>): Promise<void> {
+  const world = memoryWorld(Array.from({ length: 13 }, () => truthful("yes")));
+  const running = world.agents.map((agent) => agent.start());
+  const { request } = world.chain.ask(consumer, terms, "Is 720 more than 500?");
+  const ticker = setInterval(() => world.chain.mine(), 50);
+  try {
+    await body({ world, running, request });
+  } finally {
+    clearInterval(ticker);
+    for (const one of running) await one.stop();
+  }
+}
+
+async function courseWhen({ world, request }: Play, condition: (course: Course) => boolean): Promise<Course> {
+  return until(async () => {
+    const course = courseOf(await world.chain.reader().requestEvents(request.id));
+    return course !== null && condition(course) ? course : null;
+  }, 60_000);
+}
+
+const standing = ({ stage }: Course): string => (stage.kind === "decided" ? stage.standing : stage.kind);
+
+async function journalsOf({ world }: Play): Promise<readonly string[]> {
+  const names = await Promise.all(world.agents.map(({ journals }) => journals.list()));
+  return names.flat().filter((name) => name.startsWith("request-"));
+}
+
+async function appeal(play: Play): Promise<void> {
+  const course = await courseWhen(play, (one) => standing(one) === "provisional");
+  const last = lastRound(course);
+  assert.ok(last !== null);
+  play.world.chain.appeal(appellant, play.request, last);
+}
+
+/** Beyond the deadline of the running period. */
+async function passDeadline(play: Play, { round }: Course): Promise<void> {
+  const { timestamp } = await play.world.chain.reader().head();
+  play.world.chain.mine(Math.max(0, unpackRound(round).deadline - timestamp) + 1);
+}
+
+describe("the runtime when a request has rounds", () => {
+  it("SE6, SE9: keepers make a decision final that nobody appeals against; its journals go only then", async () => {
+    await during(async (play) => {
+      const { running } = play;
+      const course = await courseWhen(play, (one) => standing(one) === "provisional");
+      await until(() => running.every(({ agent }) => agent.status().seats.length === 0));
+      assert.equal((await journalsOf(play)).length, 4);
+      await passDeadline(play, course);
+      await courseWhen(play, (one) => standing(one) === "final");
+      await until(async () => (await journalsOf(play)).length === 0);
+      const events = await play.world.chain.reader().requestEvents(play.request.id);
+      assert.equal(events.filter(({ kind }) => kind === "decisionFinalized").length, 1);
+    });
+  });
+
+  it("SE3, SE5, SE9: after an appeal keepers draw nine others, who sit, decide and are paid", async () => {
+    await during(async (play) => {
+      await appeal(play);
+      const course = await courseWhen(play, (one) => standing(one) === "final");
+      const rounds = roundsOf(course) ?? [];
+      assert.deepEqual(
+        rounds.map(({ committee, decision }) => [committee.length, decision.attempt, decision.answer]),
+        [
+          [4, 0, "yes"],
+          [9, 1, "yes"],
+        ],
+      );
+      assert.equal(new Set(rounds.flatMap(({ committee }) => committee.map(({ agentId }) => agentId))).size, 13);
+      await until(async () => (await journalsOf(play)).length === 0);
+      await play.world.chain.writer(consumer).settle(play.request, rounds);
+      assert.equal(play.world.chain.creditOf(appellant, "token"), 0n);
+    });
+  });
+
+  it("SE8, SE9: keepers fall back to the decision before when nobody answers an appeal, and give the bond back", async () => {
+    await during(async (play) => {
+      const { running, world, request } = play;
+      await appeal(play);
+      // One that is left keeps the request.
+      for (const one of running.splice(1)) await one.stop();
+      const open = await courseWhen(play, (one) => one.past.length === 1);
+      await passDeadline(play, open);
+      const course = await courseWhen(play, (one) => standing(one) === "final");
+      assert.equal(lastRound(course)?.decision.attempt, 0);
+      assert.equal(world.chain.creditOf(appellant, "token"), 18n * 10n ** 18n);
+      assert.equal((await world.chain.reader().requestState(request.id)).provisional, false);
+    });
+  });
+});
