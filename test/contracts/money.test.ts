@@ -62,10 +62,16 @@ async function priced() {
   }
   for (const operator of [first!, second!]) await registerAgents(world, Number(ownedByFirst), { operator });
   const accounts = [first!, second!, appellant!, relayer!, deployer!].map(({ address }) => address);
-  const books = new Books(world, [...accounts, treasury]);
   const operatorOf = (seat: string): string =>
     BigInt(seat) >> 192n <= ownedByFirst ? first!.address : second!.address;
   const relaying = { ...world, oracle: world.oracle.connect(relayer!) };
+  return { world, relaying, accounts: [...accounts, treasury], operatorOf, appellant: appellant! };
+}
+
+/** With books of its own, since a fixture puts back nothing but the chain. */
+async function start() {
+  const { world, relaying, accounts, operatorOf, appellant } = await loadFixture(priced);
+  const books = new Books(world, accounts);
 
   const open = async (overrides: Partial<Terms>): Promise<{ readonly terms: Terms; readonly asked: Asked }> => {
     const asking = { ...overrides, fee: 0n };
@@ -78,7 +84,7 @@ async function priced() {
 
   const appealAgainst = async (committed: Committed, currency: number): Promise<Asked> => {
     const bond = await bondOf(world, committed);
-    const reopened = await appeal(world, committed, world.oracle.connect(appellant!));
+    const reopened = await appeal(world, committed, world.oracle.connect(appellant));
     books.escrow[currency as 0 | 1] += bond;
     await books.expectBalanced();
     return reopened;
@@ -109,7 +115,7 @@ async function priced() {
     const { credits, rest } = payOf(terms, committed.rounds, list, operatorOf, treasury);
     const expected = await books.credits(terms.currency);
     for (const [account, amount] of credits) expected.set(account, expected.get(account)! + amount);
-    const receipt = await (await world.settlement.connect(appellant!).settle(...recordOf(committed))).wait();
+    const receipt = await (await world.settlement.connect(appellant).settle(...recordOf(committed))).wait();
     expect(await books.credits(terms.currency)).to.deep.equal(expected);
     expect([...findEvent(world.oracle, receipt, "FeeRefunded").args]).to.deep.equal([id, consumer, rest]);
     books.escrow[terms.currency as 0 | 1] = 0n;
@@ -117,7 +123,7 @@ async function priced() {
     return findEvents(world.settlement, receipt, "AppealResolved").map(({ args }) => args["upheld"] as boolean);
   };
 
-  return { world, books, appellant: appellant!, open, play, settle, appealAgainst };
+  return { world, books, appellant, open, play, settle, appealAgainst };
 }
 
 type Answer = Partial<SignedDecision> & { readonly gasPrice?: bigint };
@@ -171,7 +177,7 @@ describe("pay", () => {
   for (const currency of currencies) {
     for (const [name, overrides, answers, upheld] of courses) {
       it(`in ${names[currency]}: ${name}`, async () => {
-        const { open, play, settle } = await loadFixture(priced);
+        const { open, play, settle } = await start();
         const { terms, asked } = await open({ ...overrides, currency });
         const committed = await play(terms, asked, answers);
         expect(await settle(terms, committed)).to.deep.equal(upheld);
@@ -179,7 +185,7 @@ describe("pay", () => {
     }
 
     it(`in ${names[currency]}: SE12: an appeal that nobody answers costs nothing and changes nothing`, async () => {
-      const { world, books, appellant, open, settle, appealAgainst } = await loadFixture(priced);
+      const { world, books, appellant, open, settle, appealAgainst } = await start();
       const { terms, asked } = await open({ appeals: 2, currency });
       const committed = await decide(world, asked);
       const running = await appealAgainst(committed, currency);
@@ -195,7 +201,7 @@ describe("pay", () => {
   }
 
   it("SE12: an unanswered appeal after one that was answered leaves the second decision", async () => {
-    const { world, books, open, settle, appealAgainst } = await loadFixture(priced);
+    const { world, books, open, settle, appealAgainst } = await start();
     const { terms, asked } = await open({ appeals: 2 });
     const first = await decide(world, asked);
     const second = await decide(world, await appealAgainst(first, terms.currency), no);
@@ -209,7 +215,7 @@ describe("pay", () => {
   });
 
   it("SE10: follows the price list under which the request was made", async () => {
-    const { world, open, play, settle } = await loadFixture(priced);
+    const { world, open, play, settle } = await start();
     const { terms, asked } = await open({ appeals: 1 });
     await world.oracle.setPrices(Currency.Token, freeTokens);
     await world.oracle.setPrices(Currency.Native, freeCoins);
@@ -220,7 +226,7 @@ describe("pay", () => {
   });
 
   it("SE15: is of the whole record as it was, and once", async () => {
-    const { world, open, play } = await loadFixture(priced);
+    const { world, open, play } = await start();
     const { oracle, settlement } = world;
     const { terms, asked } = await open({ appeals: 1, retries: 1 });
     const committed = await play(terms, asked, [hung, yes, no]);
