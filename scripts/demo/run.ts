@@ -26,9 +26,9 @@ const root = join(import.meta.dirname, "..", "..");
 const AGENTS = 5;
 const LIAR = AGENTS - 1;
 const COMMITTEE = 5;
-/** The 8 to 32 blocks before a draw take seconds. */
+/** The 8 blocks before a draw take 2 s, and the rest of the epoch leaves a busy machine half a minute to draw in. */
 const BLOCK_SECONDS = 0.2;
-const EPOCH_BLOCKS = 32;
+const EPOCH_BLOCKS = 160;
 const START_TIMEOUT_MS = 180_000;
 const DECIDE_TIMEOUT_MS = 300_000;
 const FEE = parseEther("1");
@@ -128,6 +128,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const documents = questions.flatMap((question) => question.documents ?? []);
   const handedOut = await handOut(documents, world.reader, signal);
   cleanups.push(() => handedOut.close());
+  await chain.nextEpoch(EPOCH_BLOCKS);
   const asked: Asked[] = [];
   for (const question of questions) {
     const one = await world.desk.ask(question);

@@ -16,6 +16,8 @@ export interface LocalChain {
   readonly chainId: number;
   /** Funded; their keys are public knowledge. */
   readonly accounts: readonly { readonly address: Address; readonly privateKey: Hex }[];
+  /** Mines up to the first block of the next epoch of so many: whoever registered before can be drawn, and a draw has the whole epoch. */
+  nextEpoch(epochBlocks: number): Promise<void>;
   /** Idempotent. */
   stop(): Promise<void>;
 }
@@ -78,7 +80,14 @@ async function startAnvil(binary: string, { blockTimeSeconds }: LocalChainOption
   };
   try {
     const rpcUrl = `http://${await listeningAddress(child)}`;
-    return { engine: "anvil", rpcUrl, chainId: CHAIN_ID, accounts: developmentAccounts(), stop };
+    return {
+      engine: "anvil",
+      rpcUrl,
+      chainId: CHAIN_ID,
+      accounts: developmentAccounts(),
+      nextEpoch: (epochBlocks) => nextEpoch(rpcUrl, epochBlocks),
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -124,13 +133,28 @@ async function startHardhat({ blockTimeSeconds }: LocalChainOptions): Promise<Lo
   // Keep-alive connections of clients would hold it open.
   const stop = (): Promise<void> =>
     (closing ??= Promise.race([server.close(), sleep(STOP_TIMEOUT_MS, undefined, { ref: false })]));
+  const rpcUrl = `http://${address}:${port}`;
   return {
     engine: "hardhat",
-    rpcUrl: `http://${address}:${port}`,
+    rpcUrl,
     chainId: CHAIN_ID,
     accounts: developmentAccounts(),
+    nextEpoch: (epochBlocks) => nextEpoch(rpcUrl, epochBlocks),
     stop,
   };
+}
+
+/** Anvil knows Hardhat's name of the method, too. */
+async function nextEpoch(rpcUrl: string, epochBlocks: number): Promise<void> {
+  const call = async (method: string, params: readonly unknown[]): Promise<unknown> => {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+    const answer = await fetch(rpcUrl, { method: "POST", headers: { "content-type": "application/json" }, body });
+    const { result, error } = (await answer.json()) as { readonly result?: unknown; readonly error?: unknown };
+    if (error !== undefined) throw new Error(`Mine an epoch: ${method} failed with ${JSON.stringify(error)}`);
+    return result;
+  };
+  const blocks = epochBlocks - (Number(await call("eth_blockNumber", [])) % epochBlocks);
+  await call("hardhat_mine", [`0x${blocks.toString(16)}`]);
 }
 
 function developmentAccounts(): LocalChain["accounts"] {

@@ -18,7 +18,7 @@ import { completion, reply, startOpenAiServer } from "../adapters/fixtures/opena
 import { truthful, until } from "./world.ts";
 
 export const PASSWORD = "correct horse battery staple";
-const EPOCH_BLOCKS = 32;
+const EPOCH_BLOCKS = 160;
 
 export interface Ran {
   readonly code: number;
@@ -60,7 +60,7 @@ export interface CliWorld {
   /** `agent init`, with a config that suits a test; the signer's address. */
   init(name: string): Promise<string>;
   editConfig(name: string, change: (config: ConfigJson) => ConfigJson): Promise<void>;
-  /** An agent of that name, funded and registered. */
+  /** An agent of that name, funded and registered; it can be drawn. */
   enlist(name: string, stake: string): Promise<string>;
   /** Asks a question for an agent, whose key pays; `draw` draws its committee when the time has come. */
   ask(name: string): Promise<{ readonly request: Request; readonly draw: () => Promise<void> }>;
@@ -132,6 +132,8 @@ export async function startCliWorld(): Promise<CliWorld> {
     return String(value["signer"]);
   };
 
+  const nextEpoch = (): Promise<void> => chain.nextEpoch(EPOCH_BLOCKS);
+
   return {
     chain,
     deployment,
@@ -152,11 +154,11 @@ export async function startCliWorld(): Promise<CliWorld> {
       await bank.fund(signer as Address, parseEther("200"));
       const { code } = await json("agent", "register", "--dir", name, "--stake", stake);
       assert.equal(code, 0);
+      await nextEpoch();
       return signer;
     },
     async ask(name) {
-      // Whoever registered can be drawn in the next epoch.
-      for (let block = 0; block < EPOCH_BLOCKS; block++) await rpc(chain.rpcUrl, "evm_mine", []);
+      await nextEpoch();
       const terms = ["--kind", "boolean", "--fee", "1"];
       const { code, value } = await json("request", "--dir", name, "--question", "Is 17 prime?", ...terms);
       assert.equal(code, 0, JSON.stringify(value));

@@ -23,6 +23,7 @@ import { startLocalChain } from "../../scripts/lib/local-chain.ts";
 import { until } from "./world.ts";
 
 const STAKE = parseEther("10");
+const EPOCH_BLOCKS = 160;
 const PASSWORD = "crash test";
 const modelPath = join(import.meta.dirname, "..", "..", "models", "conclave-small.gguf");
 
@@ -62,7 +63,7 @@ describe("a crash", () => {
         minStake: STAKE,
         maxStake: STAKE,
         unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
-        epochBlocks: 32,
+        epochBlocks: EPOCH_BLOCKS,
         buildProfile: "default",
       });
       const bank = openBank(chain, deployment.token, owner);
@@ -90,6 +91,7 @@ describe("a crash", () => {
         // With one agent away the victim is needed for every quorum, and nothing is decided before it is back.
         await stopProcess(children[bystander]!);
         await bank.mint(owner.address.toLowerCase() as Address, terms.fee);
+        await chain.nextEpoch(EPOCH_BLOCKS);
         const asker = await createOperatorActions({ ...source, account: owner });
         const { requestId } = await asker.request(terms, "What is 27 plus 38?");
 

@@ -40,9 +40,11 @@ export function conclude(attempt: Attempt, tally: Tally): Conclusion {
   return { kind: "final", outcome: outcomeOf(view, judgement, last), through: last };
 }
 
+/** Rounds need more than 2/3 of the seats: fewer with events left cannot use theirs up, and would wait for ever. */
 function isExhausted(attempt: Attempt, tally: Tally): boolean {
   const seats = attempt.committee.length;
-  return isSupermajority(filledIn(roundSlots(tally, EVENTS_PER_SEAT - 1), EVENT, seats), seats);
+  const exhausted = filledIn(roundSlots(tally, EVENTS_PER_SEAT - 1), EVENT, seats);
+  return !isSupermajority(seats - exhausted, seats);
 }
 
 const outcomes = new WeakMap<View["forks"], Map<Judgement, Outcome>>();

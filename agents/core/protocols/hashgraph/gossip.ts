@@ -90,15 +90,19 @@ function mostOf(candidates: readonly Told[], news: (peer: Told) => number): Told
 }
 
 /**
- * More than 2/3 of the seats, itself included, are as deep as the own newest event. The least deep one has never to wait, and all
- * others' newest events are news to it, so there is always somebody who steps.
+ * More than 2/3 of the seats, itself included, are as deep as the own newest event, or will not get any deeper. Of the others the
+ * least deep one has never to wait, and their newest events are news to it, so there is always somebody who steps.
  */
 function mayStep(view: View, own: Told | null): boolean {
   const level = seatsOf(view.attempt).filter((seat) => {
     const newest = newestOf(view, seat);
-    return newest !== null && (newest.depth >= (own?.depth ?? 0) || newest.body.mode === "last");
+    return newest !== null && (newest.depth >= (own?.depth ?? 0) || isAtItsEnd(newest));
   });
   return isSupermajority(level.length, view.attempt.committee.length);
+}
+
+function isAtItsEnd({ sequence, body }: Told): boolean {
+  return body.mode === "last" || sequence === EVENTS_PER_SEAT - 1;
 }
 
 /**
