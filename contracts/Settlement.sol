@@ -157,7 +157,8 @@ contract Settlement is ISettlement {
     }
 
     function _add(Book memory book, address account, uint256 amount) private pure {
-        book.payments[book.count++] = Payment(account, amount);
+        book.payments[book.count] = Payment(account, amount);
+        ++book.count;
     }
 
     /// @dev A payment for each seat of each round, its relayer and the treasury; an appellant takes the place of them all.

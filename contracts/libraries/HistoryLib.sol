@@ -37,7 +37,10 @@ library HistoryLib {
         uint256 next = 0;
         for (uint256 i = 0; i < past.length; ++i) {
             Seat[] calldata committee = past[i].committee;
-            for (uint256 seat = 0; seat < committee.length; ++seat) ids[next++] = committee[seat].agentId();
+            for (uint256 seat = 0; seat < committee.length; ++seat) {
+                ids[next] = committee[seat].agentId();
+                ++next;
+            }
         }
     }
 

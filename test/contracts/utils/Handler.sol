@@ -28,7 +28,7 @@ import {ConclaveTest} from "./ConclaveTest.sol";
 import {Draft} from "./Draft.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev Plays everybody, at random, and remembers what it must see again. Actions that make no sense return early; an
+/// @dev Plays askers, committees, appellants and governance, at random, and remembers what it must see again. Actions that make no sense return early; an
 /// action that must succeed and does not reverts, and is counted as broken.
 contract Handler is ConclaveTest {
     using DecisionHeadLib for DecisionHead;
@@ -36,8 +36,9 @@ contract Handler is ConclaveTest {
     using RoundLib for Round;
     using SeatLib for Seat;
 
-    uint256 private constant MAX_REQUESTS = 24;
-    uint256 private constant MAX_AGENTS = 20;
+    uint256 private constant MAX_REQUESTS = 48;
+    /// @dev Enough for one appeal of four seats, too few for one of five.
+    uint256 private constant AGENTS = 13;
 
     /// @param round that runs
     /// @param attempt of the round
@@ -67,15 +68,6 @@ contract Handler is ConclaveTest {
     string public brokenBecause;
     /// @dev How often each action went through: an invariant over nothing proves nothing.
     mapping(bytes32 action => uint256 count) public done;
-    /// @dev What everybody's draw was when the epoch was first seen.
-    uint256 private _watchedEpoch;
-    bytes32 private _watchedDraw;
-
-    modifier watched() {
-        watch();
-        _;
-        watch();
-    }
 
     constructor() {
         deployConclave();
@@ -91,8 +83,7 @@ contract Handler is ConclaveTest {
             vm.stopPrank();
         }
         vm.deal(address(this), 1e30);
-        for (uint256 i = 0; i < 18; ++i) register(i, MAX_STAKE);
-        nextEpoch();
+        registerAgents(AGENTS, MAX_STAKE);
         fundSubscription(0, 1 ether);
         fundSubscription(1, 1 ether);
     }
@@ -161,7 +152,7 @@ contract Handler is ConclaveTest {
         ++done[direct ? bytes32("askDirect") : bytes32("ask")];
     }
 
-    function draw(uint256 index, uint256 late) external watched {
+    function draw(uint256 index, uint256 late) external {
         (bool found, Entry storage entry) = _entry(index, Status.Requested);
         if (!found || block.timestamp > entry.round.deadline()) return;
         // In time, in the next epoch, or when the hash is gone.
@@ -175,7 +166,6 @@ contract Handler is ConclaveTest {
                             : 1
                 );
         if (block.number < due) vm.roll(due);
-        watch();
         PastRound[] memory past = _past(entry);
         if (block.number / EPOCH_BLOCKS != entry.seedBlock / EPOCH_BLOCKS) {
             oracle.draw(entry.request, entry.round, entry.seedBlock, "", past);
@@ -198,7 +188,7 @@ contract Handler is ConclaveTest {
         }
     }
 
-    function commit(uint256 index, uint256 random, uint64 shares, uint256 slashed) external watched {
+    function commit(uint256 index, uint256 random, uint64 shares, uint256 slashed) external {
         (bool found, Entry storage entry) = _entry(index, Status.Drawn);
         if (!found || block.timestamp > entry.round.deadline()) return;
         uint256 size = entry.committee.length;
@@ -256,8 +246,7 @@ contract Handler is ConclaveTest {
 
     function finalize(uint256 index) external {
         (bool found, Entry storage entry) = _provisional(index);
-        if (!found) return;
-        if (block.timestamp <= entry.round.deadline()) vm.warp(entry.round.deadline() + 1);
+        if (!found || !_passed(entry.round, index)) return;
         DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
         uint256 calls = consumer.calls();
         oracle.finalize(entry.request, last.round, SeatLib.hashMemory(last.committee), last.decision, last.relay);
@@ -268,10 +257,9 @@ contract Handler is ConclaveTest {
 
     /// @dev Whoever has not decided in time.
     function expire(uint256 index) external {
-        if (_entries.length == 0) return;
-        Entry storage entry = _entries[index % _entries.length];
-        if (entry.status != Status.Requested && entry.status != Status.Drawn) return;
-        if (block.timestamp <= entry.round.deadline()) vm.warp(entry.round.deadline() + 1);
+        (bool found, Entry storage entry) = _entry(index, index % 3 == 0 ? Status.Drawn : Status.Requested);
+        if (!found) return;
+        if (!_passed(entry.round, index)) return;
         bytes memory witness =
             entry.status == Status.Requested
                 ? abi.encode(entry.seedBlock)
@@ -311,67 +299,18 @@ contract Handler is ConclaveTest {
     }
 
     function retryCallback(uint256 index, uint256 mode) external {
-        if (_entries.length == 0) return;
-        Entry storage entry = _entries[index % _entries.length];
-        (, , , bool pending, ) = oracle.statusOf(entry.request.id);
-        if (!pending) return;
+        (bool found, Entry storage entry) = _pending(index);
+        if (!found) return;
         consumer.setMode(_mode(mode));
         uint256 calls = consumer.calls();
         DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
         bytes32 committeeHash = SeatLib.hashMemory(last.committee);
         try oracle.retryCallback(entry.request, last.round, committeeHash, last.decision, last.relay) {
             ++done["retryCallback"];
-            (, , , pending, ) = oracle.statusOf(entry.request.id);
+            (, , , bool pending, ) = oracle.statusOf(entry.request.id);
             if (pending) _break("still pending after a retry");
             entry.deliveries += consumer.calls() - calls;
         } catch {}
-    }
-
-    function register(uint256 operator, uint128 stake) public watched {
-        if (registry.agentCount() == MAX_AGENTS) return;
-        address owner = _operator(operator);
-        stake = uint128(bound(stake, MIN_STAKE, MAX_STAKE));
-        IAgentRegistry.Registration memory registration = registrationOf(owner, stake);
-        vm.prank(owner);
-        registry.register(registration);
-        ++done["register"];
-    }
-
-    function bond(uint256 agent, uint128 amount) external watched {
-        (AgentId id, IAgentRegistry.Agent memory found) = _agent(agent);
-        if (found.exited || found.bonded.assets == MAX_STAKE) return;
-        amount = uint128(bound(amount, 1, MAX_STAKE - found.bonded.assets));
-        vm.prank(found.operator);
-        registry.bond(id, amount);
-        ++done["bond"];
-    }
-
-    function startUnbonding(uint256 agent, uint128 shares) external watched {
-        (AgentId id, IAgentRegistry.Agent memory found) = _agent(agent);
-        // Leaves at least four for the committees.
-        if (found.bonded.shares == 0 || registry.activeCount() <= 4) return;
-        // Nobody is slashed here: a share is worth one unit.
-        vm.prank(found.operator);
-        registry.startUnbonding(id, uint128(bound(shares, 1, found.bonded.shares)));
-        ++done["startUnbonding"];
-    }
-
-    function withdrawStake(uint256 agent) external {
-        (AgentId id, IAgentRegistry.Agent memory found) = _agent(agent);
-        if (found.unbonding.assets == 0) return;
-        uint40 end = registry.positionOf(id, found.operator).unbondingEnd;
-        if (block.timestamp < end) vm.warp(end);
-        vm.prank(found.operator);
-        registry.withdrawStake(id, found.operator);
-        ++done["withdrawStake"];
-    }
-
-    function rotate(uint256 agent) external watched {
-        (AgentId id, IAgentRegistry.Agent memory found) = _agent(agent);
-        (bytes memory publicKey, bytes memory possession) = freshKey(found.operator);
-        vm.prank(found.operator);
-        registry.rotateSigner(id, publicKey, possession);
-        ++done["rotate"];
     }
 
     /// @dev Fees and bonds that the oracle holds.
@@ -394,35 +333,6 @@ contract Handler is ConclaveTest {
         return currency == Currency.Token ? token.balanceOf(address(oracle)) : address(oracle).balance;
     }
 
-    function tokensOfRegistry() external view returns (uint256) {
-        return token.balanceOf(address(registry));
-    }
-
-    function agents() external view returns (IAgentRegistry.Agent[] memory list) {
-        list = new IAgentRegistry.Agent[](registry.agentCount());
-        for (uint256 i = 0; i < list.length; ++i) list[i] = registry.getAgent(AgentId.wrap(uint32(i + 1)));
-    }
-
-    function activeCount() external view returns (uint256) {
-        return registry.activeCount();
-    }
-
-    /// @dev Draws everybody, as the next epoch will see it.
-    function drawAll(bytes32 seed) external returns (Seat[] memory all) {
-        uint256 number = block.number;
-        nextEpoch();
-        all = registry.draw(seed, registry.activeCount(), nobody());
-        vm.roll(number);
-    }
-
-    /// @dev Within an epoch the same seed draws the same committee, whatever happened to the registry.
-    function watch() public {
-        uint256 epoch = block.number / EPOCH_BLOCKS;
-        bytes32 found = keccak256(abi.encode(registry.draw("watched", registry.drawableCount(), nobody())));
-        if (epoch == _watchedEpoch && found != _watchedDraw) _break("the draw changed within an epoch");
-        (_watchedEpoch, _watchedDraw) = (epoch, found);
-    }
-
     function requestCount() external view returns (uint256) {
         return _entries.length;
     }
@@ -443,6 +353,12 @@ contract Handler is ConclaveTest {
         entry.round = round;
         entry.seedBlock = seedBlockAfter(block.number);
         delete entry.committee;
+    }
+
+    /// @dev Whether the deadline is over; now and then it is waited for, which lets those of others pass, too.
+    function _passed(Round round, uint256 random) private returns (bool) {
+        if (block.timestamp <= round.deadline() && random % 2 == 0) vm.warp(round.deadline() + 1);
+        return block.timestamp > round.deadline();
     }
 
     /// @dev What a commit must have made of it (SE4).
@@ -559,6 +475,16 @@ contract Handler is ConclaveTest {
         return (false, _none());
     }
 
+    function _pending(uint256 index) private view returns (bool, Entry storage) {
+        uint256 count = _entries.length;
+        for (uint256 i = 0; i < count; ++i) {
+            Entry storage entry = _entries[((index % count) + i) % count];
+            (, , , bool pending, ) = oracle.statusOf(entry.request.id);
+            if (pending) return (true, entry);
+        }
+        return (false, _none());
+    }
+
     function _none() private pure returns (Entry storage none) {
         assembly {
             none.slot := 0
@@ -575,13 +501,8 @@ contract Handler is ConclaveTest {
         return Currency(random % 2);
     }
 
-    /// @dev One that can register and appeal.
+    /// @dev One that can appeal.
     function _operator(uint256 index) private view returns (address) {
         return accounts[3 + (index % 3)];
-    }
-
-    function _agent(uint256 index) private view returns (AgentId id, IAgentRegistry.Agent memory agent) {
-        id = AgentId.wrap(uint32(1 + (index % registry.agentCount())));
-        agent = registry.getAgent(id);
     }
 }
