@@ -86,7 +86,7 @@ contract InvariantsTest is Assertions {
             "callbackFailed"
         ];
         bytes4[] memory selectors = this.targetSelectors()[0].selectors;
-        for (uint256 i = 0; i < 500; ++i) {
+        for (uint256 i = 0; i < 900; ++i) {
             uint256 random = uint256(keccak256(abi.encode("walk", i)));
             bytes memory arguments = abi.encode(random >> 8, uint64(random >> 16), (random >> 17) & 1, random >> 18);
             bytes4 selector = selectors[random % selectors.length];

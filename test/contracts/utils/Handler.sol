@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {IAgentRegistry} from "../../../contracts/interfaces/IAgentRegistry.sol";
 import {DecisionHeadLib} from "../../../contracts/libraries/DecisionHeadLib.sol";
-import {DecisionLib} from "../../../contracts/libraries/DecisionLib.sol";
 import {RequestTermsLib} from "../../../contracts/libraries/RequestTermsLib.sol";
 import {RoundLib} from "../../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
@@ -26,6 +24,7 @@ import {
 } from "../../../contracts/types/Types.sol";
 import {ConclaveTest} from "./ConclaveTest.sol";
 import {Draft} from "./Draft.sol";
+import {RoundTool} from "./RoundTool.sol";
 import {vm} from "./Vm.sol";
 
 /// @dev Plays askers, committees, appellants and governance, at random, and remembers what it must see again. Actions that make no sense return early; an
@@ -61,6 +60,7 @@ contract Handler is ConclaveTest {
 
     Entry[] private _entries;
     HostileConsumer public consumer;
+    RoundTool private _tool = new RoundTool();
     /// @dev Operators, consumers and appellants, everybody who can have a credit.
     address[] public accounts;
     /// @dev How often something happened that must not, and what.
@@ -166,7 +166,7 @@ contract Handler is ConclaveTest {
                             : 1
                 );
         if (block.number < due) vm.roll(due);
-        PastRound[] memory past = _past(entry);
+        (PastRound[] memory past, AgentId[] memory agents) = _tool.past(entry.rounds, entry.structHashes);
         if (block.number / EPOCH_BLOCKS != entry.seedBlock / EPOCH_BLOCKS) {
             oracle.draw(entry.request, entry.round, entry.seedBlock, "", past);
             entry.seedBlock = seedBlockAfter(block.number);
@@ -176,9 +176,9 @@ contract Handler is ConclaveTest {
         bytes memory header = headerOf(entry.seedBlock);
         bytes32 seed = seedOf(entry.request, entry.seedBlock, entry.attempt);
         uint256 size = RoundLib.sizeAfter(entry.request.terms.committeeSize(), entry.round.appeals());
-        try registry.draw(seed, size, _excluded(past)) returns (Seat[] memory committee) {
+        try registry.draw(seed, size, agents) returns (Seat[] memory committee) {
             oracle.draw(entry.request, entry.round, entry.seedBlock, header, past);
-            if (!_disjoint(committee, past)) _break("an agent sits twice");
+            if (!_tool.disjoint(committee, agents)) _break("an agent sits twice");
             if (committee.length != size) _break("a committee of another size");
             entry.committee = committee;
             entry.status = Status.Drawn;
@@ -222,7 +222,7 @@ contract Handler is ConclaveTest {
     }
 
     function appeal(uint256 index, uint256 account) external {
-        (bool found, Entry storage entry) = _provisional(index);
+        (bool found, Entry storage entry) = _next(index, Status.None, 1);
         if (!found || block.timestamp > entry.round.deadline()) return;
         DecidedRound storage last = entry.rounds[entry.rounds.length - 1];
         uint256 bond = settlement.bondOf(entry.request.terms, last.round);
@@ -245,7 +245,7 @@ contract Handler is ConclaveTest {
     }
 
     function finalize(uint256 index) external {
-        (bool found, Entry storage entry) = _provisional(index);
+        (bool found, Entry storage entry) = _next(index, Status.None, 1);
         if (!found || !_passed(entry.round, index)) return;
         DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
         uint256 calls = consumer.calls();
@@ -299,7 +299,7 @@ contract Handler is ConclaveTest {
     }
 
     function retryCallback(uint256 index, uint256 mode) external {
-        (bool found, Entry storage entry) = _pending(index);
+        (bool found, Entry storage entry) = _next(index, Status.None, 2);
         if (!found) return;
         consumer.setMode(_mode(mode));
         uint256 calls = consumer.calls();
@@ -370,7 +370,7 @@ contract Handler is ConclaveTest {
         entry.status = decision.status;
         Relay relay = relayOf(quorumOf(entry.committee.length));
         entry.rounds.push(DecidedRound(entry.round, entry.committee, decision.packed(), relay, address(0)));
-        entry.structHashes.push(this.structHashOf(entry.request, entry.rounds[entry.rounds.length - 1]));
+        entry.structHashes.push(_tool.structHashOf(entry.request, entry.rounds[entry.rounds.length - 1]));
         if (retried) {
             ++entry.attempt;
             _opened(entry, RoundLib.pack(_linkAfter(entry), entry.round.appeals(), block.timestamp + DURATION));
@@ -383,17 +383,6 @@ contract Handler is ConclaveTest {
         }
     }
 
-    function structHashOf(Request calldata request, DecidedRound calldata round) external pure returns (bytes32) {
-        bytes32 requestHash = keccak256(abi.encode(request));
-        return
-            DecisionLib.structHash(
-                round.decision,
-                requestHash,
-                keccak256(abi.encodePacked(round.committee)),
-                round.committee.length
-            );
-    }
-
     function _delivered(Entry storage entry, uint256 calls) private {
         (, , , bool pending, ) = oracle.statusOf(entry.request.id);
         if (pending) ++done["callbackFailed"];
@@ -403,48 +392,7 @@ contract Handler is ConclaveTest {
     /// @dev Of the round after the last one.
     function _linkAfter(Entry storage entry) private view returns (uint256) {
         uint256 last = entry.rounds.length - 1;
-        DecidedRound memory round = entry.rounds[last];
-        return
-            uint256(
-                keccak256(
-                    abi.encode(
-                        round.round,
-                        SeatLib.hashMemory(round.committee),
-                        entry.structHashes[last],
-                        round.relay,
-                        round.appellant
-                    )
-                )
-            ) >> 48;
-    }
-
-    function _past(Entry storage entry) private view returns (PastRound[] memory past) {
-        past = new PastRound[](entry.rounds.length);
-        for (uint256 i = 0; i < past.length; ++i) {
-            DecidedRound memory round = entry.rounds[i];
-            past[i] = PastRound(round.round, round.committee, entry.structHashes[i], round.relay, round.appellant);
-        }
-    }
-
-    function _excluded(PastRound[] memory past) private pure returns (AgentId[] memory ids) {
-        uint256 count = 0;
-        for (uint256 i = 0; i < past.length; ++i) count += past[i].committee.length;
-        ids = new AgentId[](count);
-        for (uint256 i = 0; i < past.length; ++i) {
-            for (uint256 seat = 0; seat < past[i].committee.length; ++seat) {
-                ids[--count] = past[i].committee[seat].agentId();
-            }
-        }
-    }
-
-    function _disjoint(Seat[] memory committee, PastRound[] memory past) private pure returns (bool) {
-        AgentId[] memory ids = _excluded(past);
-        for (uint256 i = 0; i < committee.length; ++i) {
-            for (uint256 j = 0; j < ids.length; ++j) {
-                if (AgentId.unwrap(committee[i].agentId()) == AgentId.unwrap(ids[j])) return false;
-            }
-        }
-        return true;
+        return _tool.linkAfter(entry.rounds[last], entry.structHashes[last]);
     }
 
     function _statusOf(DecidedRound memory round) private pure returns (Status) {
@@ -458,29 +406,17 @@ contract Handler is ConclaveTest {
 
     /// @dev The next one from `index` on that is in this status, so that few calls are wasted.
     function _entry(uint256 index, Status status) private view returns (bool, Entry storage) {
-        uint256 count = _entries.length;
-        for (uint256 i = 0; i < count; ++i) {
-            Entry storage entry = _entries[((index % count) + i) % count];
-            if (entry.status == status) return (true, entry);
-        }
-        return (false, _none());
+        return _next(index, status, 0);
     }
 
-    function _provisional(uint256 index) private view returns (bool, Entry storage) {
-        uint256 count = _entries.length;
-        for (uint256 i = 0; i < count; ++i) {
-            Entry storage entry = _entries[((index % count) + i) % count];
-            if (entry.provisional) return (true, entry);
-        }
-        return (false, _none());
-    }
-
-    function _pending(uint256 index) private view returns (bool, Entry storage) {
+    /// @param flag 0 = in this status, 1 = provisional, 2 = its callback is pending
+    function _next(uint256 index, Status status, uint256 flag) private view returns (bool, Entry storage) {
         uint256 count = _entries.length;
         for (uint256 i = 0; i < count; ++i) {
             Entry storage entry = _entries[((index % count) + i) % count];
             (, , , bool pending, ) = oracle.statusOf(entry.request.id);
-            if (pending) return (true, entry);
+            bool matches = flag == 0 ? entry.status == status : flag == 1 ? entry.provisional : pending;
+            if (matches) return (true, entry);
         }
         return (false, _none());
     }
