@@ -34,7 +34,7 @@ export function withoutSources(question: string): string {
 export function refuseSources(question: string): string | null {
   const { digests, rest } = readSources(question);
   if (ATTEMPTED.test(rest.split("\n").at(-1) ?? ""))
-    return "the question's last lines name a source that is no CIDv1 (dag-cbor, sha2-256, base32) of the form `source: CID`";
+    return "the question's last lines name a source that is no CIDv1 (dag-cbor, sha2-256, base32) of the form `source: CID`, or have an empty line between them";
   if (NAMED.test(rest))
     return "the question names a document elsewhere than in its last lines; give each a line of its own at the end: `source: CID`";
   if (digests.length > limits.sources) return `a question may name ${limits.sources} sources, not ${digests.length}`;

@@ -76,6 +76,8 @@ describe("sources: names and documents", () => {
       expect(escalating.check({ ...attempt, request: { ...attempt.request, question: bad } }), bad).to.be.a("string");
     }
     expect(refuseSources(`Why?\n${line(RULES)}\r\n${line(OTHER)}`)).to.be.a("string");
+    // An empty line ends the last lines; what is before it would not gate.
+    expect(refuseSources(`Why?\n${line(RULES)}\n\n${line(OTHER)}`)).to.be.a("string");
     // Other names are nobody's source: a block of another kind, a word that only begins like one.
     expect(refuseSources("Does bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy exist?")).to.equal(null);
     expect(refuseSources("What is a bafyrei CID?")).to.equal(null);
@@ -88,7 +90,7 @@ describe("sources: names and documents", () => {
       fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
         const question = parts.join("");
         const names = sourcesOf(question);
-        if (names.length > 0)
+        if (names.length > 0 && refuseSources(question) === null)
           expect(
             sourcesOf(`${withoutSources(question)}\n${names.map((name) => `source: ${cidString(name)}`).join("\n")}`),
           ).to.deep.equal(names);
