@@ -17,6 +17,7 @@ contract InvariantsTest is Assertions {
 
     function setUp() public {
         _handler = new Handler();
+        _handler.prepare();
     }
 
     function targetContracts() external view returns (address[] memory targets) {
