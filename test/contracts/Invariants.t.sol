@@ -17,7 +17,6 @@ contract InvariantsTest is Assertions {
 
     function setUp() public {
         _handler = new Handler();
-        _handler.prepare();
     }
 
     function targetContracts() external view returns (address[] memory targets) {

@@ -58,6 +58,13 @@ contract Handler is ConclaveTest {
         bytes32[] structHashes;
     }
 
+    enum Stage {
+        Requested,
+        Drawn,
+        Provisional,
+        Over
+    }
+
     Entry[] private _entries;
     HostileConsumer public consumer;
     RoundTool private _tool = new RoundTool();
@@ -69,8 +76,7 @@ contract Handler is ConclaveTest {
     /// @dev How often each action went through: an invariant over nothing proves nothing.
     mapping(bytes32 action => uint256 count) public done;
 
-    /// @dev Called once, by the test: what a constructor does is not all seen by the runner.
-    function prepare() external {
+    constructor() {
         deployConclave();
         consumer = new HostileConsumer(oracle);
         oracle.setConsumer(subscriptionId, address(consumer), true);
@@ -154,8 +160,8 @@ contract Handler is ConclaveTest {
     }
 
     function draw(uint256 index, uint256 late) external {
-        (bool found, Entry storage entry) = _entry(index, Status.Requested);
-        if (!found || block.timestamp > entry.round.deadline()) return;
+        (bool found, Entry storage entry) = _next(index, Stage.Requested, false);
+        if (!found) return;
         // In time, in the next epoch, or when the hash is gone.
         uint256 due =
             entry.seedBlock +
@@ -190,8 +196,8 @@ contract Handler is ConclaveTest {
     }
 
     function commit(uint256 index, uint256 random, uint64 shares, uint256 slashed) external {
-        (bool found, Entry storage entry) = _entry(index, Status.Drawn);
-        if (!found || block.timestamp > entry.round.deadline()) return;
+        (bool found, Entry storage entry) = _next(index, Stage.Drawn, false);
+        if (!found) return;
         uint256 size = entry.committee.length;
         Draft memory decision = decisionFor(size);
         decision.attempt = entry.attempt;
@@ -223,8 +229,8 @@ contract Handler is ConclaveTest {
     }
 
     function appeal(uint256 index, uint256 account) external {
-        (bool found, Entry storage entry) = _next(index, Status.None, 1);
-        if (!found || block.timestamp > entry.round.deadline()) return;
+        (bool found, Entry storage entry) = _next(index, Stage.Provisional, false);
+        if (!found) return;
         DecidedRound storage last = entry.rounds[entry.rounds.length - 1];
         uint256 bond = settlement.bondOf(entry.request.terms, last.round);
         uint256 value = entry.request.terms.currency() == Currency.Native ? bond : 0;
@@ -246,8 +252,8 @@ contract Handler is ConclaveTest {
     }
 
     function finalize(uint256 index) external {
-        (bool found, Entry storage entry) = _next(index, Status.None, 1);
-        if (!found || !_passed(entry.round, index)) return;
+        (bool found, Entry storage entry) = _overdue(index, Stage.Provisional);
+        if (!found) return;
         DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
         uint256 calls = consumer.calls();
         oracle.finalize(entry.request, last.round, SeatLib.hashMemory(last.committee), last.decision, last.relay);
@@ -258,9 +264,8 @@ contract Handler is ConclaveTest {
 
     /// @dev Whoever has not decided in time.
     function expire(uint256 index) external {
-        (bool found, Entry storage entry) = _entry(index, index % 3 == 0 ? Status.Drawn : Status.Requested);
+        (bool found, Entry storage entry) = _overdue(index, index % 3 == 0 ? Stage.Drawn : Stage.Requested);
         if (!found) return;
-        if (!_passed(entry.round, index)) return;
         bytes memory witness =
             entry.status == Status.Requested
                 ? abi.encode(entry.seedBlock)
@@ -300,7 +305,7 @@ contract Handler is ConclaveTest {
     }
 
     function retryCallback(uint256 index, uint256 mode) external {
-        (bool found, Entry storage entry) = _next(index, Status.None, 2);
+        (bool found, Entry storage entry) = _callbackPending(index);
         if (!found) return;
         consumer.setMode(_mode(mode));
         uint256 calls = consumer.calls();
@@ -356,12 +361,6 @@ contract Handler is ConclaveTest {
         delete entry.committee;
     }
 
-    /// @dev Whether the deadline is over; now and then it is waited for, which lets those of others pass, too.
-    function _passed(Round round, uint256 random) private returns (bool) {
-        if (block.timestamp <= round.deadline() && random % 2 == 0) vm.warp(round.deadline() + 1);
-        return block.timestamp > round.deadline();
-    }
-
     /// @dev What a commit must have made of it (SE4).
     function _decided(Entry storage entry, Draft memory decision, uint256 calls) private {
         RequestTerms terms = entry.request.terms;
@@ -405,21 +404,39 @@ contract Handler is ConclaveTest {
         brokenBecause = because;
     }
 
-    /// @dev The next one from `index` on that is in this status, so that few calls are wasted.
-    function _entry(uint256 index, Status status) private view returns (bool, Entry storage) {
-        return _next(index, status, 0);
+    /// @dev One whose deadline is over. Where there is none, a deadline is now and then waited for, which lets those of others pass, too.
+    function _overdue(uint256 index, Stage stage) private returns (bool found, Entry storage entry) {
+        (found, entry) = _next(index, stage, true);
+        if (found || index % 4 != 0) return (found, entry);
+        (found, entry) = _next(index, stage, false);
+        if (found) vm.warp(entry.round.deadline() + 1);
     }
 
-    /// @param flag 0 = in this status, 1 = provisional, 2 = its callback is pending
-    function _next(uint256 index, Status status, uint256 flag) private view returns (bool, Entry storage) {
+    /// @dev The next one from `index` on at this stage, in time or overdue, so that few calls are wasted.
+    function _next(uint256 index, Stage stage, bool overdue) private view returns (bool, Entry storage) {
+        uint256 count = _entries.length;
+        for (uint256 i = 0; i < count; ++i) {
+            Entry storage entry = _entries[((index % count) + i) % count];
+            bool late = block.timestamp > entry.round.deadline();
+            if (_stageOf(entry) == stage && late == overdue) return (true, entry);
+        }
+        return (false, _none());
+    }
+
+    function _callbackPending(uint256 index) private view returns (bool, Entry storage) {
         uint256 count = _entries.length;
         for (uint256 i = 0; i < count; ++i) {
             Entry storage entry = _entries[((index % count) + i) % count];
             (, , , bool pending, ) = oracle.statusOf(entry.request.id);
-            bool matches = flag == 0 ? entry.status == status : flag == 1 ? entry.provisional : pending;
-            if (matches) return (true, entry);
+            if (pending) return (true, entry);
         }
         return (false, _none());
+    }
+
+    function _stageOf(Entry storage entry) private view returns (Stage) {
+        if (entry.provisional) return Stage.Provisional;
+        if (entry.status == Status.Requested) return Stage.Requested;
+        return entry.status == Status.Drawn ? Stage.Drawn : Stage.Over;
     }
 
     function _none() private pure returns (Entry storage none) {
