@@ -40,14 +40,11 @@ contract Slasher is ISlasher {
         bytes32 secondPayload,
         bytes calldata secondSignature
     ) external {
-        address signer = EvidenceLib.signerOf(
-            EvidenceLib.domainSeparator(oracle),
-            slot.messageHash(request_, firstPayload),
-            firstSignature,
-            slot.messageHash(request_, secondPayload),
-            secondSignature
-        );
-        _slash(signer, request_, slot.attempt, Fault.Messages);
+        bytes32 requestHash = request_.hash();
+        bytes32 firstHash = slot.messageHash(requestHash, firstPayload);
+        bytes32 secondHash = slot.messageHash(requestHash, secondPayload);
+        address signer = EvidenceLib.signerOf(oracle, firstHash, firstSignature, secondHash, secondSignature);
+        _slash(signer, request_.id, requestHash, slot.attempt, Fault.Messages);
     }
 
     /// @inheritdoc ISlasher
@@ -59,14 +56,11 @@ contract Slasher is ISlasher {
         DecisionBody calldata second,
         bytes calldata secondSignature
     ) external {
-        address signer = EvidenceLib.signerOf(
-            EvidenceLib.domainSeparator(oracle),
-            slot.decisionHash(request_, first),
-            firstSignature,
-            slot.decisionHash(request_, second),
-            secondSignature
-        );
-        _slash(signer, request_, slot.attempt, Fault.Decisions);
+        bytes32 requestHash = request_.hash();
+        bytes32 firstHash = slot.decisionHash(requestHash, first);
+        bytes32 secondHash = slot.decisionHash(requestHash, second);
+        address signer = EvidenceLib.signerOf(oracle, firstHash, firstSignature, secondHash, secondSignature);
+        _slash(signer, request_.id, requestHash, slot.attempt, Fault.Decisions);
     }
 
     /// @inheritdoc ISlasher
@@ -74,11 +68,10 @@ contract Slasher is ISlasher {
         return _consumed[_faultId(agentId, requestHash, attempt)];
     }
 
-    function _slash(address signer, Request calldata request_, uint32 attempt, Fault fault) private {
+    function _slash(address signer, RequestId requestId, bytes32 requestHash, uint32 attempt, Fault fault) private {
         AgentId agentId = registry.agentOf(signer);
         require(AgentId.unwrap(agentId) != 0, UnknownSigner(signer));
-        _requireDrawn(request_.id, attempt);
-        bytes32 requestHash = request_.hash();
+        _requireDrawn(requestId, attempt);
         bytes32 faultId = _faultId(agentId, requestHash, attempt);
         require(!_consumed[faultId], EvidenceConsumed(agentId, requestHash, attempt));
         _consumed[faultId] = true;

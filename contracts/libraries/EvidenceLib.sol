@@ -5,36 +5,27 @@ import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
 
 import {ISlasher} from "../interfaces/ISlasher.sol";
-import {Request} from "../types/Types.sol";
 import {DecisionLib} from "./DecisionLib.sol";
-import {RequestLib} from "./RequestLib.sol";
 
 /// @title Who signed two things for one place
 library EvidenceLib {
-    using RequestLib for Request;
-
     bytes32 private constant DOMAIN_TYPEHASH = keccak256(
         "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
     );
     bytes32 private constant NAME_HASH = keccak256("Conclave");
     bytes32 private constant VERSION_HASH = keccak256("1");
 
-    /// @notice The oracle's EIP-712 domain separator on this chain.
-    function domainSeparator(address oracle) internal view returns (bytes32) {
-        return keccak256(abi.encode(DOMAIN_TYPEHASH, NAME_HASH, VERSION_HASH, block.chainid, oracle));
-    }
-
     /// @notice The EIP-712 struct hash of a message with this payload in the slot of the request, see `Message`.
     function messageHash(
         ISlasher.MessageSlot calldata slot,
-        Request calldata request,
+        bytes32 requestHash,
         bytes32 payload
     ) internal pure returns (bytes32) {
         return
             keccak256(
                 abi.encode(
                     DecisionLib.MESSAGE_TYPEHASH,
-                    request.hash(),
+                    requestHash,
                     slot.committeeHash,
                     slot.attempt,
                     slot.protocol,
@@ -49,14 +40,14 @@ library EvidenceLib {
     /// @notice The EIP-712 struct hash of a decision with this body in the slot of the request, see `DecisionLib`.
     function decisionHash(
         ISlasher.DecisionSlot calldata slot,
-        Request calldata request,
+        bytes32 requestHash,
         ISlasher.DecisionBody calldata body
     ) internal pure returns (bytes32) {
         return
             keccak256(
                 abi.encode(
                     DecisionLib.DECISION_TYPEHASH,
-                    request.hash(),
+                    requestHash,
                     slot.attempt,
                     slot.committeeHash,
                     slot.round,
@@ -71,19 +62,25 @@ library EvidenceLib {
             );
     }
 
-    /// @notice Who signed both; reverts unless they differ and one key signed each of them.
+    /// @notice Who signed both for the oracle; reverts unless they differ and one key signed each of them.
     /// @dev A high s, a v other than 27 and 28 or another length recovers to 0, which is nobody.
     function signerOf(
-        bytes32 separator,
+        address oracle,
         bytes32 firstHash,
         bytes calldata firstSignature,
         bytes32 secondHash,
         bytes calldata secondSignature
-    ) internal pure returns (address signer) {
+    ) internal view returns (address signer) {
         require(firstHash != secondHash, ISlasher.NoConflict());
+        bytes32 separator = _domainSeparator(oracle);
         signer = _recover(separator, firstHash, firstSignature);
         address second = _recover(separator, secondHash, secondSignature);
         require(signer == second && signer != address(0), ISlasher.InvalidEvidence(signer, second));
+    }
+
+    /// @dev The oracle's EIP-712 domain separator on this chain.
+    function _domainSeparator(address oracle) private view returns (bytes32) {
+        return keccak256(abi.encode(DOMAIN_TYPEHASH, NAME_HASH, VERSION_HASH, block.chainid, oracle));
     }
 
     function _recover(

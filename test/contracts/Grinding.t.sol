@@ -133,7 +133,7 @@ contract GrindingTest is ConclaveTest {
     function _asked(uint256 size) private returns (Request memory request, uint64 seedBlock) {
         vm.recordLogs();
         (request, ) = ask(termsFor(size, 0));
-        (, seedBlock) = abi.decode(vm.getRecordedLogs()[0].data, (uint256, uint64));
+        (, , seedBlock) = abi.decode(vm.getRecordedLogs()[0].data, (uint256, uint256, uint64));
     }
 
     function _drawn(bytes32 seed) private view returns (bytes32) {

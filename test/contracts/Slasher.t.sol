@@ -13,9 +13,9 @@ import {vm} from "./utils/Vm.sol";
 
 /// @dev An oracle whose answer is in the id.
 contract StatusStub {
-    function statusOf(RequestId requestId) external pure returns (Status, uint32, bool, bool) {
+    function statusOf(RequestId requestId) external pure returns (Status, uint32, bool, bool, bool) {
         uint256 id = RequestId.unwrap(requestId);
-        return (Status(id & 0xff), uint32(id >> 8), false, false);
+        return (Status(id & 0xff), uint32(id >> 8), false, false, false);
     }
 }
 
