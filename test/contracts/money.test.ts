@@ -19,7 +19,7 @@ import {
   type Asked,
   type Committed,
 } from "../../scripts/lib/course.ts";
-import { Currency, word } from "../../scripts/lib/typed-data.ts";
+import { Currency, Status, word } from "../../scripts/lib/typed-data.ts";
 import type { SignedDecision, Terms } from "../../scripts/lib/typed-data.ts";
 import {
   deployWorld,
@@ -212,6 +212,18 @@ describe("pay", () => {
     books.escrow[Currency.Token] -= bond;
     await books.expectBalanced();
     expect(await settle(terms, givenUp(running))).to.deep.equal([true]);
+  });
+
+  it("SE8, SE12: an appeal whose committee hung, and whose retry nobody answers, is lost to the asker", async () => {
+    const { world, open, settle, appealAgainst } = await start();
+    const { terms, asked } = await open({ appeals: 1, retries: 1 });
+    const { reopened } = await decide(world, await appealAgainst(await decide(world, asked), terms.currency), hung);
+    await passDeadline(world, reopened!.round);
+    const receipt = await (await world.oracle.fallBack(...fallBackArgs(reopened!))).wait();
+    expect(findEvents(world.oracle, receipt, "AppealUnanswered")).to.have.length(0);
+    expect(findEvent(world.oracle, receipt, "DecisionFinalized").args["attempt"]).to.equal(1n);
+    expect((await world.oracle.statusOf(asked.request.id)).status).to.equal(Status.Hung);
+    expect(await settle(terms, givenUp(reopened!))).to.deep.equal([false]);
   });
 
   it("SE10: follows the price list under which the request was made", async () => {
