@@ -47,9 +47,10 @@ export function parseInteger(text: string, option: string, least: number, most: 
 
 /** Throws USAGE. */
 export function parseRequestId(text: string | undefined): RequestId {
-  if (text === undefined || !/^[1-9]\d{0,77}$/.test(text))
-    throw usage("<id>", text ?? "", "give the number of a request, 1 or more");
-  return BigInt(text) as RequestId;
+  const id = /^[1-9]\d{0,38}$/.test(text ?? "") ? BigInt(text ?? "") : 0n;
+  if (id === 0n || id >= 1n << 128n)
+    throw usage("<id>", text ?? "", "give the number of a request, 1 or more and below 2^128");
+  return id as RequestId;
 }
 
 /** Throws USAGE. */

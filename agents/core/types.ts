@@ -9,7 +9,10 @@ export type Hex = `0x${string}`;
 export type Digest = Brand<Hex, "Digest">;
 /** 20 bytes, lower case. */
 export type Address = Brand<Hex, "Address">;
-/** See contracts/libraries/RequestIdLib.sol; of those who pay directly under the first prices 1, 2, 3 ... */
+/**
+ * Version of the price list << 96 | subscription << 48 | count of that subscription's requests, from 1. Subscription 0 is that of all who pay
+ * directly: under the first price list their ids are 1, 2, 3 ...
+ */
 export type RequestId = Brand<bigint, "RequestId">;
 /** Where a request stands in its course, see agents/core/rounds.ts. It comes back in every call of the oracle. */
 export type Round = Brand<bigint, "Round">;

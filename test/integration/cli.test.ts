@@ -62,6 +62,15 @@ describe("command line", () => {
       assert.equal(code, 2, args.join(" "));
     }
     assert.equal((await world.failure("decision", "zero")).code, "USAGE");
+    for (const [id, code] of [
+      [2n ** 128n - 1n, "REQUEST_UNKNOWN"],
+      [2n ** 128n, "USAGE"],
+      [10n ** 77n, "USAGE"],
+    ] as const) {
+      const failed = await world.failure("decision", String(id), "--deployment", "deployment.json");
+      assert.equal(failed.code, code, String(id));
+      if (code === "USAGE") assert.match(failed.message, /the number of a request, 1 or more and below 2\^128$/);
+    }
     assert.equal(
       (
         await world.failure(
