@@ -112,6 +112,7 @@ describe("deploy", () => {
       ConclaveAccessManager: deployment.accessManager,
       AgentRegistry: deployment.registry,
       DecisionOracle: deployment.oracle,
+      Settlement: deployment.settlement,
       Slasher: deployment.slasher,
     })) {
       const { compilerVersion, address: stated } = await readVerification(name);
