@@ -1,5 +1,5 @@
 import { existsSync, globSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { ReaderOptions } from "../adapters/chain/reader.ts";
 import { readChainId } from "../adapters/chain/terms.ts";
 import { ConclaveError } from "../core/errors.ts";
@@ -86,18 +86,32 @@ export async function findChainConfig(flags: ChainFlags, host: CliHost): Promise
 
 const defaults = { finalityDepth: 0, pollIntervalMs: 1_000, deploymentBlock: 0 };
 
+/** An agent's folder comes before a deployment file, which is then only for comparison. */
+export interface Place {
+  readonly folder: string | null;
+  readonly deployment: string | null;
+}
+
 type Base = DeploymentFile & Partial<Pick<AgentChainConfig, "finalityDepth" | "pollIntervalMs">>;
 
 async function findBase(flags: ChainFlags, host: CliHost): Promise<Base | null> {
-  if (flags.dir !== undefined) return (await loadAgentConfig(resolve(host.cwd, flags.dir, CONFIG_FILE))).chain;
-  if (flags.deployment !== undefined) return readDeployment(resolve(host.cwd, flags.deployment));
-  if (flags.oracle !== undefined && flags.registry !== undefined) return null;
-  const own = resolve(host.cwd, DEFAULT_DIR, CONFIG_FILE);
-  if (existsSync(own)) return (await loadAgentConfig(own)).chain;
-  const files = globSync("deployments/*.json", { cwd: host.cwd });
+  const { folder, deployment } = findPlace(flags, host);
+  if (folder !== null) return (await loadAgentConfig(join(folder, CONFIG_FILE))).chain;
+  return deployment === null ? null : readDeployment(deployment);
+}
+
+/** Which files say it; neither where the flags do. Throws CONFIG_MISSING. */
+export function findPlace({ dir, deployment, oracle, registry }: ChainFlags, { cwd }: CliHost): Place {
+  const named = deployment === undefined ? null : resolve(cwd, deployment);
+  if (dir !== undefined) return { folder: resolve(cwd, dir), deployment: named };
+  if (named !== null) return { folder: null, deployment: named };
+  if (oracle !== undefined && registry !== undefined) return { folder: null, deployment: null };
+  const own = resolve(cwd, DEFAULT_DIR);
+  if (existsSync(join(own, CONFIG_FILE))) return { folder: own, deployment: null };
+  const files = globSync("deployments/*.json", { cwd });
   const [only] = files;
   if (files.length > 1) throw missing(`--deployment FILE (one of ${files.toSorted().join(", ")})`);
-  return only === undefined ? null : readDeployment(resolve(host.cwd, only));
+  return { folder: null, deployment: only === undefined ? null : resolve(cwd, only) };
 }
 
 function missing(what: string): ConclaveError {

@@ -1,16 +1,8 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { join } from "node:path";
 import { parseChoice } from "./arguments.ts";
-import { chainFlags, findChainConfig, type ChainFlags } from "./chain-source.ts";
+import { chainFlags, findChainConfig, findPlace, type ChainFlags } from "./chain-source.ts";
 import type { CommandSpec } from "./command.ts";
-import {
-  CONFIG_FILE,
-  DEFAULT_DIR,
-  loadAgentConfig,
-  readDeployment,
-  type AgentChainConfig,
-  type DeploymentFile,
-} from "./config.ts";
+import { CONFIG_FILE, loadAgentConfig, readDeployment, type AgentChainConfig, type DeploymentFile } from "./config.ts";
 import { examineAgent } from "./doctor-agent.ts";
 import { examineChain } from "./doctor-chain.ts";
 import { check, fail, ok, type Check } from "./doctor-checks.ts";
@@ -38,15 +30,15 @@ export const doctor: CommandSpec<Options> = {
     },
   ],
   run: async ({ options, host, progress }) => {
-    const folder = agentFolder(options, host.cwd);
+    const { folder, deployment } = findPlace(options, host);
     const chain = await findChainConfig(options, host);
-    const file = options.deployment === undefined ? null : await readDeployment(resolve(host.cwd, options.deployment));
+    const file = deployment === null ? null : await readDeployment(deployment);
     const checks: Check[] = [await examineNode()];
     if (folder !== null && file !== null) checks.push(await compareDeployment(chain, file));
     const ofChain = await examineChain(chain, file, profileOf(options, file), host, progress);
     checks.push(...ofChain);
     if (folder !== null) {
-      const config = { ...(await loadAgentConfig(resolve(folder, CONFIG_FILE))), chain };
+      const config = { ...(await loadAgentConfig(join(folder, CONFIG_FILE))), chain };
       const answers = ofChain.some(({ name, level }) => name === "contracts" && level === "ok");
       checks.push(...(await examineAgent(config, answers, options.passwordFile, host)));
     }
@@ -58,13 +50,6 @@ export const doctor: CommandSpec<Options> = {
     return { json: { ok: failed === 0, checks }, text, ok: failed === 0 };
   },
 };
-
-/** As for other commands: --dir, else the usual folder, unless a deployment is named. */
-function agentFolder({ dir, deployment, oracle }: Options, cwd: string): string | null {
-  if (dir !== undefined) return resolve(cwd, dir);
-  const usual = resolve(cwd, DEFAULT_DIR);
-  return deployment === undefined && oracle === undefined && existsSync(resolve(usual, CONFIG_FILE)) ? usual : null;
-}
 
 /** The config was copied from a deployment file once; either may have changed. */
 function compareDeployment(chain: AgentChainConfig, file: DeploymentFile): Promise<Check> {
