@@ -41,6 +41,7 @@ const agentConfigSchema = z.strictObject({
 /** What `conclave deploy` writes; further fields (token, example ...) are for people. */
 const deploymentSchema = z.object({
   ...chainConfigSchema.pick({ chainId: true, oracle: true, registry: true, deploymentBlock: true }).shape,
+  settlement: chainConfigSchema.shape.oracle.optional(),
   slasher: chainConfigSchema.shape.registry.optional(),
   rpcUrl: z.url().optional(),
   /** Which build of the contracts was deployed. */

@@ -1,26 +1,51 @@
+import { formatGwei } from "viem";
 import { loadArtifacts, maskImmutables, type Artifact, type BuildProfile } from "../adapters/artifacts/artifacts.ts";
 import {
   createDeploymentReader,
   type Contracts,
   type DeploymentReader,
   type Holder,
+  type Roles,
 } from "../adapters/chain/deployment.ts";
 import { originOf } from "../adapters/chain/errors.ts";
-import { readChainId } from "../adapters/chain/terms.ts";
-import type { Address } from "../core/types.ts";
+import { readChainId, readChainTerms } from "../adapters/chain/terms.ts";
+import { limits } from "../core/limits.ts";
+import type { Address, Currency, Terms } from "../core/types.ts";
+import { formatAmount, unitOf } from "./arguments.ts";
+import { chainSource } from "./chain-source.ts";
 import type { CliHost } from "./command.ts";
 import type { AgentChainConfig, DeploymentFile } from "./config.ts";
-import { check, fail, ok, warn, type Check } from "./doctor-checks.ts";
+import { check, fail, ok, warn, type Check, type Finding } from "./doctor-checks.ts";
+import { percent } from "./output.ts";
 
 /** What the contracts are compiled from; files of this repository. */
 const files = {
   registry: "contracts/AgentRegistry.sol:AgentRegistry",
   oracle: "contracts/DecisionOracle.sol:DecisionOracle",
+  settlement: "contracts/Settlement.sol:Settlement",
   slasher: "contracts/Slasher.sol:Slasher",
   accessManager: "contracts/ConclaveAccessManager.sol:ConclaveAccessManager",
 } as const;
 
 const MAX_DECIMALS = 36;
+const LIMIT = "have the administrator limit it to a role";
+
+/** A boolean question to the smallest committee: the least that any costs. */
+const SMALLEST: Terms = {
+  fee: 0n,
+  duration: 600,
+  appeals: 0,
+  retries: 0,
+  tolerance: 0n,
+  callbackGasLimit: 0,
+  committeeSize: limits.minCommittee,
+  assurance: "normal",
+  currency: "token",
+  decimals: 0,
+  options: 0,
+  kind: "boolean",
+  protocol: 0,
+};
 
 /** In order; what cannot be looked at after a failure is left out. */
 export async function examineChain(
@@ -48,19 +73,21 @@ export async function examineChain(
   let contracts: Contracts | null = null;
   const located = await check("contracts", async () => {
     contracts = await reader.contracts(registry, oracle);
-    return ok(
-      `registry ${registry}, oracle ${oracle}, slasher ${contracts.slasher}, access manager ${contracts.accessManager}`,
-    );
+    const { settlement, slasher, accessManager } = contracts;
+    const named = `settlement ${settlement}, slasher ${slasher}, access manager ${accessManager}`;
+    return ok(`registry ${registry}, oracle ${oracle}, ${named}`);
   });
   if (contracts === null) return [served, located];
   return [
     served,
     located,
-    ...(await compareSlasher(contracts, file)),
+    ...(await compareStated("settlement", "oracle", contracts, file)),
+    ...(await compareStated("slasher", "registry", contracts, file)),
     ...(await compareCode(contracts, profile, reader, progress)),
     await examineBindings(contracts, reader),
     ...(await examineRoles(contracts, BigInt(chain.deploymentBlock), reader)),
     await examineTokens(contracts, reader),
+    ...(await examinePrices(contracts, chain, reader, host.signal)),
   ];
 }
 
@@ -71,14 +98,19 @@ function exists(name: string, address: Address, reader: DeploymentReader): Promi
   });
 }
 
-/** The deployment file's, which no config holds, against the one that the registry lets slash. */
-async function compareSlasher({ slasher }: Contracts, file: DeploymentFile | null): Promise<readonly Check[]> {
-  const stated = file?.slasher?.toLowerCase();
+/** The deployment file's, which no config holds, against the one that the contract works with. */
+async function compareStated(
+  name: "settlement" | "slasher",
+  owner: "oracle" | "registry",
+  { [name]: found }: Contracts,
+  file: DeploymentFile | null,
+): Promise<readonly Check[]> {
+  const stated = file?.[name]?.toLowerCase();
   if (stated === undefined) return [];
-  const compared = await check("slasher", () => {
-    if (stated === slasher) return ok("the registry's slasher is that of the deployment file");
-    const found = `the registry's slasher is ${slasher}, ${stated} in the deployment file`;
-    return fail(found, "correct slasher in the file, or name another deployment file");
+  const compared = await check(name, () => {
+    if (stated === found) return ok(`the ${owner}'s ${name} is that of the deployment file`);
+    const difference = `the ${owner}'s ${name} is ${found}, ${stated} in the deployment file`;
+    return fail(difference, `correct ${name} in the file, or name another deployment file`);
   });
   return [compared];
 }
@@ -119,16 +151,19 @@ function noArtifact(name: string): never {
 }
 
 function examineBindings(contracts: Contracts, reader: DeploymentReader): Promise<Check> {
-  const { registry, oracle, slasher } = contracts;
+  const { registry, oracle, settlement, slasher } = contracts;
   return check("bindings", async () => {
     const bound = await reader.bindings(contracts);
     const wrong = [
       ["the registry", "oracle", bound.oracleOfRegistry, oracle],
       ["the oracle", "registry", bound.registryOfOracle, registry],
+      ["the settlement", "oracle", bound.oracleOfSettlement, oracle],
+      ["the settlement", "registry", bound.registryOfSettlement, registry],
       ["the slasher", "registry", bound.registryOfSlasher, registry],
       ["the slasher", "oracle", bound.oracleOfSlasher, oracle],
     ].filter(([, , found, expected]) => found !== expected);
-    if (wrong.length === 0) return ok(`registry, oracle and slasher ${slasher} name each other`);
+    const all = `registry, oracle, settlement ${settlement} and slasher ${slasher}`;
+    if (wrong.length === 0) return ok(`${all} name each other`);
     const lines = wrong.map(([who, what, found, expected]) => `${who} is bound to ${what} ${found}, not ${expected}`);
     return fail(lines.join("; "), "correct the addresses: these contracts are not of one deployment");
   });
@@ -139,22 +174,36 @@ async function examineRoles(
   fromBlock: bigint,
   reader: DeploymentReader,
 ): Promise<readonly Check[]> {
-  const pausing = await check("pausing", async () => {
-    const { pausers, closed } = await reader.roles(contracts, fromBlock);
-    if (closed)
-      return warn("the access manager has closed the oracle: nobody can pause new requests", "ask its administrator");
-    if (pausers.length === 0) return warn("nobody can pause new requests", "have the administrator grant the role");
-    return ok(`new requests can be paused by ${pausers.map(shown).join(", ")}`);
-  });
-  const administration = await check("administration", async () => {
-    const { administrators } = await reader.roles(contracts, fromBlock);
-    if (administrators.length === 0) return ok("nobody administers the roles any more");
-    const single = administrators.filter(({ isContract, delaySeconds }) => !isContract && delaySeconds === 0);
-    const all = `roles are administered by ${administrators.map(shown).join(", ")}`;
-    if (single.length === 0) return ok(all);
-    return warn(`${all}: a single key without delay`, "make a timelock or a multisig the administrator");
-  });
-  return [pausing, administration];
+  const asked = reader.roles(contracts, fromBlock);
+  return [
+    await check("pausing", async () => examinePausing(await asked)),
+    await check("pricing", async () => {
+      const { pricing, closed } = await asked;
+      if (pricing.everybody) return fail("anybody can set prices", LIMIT);
+      if (closed || pricing.holders.length === 0) return ok("prices stay: nobody can set them");
+      return ok(`prices of later requests are set by ${pricing.holders.map(shown).join(", ")}`);
+    }),
+    await check("administration", async () => {
+      const { administrators } = await asked;
+      if (administrators.length === 0) return ok("nobody administers the roles any more");
+      const single = administrators.filter(({ isContract, delaySeconds }) => !isContract && delaySeconds === 0);
+      const all = `roles are administered by ${administrators.map(shown).join(", ")}`;
+      if (single.length === 0) return ok(all);
+      return warn(`${all}: a single key without delay`, "make a timelock or a multisig the administrator");
+    }),
+  ];
+}
+
+function examinePausing({ pausing, unpausing, closed }: Roles): Finding {
+  if (pausing.everybody) return fail("anybody can pause new requests", LIMIT);
+  if (unpausing.everybody) return fail("anybody can end a pause of new requests", LIMIT);
+  if (closed)
+    return warn("the access manager has closed the oracle: nobody can pause new requests", "ask its administrator");
+  const way = "have the administrator grant the role";
+  if (pausing.holders.length === 0) return warn("nobody can pause new requests", way);
+  const paused = `new requests can be paused by ${pausing.holders.map(shown).join(", ")}`;
+  if (unpausing.holders.length === 0) return warn(`${paused}, and nobody can end that`, way);
+  return ok(`${paused}; that ends by ${unpausing.holders.map(shown).join(", ")}`);
 }
 
 function shown({ account, delaySeconds, isContract }: Holder): string {
@@ -175,4 +224,27 @@ function examineTokens(contracts: Contracts, reader: DeploymentReader): Promise<
     }
     return ok(lines.join(", "));
   });
+}
+
+/** SE18: what requests cost now, and whether they are taken, in each currency. */
+async function examinePrices(
+  contracts: Contracts,
+  chain: AgentChainConfig,
+  reader: DeploymentReader,
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
+  const asked = readChainTerms(chainSource(chain), signal);
+  const examine = (currency: Currency): Promise<Check> =>
+    check(`prices in ${currency === "token" ? "tokens" : "coins"}`, async () => {
+      const terms = await asked;
+      const unit = unitOf(currency, terms.feeToken);
+      const { version, unitPrice, gasRate, gasPriceCap, treasuryPpm, open } = await reader.prices(contracts, currency);
+      const least = await terms.quote({ ...SMALLEST, currency }, signal);
+      const gas = `${formatAmount(gasRate, unit)} for a coin of gas at up to ${formatGwei(gasPriceCap)} gwei`;
+      const list = `list ${version}: ${formatAmount(unitPrice, unit)} a unit of pay, ${gas}, ${percent(treasuryPpm)} to the treasury`;
+      const all = `${list}; a question to ${SMALLEST.committeeSize} seats costs at least ${formatAmount(least, unit)}`;
+      if (open) return ok(`open, ${all}`);
+      return warn(`paused, no new requests are taken; ${all}`, "wait, or ask who can end the pause");
+    });
+  return [await examine("token"), await examine("native")];
 }

@@ -9,7 +9,7 @@ export interface Check {
   readonly way?: string;
 }
 
-type Finding = Omit<Check, "name">;
+export type Finding = Omit<Check, "name">;
 
 export const ok = (message: string): Finding => ({ level: "ok", message });
 export const warn = (message: string, way: string): Finding => ({ level: "warn", message, way });

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
-import { rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { createPublicClient, createWalletClient, encodeFunctionData, http, toFunctionSelector, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { accessManagerAbi, decisionOracleAbi } from "conclave/abi";
+import type { Address } from "../../agents/core/types.ts";
 import type { Check } from "../../agents/cli/doctor-checks.ts";
 import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/lib/deploy.ts";
 import { startCliWorld, type CliWorld } from "./cli-world.ts";
@@ -43,16 +46,28 @@ describe("conclave doctor", () => {
       "chain",
       "bindings",
       "pausing",
+      "pricing",
       "tokens",
+      "prices in tokens",
+      "prices in coins",
       "keystore",
       "gas",
       "model",
     ])
       assert.equal(checks.get(name)?.level, "ok", name);
-    for (const name of ["registry", "oracle", "slasher", "accessManager"])
+    for (const name of ["registry", "oracle", "settlement", "slasher", "accessManager"])
       assert.match(checks.get(`code of ${name}`)?.message ?? "", /is the default build/);
     assert.match(checks.get("registration")?.message ?? "", /is active; the operator's stake is 20 /);
-    assert.match(checks.get("pausing")?.message ?? "", new RegExp(world.chain.accounts[0]!.address));
+    const owner = world.chain.accounts[0]!.address;
+    assert.match(
+      checks.get("pausing")?.message ?? "",
+      new RegExp(`can be paused by ${owner} .*; that ends by ${owner} `),
+    );
+    assert.match(checks.get("pricing")?.message ?? "", new RegExp(`are set by ${owner} `));
+    assert.match(
+      checks.get("prices in coins")?.message ?? "",
+      /^open, list 0: 0 coins a unit of pay, 1 coins for a coin of gas at up to 0 gwei, 0\.00 % to the treasury; a question to 4 seats costs at least 0 coins$/,
+    );
     const plain = await world.run(["doctor", ...agent]);
     assert.equal(plain.code, 0);
     assert.match(plain.stdout, /^ok {4}node: Node \d+.*\n/);
@@ -62,14 +77,85 @@ describe("conclave doctor", () => {
   it("looks at a deployment alone", async () => {
     const checks = await examine("--deployment", "deployment.json");
     assert.deepEqual(levels(checks, "fail"), []);
-    assert.equal(checks.get("slasher")?.level, "ok");
+    for (const name of ["settlement", "slasher"]) assert.equal(checks.get(name)?.level, "ok", name);
     assert.equal(checks.has("keystore"), false);
-    const file = { ...world.deployment, rpcUrl: world.chain.rpcUrl, slasher: EMPTY };
+    const file = { ...world.deployment, rpcUrl: world.chain.rpcUrl, settlement: EMPTY, slasher: EMPTY };
     await writeFile(join(world.folder, "elsewhere.json"), JSON.stringify(file));
     for (const source of [[], ["--dir", "sound"]]) {
       const mistaken = await examine(...source, "--deployment", "elsewhere.json");
-      assert.deepEqual(levels(mistaken, "fail"), ["slasher"]);
-      assert.match(mistaken.get("slasher")?.message ?? "", new RegExp(`is ${world.deployment.slasher}, ${EMPTY} in`));
+      assert.deepEqual(levels(mistaken, "fail"), ["settlement", "slasher"]);
+      for (const name of ["settlement", "slasher"] as const)
+        assert.match(mistaken.get(name)?.message ?? "", new RegExp(`is ${world.deployment[name]}, ${EMPTY} in`));
+    }
+  });
+
+  it("finds the only deployment file by itself, with its build and what no config holds", async () => {
+    const folder = join(world.folder, "deployments");
+    await mkdir(folder);
+    try {
+      const file = { ...world.deployment, rpcUrl: world.chain.rpcUrl, slasher: EMPTY };
+      await writeFile(join(folder, "31337.json"), JSON.stringify(file));
+      const checks = await examine();
+      assert.deepEqual(levels(checks, "fail"), ["slasher"]);
+      assert.match(checks.get("code of oracle")?.message ?? "", /is the default build/);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  /** Of the deployment's owner. */
+  const mined = async (call: { readonly to: Address; readonly data: Hex }): Promise<void> => {
+    const account = privateKeyToAccount(world.chain.accounts[0]!.privateKey);
+    const transport = http(world.chain.rpcUrl);
+    const hash = await createWalletClient({ transport, account }).sendTransaction({ ...call, chain: null });
+    const { status } = await createPublicClient({ transport, pollingInterval: 50 }).waitForTransactionReceipt({ hash });
+    assert.equal(status, "success");
+  };
+
+  it("SE18: the price list in force of each currency, and a pause in one", async () => {
+    const to = world.deployment.oracle;
+    const abi = decisionOracleAbi;
+    const coins = [1] as const;
+    await mined({ to, data: encodeFunctionData({ abi, functionName: "pauseRequests", args: coins }) });
+    const paused = await examine(...agent);
+    assert.deepEqual(levels(paused, "warn"), ["administration", "prices in coins"]);
+    assert.match(paused.get("prices in coins")?.message ?? "", /^paused, no new requests are taken; list 0: /);
+    await mined({ to, data: encodeFunctionData({ abi, functionName: "unpauseRequests", args: coins }) });
+
+    const dear = { unitPrice: 5n * 10n ** 17n, gasRate: 10n ** 18n, gasPriceCap: 20n * 10n ** 9n, treasuryPpm: 50_000 };
+    const free = { unitPrice: 0n, gasRate: 0n, gasPriceCap: 0n, treasuryPpm: 0 };
+    await mined({ to, data: encodeFunctionData({ abi, functionName: "setPrices", args: [0, dear] }) });
+    // 8 units, and 42,000 + 3 x 4,900 gas.
+    assert.match(
+      (await examine(...agent)).get("prices in tokens")?.message ?? "",
+      /^open, list 1: 0\.5 \w+ a unit of pay, 1 \w+ for a coin of gas at up to 20 gwei, 5\.00 % to the treasury; a question to 4 seats costs at least 4\.001134 \w+$/,
+    );
+    await mined({ to, data: encodeFunctionData({ abi, functionName: "setPrices", args: [0, free] }) });
+  });
+
+  it("who may set prices, pause and end that: everybody, nobody, or whom a role was granted to", async () => {
+    const { oracle, accessManager: to } = world.deployment;
+    const giveTo = (role: bigint, signature: string): Promise<void> => {
+      const args = [oracle, [toFunctionSelector(signature)], role] as const;
+      const data = encodeFunctionData({ abi: accessManagerAbi, functionName: "setTargetFunctionRole", args });
+      return mined({ to, data });
+    };
+    const [pause, unpause] = ["pauseRequests(uint8)", "unpauseRequests(uint8)"] as const;
+    const setPrices = "setPrices(uint8,(uint80,uint80,uint64,uint24))";
+    const [administrators, pausers, nobody, everybody] = [0n, 2n, 99n, 2n ** 64n - 1n];
+    for (const [signature, usual, role, name, level, pattern] of [
+      [pause, pausers, nobody, "pausing", "warn", /^nobody can pause/],
+      [unpause, pausers, nobody, "pausing", "warn", /and nobody can end that$/],
+      [pause, pausers, everybody, "pausing", "fail", /^anybody can pause/],
+      [unpause, pausers, everybody, "pausing", "fail", /^anybody can end a pause/],
+      [setPrices, administrators, nobody, "pricing", "ok", /^prices stay: nobody can set them$/],
+      [setPrices, administrators, everybody, "pricing", "fail", /^anybody can set prices$/],
+    ] as const) {
+      await giveTo(role, signature);
+      const found = (await examine(...agent)).get(name);
+      assert.equal(found?.level, level, `${signature} ${role}`);
+      assert.match(found.message, pattern);
+      await giveTo(usual, signature);
     }
   });
 
@@ -96,15 +182,17 @@ describe("conclave doctor", () => {
       buildProfile: "default",
     });
     const checks = await examine("--deployment", "deployment.json", "--oracle", foreign.oracle);
-    assert.deepEqual(levels(checks, "fail"), ["bindings"]);
+    assert.deepEqual(levels(checks, "fail"), ["settlement", "bindings"]);
     assert.match(
       checks.get("bindings")?.message ?? "",
       new RegExp(`the registry is bound to oracle ${world.deployment.oracle}`),
     );
-    await rpc("anvil_setCode", [foreign.slasher, "0x600160005260206000f3"]);
+    for (const contract of [foreign.slasher, foreign.settlement])
+      await rpc("anvil_setCode", [contract, "0x600160005260206000f3"]);
     await writeFile(join(world.folder, "foreign.json"), JSON.stringify({ ...foreign, rpcUrl: world.chain.rpcUrl }));
     const changed = await examine("--deployment", "foreign.json");
-    assert.equal(changed.get("code of slasher")?.level, "fail");
+    for (const name of ["settlement", "slasher"]) assert.equal(changed.get(`code of ${name}`)?.level, "fail");
+    assert.match(changed.get("bindings")?.message ?? "", /the settlement is bound to oracle 0x0+1, not /);
     assert.equal(changed.get("code of registry")?.level, "ok");
     const other = await examine("--dir", "sound", "--deployment", "foreign.json");
     assert.match(other.get("deployment file")?.message ?? "", /oracle is 0x.* in the config, 0x.* in the file/);

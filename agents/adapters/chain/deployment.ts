@@ -1,13 +1,17 @@
-// What `conclave doctor` looks at on the chain: code, bindings and roles of a deployment.
-import { createPublicClient, erc20Abi, http, toFunctionSelector, type Hex, type PublicClient } from "viem";
-import { accessManagerAbi, agentRegistryAbi, decisionOracleAbi, slasherAbi } from "conclave/abi";
-import type { Address } from "../../core/types.ts";
+// What `conclave doctor` looks at on the chain: code, bindings, roles and prices of a deployment.
+import { createPublicClient, erc20Abi, getAbiItem, http, toFunctionSelector, type Hex, type PublicClient } from "viem";
+import { accessManagerAbi, agentRegistryAbi, decisionOracleAbi, settlementAbi, slasherAbi } from "conclave/abi";
+import type { Address, Currency } from "../../core/types.ts";
 import { lower } from "./decode.ts";
+import { currencyCode } from "./encode.ts";
 import { toChainError } from "./errors.ts";
+import { unpackPrices, type PriceList } from "./prices.ts";
 
 export interface Contracts {
   readonly registry: Address;
   readonly oracle: Address;
+  /** Deployed by the oracle. */
+  readonly settlement: Address;
   readonly slasher: Address;
   readonly accessManager: Address;
 }
@@ -16,6 +20,8 @@ export interface Contracts {
 export interface Bindings {
   readonly oracleOfRegistry: Address;
   readonly registryOfOracle: Address;
+  readonly oracleOfSettlement: Address;
+  readonly registryOfSettlement: Address;
   readonly registryOfSlasher: Address;
   readonly oracleOfSlasher: Address;
 }
@@ -27,9 +33,20 @@ export interface Holder {
   readonly isContract: boolean;
 }
 
+/** Who may call a function that needs a role. */
+export interface Permission {
+  /** No role is needed any more. */
+  readonly everybody: boolean;
+  readonly holders: readonly Holder[];
+}
+
 export interface Roles {
   /** Who may stop new requests. */
-  readonly pausers: readonly Holder[];
+  readonly pausing: Permission;
+  /** Who may have them taken again. */
+  readonly unpausing: Permission;
+  /** Who may set prices of later requests. */
+  readonly pricing: Permission;
   /** Who may grant roles. */
   readonly administrators: readonly Holder[];
   /** No call of the oracle that needs a role is accepted. */
@@ -37,7 +54,7 @@ export interface Roles {
 }
 
 export interface DeploymentReader {
-  /** The slasher and the access manager are those that the registry and the oracle name. */
+  /** Settlement, slasher and access manager are those that the oracle and the registry name. */
   contracts(registry: Address, oracle: Address): Promise<Contracts>;
   bindings(contracts: Contracts): Promise<Bindings>;
   roles(contracts: Contracts, fromBlock: bigint): Promise<Roles>;
@@ -45,12 +62,19 @@ export interface DeploymentReader {
   code(address: Address): Promise<Hex>;
   /** Null where the token does not say. */
   decimals(token: Address): Promise<number | null>;
+  /** The list in force. */
+  prices(contracts: Contracts, currency: Currency): Promise<PriceList>;
   tokens(contracts: Contracts): Promise<{ readonly stake: Address; readonly fee: Address }>;
   gasPrice(): Promise<bigint>;
 }
 
 const ADMIN_ROLE = 0n;
-const PAUSE = toFunctionSelector("pauseRequests()");
+const PUBLIC_ROLE = 2n ** 64n - 1n;
+
+type GovernanceCall = "pauseRequests" | "unpauseRequests" | "setPrices";
+
+/** From the ABI, so that it is the selector of what the oracle has. */
+const selectorOf = (name: GovernanceCall): Hex => toFunctionSelector(getAbiItem({ abi: decisionOracleAbi, name }));
 
 /** Every method throws CHAIN_UNREACHABLE, or CHAIN_REVERTED when a contract is another one. */
 export function createDeploymentReader(rpcUrl: string, signal: AbortSignal): DeploymentReader {
@@ -69,6 +93,9 @@ export function createDeploymentReader(rpcUrl: string, signal: AbortSignal): Dep
       ask("Find the contracts", async () => ({
         registry,
         oracle,
+        settlement: lower(
+          await client.readContract({ address: oracle, abi: decisionOracleAbi, functionName: "settlement" }),
+        ),
         slasher: lower(
           await client.readContract({ address: registry, abi: agentRegistryAbi, functionName: "slasher" }),
         ),
@@ -76,35 +103,8 @@ export function createDeploymentReader(rpcUrl: string, signal: AbortSignal): Dep
           await client.readContract({ address: oracle, abi: decisionOracleAbi, functionName: "authority" }),
         ),
       })),
-    bindings: ({ registry, oracle, slasher }) =>
-      ask("Read what the contracts are bound to", async () => ({
-        oracleOfRegistry: lower(
-          await client.readContract({ address: registry, abi: agentRegistryAbi, functionName: "oracle" }),
-        ),
-        registryOfOracle: lower(
-          await client.readContract({ address: oracle, abi: decisionOracleAbi, functionName: "registry" }),
-        ),
-        registryOfSlasher: lower(
-          await client.readContract({ address: slasher, abi: slasherAbi, functionName: "registry" }),
-        ),
-        oracleOfSlasher: lower(
-          await client.readContract({ address: slasher, abi: slasherAbi, functionName: "oracle" }),
-        ),
-      })),
-    roles: ({ oracle, accessManager }, fromBlock) =>
-      ask("Read the roles", async () => {
-        const manager = { address: accessManager, abi: accessManagerAbi } as const;
-        const pausing = await client.readContract({
-          ...manager,
-          functionName: "getTargetFunctionRole",
-          args: [oracle, PAUSE],
-        });
-        return {
-          pausers: await holdersOf(client, accessManager, pausing, fromBlock),
-          administrators: await holdersOf(client, accessManager, ADMIN_ROLE, fromBlock),
-          closed: await client.readContract({ ...manager, functionName: "isTargetClosed", args: [oracle] }),
-        };
-      }),
+    bindings: (contracts) => ask("Read what the contracts are bound to", () => readBindings(client, contracts)),
+    roles: (contracts, fromBlock) => ask("Read the roles", () => readRoles(client, contracts, fromBlock)),
     code: (address) => ask("Read the code", async () => (await client.getCode({ address })) ?? "0x"),
     decimals: (token) =>
       ask("Read the token", () =>
@@ -119,6 +119,11 @@ export function createDeploymentReader(rpcUrl: string, signal: AbortSignal): Dep
             throw error;
           }),
       ),
+    prices: ({ oracle }, currency) =>
+      ask("Read the prices", async () => {
+        const query = { address: oracle, abi: decisionOracleAbi, functionName: "pricesOf" } as const;
+        return unpackPrices(await client.readContract({ ...query, args: [currencyCode(currency)] }));
+      }),
     tokens: ({ registry, oracle }) =>
       ask("Read the tokens", async () => ({
         stake: lower(
@@ -127,6 +132,45 @@ export function createDeploymentReader(rpcUrl: string, signal: AbortSignal): Dep
         fee: lower(await client.readContract({ address: oracle, abi: decisionOracleAbi, functionName: "feeToken" })),
       })),
     gasPrice: () => ask("Read the gas price", () => client.getGasPrice()),
+  };
+}
+
+async function readBindings(
+  client: PublicClient,
+  { registry, oracle, settlement, slasher }: Contracts,
+): Promise<Bindings> {
+  const ofRegistry = { address: registry, abi: agentRegistryAbi } as const;
+  const ofOracle = { address: oracle, abi: decisionOracleAbi } as const;
+  const ofSettlement = { address: settlement, abi: settlementAbi } as const;
+  const ofSlasher = { address: slasher, abi: slasherAbi } as const;
+  return {
+    oracleOfRegistry: lower(await client.readContract({ ...ofRegistry, functionName: "oracle" })),
+    registryOfOracle: lower(await client.readContract({ ...ofOracle, functionName: "registry" })),
+    oracleOfSettlement: lower(await client.readContract({ ...ofSettlement, functionName: "oracle" })),
+    registryOfSettlement: lower(await client.readContract({ ...ofSettlement, functionName: "registry" })),
+    registryOfSlasher: lower(await client.readContract({ ...ofSlasher, functionName: "registry" })),
+    oracleOfSlasher: lower(await client.readContract({ ...ofSlasher, functionName: "oracle" })),
+  };
+}
+
+async function readRoles(
+  client: PublicClient,
+  { oracle, accessManager }: Contracts,
+  fromBlock: bigint,
+): Promise<Roles> {
+  const manager = { address: accessManager, abi: accessManagerAbi } as const;
+  const permission = async (name: GovernanceCall): Promise<Permission> => {
+    const query = { ...manager, functionName: "getTargetFunctionRole", args: [oracle, selectorOf(name)] } as const;
+    const role = await client.readContract(query);
+    if (role === PUBLIC_ROLE) return { everybody: true, holders: [] };
+    return { everybody: false, holders: await holdersOf(client, accessManager, role, fromBlock) };
+  };
+  return {
+    pausing: await permission("pauseRequests"),
+    unpausing: await permission("unpauseRequests"),
+    pricing: await permission("setPrices"),
+    administrators: await holdersOf(client, accessManager, ADMIN_ROLE, fromBlock),
+    closed: await client.readContract({ ...manager, functionName: "isTargetClosed", args: [oracle] }),
   };
 }
 

@@ -4,6 +4,36 @@ import type { Address, Round, Terms } from "../../core/types.ts";
 import type { Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 
+/** A price list, as contracts/libraries/PricesLib.sol unpacks it. */
+export interface PriceList {
+  /** In the ids of its requests. */
+  readonly version: number;
+  /** What a seat of a hung committee earns, half of one that decided; in the smallest unit of the currency. */
+  readonly unitPrice: bigint;
+  /** The currency for a coin's worth of gas. */
+  readonly gasRate: bigint;
+  /** Wei per gas. */
+  readonly gasPriceCap: bigint;
+  /** The treasury's part. */
+  readonly treasuryPpm: number;
+  /** Whether requests are taken. */
+  readonly open: boolean;
+}
+
+const GAS_PRICE_UNIT = 1_000_000n;
+
+export function unpackPrices(prices: bigint): PriceList {
+  const bits = (shift: bigint, width: bigint): bigint => (prices >> shift) & ((1n << width) - 1n);
+  return {
+    version: Number(bits(8n, 16n)),
+    unitPrice: bits(160n, 80n),
+    gasRate: bits(80n, 80n),
+    gasPriceCap: bits(48n, 32n) * GAS_PRICE_UNIT,
+    treasuryPpm: Number(bits(24n, 24n)),
+    open: bits(0n, 8n) !== 0n,
+  };
+}
+
 /** It is bound to the oracle for ever. */
 export async function readSettlement(connection: Connection, signal?: AbortSignal): Promise<Address> {
   const settlement = await connection.call("Find the settlement contract", signal, (client) =>
