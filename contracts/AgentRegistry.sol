@@ -17,6 +17,7 @@ import {
     MAX_ENDPOINT_BYTES,
     MAX_EPOCH_BLOCKS,
     MAX_MODEL_BYTES,
+    MAX_ROUNDS,
     MAX_STAKE_BOUND,
     MAX_STAKE_RATIO,
     MAX_UNBONDING_DELAY,
@@ -176,7 +177,7 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     function applyReputationChanges(AgentId[] calldata agentIds, int8[] calldata steps) external {
         require(msg.sender == oracle, NotOracle(msg.sender));
         uint256 length = agentIds.length;
-        require(length == steps.length && length <= MAX_COMMITTEE, InvalidReputationChanges(length, steps.length));
+        require(length == steps.length && length <= MAX_ROUNDS * MAX_COMMITTEE, InvalidReputationChanges(length, steps.length));
         uint64 epoch = _epoch();
         for (uint256 i = 0; i < length; ++i) {
             uint32 reputation = _book.moveReputation(epoch, agentIds[i], steps[i]);

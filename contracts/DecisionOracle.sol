@@ -28,7 +28,6 @@ import {SelfCallLib} from "./libraries/SelfCallLib.sol";
 import {Settlement} from "./Settlement.sol";
 import {DRAW_BLOCKS, MAX_CALLS, MAX_QUESTION_BYTES, SEED_DELAY} from "./types/Limits.sol";
 import {
-    AgentId,
     Currency,
     DecidedRound,
     Decision,
@@ -96,6 +95,8 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         PriceTerms memory token,
         PriceTerms memory native
     ) AccessManaged(authority) Accounts(feeToken_, registry_.treasury(), token, native) EIP712("Conclave", "1") {
+        address oracle = registry_.oracle();
+        require(oracle == address(this), NotBound(oracle));
         registry = registry_;
         settlement = new Settlement(registry_);
         supportedProtocols = supportedProtocols_;
@@ -167,9 +168,6 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         Relay relay = RelayLib.pack(signers, tx.gasprice, msg.sender);
         decision.emitCommitted(requestId, relay);
         bool isFinal = _advance(request_, round, decision.head, certificate.committeeHash(), structHash, relay);
-        if (decision.hasReputationChanges()) {
-            _applyReputationChanges(certificate, decision.merits[decision.head.seats():]);
-        }
         if (isFinal) _deliver(request_, decision);
     }
 
@@ -240,6 +238,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
             _credit(payout.currency, payout.payments[i].account, payout.payments[i].amount);
         }
         _refundRest(requestId, payout.consumer, payout.currency, payout.rest);
+        if (payout.agentIds.length != 0) registry.applyReputationChanges(payout.agentIds, payout.steps);
     }
 
     /// @inheritdoc IDecisionOracle
@@ -252,9 +251,17 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
     }
 
     /// @inheritdoc IDecisionOracle
+    function replace(Request calldata request_, Round round, bytes calldata witness) external {
+        RequestState state = _requireUnanswered(request_, round, witness);
+        uint256 attempt = state.attempt();
+        require(round.hasRetry(request_.terms, attempt), NoRetriesLeft(request_.id));
+        _reopen(request_, attempt + 1, RoundStep(round.link(), round.appeals(), address(0), 0));
+    }
+
+    /// @inheritdoc IDecisionOracle
     function refund(Request calldata request_, Round round, bytes calldata witness) external {
         RequestId requestId = request_.id;
-        RequestState state = _requireUnanswered(request_, round, witness);
+        RequestState state = _requireGivenUp(request_, round, witness);
         require(round.link() == 0, HasEarlierDecision(requestId));
 
         _states[requestId] = RequestStateLib.make(Status.Refunded, state.attempt(), 0).set(RequestStateLib.SETTLED);
@@ -270,7 +277,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         DecidedRound calldata last
     ) external {
         RequestId requestId = request_.id;
-        RequestState state = _requireUnanswered(request_, round, witness);
+        RequestState state = _requireGivenUp(request_, round, witness);
         (uint256 link, bytes32 structHash) = HistoryLib.linkAfter(request_.hash(), last);
         require(link == round.link(), WitnessMismatch(requestId));
 
@@ -352,9 +359,8 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         RequestTerms terms = request_.terms;
         uint256 attempt = head.attempt();
         uint256 appeals = round.appeals();
-        // Every attempt but the first came of an appeal or a retry.
         // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        if (head.status() == Status.Hung && attempt - appeals < terms.retries()) {
+        if (head.status() == Status.Hung && round.hasRetry(terms, attempt)) {
             uint256 link = round.linkAfter(committeeHash, structHash, relay, address(0));
             _reopen(request_, attempt + 1, RoundStep(link, appeals, address(0), 0));
             return false;
@@ -410,19 +416,6 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
             RequestLib.requestedCommitment(requestHash, round, seedBlock)
         );
         emit SeedRescheduled(requestId, seedBlock);
-    }
-
-    /// @dev At most one pair of bytes per seat, checked with the decision.
-    function _applyReputationChanges(bytes calldata certificate, bytes calldata changes) private {
-        uint256 count = changes.length / 2;
-        AgentId[] memory agentIds = new AgentId[](count);
-        int8[] memory steps = new int8[](count);
-        for (uint256 i = 0; i < count; ++i) {
-            agentIds[i] = certificate.agentIdAt(uint8(changes[2 * i]));
-            // The byte is a two's complement number.
-            steps[i] = int8(uint8(changes[2 * i + 1]));
-        }
-        registry.applyReputationChanges(agentIds, steps);
     }
 
     /// @return structHash of the decision
@@ -498,6 +491,16 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         require(status == Status.Requested || status == Status.Drawn, WrongStatus(requestId, status));
         require(state.covers(RequestLib.commitment(request_.hash(), round, witness)), WitnessMismatch(requestId));
         _requireAfter(requestId, round);
+    }
+
+    /// @dev The same, and nobody is to be tried any more.
+    function _requireGivenUp(
+        Request calldata request_,
+        Round round,
+        bytes calldata witness
+    ) private view returns (RequestState state) {
+        state = _requireUnanswered(request_, round, witness);
+        require(!round.hasRetry(request_.terms, state.attempt()), RetriesLeft(request_.id));
     }
 
     function _prevRandao(

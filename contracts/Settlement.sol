@@ -11,11 +11,12 @@ import {PricesLib} from "./libraries/PricesLib.sol";
 import {RelayLib} from "./libraries/RelayLib.sol";
 import {RequestIdLib} from "./libraries/RequestIdLib.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
+import {RoundLib} from "./libraries/RoundLib.sol";
 import {SeatLib} from "./libraries/SeatLib.sol";
-import {PPM_ONE, RELAY_PAY_DIVISOR} from "./types/Limits.sol";
+import {APPEAL_REWARD_DIVISOR, PPM_ONE, RELAY_PAY_DIVISOR} from "./types/Limits.sol";
 import {
+    AgentId,
     DecidedRound,
-    Decision,
     DecisionHead,
     Payment,
     Payout,
@@ -25,7 +26,8 @@ import {
     RequestId,
     RequestTerms,
     Round,
-    Seat
+    Seat,
+    Status
 } from "./types/Types.sol";
 
 /// @title What the rounds of a request pay (SE10 to SE15)
@@ -37,17 +39,24 @@ contract Settlement is ISettlement {
     using RelayLib for Relay;
     using RequestIdLib for RequestId;
     using RequestTermsLib for RequestTerms;
+    using RoundLib for Round;
     using SeatLib for Seat;
 
     /// @param prices of the request's price list
     /// @param rest of the escrow, not yet paid
     /// @param payments room for all that can come
-    /// @param count of those that are filled in
+    /// @param payees how many of them are filled in
+    /// @param agentIds room for all that can come
+    /// @param steps of each of them
+    /// @param changed how many of them are filled in
     struct Book {
         Prices prices;
         uint256 rest;
         Payment[] payments;
-        uint256 count;
+        uint256 payees;
+        AgentId[] agentIds;
+        int8[] steps;
+        uint256 changed;
     }
 
     /// @inheritdoc ISettlement
@@ -65,29 +74,28 @@ contract Settlement is ISettlement {
     function settle(Request calldata request, DecidedRound[] calldata rounds) external {
         bytes32 commitment = HistoryLib.commitment(request, rounds);
         RequestTerms terms = request.terms;
-        uint256 unit = PricesLib.unitOf(terms);
-        Book memory book = Book({
-            prices: oracle.priceListOf(terms.currency(), request.id.priceVersion()),
-            rest: terms.fee(),
-            payments: new Payment[](_paymentsAtMost(rounds)),
-            count: 0
-        });
-        Decision calldata last = rounds[rounds.length - 1].decision;
-        // One round per attempt, of which there are at most seven.
+        Book memory book = _open(request, rounds);
+        // One round per attempt with a decision, of which there are at most seven.
         for (uint256 i = 0; i < rounds.length; ++i) {
-            uint256 pay = unit * PayLib.units(rounds[i].decision);
+            uint256 pay = _payOf(terms, rounds[i]);
             // Never below 0: the units of all rounds are at most those that the fee was divided by.
             book.rest -= pay;
-            if (i + 1 == rounds.length || rounds[i].appellant == address(0)) _payRound(book, request, rounds[i], pay);
-            else _resolveAppeal(book, request, rounds[i], pay, last);
+            pay -= _deduct(book, request, rounds[i], pay);
+            bool isAppealed = i + 1 < rounds.length && rounds[i].appellant != address(0);
+            if (isAppealed && PayLib.isOverturned(terms, rounds[i].decision, rounds[rounds.length - 1].decision)) {
+                _rewardAppeal(book, request, rounds[i], pay);
+                continue;
+            }
+            _paySeats(book, request, rounds[i], pay);
+            _noteChanges(book, rounds[i]);
+            if (isAppealed) _chargeAppeal(book, request, rounds, i);
         }
-        Payment[] memory payments = book.payments;
-        uint256 count = book.count;
-        assembly ("memory-safe") {
-            // Fewer than there is room for.
-            mstore(payments, count)
-        }
-        oracle.payOut(request.id, commitment, Payout(terms.currency(), request.consumer, book.rest, payments));
+        _close(book);
+        oracle.payOut(
+            request.id,
+            commitment,
+            Payout(terms.currency(), request.consumer, book.rest, book.payments, book.agentIds, book.steps)
+        );
     }
 
     /// @inheritdoc ISettlement
@@ -95,13 +103,9 @@ contract Settlement is ISettlement {
         return PricesLib.bondOf(terms, round);
     }
 
-    /// @dev Pays a round that stands (SE11).
-    function _payRound(Book memory book, Request calldata request, DecidedRound calldata round, uint256 pay) private {
-        uint256 deducted = _deduct(book, request, round, pay);
-        (uint256[] memory amounts, uint256 rest) = PayLib.split(
-            pay - deducted,
-            round.decision.merits[:round.committee.length]
-        );
+    /// @dev Pays the seats of a round that stands (SE11).
+    function _paySeats(Book memory book, Request calldata request, DecidedRound calldata round, uint256 pay) private {
+        (uint256[] memory amounts, uint256 rest) = PayLib.split(pay, round.decision.merits[:round.committee.length]);
         book.rest += rest;
         uint32 attempt = round.decision.head.attempt();
         // At most 64 seats.
@@ -124,10 +128,7 @@ contract Settlement is ISettlement {
         uint256 treasuryPay = (pay * book.prices.treasuryPpm()) / PPM_ONE;
         uint256 gasPrice = round.relay.gasPrice();
         uint256 cap = book.prices.gasPriceCap();
-        uint256 relayerPay = book.prices.gasCost(
-            PricesLib.relayGas(round.committee.length, request.terms.callbackGasLimit()),
-            gasPrice < cap ? gasPrice : cap
-        );
+        uint256 relayerPay = book.prices.gasCost(_relayGas(request.terms, round), gasPrice < cap ? gasPrice : cap);
         if (relayerPay > pay / RELAY_PAY_DIVISOR) relayerPay = pay / RELAY_PAY_DIVISOR;
         address relayer = round.relay.relayer();
         _add(book, oracle.treasury(), treasuryPay);
@@ -136,33 +137,101 @@ contract Settlement is ISettlement {
         return treasuryPay + relayerPay;
     }
 
-    /// @dev Pays who was right (SE12).
-    function _resolveAppeal(
+    /// @dev An upheld appeal (SE12).
+    /// @param pay what the seats of the overturned round would have got
+    function _rewardAppeal(
         Book memory book,
         Request calldata request,
         DecidedRound calldata round,
-        uint256 pay,
-        Decision calldata last
+        uint256 pay
     ) private {
-        uint256 bond = PricesLib.bondOf(request.terms, round.round);
-        uint32 attempt = round.decision.head.attempt();
-        if (PayLib.isOverturned(request.terms, round.decision, last)) {
-            _add(book, round.appellant, bond + pay);
-            emit AppealResolved(request.id, attempt, round.appellant, true, bond + pay);
-        } else {
-            book.rest += bond;
-            emit AppealResolved(request.id, attempt, round.appellant, false, bond);
-            _payRound(book, request, round, pay);
+        uint256 reward = pay / APPEAL_REWARD_DIVISOR;
+        book.rest += pay - reward;
+        _resolve(book, request, round, true, PricesLib.bondOf(request.terms, round.round) + reward);
+    }
+
+    /// @dev A lost appeal pays for the committees that it called: those up to the next appeal (SE12).
+    /// @param index of the round that was appealed against
+    function _chargeAppeal(
+        Book memory book,
+        Request calldata request,
+        DecidedRound[] calldata rounds,
+        uint256 index
+    ) private {
+        uint256 cost = 0;
+        for (uint256 i = index + 1; i < rounds.length; ++i) {
+            cost += _payOf(request.terms, rounds[i]);
+            if (rounds[i].appellant != address(0)) break;
+        }
+        book.rest += cost;
+        // Never below 0: the bond is the most that they can cost.
+        uint256 left = PricesLib.bondOf(request.terms, rounds[index].round) - cost;
+        _resolve(book, request, rounds[index], false, left);
+    }
+
+    function _resolve(
+        Book memory book,
+        Request calldata request,
+        DecidedRound calldata round,
+        bool upheld,
+        uint256 amount
+    ) private {
+        _add(book, round.appellant, amount);
+        emit AppealResolved(request.id, round.decision.head.attempt(), round.appellant, upheld, amount);
+    }
+
+    /// @dev At most 64 seats, checked with the decision.
+    function _noteChanges(Book memory book, DecidedRound calldata round) private pure {
+        bytes calldata changes = round.decision.merits[round.committee.length:];
+        for (uint256 i = 0; i < changes.length; i += 2) {
+            book.agentIds[book.changed] = round.committee[uint8(changes[i])].agentId();
+            // The byte is a two's complement number.
+            book.steps[book.changed] = int8(uint8(changes[i + 1]));
+            ++book.changed;
         }
     }
 
     function _add(Book memory book, address account, uint256 amount) private pure {
-        book.payments[book.count] = Payment(account, amount);
-        ++book.count;
+        book.payments[book.payees] = Payment(account, amount);
+        ++book.payees;
     }
 
-    /// @dev A payment for each seat of each round, its relayer and the treasury; an appellant takes the place of them all.
-    function _paymentsAtMost(DecidedRound[] calldata rounds) private pure returns (uint256 count) {
-        for (uint256 i = 0; i < rounds.length; ++i) count += rounds[i].committee.length + 2;
+    /// @dev A payment for each seat of each round, its relayer, the treasury and an appellant.
+    function _open(Request calldata request, DecidedRound[] calldata rounds) private view returns (Book memory book) {
+        uint256 seats = 0;
+        for (uint256 i = 0; i < rounds.length; ++i) seats += rounds[i].committee.length;
+        book.prices = oracle.priceListOf(request.terms.currency(), request.id.priceVersion());
+        book.rest = request.terms.fee();
+        book.payments = new Payment[](seats + 3 * rounds.length);
+        book.agentIds = new AgentId[](seats);
+        book.steps = new int8[](seats);
+    }
+
+    /// @dev Cuts the arrays to what is filled in.
+    function _close(Book memory book) private pure {
+        (Payment[] memory payments, AgentId[] memory agentIds, int8[] memory steps) = (
+            book.payments,
+            book.agentIds,
+            book.steps
+        );
+        (uint256 payees, uint256 changed) = (book.payees, book.changed);
+        assembly ("memory-safe") {
+            // Fewer than there is room for.
+            mstore(payments, payees)
+            mstore(agentIds, changed)
+            mstore(steps, changed)
+        }
+    }
+
+    function _payOf(RequestTerms terms, DecidedRound calldata round) private pure returns (uint256) {
+        return PayLib.units(round.decision) * PricesLib.unitOf(terms);
+    }
+
+    /// @dev The callback only where the commit made it (SE13): not in one that called another committee or was provisional.
+    function _relayGas(RequestTerms terms, DecidedRound calldata round) private pure returns (uint256 gas) {
+        gas = PricesLib.relayGas(round.committee.length);
+        DecisionHead head = round.decision.head;
+        bool isRetried = head.status() == Status.Hung && round.round.hasRetry(terms, head.attempt());
+        if (!isRetried && round.round.appeals() == terms.appeals()) gas += terms.callbackGasLimit();
     }
 }

@@ -64,7 +64,7 @@ interface IDecisionOracle is IAccounts {
         bytes question
     );
 
-    /// @notice Another committee is drawn: the last one hung and is retried, or somebody appealed.
+    /// @notice Another committee is drawn: the last one hung or did not answer in time, or somebody appealed.
     /// @param requestId the request
     /// @param attempt of the committee to come
     /// @param round see `Round`; comes back in calldata
@@ -154,6 +154,8 @@ interface IDecisionOracle is IAccounts {
     /// @param requestId the request
     event RequestRefunded(RequestId indexed requestId);
 
+    /// @notice Deployment: the registry is bound to another oracle.
+    error NotBound(address oracle);
     /// @notice The oracle was deployed without this protocol.
     error UnknownProtocol(uint8 protocol);
     /// @notice `field` is the name of the member of `Terms` as a left-aligned string.
@@ -195,6 +197,10 @@ interface IDecisionOracle is IAccounts {
     error DecisionIsFinal(RequestId requestId);
     /// @notice An earlier round has a decision: `fallBack` makes it final.
     error HasEarlierDecision(RequestId requestId);
+    /// @notice The terms allow another committee: `replace` calls it.
+    error RetriesLeft(RequestId requestId);
+    /// @notice No other committee may be tried: `refund` or `fallBack` ends the request.
+    error NoRetriesLeft(RequestId requestId);
 
     /// @notice Asks; the fee goes into escrow.
     /// @dev Warning: nothing checks that there are enough active agents. A request that cannot be drawn waits for more of
@@ -234,8 +240,6 @@ interface IDecisionOracle is IAccounts {
     /// @dev A `Decided` outcome must fit the kind: boolean 0 or 1, choice an index below `options`, text the keccak256 of the
     /// answer, policies a bitmap that is not 0 and below 2^options. Of one seat at most three slashes are accepted.
     /// @dev The signers are those of the drawn seats: a key rotated since then still owes its signature here.
-    /// @dev Warning: applies the reputation changes through the registry; without its role there the oracle settles only
-    /// decisions that change no reputation.
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `Requested` or `RequestReopened` event
     /// @param decision what the committee signed
@@ -248,9 +252,11 @@ interface IDecisionOracle is IAccounts {
     ) external;
 
     /// @notice Calls a committee of twice the size plus one against a provisional decision, until the deadline of its round.
-    /// Anybody may, with a bond in the request's currency: what the committee that it calls can earn (`settlement.bondOf`).
-    /// @dev Upheld if the final decision is another one: the bond comes back with the pay of the overturned round. Lost to
-    /// the asker if not, also if the last committee hung; returned if no committee answers in time.
+    /// Anybody may, with a bond in the request's currency: the most that the committees that it calls can earn
+    /// (`settlement.bondOf`).
+    /// @dev Upheld if the final decision is another one: the bond comes back with half of the overturned round's pay. If not,
+    /// also if the last committee hung, it pays for the committees that the appeal called, and the rest of it comes back;
+    /// all of it if none of them answers in time.
     /// @param request_ as in the `Requested` event
     /// @param round as in the `DecisionProvisional` event
     /// @param committeeHash keccak256 of the seats' words, concatenated
@@ -290,7 +296,8 @@ interface IDecisionOracle is IAccounts {
 
     /// @notice Distributes the escrow of a request whose decision is final, once. Only `settlement`, which has worked it out.
     /// @param commitment of the final decision, see `RequestLib.settledCommitment`
-    /// @param payout together with what was paid out before exactly the fee and the bonds
+    /// @param payout together with what was paid out before exactly the fee and the bonds; and what the decisions that stand
+    /// change in reputations
     function payOut(RequestId requestId, bytes32 commitment, Payout calldata payout) external;
 
     /// @notice Calls functions of this contract for the caller, one after the other; one that reverts is undone and announced
@@ -302,16 +309,24 @@ interface IDecisionOracle is IAccounts {
     /// @param calls at most 128, ABI-encoded
     function tryMulticall(bytes[] calldata calls) external;
 
-    /// @notice Returns the fee of a request whose first committee has not decided in time. Anybody may call.
+    /// @notice Calls another committee of the same size for one that has not decided in time, while retries are left. Anybody may
+    /// call.
+    /// @dev The seats of the committee that it replaces can be drawn again: nothing proves that they were silent.
+    /// @param request_ as in the `Requested` event
+    /// @param round as in the latest `Requested` or `RequestReopened` event
+    /// @param witness as for `refund`
+    function replace(Request calldata request_, Round round, bytes calldata witness) external;
+
+    /// @notice Returns the fee of a request that no committee has decided in time, when no retries are left. Anybody may call.
     /// @dev Does not call the consumer; `statusOf` says `Refunded`.
     /// @param request_ as in the `Requested` event
-    /// @param round as in the latest `Requested` event
+    /// @param round as in the latest `Requested` or `RequestReopened` event
     /// @param witness what the stored hash covers beside request and round: `abi.encode(seedBlock)` while Requested,
     /// `abi.encode(attempt, committeeHash)` once Drawn
     function refund(Request calldata request_, Round round, bytes calldata witness) external;
 
-    /// @notice Gives an attempt up whose committee has not decided in time: the decision before it is final and delivered, and the
-    /// bond of who appealed against it comes back. Anybody may call.
+    /// @notice Gives an attempt up whose committee has not decided in time, when no retries are left: the decision before it is
+    /// final and delivered, and the bond of who appealed against it comes back. Anybody may call.
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `RequestReopened` event
     /// @param witness as for `refund`

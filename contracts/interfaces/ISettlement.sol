@@ -40,9 +40,9 @@ interface ISettlement {
     /// @notice What became of an appeal.
     /// @param requestId the request
     /// @param attempt whose decision was appealed against
-    /// @param appellant whose credit grew if it was upheld
-    /// @param upheld the final decision is another one; else the bond went to the asker
-    /// @param amount bond and pay of the overturned round, or the bond alone, in the smallest unit of the request's currency
+    /// @param appellant whose credit grew
+    /// @param upheld the final decision is another one; else the bond paid for the committees that the appeal called
+    /// @param amount the bond and the reward, or what is left of the bond, in the smallest unit of the request's currency
     event AppealResolved(
         RequestId indexed requestId,
         uint32 attempt,
@@ -52,8 +52,9 @@ interface ISettlement {
     );
 
     /// @notice Distributes the escrow of a request whose decision is final, once. Anybody may call.
-    /// @dev Rounds that the final decision overturns pay their appellants; the others
-    /// the treasury, their relayer and their seats by shares; the asker gets the rest. Every division rounds down for the asker.
+    /// @dev Each round pays the treasury and its relayer; then its seats by their shares, or, if the final decision overturns
+    /// it, half to its appellant. The asker gets the rest. Every division rounds down for the asker. The reputation changes of
+    /// the rounds that stand are applied.
     /// @param request_ as in the `Requested` event
     /// @param rounds all, from the first to the one whose decision is final. The round of one that was provisional is that of
     /// `DecisionProvisional`, of the others that of `Requested` or `RequestReopened`

@@ -98,7 +98,7 @@ library DecisionLib {
     }
 
     /// @notice Reverts unless the decision is one that a committee of `size` may make about a request of these terms.
-    /// @dev Of a decision that has a struct hash for this size.
+    /// @dev Of a decision that has a struct hash for this size: the merits begin with a share for each seat.
     function validate(Decision calldata decision, RequestTerms terms, uint256 size) internal pure {
         DecisionHead head = decision.head;
         uint256 status = head.statusCode();
@@ -114,12 +114,7 @@ library DecisionLib {
         }
         uint256 confidence = head.confidence();
         require(confidence <= CONFIDENCE_ONE, IDecisionOracle.InvalidDecision("confidence", confidence));
-        if (hasReputationChanges(decision)) _validateChanges(decision.merits[size:], size);
-    }
-
-    /// @dev Of a decision that has a struct hash: the merits begin with a share for each of its seats.
-    function hasReputationChanges(Decision calldata decision) internal pure returns (bool) {
-        return _lengthAt(decision, MERITS) > decision.head.seats();
+        if (_lengthAt(decision, MERITS) > size) _validateChanges(decision.merits[size:], size);
     }
 
     /// @param member `ANSWER` or `MERITS`

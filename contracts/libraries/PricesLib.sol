@@ -77,17 +77,17 @@ library PricesLib {
         return terms.fee() / maxUnits(terms);
     }
 
-    /// @notice The bond of an appeal against a decision of this round: what the committee that it calls can earn (SE5).
+    /// @notice The bond of an appeal against a decision of this round: the most that the committees that it calls can earn (SE5).
     function bondOf(RequestTerms terms, Round round) internal pure returns (uint256) {
         uint256 size = RoundLib.sizeAfter(terms.committeeSize(), round.appeals() + 1);
-        return DECIDED_UNITS * size * unitOf(terms);
+        return (DECIDED_UNITS + terms.retries()) * size * unitOf(terms);
     }
 
-    /// @notice Gas that the relayer of a committee of `size` is paid for.
-    function relayGas(uint256 size, uint256 callbackGasLimit) internal pure returns (uint256) {
+    /// @notice Gas that the relayer of a committee of `size` is paid for, without a callback.
+    function relayGas(uint256 size) internal pure returns (uint256) {
         unchecked {
-            // At most 64 seats and MAX_CALLBACK_GAS.
-            return RELAY_BASE_GAS + ((size * 2) / 3 + 1) * RELAY_SIGNATURE_GAS + callbackGasLimit;
+            // At most 64 seats.
+            return RELAY_BASE_GAS + ((size * 2) / 3 + 1) * RELAY_SIGNATURE_GAS;
         }
     }
 
@@ -101,17 +101,14 @@ library PricesLib {
     }
 
     /// @notice The smallest fee of a request: every unit that it can come to at the unit price, and the relayers' gas of every
-    /// round that it can have at the cap.
+    /// round that it can have, and of one callback, at the cap.
     function quote(Prices prices, RequestTerms terms) internal pure returns (uint256) {
         unchecked {
             // At most seven rounds.
             uint256 first = terms.committeeSize();
             uint256 appeals = terms.appeals();
-            uint256 callbackGas = terms.callbackGasLimit();
-            uint256 gas = terms.retries() * relayGas(RoundLib.sizeAfter(first, appeals), callbackGas);
-            for (uint256 level = 0; level <= appeals; ++level) {
-                gas += relayGas(RoundLib.sizeAfter(first, level), callbackGas);
-            }
+            uint256 gas = terms.callbackGasLimit() + terms.retries() * relayGas(RoundLib.sizeAfter(first, appeals));
+            for (uint256 level = 0; level <= appeals; ++level) gas += relayGas(RoundLib.sizeAfter(first, level));
             return maxUnits(terms) * unitPrice(prices) + gasCost(prices, gas, gasPriceCap(prices));
         }
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {Relay, Round} from "../types/Types.sol";
+import {Relay, RequestTerms, Round} from "../types/Types.sol";
+import {RequestTermsLib} from "./RequestTermsLib.sol";
 
 /// @title Where a request stands in its course (SE1, SE3)
 /// @dev The link is cut to 208 bits: somebody who may choose both histories needs about 2^104 hashes for a collision, and a
@@ -48,6 +49,12 @@ library RoundLib {
         address appellant
     ) internal pure returns (uint256) {
         return uint256(keccak256(abi.encode(round, committeeHash, structHash, relay, appellant))) >> LINK_SHIFT;
+    }
+
+    /// @notice Whether another committee may be tried after this attempt of the round. Each attempt but the first came of an appeal
+    /// or of a retry.
+    function hasRetry(Round round, RequestTerms terms, uint256 attempt) internal pure returns (bool) {
+        return attempt - appeals(round) < RequestTermsLib.retries(terms);
     }
 
     /// @notice How many seats the committee has after so many appeals: 2^appeals (n + 1) - 1, each twice the one before and one.

@@ -32,12 +32,17 @@ uint256 constant MAX_DURATION = 7 days;
 uint256 constant MAX_APPEALS = 3;
 /// @dev Most replacements of hung committees that terms may allow.
 uint256 constant MAX_RETRIES = 3;
+/// @dev Most rounds of a request.
+uint256 constant MAX_ROUNDS = 1 + MAX_APPEALS + MAX_RETRIES;
 /// @dev Units of pay of each seat of a committee that decided; one that hung earns one each.
 uint256 constant DECIDED_UNITS = 2;
 /// @dev Gas that a relayer is paid for a commit, without its signatures and its callback: what `npm run bench:gas` measures.
 uint256 constant RELAY_BASE_GAS = 42_000;
 /// @dev Gas that a relayer is paid for each signature of the smallest quorum.
 uint256 constant RELAY_SIGNATURE_GAS = 4_900;
+/// @dev An upheld appeal earns what the seats of the overturned round would have got, divided by this: with all of it, a
+/// committee that knows it is wrong would lose nothing by appealing against itself.
+uint256 constant APPEAL_REWARD_DIVISOR = 2;
 /// @dev A relayer gets at most a round's pay divided by this.
 uint256 constant RELAY_PAY_DIVISOR = 2;
 /// @dev Most that the treasury can get of a round's pay, in parts per million.

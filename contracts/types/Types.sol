@@ -146,11 +146,15 @@ struct Payment {
 /// @param consumer who asked
 /// @param rest what goes back to the request's subscription, or to the consumer's credit
 /// @param payments credits; an account may be there more than once
+/// @param agentIds whose reputations change; each once, for nobody sits twice for one request
+/// @param steps of each of them, see `Decision`
 struct Payout {
     Currency currency;
     address consumer;
     uint256 rest;
     Payment[] payments;
+    AgentId[] agentIds;
+    int8[] steps;
 }
 
 /// @notice What governance sets for one currency.

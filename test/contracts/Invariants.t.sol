@@ -62,7 +62,7 @@ contract InvariantsTest is Assertions {
 
     /// @dev An invariant over nothing proves nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
-        bytes32[21] memory actions = [
+        bytes32[22] memory actions = [
             bytes32("fund"),
             "withdrawFunds",
             "withdraw",
@@ -77,6 +77,7 @@ contract InvariantsTest is Assertions {
             "retry",
             "appeal",
             "finalize",
+            "replace",
             "refund",
             "fallBack",
             "appealUnanswered",

@@ -116,7 +116,7 @@ contract LibrariesTest is Assertions {
         return balances.add(currency, amount);
     }
 
-    /// @dev SE10: U by adding up committee after committee, and the bond of each is that committee's most.
+    /// @dev SE10: U by adding up committee after committee; each bond is the most that the committee and its retries can earn.
     function testFuzz_unitsAddUp(uint8 size, uint8 appeals, uint8 retries, uint96 fee) public pure {
         appeals = uint8(bound(appeals, 0, 3));
         size = uint8(bound(size, 4, (65 >> appeals) - 1));
@@ -132,7 +132,7 @@ contract LibrariesTest is Assertions {
             if (level < appeals) {
                 committee = 2 * committee + 1;
                 uint256 bond = PricesLib.bondOf(packed, RoundLib.pack(7, level, 8));
-                assertEq(bond, 2 * committee * PricesLib.unitOf(packed), "bond");
+                assertEq(bond, (2 + uint256(retries)) * committee * PricesLib.unitOf(packed), "bond");
             }
         }
         units += retries * committee;
@@ -140,7 +140,7 @@ contract LibrariesTest is Assertions {
         assertEq(PricesLib.unitOf(packed), fee / units, "unit");
     }
 
-    /// @dev SE18: the quote covers the units at the unit price, and the gas of all rounds at the cap, rounded up.
+    /// @dev SE18: the quote covers the units at the unit price, and the gas of all rounds and of one callback at the cap, rounded up.
     function testFuzz_quoteAddsUp(
         PriceTerms memory prices,
         uint32 callbackGas,
@@ -160,10 +160,10 @@ contract LibrariesTest is Assertions {
         );
         uint256[3] memory sizes = [uint256(4), 9, 19];
         uint256[3] memory quorums = [uint256(3), 7, 13];
-        uint256 gas = retries * (42_000 + 4_900 * quorums[appeals] + uint256(callbackGas));
+        uint256 gas = callbackGas + retries * (42_000 + 4_900 * quorums[appeals]);
         uint256 units = retries * sizes[appeals];
         for (uint256 level = 0; level <= appeals; ++level) {
-            gas += 42_000 + 4_900 * quorums[level] + uint256(callbackGas);
+            gas += 42_000 + 4_900 * quorums[level];
             units += 2 * sizes[level];
         }
         uint256 cost = gas * prices.gasPriceCap * prices.gasRate;

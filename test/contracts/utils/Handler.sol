@@ -270,6 +270,14 @@ contract Handler is ConclaveTest {
             entry.status == Status.Requested
                 ? abi.encode(entry.seedBlock)
                 : abi.encode(entry.attempt, SeatLib.hashMemory(entry.committee));
+        if (entry.round.hasRetry(entry.request.terms, entry.attempt)) {
+            oracle.replace(entry.request, entry.round, witness);
+            ++entry.attempt;
+            uint256 end = block.timestamp + DURATION;
+            _opened(entry, RoundLib.pack(entry.round.link(), entry.round.appeals(), end));
+            ++done["replace"];
+            return;
+        }
         if (entry.rounds.length == 0) {
             oracle.refund(entry.request, entry.round, witness);
             (entry.status, entry.settled) = (Status.Refunded, true);
@@ -364,7 +372,7 @@ contract Handler is ConclaveTest {
     /// @dev What a commit must have made of it (SE4).
     function _decided(Entry storage entry, Draft memory decision, uint256 calls) private {
         RequestTerms terms = entry.request.terms;
-        bool retried = decision.status == Status.Hung && entry.attempt - entry.round.appeals() < terms.retries();
+        bool retried = decision.status == Status.Hung && entry.round.hasRetry(terms, entry.attempt);
         entry.provisional = !retried && entry.round.appeals() < terms.appeals();
         if (entry.provisional) entry.round = entry.round.withDeadline(block.timestamp + terms.duration());
         entry.status = decision.status;
