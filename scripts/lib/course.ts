@@ -256,14 +256,21 @@ export async function appeal(world: World, committed: Committed, oracle: Oracle 
   return reopenedBy(world, request, past, receipt);
 }
 
-/** The witness of `refund` and `fallBack`. */
+/** The witness of `replace`, `refund` and `fallBack`. */
 export const witnessOf = (running: Asked | Drawn): string =>
   "committee" in running
     ? drawnWitness(running.attempt, hashCommittee(running.committee))
     : requestedWitness(running.seedBlock);
 
-/** The arguments of `refund`. */
+/** The arguments of `replace` and `refund`. */
 export const refundArgs = (running: Asked | Drawn) => [running.request, running.round, witnessOf(running)] as const;
+
+/** Calls another committee for one that nobody has heard of in time. */
+export async function replace(world: World, running: Asked | Drawn): Promise<Asked> {
+  await passDeadline(world, running.round);
+  const sent: ContractTransactionResponse = await world.oracle.replace(...refundArgs(running));
+  return reopenedBy(world, running.request, running.past, (await sent.wait())!);
+}
 
 /** The arguments of `fallBack`. */
 export const fallBackArgs = (running: Asked | Drawn) =>

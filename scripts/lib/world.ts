@@ -50,6 +50,7 @@ export type Oracle = WithMethods<
   | "retryCallback"
   | "payOut"
   | "tryMulticall"
+  | "replace"
   | "refund"
   | "fallBack"
   | "statusOf"
