@@ -55,13 +55,14 @@ export const appeal: CommandSpec<Options> = {
     await requireFunds({ what: "bond", amount: bond, currency }, terms, keys.address, host.signal);
     const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
     const { transactionHash, gasUsed } = await actions.appeal(request, last);
+    const made = { ...facts, transactionHash, gasUsed: Number(gasUsed) };
     if (options.wait === true) {
       const state = await waitForDecision(chain, requestId, host.signal, progress);
-      const report = await reportRequest(chain, terms.feeToken, requestId, host.signal);
-      return { ...report, ok: state.status === "decided" };
+      const { json, text } = await reportRequest(chain, terms.feeToken, requestId, host.signal);
+      return { json: { ...json, appeal: made }, text, ok: state.status === "decided" };
     }
     return {
-      json: { ...facts, transactionHash, gasUsed },
+      json: made,
       text: rows([
         ["bond", shown],
         ["committee", `${seats} seats`],

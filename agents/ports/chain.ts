@@ -254,6 +254,10 @@ export interface OracleActions {
   createSubscription(): Promise<{ readonly subscriptionId: number; readonly receipt: Receipt }>;
   /** Lets a consumer spend from a subscription of this account, or no longer. */
   setConsumer(subscriptionId: number, consumer: Address, allowed: boolean): Promise<Receipt>;
+  /** Offers a subscription of this account to somebody else; null takes the offer back. */
+  transferSubscription(subscriptionId: number, to: Address | null): Promise<Receipt>;
+  /** Takes over a subscription that was offered to this account. */
+  acceptSubscription(subscriptionId: number): Promise<Receipt>;
   fund(subscriptionId: number, currency: Currency, amount: bigint): Promise<Receipt>;
   withdrawFunds(subscriptionId: number, currency: Currency, amount: bigint, to: Address): Promise<Receipt>;
 }

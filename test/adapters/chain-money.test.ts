@@ -124,7 +124,7 @@ describe("chain: money at the oracle", () => {
     const [first, second] = [await ask(), await ask({ currency: "native" })];
     assert.deepEqual([second.requestId - first.requestId, first.requestId >> 48n], [1n, BigInt(subscriptionId)]);
     const balance = { token: 2n * ONE, native: ONE };
-    assert.deepEqual(await shown(), { owner: owner.account, balance, requests: 2 });
+    assert.deepEqual(await shown(), { owner: owner.account, pendingOwner: null, balance, requests: 2 });
     assert.equal(await terms.isConsumer(subscriptionId, consumer.account), true);
     await rejects(
       owner.withdrawFunds(subscriptionId, "native", 2n * ONE, nobody),
@@ -138,6 +138,27 @@ describe("chain: money at the oracle", () => {
     await rejects(ask({ currency: "native" }), "CHAIN_REVERTED", "NotConsumer");
     assert.equal(await terms.subscription(subscriptionId + 1), null);
     await rejects(owner.fund(subscriptionId + 1, "native", 1n), "SUBSCRIPTION_UNKNOWN");
+  });
+
+  it("SE17: a subscription gets the owner whom it was offered to, once that one accepts", async () => {
+    const [owner, heir, other] = await Promise.all([operatorOf(14), operatorOf(15), operatorOf(16)]);
+    const { subscriptionId } = await owner.createSubscription();
+    const terms = await readChainTerms(harness.options);
+    const owners = async (): Promise<unknown> => {
+      const found = await terms.subscription(subscriptionId);
+      return [found?.owner, found?.pendingOwner];
+    };
+    await owner.transferSubscription(subscriptionId, heir.account);
+    assert.deepEqual(await owners(), [owner.account, heir.account]);
+    await rejects(other.acceptSubscription(subscriptionId), "CHAIN_REVERTED", "NotPendingOwner");
+    await owner.transferSubscription(subscriptionId, null);
+    assert.deepEqual(await owners(), [owner.account, null]);
+    await rejects(heir.acceptSubscription(subscriptionId), "CHAIN_REVERTED", "NotPendingOwner");
+    await owner.transferSubscription(subscriptionId, heir.account);
+    await heir.acceptSubscription(subscriptionId);
+    assert.deepEqual(await owners(), [heir.account, null]);
+    const again = owner.transferSubscription(subscriptionId, owner.account);
+    await rejects(again, "CHAIN_REVERTED", "NotSubscriptionOwner");
   });
 
   it("SE5: an appellant pays exactly the bond, in the currency of the request", async () => {

@@ -40,12 +40,9 @@ export interface ConfigJson {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The command line inside this process, against a local chain and a model server that answers "yes", or A and C to a question of policies. */
-export interface CliWorld {
-  readonly chain: LocalChain;
-  readonly deployment: Deployment;
-  readonly bank: Bank;
-  /** Where the commands run; holds deployment.json. */
+/** The command line inside this process. */
+export interface Cli {
+  /** Where the commands run. */
   readonly folder: string;
   /** All that any command printed, to look for secrets in. */
   readonly printed: string[];
@@ -57,6 +54,13 @@ export interface CliWorld {
   json(...args: string[]): Promise<{ readonly code: number; readonly value: Json }>;
   /** The error of a command that must fail. */
   failure(...args: string[]): Promise<Failure>;
+}
+
+/** Against a local chain and a model server that answers "yes", or A and C to a question of policies; the folder holds deployment.json. */
+export interface CliWorld extends Cli {
+  readonly chain: LocalChain;
+  readonly deployment: Deployment;
+  readonly bank: Bank;
   /** `agent init`, with a config that suits a test; the signer's address. */
   init(name: string): Promise<string>;
   editConfig(name: string, change: (config: ConfigJson) => ConfigJson): Promise<void>;
@@ -67,6 +71,39 @@ export interface CliWorld {
   /** Moves the chain's clock. */
   passTime(seconds: number): Promise<void>;
   close(): Promise<void>;
+}
+
+export function createCli(folder: string): Cli {
+  const printed: string[] = [];
+  const run: Cli["run"] = async (args, options = {}) => {
+    const out: string[] = [];
+    const err: string[] = [];
+    const code = await runCli(args, {
+      stdout: (text) => void out.push(text),
+      stderr: (text) => void err.push(text),
+      environment: { CONCLAVE_PASSWORD: PASSWORD, ...options.environment },
+      cwd: folder,
+      signal: options.signal ?? new AbortController().signal,
+    });
+    const ran = { code, stdout: out.join(""), stderr: err.join("") };
+    printed.push(ran.stdout, ran.stderr);
+    return ran;
+  };
+  const json: Cli["json"] = async (...args) => {
+    const { code, stdout } = await run([...args, "--json"]);
+    return { code, value: JSON.parse(stdout) as Json };
+  };
+  return {
+    folder,
+    printed,
+    run,
+    json,
+    async failure(...args) {
+      const { code: exit, value } = await json(...args);
+      assert.ok("error" in value, JSON.stringify(value));
+      return { exit, ...(value["error"] as Omit<Failure, "exit">) };
+    },
+  };
 }
 
 export async function startCliWorld(): Promise<CliWorld> {
@@ -93,27 +130,8 @@ export async function startCliWorld(): Promise<CliWorld> {
     const written = "answer" in fields && fields["answer"] === "A,C" ? { ...fields, answer: "c), A" } : fields;
     reply(response, 200, completion(JSON.stringify(written)));
   });
-  const printed: string[] = [];
-
-  const run: CliWorld["run"] = async (args, options = {}) => {
-    const out: string[] = [];
-    const err: string[] = [];
-    const code = await runCli(args, {
-      stdout: (text) => void out.push(text),
-      stderr: (text) => void err.push(text),
-      environment: { CONCLAVE_PASSWORD: PASSWORD, ...options.environment },
-      cwd: folder,
-      signal: options.signal ?? new AbortController().signal,
-    });
-    const ran = { code, stdout: out.join(""), stderr: err.join("") };
-    printed.push(ran.stdout, ran.stderr);
-    return ran;
-  };
-
-  const json: CliWorld["json"] = async (...args) => {
-    const { code, stdout } = await run([...args, "--json"]);
-    return { code, value: JSON.parse(stdout) as Json };
-  };
+  const cli = createCli(folder);
+  const { json } = cli;
 
   const editConfig: CliWorld["editConfig"] = async (name, change) => {
     const path = join(folder, name, "conclave.json");
@@ -138,15 +156,7 @@ export async function startCliWorld(): Promise<CliWorld> {
     chain,
     deployment,
     bank,
-    folder,
-    printed,
-    run,
-    json,
-    async failure(...args) {
-      const { code: exit, value } = await json(...args);
-      assert.ok("error" in value, JSON.stringify(value));
-      return { exit, ...(value["error"] as Omit<Failure, "exit">) };
-    },
+    ...cli,
     init,
     editConfig,
     async enlist(name, stake) {
@@ -196,7 +206,7 @@ async function rpc(url: string, method: string, params: readonly unknown[]): Pro
 }
 
 /** Looks for every key and password of the world in all that was printed. */
-export async function assertNoSecrets({ printed, folder }: CliWorld): Promise<void> {
+export async function assertNoSecrets({ printed, folder }: Cli): Promise<void> {
   const all = printed.join("\n").toLowerCase();
   assert.ok(all.length > 2_000);
   for (const file of globSync("*/keystore.json", { cwd: folder })) {

@@ -26,7 +26,7 @@ describe("command line", () => {
     const commands = [
       ...["init", "register", "run", "status", "unstake", "withdraw", "claim"].map((name) => ["agent", name]),
       ...["list", "submit", "claim"].map((name) => ["evidence", name]),
-      ...["create", "fund", "withdraw", "consumer", "show"].map((name) => ["subscription", name]),
+      ...["create", "fund", "withdraw", "consumer", "transfer", "accept", "show"].map((name) => ["subscription", name]),
       ["request"],
       ["appeal"],
       ["withdraw"],
@@ -368,39 +368,6 @@ describe("command line", () => {
     ]) {
       assert.equal((await ask(...args)).code, "USAGE", args.join(" "));
     }
-  });
-
-  it("SE17: a subscription is created, funded, shown, used by its consumers alone and emptied", async () => {
-    const account = ["--dir", "poor"];
-    const { value } = await world.json("subscription", "create", ...account);
-    const id = String(value["subscriptionId"]);
-    const signer = String(value["owner"]) as Address;
-    await world.bank.fund(signer, parseEther("5"));
-    const broke = await world.failure("subscription", "fund", id, "--amount", "1000", ...account);
-    assert.equal(broke.code, "BALANCE_TOO_LOW");
-    assert.match(broke.message, /^Pay the amount of 1000 /);
-    assert.equal((await world.json("subscription", "fund", id, "--amount", "4.5", ...account)).code, 0);
-    const coins = ["--amount", "0.25", "--currency", "native"];
-    assert.equal((await world.json("subscription", "fund", id, ...coins, ...account)).code, 0);
-    const other = `0x${"77".repeat(20)}`;
-    assert.equal((await world.json("subscription", "consumer", id, "--consumer", other, ...account)).code, 0);
-    const deployment = ["--deployment", "deployment.json"];
-    const shown = await world.json("subscription", "show", id, "--consumer", other, ...deployment);
-    assert.deepEqual(
-      [shown.value["owner"], shown.value["balance"], shown.value["allowed"]],
-      [signer, { token: String(parseEther("4.5")), native: String(parseEther("0.25")) }, true],
-    );
-    const removal = ["--consumer", other, "--remove"];
-    assert.equal((await world.json("subscription", "consumer", id, ...removal, ...account)).value["allowed"], false);
-    const { stdout } = await world.run(["subscription", "show", id, "--consumer", other, ...deployment]);
-    assert.match(stdout, new RegExp(`^holds +4\\.5 \\w+\nholds +0\\.25 coins\n[\\s\\S]*^${other} +may not ask$`, "m"));
-    const emptied = await world.json("subscription", "withdraw", id, "--amount", "all", ...account);
-    assert.deepEqual([emptied.code, emptied.value["amount"]], [0, String(parseEther("4.5"))]);
-    const nothing = await world.failure("subscription", "withdraw", id, "--amount", "1", ...account);
-    assert.equal(nothing.code, "BALANCE_TOO_LOW");
-    assert.equal((await world.failure("subscription", "show", "99", ...deployment)).code, "SUBSCRIPTION_UNKNOWN");
-    assert.match((await world.run(["withdraw", ...account])).stdout, /^withdrawn +nothing: the credit is 0$/m);
-    assert.equal((await world.failure("appeal", "1", ...account)).code, "REQUEST_UNKNOWN");
   });
 
   it("nothing printed ever held a key or a password", () => assertNoSecrets(world));

@@ -1,4 +1,4 @@
-import { encodeFunctionData, parseEventLogs, type TransactionReceipt } from "viem";
+import { encodeFunctionData, parseEventLogs, zeroAddress, type TransactionReceipt } from "viem";
 import { decisionOracleAbi } from "conclave/abi";
 import type { Address, Currency, Hex, RequestId } from "../../core/types.ts";
 import type { OracleActions } from "../../ports/chain.ts";
@@ -49,6 +49,15 @@ export function createOracleActions(connection: Connection, sender: Sender): Ora
       const args = [subscriptionId, consumer, allowed] as const;
       const data = encodeFunctionData({ ...oracleCall, functionName: "setConsumer", args });
       return send(`Set a consumer of subscription ${subscriptionId}`, data);
+    },
+    transferSubscription: (subscriptionId, to) => {
+      const args = [subscriptionId, to ?? zeroAddress] as const;
+      const data = encodeFunctionData({ ...oracleCall, functionName: "transferSubscription", args });
+      return send(`Offer subscription ${subscriptionId}`, data);
+    },
+    acceptSubscription: (subscriptionId) => {
+      const data = encodeFunctionData({ ...oracleCall, functionName: "acceptSubscription", args: [subscriptionId] });
+      return send(`Take over subscription ${subscriptionId}`, data);
     },
     fund: async (subscriptionId, currency, amount) => {
       const data =

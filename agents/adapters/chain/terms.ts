@@ -42,6 +42,8 @@ export interface ChainTerms {
 
 export interface Subscription {
   readonly owner: Address;
+  /** Whom it is offered to. */
+  readonly pendingOwner: Address | null;
   readonly balance: Readonly<Record<Currency, bigint>>;
   /** Made from it so far. */
   readonly requests: number;
@@ -130,12 +132,14 @@ async function readSubscription(
   signal?: AbortSignal,
 ): Promise<Subscription | null> {
   const oracle = { address: connection.domain.oracle, abi: decisionOracleAbi } as const;
-  const [owner, , token, native, requests] = await connection.call(
+  const [owner, pending, token, native, requests] = await connection.call(
     `Read subscription ${subscriptionId}`,
     signal,
     (client) => client.readContract({ ...oracle, functionName: "subscriptionOf", args: [subscriptionId] }),
   );
-  return owner === zeroAddress ? null : { owner: lower(owner), balance: { token, native }, requests };
+  if (owner === zeroAddress) return null;
+  const pendingOwner = pending === zeroAddress ? null : lower(pending);
+  return { owner: lower(owner), pendingOwner, balance: { token, native }, requests };
 }
 
 /** Which chain a node serves. Throws CHAIN_UNREACHABLE. */

@@ -1,0 +1,288 @@
+// What accounts do with money on the command line. Agents do not run here: the test certifies with their keys, so that it says what they decide.
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { parseEther } from "viem";
+import { tokenAbi } from "conclave/abi";
+import { unpackRound } from "../../agents/core/rounds.ts";
+import type { Address, Decision, RequestId } from "../../agents/core/types.ts";
+import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
+import { roundsOf, witnessOf } from "../../agents/ports/course.ts";
+import { openBank } from "../../scripts/demo/bank.ts";
+import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
+import { courseNow, drawNext, lastOf, wordOf } from "../adapters/chain-questions.ts";
+import { assertNoSecrets, createCli, type Cli } from "./cli-world.ts";
+import { until } from "./world.ts";
+
+const hung: Partial<Decision> = { status: "hung", outcome: wordOf(0n), answer: "" };
+const no: Partial<Decision> = { outcome: wordOf(0n), answer: "no" };
+const yes: Partial<Decision> = { outcome: wordOf(1n), answer: "yes" };
+
+let harness: NodeHarness;
+let reader: ChainReader;
+let writer: ChainWriter;
+let cli: Cli;
+before(async () => {
+  harness = await createNodeHarness();
+  [reader, writer] = [await harness.reader(), await harness.writer(0)];
+  cli = createCli(await mkdtemp(join(tmpdir(), "conclave-money-")));
+  const deployment = { ...harness.deployment, rpcUrl: harness.chain.rpcUrl };
+  await writeFile(join(cli.folder, "deployment.json"), JSON.stringify(deployment));
+});
+after(async () => {
+  await harness.stop();
+  await rm(cli.folder, { recursive: true, force: true });
+});
+
+/** With a keystore in a folder of that name, 10 coins and some tokens. */
+async function accountOf(name: string, tokens: bigint): Promise<Address> {
+  const model = ["--model-url", "http://127.0.0.1:1", "--model-name", "none"];
+  const { code, value } = await cli.json("agent", "init", "--dir", name, "--deployment", "deployment.json", ...model);
+  assert.equal(code, 0, JSON.stringify(value));
+  const address = String(value["signer"]) as Address;
+  await bankOf().fund(address, tokens);
+  return address;
+}
+
+const bankOf = () => openBank(harness.chain, harness.deployment.token, harness.accounts[0]!);
+
+/** Draws the committee that the request waits for, which decides so. */
+async function decide(requestId: RequestId, decision: Partial<Decision>): Promise<number> {
+  const { request, round, committee, certifying } = await drawNext(harness, requestId);
+  assert.notEqual(await writer.commit(request, round, committee, certifying(decision)), "already");
+  return committee.length;
+}
+
+/** Just beyond the end of the running period, so that nobody who waits gives up. */
+async function passDeadline(requestId: RequestId): Promise<void> {
+  const { round } = await courseNow(reader, requestId);
+  await harness.passTime(unpackRound(round).deadline - (await reader.head()).timestamp + 5);
+}
+
+async function finalize(requestId: RequestId): Promise<void> {
+  await passDeadline(requestId);
+  const { request } = await courseNow(reader, requestId);
+  assert.notEqual(await writer.finalize(request, await lastOf(reader, requestId)), "already");
+}
+
+async function settle(requestId: RequestId): Promise<void> {
+  const course = await courseNow(reader, requestId);
+  assert.notEqual(await writer.settle(course.request, roundsOf(course) ?? []), "already");
+}
+
+const tokensOf = (account: Address): Promise<bigint> =>
+  harness.client.readContract({
+    address: harness.deployment.token,
+    abi: tokenAbi,
+    functionName: "balanceOf",
+    args: [account],
+  });
+
+const allowanceOf = (account: Address): Promise<bigint> =>
+  harness.client.readContract({
+    address: harness.deployment.token,
+    abi: tokenAbi,
+    functionName: "allowance",
+    args: [account, harness.deployment.oracle],
+  });
+
+async function ask(name: string, ...terms: string[]): Promise<RequestId> {
+  const question = ["request", "--dir", name, "--question", "Is it so?", "--kind", "boolean", "--duration", "1h"];
+  const { code, value } = await cli.json(...question, ...terms);
+  assert.equal(code, 0, JSON.stringify(value));
+  return BigInt(String(value["requestId"])) as RequestId;
+}
+
+describe("command line: money", () => {
+  it("SE4, SE6: request --wait shows a retry, the provisional decision and its end; the rest of the fee comes back", async () => {
+    const asker = await accountOf("asker", parseEther("35"));
+    // 2 units for each of 4 and of 9 seats, and one for each of 9 that hang: a unit is 1.
+    const terms = ["--kind", "boolean", "--retries", "1", "--appeals", "1", "--fee", "35", "--duration", "1h"];
+    const waiting = cli.run(["request", "--dir", "asker", "--question", "Is it so?", ...terms, "--wait"]);
+    const requestId = await until(async () => ((await tokensOf(asker)) === 0n ? (1n as RequestId) : null));
+    await decide(requestId, hung);
+    await decide(requestId, yes);
+    const { deadline } = unpackRound((await courseNow(reader, requestId)).round);
+    await finalize(requestId);
+    const { code, stdout, stderr } = await waiting;
+    assert.equal(code, 0, stderr);
+    const [first, ...steps] = stderr.trimEnd().split("\n");
+    assert.match(first ?? "", /^request 1: asked in 0x/);
+    const day = new Date(deadline * 1_000).toISOString().slice(0, 10);
+    assert.match(steps.splice(6, 1)[0] ?? "", new RegExp(`^request 1: provisional until ${day}`));
+    const reopened = "reopened, the committee hung: attempt 1, committee of 4";
+    assert.deepEqual(
+      steps,
+      ["requested", "drawn", "hung", reopened, "drawn", "decided", "final"].map((step) => `request 1: ${step}`),
+    );
+    assert.match(stdout, /^status +decided$/m);
+    assert.match(stdout, /^attempt 0 +4 seats: hung; retried$/m);
+    assert.match(stdout, /^answer +yes$/m);
+    assert.equal(await allowanceOf(asker), 0n);
+
+    await settle(requestId);
+    const { value } = await cli.json("withdraw", "--dir", "asker");
+    const [withdrawal] = value["withdrawals"] as { amount: string }[];
+    // 4 for the committee that hung and 8 for the one that decided, less what three seats cannot share.
+    const rest = parseEther("23") + 3n;
+    assert.equal(withdrawal?.amount, String(rest));
+    assert.equal(await tokensOf(asker), rest);
+  });
+
+  for (const currency of ["token", "native"] as const) {
+    it(`SE5, SE12: an appeal in ${currency}: its bond is shown, paid exactly, and comes back with the pay of who was wrong`, async () => {
+      const unit = currency === "token" ? "\\w+" : "coins";
+      await accountOf(`asker-${currency}`, parseEther("3"));
+      const appellant = await accountOf(`appellant-${currency}`, 0n);
+      // 2 units for each of 4, 9 and 19 seats: a unit is 0.03125.
+      const id = await ask(`asker-${currency}`, "--appeals", "2", "--fee", "2", "--currency", currency);
+      const appeal = ["appeal", String(id), "--dir", `appellant-${currency}`];
+      const early = await cli.failure(...appeal);
+      assert.match(early.message, /: no decision stands yet$/);
+      assert.equal(await decide(id, yes), 4);
+
+      const bond = parseEther("0.5625");
+      const facts = { requestId: String(id), attempt: 1, seats: 9, bond: String(bond), currency };
+      const dry = await cli.json("appeal", String(id), "--dry-run", "--deployment", "deployment.json");
+      assert.deepEqual([dry.code, dry.value], [0, facts]);
+      const { stdout } = await cli.run(["appeal", String(id), "--dry-run", "--deployment", "deployment.json"]);
+      assert.match(stdout, new RegExp(`^bond +0\\.5625 ${unit}\ncommittee +9 seats$`, "m"));
+
+      if (currency === "token") {
+        const broke = await cli.failure(...appeal);
+        assert.equal(broke.code, "BALANCE_TOO_LOW");
+        assert.match(broke.message, /^Pay the bond of 0\.5625 \w+: 0x.* holds 0 /);
+        assert.equal(await allowanceOf(appellant), 0n, "approved for what it cannot pay");
+        await bankOf().mint(appellant, parseEther("1"));
+      }
+      const held = await harness.client.getBalance({ address: appellant });
+      const waiting = cli.run([...appeal, "--wait", "--json"]);
+      await until(async () => (await reader.requestEvents(id)).some(({ kind }) => kind === "requestReopened"));
+      if (currency === "token") {
+        assert.deepEqual([await tokensOf(appellant), await allowanceOf(appellant)], [parseEther("1") - bond, 0n]);
+      } else {
+        const paid = held - (await harness.client.getBalance({ address: appellant }));
+        assert.ok(paid > bond && paid < bond + parseEther("0.01"), String(paid));
+      }
+      assert.equal(await decide(id, no), 9);
+      await finalize(id);
+      const { code, stdout: report, stderr } = await waiting;
+      assert.equal(code, 0, stderr);
+      const [shown, ...steps] = stderr.trimEnd().split("\n");
+      assert.match(shown ?? "", new RegExp(`^request ${id}: a bond of 0\\.5625 ${unit} calls a committee of 9$`));
+      const reopened = `request ${id}: reopened, ${appellant} appealed: attempt 1, committee of 9`;
+      assert.ok(steps.includes(reopened), stderr);
+      assert.equal(steps.at(-1), `request ${id}: final`);
+      const { answer, earlier, appeal: made } = JSON.parse(report) as Record<string, unknown>;
+      const { transactionHash, gasUsed, ...rest } = made as Record<string, unknown>;
+      assert.deepEqual([answer, rest], ["no", facts]);
+      assert.deepEqual([typeof transactionHash, typeof gasUsed], ["string", "number"]);
+      assert.deepEqual(earlier, [{ attempt: 0, status: "decided", answer: "yes", seats: 4, appellant }]);
+      assert.match((await cli.failure(...appeal)).message, /: its decision is final$/);
+
+      await settle(id);
+      const { value } = await cli.json("withdraw", "--dir", `appellant-${currency}`);
+      const [{ transactionHash: _, ...withdrawal }] = value["withdrawals"] as [Record<string, unknown>];
+      // The bond and 8 units.
+      assert.deepEqual(withdrawal, { currency, amount: String(bond + parseEther("0.25")) });
+    });
+  }
+
+  it("SE8: an appeal that nobody answers ends with the decision before, and gives the bond back", async () => {
+    await accountOf("calm", parseEther("26"));
+    await accountOf("alone", parseEther("18"));
+    const id = await ask("calm", "--appeals", "1", "--fee", "26");
+    await decide(id, yes);
+    const waiting = cli.run(["appeal", String(id), "--dir", "alone", "--wait"]);
+    await until(async () => (await reader.requestEvents(id)).some(({ kind }) => kind === "requestReopened"));
+    const { request, round, past, ...course } = await courseNow(reader, id);
+    const witness = witnessOf({ request, round, past, ...course });
+    const [last] = past;
+    assert.ok(witness !== null && last !== undefined);
+    await passDeadline(id);
+    assert.notEqual(await writer.fallBack(request, round, witness, last), "already");
+    const { code, stdout, stderr } = await waiting;
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /final\n$/);
+    assert.match(stdout, /^answer +yes$/m);
+    const { value } = await cli.json("withdraw", "--dir", "alone");
+    const [withdrawal] = value["withdrawals"] as { amount: string }[];
+    assert.equal(withdrawal?.amount, String(parseEther("18")));
+  });
+
+  it("SE5: no appeal after its time", async () => {
+    await accountOf("late", parseEther("26"));
+    const id = await ask("late", "--appeals", "1", "--fee", "26");
+    await decide(id, yes);
+    await passDeadline(id);
+    const late = await cli.failure("appeal", String(id), "--dir", "late");
+    assert.equal(late.code, "APPEAL_IMPOSSIBLE");
+    assert.match(late.message, /: the time for appeals is over$/);
+    assert.equal((await cli.failure("appeal", "99", "--dir", "late")).code, "REQUEST_UNKNOWN");
+  });
+
+  it("SE17: a subscription is created, funded, shown, used by its consumers alone and emptied", async () => {
+    const signer = await accountOf("poor", parseEther("5"));
+    const account = ["--dir", "poor"];
+    const { value } = await cli.json("subscription", "create", ...account);
+    const id = String(value["subscriptionId"]);
+    assert.equal(value["owner"], signer);
+    const broke = await cli.failure("subscription", "fund", id, "--amount", "1000", ...account);
+    assert.equal(broke.code, "BALANCE_TOO_LOW");
+    assert.match(broke.message, /^Pay the amount of 1000 /);
+    assert.equal((await cli.json("subscription", "fund", id, "--amount", "4.5", ...account)).code, 0);
+    const coins = ["--amount", "0.25", "--currency", "native"];
+    assert.equal((await cli.json("subscription", "fund", id, ...coins, ...account)).code, 0);
+    const other = `0x${"77".repeat(20)}`;
+    assert.equal((await cli.json("subscription", "consumer", id, "--consumer", other, ...account)).code, 0);
+    const deployment = ["--deployment", "deployment.json"];
+    const shown = await cli.json("subscription", "show", id, "--consumer", other, ...deployment);
+    assert.deepEqual(
+      [shown.value["owner"], shown.value["balance"], shown.value["allowed"]],
+      [signer, { token: String(parseEther("4.5")), native: String(parseEther("0.25")) }, true],
+    );
+    const removal = ["--consumer", other, "--remove"];
+    assert.equal((await cli.json("subscription", "consumer", id, ...removal, ...account)).value["allowed"], false);
+    const { stdout } = await cli.run(["subscription", "show", id, "--consumer", other, ...deployment]);
+    assert.match(stdout, new RegExp(`^holds +4\\.5 \\w+\nholds +0\\.25 coins\n[\\s\\S]*^${other} +may not ask$`, "m"));
+    const emptied = await cli.json("subscription", "withdraw", id, "--amount", "all", ...account);
+    assert.deepEqual([emptied.code, emptied.value["amount"]], [0, String(parseEther("4.5"))]);
+    const nothing = await cli.failure("subscription", "withdraw", id, "--amount", "1", ...account);
+    assert.equal(nothing.code, "BALANCE_TOO_LOW");
+    assert.equal((await cli.failure("subscription", "show", "99", ...deployment)).code, "SUBSCRIPTION_UNKNOWN");
+    assert.match((await cli.run(["withdraw", ...account])).stdout, /^withdrawn +nothing: the credit is 0$/m);
+  });
+
+  it("SE17: a subscription is offered, taken back, offered again and accepted", async () => {
+    const account = ["--dir", "poor"];
+    const heir = await accountOf("heir", 0n);
+    const { value: made } = await cli.json("subscription", "create", ...account);
+    const id = String(made["subscriptionId"]);
+    const accept = ["subscription", "accept", id, "--dir", "heir"];
+    const transfer = ["subscription", "transfer", id, ...account];
+    for (const wrong of [[], ["--to", heir, "--cancel"], ["--to", "heir"]])
+      assert.equal((await cli.failure(...transfer, ...wrong)).code, "USAGE", wrong.join(" "));
+    const early = await cli.failure(...accept);
+    assert.deepEqual([early.code, early.data["error"]], ["CHAIN_REVERTED", "NotPendingOwner"]);
+    const offered = await cli.run([...transfer, "--to", heir]);
+    assert.match(
+      offered.stdout,
+      new RegExp(`^offered to +${heir}$[\\s\\S]*^next +conclave subscription accept ${id}$`, "m"),
+    );
+    const show = ["subscription", "show", id, "--deployment", "deployment.json"];
+    assert.match((await cli.run(show)).stdout, new RegExp(`^offered to +${heir}$`, "m"));
+    assert.equal((await cli.json(...transfer, "--cancel")).value["offeredTo"], null);
+    assert.equal((await cli.json(...show)).value["pendingOwner"], null);
+    assert.doesNotMatch((await cli.run(show)).stdout, /offered/);
+    assert.equal((await cli.json(...transfer, "--to", heir)).value["offeredTo"], heir);
+    const { code, value } = await cli.json(...accept);
+    assert.deepEqual([code, value["owner"], value["before"]], [0, heir, made["owner"]]);
+    assert.equal((await cli.json(...show)).value["owner"], heir);
+    const lost = await cli.failure(...transfer, "--cancel");
+    assert.deepEqual([lost.code, lost.data["error"]], ["CHAIN_REVERTED", "NotSubscriptionOwner"]);
+  });
+
+  it("nothing printed ever held a key or a password", () => assertNoSecrets(cli));
+});
