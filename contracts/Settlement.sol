@@ -26,8 +26,7 @@ import {
     RequestId,
     RequestTerms,
     Round,
-    Seat,
-    Status
+    Seat
 } from "./types/Types.sol";
 
 /// @title What the rounds of a request pay (SE10 to SE15)
@@ -230,8 +229,8 @@ contract Settlement is ISettlement {
     /// @dev The callback only where the commit made it (SE13): not in one that called another committee or was provisional.
     function _relayGas(RequestTerms terms, DecidedRound calldata round) private pure returns (uint256 gas) {
         gas = PricesLib.relayGas(round.committee.length);
-        DecisionHead head = round.decision.head;
-        bool isRetried = head.status() == Status.Hung && round.round.hasRetry(terms, head.attempt());
+        bool isRetried =
+            !PayLib.isDecided(round.decision) && round.round.hasRetry(terms, round.decision.head.attempt());
         if (!isRetried && round.round.appeals() == terms.appeals()) gas += terms.callbackGasLimit();
     }
 }

@@ -10,10 +10,15 @@ import {RequestTermsLib} from "./RequestTermsLib.sol";
 library PayLib {
     using RequestTermsLib for RequestTerms;
 
+    /// @dev Of a head that nobody has checked yet: dirty bits make it another status, and then another commitment.
+    function isDecided(Decision calldata decision) internal pure returns (bool) {
+        return DecisionHeadLib.statusCode(decision.head) == uint256(Status.Decided);
+    }
+
     /// @notice Units of pay of a round.
     function units(Decision calldata decision) internal pure returns (uint256) {
         uint256 size = DecisionHeadLib.seats(decision.head);
-        return _isDecided(decision) ? DECIDED_UNITS * size : size;
+        return isDecided(decision) ? DECIDED_UNITS * size : size;
     }
 
     /// @notice Whether the final decision says that another one was wrong. A hung committee says nothing of others.
@@ -25,8 +30,8 @@ library PayLib {
         Decision calldata decision,
         Decision calldata last
     ) internal pure returns (bool) {
-        if (!_isDecided(last)) return false;
-        if (!_isDecided(decision)) return true;
+        if (!isDecided(last)) return false;
+        if (!isDecided(decision)) return true;
         if (terms.kind() != RequestTermsLib.KIND_NUMBER) return decision.outcome != last.outcome;
         // Two's complement numbers, whose distance may need all 256 bits.
         (int256 left, int256 right) = (int256(uint256(decision.outcome)), int256(uint256(last.outcome)));
@@ -55,10 +60,5 @@ library PayLib {
             amounts[seat] = amount;
             rest -= amount;
         }
-    }
-
-    /// @dev Of a head that nobody has checked yet: dirty bits make it another status, and then another commitment.
-    function _isDecided(Decision calldata decision) private pure returns (bool) {
-        return DecisionHeadLib.statusCode(decision.head) == uint256(Status.Decided);
     }
 }
