@@ -60,7 +60,7 @@ export const request: CommandSpec<Options> = {
     { flags: "--appeals <number>", description: `0 to ${MAX_APPEALS}; 0: the first decision is final`, default: "0" },
     {
       flags: "--retries <number>",
-      description: `0 to ${MAX_RETRIES} hung committees that are replaced by another one`,
+      description: `0 to ${MAX_RETRIES} committees that are replaced when they hang or do not answer in time`,
       default: "0",
     },
     {

@@ -23,7 +23,7 @@ export async function waitForDecision(
     const events = await chain.requestEvents(requestId, signal);
     const course = courseOf(events);
     // From the events, so that no step is missed however fast it passed.
-    const steps = events.flatMap((event) => stepOf(event, course?.request.terms));
+    const steps = events.flatMap((event, index) => stepOf(event, events[index - 1]?.kind, course?.request.terms));
     for (const step of steps.slice(told)) progress(`request ${requestId}: ${step}`);
     told = steps.length;
     if (isFinalState(state)) return state;
@@ -39,14 +39,20 @@ export async function waitForDecision(
   }
 }
 
-function stepOf(event: ChainEvent, terms: Terms | undefined): readonly string[] {
+/** @param before the kind of the event before it */
+function stepOf(
+  event: ChainEvent,
+  before: ChainEvent["kind"] | undefined,
+  terms: Terms | undefined,
+): readonly string[] {
   switch (event.kind) {
     case "requested":
       return ["requested"];
     case "requestReopened": {
       const { appeals } = unpackRound(event.round);
       const size = committeeSizeAfter(terms?.committeeSize ?? 0, appeals);
-      const why = event.appellant === null ? "the committee hung" : `${event.appellant} appealed`;
+      const failed = before === "decisionCommitted" ? "the committee hung" : "the committee did not answer in time";
+      const why = event.appellant === null ? failed : `${event.appellant} appealed`;
       return [`reopened, ${why}: attempt ${event.attempt}, committee of ${size}`];
     }
     case "seedRescheduled":

@@ -1,5 +1,5 @@
 import { concat, hexToBytes, keccak256, word } from "./digest.ts";
-import type { Address, Digest, Round } from "./types.ts";
+import type { Address, Digest, Round, Terms } from "./types.ts";
 
 /** The unpacked `Round` of contracts/types/Types.sol. */
 export interface RoundFields {
@@ -48,6 +48,11 @@ export function linkAfter(
 /** How many seats the committee has after so many appeals: each twice the one before and one. */
 export function committeeSizeAfter(first: number, appeals: number): number {
   return (first + 1) * 2 ** appeals - 1;
+}
+
+/** Whether another committee may be tried after this attempt of the round: each but the first came of an appeal or of a retry. */
+export function hasRetry(round: Round, { retries }: Pick<Terms, "retries">, attempt: number): boolean {
+  return attempt - unpackRound(round).appeals < retries;
 }
 
 function isUnsigned(value: number, bits: number): boolean {

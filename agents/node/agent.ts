@@ -201,6 +201,11 @@ class RunningAgent implements Agent {
       case "requested":
         this.see(event.request.id, event);
         return;
+      case "requestReopened":
+        this.see(event.requestId, event);
+        // Of a committee that was replaced for its silence; of one that decided it has been left already.
+        await this.leaveSeat(event.requestId, event.kind);
+        return;
       default:
         this.see(event.requestId, event);
     }

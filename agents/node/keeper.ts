@@ -2,7 +2,7 @@ import { compareHex, concat, sha256, utf8 } from "../core/digest.ts";
 import type { AgentId, Address, Digest, RequestId } from "../core/types.ts";
 import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
-import { attemptOf, dueOf, isFinal, lastRound, witnessOf, type Course, type Due } from "../ports/course.ts";
+import { dueOf, isFinal, lastRound, witnessOf, type Course, type Due } from "../ports/course.ts";
 import type { Log } from "../ports/log.ts";
 import type { Signer } from "../ports/signer.ts";
 import { sleep } from "../relayer/relayer.ts";
@@ -16,8 +16,8 @@ export interface KeeperPorts {
 }
 
 /**
- * Does what the contract leaves to anybody, in a staggered order (SE9): draws committees, makes decisions final, and ends what
- * nobody answers in time.
+ * Does what the contract leaves to anybody, in a staggered order (SE9): draws committees, calls others for silent ones, makes
+ * decisions final, and ends what nobody answers in time.
  */
 export interface Keeper {
   agents(active: readonly AgentRecord[]): void;
@@ -104,18 +104,19 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
 /** The same action in another place of the course is another one, with a turn of its own for everybody. */
 function nameOf(due: Due, course: Course): string {
   const place = course.stage.kind === "requested" ? ` ${course.stage.seedBlock}` : "";
-  return `${due} ${attemptOf(course)}${place}`;
+  return `${due} ${course.attempt}${place}`;
 }
 
 async function perform(ports: KeeperPorts, course: Course, due: Due, signal: AbortSignal): Promise<void> {
   const receipt = await submit(ports.writer, course, due, signal);
   if (receipt === "already") return;
   const { transactionHash: transaction } = receipt;
-  ports.log.info({ requestId: course.request.id.toString(), attempt: attemptOf(course), transaction }, messages[due]);
+  ports.log.info({ requestId: course.request.id.toString(), attempt: course.attempt, transaction }, messages[due]);
 }
 
 const messages: Readonly<Record<Due, string>> = {
   draw: "drew the committee",
+  replace: "called another committee for a silent one",
   refund: "refunded an expired request",
   fallBack: "made the decision before an unanswered attempt final",
   finalize: "made a decision final",
@@ -128,10 +129,11 @@ async function submit(
   due: Due,
   signal: AbortSignal,
 ): Promise<Receipt | "already"> {
-  const { request, round, past, stage } = course;
+  const { request, round, attempt, past, stage } = course;
   const [witness, last, before] = [witnessOf(course), lastRound(course), past.at(-1)];
   if (due === "draw" && stage.kind === "requested")
-    return writer.draw(request, { round, seedBlock: stage.seedBlock, past }, signal);
+    return writer.draw(request, { round, attempt, seedBlock: stage.seedBlock, past }, signal);
+  if (due === "replace" && witness !== null) return writer.replace(request, round, attempt, witness, signal);
   if (due === "refund" && witness !== null) return writer.refund(request, round, witness, signal);
   if (due === "fallBack" && witness !== null && before !== undefined)
     return writer.fallBack(request, round, witness, before, signal);

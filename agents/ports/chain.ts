@@ -81,7 +81,7 @@ export type ChainEvent = Position &
         readonly attempt: number;
         readonly round: Round;
         readonly seedBlock: bigint;
-        /** Null: the last committee hung and is retried. */
+        /** Null: the last committee hung or did not answer in time, and another one is tried. */
         readonly appellant: Address | null;
         readonly bond: bigint;
       }
@@ -182,8 +182,16 @@ export interface ChainWriter {
   retryCallback(request: Request, last: DecidedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   /** `rounds`: all of a final request, from the first to the one whose decision is final. */
   settle(request: Request, rounds: readonly DecidedRound[], signal?: AbortSignal): Promise<Receipt | "already">;
+  /** Calls another committee for one that did not answer in time. */
+  replace(
+    request: Request,
+    round: Round,
+    attempt: number,
+    witness: Witness,
+    signal?: AbortSignal,
+  ): Promise<Receipt | "already">;
   refund(request: Request, round: Round, witness: Witness, signal?: AbortSignal): Promise<Receipt | "already">;
-  /** `last`: the round before the one that nobody answered. */
+  /** `last`: the last round with a decision. */
   fallBack(
     request: Request,
     round: Round,
@@ -213,8 +221,9 @@ export interface SignedPayload {
 /** A round whose committee is to be drawn. */
 export interface AwaitedRound {
   readonly round: Round;
+  readonly attempt: number;
   readonly seedBlock: bigint;
-  /** The rounds before, from the first; one for each earlier attempt. */
+  /** The rounds before, from the first; attempts that nobody answered have left none. */
   readonly past: readonly DecidedRound[];
 }
 

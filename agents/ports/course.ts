@@ -1,12 +1,14 @@
-import type { Address, Decision, Request, Round, SeatInfo } from "../core/types.ts";
+import type { Decision, Request, Round, SeatInfo } from "../core/types.ts";
 import { committeeHash } from "../core/digest.ts";
-import { unpackRound } from "../core/rounds.ts";
+import { hasRetry, unpackRound } from "../core/rounds.ts";
 import type { ChainEvent, DecidedRound, Relay, RequestState, Witness } from "./chain.ts";
 
 /** Where a request stands, from its events alone. */
 export interface Course {
   readonly request: Request;
-  /** The rounds before this one, from the first; one for each earlier attempt. */
+  /** Of the committee that is awaited or at work, or of the decision. */
+  readonly attempt: number;
+  /** The rounds before this one, from the first; attempts that nobody answered have left none. */
   readonly past: readonly DecidedRound[];
   /** Of the running attempt, or of the decision. */
   readonly round: Round;
@@ -34,7 +36,7 @@ export interface Head {
 }
 
 /** What anybody may do for a request now. */
-export type Due = "draw" | "refund" | "fallBack" | "finalize" | "settle";
+export type Due = "draw" | "replace" | "refund" | "fallBack" | "finalize" | "settle";
 
 /** The course after the events of one request, in chain order; null before it was asked. */
 export function courseOf(events: readonly ChainEvent[]): Course | null {
@@ -45,7 +47,7 @@ export function courseOf(events: readonly ChainEvent[]): Course | null {
 export function advance(course: Course | null, event: ChainEvent): Course | null {
   if (event.kind === "requested") {
     const { request, round, seedBlock } = event;
-    return { request, past: [], round, stage: { kind: "requested", seedBlock } };
+    return { request, attempt: 0, past: [], round, stage: { kind: "requested", seedBlock } };
   }
   if (course === null) return null;
   switch (event.kind) {
@@ -68,10 +70,6 @@ export function advance(course: Course | null, event: ChainEvent): Course | null
   }
 }
 
-export function attemptOf({ past }: Course): number {
-  return past.length;
-}
-
 /** Nothing that is decided or paid back can change any more. */
 export function isFinal({ stage }: Course): boolean {
   return stage.kind === "refunded" || (stage.kind === "decided" && stage.standing === "final");
@@ -92,19 +90,20 @@ export function roundsOf(course: Course): readonly DecidedRound[] | null {
 
 /** What the oracle's word covers beside request and round; null once there is a decision. */
 export function witnessOf(course: Course): Witness | null {
-  const { stage } = course;
+  const { stage, attempt } = course;
   if (stage.kind === "requested") return { kind: "requested", seedBlock: stage.seedBlock };
   if (stage.kind !== "drawn") return null;
-  return { kind: "drawn", attempt: attemptOf(course), committeeHash: committeeHash(stage.committee) };
+  return { kind: "drawn", attempt, committeeHash: committeeHash(stage.committee) };
 }
 
-/** SE3, SE6, SE8: what is due at this block; whether a final request has been settled already, its state says. */
+/** SE3, SE6, SE8, SE9: what is due at this block; whether a final request has been settled already, its state says. */
 export function dueOf(course: Course, head: Head): Due | null {
-  const { stage, past } = course;
-  const isOver = head.timestamp > unpackRound(course.round).deadline;
+  const { request, attempt, round, stage, past } = course;
+  const isOver = head.timestamp > unpackRound(round).deadline;
   switch (stage.kind) {
     case "requested":
     case "drawn":
+      if (isOver && hasRetry(round, request.terms, attempt)) return "replace";
       if (isOver) return past.length === 0 ? "refund" : "fallBack";
       return stage.kind === "requested" && head.number > stage.seedBlock ? "draw" : null;
     case "decided":
@@ -141,11 +140,14 @@ export function isDecided({ status }: RequestState): boolean {
 
 /** SE4. */
 function committed(course: Course, decision: Decision, relay: Relay): Course {
-  const { stage, round, request } = course;
+  const {
+    stage,
+    round,
+    request: { terms },
+  } = course;
   if (stage.kind !== "drawn") return course;
-  const { appeals } = unpackRound(round);
-  const isRetried = decision.status === "hung" && decision.attempt - appeals < request.terms.retries;
-  const isLast = !isRetried && appeals === request.terms.appeals;
+  const isRetried = decision.status === "hung" && hasRetry(round, terms, decision.attempt);
+  const isLast = !isRetried && unpackRound(round).appeals === terms.appeals;
   const { committee } = stage;
   return {
     ...course,
@@ -157,14 +159,13 @@ function standing(course: Course, value: DecidedStage["standing"]): Course {
   return course.stage.kind === "decided" ? { ...course, stage: { ...course.stage, standing: value } } : course;
 }
 
-function reopened(
-  course: Course,
-  event: { readonly round: Round; readonly seedBlock: bigint; readonly appellant: Address | null },
-): Course {
+/** SE4, SE5: after a decision; SE8: for a committee that nobody has heard of in time, which leaves no round. */
+function reopened(course: Course, event: Extract<ChainEvent, { kind: "requestReopened" }>): Course {
+  if (course.stage.kind === "refunded") return course;
+  const { attempt, round, seedBlock, appellant } = event;
   const last = lastRound(course);
-  if (last === null) return course;
-  const { round, seedBlock, appellant } = event;
-  return { ...course, past: [...course.past, { ...last, appellant }], round, stage: { kind: "requested", seedBlock } };
+  const past = last === null ? course.past : [...course.past, { ...last, appellant }];
+  return { ...course, attempt, past, round, stage: { kind: "requested", seedBlock } };
 }
 
 /** Of the decision that stands, or of the one before an attempt that nobody answered. */
@@ -174,6 +175,7 @@ function finalized(course: Course): Course {
   const { round, committee, decision, relay } = before;
   return {
     ...course,
+    attempt: decision.attempt,
     past: course.past.slice(0, -1),
     round,
     stage: { kind: "decided", committee, decision, relay, standing: "final" },

@@ -97,7 +97,7 @@ export async function asked(harness: ChainHarness, change: Partial<Terms> = {}):
   assert.deepEqual([request.terms, request.question], [terms, question]);
   const { timestamp } = await reader.head();
   assert.deepEqual(unpackRound(round), { link: 0n, appeals: 0, deadline: timestamp + terms.duration });
-  return { request, round, seedBlock, past: [] };
+  return { request, round, attempt: 0, seedBlock, past: [] };
 }
 
 export async function drawn(harness: ChainHarness, change: Partial<Terms> = {}): Promise<Drawn> {
@@ -108,13 +108,15 @@ export async function drawn(harness: ChainHarness, change: Partial<Terms> = {}):
 /** Draws the committee that the request waits for, the first or a later one. */
 export async function drawNext(harness: ChainHarness, requestId: RequestId): Promise<Drawn> {
   const reader = await harness.reader();
-  const { request, round, past, stage } = await courseNow(reader, requestId);
+  const course = await courseNow(reader, requestId);
+  const { request, round, past, stage } = course;
   assert.ok(stage.kind === "requested");
   await mineTo(harness, stage.seedBlock);
-  const awaited = { round, seedBlock: stage.seedBlock, past };
+  const awaited = { round, attempt: course.attempt, seedBlock: stage.seedBlock, past };
   assert.notEqual(await (await harness.writer(0)).draw(request, awaited), "already");
   const event = (await reader.requestEvents(request.id)).findLast(({ kind }) => kind === "committeeDrawn");
   assert.ok(event?.kind === "committeeDrawn");
+  assert.equal(event.attempt, course.attempt);
   const attempt = { domain: reader.domain, request, attempt: event.attempt, committee: event.committee };
   const certifying = (decided: Partial<Decision>): Certificate => certify(harness.keys, attempt, decided);
   return { request, round, committee: event.committee, certificate: certifying({}), certifying };

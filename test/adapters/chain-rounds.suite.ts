@@ -2,10 +2,15 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import { unpackRound } from "../../agents/core/rounds.ts";
+import type { AgentId } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
-import { isFinal, lastRound, roundsOf, witnessOf } from "../../agents/ports/course.ts";
-import { courseNow, drawNext, drawn, lastOf, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
+import { dueOf, isFinal, lastRound, roundsOf, witnessOf, type Course } from "../../agents/ports/course.ts";
+import { asked, courseNow, drawNext, drawn, lastOf, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
 import { drawnState, rejects } from "./chain.suite.ts";
+
+async function reputations(reader: ChainReader): Promise<Map<AgentId, number>> {
+  return new Map((await reader.agents()).map(({ agentId, reputation }) => [agentId, reputation]));
+}
 
 /** Requests with more than one committee: retries, appeals, what nobody answers. */
 export function chainRoundsSuite(name: string, createHarness: () => Promise<ChainHarness>): void {
@@ -64,7 +69,7 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       assert.equal(unpackRound(reopened.round).appeals, 1);
 
       await mineTo(harness, reopened.seedBlock);
-      const another = { round: reopened.round, seedBlock: reopened.seedBlock, past: [appealed] };
+      const another = { round: reopened.round, attempt: 1, seedBlock: reopened.seedBlock, past: [appealed] };
       await rejects(writer.draw(request, another), "CHAIN_REVERTED", "WitnessMismatch");
       const second = await drawNext(harness, request.id);
       assert.equal(second.committee.length, 9);
@@ -77,6 +82,70 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       const rounds = roundsOf(await courseNow(reader, request.id));
       assert.equal(rounds?.length, 2);
       await rejects(writer.settle(request, rounds.slice(1)), "CHAIN_REVERTED", "WitnessMismatch");
+      const before = await reputations(reader);
+      assert.notEqual(await writer.settle(request, rounds), "already");
+      // The last seat of the decision that stands; that of the overturned one keeps what it had.
+      const slashed = second.committee.at(-1)?.agentId as AgentId;
+      before.set(slashed, (before.get(slashed) ?? 0) * 0.8);
+      assert.deepEqual(await reputations(reader), before);
+    });
+
+    it("SE8: another committee is called for one that did not answer in time, while retries are left; then the fee is returned", async () => {
+      const writer = await harness.writer(0);
+      for (const isDrawn of [false, true]) {
+        const { id } = isDrawn
+          ? (await drawn(harness, { retries: 1 })).request
+          : (await asked(harness, { retries: 1 })).request;
+        const first = await courseNow(reader, id);
+        const act = (name: "replace" | "refund", course: Course) => {
+          const { request, round, attempt } = course;
+          const witness = witnessOf(course);
+          assert.ok(witness !== null);
+          return name === "replace"
+            ? writer.replace(request, round, attempt, witness)
+            : writer.refund(request, round, witness);
+        };
+        await rejects(act("replace", first), "CHAIN_REVERTED", "DeadlineNotPassed");
+        await harness.passTime(3_700);
+        assert.equal(dueOf(first, await reader.head()), "replace");
+        await rejects(act("refund", first), "CHAIN_REVERTED", "RetriesLeft");
+        assert.notEqual(await act("replace", first), "already");
+        assert.equal(await act("replace", first), "already");
+        const second = await courseNow(reader, id);
+        assert.deepEqual([second.attempt, second.past, second.stage.kind], [1, [], "requested"]);
+        assert.equal((await drawNext(harness, id)).committee.length, 4);
+        await harness.passTime(3_700);
+        const silent = await courseNow(reader, id);
+        await rejects(act("replace", silent), "CHAIN_REVERTED", "NoRetriesLeft");
+        assert.equal(dueOf(silent, await reader.head()), "refund");
+        assert.notEqual(await act("refund", silent), "already");
+      }
+    });
+
+    it("SE8: a committee that is called for a silent one after an appeal decides about the same rounds", async () => {
+      const writer = await harness.writer(0);
+      const first = await drawn(harness, { appeals: 1, retries: 1 });
+      const { request } = first;
+      await writer.commit(request, first.round, first.committee, first.certificate);
+      await harness.appeal(request, await lastOf(reader, request.id));
+      await drawNext(harness, request.id);
+      const silent = await courseNow(reader, request.id);
+      const [witness, last] = [witnessOf(silent), silent.past.at(-1)];
+      assert.ok(witness !== null && last !== undefined);
+      await harness.passTime(3_700);
+      await rejects(writer.fallBack(request, silent.round, witness, last), "CHAIN_REVERTED", "RetriesLeft");
+      assert.notEqual(await writer.replace(request, silent.round, silent.attempt, witness), "already");
+      const second = await drawNext(harness, request.id);
+      assert.equal(second.committee.length, 9);
+      await writer.commit(request, second.round, second.committee, second.certificate);
+      assert.deepEqual(await reader.requestState(request.id), { ...drawnState, status: "decided", attempt: 2 });
+      const final = await courseNow(reader, request.id);
+      assert.equal(final.attempt, 2);
+      const rounds = roundsOf(final) ?? [];
+      assert.deepEqual(
+        rounds.map(({ decision }) => decision.attempt),
+        [0, 2],
+      );
       assert.notEqual(await writer.settle(request, rounds), "already");
     });
 

@@ -50,12 +50,15 @@ function start(terms: Partial<Terms>): Play {
 
 /** What a keeper does. */
 async function keep({ writer }: Play, course: Course, due: Due): Promise<unknown> {
-  const { request, round, past, stage } = course;
+  const { request, round, attempt, past, stage } = course;
   const [witness, last, before] = [witnessOf(course), lastRound(course), past.at(-1)];
   switch (due) {
     case "draw":
       assert.ok(stage.kind === "requested");
-      return writer.draw(request, { round, seedBlock: stage.seedBlock, past });
+      return writer.draw(request, { round, attempt, seedBlock: stage.seedBlock, past });
+    case "replace":
+      assert.ok(witness !== null);
+      return writer.replace(request, round, attempt, witness);
     case "refund":
       assert.ok(witness !== null);
       return writer.refund(request, round, witness);
@@ -73,7 +76,7 @@ async function keep({ writer }: Play, course: Course, due: Due): Promise<unknown
 async function take(play: Play, step: Step): Promise<void> {
   const { chain, reader, writer, request } = play;
   const course = await courseNow(reader, request.id);
-  const { stage, round, past } = course;
+  const { stage, round } = course;
   switch (step) {
     case "answer":
     case "contradict":
@@ -85,7 +88,7 @@ async function take(play: Play, step: Step): Promise<void> {
         contradict: { outcome: wordOf(0n), answer: "false" },
         hang: { status: "hung", outcome: wordOf(0n), answer: "" },
       } as const;
-      const attempt = { domain: reader.domain, request, attempt: past.length, committee };
+      const attempt = { domain: reader.domain, request, attempt: course.attempt, committee };
       assert.notEqual(
         await writer.commit(request, round, committee, certify(keys, attempt, outcomes[step])),
         "already",
@@ -119,7 +122,8 @@ const steps = fc.array(
     { weight: 12, arbitrary: fc.constant<Step>("keep") },
     { weight: 12, arbitrary: fc.constantFrom<Step>("answer", "contradict", "hang") },
     { weight: 8, arbitrary: fc.constant<Step>("appeal") },
-    { weight: 1, arbitrary: fc.constantFrom<Step>("wait", "late") },
+    { weight: 1, arbitrary: fc.constant<Step>("wait") },
+    { weight: 2, arbitrary: fc.constant<Step>("late") },
   ),
   { minLength: 20, maxLength: 40 },
 );
@@ -136,10 +140,11 @@ describe("the course of a request", () => {
           await take(play, step);
           const [course, state] = [await courseNow(reader, request.id), await reader.requestState(request.id)];
           assert.equal(isFinal(course), isFinalState(state));
-          if (!isFinal(course)) assert.equal(course.past.length, state.attempt);
+          if (!isFinal(course)) assert.equal(course.attempt, state.attempt);
           const standing = course.stage.kind === "decided" ? course.stage.standing : course.stage.kind;
           assert.equal(standing === "provisional", state.provisional);
           seen.add(`${standing} after ${Math.min(course.past.length, 2)}`);
+          if (course.attempt > course.past.length) seen.add(`${standing} after silence`);
         }
         // Left to the keepers, every request ends.
         for (let turn = 0; !isFinal(await courseNow(reader, request.id)); turn += 1) {
@@ -164,23 +169,55 @@ describe("the course of a request", () => {
       "provisional after 1",
       "final after 2",
       "refunded after 0",
+      "drawn after silence",
+      "provisional after silence",
+      "final after silence",
+      "refunded after silence",
     ])
       assert.ok(seen.has(place), `never ${place}: ${[...seen].join(", ")}`);
   });
 
-  it("SE12: who appeals against a decision that is overturned gets the bond and its pay, else the asker gets the bond", async () => {
-    for (const [step, gained] of [
-      ["contradict", (18n + 8n) * (10n ** 18n / 26n)],
-      ["answer", 0n],
-      ["hang", 0n],
+  /** The first committee answers, its decision is appealed against, and each committee after it does as told. */
+  const appealed = async (terms: Partial<Terms>, answers: readonly Step[]): Promise<Play> => {
+    const play = start({ appeals: 1, ...terms });
+    for (const one of ["keep", "answer", "appeal"] as const) await take(play, one);
+    for (const one of answers) {
+      await take(play, "keep");
+      await take(play, one);
+    }
+    const course = await courseNow(play.reader, play.request.id);
+    assert.ok(isFinal(course), answers.join(", "));
+    await keep(play, course, "settle");
+    return play;
+  };
+
+  it("SE12: an upheld appeal gets its bond and half of the pay, a lost one what the committees that it called left", async () => {
+    // 26 units, and 9 more for each retry; the bond is for 18 of them, and as many more.
+    for (const [retries, answers, units] of [
+      [0, ["contradict"], 18n + 4n],
+      [0, ["answer"], 0n],
+      [0, ["hang"], 9n],
+      [1, ["contradict"], 27n + 4n],
+      [1, ["answer"], 9n],
+      [1, ["hang", "contradict"], 27n + 4n],
+      [1, ["hang", "answer"], 0n],
+      [1, ["hang", "hang"], 9n],
+      [1, ["late", "wait", "answer"], 9n],
     ] as const) {
-      const play = start({ appeals: 1 });
-      const { reader, request, chain } = play;
-      for (const one of ["wait", "keep", "answer", "appeal", "wait", "keep", step] as const) await take(play, one);
-      const course = await courseNow(reader, request.id);
-      assert.ok(isFinal(course), step);
-      await keep(play, course, "settle");
-      assert.equal(chain.creditOf(appellant, "token"), gained, step);
+      const { chain } = await appealed({ retries }, answers);
+      const unit = 10n ** 18n / (26n + 9n * BigInt(retries));
+      assert.equal(chain.creditOf(appellant, "token"), units * unit, answers.join(", "));
+    }
+  });
+
+  it("SE11: reputations change with the settlement, and not by a decision that was overturned", async () => {
+    for (const [answer, slashed] of [
+      ["answer", 2],
+      ["contradict", 1],
+    ] as const) {
+      const { reader } = await appealed({}, [answer]);
+      const agents = await reader.agents();
+      assert.equal(agents.filter(({ reputation }) => reputation === 800_000).length, slashed, answer);
     }
   });
 });

@@ -12,7 +12,7 @@ import {
   unpackSeat,
   unpackTerms,
 } from "../../agents/core/digest.ts";
-import { committeeSizeAfter, linkAfter, packRound, unpackRound } from "../../agents/core/rounds.ts";
+import { committeeSizeAfter, hasRetry, linkAfter, packRound, unpackRound } from "../../agents/core/rounds.ts";
 import type { Address, Decision, Digest, Hex, Request, Round, SeatInfo } from "../../agents/core/types.ts";
 
 interface Vectors {
@@ -89,6 +89,22 @@ describe("rounds", () => {
         const hash = committeeHash(committee);
         assert.equal(linkAfter(BigInt(roundWord) as Round, hash, structHash, BigInt(relayWord), by), BigInt(link));
       }
+    }
+  });
+
+  it("SE4, SE8: another committee may be tried while fewer attempts than the terms allow were no appeals", () => {
+    for (const [appeals, retries, attempts] of [
+      [0, 0, []],
+      [0, 2, [0, 1]],
+      [1, 2, [1, 2]],
+      [3, 3, [3, 4, 5]],
+    ] as const) {
+      const round = packRound({ link: 7n, appeals, deadline: 8 });
+      const possible = Array.from({ length: 8 }, (_, later) => appeals + later);
+      assert.deepEqual(
+        possible.filter((attempt) => hasRetry(round, { retries }, attempt)),
+        attempts,
+      );
     }
   });
 

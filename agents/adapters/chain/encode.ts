@@ -54,8 +54,14 @@ export function encodeAboutLast(
   return encodeFunctionData({ abi, functionName, args });
 }
 
-export function encodeRefund(request: Request, round: Round, witness: Witness): Hex {
-  return encodeFunctionData({ abi, functionName: "refund", args: [hashedRequest(request), round, witnessOf(witness)] });
+/** Of the functions that take an attempt that nobody answered. */
+export function encodeUnanswered(
+  functionName: "replace" | "refund",
+  request: Request,
+  round: Round,
+  witness: Witness,
+): Hex {
+  return encodeFunctionData({ abi, functionName, args: [hashedRequest(request), round, witnessOf(witness)] });
 }
 
 export function encodeFallBack(request: Request, round: Round, witness: Witness, last: DecidedRound): Hex {

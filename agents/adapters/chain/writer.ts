@@ -2,11 +2,11 @@ import { numberToHex, toEventSelector, type LocalAccount, type TransactionReceip
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, RequestId } from "../../core/types.ts";
 import type { ChainWriter, Receipt, RequestState } from "../../ports/chain.ts";
-import { isAttemptDrawn, isCommitted, isDecided, isFinalState } from "../../ports/course.ts";
+import { isAttemptDrawn, isAttemptOver, isCommitted, isDecided, isFinalState } from "../../ports/course.ts";
 import { agentRegistryAbi } from "conclave/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
-import { encodeAboutLast, encodeCommit, encodeDraw, encodeFallBack, encodeRefund, encodeSettle } from "./encode.ts";
+import { encodeAboutLast, encodeCommit, encodeDraw, encodeFallBack, encodeSettle, encodeUnanswered } from "./encode.ts";
 import { encodeEvidence, isConsumedCall } from "./evidence.ts";
 import { revertName } from "./errors.ts";
 import { readHeader } from "./header.ts";
@@ -47,12 +47,12 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
   return {
     account: lower(options.account.address),
     draw: async (request, awaited, signal) => {
-      const { seedBlock, past } = awaited;
+      const { seedBlock, attempt } = awaited;
       const header = await readHeader(connection, seedBlock, signal);
       const doing = `Draw the committee of request ${request.id}`;
       const call = { to, data: encodeDraw(request, awaited, header), doing };
       try {
-        return await submit(request.id, call, (state) => isAttemptDrawn(state, past.length), signal);
+        return await submit(request.id, call, (state) => isAttemptDrawn(state, attempt), signal);
       } catch (error) {
         if (
           revertName(error) === "WitnessMismatch" &&
@@ -82,8 +82,14 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
       const call = { to: settlement, data: encodeSettle(request, rounds), doing: `Settle request ${request.id}` };
       return submit(request.id, call, ({ settled }) => settled, signal);
     },
+    replace: (request, round, attempt, witness, signal) => {
+      const data = encodeUnanswered("replace", request, round, witness);
+      const call = { to, data, doing: `Call another committee for request ${request.id}` };
+      return submit(request.id, call, (state) => isAttemptOver(state, attempt), signal);
+    },
     refund: (request, round, witness, signal) => {
-      const call = { to, data: encodeRefund(request, round, witness), doing: `Refund request ${request.id}` };
+      const data = encodeUnanswered("refund", request, round, witness);
+      const call = { to, data, doing: `Refund request ${request.id}` };
       return submit(request.id, call, ({ status }) => status === "refunded", signal);
     },
     fallBack: (request, round, witness, last, signal) => {

@@ -1,14 +1,14 @@
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, Request, RequestId } from "../../core/types.ts";
 import type { ChainReader, ChainWriter, Receipt, RequestState } from "../../ports/chain.ts";
-import { isAttemptDrawn, isCommitted, isDecided, isFinalState } from "../../ports/course.ts";
+import { isAttemptDrawn, isAttemptOver, isCommitted, isDecided, isFinalState } from "../../ports/course.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import type { LedgerOptions } from "./state.ts";
 
 /** One chain that its readers and writers share; blocks are made by transactions and by `mine`, never by time. */
 export interface MemoryChain extends Omit<
   Ledger,
-  "draw" | "commit" | "finalize" | "retryCallback" | "settle" | "refund" | "fallBack" | "submitEvidence"
+  "draw" | "commit" | "finalize" | "retryCallback" | "settle" | "replace" | "refund" | "fallBack" | "submitEvidence"
 > {
   reader(options?: { readonly finalityDepth?: number }): ChainReader;
   writer(account: Address): ChainWriter;
@@ -165,9 +165,9 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
   return {
     account,
     draw: (request, awaited, signal) => {
-      const { seedBlock, past } = awaited;
+      const { seedBlock, attempt } = awaited;
       const isDone = (state: RequestState): boolean =>
-        isAttemptDrawn(state, past.length) || wasRescheduled(ledger, request.id, seedBlock);
+        isAttemptDrawn(state, attempt) || wasRescheduled(ledger, request.id, seedBlock);
       return submit(request, isDone, () => ledger.draw(request, awaited), signal);
     },
     commit: (request, round, committee, certificate, signal) => {
@@ -189,6 +189,10 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
         () => ledger.settle(request, rounds),
         signal,
       ),
+    replace: (request, round, attempt, witness, signal) => {
+      const isDone = (state: RequestState): boolean => isAttemptOver(state, attempt);
+      return submit(request, isDone, () => ledger.replace(request, round, witness), signal);
+    },
     refund: (request, round, witness, signal) =>
       submit(
         request,

@@ -28,6 +28,7 @@ import {
   fallBack,
   finalize,
   refund,
+  replace,
   retryCallback,
   settle,
   type AskedRequest,
@@ -59,6 +60,7 @@ export interface Ledger {
   finalize(request: Request, last: DecidedRound): Receipt;
   retryCallback(request: Request, last: DecidedRound): Receipt;
   settle(request: Request, rounds: readonly DecidedRound[]): Receipt;
+  replace(request: Request, round: Round, witness: Witness): Receipt;
   refund(request: Request, round: Round, witness: Witness): Receipt;
   fallBack(request: Request, round: Round, witness: Witness, last: DecidedRound): Receipt;
   isConsumed(proof: EquivocationProof): boolean;
@@ -97,6 +99,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     finalize: (...parameters) => finalize(state, ...parameters),
     retryCallback: (...parameters) => retryCallback(state, ...parameters),
     settle: (...parameters) => settle(state, ...parameters),
+    replace: (...parameters) => replace(state, ...parameters),
     refund: (...parameters) => refund(state, ...parameters),
     fallBack: (...parameters) => fallBack(state, ...parameters),
     isConsumed: (proof) => state.consumed.has(faultOf(proof)),

@@ -4,16 +4,18 @@ import type { DecidedRound } from "../../ports/chain.ts";
 
 /** Of each seat of a committee that decided; one that hung has one. */
 const DECIDED_UNITS = 2n;
+/** An upheld appeal earns what the seats of the overturned round would have got, divided by this. */
+const APPEAL_REWARD_DIVISOR = 2n;
 
 export interface Payment {
   readonly account: Address;
   readonly amount: bigint;
 }
 
-/** As contracts/libraries/PricesLib.sol: what the committee that an appeal in this round calls can earn. */
+/** As contracts/libraries/PricesLib.sol: the most that the committees that an appeal in this round calls can earn (SE5). */
 export function bondOf(terms: Terms, round: Round): bigint {
   const size = committeeSizeAfter(terms.committeeSize, unpackRound(round).appeals + 1);
-  return DECIDED_UNITS * BigInt(size) * unitOf(terms);
+  return (DECIDED_UNITS + BigInt(terms.retries)) * BigInt(size) * unitOf(terms);
 }
 
 /**
@@ -28,19 +30,36 @@ export function payOut(
 ): { readonly payments: readonly Payment[]; readonly rest: bigint } {
   const last = rounds.at(-1)?.decision;
   if (last === undefined) throw new RangeError("payOut: a final request has a round");
-  const unit = unitOf(terms);
+  const payOf = ({ decision }: DecidedRound): bigint => unitOf(terms) * unitsOf(decision);
   let escrow = terms.fee;
   const payments: Payment[] = [];
-  for (const one of rounds) {
-    const pay = unit * unitsOf(one.decision);
-    const { appellant } = one;
-    const bond = appellant === null || one === rounds.at(-1) ? 0n : bondOf(terms, one.round);
+  for (const [index, one] of rounds.entries()) {
+    const appellant = one === rounds.at(-1) ? null : one.appellant;
+    const bond = appellant === null ? 0n : bondOf(terms, one.round);
     escrow += bond;
-    if (bond !== 0n && appellant !== null && isOverturned(terms, one.decision, last))
-      payments.push({ account: appellant, amount: bond + pay });
-    else payments.push(...seatPay(one, pay, operatorOf));
+    const isOver = appellant !== null && isOverturned(terms, one.decision, last);
+    if (!isOver) payments.push(...seatPay(one, payOf(one), operatorOf));
+    if (appellant === null) continue;
+    const called = calledBy(rounds, index).reduce((sum, other) => sum + payOf(other), 0n);
+    payments.push({ account: appellant, amount: isOver ? bond + payOf(one) / APPEAL_REWARD_DIVISOR : bond - called });
   }
   return { payments, rest: payments.reduce((rest, { amount }) => rest - amount, escrow) };
+}
+
+/** The rounds whose reputation changes count: those that the final decision does not overturn. */
+export function standing(terms: Terms, rounds: readonly DecidedRound[]): readonly DecidedRound[] {
+  const last = rounds.at(-1);
+  return rounds.filter(
+    (one) =>
+      last === undefined || one === last || one.appellant === null || !isOverturned(terms, one.decision, last.decision),
+  );
+}
+
+/** The rounds that the appeal against this one called: those up to the next appeal. */
+function calledBy(rounds: readonly DecidedRound[], index: number): readonly DecidedRound[] {
+  const later = rounds.slice(index + 1);
+  const next = later.findIndex(({ appellant }) => appellant !== null);
+  return next < 0 ? later : later.slice(0, next + 1);
 }
 
 function seatPay(

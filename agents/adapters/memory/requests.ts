@@ -1,5 +1,5 @@
 import { committeeHash, decisionStructHash, keccak256, requestHash, utf8 } from "../../core/digest.ts";
-import { committeeSizeAfter, linkAfter, packRound, unpackRound } from "../../core/rounds.ts";
+import { committeeSizeAfter, hasRetry, linkAfter, packRound, unpackRound } from "../../core/rounds.ts";
 import type {
   Address,
   Certificate,
@@ -11,9 +11,9 @@ import type {
   SeatInfo,
   Terms,
 } from "../../core/types.ts";
-import type { AgentRecord, AwaitedRound, DecidedRound, Receipt, RequestStatus, Witness } from "../../ports/chain.ts";
+import type { AwaitedRound, DecidedRound, Receipt, RequestStatus, Witness } from "../../ports/chain.ts";
 import { packRelay } from "../chain/settlement.ts";
-import { bondOf, payOut } from "./pay.ts";
+import { bondOf, payOut, standing as standingRounds } from "./pay.ts";
 import { drawSeats, refused, requireOutcome, verifyCertificate, withReputation } from "./rules.ts";
 import { append, credit, nextTimestamp, type Body, type RequestEntry, type State } from "./state.ts";
 
@@ -79,13 +79,7 @@ export function commit(
   const signers = verifyCertificate(attempt, certificate);
   const relay = { signers, gasPrice: 0n, relayer };
   const following = advance(state, request, { round, committee, decision, relay, appellant: null });
-  const changed = decision.reputationChanges.flatMap(({ seat, steps }) => {
-    const agent = agentAt(state, committee, seat);
-    if (agent === undefined) return [];
-    state.agents.set(agent.agentId, withReputation(agent, steps));
-    return [{ kind: "agentsChanged" as const, agentId: agent.agentId }];
-  });
-  return append(state, [{ kind: "decisionCommitted", requestId: id, decision, relay }, ...following, ...changed]);
+  return append(state, [{ kind: "decisionCommitted", requestId: id, decision, relay }, ...following]);
 }
 
 export function appeal(state: State, appellant: Address, request: Request, last: DecidedRound): Receipt {
@@ -93,7 +87,9 @@ export function appeal(state: State, appellant: Address, request: Request, last:
   requireBefore(state, last.round);
   const { appeals } = unpackRound(last.round);
   const bond = bondOf(request.terms, last.round);
-  return append(state, [reopen(state, request, { ...last, appellant }, { appeals: appeals + 1, bond })]);
+  const link = linkOf(request, { ...last, appellant });
+  const step = { attempt: last.decision.attempt + 1, link, appeals: appeals + 1, appellant, bond };
+  return append(state, [reopen(state, request, step)]);
 }
 
 export function finalize(state: State, request: Request, last: DecidedRound): Receipt {
@@ -128,12 +124,22 @@ export function settle(state: State, request: Request, rounds: readonly DecidedR
   const { payments, rest } = payOut(terms, rounds, operatorOf);
   for (const { account, amount } of payments) credit(state, account, terms.currency, amount);
   credit(state, consumer, terms.currency, rest);
-  return append(state, []);
+  return append(
+    state,
+    standingRounds(terms, rounds).flatMap((one) => applyChanges(state, one)),
+  );
+}
+
+export function replace(state: State, request: Request, round: Round, witness: Witness): Receipt {
+  const { attempt } = requireUnanswered(state, request, round, witness);
+  if (!hasRetry(round, request.terms, attempt)) throw refused("NoRetriesLeft", { requestId: String(request.id) });
+  const { link, appeals } = unpackRound(round);
+  return append(state, [reopen(state, request, { attempt: attempt + 1, link, appeals, appellant: null, bond: 0n })]);
 }
 
 export function refund(state: State, request: Request, round: Round, witness: Witness): Receipt {
   const { id, terms, consumer } = request;
-  const entry = requireUnanswered(state, request, round, witness);
+  const entry = requireGivenUp(state, request, round, witness);
   if (unpackRound(round).link !== 0n) throw refused("HasEarlierDecision", { requestId: String(id) });
   state.requests.set(id, { ...entry, status: "refunded", settled: true });
   credit(state, consumer, terms.currency, terms.fee);
@@ -142,7 +148,7 @@ export function refund(state: State, request: Request, round: Round, witness: Wi
 
 export function fallBack(state: State, request: Request, round: Round, witness: Witness, last: DecidedRound): Receipt {
   const { id, terms } = request;
-  const entry = requireUnanswered(state, request, round, witness);
+  const entry = requireGivenUp(state, request, round, witness);
   if (linkOf(request, last) !== unpackRound(round).link) throw refused("WitnessMismatch", { requestId: String(id) });
   // The attempt that was drawn last.
   const attempt = entry.status === "drawn" ? entry.attempt : entry.attempt - 1;
@@ -158,8 +164,10 @@ function advance(state: State, request: Request, decided: DecidedRound): readonl
   const { terms, id } = request;
   const { round, decision } = decided;
   const { appeals, ...fields } = unpackRound(round);
-  if (decision.status === "hung" && decision.attempt - appeals < terms.retries)
-    return [reopen(state, request, decided, { appeals, bond: 0n })];
+  if (decision.status === "hung" && hasRetry(round, terms, decision.attempt)) {
+    const step = { attempt: decision.attempt + 1, link: linkOf(request, decided), appeals, appellant: null, bond: 0n };
+    return [reopen(state, request, step)];
+  }
   if (appeals === terms.appeals) {
     const commitment = settledCommitment(request, decided);
     state.requests.set(id, standing(decision.status, decision.attempt, commitment));
@@ -172,17 +180,19 @@ function advance(state: State, request: Request, decided: DecidedRound): readonl
   return [{ kind: "decisionProvisional", requestId: id, round: waiting }];
 }
 
-function reopen(
-  state: State,
-  request: Request,
-  last: DecidedRound,
-  { appeals, bond }: { readonly appeals: number; readonly bond: bigint },
-): Body {
-  const attempt = last.decision.attempt + 1;
-  const round = roundFrom(state, request, linkOf(request, last), appeals);
+/** What leads to the next attempt. */
+interface Step {
+  readonly attempt: number;
+  readonly link: bigint;
+  readonly appeals: number;
+  readonly appellant: Address | null;
+  readonly bond: bigint;
+}
+
+function reopen(state: State, request: Request, { attempt, link, appeals, appellant, bond }: Step): Body {
+  const round = roundFrom(state, request, link, appeals);
   const seedBlock = nextSeedBlock(state);
   state.requests.set(request.id, standing("requested", attempt, requestedCommitment(request, round, seedBlock)));
-  const { appellant } = last;
   return { kind: "requestReopened", requestId: request.id, attempt, round, seedBlock, appellant, bond };
 }
 
@@ -212,9 +222,14 @@ function callBack({ options }: State, request: Request, decision: Decision): boo
   }
 }
 
-function agentAt({ agents }: State, committee: readonly SeatInfo[], seat: number): AgentRecord | undefined {
-  const agentId = committee[seat]?.agentId;
-  return agentId === undefined ? undefined : agents.get(agentId);
+function applyChanges({ agents }: State, { committee, decision }: DecidedRound): readonly Body[] {
+  return decision.reputationChanges.flatMap(({ seat, steps }) => {
+    const agentId = committee[seat]?.agentId;
+    const agent = agentId === undefined ? undefined : agents.get(agentId);
+    if (agent === undefined) return [];
+    agents.set(agent.agentId, withReputation(agent, steps));
+    return [{ kind: "agentsChanged" as const, agentId: agent.agentId }];
+  });
 }
 
 function standing(status: RequestStatus, attempt: number, commitment: Digest): RequestEntry {
@@ -243,6 +258,12 @@ function requireProvisional(state: State, request: Request, last: DecidedRound):
 function requireUnanswered(state: State, request: Request, round: Round, witness: Witness): RequestEntry {
   const entry = requireEntry(state, request.id, ["requested", "drawn"], witnessCommitment(request, round, witness));
   requireAfter(state, round);
+  return entry;
+}
+
+function requireGivenUp(state: State, request: Request, round: Round, witness: Witness): RequestEntry {
+  const entry = requireUnanswered(state, request, round, witness);
+  if (hasRetry(round, request.terms, entry.attempt)) throw refused("RetriesLeft", { requestId: String(request.id) });
   return entry;
 }
 
