@@ -71,7 +71,9 @@ uint256 constant EXIT_REPUTATION = 100_000;
 uint256 constant SLASH_FACTOR_PPM = 800_000;
 /// @dev One recovery step adds this many parts per million.
 uint256 constant RECOVERY_STEP_PPM = 10_000;
-/// @dev maxStake <= minStake * this, so that a candidate at full reputation is accepted at least once in so many probes.
+/// @dev Settled requests that an agent was paid for, or recovered by, until its stake weighs in full in the draw; before, half.
+uint256 constant PROVEN_SERVICE = 16;
+/// @dev maxStake <= minStake * this, so that a proven candidate at full reputation is accepted at least once in so many probes.
 uint256 constant MAX_STAKE_RATIO = 16;
 /// @dev A draw probes this often, and `PROBES_PER_SEAT` times more for each wanted seat, before it ignores the weights.
 uint256 constant BASE_PROBES = 192;

@@ -146,8 +146,8 @@ struct Payment {
 /// @param consumer who asked
 /// @param rest what goes back to the request's subscription, or to the consumer's credit
 /// @param payments credits; an account may be there more than once
-/// @param agentIds whose reputations change; each once, for nobody sits twice for one request
-/// @param steps of each of them, see `Decision`
+/// @param agentIds who was paid or changes its reputation; each once, for nobody sits twice for one request
+/// @param steps of each of them, see `Decision`; 0 = its reputation stays
 struct Payout {
     Currency currency;
     address consumer;
