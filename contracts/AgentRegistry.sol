@@ -13,11 +13,10 @@ import {PossessionLib} from "./libraries/PossessionLib.sol";
 import {StakePool} from "./libraries/StakePool.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
 import {
-    MAX_COMMITTEE,
     MAX_ENDPOINT_BYTES,
     MAX_EPOCH_BLOCKS,
     MAX_MODEL_BYTES,
-    MAX_ROUNDS,
+    MAX_REQUEST_SEATS,
     MAX_STAKE_BOUND,
     MAX_STAKE_RATIO,
     MAX_UNBONDING_DELAY,
@@ -178,7 +177,7 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         require(msg.sender == oracle, NotOracle(msg.sender));
         uint256 length = agentIds.length;
         require(
-            length == steps.length && length <= MAX_ROUNDS * MAX_COMMITTEE,
+            length == steps.length && length <= MAX_REQUEST_SEATS,
             InvalidReputationChanges(length, steps.length)
         );
         AgentBook.Rules memory rules = _rules();
