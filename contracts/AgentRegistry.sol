@@ -13,11 +13,10 @@ import {PossessionLib} from "./libraries/PossessionLib.sol";
 import {StakePool} from "./libraries/StakePool.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
 import {
-    MAX_COMMITTEE,
     MAX_ENDPOINT_BYTES,
     MAX_EPOCH_BLOCKS,
     MAX_MODEL_BYTES,
-    MAX_ROUNDS,
+    MAX_REQUEST_SEATS,
     MAX_STAKE_BOUND,
     MAX_STAKE_RATIO,
     MAX_UNBONDING_DELAY,
@@ -177,11 +176,14 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     function applyReputationChanges(AgentId[] calldata agentIds, int8[] calldata steps) external {
         require(msg.sender == oracle, NotOracle(msg.sender));
         uint256 length = agentIds.length;
-        require(length == steps.length && length <= MAX_ROUNDS * MAX_COMMITTEE, InvalidReputationChanges(length, steps.length));
-        uint64 epoch = _epoch();
+        require(
+            length == steps.length && length <= MAX_REQUEST_SEATS,
+            InvalidReputationChanges(length, steps.length)
+        );
+        AgentBook.Rules memory rules = _rules();
         for (uint256 i = 0; i < length; ++i) {
-            uint32 reputation = _book.moveReputation(epoch, agentIds[i], steps[i]);
-            emit ReputationChanged(agentIds[i], steps[i], reputation);
+            uint32 reputation = _book.settle(rules, agentIds[i], steps[i]);
+            if (steps[i] != 0) emit ReputationChanged(agentIds[i], steps[i], reputation);
         }
     }
 
@@ -204,6 +206,7 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
                 signer: record.signer,
                 reputation: record.reputation,
                 active: record.position != 0,
+                service: record.service,
                 exited: record.exited,
                 bonded: record.pool.bonded,
                 unbonding: record.pool.unbonding

@@ -45,9 +45,9 @@ contract Settlement is ISettlement {
     /// @param rest of the escrow, not yet paid
     /// @param payments room for all that can come
     /// @param payees how many of them are filled in
-    /// @param agentIds room for all that can come
+    /// @param agentIds room for all that can come, of who was paid or changes its reputation
     /// @param steps of each of them
-    /// @param changed how many of them are filled in
+    /// @param served how many of them are filled in
     struct Book {
         Prices prices;
         uint256 rest;
@@ -55,7 +55,7 @@ contract Settlement is ISettlement {
         uint256 payees;
         AgentId[] agentIds;
         int8[] steps;
-        uint256 changed;
+        uint256 served;
     }
 
     /// @inheritdoc ISettlement
@@ -86,7 +86,6 @@ contract Settlement is ISettlement {
                 continue;
             }
             _paySeats(book, request, rounds[i], pay);
-            _noteChanges(book, rounds[i]);
             if (isAppealed) _chargeAppeal(book, request, rounds, i);
         }
         _close(book);
@@ -102,16 +101,22 @@ contract Settlement is ISettlement {
         return PricesLib.bondOf(terms, round);
     }
 
-    /// @dev Pays the seats of a round that stands (SE11).
+    /// @dev Pays the seats of a round that stands (SE11), and notes who served and whose reputation changes.
     function _paySeats(Book memory book, Request calldata request, DecidedRound calldata round, uint256 pay) private {
-        (uint256[] memory amounts, uint256 rest) = PayLib.split(pay, round.decision.merits[:round.committee.length]);
+        uint256 size = round.committee.length;
+        (uint256[] memory amounts, uint256 rest) = PayLib.split(pay, round.decision.merits[:size]);
+        int8[] memory steps = PayLib.steps(round.decision.merits[size:], size);
         book.rest += rest;
         uint32 attempt = round.decision.head.attempt();
         // At most 64 seats.
-        for (uint256 seat = 0; seat < amounts.length; ++seat) {
+        for (uint256 seat = 0; seat < size; ++seat) {
             uint256 amount = amounts[seat];
+            if (amount == 0 && steps[seat] == 0) continue;
+            AgentId agentId = round.committee[seat].agentId();
+            (book.agentIds[book.served], book.steps[book.served]) = (agentId, steps[seat]);
+            ++book.served;
             if (amount == 0) continue;
-            address operator = registry.operatorOf(round.committee[seat].agentId());
+            address operator = registry.operatorOf(agentId);
             _add(book, operator, amount);
             emit PayCredited(request.id, operator, attempt, seat, amount);
         }
@@ -179,17 +184,6 @@ contract Settlement is ISettlement {
         emit AppealResolved(request.id, round.decision.head.attempt(), round.appellant, upheld, amount);
     }
 
-    /// @dev At most 64 seats, checked with the decision.
-    function _noteChanges(Book memory book, DecidedRound calldata round) private pure {
-        bytes calldata changes = round.decision.merits[round.committee.length:];
-        for (uint256 i = 0; i < changes.length; i += 2) {
-            book.agentIds[book.changed] = round.committee[uint8(changes[i])].agentId();
-            // The byte is a two's complement number.
-            book.steps[book.changed] = int8(uint8(changes[i + 1]));
-            ++book.changed;
-        }
-    }
-
     function _add(Book memory book, address account, uint256 amount) private pure {
         book.payments[book.payees] = Payment(account, amount);
         ++book.payees;
@@ -213,12 +207,12 @@ contract Settlement is ISettlement {
             book.agentIds,
             book.steps
         );
-        (uint256 payees, uint256 changed) = (book.payees, book.changed);
+        (uint256 payees, uint256 served) = (book.payees, book.served);
         assembly ("memory-safe") {
             // Fewer than there is room for.
             mstore(payments, payees)
-            mstore(agentIds, changed)
-            mstore(steps, changed)
+            mstore(agentIds, served)
+            mstore(steps, served)
         }
     }
 

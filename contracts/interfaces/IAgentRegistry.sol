@@ -15,7 +15,7 @@ import {AgentId, Permit, Pot, Seat} from "../types/Types.sol";
 /// @dev Draws see the registry as it was when the current epoch began: epoch = block.number / epochBlocks. Whatever is done
 /// in an epoch (register, bond, unbond, rotate, reputation) counts from the next one on, so nobody who knows a seed can
 /// change what it draws. See docs/adr/004-draw-from-a-frozen-epoch.md.
-/// @dev Order of events: those of the transition first (`AgentActivated`, `AgentDeactivated`, `AgentExited`), then what caused it
+/// @dev Order of events: those of the transition first (`AgentActivated`, `AgentDeactivated`, `AgentExited`, `AgentProven`), then what caused it
 /// (`StakeBonded`, `UnbondingStarted`, `StakeSlashed`); `AgentRegistered` comes before all events of its agent.
 /// @dev Warning: the stake token must move and keep exact amounts. Deposits with a fee are refused; a token that changes
 /// balances later (rebasing) is not supported and leaves the last to withdraw with too little.
@@ -44,6 +44,7 @@ interface IAgentRegistry {
     /// @param signer address of the hot key that signs messages and decisions
     /// @param reputation parts per million, in (0, 1_000_000]
     /// @param active in the draw
+    /// @param service settled requests that it was paid for, or recovered by, up to 16: from then on its stake weighs in full
     /// @param exited out of the draw for good
     /// @param bonded stake that weighs in the draw, everybody's
     /// @param unbonding stake on its way out, everybody's
@@ -52,6 +53,7 @@ interface IAgentRegistry {
         address signer;
         uint32 reputation;
         bool active;
+        uint8 service;
         bool exited;
         Pot bonded;
         Pot unbonding;
@@ -195,6 +197,10 @@ interface IAgentRegistry {
     /// @param agentId the agent
     event AgentExited(AgentId indexed agentId);
 
+    /// @notice The agent has served 16 settled requests: its stake weighs in full in draws from the next epoch on.
+    /// @param agentId the agent
+    event AgentProven(AgentId indexed agentId);
+
     /// @notice A committee changed an agent's reputation.
     /// @param agentId the agent
     /// @param steps negative: that many slashes; +1: one recovery step
@@ -229,7 +235,7 @@ interface IAgentRegistry {
     error NothingOwed(address account);
     error NotOracle(address caller);
     error NotSlasher(address caller);
-    /// @notice Fewer than wanted were active when the epoch began.
+    /// @notice Fewer than wanted were active when the epoch began, excluded ones not counted; `drawable` counts them, too.
     error TooFewAgents(uint256 drawable, uint256 wanted);
     error InvalidCommitteeSize(uint256 size, uint256 maximum);
     /// @notice Deployment: 0 < minimum <= maximum <= 16 * minimum, maximum < 2^96 is broken.
@@ -242,13 +248,13 @@ interface IAgentRegistry {
     error InvalidEpochBlocks(uint256 epochBlocks, uint256 minimum, uint256 maximum);
     /// @notice The stake token moved another amount than asked (fee on transfer, rebasing): refused.
     error TransferMismatch(uint256 expected, uint256 received);
-    /// @notice Not as many steps as agents, or more than 448.
+    /// @notice Not as many steps as agents, or more than 192.
     error InvalidReputationChanges(uint256 agents, uint256 steps);
 
     /// @notice Registers an agent of the caller and bonds its first stake; it is active at once and drawn from the next epoch
     /// on.
-    /// @dev Warning: every registration starts at full reputation, so whoever can pay the stake again can leave a bad one
-    /// behind.
+    /// @dev Every registration starts at full reputation and half the weight in the draw, see `Agent.service`: whoever leaves a bad
+    /// reputation behind pays with stake and with time. See docs/adr/010-fresh-agents.md.
     /// @param registration see `Registration`
     /// @return agentId consecutive from 1
     function register(Registration calldata registration) external returns (AgentId agentId);
@@ -330,15 +336,17 @@ interface IAgentRegistry {
     /// @param model UTF-8, at most 256 bytes
     function setModel(AgentId agentId, string calldata model) external;
 
-    /// @notice Applies what committees decided about their members. Only the oracle, when it settles a request.
+    /// @notice Applies what committees decided about their members, and counts who served. Only the oracle, when it settles a request.
     /// @dev One slash: reputation * 800_000 / 1_000_000, rounded down, never below 10_000. One recovery step: + 10_000, at
     /// most 1_000_000. Below 100_000 the agent exits.
     /// @dev Warning: trusts the caller that the agents exist and the steps are well formed, see `Decision.merits`.
-    /// @param agentIds at most 448, the seats of seven committees
-    /// @param steps of each agent: negative = that many slashes, positive = that many recovery steps
+    /// @param agentIds at most 192
+    /// @param steps of each agent: negative = that many slashes, positive = that many recovery steps, 0 = it was
+    /// paid
     function applyReputationChanges(AgentId[] calldata agentIds, int8[] calldata steps) external;
 
-    /// @notice Draws `size` distinct agents of the current epoch with probability proportional to stake x reputation.
+    /// @notice Draws `size` distinct agents of the current epoch with probability proportional to stake x reputation, where
+    /// the stake of a fresh agent counts half.
     /// @dev The same arguments draw the same committee until the epoch ends.
     /// @dev Acceptance-rejection over the dense array of active agents: the expected cost depends on the mean of stake x
     /// reputation, not on the number of agents.

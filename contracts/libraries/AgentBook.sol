@@ -2,7 +2,7 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
-import {EXIT_REPUTATION, REPUTATION_ONE} from "../types/Limits.sol";
+import {EXIT_REPUTATION, PROVEN_SERVICE, REPUTATION_ONE} from "../types/Limits.sol";
 import {AgentId} from "../types/Types.sol";
 import {Candidate, CandidateLib} from "./DrawLib.sol";
 import {EpochArray} from "./EpochArray.sol";
@@ -18,11 +18,13 @@ library AgentBook {
     using StakePool for StakePool.State;
 
     /// @param position index in the latest view of `active` plus 1; 0 = not active
+    /// @param service settled requests that it was paid for, up to PROVEN_SERVICE
     /// @param exited the reputation once fell below EXIT_REPUTATION, or a slash met the agent while it was not active
     struct Record {
         address operator;
         uint32 reputation;
         uint32 position;
+        uint8 service;
         bool exited;
         address signer;
         StakePool.State pool;
@@ -112,26 +114,33 @@ library AgentBook {
         _sync(self, rules, agentId, record);
     }
 
-    function moveReputation(
+    /// @notice Moves the reputation, and counts the service of an agent that was not slashed.
+    function settle(
         State storage self,
-        uint64 epoch,
+        Rules memory rules,
         AgentId agentId,
         int8 steps
     ) internal returns (uint32 reputation) {
         Record storage record = self.records[agentId];
-        uint32 earlier = record.reputation;
+        (uint32 earlier, uint8 service) = (record.reputation, record.service);
+        bool served = steps >= 0 && service < PROVEN_SERVICE;
         reputation = ReputationLib.moved(earlier, steps);
-        if (reputation == earlier) return reputation;
+        if (!served && reputation == earlier) return reputation;
         record.reputation = reputation;
-        uint32 position = record.position;
+        if (served) record.service = ++service;
         if (reputation < EXIT_REPUTATION && !record.exited) {
             record.exited = true;
-            if (position != 0) _remove(self, epoch, agentId, record, position);
             emit IAgentRegistry.AgentExited(agentId);
-        } else if (position != 0) {
-            // The word's other members have not changed: no need to read them from the record's other slots.
-            Candidate candidate = Candidate.wrap(self.active.at(position - 1));
-            self.active.set(epoch, position - 1, Candidate.unwrap(candidate.withReputation(reputation)));
+        }
+        bool proven = served && service == PROVEN_SERVICE;
+        if (proven) emit IAgentRegistry.AgentProven(agentId);
+        // Only these change the stake's weight, or the place in the array.
+        if (record.exited || proven) {
+            _sync(self, rules, agentId, record);
+        } else if (record.position != 0 && reputation != earlier) {
+            uint32 index = record.position - 1;
+            Candidate candidate = Candidate.wrap(self.active.at(index));
+            self.active.set(rules.epoch, index, Candidate.unwrap(candidate.withReputation(reputation)));
         }
     }
 
@@ -139,8 +148,9 @@ library AgentBook {
     function _sync(State storage self, Rules memory rules, AgentId agentId, Record storage record) private {
         uint32 position = record.position;
         if (!record.exited && record.pool.bondedOf(record.operator) >= rules.minStake) {
+            uint128 stake = record.pool.bonded.assets;
             Candidate candidate = CandidateLib.pack(
-                record.pool.bonded.assets,
+                record.service < PROVEN_SERVICE ? stake / 2 : stake,
                 rules.maxStake,
                 SeatLib.pack(agentId, record.reputation, record.signer)
             );

@@ -19,7 +19,7 @@ library CandidateLib {
     uint256 private constant SEAT_MASK = (1 << 224) - 1;
     uint256 private constant REPUTATION_MASK = uint256(type(uint32).max) << 160;
 
-    /// @dev Rounds the stake's fraction down: an error of at most 2^-28, since stake >= maxStake / 16.
+    /// @dev Rounds the stake's fraction down: an error of at most 2^-27, since stake >= maxStake / 32.
     function pack(uint128 stake, uint128 maxStake, Seat seat_) internal pure returns (Candidate) {
         return Candidate.wrap((((uint256(stake) * STAKE_ONE) / maxStake) << 224) | Seat.unwrap(seat_));
     }

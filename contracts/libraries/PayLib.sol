@@ -61,4 +61,12 @@ library PayLib {
             rest -= amount;
         }
     }
+
+    /// @notice The reputation change of each seat.
+    /// @param changes pairs of bytes, see `Decision.merits`; at most one for each seat
+    function steps(bytes calldata changes, uint256 size) internal pure returns (int8[] memory result) {
+        result = new int8[](size);
+        // The second byte is a two's complement number.
+        for (uint256 i = 0; i < changes.length; i += 2) result[uint8(changes[i])] = int8(uint8(changes[i + 1]));
+    }
 }

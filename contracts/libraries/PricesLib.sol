@@ -66,8 +66,7 @@ library PricesLib {
             // A committee has at most 64 seats, of valid terms.
             uint256 first = terms.committeeSize();
             uint256 appeals = terms.appeals();
-            for (uint256 level = 0; level <= appeals; ++level)
-                units += DECIDED_UNITS * RoundLib.sizeAfter(first, level);
+            units = DECIDED_UNITS * RoundLib.seatsUpTo(first, appeals);
             units += terms.retries() * RoundLib.sizeAfter(first, appeals);
         }
     }

@@ -9,6 +9,7 @@ import {
     MAX_DECIMALS,
     MAX_DURATION,
     MAX_OPTIONS,
+    MAX_REQUEST_SEATS,
     MAX_RETRIES,
     MIN_COMMITTEE,
     MIN_OPTIONS
@@ -126,6 +127,8 @@ library RequestTermsLib {
             size >= MIN_COMMITTEE && RoundLib.sizeAfter(size, appeals_) <= MAX_COMMITTEE,
             IDecisionOracle.InvalidTerms("committeeSize", size)
         );
+        uint256 seats = RoundLib.seatsUpTo(size, appeals_) + retries_ * RoundLib.sizeAfter(size, appeals_);
+        require(seats <= MAX_REQUEST_SEATS, IDecisionOracle.InvalidTerms("seats", seats));
         uint256 callbackGas = callbackGasLimit(packed);
         require(callbackGas <= MAX_CALLBACK_GAS, IDecisionOracle.InvalidTerms("callbackGasLimit", callbackGas));
         uint256 assurance = (word >> 36) & 0xf;

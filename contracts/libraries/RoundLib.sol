@@ -57,6 +57,15 @@ library RoundLib {
         return attempt - appeals(round) < RequestTermsLib.retries(terms);
     }
 
+    /// @notice How many seats the committees have together, up to the one after so many appeals: the sum of `sizeAfter`.
+    /// @param first n, the size in the terms
+    function seatsUpTo(uint256 first, uint256 appeals_) internal pure returns (uint256) {
+        unchecked {
+            // A byte, shifted by 16 at most.
+            return (first + 1) * ((1 << (appeals_ + 1)) - 1) - (appeals_ + 1);
+        }
+    }
+
     /// @notice How many seats the committee has after so many appeals: 2^appeals (n + 1) - 1, each twice the one before and one.
     /// @param first n, the size in the terms
     function sizeAfter(uint256 first, uint256 appeals_) internal pure returns (uint256) {

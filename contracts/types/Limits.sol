@@ -32,8 +32,9 @@ uint256 constant MAX_DURATION = 7 days;
 uint256 constant MAX_APPEALS = 3;
 /// @dev Most replacements of hung committees that terms may allow.
 uint256 constant MAX_RETRIES = 3;
-/// @dev Most rounds of a request.
-uint256 constant MAX_ROUNDS = 1 + MAX_APPEALS + MAX_RETRIES;
+/// @dev Most seats of all committees that terms may allow: with a reputation change for each of them, settling stays below a
+/// transaction's 2^24 gas.
+uint256 constant MAX_REQUEST_SEATS = 192;
 /// @dev Units of pay of each seat of a committee that decided; one that hung earns one each.
 uint256 constant DECIDED_UNITS = 2;
 /// @dev Gas that a relayer is paid for a commit, without its signatures and its callback: what `npm run bench:gas` measures.
@@ -71,7 +72,9 @@ uint256 constant EXIT_REPUTATION = 100_000;
 uint256 constant SLASH_FACTOR_PPM = 800_000;
 /// @dev One recovery step adds this many parts per million.
 uint256 constant RECOVERY_STEP_PPM = 10_000;
-/// @dev maxStake <= minStake * this, so that a candidate at full reputation is accepted at least once in so many probes.
+/// @dev Settled requests that an agent was paid for, or recovered by, until its stake weighs in full in the draw; before, half.
+uint256 constant PROVEN_SERVICE = 16;
+/// @dev maxStake <= minStake * this, so that a proven candidate at full reputation is accepted at least once in so many probes.
 uint256 constant MAX_STAKE_RATIO = 16;
 /// @dev A draw probes this often, and `PROBES_PER_SEAT` times more for each wanted seat, before it ignores the weights.
 uint256 constant BASE_PROBES = 192;

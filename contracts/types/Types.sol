@@ -57,10 +57,11 @@ enum Status {
 /// @param duration seconds that each committee has to decide, and that an appealable decision waits for an appeal
 /// @param appeals how many there may be, 0 to 3; 0 = the first decision is final. Each calls a committee of twice the size plus
 /// one. Not for texts: whether two committees' texts agree is nothing that a contract can tell
-/// @param retries how many hung committees are replaced by another one of the same size, 0 to 3
+/// @param retries how many hung or silent committees are replaced by another one of the same size, 0 to 3
 /// @param tolerance numbers only: two answers agree iff they differ by at most this much, in units of 10^-decimals
 /// @param callbackGasLimit gas the callback gets; 0 means no callback
-/// @param committeeSize number of seats of the first committee; of the one that the last appeal can call at most 64
+/// @param committeeSize number of seats of the first committee; of the one that the last appeal can call at most 64, of
+/// all with their retries at most 192
 /// @param assurance 0 normal (accept quorum > 1/2), 1 high (> 2/3)
 /// @param currency of the fee, bonds and pay, see `Currency`
 /// @param decimals numbers only: the outcome is the value times 10^decimals
@@ -146,8 +147,8 @@ struct Payment {
 /// @param consumer who asked
 /// @param rest what goes back to the request's subscription, or to the consumer's credit
 /// @param payments credits; an account may be there more than once
-/// @param agentIds whose reputations change; each once, for nobody sits twice for one request
-/// @param steps of each of them, see `Decision`
+/// @param agentIds who was paid or changes its reputation; each once, for nobody sits twice for one request
+/// @param steps of each of them, see `Decision`; 0 = its reputation stays
 struct Payout {
     Currency currency;
     address consumer;

@@ -125,10 +125,13 @@ contract LibrariesTest is Assertions {
         (terms.fee, terms.committeeSize, terms.appeals, terms.retries) = (fee, size, appeals, retries);
         RequestTerms packed = RequestTermsLib.pack(terms);
         uint256 units = 0;
+        uint256 seats = 0;
         uint256 committee = size;
         for (uint256 level = 0; level <= appeals; ++level) {
             assertEq(RoundLib.sizeAfter(size, level), committee, "size");
             units += 2 * committee;
+            seats += committee;
+            assertEq(RoundLib.seatsUpTo(size, level), seats, "seats");
             if (level < appeals) {
                 committee = 2 * committee + 1;
                 uint256 bond = PricesLib.bondOf(packed, RoundLib.pack(7, level, 8));
