@@ -176,10 +176,7 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     function applyReputationChanges(AgentId[] calldata agentIds, int8[] calldata steps) external {
         require(msg.sender == oracle, NotOracle(msg.sender));
         uint256 length = agentIds.length;
-        require(
-            length == steps.length && length <= MAX_REQUEST_SEATS,
-            InvalidReputationChanges(length, steps.length)
-        );
+        require(length == steps.length && length <= MAX_REQUEST_SEATS, InvalidReputationChanges(length, steps.length));
         AgentBook.Rules memory rules = _rules();
         for (uint256 i = 0; i < length; ++i) {
             uint32 reputation = _book.settle(rules, agentIds[i], steps[i]);

@@ -82,12 +82,12 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
       const rounds = roundsOf(await courseNow(reader, request.id));
       assert.equal(rounds?.length, 2);
       await rejects(writer.settle(request, rounds.slice(1)), "CHAIN_REVERTED", "WitnessMismatch");
-      const before = await reputations(reader);
+      const expected = await reputations(reader);
       assert.notEqual(await writer.settle(request, rounds), "already");
       // The last seat of the decision that stands; that of the overturned one keeps what it had.
       const slashed = second.committee.at(-1)?.agentId as AgentId;
-      before.set(slashed, (before.get(slashed) ?? 0) * 0.8);
-      assert.deepEqual(await reputations(reader), before);
+      expected.set(slashed, (expected.get(slashed) ?? 0) * 0.8);
+      assert.deepEqual(await reputations(reader), expected);
     });
 
     it("SE8: another committee is called for one that did not answer in time, while retries are left; then the fee is returned", async () => {
@@ -97,11 +97,11 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
           ? (await drawn(harness, { retries: 1 })).request
           : (await asked(harness, { retries: 1 })).request;
         const first = await courseNow(reader, id);
-        const act = (name: "replace" | "refund", course: Course) => {
+        const act = (action: "replace" | "refund", course: Course) => {
           const { request, round, attempt } = course;
           const witness = witnessOf(course);
           assert.ok(witness !== null);
-          return name === "replace"
+          return action === "replace"
             ? writer.replace(request, round, attempt, witness)
             : writer.refund(request, round, witness);
         };

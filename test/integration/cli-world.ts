@@ -181,7 +181,9 @@ export async function startCliWorld(): Promise<CliWorld> {
       const draw = async (): Promise<void> => {
         await until(async () => (await reader.head()).number > seedBlock);
         assert.notEqual(
-          await (await createChainWriter({ ...source, account: owner })).draw(request, { round, attempt: 0, seedBlock, past: [] }),
+          await (
+            await createChainWriter({ ...source, account: owner })
+          ).draw(request, { round, attempt: 0, seedBlock, past: [] }),
           "already",
         );
       };
