@@ -23,6 +23,7 @@ interface Flags extends PriceFlags {
   readonly token?: string;
   readonly testToken?: true;
   readonly admin?: string;
+  readonly governanceHours: string;
   readonly treasury?: string;
   readonly minStake: string;
   readonly maxStake: string;
@@ -51,6 +52,7 @@ interface Result {
 
 const KEY_VARIABLE = "CONCLAVE_DEPLOYER_KEY";
 const PASSWORD_VARIABLE = "CONCLAVE_DEPLOYER_PASSWORD";
+const SECONDS_PER_HOUR = 3_600;
 const SECONDS_PER_DAY = 86_400;
 const DEFAULT_DECIMALS = 18;
 const EXIT_FAILED = 1;
@@ -68,7 +70,12 @@ const program = addPriceOptions(new Command("deploy"))
   .option("--test-token", "deploy a token that anybody can mint instead; local chains only")
   .option(
     "--admin <address>",
-    "becomes the only administrator of roles: a timelock or multisig (default: the deployer)",
+    "becomes the only administrator of roles and prices, e.g. a multisig (default: the deployer, without delay)",
+  )
+  .option(
+    "--governance-hours <hours>",
+    "how long what --admin decides waits on the chain before it counts, 0 to 720; pausing never waits",
+    "48",
   )
   .option(
     "--treasury <address>",
@@ -188,6 +195,9 @@ async function readRules(
   const token = flags.token === undefined ? null : addressOf(flags.token, "--token");
   if ((token === null) !== (flags.testToken === true)) throw usage("--token", "or --test-token is needed, one of them");
   const admin = flags.admin === undefined ? {} : { admin: addressOf(flags.admin, "--admin") };
+  const hours = Number(flags.governanceHours);
+  if (!(hours >= 0 && hours <= 720)) throw usage("--governance-hours", "is a number from 0 to 720");
+  const governanceDelaySeconds = Math.round(hours * SECONDS_PER_HOUR);
   const treasury = flags.treasury === undefined ? {} : { treasury: addressOf(flags.treasury, "--treasury") };
 
   const { chainId, decimals } = await inspect(rpcUrl, token);
@@ -204,10 +214,8 @@ async function readRules(
   const prices = readPrices(flags, decimals);
   const unbondingDelaySeconds = Math.round(days * SECONDS_PER_DAY);
   const amounts = { minStake, maxStake, prices };
-  return {
-    chainId,
-    rules: { rpcUrl, token, ...admin, ...treasury, ...amounts, unbondingDelaySeconds, epochBlocks, buildProfile },
-  };
+  const delays = { governanceDelaySeconds, unbondingDelaySeconds };
+  return { chainId, rules: { rpcUrl, token, ...admin, ...treasury, ...amounts, ...delays, epochBlocks, buildProfile } };
 }
 
 /** The addresses of an earlier deployment are worth more than a convenience. */

@@ -30,6 +30,8 @@ export interface PlanOptions {
   readonly token: Address | null;
   /** Administrator of the access manager in the end; the deployer if not given. */
   readonly admin?: Address;
+  /** Seconds that acts of an administrator other than the deployer wait, e.g. new prices; 0 if not given. */
+  readonly governanceDelaySeconds?: number;
   /** Gets what is slashed, less the reporter's reward; the administrator if not given. */
   readonly treasury?: Address;
   readonly minStake: bigint;
@@ -220,7 +222,8 @@ function planFrom(options: PlanOptions, chainId: number, { deployer, nonce: firs
   const terms = { minStake, maxStake, unbondingDelay, epochBlocks, protocols: protocolBitmap() };
   const priced = { tokenPrices: { ...prices.token }, nativePrices: { ...prices.native } };
   add({ module: conclaveModule, parameters: { ...terms, ...priced, token, oracle, slasher, treasury, admin } });
-  if (admin !== deployer) add({ module: handoverModule, parameters: { manager: accessManager, admin } });
+  const delay = options.governanceDelaySeconds ?? 0;
+  if (admin !== deployer) add({ module: handoverModule, parameters: { manager: accessManager, admin, delay } });
   const desk = example === undefined ? null : add({ module: policyDeskModule, parameters: { ...example, oracle } });
   const settlement = getContractAddress({ from: oracle, nonce: 1n }).toLowerCase() as Address;
   const addresses = { token, accessManager, registry, oracle, settlement, slasher };

@@ -93,7 +93,9 @@ export type Registry = WithMethods<
   | "treasury"
 >;
 export type Slasher = WithMethods<"submitMessages" | "submitDecisions" | "isConsumed" | "registry" | "oracle">;
-export type Manager = WithMethods<"setTargetFunctionRole" | "grantRole" | "revokeRole" | "setTargetClosed">;
+export type Manager = WithMethods<
+  "setTargetFunctionRole" | "grantRole" | "renounceRole" | "revokeRole" | "setTargetClosed" | "schedule" | "execute"
+>;
 
 export interface World {
   readonly ethers: HardhatEthers;

@@ -8,11 +8,12 @@ import { createRequire } from "node:module";
 import { after, before, describe, it } from "node:test";
 import { text } from "node:stream/consumers";
 
+import { accessManagerAbi } from "conclave/abi";
 import { createPublicClient, createWalletClient, http, pad, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
-import type { AgentId } from "../../agents/core/types.ts";
+import type { Address, AgentId } from "../../agents/core/types.ts";
 import { maskImmutables, type ImmutableReferences } from "../../agents/adapters/artifacts/artifacts.ts";
 import type { Step } from "../../scripts/lib/deploy-plan.ts";
 import type { Verification } from "../../scripts/lib/verification.ts";
@@ -80,7 +81,8 @@ describe("deploy", () => {
   it("writes addresses that a reader accepts, and never overwrites them", async () => {
     const file = join(folder, "out.json");
     const args = ["--test-token", "--key-file", join(folder, "key.env"), "--out", file];
-    const first = await run(...args, "--admin", chain.accounts[4]?.address ?? "");
+    const admin = chain.accounts[4]?.address ?? "0x";
+    const first = await run(...args, "--admin", admin);
     assert.equal(first.code, 0, first.stderr);
     const deployment = JSON.parse(await readFile(file, "utf8")) as Deployment;
     assert.deepEqual(JSON.parse(first.stdout), deployment);
@@ -95,6 +97,12 @@ describe("deploy", () => {
       pollIntervalMs: 100,
     });
     assert.deepEqual(await reader.agents(), []);
+    const client = createPublicClient({ transport: http(chain.rpcUrl) });
+    const manager = { address: deployment.accessManager, abi: accessManagerAbi } as const;
+    const hasAdmin = async (account: Address) =>
+      client.readContract({ ...manager, functionName: "hasRole", args: [0n, account] });
+    assert.deepEqual(await hasAdmin(admin as Address), [true, 48 * 3600], "what it decides waits for two days");
+    assert.deepEqual(await hasAdmin(chain.accounts[3]!.address as Address), [false, 0], "the deployer has no say");
 
     const second = await run(...args);
     assert.equal(second.code, 2);
