@@ -148,7 +148,7 @@ export async function deployWorld(
     (await ethers.deployContract(name, args)) as unknown as Deployed;
   const token = await deploy<Token>("TestToken");
   const manager = await deploy<Manager>("ConclaveAccessManager", [deployer!.address]);
-  const registry = await deploy<Registry>("AgentRegistry", [await registryTerms(ethers, token.target)]);
+  const registry = await deployRegistry(ethers, token.target);
   const oracle = await deploy<Oracle>("DecisionOracle", [
     manager.target,
     registry.target,
@@ -174,6 +174,12 @@ export async function deployWorld(
   const registryDomain = { ...domain, name: "ConclaveRegistry", verifyingContract: registry.target };
   const contracts = { token, manager, registry, oracle, settlement, slasher } as const;
   return { ethers, deployer: deployer!, ...contracts, domain, registryDomain, keys: new Map() };
+}
+
+/** Bound to the oracle that the deployer deploys next, and to the slasher after it. */
+export async function deployRegistry(ethers: HardhatEthers, stakeToken: string): Promise<Registry> {
+  const terms = await registryTerms(ethers, stakeToken);
+  return (await ethers.deployContract("AgentRegistry", [terms])) as unknown as Registry;
 }
 
 /** What a registry is deployed with, bound to the addresses of the deployer's next two contracts. */

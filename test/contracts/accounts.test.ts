@@ -314,7 +314,14 @@ describe("payOut", () => {
   it("is the settlement's alone", async () => {
     const { world, oracle, stranger } = await loadFixture(deployed);
     const committed = await decide(world, await ask(world));
-    const payout = { currency: Currency.Token, consumer: stranger.address, rest: fee, payments: [] };
+    const payout = {
+      currency: Currency.Token,
+      consumer: stranger.address,
+      rest: fee,
+      payments: [],
+      agentIds: [],
+      steps: [],
+    };
     for (const account of [world.deployer, stranger]) {
       await expect(oracle.connect(account).payOut(committed.request.id, word(0n), payout))
         .to.be.revertedWithCustomError(oracle, "NotSettlement")

@@ -5,6 +5,7 @@ import hre from "hardhat";
 import { ask, passDeadline, refundArgs, termsFor } from "../../scripts/lib/course.ts";
 import { Currency, packTerms, type Terms } from "../../scripts/lib/typed-data.ts";
 import {
+  deployRegistry,
   deployWorld,
   findEvents,
   freeCoins,
@@ -30,9 +31,9 @@ async function deployed() {
   return { world, oracle: world.oracle, stranger: stranger! };
 }
 
-/** An oracle for another fee token. */
-async function oracleFor(world: World, token: string): Promise<Oracle> {
-  const { manager, registry } = world;
+/** An oracle for another fee token, with a registry of its own. */
+async function oracleFor({ manager }: World, token: string): Promise<Oracle> {
+  const registry = await deployRegistry(ethers, token);
   const args = [manager.target, registry.target, token, 0b11n, freeTokens, freeCoins];
   return (await ethers.deployContract("DecisionOracle", args)) as unknown as Oracle;
 }

@@ -13,6 +13,7 @@ import {
 } from "../../scripts/lib/typed-data.ts";
 import type { Terms } from "../../scripts/lib/typed-data.ts";
 import {
+  deployRegistry,
   epochBlocks,
   findEvent,
   freeCoins,
@@ -65,7 +66,8 @@ describe("DecisionOracle", () => {
 
     it("announces itself and its prices", async () => {
       const { world } = await loadFixture(tenAgents);
-      const { manager, registry, token } = world;
+      const { manager, token } = world;
+      const registry = await deployRegistry(ethers, token.target);
       const args = [manager.target, registry.target, token.target, supportedProtocols, freeTokens, freeCoins];
       const oracle = (await ethers.deployContract("DecisionOracle", args)) as unknown as typeof world.oracle;
       const receipt = (await oracle.deploymentTransaction()!.wait())!;
@@ -76,6 +78,16 @@ describe("DecisionOracle", () => {
         supportedProtocols,
         epochBlocks,
       ]);
+    });
+
+    it("is deployed for a registry that is bound to it alone", async () => {
+      const { world } = await loadFixture(tenAgents);
+      const { manager, registry, token, oracle } = world;
+      const args = [manager.target, registry.target, token.target, supportedProtocols, freeTokens, freeCoins] as const;
+      const factory = await ethers.getContractFactory("DecisionOracle");
+      await expect(factory.deploy(...args))
+        .to.be.revertedWithCustomError(factory, "NotBound")
+        .withArgs(oracle.target);
     });
 
     it("names the field of invalid terms", async () => {
@@ -114,6 +126,15 @@ describe("DecisionOracle", () => {
           .to.be.revertedWithCustomError(oracle, "InvalidTerms")
           .withArgs(encodeBytes32String(field), overrides[field]);
       }
+      for (const [seats, overrides] of [
+        [193, { committeeSize: 21, appeals: 1, retries: 3 }],
+        [242, { committeeSize: 7, appeals: 3, retries: 2 }],
+        [256, { committeeSize: 64, retries: 3 }],
+      ] as const) {
+        await expect(oracle.request(subscription, packTerms(termsFor(overrides)), "0x01"))
+          .to.be.revertedWithCustomError(oracle, "InvalidTerms")
+          .withArgs(encodeBytes32String("seats"), seats);
+      }
       await expect(oracle.request(subscription, packTerms(termsFor({ protocol: 2 })), "0x01"))
         .to.be.revertedWithCustomError(oracle, "UnknownProtocol")
         .withArgs(2);
@@ -127,7 +148,9 @@ describe("DecisionOracle", () => {
         { duration: 7 * 24 * 3600, currency: 1 },
         { committeeSize: 31, appeals: 1 },
         { committeeSize: 15, appeals: 2 },
-        { committeeSize: 7, appeals: 3, retries: 3 },
+        { committeeSize: 7, appeals: 3, retries: 1 },
+        { committeeSize: 64, retries: 2 },
+        { committeeSize: 48, retries: 3 },
         { kind: 1, options: 2 },
         { kind: 1, options: 26 },
         { kind: 2, decimals: 18, tolerance: 2 ** 40 - 1 },

@@ -56,6 +56,7 @@ describe("AgentRegistry", () => {
         addressOf(next),
         1_000_000n,
         true,
+        0n,
         false,
         [maxStake, maxStake],
         [0n, 0n],
@@ -274,7 +275,7 @@ describe("AgentRegistry", () => {
       for (const [agents, steps] of [
         [1, 2],
         [1, 0],
-        [65, 65],
+        [193, 193],
       ] as const) {
         await expect(trusted.applyReputationChanges(Array(agents).fill(1), Array(steps).fill(1)))
           .to.be.revertedWithCustomError(registry, "InvalidReputationChanges")

@@ -20,6 +20,7 @@ import {
   pastOf,
   recordOf,
   refundArgs,
+  replace,
   structHashOf,
   termsFor,
   type Asked,
@@ -34,7 +35,15 @@ import {
   unpackRound,
   type Terms,
 } from "../../scripts/lib/typed-data.ts";
-import { deployWorld, findEvent, findEvents, mineSeed, registerAgents, subscription } from "../../scripts/lib/world.ts";
+import {
+  deployWorld,
+  findEvent,
+  findEvents,
+  mineSeed,
+  nextEpoch,
+  registerAgents,
+  subscription,
+} from "../../scripts/lib/world.ts";
 import { bondAfter, currencies } from "./utils/money.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
@@ -297,6 +306,111 @@ describe("an appeal", () => {
     ] as const) {
       await expect(oracle.appeal(...wrong)).to.be.revertedWithCustomError(oracle, "WitnessMismatch");
     }
+  });
+});
+
+describe("a committee that does not answer in time", () => {
+  for (const isDrawn of [false, true]) {
+    it(`SE8: is replaced ${isDrawn ? "after" : "before"} the draw while retries are left, by anybody`, async () => {
+      const { world, oracle, stranger, askFor, calls } = await loadFixture(sixtyAgents);
+      const asked = await askFor({ retries: 1 });
+      const { id } = asked.request;
+      const running = isDrawn ? await draw(world, asked) : asked;
+      const { deadline } = unpackRound(asked.round);
+      const [request, round, witness] = refundArgs(running);
+      await time.setNextBlockTimestamp(deadline);
+      await expect(oracle.replace(request, round, witness))
+        .to.be.revertedWithCustomError(oracle, "DeadlineNotPassed")
+        .withArgs(id, deadline);
+      await passDeadline(world, round);
+      await expect(oracle.refund(request, round, witness))
+        .to.be.revertedWithCustomError(oracle, "RetriesLeft")
+        .withArgs(id);
+      for (const wrong of ["0x", `${witness}00`]) {
+        await expect(oracle.replace(request, round, wrong)).to.be.revertedWithCustomError(oracle, "WitnessMismatch");
+      }
+      const second = await replace({ ...world, oracle: oracle.connect(stranger) }, running);
+      const next = packRound({ link: 0n, appeals: 0, deadline: await deadlineOf(second) });
+      expect([...findEvent(oracle, second.receipt, "RequestReopened").args]).to.deep.equal([
+        id,
+        1n,
+        BigInt(next),
+        second.seedBlock,
+        ZeroAddress,
+        0n,
+      ]);
+      expect(await oracle.statusOf(id)).to.deep.equal([BigInt(Status.Requested), 1n, false, false, false]);
+      await expect(oracle.replace(request, round, witness)).to.be.revertedWithCustomError(oracle, "WitnessMismatch");
+
+      const drawn = await draw(world, second);
+      expect(drawn.committee).to.have.length(4);
+      const committed = await commit(world, drawn);
+      expect(await oracle.statusOf(id)).to.deep.equal([BigInt(Status.Decided), 1n, false, false, false]);
+      expect(await calls()).to.equal(1n);
+      await world.settlement.settle(...recordOf(committed));
+    });
+  }
+
+  it("SE8: is replaced as often as hung ones are retried, together; then the fee comes back", async () => {
+    const { world, oracle, askFor } = await loadFixture(sixtyAgents);
+    const first = await replace(world, await draw(world, await askFor({ retries: 2 })));
+    const { reopened } = await decide(world, first, hung);
+    expect(reopened!.attempt).to.equal(2);
+    await passDeadline(world, reopened!.round);
+    await expect(oracle.replace(...refundArgs(reopened!)))
+      .to.be.revertedWithCustomError(oracle, "NoRetriesLeft")
+      .withArgs(first.request.id);
+    await oracle.fallBack(...fallBackArgs(reopened!));
+
+    const silent = await replace(world, await replace(world, await askFor({ retries: 2 })));
+    expect(silent.attempt).to.equal(2);
+    await passDeadline(world, silent.round);
+    await expect(oracle.replace(...refundArgs(silent))).to.be.revertedWithCustomError(oracle, "NoRetriesLeft");
+    await expect(oracle.refund(...refundArgs(silent)))
+      .to.emit(oracle, "FeeRefunded")
+      .withArgs(silent.request.id, silent.request.consumer, 10n ** 18n);
+  });
+
+  it("SE8: after an appeal leaves the rounds before as they were", async () => {
+    const { world, oracle, askFor, appealed } = await loadFixture(sixtyAgents);
+    const first = await decide(world, await askFor({ appeals: 2, retries: 2 }));
+    const silent = await draw(world, await appealed(first));
+    await passDeadline(world, silent.round);
+    await expect(oracle.fallBack(...fallBackArgs(silent)))
+      .to.be.revertedWithCustomError(oracle, "RetriesLeft")
+      .withArgs(first.request.id);
+    const second = await replace(world, silent);
+    const fields = unpackRound(silent.round);
+    expect(unpackRound(second.round)).to.deep.equal({ ...fields, deadline: await deadlineOf(second) });
+    const overturning = await decide(world, second, no);
+    expect(overturning.rounds.map(({ committee }) => committee.length)).to.deep.equal([4, 9]);
+    // The second appeal has the retry that is left: attempts 3 and 4.
+    const last = await replace(world, await appealed(overturning));
+    expect(last.attempt).to.equal(4);
+    await passDeadline(world, last.round);
+    await expect(oracle.replace(...refundArgs(last))).to.be.revertedWithCustomError(oracle, "NoRetriesLeft");
+    await oracle.fallBack(...fallBackArgs(last));
+    await world.settlement.settle(...recordOf(givenUp(last)));
+    expect((await oracle.statusOf(first.request.id)).settled).to.be.true;
+  });
+
+  it("SE8: can be drawn again, for nothing proves that it was silent", async () => {
+    const { world, askFor } = await loadFixture(sixtyAgents);
+    for (let agent = 5n; agent <= 60n; agent++) await world.registry.startUnbonding(agent, 16n * 10n ** 18n);
+    await nextEpoch(world);
+    const silent = await draw(world, await askFor({ retries: 1 }));
+    const again = await draw(world, await replace(world, silent));
+    expect(agentsOf(again.committee).toSorted()).to.deep.equal(agentsOf(silent.committee).toSorted());
+  });
+
+  it("SE8: is nobody whose decision is on record", async () => {
+    const { world, oracle, askFor } = await loadFixture(sixtyAgents);
+    const drawn = await draw(world, await askFor({ retries: 1, appeals: 1 }));
+    await commit(world, drawn);
+    await passDeadline(world, drawn.round);
+    await expect(oracle.replace(...refundArgs(drawn)))
+      .to.be.revertedWithCustomError(oracle, "WrongStatus")
+      .withArgs(drawn.request.id, Status.Decided);
   });
 });
 

@@ -37,7 +37,7 @@ import {
   testKey,
   unpackRound,
 } from "../../scripts/lib/typed-data.ts";
-import { registerAgents, subscription, subscriptionFunds } from "../../scripts/lib/world.ts";
+import { findEvents, registerAgents, subscription, subscriptionFunds } from "../../scripts/lib/world.ts";
 import { stages } from "./utils/stages.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
@@ -199,16 +199,6 @@ describe("settlement", () => {
       }
     });
 
-    it("applies reputation changes", async () => {
-      const { world, drawn: entry } = await loadFixture(drawn);
-      const decision = decisionFor(entry, { reputationChanges: "0x00fe03ff" });
-      const { receipt } = await commit(world, entry, decision);
-      const agentOf = (seat: number): bigint => BigInt(entry.committee[seat]!) >> 192n;
-      expect((await world.registry.getAgent(agentOf(0))).reputation).to.equal(640_000n);
-      expect((await world.registry.getAgent(agentOf(3))).reputation).to.equal(800_000n);
-      expect(receipt.logs.filter((log) => log.address === world.registry.target)).to.have.length(2);
-    });
-
     it("takes committees of all sizes up to 64", async () => {
       const { world, operator } = await loadFixture(tenAgents);
       await registerAgents(world, 54, { operator });
@@ -274,6 +264,26 @@ describe("settlement", () => {
         await expect(wrong).to.be.revertedWithCustomError(oracle, "WitnessMismatch").withArgs(request.id);
       }
       await claim(relay);
+    });
+  });
+
+  describe("reputations", () => {
+    it("SE11: change with the settlement, also of seats that are paid nothing", async () => {
+      const { world, drawn: entry } = await loadFixture(drawn);
+      const { registry, settlement } = world;
+      const decision = decisionFor(entry, { reputationChanges: "0x00fe03ff", shares: "0x00010101" });
+      const committed = await commit(world, entry, decision);
+      const reputationOf = async (seat: number): Promise<bigint> =>
+        (await registry.getAgent(BigInt(entry.committee[seat]!) >> 192n)).reputation as bigint;
+      expect(await reputationOf(0)).to.equal(1_000_000n);
+      const receipt = await (await settlement.settle(...recordOf(committed))).wait();
+      expect(await Promise.all([0, 1, 2, 3].map(reputationOf))).to.deep.equal([
+        640_000n,
+        1_000_000n,
+        1_000_000n,
+        800_000n,
+      ]);
+      expect(findEvents(registry, receipt, "ReputationChanged")).to.have.length(2);
     });
   });
 

@@ -21,10 +21,10 @@ export function unitOf(terms: Terms): bigint {
 
 /** Of an appeal after so many (SE5). */
 export const bondAfter = (terms: Terms, appeals: number): bigint =>
-  2n * BigInt(sizeAfter(terms, appeals + 1)) * unitOf(terms);
+  BigInt((2 + terms.retries) * sizeAfter(terms, appeals + 1)) * unitOf(terms);
 
-const gasOf = (terms: Terms, size: number): bigint =>
-  42_000n + 4_900n * BigInt(quorum(size)) + BigInt(terms.callbackGasLimit);
+/** Of a commit, without its callback. */
+const gasOf = (size: number): bigint => 42_000n + 4_900n * BigInt(quorum(size));
 
 const costOf = (prices: PriceTerms, gas: bigint, gasPrice: bigint): bigint =>
   (gas * gasPrice * prices.gasRate + 10n ** 18n - 1n) / 10n ** 18n;
@@ -33,7 +33,7 @@ const costOf = (prices: PriceTerms, gas: bigint, gasPrice: bigint): bigint =>
 export function quoteOf(terms: Terms, prices: PriceTerms): bigint {
   const levels = Array.from({ length: terms.appeals + 1 }, (_, level) => sizeAfter(terms, level));
   const sizes = [...levels, ...Array<number>(terms.retries).fill(levels.at(-1)!)];
-  const gas = sizes.reduce((sum, size) => sum + gasOf(terms, size), 0n);
+  const gas = sizes.reduce((sum, size) => sum + gasOf(size), BigInt(terms.callbackGasLimit));
   const seats = 2 * levels.reduce((sum, size) => sum + size, 0) + terms.retries * levels.at(-1)!;
   return BigInt(seats) * prices.unitPrice + costOf(prices, gas, prices.gasPriceCap);
 }
@@ -62,32 +62,51 @@ export function payOf(
     const key = account.toLowerCase();
     if (amount > 0n) credits.set(key, (credits.get(key) ?? 0n) + amount);
   };
-  for (const [index, { round, committee, decision, relay, appellant }] of rounds.entries()) {
-    const size = committee.length;
-    const pay = unit * BigInt(decision.status === Status.Decided ? 2 * size : size);
+  for (const [index, one] of rounds.entries()) {
+    const { round, committee, decision, relay, appellant } = one;
+    const pay = unit * unitsOf(one);
+    const treasuryPay = (pay * prices.treasuryPpm) / 1_000_000n;
+    const relayerPay = relayerPayOf(terms, one, prices, pay);
+    credit(treasury, treasuryPay);
+    credit(`0x${relay.slice(-40)}`, relayerPay);
+    const left = pay - treasuryPay - relayerPay;
     if (index < rounds.length - 1 && appellant !== ZeroAddress) {
       const bond = bondAfter(terms, unpackRound(round).appeals);
       rest += bond;
       if (isOverturned(terms, decision, last)) {
-        credit(appellant, bond + pay);
+        credit(appellant, bond + left / 2n);
         continue;
       }
+      const called = calledBy(rounds, index).reduce((units, other) => units + unitsOf(other), 0n);
+      credit(appellant, bond - unit * called);
     }
-    const word = BigInt(relay);
-    const gasPrice = ((word >> 160n) & 0xffff_ffffn) * 1_000_000n;
-    const paidPrice = gasPrice < prices.gasPriceCap ? gasPrice : prices.gasPriceCap;
-    const treasuryPay = (pay * prices.treasuryPpm) / 1_000_000n;
-    const gasCost = costOf(prices, gasOf(terms, size), paidPrice);
-    const relayerPay = gasCost < pay / 2n ? gasCost : pay / 2n;
-    credit(treasury, treasuryPay);
-    credit(`0x${relay.slice(-40)}`, relayerPay);
     const shares = [...getBytes(decision.shares)].map(BigInt);
     const total = shares.reduce((sum, share) => sum + share, 0n);
     if (total === 0n) continue;
-    const left = pay - treasuryPay - relayerPay;
     for (const [seat, share] of shares.entries()) credit(operatorOf(committee[seat]!), (left * share) / total);
   }
   return { credits, rest };
+}
+
+const unitsOf = ({ committee, decision }: DecidedRound): bigint =>
+  BigInt(decision.status === Status.Decided ? 2 * committee.length : committee.length);
+
+/** The rounds after an appeal against the one at `index`, up to the next appeal. */
+function calledBy(rounds: readonly DecidedRound[], index: number): readonly DecidedRound[] {
+  const end = rounds.findIndex(({ appellant }, later) => later > index && appellant !== ZeroAddress);
+  return rounds.slice(index + 1, end < 0 ? rounds.length : end + 1);
+}
+
+/** Its callback is paid for where the decision was final at once (SE13). */
+function relayerPayOf(terms: Terms, one: DecidedRound, prices: PriceTerms, pay: bigint): bigint {
+  const { round, committee, decision, relay } = one;
+  const { appeals } = unpackRound(round);
+  const isRetried = decision.status === Status.Hung && decision.attempt - appeals < terms.retries;
+  const callback = !isRetried && appeals === terms.appeals ? BigInt(terms.callbackGasLimit) : 0n;
+  const gasPrice = ((BigInt(relay) >> 160n) & 0xffff_ffffn) * 1_000_000n;
+  const paidPrice = gasPrice < prices.gasPriceCap ? gasPrice : prices.gasPriceCap;
+  const gasCost = costOf(prices, gasOf(committee.length) + callback, paidPrice);
+  return gasCost < pay / 2n ? gasCost : pay / 2n;
 }
 
 function isOverturned(terms: Terms, decision: DecidedRound["decision"], last: DecidedRound["decision"]): boolean {
