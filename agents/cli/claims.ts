@@ -7,7 +7,7 @@ export interface Claim {
   readonly rounds: readonly DecidedRound[];
 }
 
-/** Final requests that nobody has settled yet and for which the agent sat. Throws CHAIN_UNREACHABLE. */
+/** Final requests that no keeper has settled yet and for which the agent sat. Throws CHAIN_UNREACHABLE. */
 export async function findClaims(chain: ChainReader, agentId: AgentId, signal: AbortSignal): Promise<readonly Claim[]> {
   const courses = new Map<bigint, Course>();
   for (const event of await eventsToHead(chain, signal)) {

@@ -6,7 +6,7 @@ import type { Protocol } from "../core/protocol.ts";
 import { protocolByCode, protocols } from "../core/protocols/index.ts";
 import { ONE_PPM, type Address, type AgentId, type AnswerKind, type Assurance, type Currency } from "../core/types.ts";
 import type { Attempt, RequestId, Terms } from "../core/types.ts";
-import { committeeSizeAfter } from "../core/rounds.ts";
+import { committeeSizeAfter, seatsOfAll } from "../core/rounds.ts";
 import { parseAmount, parseChoice, parseDuration, parseInteger, unitOf, type Unit } from "./arguments.ts";
 import { meaningOf } from "./assurance.ts";
 
@@ -53,7 +53,6 @@ export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Pr
   return {
     fee: flags.fee === undefined ? 0n : parseAmount(flags.fee, unitOf(currency, feeToken), "--fee"),
     duration,
-    retries: parseInteger(flags.retries, "--retries", 0, MAX_RETRIES),
     callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, MAX_CALLBACK_GAS),
     ...committeeTerms(kind, flags),
     assurance: assuranceOf(flags, protocol, registry),
@@ -64,8 +63,9 @@ export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Pr
   };
 }
 
-function committeeTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "appeals" | "committeeSize"> {
+function committeeTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "appeals" | "retries" | "committeeSize"> {
   const appeals = parseInteger(flags.appeals, "--appeals", 0, MAX_APPEALS);
+  const retries = parseInteger(flags.retries, "--retries", 0, MAX_RETRIES);
   const committeeSize = parseInteger(flags.committee, "--committee", limits.minCommittee, limits.maxCommittee);
   if (appeals > 0 && kind === "text")
     throw invalid("appeals", flags.appeals, "no contract can tell whether two texts agree; ask another --kind");
@@ -74,7 +74,12 @@ function committeeTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "appea
     const way = `the last appeal would call ${largest} seats, at most ${limits.maxCommittee} are allowed; take fewer seats or appeals`;
     throw invalid("committee", flags.committee, way);
   }
-  return { appeals, committeeSize };
+  const all = seatsOfAll({ committeeSize, appeals, retries });
+  if (all > limits.requestSeats) {
+    const way = `all appeals and retries together would call ${all} seats, at most ${limits.requestSeats} are allowed; take fewer of them`;
+    throw invalid("committee", flags.committee, way);
+  }
+  return { appeals, retries, committeeSize };
 }
 
 /**

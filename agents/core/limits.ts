@@ -2,6 +2,8 @@
 export const limits = {
   minCommittee: 4,
   maxCommittee: 64,
+  /** Of all committees that a request's terms allow. */
+  requestSeats: 192,
   questionBytes: 8192,
   answerBytes: 1024,
   proofBytes: 512,

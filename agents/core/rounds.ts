@@ -50,6 +50,16 @@ export function committeeSizeAfter(first: number, appeals: number): number {
   return (first + 1) * 2 ** appeals - 1;
 }
 
+/** How many seats all committees have together that the terms allow. */
+export function seatsOfAll({
+  committeeSize,
+  appeals,
+  retries,
+}: Pick<Terms, "committeeSize" | "appeals" | "retries">): number {
+  const sizes = Array.from({ length: appeals + 1 }, (_, level) => committeeSizeAfter(committeeSize, level));
+  return sizes.reduce((sum, size) => sum + size, 0) + retries * committeeSizeAfter(committeeSize, appeals);
+}
+
 /** Whether another committee may be tried after this attempt of the round: each but the first came of an appeal or of a retry. */
 export function hasRetry(round: Round, { retries }: Pick<Terms, "retries">, attempt: number): boolean {
   return attempt - unpackRound(round).appeals < retries;

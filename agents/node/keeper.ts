@@ -2,7 +2,7 @@ import { compareHex, concat, sha256, utf8 } from "../core/digest.ts";
 import type { AgentId, Address, Digest, RequestId } from "../core/types.ts";
 import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
-import { dueOf, isFinal, lastRound, witnessOf, type Course, type Due } from "../ports/course.ts";
+import { dueOf, lastRound, roundsOf, witnessOf, type Course, type Due } from "../ports/course.ts";
 import type { Log } from "../ports/log.ts";
 import type { Signer } from "../ports/signer.ts";
 import { sleep } from "../relayer/relayer.ts";
@@ -17,11 +17,11 @@ export interface KeeperPorts {
 
 /**
  * Does what the contract leaves to anybody, in a staggered order (SE9): draws committees, calls others for silent ones, makes
- * decisions final, and ends what nobody answers in time.
+ * decisions final, ends what nobody answers in time, and settles: all pay waits for that, and so do all reputation changes.
  */
 export interface Keeper {
   agents(active: readonly AgentRecord[]): void;
-  /** A request is kept from its first event until it is final. */
+  /** A request is kept from its first event until it is refunded or settled. */
   see(course: Course): void;
 }
 
@@ -39,6 +39,8 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
   const kept = new Map<RequestId, Kept>();
   let active: readonly AgentRecord[] = [];
   let ticking = false;
+  /** One after the other: nobody waits for it, and whoever reads the chain from its beginning finds them all settled. */
+  let settling = false;
 
   const tick = async (): Promise<void> => {
     const head = await ports.chain.head(lifetime);
@@ -48,7 +50,7 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
       const due = dueOf(course, head);
       const action = due === null ? null : nameOf(due, course);
       entry.due = action === null ? null : entry.due?.action === action ? entry.due : { action, since: now };
-      if (due === null || entry.due === null || entry.busy) continue;
+      if (due === null || entry.due === null || entry.busy || (due === "settle" && settling)) continue;
       if (now - entry.due.since >= rankOf(active, ports.signer.address, course.request.id) * staggerMs)
         void act(entry, due, entry.due.action);
     }
@@ -57,14 +59,17 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
   const act = async (entry: Kept, due: Due, action: string): Promise<void> => {
     const { course } = entry;
     entry.busy = true;
+    if (due === "settle") settling = true;
     try {
       await perform(ports, course, due, lifetime);
+      if (due === "settle") kept.delete(course.request.id);
     } catch (error) {
       warn(error, course.request.id);
     } finally {
       // Until the event arrives, or for another turn of everybody after a failure.
       entry.due = { action, since: ports.clock.now() + staggerMs };
       entry.busy = false;
+      if (due === "settle") settling = false;
     }
   };
 
@@ -93,7 +98,7 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
     see(course) {
       const { id } = course.request;
       const entry = kept.get(id);
-      if (isFinal(course)) kept.delete(id);
+      if (course.stage.kind === "refunded") kept.delete(id);
       else if (entry === undefined) kept.set(id, { course, due: null, busy: false });
       else entry.course = course;
       void run();
@@ -130,13 +135,14 @@ async function submit(
   signal: AbortSignal,
 ): Promise<Receipt | "already"> {
   const { request, round, attempt, past, stage } = course;
-  const [witness, last, before] = [witnessOf(course), lastRound(course), past.at(-1)];
+  const [witness, last, before, rounds] = [witnessOf(course), lastRound(course), past.at(-1), roundsOf(course)];
   if (due === "draw" && stage.kind === "requested")
     return writer.draw(request, { round, attempt, seedBlock: stage.seedBlock, past }, signal);
   if (due === "replace" && witness !== null) return writer.replace(request, round, attempt, witness, signal);
   if (due === "refund" && witness !== null) return writer.refund(request, round, witness, signal);
   if (due === "fallBack" && witness !== null && before !== undefined)
     return writer.fallBack(request, round, witness, before, signal);
+  if (due === "settle" && rounds !== null) return writer.settle(request, rounds, signal);
   if (due === "finalize" && last !== null) return writer.finalize(request, last, signal);
   throw new RangeError(`submit: ${due} is not due while the request is ${stage.kind}`);
 }

@@ -132,7 +132,7 @@ describe("command line: money", () => {
   });
 
   for (const currency of ["token", "native"] as const) {
-    it(`SE5, SE12: an appeal in ${currency}: its bond is shown, paid exactly, and comes back with the pay of who was wrong`, async () => {
+    it(`SE5, SE12: an appeal in ${currency}: its bond is shown, paid exactly, and comes back with half the pay of who was wrong`, async () => {
       const unit = currency === "token" ? "\\w+" : "coins";
       await accountOf(`asker-${currency}`, parseEther("3"));
       const appellant = await accountOf(`appellant-${currency}`, 0n);
@@ -185,31 +185,38 @@ describe("command line: money", () => {
       await settle(id);
       const { value } = await cli.json("withdraw", "--dir", `appellant-${currency}`);
       const [{ transactionHash: _, ...withdrawal }] = value["withdrawals"] as [Record<string, unknown>];
-      // The bond and 8 units.
-      assert.deepEqual(withdrawal, { currency, amount: String(bond + parseEther("0.25")) });
+      // The bond and half of 8 units.
+      assert.deepEqual(withdrawal, { currency, amount: String(bond + parseEther("0.125")) });
     });
   }
 
-  it("SE8: an appeal that nobody answers ends with the decision before, and gives the bond back", async () => {
-    await accountOf("calm", parseEther("26"));
-    await accountOf("alone", parseEther("18"));
-    const id = await ask("calm", "--appeals", "1", "--fee", "26");
+  it("SE8: an appeal that two committees do not answer ends with the decision before, and gives the bond back", async () => {
+    await accountOf("calm", parseEther("35"));
+    await accountOf("alone", parseEther("27"));
+    const id = await ask("calm", "--appeals", "1", "--retries", "1", "--fee", "35");
     await decide(id, yes);
     const waiting = cli.run(["appeal", String(id), "--dir", "alone", "--wait"]);
     await until(async () => (await reader.requestEvents(id)).some(({ kind }) => kind === "requestReopened"));
-    const { request, round, past, ...course } = await courseNow(reader, id);
-    const witness = witnessOf({ request, round, past, ...course });
-    const [last] = past;
-    assert.ok(witness !== null && last !== undefined);
+    const silent = await courseNow(reader, id);
+    const { request, attempt } = silent;
+    const witness = witnessOf(silent);
+    assert.ok(witness !== null);
     await passDeadline(id);
-    assert.notEqual(await writer.fallBack(request, round, witness, last), "already");
+    assert.notEqual(await writer.replace(request, silent.round, attempt, witness), "already");
+    const course = await courseNow(reader, id);
+    const [unanswered, last] = [witnessOf(course), course.past[0]];
+    assert.ok(unanswered !== null && last !== undefined);
+    await passDeadline(id);
+    assert.notEqual(await writer.fallBack(request, course.round, unanswered, last), "already");
     const { code, stdout, stderr } = await waiting;
     assert.equal(code, 0, stderr);
+    assert.match(stderr, /reopened, 0x\w+ appealed: attempt 1, committee of 9$/m);
+    assert.match(stderr, /reopened, the committee did not answer in time: attempt 2, committee of 9$/m);
     assert.match(stderr, /final\n$/);
     assert.match(stdout, /^answer +yes$/m);
     const { value } = await cli.json("withdraw", "--dir", "alone");
     const [withdrawal] = value["withdrawals"] as { amount: string }[];
-    assert.equal(withdrawal?.amount, String(parseEther("18")));
+    assert.equal(withdrawal?.amount, String(parseEther("27")));
   });
 
   it("SE5: no appeal after its time", async () => {

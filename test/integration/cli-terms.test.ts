@@ -130,6 +130,18 @@ describe("command line: terms", () => {
     assert.equal(taken({ protocol: "leaderless", assurance: "high", kind: "boolean" }), null);
   });
 
+  it("committees that could not be settled together are not asked for", () => {
+    for (const [change, seats] of [
+      [{ committee: "64", retries: "3" }, 256],
+      [{ committee: "7", appeals: "3", retries: "2" }, 242],
+    ] as const) {
+      const error = refusal(change);
+      assert.deepEqual([error.code, error.data["field"]], ["TERMS_INVALID", "committee"]);
+      assert.match(error.message, new RegExp(`would call ${seats} seats, at most 192`));
+    }
+    assert.ok(!(ask({ committee: "64", retries: "2" }) instanceof ConclaveError));
+  });
+
   it("every registered protocol takes high assurance iff its certificate is byzantine", () => {
     for (const { id, assurance } of protocols) {
       const terms = ask({ protocol: id, assurance: "high" });

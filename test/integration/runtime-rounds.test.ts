@@ -16,11 +16,14 @@ interface Play {
   readonly request: Request;
 }
 
-/** Enough agents for a committee of 4 and one of 9; blocks go on by themselves. */
-async function during(body: (play: Play) => Promise<void>): Promise<void> {
-  const world = memoryWorld(Array.from({ length: 13 }, () => truthful("yes")));
-  const running = world.agents.map((agent) => agent.start());
-  const { request } = world.chain.ask(consumer, terms, "Is 720 more than 500?");
+/** Enough agents for a committee of 4 and one of 9, or others; blocks go on by themselves. */
+async function during(
+  body: (play: Play) => Promise<void>,
+  { agents = 13, silent = 0, change = {} }: { agents?: number; silent?: number; change?: Partial<Terms> } = {},
+): Promise<void> {
+  const world = memoryWorld(Array.from({ length: agents }, () => truthful("yes")));
+  const running = world.agents.slice(silent).map((agent) => agent.start());
+  const { request } = world.chain.ask(consumer, { ...terms, ...change }, "Is 720 more than 500?");
   const ticker = setInterval(() => world.chain.mine(), 50);
   try {
     await body({ world, running, request });
@@ -72,6 +75,41 @@ describe("the runtime when a request has rounds", () => {
     });
   });
 
+  it("SE8, SE9: keepers call another committee for a silent one, whose seats are left and can be taken again", async () => {
+    const half = { agents: 4, silent: 2, change: { appeals: 0, retries: 1 } };
+    await during(async (play) => {
+      const { running, world } = play;
+      const silent = await courseWhen(play, (one) => standing(one) === "drawn");
+      await until(() => running.every(({ agent }) => agent.status().seats.length === 1));
+      await passDeadline(play, silent);
+      await courseWhen(play, (one) => one.attempt === 1);
+      running.push(...world.agents.slice(0, 2).map((agent) => agent.start()));
+      const course = await courseWhen(play, (one) => standing(one) === "final");
+      assert.deepEqual(
+        roundsOf(course)?.map(({ decision }) => [decision.attempt, decision.answer]),
+        [[1, "yes"]],
+      );
+      await until(async () => (await journalsOf(play)).length === 0);
+    }, half);
+  });
+
+  it("SE9, SE16: keepers settle once: the seats have their pay without asking for it", async () => {
+    await during(
+      async (play) => {
+        const { chain, agents } = play.world;
+        const reader = chain.reader();
+        await until(async () => (await reader.requestState(play.request.id)).settled);
+        const paid = (await reader.agents()).map(({ operator }) => chain.creditOf(operator, "token"));
+        assert.equal(
+          paid.reduce((sum, amount) => sum + amount, 0n),
+          terms.fee,
+        );
+        assert.equal(paid.length, agents.length);
+      },
+      { agents: 4, change: { appeals: 0 } },
+    );
+  });
+
   it("SE3, SE5, SE9: after an appeal keepers draw nine others, who sit, decide and are paid", async () => {
     await during(async (play) => {
       await appeal(play);
@@ -86,7 +124,7 @@ describe("the runtime when a request has rounds", () => {
       );
       assert.equal(new Set(rounds.flatMap(({ committee }) => committee.map(({ agentId }) => agentId))).size, 13);
       await until(async () => (await journalsOf(play)).length === 0);
-      await play.world.chain.writer(consumer).settle(play.request, rounds);
+      await until(async () => (await play.world.chain.reader().requestState(play.request.id)).settled);
       assert.equal(play.world.chain.creditOf(appellant, "token"), 0n);
     });
   });

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
+import { createMemoryChain } from "../../agents/adapters/memory/chain.ts";
+import { findClaims, settleClaims } from "../../agents/cli/claims.ts";
+import { hexToBytes, keccak256, utf8 } from "../../agents/core/digest.ts";
+import type { Address, AgentId, RequestId } from "../../agents/core/types.ts";
+import { booleanTerms } from "../core/committee.ts";
+import { certify, courseNow } from "./chain-questions.ts";
+
+const consumer = `0x${"c0".repeat(20)}` as Address;
+const keys: readonly Keys[] = Array.from({ length: 5 }, (_, index) =>
+  keysFromPrivateKey(hexToBytes(keccak256(utf8(`claims ${index}`)))),
+);
+
+describe("claims", () => {
+  it("are the final requests that an agent sat for and that no keeper has settled", async () => {
+    const { signal } = new AbortController();
+    const chain = createMemoryChain();
+    for (const { address, publicKey } of keys)
+      chain.addAgent({ operator: address, signer: address, publicKey, endpoint: [], model: "test", stake: 1n });
+    const [reader, writer] = [chain.reader(), chain.writer(consumer)];
+    const decide = async (appeals: number): Promise<RequestId> => {
+      const terms = { ...booleanTerms, fee: 8n, duration: 3_600, appeals };
+      const { request, round, seedBlock } = chain.ask(consumer, terms, "Is it?");
+      chain.mine(Number(seedBlock - (await reader.head()).number) + 1);
+      await writer.draw(request, { round, attempt: 0, seedBlock, past: [] });
+      const { stage } = await courseNow(reader, request.id);
+      assert.ok(stage.kind === "drawn");
+      const { committee } = stage;
+      const certificate = certify(keys, { domain: reader.domain, request, attempt: 0, committee }, {});
+      await writer.commit(request, round, committee, certificate);
+      return request.id;
+    };
+    const settled = await decide(0);
+    const all = new Map<AgentId, number>();
+    for (let id = 1; id <= keys.length; id += 1)
+      all.set(id as AgentId, (await findClaims(reader, id as AgentId, signal)).length);
+    assert.deepEqual(
+      [...all.values()].toSorted((a, b) => a - b),
+      [0, 1, 1, 1, 1],
+      "four of five sat",
+    );
+
+    const sitting = [...all].find(([, claims]) => claims === 1)?.[0] as AgentId;
+    const claims = await findClaims(reader, sitting, signal);
+    assert.deepEqual(
+      claims.map(({ request }) => request.id),
+      [settled],
+    );
+    assert.equal((await settleClaims(writer, claims, signal)).length, 1);
+    assert.equal((await settleClaims(writer, claims, signal)).length, 0, "settled by somebody else");
+    assert.deepEqual(await findClaims(reader, sitting, signal), []);
+    await decide(1);
+    for (const id of all.keys()) assert.deepEqual(await findClaims(reader, id, signal), [], "provisional");
+  });
+});
