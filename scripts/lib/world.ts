@@ -21,7 +21,7 @@ type WithMethods<Name extends string> = Omit<BaseContract, "connect" | "target">
   readonly [name in Name]: ContractMethod;
 } & { connect(signer: Signer): WithMethods<Name> };
 
-export type Token = WithMethods<"mint" | "approve" | "balanceOf" | "nonces" | "transfer">;
+export type Token = WithMethods<"mint" | "approve" | "balanceOf" | "totalSupply" | "nonces" | "transfer">;
 export type Oracle = WithMethods<
   | "createSubscription"
   | "setConsumer"

@@ -1,9 +1,10 @@
 // What a proof of equivocation costs its reporter.
-import { TypedDataEncoder, id, keccak256 } from "ethers";
-import type { ContractTransactionResponse, SigningKey, TypedDataField } from "ethers";
+import { id, keccak256 } from "ethers";
+import type { ContractTransactionResponse, SigningKey } from "ethers";
 
 import { ask, draw } from "../course.ts";
-import { decisionTypes, hashRequest, messageTypes, testKey, type RequestWitness } from "../typed-data.ts";
+import { signed, submitEquivocation } from "../equivocation.ts";
+import { decisionTypes, hashRequest, testKey, type RequestWitness } from "../typed-data.ts";
 import { minStake, nextEpoch, registration } from "../world.ts";
 import type { World } from "../world.ts";
 
@@ -51,19 +52,7 @@ async function drawnRequest(world: World): Promise<RequestWitness> {
 }
 
 async function submitMessages(world: World, key: SigningKey): Promise<number> {
-  const request = await drawnRequest(world);
-  const slot = {
-    committeeHash: id("committee"),
-    attempt: 0,
-    protocol: 1,
-    phase: 2,
-    round: 0,
-    seat: 3,
-  };
-  const [first, second] = [id("yes"), id("no")];
-  const sign = (payloadDigest: string): string =>
-    signed(world, key, messageTypes, { ...slot, requestHash: hashRequest(request), payloadDigest });
-  return gasOf(world.slasher.submitMessages(request, slot, first, sign(first), second, sign(second)));
+  return gasOf(submitEquivocation(world, key, await drawnRequest(world)));
 }
 
 async function submitDecisions(world: World, key: SigningKey): Promise<number> {
@@ -90,10 +79,6 @@ async function submitDecisions(world: World, key: SigningKey): Promise<number> {
     return [body, signature] as const;
   };
   return gasOf(world.slasher.submitDecisions(request, slot, ...decisionOf("yes"), ...decisionOf("no")));
-}
-
-function signed(world: World, key: SigningKey, types: Record<string, TypedDataField[]>, value: object): string {
-  return key.sign(TypedDataEncoder.hash(world.domain, types, value)).serialized;
 }
 
 async function gasOf(sent: Promise<ContractTransactionResponse>): Promise<number> {
