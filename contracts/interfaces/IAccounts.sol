@@ -11,7 +11,8 @@ import {Currency, Prices, PriceTerms, RequestTerms} from "../types/Types.sol";
 /// @dev Subscriptions and credits move by no other hand than their owner's: governance sets prices of later requests, and can stop
 /// new ones.
 /// @dev Warning: the fee token must move and keep exact amounts. Transfers with a fee are refused; a token that changes
-/// balances later (rebasing) is not supported. Tokens and coins sent by a plain transfer belong to nobody or are refused.
+/// balances later (rebasing) is not supported. Its supply must stay below 2^104 units, which is the most that a balance here can
+/// hold: beyond it a settlement whose credit does not fit would revert. Tokens and coins sent by a plain transfer belong to nobody or are refused.
 interface IAccounts {
     /// @param subscriptionId consecutive from 1
     event SubscriptionCreated(uint48 indexed subscriptionId, address indexed owner);
@@ -64,6 +65,7 @@ interface IAccounts {
     function transferSubscription(uint48 subscriptionId, address to) external;
 
     /// @notice Takes an offered subscription over.
+    /// @dev Warning: the consumers that the owner before has allowed stay allowed. `ConsumerSet` says who they are.
     function acceptSubscription(uint48 subscriptionId) external;
 
     /// @notice Moves `amount` of the fee token from the caller into the subscription. Anybody may.

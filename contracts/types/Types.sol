@@ -58,7 +58,8 @@ enum Status {
 /// @param appeals how many there may be, 0 to 3; 0 = the first decision is final. Each calls a committee of twice the size plus
 /// one. Not for texts: whether two committees' texts agree is nothing that a contract can tell
 /// @param retries how many hung or silent committees are replaced by another one of the same size, 0 to 3
-/// @param tolerance numbers only: two answers agree iff they differ by at most this much, in units of 10^-decimals
+/// @param tolerance numbers only: two answers agree iff they differ by at most this much, in units of 10^-decimals. Better above 0
+/// with appeals: with 0, a committee whose answer differs in the last digit overturns the one before
 /// @param callbackGasLimit gas the callback gets; 0 means no callback
 /// @param committeeSize number of seats of the first committee; of the one that the last appeal can call at most 64, of
 /// all with their retries at most 192
