@@ -61,7 +61,7 @@ enum Status {
 /// @param tolerance numbers only: two answers agree iff they differ by at most this much, in units of 10^-decimals
 /// @param callbackGasLimit gas the callback gets; 0 means no callback
 /// @param committeeSize number of seats of the first committee; of the one that the last appeal can call at most 64, of
-/// all with their retries at most 192
+/// all with their retries at most 160
 /// @param assurance 0 normal (accept quorum > 1/2), 1 high (> 2/3)
 /// @param currency of the fee, bonds and pay, see `Currency`
 /// @param decimals numbers only: the outcome is the value times 10^decimals
