@@ -21,7 +21,10 @@ export function proposerOf(attempt: Attempt, round: number): SeatIndex {
   return order[round % order.length] as SeatIndex;
 }
 
-/** The valid value, else everything held, else (when that is not conclusive) what was held in time, else (CE16) another's root that covers it. */
+/**
+ * The valid value, else everything held, else (when that is not conclusive) what was held in time, else another's root that covers it:
+ * what was held in time is not conclusive only at a seat that follows (CE16).
+ */
 export function ownProposal(
   state: CertifyState,
   context: CertifyContext,
@@ -241,6 +244,17 @@ export function decisionOf(state: CertifyState, attempt: Attempt, root: Digest, 
   return candidate?.kind === "good"
     ? { ...candidate.conclusion.outcome, attempt: attempt.attempt, round, transcript: root }
     : null;
+}
+
+/** CE16: it is Hung by another pair in a void slot than the one by which what was held in time is decided. */
+export function isUndecided(
+  { conclusion }: Extract<Candidate, { kind: "good" }>,
+  inTime: Tally,
+  { attempt, protocol }: CertifyContext,
+): boolean {
+  if (protocol.readsVoidSlots !== true || conclusion.outcome.status !== "hung") return false;
+  const own = protocol.conclude(attempt, inTime);
+  return own.kind === "final" && own.outcome.status === "decided";
 }
 
 /**

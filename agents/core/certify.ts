@@ -4,6 +4,7 @@ import {
   decisionOf,
   judgeCandidate,
   noteOffer,
+  isUndecided,
   omittedFrom,
   ownProposal,
   proposerOf,
@@ -211,7 +212,9 @@ function voteOnProposal(state: CertifyState, context: CertifyContext): Step<Cert
   const { root, validRound } = payload;
   if (validRound === null) {
     if (state.locked !== null && state.locked.root !== root) return prevote(state, null);
-    const omitted = omittedFrom(candidate, state.inTime ?? emptyTally, context);
+    const inTime = state.inTime ?? emptyTally;
+    if (isUndecided(candidate, inTime, context)) return prevote(state, null);
+    const omitted = omittedFrom(candidate, inTime, context);
     if (omitted.length === 0) return prevote(state, root);
     // CE5: refuse, and hand over what was left out, so that the next proposer has it.
     const refused = prevote(state, null);

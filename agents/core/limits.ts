@@ -3,7 +3,7 @@ export const limits = {
   minCommittee: 4,
   maxCommittee: 64,
   /** Of all committees that a request's terms allow. */
-  requestSeats: 192,
+  requestSeats: 160,
   questionBytes: 8192,
   answerBytes: 1024,
   proofBytes: 512,

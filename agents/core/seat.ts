@@ -151,15 +151,14 @@ function absorb(protocol: Protocol, context: SeatContext, step: Step<SeatState>,
 }
 
 /**
- * CE16: a seat that holds all of a root that it has replayed, and cannot conclude from what it holds, holds another pair in a void slot
+ * CE16: a seat takes in all it can of a root that it has replayed. If it cannot conclude from that, it holds another pair in a void slot
  * than those who could. It will not come to hold theirs, so it certifies with them.
  */
 function follow(protocol: Protocol, context: SeatContext, step: Step<SeatState>): Step<SeatState> {
   const { certify, tally } = step.state;
   if (protocol.readsVoidSlots !== true || certify.done || certify.inTime !== null) return step;
-  const roots = [...certify.candidates.values()];
-  const isHeld = roots.some((root) => root.kind === "good" && missingFrom(tally, root.tally).length === 0);
-  if (!isHeld || protocol.conclude(context.attempt, tally).kind === "final") return step;
+  const isReplayed = [...certify.candidates.values()].some(({ kind }) => kind === "good");
+  if (!isReplayed || protocol.conclude(context.attempt, tally).kind === "final") return step;
   const started = startCertify(certify, view(protocol, context, step.state), tally);
   const followed = liftCertify(step.state, started);
   return { state: followed.state, effects: [...step.effects, ...followed.effects] };

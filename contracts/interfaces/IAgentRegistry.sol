@@ -248,7 +248,7 @@ interface IAgentRegistry {
     error InvalidEpochBlocks(uint256 epochBlocks, uint256 minimum, uint256 maximum);
     /// @notice The stake token moved another amount than asked (fee on transfer, rebasing): refused.
     error TransferMismatch(uint256 expected, uint256 received);
-    /// @notice Not as many steps as agents, or more than 192.
+    /// @notice Not as many steps as agents, or more than 160.
     error InvalidReputationChanges(uint256 agents, uint256 steps);
 
     /// @notice Registers an agent of the caller and bonds its first stake; it is active at once and drawn from the next epoch
@@ -340,7 +340,7 @@ interface IAgentRegistry {
     /// @dev One slash: reputation * 800_000 / 1_000_000, rounded down, never below 10_000. One recovery step: + 10_000, at
     /// most 1_000_000. Below 100_000 the agent exits.
     /// @dev Warning: trusts the caller that the agents exist and the steps are well formed, see `Decision.merits`.
-    /// @param agentIds at most 192
+    /// @param agentIds at most 160
     /// @param steps of each agent: negative = that many slashes, positive = that many recovery steps, 0 = it was
     /// paid
     function applyReputationChanges(AgentId[] calldata agentIds, int8[] calldata steps) external;

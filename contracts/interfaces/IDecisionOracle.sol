@@ -159,7 +159,7 @@ interface IDecisionOracle is IAccounts {
     /// @notice The oracle was deployed without this protocol.
     error UnknownProtocol(uint8 protocol);
     /// @notice `field` is the name of the member of `Terms` as a left-aligned string; or "seats", which all committees that the
-    /// terms allow can have together: at most 192.
+    /// terms allow can have together: at most 160.
     error InvalidTerms(bytes32 field, uint256 value);
     error QuestionTooLong(uint256 length, uint256 maximum);
     error QuestionIsEmpty();

@@ -32,9 +32,9 @@ uint256 constant MAX_DURATION = 7 days;
 uint256 constant MAX_APPEALS = 3;
 /// @dev Most replacements of hung committees that terms may allow.
 uint256 constant MAX_RETRIES = 3;
-/// @dev Most seats of all committees that terms may allow: with a reputation change for each of them, settling stays below a
-/// transaction's 2^24 gas.
-uint256 constant MAX_REQUEST_SEATS = 192;
+/// @dev Most seats of all committees that terms may allow: settling them all, at the worst, takes some 13.5 million gas, four
+/// fifths of what a transaction may take.
+uint256 constant MAX_REQUEST_SEATS = 160;
 /// @dev Units of pay of each seat of a committee that decided; one that hung earns one each.
 uint256 constant DECIDED_UNITS = 2;
 /// @dev Gas that a relayer is paid for a commit, without its signatures and its callback: what `npm run bench:gas` measures.

@@ -62,7 +62,7 @@ enum Status {
 /// with appeals: with 0, a committee whose answer differs in the last digit overturns the one before
 /// @param callbackGasLimit gas the callback gets; 0 means no callback
 /// @param committeeSize number of seats of the first committee; of the one that the last appeal can call at most 64, of
-/// all with their retries at most 192
+/// all with their retries at most 160
 /// @param assurance 0 normal (accept quorum > 1/2), 1 high (> 2/3)
 /// @param currency of the fee, bonds and pay, see `Currency`
 /// @param decimals numbers only: the outcome is the value times 10^decimals

@@ -127,7 +127,7 @@ describe("DecisionOracle", () => {
           .withArgs(encodeBytes32String(field), overrides[field]);
       }
       for (const [seats, overrides] of [
-        [193, { committeeSize: 21, appeals: 1, retries: 3 }],
+        [161, { committeeSize: 14, appeals: 2, retries: 1 }],
         [242, { committeeSize: 7, appeals: 3, retries: 2 }],
         [256, { committeeSize: 64, retries: 3 }],
       ] as const) {
@@ -148,9 +148,10 @@ describe("DecisionOracle", () => {
         { duration: 7 * 24 * 3600, currency: 1 },
         { committeeSize: 31, appeals: 1 },
         { committeeSize: 15, appeals: 2 },
-        { committeeSize: 7, appeals: 3, retries: 1 },
-        { committeeSize: 64, retries: 2 },
-        { committeeSize: 48, retries: 3 },
+        { committeeSize: 7, appeals: 3 },
+        { committeeSize: 4, appeals: 3, retries: 2 },
+        { committeeSize: 64, retries: 1 },
+        { committeeSize: 40, retries: 3 },
         { kind: 1, options: 2 },
         { kind: 1, options: 26 },
         { kind: 2, decimals: 18, tolerance: 2 ** 40 - 1 },

@@ -47,7 +47,7 @@ describe("prices", () => {
         {},
         { retries: 3 },
         { appeals: 1, committeeSize: 31 },
-        { appeals: 3, retries: 3, committeeSize: 4, callbackGasLimit: 2_000_000 },
+        { appeals: 3, retries: 2, committeeSize: 4, callbackGasLimit: 2_000_000 },
       ]) {
         const terms = termsFor({ currency, ...overrides });
         const least = quoteOf(terms, prices);

@@ -275,7 +275,7 @@ describe("AgentRegistry", () => {
       for (const [agents, steps] of [
         [1, 2],
         [1, 0],
-        [193, 193],
+        [161, 161],
       ] as const) {
         await expect(trusted.applyReputationChanges(Array(agents).fill(1), Array(steps).fill(1)))
           .to.be.revertedWithCustomError(registry, "InvalidReputationChanges")

@@ -142,6 +142,8 @@ export function runCommittee(
   options: {
     readonly seed?: number;
     readonly delayMs?: number;
+    /** How long a message is on its way between two seats, in the place of `delayMs`; `draw` is a number of the seed. */
+    readonly delayOf?: (from: number, to: number, draw: number) => number;
     /** What content stores hold of a question's documents. */
     readonly documents?: ReadonlyMap<Digest, Uint8Array>;
     /** How long it takes to get them. */
@@ -150,6 +152,7 @@ export function runCommittee(
 ): CommitteeRun {
   const random = generator(options.seed ?? 1);
   const delay = () => 1 + (random() % (options.delayMs ?? 20));
+  const onTheWay = (from: number, to: number) => options.delayOf?.(from, to, random()) ?? delay();
   const seats = attempt.committee.length;
   const contexts = scripts.map((_, self): SeatContext => ({
     attempt,
@@ -197,12 +200,12 @@ export function runCommittee(
       for (let to = 0; to < seats; to++) {
         for (const sent of script.say && to !== seat ? script.say(effect, to) : [effect]) {
           const message = sign(seat, sent);
-          deliver(to, message, to === seat ? 0 : delay());
+          deliver(to, message, to === seat ? 0 : onTheWay(seat, to));
         }
       }
     } else if (effect.kind === "forward" && !script.hoards) {
       for (const message of effect.messages)
-        for (let to = 0; to < seats; to++) if (to !== seat) deliver(to, message, delay());
+        for (let to = 0; to < seats; to++) if (to !== seat) deliver(to, message, onTheWay(seat, to));
     } else if (effect.kind === "wait") {
       later(seat, { kind: "elapsed", timer: effect.timer }, effect.delayMs);
     } else if (effect.kind === "load") {

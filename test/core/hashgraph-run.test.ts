@@ -7,7 +7,7 @@ import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { SeatState } from "../../agents/core/seat.ts";
 import { messagesOf } from "../../agents/core/tally.ts";
 import type { Digest } from "../../agents/core/types.ts";
-import { keyOf, type CommitteeRun, type SeatScript } from "./committee.ts";
+import { keyOf, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
 import {
   bends,
   follows,
@@ -175,6 +175,12 @@ describe("hashgraph over a committee", () => {
       // The forker proposes nothing in round 0; its turn is next.
       expect(done.certificates[misled]?.decision.round).to.equal(1);
     }
+    // Who speaks a protocol that reads no void slot goes on deliberating (CE9).
+    const { readsVoidSlots, ...other } = hashgraph;
+    expect(readsVoidSlots).to.equal(true);
+    const done = runCommittee(other, attempt, scripts, { seed: 2 });
+    expect(done.states.map(({ certify }) => certify.inTime !== null)[misled]).to.equal(false);
+    expect(results(done, others)).to.deep.equal(["nothing", "nothing"]);
   });
 
   it("H31: false timestamps change nothing", () => {

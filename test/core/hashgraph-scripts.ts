@@ -1,4 +1,7 @@
+import { digestOf } from "../../agents/core/codec.ts";
+import { hexToBytes } from "../../agents/core/digest.ts";
 import type { Effect } from "../../agents/core/protocol.ts";
+import { EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { Attempt, Terms, Value } from "../../agents/core/types.ts";
 import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
@@ -69,6 +72,41 @@ export function bends(
     ...script,
     say: (effect: SendEffect, to: number) =>
       effect.phase === 1 ? bend(effect.payload, to, effect.round).map((payload) => ({ ...effect, payload })) : [effect],
+  };
+}
+
+/** What a seat can claim of itself by events that rest on nobody's, right at the start or as it goes. */
+export const CLAIMS = ["last", "stuck", "line", "pace"] as const;
+
+/**
+ * Free claims: that it has the order, that it has given up and used all its events, all of them at once, or always as many as it takes
+ * to be deep. It relays nothing, and takes no part in certification.
+ */
+export function claims(script: SeatScript, claim: (typeof CLAIMS)[number]): SeatScript {
+  const said = new Map<number, readonly SendEffect[]>();
+  const line: SendEffect[] = [];
+  const grow = (effect: SendEffect, length: number): readonly SendEffect[] => {
+    const before = line.length;
+    while (line.length < Math.min(length, EVENTS_PER_SEAT)) {
+      const last = line.at(-1);
+      const selfParent = last === undefined ? null : hexToBytes(digestOf(last.payload));
+      const record = last === undefined ? effect.payload["record"] : null;
+      const mode = claim === "last" || claim === "stuck" ? claim : claim === "pace" ? "order" : "gossip";
+      const payload = { ...effect.payload, selfParent, otherParent: null, record, mode, closed: 6 } as EventPayload;
+      line.push({ ...effect, round: line.length, payload });
+    }
+    return line.slice(before);
+  };
+  const lengthAt = { last: 1, stuck: EVENTS_PER_SEAT, line: EVENTS_PER_SEAT };
+  return {
+    ...script,
+    hoards: true,
+    say: (effect: SendEffect) => {
+      if (effect.phase !== 1) return [];
+      const now = said.get(effect.round) ?? grow(effect, claim === "pace" ? 8 + 2 * effect.round : lengthAt[claim]);
+      said.set(effect.round, now);
+      return now;
+    },
   };
 }
 

@@ -137,9 +137,9 @@ describe("command line: terms", () => {
     ] as const) {
       const error = refusal(change);
       assert.deepEqual([error.code, error.data["field"]], ["TERMS_INVALID", "committee"]);
-      assert.match(error.message, new RegExp(`would call ${seats} seats, at most 192`));
+      assert.match(error.message, new RegExp(`would call ${seats} seats, at most 160`));
     }
-    assert.ok(!(ask({ committee: "64", retries: "2" }) instanceof ConclaveError));
+    assert.ok(!(ask({ committee: "64", retries: "1" }) instanceof ConclaveError));
   });
 
   it("every registered protocol takes high assurance iff its certificate is byzantine", () => {

@@ -91,6 +91,15 @@ describe("simulator", () => {
       expect(results.map(({ hash }) => hash)).not.to.deep.equal(honest.map(({ hash }) => hash));
     });
 
+  it("forking-gossiper of hashgraph: has two faces or claims what is free to claim; without faults all decide", async () => {
+    const bent: SimOptions = { ...options, protocol: "hashgraph", byzantineKinds: ["forking-gossiper"], faults: [] };
+    const results = await pool.run(bent, seeds(24));
+    const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
+    for (const what of ["first twin", "second twin", "free claim"]) expect([...counted]).to.include(what);
+    expect(described(results)).to.deep.equal([]);
+    expect(new Set(results.map(({ status }) => status))).to.deep.equal(new Set(["decided"]));
+  });
+
   it("more than f liars do break it, and the checkers that promise something for K <= f stay silent", async () => {
     const results = await pool.run({ ...options, byzantine: 3, byzantineKinds: ["lying"], faults: [] }, seeds(10));
     expect(results.map(({ status }) => status)).to.include("decided");

@@ -1,4 +1,5 @@
 import { createMemoryJournals } from "../../adapters/memory/journal.ts";
+import { hashgraph } from "../../core/protocols/hashgraph/index.ts";
 import type { SeatIndex } from "../../core/types.ts";
 import type { SessionPorts } from "../../node/effects.ts";
 import type { ByzantineKind } from "../options.ts";
@@ -6,6 +7,7 @@ import type { Plan } from "../plan.ts";
 import type { Random } from "../random.ts";
 import type { Recorder } from "../recorder.ts";
 import { censoring } from "./censor.ts";
+import { claiming } from "./claim.ts";
 import { doubleVoting } from "./double-vote.ts";
 import { equivocating } from "./equivocate.ts";
 import { late } from "./late.ts";
@@ -53,8 +55,16 @@ export async function misbehave(
     case "twin":
       return twins(ports, culprit, 0);
     case "forking-gossiper":
-      return twins(ports, culprit, 300_000);
+      return gossiping(ports, culprit);
   }
+}
+
+/** Two faces; of hashgraph's events also claims, in half of the worlds. */
+async function gossiping(ports: SessionPorts, culprit: Culprit): Promise<readonly SessionPorts[]> {
+  const { plan, random } = culprit;
+  const isHashgraph = plan.protocol.id === hashgraph.id;
+  const manner = isHashgraph ? random.fork("manner").pick(["twins", "twins", "last", "line"] as const) : "twins";
+  return manner === "twins" ? twins(ports, culprit, 300_000) : [behind(claiming(manner), ports, culprit)];
 }
 
 type BentNetwork = (ports: SessionPorts, culprit: Culprit) => SessionPorts["network"];

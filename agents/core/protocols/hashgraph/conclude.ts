@@ -2,7 +2,7 @@ import { seatsOf } from "../../order.ts";
 import { settle } from "../../outcome.ts";
 import type { Conclusion, Position } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
-import { filledIn, roundSlots, type Tally } from "../../tally.ts";
+import type { Tally } from "../../tally.ts";
 import type { Attempt, Outcome } from "../../types.ts";
 import { EVENT, EVENTS_PER_SEAT } from "./config.ts";
 import { consensusOf, lastSequence, type Consensus } from "./consensus.ts";
@@ -30,21 +30,18 @@ export function judgeView(view: View): Judged {
   return { judgement, through };
 }
 
-/** HG20: out of events is out of time. */
 export function conclude(attempt: Attempt, tally: Tally): Conclusion {
   const view = viewOf(attempt, tally);
   const { judgement, through } = judgeView(view);
   if (through !== null) return { kind: "final", outcome: outcomeOf(view, judgement, through), through };
-  if (!isExhausted(attempt, tally)) return { kind: "open" };
+  if (!isGivenUp(view)) return { kind: "open" };
   const last = { round: EVENTS_PER_SEAT - 1, phase: EVENT };
   return { kind: "final", outcome: outcomeOf(view, judgement, last), through: last };
 }
 
-/** Rounds need more than 2/3 of the seats: fewer with events left cannot use theirs up, and would wait for ever. */
-function isExhausted(attempt: Attempt, tally: Tally): boolean {
-  const seats = attempt.committee.length;
-  const exhausted = filledIn(roundSlots(tally, EVENTS_PER_SEAT - 1), EVENT, seats);
-  return !isSupermajority(seats - exhausted, seats);
+/** HG20: more than 2/3 of the seats have used all their events or see no way on. */
+function isGivenUp({ ended }: View): boolean {
+  return isSupermajority(ended.filter(Boolean).length, ended.length);
 }
 
 const outcomes = new WeakMap<View["forks"], Map<Judgement, Outcome>>();

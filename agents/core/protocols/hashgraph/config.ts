@@ -19,6 +19,9 @@ export const COIN_PERIOD = 10;
 /** HG2: claimed logical milliseconds. */
 export const MAX_TIME = 2 ** 40;
 
+/** HG8: so far by the clock a seat may fall behind before its events come first. */
+export const MOST_BEHIND = 2;
+
 /** HG14: so often a seat asks for parents it misses, each time a grace later. */
 export const MOST_DEMANDS = 24;
 
@@ -33,6 +36,9 @@ export const MOST_HELPS = 40;
 
 /** HG13: a seat whose round seems decided waits so many graces for the consensus order before it goes on deliberating. */
 export const ORDER_GRACES = 2;
+
+/** HG20: so many phases and graces without any progress, while somebody has no events left, until a seat gives up. */
+export const STUCK_PHASES = 2;
 
 /** HG3: what a seat says in the course of the deliberation, one record per stage. */
 export interface Stage {

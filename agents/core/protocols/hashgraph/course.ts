@@ -13,6 +13,7 @@ import {
   MOST_HELPS,
   ORDER_GRACES,
   ROUNDS,
+  STUCK_PHASES,
   stagesOf,
 } from "./config.ts";
 import {
@@ -24,7 +25,7 @@ import {
   suppliedTo,
   unfinishedPeer,
 } from "./gossip.ts";
-import { encodeEvent, eventIn } from "./payloads.ts";
+import { encodeEvent, eventIn, type Mode } from "./payloads.ts";
 import { callsFor, previewOf, recordOf, stageAt } from "./say.ts";
 import { agreementIn } from "./rules.ts";
 import type { HashgraphState } from "./state.ts";
@@ -51,6 +52,9 @@ export function start(context: SeatContext): Course {
     demands: 0,
     demandRunning: false,
     demanding: false,
+    watched: null,
+    watches: 0,
+    stuck: "no",
     lastSaid: false,
     helps: 0,
     settled: false,
@@ -63,10 +67,26 @@ export function step(state: HashgraphState, context: SeatContext, tally: Tally, 
   let course: Course = taken;
   for (let next = moveOn(course.state, context, tally); next !== null; next = moveOn(course.state, context, tally))
     course = { state: next.state, effects: [...course.effects, ...next.effects] };
-  return after(
+  const watching = after(
     after(course, (last) => watchParents(last, context)),
-    (last) => gossip(last, context, tally),
+    (last) => watchProgress(last, context),
   );
+  return after(watching, (last) => gossip(last, context, tally));
+}
+
+/** HG20: while somebody has no events left, there may be too few for anything more to happen. */
+function watchProgress(state: HashgraphState, { self, timing }: SeatContext): Course {
+  const { view, watches } = state;
+  const isWatching = state.watched !== null || state.stuck !== "no" || state.step === "finish";
+  if (isWatching || !view.ended.some(Boolean)) return { state, effects: [] };
+  const delayMs = STUCK_PHASES * (timing.phaseMs + timing.graceMs);
+  const effects: Effect[] = [{ kind: "wait", timer: `stuck.${watches}`, delayMs }];
+  return { state: { ...state, watched: standingOf(state, self), watches: watches + 1 }, effects };
+}
+
+/** What changes while a seat gets on; its events alone do not say that. */
+function standingOf({ view, stage, step: where, said }: HashgraphState, self: SeatIndex): string {
+  return `${stage}.${where}.${said}.${newestOf(view, self)?.clock ?? -1}`;
 }
 
 /** HG14: somebody was shown events that this seat was not. */
@@ -147,6 +167,11 @@ function elapsed(state: HashgraphState, context: SeatContext, timer: string): Co
   if (timer === `order.${stage}` && state.step === "order") return orderElapsed(waited(graceMs), context);
   if (timer === `demand.${state.demands - 1}`)
     return { state: { ...state, demandRunning: false, demanding: missesParents(state.view) }, effects: [] };
+  if (timer === `stuck.${state.watches - 1}`)
+    return {
+      state: { ...state, watched: null, stuck: standingOf(state, context.self) === state.watched ? "due" : "no" },
+      effects: [],
+    };
   if (timer === "settle" && state.step === "finish") return { state: { ...state, settled: true }, effects: [] };
   return { state, effects: [] };
 }
@@ -266,7 +291,7 @@ function gossip(state: HashgraphState, context: SeatContext, tally: Tally): Cour
       ? { state, effects: [] }
       : makeEvent({ ...state, helps: state.helps + 1 }, context, tally, peer);
   }
-  if (state.step === "finish" || state.record !== null || state.demanding)
+  if (state.step === "finish" || state.record !== null || state.demanding || state.stuck === "due")
     return makeEvent(state, context, tally, anyOtherParent(view, self));
   // Others have to know that this seat waits.
   if (state.step === "order" && newestOf(view, self)?.body.mode !== "order")
@@ -281,6 +306,12 @@ function gossip(state: HashgraphState, context: SeatContext, tally: Tally): Cour
   return otherParent === null ? { state, effects: [] } : makeEvent(state, context, tally, otherParent);
 }
 
+function modeOf({ step: where, stuck }: HashgraphState): Mode {
+  if (where === "finish") return "last";
+  if (stuck === "due") return "stuck";
+  return where === "order" ? "order" : "gossip";
+}
+
 function makeEvent(state: HashgraphState, { self }: SeatContext, tally: Tally, otherParent: Told | null): Course {
   const { view, sequence, closed, record, step: where } = state;
   const previous = sequence === 0 ? null : (view.lines[self]?.[sequence - 1]?.[0] ?? null);
@@ -292,7 +323,7 @@ function makeEvent(state: HashgraphState, { self }: SeatContext, tally: Tally, o
     otherParent,
     time,
     closed,
-    mode: where === "finish" ? "last" : where === "order" ? "order" : "gossip",
+    mode: modeOf(state),
     wants: state.demanding ? missingIn(view, tally) : [],
     record,
   });
@@ -304,6 +335,7 @@ function makeEvent(state: HashgraphState, { self }: SeatContext, tally: Tally, o
     waitedMs: 0,
     record: null,
     said: state.said || record !== null,
+    stuck: state.stuck === "due" ? "said" : state.stuck,
     lastSaid: where === "finish",
   };
   return { state: next, effects: [{ kind: "send", phase: EVENT, round: sequence, payload }] };

@@ -5,9 +5,9 @@ import { holdsHonest, isSupermajority } from "../../quorum.ts";
 import { variants, type Tally } from "../../tally.ts";
 import type { Message, SeatIndex } from "../../types.ts";
 import { judgeView } from "./conclude.ts";
-import { EVENT, EVENTS_PER_SEAT, SUPPLIED_AT_ONCE, WANTS_PER_EVENT, endsOf } from "./config.ts";
+import { EVENT, EVENTS_PER_SEAT, MOST_BEHIND, SUPPLIED_AT_ONCE, WANTS_PER_EVENT, endsOf } from "./config.ts";
 import { eventIn, type EventRef } from "./payloads.ts";
-import { isForker, newestOf, type Told, type View } from "./view.ts";
+import { clocksIn, isForker, newestOf, type Told, type View } from "./view.ts";
 
 /** What a seat wants of its next event. */
 export type Aim =
@@ -20,17 +20,49 @@ export type Aim =
 export function otherParentFor(view: View, self: SeatIndex, aim: Aim): Told | null {
   const own = newestOf(view, self);
   const candidates = peersOf(view, self).filter((peer) => own === null || !hasAncestor(own.node, peer.node));
-  const missing =
-    aim.kind === "cover" ? aim.events.filter((one) => own === null || !hasAncestor(own.node, one.node)) : [];
-  const news = (peer: Told): number =>
-    aim.kind === "cover" ? missing.filter((one) => hasAncestor(peer.node, one.node)).length : newsIn(view, own, peer);
+  const found = aim.kind === "cover" ? coverFor(own, candidates, aim.events) : advanceFor(view, own, candidates);
+  return found !== null && (found.isWhole || mayStep(view, own)) ? found.peer : null;
+}
+
+interface Found {
+  readonly peer: Told;
+  /** Whether it leaves nothing to wait for. */
+  readonly isWhole: boolean;
+}
+
+function coverFor(own: Told | null, candidates: readonly Told[], events: readonly Told[]): Found | null {
+  const missing = events.filter((one) => own === null || !hasAncestor(own.node, one.node));
+  const news = (peer: Told): number => missing.filter((one) => hasAncestor(peer.node, one.node)).length;
+  const peer = mostOf(candidates, news);
+  return peer === null || news(peer) === 0 ? null : { peer, isWhole: news(peer) === missing.length };
+}
+
+/**
+ * News is how far others have come by the clock, which moves only with more than 2/3 of the seats: so a seat's events are counted by
+ * it, and whoever else makes events, however many and deep, makes it spend none.
+ */
+function advanceFor(view: View, own: Told | null, candidates: readonly Told[]): Found | null {
+  const here = clocksIn(view, own);
+  const newsOf = new Map(
+    candidates.map((peer) => [
+      peer,
+      clocksIn(view, peer).filter((clock, seat) => clock > (here[seat] as number)).length,
+    ]),
+  );
+  const news = (peer: Told): number => newsOf.get(peer) as number;
+  const fresh = candidates.filter((peer) => news(peer) > 0);
   // Of equals whom this seat has not heard for longest.
   const rank = (peer: Told): number => news(peer) * EVENTS_PER_SEAT + stepsAhead(own, peer);
-  const best =
-    aim.kind === "order" ? (overdueIn(view, own, candidates) ?? mostOf(candidates, rank)) : mostOf(candidates, news);
-  if (best === null || news(best) === 0) return null;
-  const isWhole = aim.kind === "cover" && news(best) === missing.length;
-  return isWhole || mayStep(view, own) ? best : null;
+  const peer = overdueIn(own, here, fresh) ?? mostOf(fresh, rank);
+  return peer && { peer, isWhole: advances(view, own, here, peer) };
+}
+
+/** Whether the clock of an own event on the peer's is a later one than that of the own newest event. */
+function advances(view: View, own: Told | null, here: readonly number[], peer: Told): boolean {
+  const clock = own?.clock ?? 0;
+  const there = clocksIn(view, peer);
+  const level = here.filter((mine, seat) => Math.max(mine, there[seat] as number) >= clock);
+  return peer.clock > clock || isSupermajority(level.length, here.length);
 }
 
 /** The most recent news of anybody, for an event that has to be made anyway. */
@@ -62,19 +94,13 @@ function newsIn(view: View, own: Told | null, peer: Told): number {
   }).length;
 }
 
-/**
- * The seat that the own newest event is furthest behind of, when that is more than news takes to go round: who is slow, or asked by
- * nobody, never has the most news, and would be left out for ever.
- */
-function overdueIn(view: View, own: Told | null, candidates: readonly Told[]): Told | null {
+/** The seat that the own newest event is furthest behind of: who is slow, or asked by nobody, never has the most news, and would be left out for ever. */
+function overdueIn(own: Told | null, here: readonly number[], fresh: readonly Told[]): Told | null {
   if (own === null) return null;
-  const hops = 32 - Math.clz32(view.attempt.committee.length - 1);
-  const behind = (peer: Told): number => {
-    const steps = stepsAhead(own, peer);
-    return peer.depth + 2 * hops < own.depth || steps > 2 * hops ? own.depth - peer.depth + steps : 0;
-  };
-  const worst = mostOf(candidates, behind);
-  return worst === null || behind(worst) <= 0 ? null : worst;
+  const behind = ({ seat, clock }: Told): number =>
+    clock > (here[seat] as number) ? own.clock - (here[seat] as number) : 0;
+  const worst = mostOf(fresh, behind);
+  return worst === null || behind(worst) <= MOST_BEHIND ? null : worst;
 }
 
 /** So many events of the peer the own newest one does not rest on. */
@@ -90,32 +116,24 @@ function mostOf(candidates: readonly Told[], news: (peer: Told) => number): Told
 }
 
 /**
- * More than 2/3 of the seats, itself included, are as deep as the own newest event, or will not get any deeper. Of the others the
- * least deep one has never to wait, and their newest events are news to it, so there is always somebody who steps.
+ * More than 2/3 of the seats, itself included, are as deep as the own newest event. Of the others the least deep one has never to
+ * wait, and their newest events are news to it, so there is always somebody who steps.
  */
 function mayStep(view: View, own: Told | null): boolean {
-  const level = seatsOf(view.attempt).filter((seat) => {
-    const newest = newestOf(view, seat);
-    return newest !== null && (newest.depth >= (own?.depth ?? 0) || isAtItsEnd(newest));
-  });
+  const level = seatsOf(view.attempt).filter((seat) => (newestOf(view, seat)?.depth ?? -1) >= (own?.depth ?? 0));
   return isSupermajority(level.length, view.attempt.committee.length);
 }
 
-function isAtItsEnd({ sequence, body }: Told): boolean {
-  return body.mode === "last" || sequence === EVENTS_PER_SEAT - 1;
-}
-
 /**
- * HG13: more than 1/3 of the seats, one honest among them, wait for the consensus order, or somebody has it; and it has something to tell: that a round
- * or the vote, which more than 2/3 state as closed, is closed. So nobody can make the others spend their events.
+ * HG13: more than 1/3 of the seats, one honest among them, wait for the consensus order or have it; and it has something to tell: that
+ * a round or the vote, which more than 2/3 state as closed, is closed. So nobody can make the others spend their events.
  */
 export function isOrderDue(view: View, isWaiting: boolean): boolean {
   const { attempt } = view;
   const seats = attempt.committee.length;
   const newest = seatsOf(attempt).flatMap((seat) => newestOf(view, seat) ?? []);
-  const waiting = newest.filter(({ body }) => body.mode === "order");
-  const isOver = newest.some(({ body }) => body.mode === "last");
-  if (!isWaiting && !isOver && !holdsHonest(waiting.length, seats)) return false;
+  const wanting = newest.filter(({ body }) => body.mode === "order" || body.mode === "last");
+  if (!isWaiting && !holdsHonest(wanting.length, seats)) return false;
   const { closed } = judgeView(view).judgement;
   return endsOf(attempt).some(
     (stage) =>

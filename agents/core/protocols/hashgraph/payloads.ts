@@ -15,14 +15,14 @@ export interface EventBody {
   readonly time: number;
   /** So many stages its creator has closed. */
   readonly closed: number;
-  /** `order`: the creator waits for the consensus order; `last`: it has it, and makes no further event. */
+  /** `order`: the creator waits for the consensus order; `last`: it has it, and makes no further event; `stuck`: it has given up (HG20). */
   readonly mode: Mode;
   /** HG14: parents of events that its creator holds and that it misses. */
   readonly wants: readonly EventRef[];
   readonly record: StageRecord | null;
 }
 
-export type Mode = "gossip" | "order" | "last";
+export type Mode = "gossip" | "order" | "last" | "stuck";
 
 export interface EventRef {
   readonly seat: SeatIndex;
@@ -45,7 +45,7 @@ export type StageRecord =
   | { readonly kind: "match"; readonly stage: number; readonly matches: Matches["matches"] }
   | { readonly kind: "ballot"; readonly stage: number; readonly choice: Digest | null };
 
-const MODES: readonly Mode[] = ["gossip", "order", "last"];
+const MODES: readonly Mode[] = ["gossip", "order", "last", "stuck"];
 const KEYS = ["closed", "mode", "otherParent", "record", "selfParent", "time", "wants"] as const;
 
 export function encodeEvent({ selfParent, otherParent, time, closed, mode, wants, record }: EventBody): PayloadMap {

@@ -38,6 +38,12 @@ export interface HashgraphState {
   readonly demandRunning: boolean;
   /** Whether its next event has to ask for them. */
   readonly demanding: boolean;
+  /** HG20: where it stood when it began to watch for progress; null while it does not watch. */
+  readonly watched: string | null;
+  /** So often it has begun to. */
+  readonly watches: number;
+  /** Whether it has to say that it gives up, or has said so. */
+  readonly stuck: "no" | "due" | "said";
   readonly lastSaid: boolean;
   /** Own events after the last one. */
   readonly helps: number;

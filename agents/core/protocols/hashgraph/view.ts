@@ -1,6 +1,7 @@
 import { concat, hexToBytes, sha256 } from "../../digest.ts";
 import { createGraph, hasAncestor, insert, type Graph, type Node } from "../../hashgraph/graph.ts";
 import { middleBit } from "../../hashgraph/fame.ts";
+import { isSupermajority } from "../../quorum.ts";
 import { messagesOf, variants, type Tally } from "../../tally.ts";
 import type { Attempt, Digest, Message, SeatIndex } from "../../types.ts";
 import { COIN_PERIOD, EVENT, EVENTS_PER_SEAT } from "./config.ts";
@@ -14,6 +15,8 @@ export interface Told {
   readonly body: EventBody;
   /** One more than the greatest of its parents'. */
   readonly depth: number;
+  /** HG8: the greatest of its parents', and one more when more than 2/3 of the seats are there among its ancestors: nobody can run ahead. */
+  readonly clock: number;
   readonly node: Node;
   readonly message: Message;
 }
@@ -29,6 +32,8 @@ export interface View {
   readonly witnesses: readonly Told[];
   /** Per seat the first slot in which it signed two events, whether they could be placed or not; the same object while nothing is added. */
   readonly forks: readonly (number | null)[];
+  /** HG20: per seat whether it has used all its events, or has given up. */
+  readonly ended: readonly boolean[];
   /** HG4: messages that miss a parent, by the slot of the first they miss. */
   readonly waiting: Slots<Message>;
   readonly waitingCount: number;
@@ -78,6 +83,7 @@ export function emptyView(attempt: Attempt): View {
     lines,
     witnesses: [],
     forks: attempt.committee.map(() => null),
+    ended: attempt.committee.map(() => false),
     waiting: slots,
     waitingCount: 0,
     dead: slots,
@@ -130,13 +136,13 @@ function settle(view: View, tally: Tally, messages: readonly Message[]): View {
   const told = fresh.length === 0 ? view.told : [...view.told, ...fresh];
   const appearing = fresh.filter(({ node }) => node.isWitness);
   const witnesses = appearing.length === 0 ? view.witnesses : [...view.witnesses, ...appearing].toSorted(compareTold);
-  const forks = forksWith(view.forks, tally, messages);
   return {
     attempt,
     told,
     lines,
     witnesses,
-    forks,
+    forks: forksWith(view.forks, tally, messages),
+    ended: endedWith(view, messages),
     waiting: growing.waiting,
     waitingCount: growing.waitingCount,
     dead: growing.dead,
@@ -174,6 +180,12 @@ function forksWith(forks: View["forks"], tally: Tally, messages: readonly Messag
       next = next.with(seat, sequence);
   }
   return next;
+}
+
+function endedWith({ attempt, ended }: View, messages: readonly Message[]): View["ended"] {
+  const ends = (message: Message): boolean =>
+    message.header.round === EVENTS_PER_SEAT - 1 || eventIn(attempt, message)?.mode === "stuck";
+  return messages.filter(ends).reduce((next, { header }) => next.with(header.seat, true), ended);
 }
 
 /** HG10: whether a seat is proven to have forked. */
@@ -247,10 +259,25 @@ function tell(
     // HG12: an ECDSA signature is not unique, the digest is.
     signature: hexToBytes(sha256(concat(Uint8Array.of(seat), hexToBytes(digest)))),
   });
+  const node = universe.graph.byId.get(id) as Node;
   const depth = 1 + Math.max(selfParent?.depth ?? 0, otherParent?.depth ?? 0);
-  const told: Told = { seat, sequence, digest, body, depth, node: universe.graph.byId.get(id) as Node, message };
+  const reached = Math.max(selfParent?.clock ?? 0, otherParent?.clock ?? 0);
+  const there = node.latest.filter((one) => one === node || clockAt(universe, one) >= reached);
+  const clock = isSupermajority(there.length, node.latest.length) ? reached + 1 : reached;
+  const told: Told = { seat, sequence, digest, body, depth, clock, node, message };
   universe.told.set(id, told);
   return told;
+}
+
+/** -1 where nothing is known of a seat, or that it has forked. */
+function clockAt({ told }: Universe, newest: Node["latest"][number]): number {
+  return newest === null || newest === "forked" ? -1 : (told.get(newest.event.id) as Told).clock;
+}
+
+/** HG8: per seat how far it has come in what an event rests on. */
+export function clocksIn({ attempt }: View, told: Told | null): readonly number[] {
+  const universe = universeOf(attempt);
+  return told === null ? attempt.committee.map(() => -1) : told.node.latest.map((newest) => clockAt(universe, newest));
 }
 
 /** A seat's newest event; null when it has none, or is known to have forked. */

@@ -1,0 +1,90 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { ownProposal, proposerOf } from "../../agents/core/certify-candidates.ts";
+import { PREVOTE, PROPOSE } from "../../agents/core/certify-payloads.ts";
+import { initialCertify, type Candidate, type CertifyContext } from "../../agents/core/certify-state.ts";
+import { certifyMessage, startCertify } from "../../agents/core/certify.ts";
+import { sha256, utf8 } from "../../agents/core/digest.ts";
+import { EVENT, EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
+import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
+import type { Conclusion, Protocol } from "../../agents/core/protocol.ts";
+import { settle } from "../../agents/core/outcome.ts";
+import type { Tally } from "../../agents/core/tally.ts";
+import { keyOf, signMessage, timing } from "./committee.ts";
+import { hashgraphAttempt } from "./hashgraph-scripts.ts";
+import { bareEvent, eventMessage, tallyOf } from "./hashgraph-world.ts";
+
+const attempt = hashgraphAttempt(4);
+const self = proposerOf(attempt, 3);
+const slashes = attempt.committee.map(() => 0);
+const through = { round: EVENTS_PER_SEAT - 1, phase: EVENT };
+const winner = { answer: "yes", confidence: 1_000_000, supporters: [0, 1, 2, 3] } as never;
+const hung = { kind: "final", outcome: settle(attempt, { winner: null, slashes, completed: [] }), through } as const;
+const decided = { ...hung, outcome: settle(attempt, { winner, slashes, completed: [] }) } as const;
+const open: Conclusion = { kind: "open" };
+
+const eventOf = (seat: number) => eventMessage(attempt, seat, 0, bareEvent);
+const [some, more] = [tallyOf([0, 1].map(eventOf)), tallyOf([0, 1, 2].map(eventOf))];
+const blockOf = (name: string) => utf8(name);
+const rootOf = (name: string) => sha256(blockOf(name));
+const goodRoot = (name: string, tally: Tally, conclusion: typeof hung | typeof decided): Candidate => ({
+  kind: "good",
+  tally,
+  conclusion,
+  rootBlock: blockOf(name),
+});
+
+function contextOf(concludes: (tally: Tally) => Conclusion): CertifyContext {
+  const protocol: Protocol = { ...(hashgraph as Protocol), conclude: (_, tally) => concludes(tally) };
+  return { attempt, self, secret: keyOf(99), timing, protocol, tally: some, byBlock: new Map() };
+}
+
+/** What a seat that held `inTime` says to a fresh root. */
+function voteOn(candidate: Candidate, context: CertifyContext, inTime: Tally): unknown {
+  const ready = { ...initialCertify, candidates: new Map([[rootOf("fresh"), candidate]]) };
+  const proposal = signMessage(attempt, proposerOf(attempt, 0), PROPOSE, 0, {
+    root: blockOf("fresh"),
+    validRound: null,
+  });
+  const started = startCertify(ready, context, inTime);
+  const { effects } = certifyMessage(started.state, context, proposal);
+  const vote = effects.find((effect) => effect.kind === "send" && effect.phase === PREVOTE);
+  return vote?.kind === "send" && vote.payload["root"] !== null;
+}
+
+describe("certify where it matters which two messages a void slot shows", () => {
+  it("CE16: a fresh root that is Hung is refused by who held in time what is decided, and not the other way round", () => {
+    const { readsVoidSlots, ...other } = hashgraph as Protocol;
+    expect(readsVoidSlots).to.equal(true);
+    for (const [root, own, isAccepted] of [
+      [hung, decided, false],
+      [hung, hung, true],
+      [hung, open, true],
+      [decided, hung, true],
+      [decided, decided, true],
+    ] as const)
+      expect([
+        root,
+        own,
+        voteOn(
+          goodRoot("fresh", more, root),
+          contextOf(() => own),
+          some,
+        ),
+      ]).to.deep.equal([root, own, isAccepted]);
+    const elsewhere = { ...contextOf(() => decided), protocol: { ...other, conclude: () => decided } };
+    expect(voteOn(goodRoot("fresh", more, hung), elsewhere, some)).to.equal(true);
+  });
+
+  it("CE16: who follows proposes the first root that leaves out nothing it held in time, and none if there is none", () => {
+    const context = contextOf(() => open);
+    const short = ["short", goodRoot("short", some, decided)] as const;
+    const whole = ["whole", goodRoot("whole", more, decided)] as const;
+    const proposed = (...roots: readonly (typeof short | typeof whole)[]) => {
+      const candidates = new Map(roots.map(([name, root]) => [rootOf(name), root]));
+      return ownProposal({ ...initialCertify, inTime: more, candidates }, context)?.rootBlock ?? null;
+    };
+    expect(proposed(short, whole)).to.deep.equal(blockOf("whole"));
+    expect(proposed(short)).to.equal(null);
+  });
+});

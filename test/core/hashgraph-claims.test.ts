@@ -1,0 +1,132 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { digestOf } from "../../agents/core/codec.ts";
+import { hexToBytes, sha256, utf8 } from "../../agents/core/digest.ts";
+import { conclude } from "../../agents/core/protocols/hashgraph/conclude.ts";
+import { EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
+import { otherParentFor } from "../../agents/core/protocols/hashgraph/gossip.ts";
+import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
+import { newestOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
+import type { Attempt, Message, SeatIndex } from "../../agents/core/types.ts";
+import { runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
+import {
+  CLAIMS,
+  claims,
+  hashgraphAttempt,
+  holds,
+  isEvent,
+  results,
+  run,
+  type SendEffect,
+} from "./hashgraph-scripts.ts";
+import { GossipWorld, bareEvent, eventMessage, tallyOf } from "./hashgraph-world.ts";
+
+const yes = holds("yes");
+const liar = holds("no");
+const attempt = hashgraphAttempt(4);
+const outcomeOf = (messages: Iterable<Message>, of: Attempt) => {
+  const conclusion = conclude(of, tallyOf(messages));
+  return conclusion.kind === "final" ? `${conclusion.outcome.status} ${conclusion.outcome.answer}` : "open";
+};
+const eventsOf = (done: CommitteeRun, seat: number): readonly SendEffect[] =>
+  (done.effects[seat] ?? []).filter(isEvent);
+
+describe("hashgraph: what a seat says of itself", () => {
+  it("HG20: it is Hung once more than 2/3 have used all or given up, and never by fewer", () => {
+    for (const [n, most] of [
+      [4, 2],
+      [5, 3],
+      [6, 4],
+      [7, 4],
+      [10, 6],
+    ] as const) {
+      const sized = hashgraphAttempt(n);
+      const used = { sequence: EVENTS_PER_SEAT - 1, body: { ...bareEvent, selfParent: sha256(utf8("absent")) } };
+      const stuck = { sequence: 0, body: { ...bareEvent, mode: "stuck" } } as const;
+      const ended = (seats: number) =>
+        Array.from({ length: seats }, (_, seat) => {
+          const { sequence, body } = seat % 2 === 0 ? used : stuck;
+          return eventMessage(sized, seat, sequence, body);
+        });
+      expect([n, outcomeOf([...ended(most), ...ended(most)], sized)]).to.deep.equal([n, "open"]);
+      expect([n, outcomeOf(ended(most + 1), sized)]).to.deep.equal([n, "hung "]);
+    }
+  });
+
+  it("HG8, HG13: who makes events that rest on nobody's is news once, and moves nobody's clock", () => {
+    const world = new GossipWorld(attempt);
+    const viewNow = () => viewOf(attempt, tallyOf(world.messages));
+    const stepOf = (seat: number) => otherParentFor(viewNow(), seat as SeatIndex, { kind: "order" });
+    const clockOf = (seat: number) => newestOf(viewNow(), seat as SeatIndex)?.clock;
+    // Seat 0 uses all its events at once, and says what it likes; seat 3 is slow.
+    for (let sequence = 0; sequence < EVENTS_PER_SEAT; sequence++)
+      world.event(0, null, null, { mode: "last", closed: 6 });
+    let steps = 0;
+    world.event(1, null);
+    world.event(2, null);
+    for (let turn = 0; turn < 40; turn++)
+      for (const seat of [1, 2]) {
+        const peer = stepOf(seat);
+        if (peer === null) continue;
+        world.event(seat, peer.seat);
+        steps++;
+      }
+    expect([steps, clockOf(0), clockOf(1), clockOf(2)]).to.deep.equal([3, 0, 1, 1]);
+    // With seat 3 the clock moves, and nothing else is needed for it.
+    world.event(3, 1);
+    expect(stepOf(1)?.seat).to.equal(3);
+    expect(stepOf(2)?.seat).to.be.oneOf([1, 3]);
+  });
+
+  for (const n of [4, 7])
+    it(`HG13, HG20: n = ${n}: where f seats claim what is free to claim and f others are slow, those of one opinion decide, with few events`, () => {
+      const f = Math.floor((n - 1) / 3);
+      const honest = Array.from({ length: n - f }, (_, seat) => seat);
+      const isSlow = (seat: number) => seat < f;
+      for (const claim of CLAIMS)
+        for (const [seed, slowMs] of [
+          [1, 40],
+          [2, 160],
+        ] as const) {
+          const scripts = Array.from({ length: n }, (_, seat) => (seat < n - f ? yes : claims(liar, claim)));
+          const delayOf = (from: number, to: number, draw: number) =>
+            (isSlow(from) || isSlow(to) ? slowMs : 1) + (draw % 3);
+          const done = runCommittee(hashgraph, hashgraphAttempt(n), scripts, { seed, delayOf });
+          const about = `${claim}, seed ${seed}, ${slowMs} ms`;
+          expect(results(done, honest), about).to.deep.equal(honest.map(() => "decided yes"));
+          for (const seat of honest) expect(eventsOf(done, seat).length, about).to.be.lessThan(n === 4 ? 35 : 50);
+        }
+    });
+
+  it("HG20: an honest seat without events and a silent one leave too few: the others give up, and Hung is certified", () => {
+    // Seat 1 has spent its events, and goes on listening and certifying.
+    const line: SendEffect[] = [];
+    const spent: SeatScript = {
+      ...yes,
+      say: (effect) => {
+        if (effect.phase > 1) return [effect];
+        if (effect.round > 5) return [];
+        if (effect.round < 5) return [effect];
+        while (line.length < EVENTS_PER_SEAT - 5) {
+          const last = line.at(-1);
+          const selfParent = last === undefined ? effect.payload["selfParent"] : hexToBytes(digestOf(last.payload));
+          const payload = { ...effect.payload, selfParent, record: null } as SendEffect["payload"];
+          line.push({ ...effect, round: 5 + line.length, payload });
+        }
+        return line;
+      },
+    };
+    const done = run(hashgraphAttempt(4), [{ ...yes, crashed: true }, spent, yes, yes]);
+    expect(results(done, [1, 2, 3])).to.deep.equal(["hung ", "hung ", "hung "]);
+    const stuck = (seat: number) => eventsOf(done, seat).filter(({ payload }) => payload["mode"] === "stuck");
+    expect([stuck(2).length, stuck(3).length]).to.deep.equal([1, 1]);
+  });
+
+  it("HG20: who waits for models that take their time does not give up, though a liar says it has no events left", () => {
+    const slow = { ...yes, thinkMs: 9_900 };
+    const done = run(hashgraphAttempt(4), [claims(liar, "stuck"), slow, slow, slow]);
+    expect(results(done, [1, 2, 3])).to.deep.equal(["decided yes", "decided yes", "decided yes"]);
+    for (const seat of [1, 2, 3])
+      expect(eventsOf(done, seat).map(({ payload }) => payload["mode"])).not.to.include("stuck");
+  });
+});
