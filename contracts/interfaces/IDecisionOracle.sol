@@ -154,8 +154,8 @@ interface IDecisionOracle is IAccounts {
     /// @param requestId the request
     event RequestRefunded(RequestId indexed requestId);
 
-    /// @notice Deployment: the registry is bound to another oracle.
-    error NotBound(address oracle);
+    /// @notice Deployment: the registry is bound to this other oracle.
+    error NotBound(address bound);
     /// @notice The oracle was deployed without this protocol.
     error UnknownProtocol(uint8 protocol);
     /// @notice `field` is the name of the member of `Terms` as a left-aligned string; or "seats", which all committees that the

@@ -85,8 +85,8 @@ interface ISlasher {
         Fault fault
     );
 
-    /// @notice Deployment: the registry is bound to another slasher.
-    error NotBound(address slasher);
+    /// @notice Deployment: the registry is bound to this other slasher.
+    error NotBound(address bound);
     /// @notice The two are the same: nothing is proven.
     error NoConflict();
     /// @notice `first` and `second` recovered from the signatures differ, or are 0: malformed or malleable.
