@@ -107,6 +107,15 @@ export const protocolMutants: readonly Mutant[] = [
     expect: ["no-honest-slash"],
   },
   {
+    id: "PH5-deadline",
+    bug: "a phase has no deadline, so that a silent chair is waited for, for ever",
+    file: "agents/core/phased.ts",
+    find: "return fewSpeak(forms[index]) ? [...own, wait(1)] : own;",
+    replace: "return fewSpeak(forms[index]) ? [wait(1)] : own.slice(1);",
+    sim: "--protocol council --n 4 --byzantine 1 --byzantine-kinds silent",
+    expect: ["termination"],
+  },
+  {
     id: "ES5",
     bug: "the most frequent answer is accepted, however few gave it",
     file: "agents/core/protocols/escalating/rules.ts",
