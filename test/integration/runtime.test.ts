@@ -68,7 +68,9 @@ describe("the runtime over in-memory adapters", () => {
           commit: async (request, committee, certificate, signal) => {
             const { transcript } = certificate.decision;
             const isPinned = await agent.store.isPinned(transcript);
-            const root = decodeBlock(await agent.store.get(transcript), limits.rootBytes) as unknown as { readonly messages: readonly { readonly link: Digest }[] };
+            const root = decodeBlock(await agent.store.get(transcript), limits.rootBytes) as unknown as {
+              readonly messages: readonly { readonly link: Digest }[];
+            };
             const held = await Promise.all(root.messages.map(({ link }) => agent.store.has(link)));
             // Of four seats at least three phases each.
             commits.push(isPinned && held.length >= 3 * everybody.length && held.every((one) => one));
