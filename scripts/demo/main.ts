@@ -1,5 +1,5 @@
 // npm run demo: a local chain, five agents, a contract that asks three questions, and the proof of each answer.
-import { Command, CommanderError, Option } from "commander";
+import { Command, Option } from "commander";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { planFor } from "./questions.ts";
@@ -23,7 +23,7 @@ const program = new Command("demo")
   .option("--logs <dir>", "copy the agents' logs there at the end")
   .addHelpText("after", "\nExample:\n  $ npm run demo -- --protocol unanimous --json\n")
   .addHelpText("after", "Exit codes: 0 all as expected, 1 a decision is not, or the demo failed, 2 usage.")
-  .exitOverride((error: CommanderError) => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE));
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE));
 
 const options = program.parse().opts<{ protocol: string; json?: true; keep?: true; logs?: string }>();
 const protocol = protocolById(options.protocol) as Protocol;

@@ -25,8 +25,8 @@ function scoreOf(attempt: Attempt, run: CommitteeRun, worker: SeatIndex): number
   const sheets = messages.filter(({ header }) => header.phase === SCORE);
   const marks = sheets.flatMap(({ payload }) => {
     const scores = scoreForm(SCORE).decode(attempt, payload)?.scores ?? [];
-    const score = scores.find(({ target }) => target === reveal?.header.payloadDigest);
-    return score?.marks == null ? [] : [score.marks];
+    const score = scores.find(({ target }) => target === reveal?.header.payloadDigest) ?? { marks: null };
+    return score.marks === null ? [] : [score.marks];
   });
   expect(marks.length).to.be.above(0);
   return robustScore(marks);

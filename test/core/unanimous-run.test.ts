@@ -263,7 +263,7 @@ describe("unanimous over a committee", () => {
     const blocks = runCommittee(unanimous, attempt, scripts).blocks.find((some) => some.length > 0) ?? [];
     const utterances = blocks
       .flatMap((block) => decodeMessage(block) ?? [])
-      .filter(({ header, payload }) => header.phase === REVEAL && payload["proposal"] !== null);
+      .filter(({ header }) => header.phase === REVEAL);
     const bytesOf = (count: number): number => {
       let tally: Tally = emptyTally;
       for (const message of utterances.slice(0, count)) {
