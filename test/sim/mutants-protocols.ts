@@ -125,6 +125,15 @@ export const protocolMutants: readonly Mutant[] = [
     expect: ["validity"],
   },
   {
+    id: "ES5-seats",
+    bug: "an answer is accepted by its share of those that came, however few seats gave it",
+    file: "agents/core/protocols/escalating/rules.ts",
+    find: "return share && isSupermajority(best.seats.length, attempt.committee.length) ? best : null;",
+    replace: "return share ? best : null;",
+    sim: "--protocol escalating --n 4 --byzantine 1 --byzantine-kinds lying --faults model,drop,partition",
+    expect: ["validity"],
+  },
+  {
     id: "LL8",
     bug: "the best scored answer wins, approved or not",
     file: "agents/core/protocols/leaderless/select.ts",
