@@ -3,9 +3,23 @@
 //   node scripts/bootstrap.mjs scripts/complexity.ts --check   exits 1 when they are not what is computed
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 
 import { replaceSection } from "./lib/generated-section.ts";
 import { oddsTables } from "./lib/odds-table.ts";
+
+const help = `Usage: node scripts/bootstrap.mjs scripts/complexity.ts [--check] [--help]
+
+Compares the formulas of docs/spec/complexity.md with measured runs, and writes its computed tables.
+
+  --check  writes nothing; exits 1 when the tables are not what is computed`;
+const { values } = parseArgs({
+  options: { check: { type: "boolean", default: false }, help: { type: "boolean", default: false } },
+});
+if (values.help) {
+  process.stdout.write(`${help}\n`);
+  process.exit(0);
+}
 
 // In this order: the stand-in for signatures, then the core.
 await import("./lib/no-signatures.ts");
@@ -17,7 +31,7 @@ const before = readFileSync(path, "utf8");
 const after = replaceSection(replaceSection(before, "costs", costTables()), "committee-odds", oddsTables());
 if (before === after) {
   process.stderr.write("docs/spec/complexity.md is up to date.\n");
-} else if (process.argv.includes("--check")) {
+} else if (values.check) {
   process.stderr.write(
     "docs/spec/complexity.md is not what is computed: run node scripts/bootstrap.mjs scripts/complexity.ts\n",
   );

@@ -52,7 +52,7 @@ interface Flags extends SimFlags {
 
 function commandLine(): Command {
   const integer = (text: string): number => {
-    if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("An integer of at most nine digits is needed.");
+    if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("Give an integer, 0 or more, of at most nine digits.");
     return Number(text);
   };
   const kind = (text: string): AnswerKind => {
@@ -84,8 +84,9 @@ function commandLine(): Command {
 async function main(argv: readonly string[]): Promise<number> {
   const program = commandLine();
   try {
+    refuseRepeated(argv);
     program.parse(argv, { from: "user" });
-    return await simulate(program.opts<Flags>());
+    return await simulate(program.opts<Flags>(), program.getOptionValueSource("byzantineKinds") === "cli");
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_UNUSABLE;
     if (!(error instanceof ConclaveError)) throw error;
@@ -94,9 +95,27 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function simulate(flags: Flags): Promise<number> {
+/** Every flag has one value: of two, one would be passed over in silence. */
+function refuseRepeated(argv: readonly string[]): void {
+  const names = argv.flatMap((word) => (word.startsWith("--") ? [word.split("=")[0] as string] : []));
+  const name = names.find((one, index) => names.indexOf(one) < index);
+  if (name === undefined) return;
+  throw new ConclaveError("USAGE", `Correct ${name}: it is given more than once`, { field: name.slice(2), value: "" });
+}
+
+function refuseIdleKinds({ byzantine, byzantineKinds }: Flags): void {
+  if (byzantine > 0) return;
+  throw new ConclaveError(
+    "USAGE",
+    `Correct --byzantine-kinds ${byzantineKinds}: no seat misbehaves; add --byzantine 1 or more`,
+    { field: "byzantine-kinds", value: byzantineKinds },
+  );
+}
+
+async function simulate(flags: Flags, namesKinds: boolean): Promise<number> {
   const options = optionsFrom(flags);
   checkOptions(options);
+  if (namesKinds) refuseIdleKinds(flags);
   checkRange("seeds", flags.seeds, 1, MOST_SEEDS);
   checkRange("jobs", flags.jobs, 1, 256);
   const mutant = flags.mutant === undefined ? null : await mutantById(flags.mutant);

@@ -27,7 +27,7 @@ import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from ".
 export const CHAIR_VERSION = TASKS_VERSION;
 
 /** CH10: one letter per answer in a prompt. */
-const MOST_SEATS = 26;
+export const MOST_SEATS = 26;
 
 /** CH9: what a degraded synthesis is labelled with, ppm. */
 const DEGRADED_CAP = 500_000 as Ppm;

@@ -1,4 +1,5 @@
 import {
+  MOST_SEATS,
   CHAIR_VERSION,
   agreesWith,
   inTurn,
@@ -59,6 +60,7 @@ export function chaired(rules: ChairedRules): Protocol<PhasedState> {
     version: CHAIR_VERSION,
     title,
     assurance: "chair",
+    mostSeats: MOST_SEATS,
     check: refuseChaired,
     rounds: triesOf,
     forms: (_, round) => (round === 0 ? [...rules.forms, synthesisForm, closeForm] : [synthesisForm, closeForm]),

@@ -13,6 +13,8 @@ export interface PhasedRules<Carry> {
   readonly version: number;
   readonly title: string;
   readonly assurance: Assured;
+  /** The largest committee, where it is smaller than any protocol's; `check` says why. */
+  readonly mostSeats?: number;
   /** Why an attempt of a permitted committee size cannot run under the protocol; every one can if not given. */
   check?(attempt: Attempt): string | null;
   /** R: at most so many rounds. */

@@ -64,7 +64,11 @@ export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> 
     version,
     title,
     assurance,
-    check: (attempt) => refuseSize(attempt) ?? engine.refuseLength(attempt) ?? rules.check?.(attempt) ?? null,
+    check: (attempt) =>
+      refuseSize(attempt, rules.mostSeats ?? limits.maxCommittee) ??
+      engine.refuseLength(attempt) ??
+      rules.check?.(attempt) ??
+      null,
     phasesAtMost: (attempt) => engine.phasesAtMost(attempt),
     refuses: (attempt, slot, payload) => {
       if (slot.round >= rules.rounds(attempt)) return "no-such-round";
@@ -99,10 +103,10 @@ export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> 
   };
 }
 
-function refuseSize(attempt: Attempt): string | null {
+function refuseSize(attempt: Attempt, mostSeats: number): string | null {
   const seats = attempt.committee.length;
   return seats < limits.minCommittee || seats > limits.maxCommittee
-    ? `committee size ${seats} is outside ${limits.minCommittee}..${limits.maxCommittee}`
+    ? `committee size ${seats} is outside ${limits.minCommittee}..${mostSeats}`
     : null;
 }
 

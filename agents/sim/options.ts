@@ -84,6 +84,12 @@ export function parseList<T extends string>(field: string, text: string, known: 
   if (text === "all") return known;
   if (text === "none") return [];
   const names = text.split(",").map((name) => name.trim());
+  const whole = names.find((name) => name === "all" || name === "none");
+  if (whole !== undefined && names.length > 1)
+    throw new ConclaveError("USAGE", `Correct --${field}: ${JSON.stringify(whole)} cannot be combined with others`, {
+      field,
+      value: text,
+    });
   const unknown = names.find((name) => !known.some((one) => one === name));
   if (unknown !== undefined)
     throw new ConclaveError(

@@ -8,8 +8,15 @@ import type { DemoQuestion } from "./questions.ts";
 
 /** The question as it is asked: its last lines name the documents by their content (docs/spec/sources.md SG1). */
 export function questionText({ question, documents = [] }: DemoQuestion): string {
-  const lines = documents.map((text) => `source: ${cidString(sha256(blockOf(text)))}`);
+  const lines = documentsOf({ documents }).map(({ cid }) => `source: ${cid}`);
   return [question, ...lines].join("\n");
+}
+
+/** The question's documents with the names that they have in it. */
+export function documentsOf({
+  documents = [],
+}: Pick<DemoQuestion, "documents">): readonly { readonly cid: string; readonly text: string }[] {
+  return documents.map((text) => ({ cid: cidString(sha256(blockOf(text))), text }));
 }
 
 /** Until it is closed. */

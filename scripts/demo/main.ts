@@ -6,6 +6,9 @@ import { planFor } from "./questions.ts";
 import { runDemo, type DemoReport } from "./run.ts";
 import { renderReport } from "./report.ts";
 
+/** As `npm run sim` has it: 1 is for what went wrong in a run. */
+const EXIT_USAGE = 2;
+
 const program = new Command("demo")
   .description(
     "Start a local chain and five agents (one lies and equivocates), have a contract ask three questions, verify the decisions.",
@@ -18,7 +21,9 @@ const program = new Command("demo")
   .option("--json", "print one JSON object as the last line of stdout")
   .option("--keep", "keep chain and agents running until Ctrl-C, to try the printed commands")
   .option("--logs <dir>", "copy the agents' logs there at the end")
-  .addHelpText("after", "\nExample:\n  $ npm run demo -- --protocol unanimous --json\n");
+  .addHelpText("after", "\nExample:\n  $ npm run demo -- --protocol unanimous --json\n")
+  .addHelpText("after", "Exit codes: 0 all as expected, 1 a decision is not, or the demo failed, 2 usage.")
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE));
 
 const options = program.parse().opts<{ protocol: string; json?: true; keep?: true; logs?: string }>();
 const protocol = protocolById(options.protocol) as Protocol;

@@ -1,5 +1,6 @@
 import Table from "cli-table3";
 import { meaningOf } from "../../agents/cli/assurance.ts";
+import { percent } from "../../agents/cli/output.ts";
 import type { DemoReport } from "./run.ts";
 
 /** The table at the end. */
@@ -11,13 +12,14 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
       "question",
       "protocol",
       "decision",
+      "confidence",
       "as expected",
       "signed by",
       id === "hashgraph" ? "events" : "rounds",
       "gas",
       "verified",
     ],
-    colWidths: [5, 34, 15, 14, 13, 12, 8, 10, 10],
+    colWidths: [5, 34, 15, 14, 12, 13, 12, 8, 10, 10],
     wordWrap: true,
     style: { head: [], border: [] },
   });
@@ -27,6 +29,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
       one.question,
       `${id}\n(${assurance})`,
       `${one.status}: ${one.answer}`,
+      percent(one.confidence),
       one.correct ? "yes" : `NO: ${one.expected}`,
       one.signers.map((seat) => `#${one.seats[seat]?.agentId}`).join(" "),
       one.rounds,
@@ -34,9 +37,13 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
       one.verified ? "yes" : "NO",
     ]);
   }
-  const details = report.decisions.map(
-    (one) =>
-      `request ${one.requestId}: transaction ${one.commitTx}\n           transcript  ${one.transcript}\n           verify      npx conclave verify ${one.requestId} --deployment ${report.deploymentFile}`,
+  const details = report.decisions.map((one) =>
+    [
+      `request ${one.requestId}: transaction ${one.commitTx}`,
+      `           transcript  ${one.transcript}`,
+      ...one.documents.map(({ cid, text }) => `           source      ${cid}: ${JSON.stringify(text)}`),
+      `           verify      npx conclave verify ${one.requestId} --deployment ${report.deploymentFile}`,
+    ].join("\n"),
   );
   const liars = report.agents.filter((agent) => agent.lies).map((agent) => `#${agent.agentId}`);
   const notes = [

@@ -16,7 +16,7 @@ import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../lib/deploy.ts
 import { startLocalChain, type LocalChain } from "../lib/local-chain.ts";
 import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "./agents.ts";
 import { openBank } from "./bank.ts";
-import { handOut } from "./documents.ts";
+import { documentsOf, handOut } from "./documents.ts";
 import { areContractsCompiled, openDesk, type Asked, type Desk } from "./consumer.ts";
 import { openPayer, type Payer } from "./pay.ts";
 import { isExpected, type DemoPlan, type DemoQuestion } from "./questions.ts";
@@ -41,6 +41,10 @@ export interface DemoDecision {
   readonly status: string;
   readonly outcome: Hex;
   readonly answer: string;
+  /** Parts per million. */
+  readonly confidence: number;
+  /** What the question names as its sources; under escalating, an answer has to quote one of them once it comes to claims that cite. */
+  readonly documents: readonly { readonly cid: string; readonly text: string }[];
   readonly expected: string;
   /** Whether the answer is the expected one. */
   readonly correct: boolean;
@@ -358,6 +362,8 @@ async function describe(
     status: decision.status === "decided" ? "Decided" : "Hung",
     outcome: decision.outcome,
     answer: decision.answer,
+    confidence: decision.confidence,
+    documents: documentsOf(question),
     expected: question.expected,
     correct: decision.status === "decided" && isExpected(question, decision.answer),
     seats: drawn.committee.map(({ agentId, signer, reputation }, seat) => ({ seat, agentId, signer, reputation })),

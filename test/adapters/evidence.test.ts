@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 
 import { createFileEvidence } from "../../agents/adapters/evidence/file-evidence.ts";
 import { createMemoryEvidence } from "../../agents/adapters/memory/evidence.ts";
@@ -14,10 +14,7 @@ import { proofBy } from "./chain-questions.ts";
 import { testKeys } from "./chain-node.ts";
 import { wideId } from "../core/committee.ts";
 
-let folder: string;
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "conclave-evidence-"));
-});
+const folder = await mkdtemp(join(tmpdir(), "conclave-evidence-"));
 after(() => rm(folder, { recursive: true }));
 
 const domain = { chainId: 1, oracle: `0x${"0c".repeat(20)}` as Address };

@@ -129,7 +129,7 @@ function flipped(bytes: Uint8Array, at: number): Uint8Array {
 }
 
 describe("verifyRequest", () => {
-  it("D36, L16: proves an honest decision from the blocks behind its root and counts what it checked", async () => {
+  it("L16: proves an honest decision from the blocks behind its root and counts what it checked", async () => {
     const steps: string[] = [];
     const report = await verify(good, { onProgress: (step, done, total) => done === total && steps.push(step) });
     assert.deepEqual(report, {

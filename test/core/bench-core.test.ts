@@ -28,6 +28,12 @@ describe("bench of the core", () => {
     },
   );
 
+  it("says that a folder is no checkout of the published repository", async () => {
+    const scenario = referenceScenario(workloads[0]!);
+    const error = await measurePython(scenario, 1, "/nope").catch((reason: Error) => reason.message);
+    expect(error).to.match(/--published .*\/nope\/src\/core\/protocol\.py is not there/);
+  });
+
   for (const workload of workloads) {
     it(`"${workload.title}": every engine is given the same, and the port and the reference mode agree`, async () => {
       const scenario = referenceScenario(workload);

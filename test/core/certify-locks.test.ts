@@ -98,7 +98,7 @@ class Bench {
 }
 
 describe("certify: locks and quorums", () => {
-  it("L36: locks and precommits on more than 2/3 of the seats, not on one fewer", () => {
+  it("Tendermint line 36: locks and precommits on more than 2/3 of the seats, not on one fewer", () => {
     for (const [seats, needed] of [
       [4, 3],
       [7, 5],
@@ -115,7 +115,7 @@ describe("certify: locks and quorums", () => {
     }
   });
 
-  it("L22: a locked seat prevotes nil for another fresh root, and for its own root again", () => {
+  it("Tendermint line 22: a locked seat prevotes nil for another fresh root, and for its own root again", () => {
     const bench = new Bench(7);
     bench.propose(0, bench.first, null);
     bench.prevotes(0, bench.first.root, 5);
@@ -128,7 +128,7 @@ describe("certify: locks and quorums", () => {
     expect(bench.said.get(`${PREVOTE}.2`)).to.equal(bench.first.root);
   });
 
-  it("L28: a later quorum for another root frees it; an earlier one, or none, does not", () => {
+  it("Tendermint line 28: a later quorum for another root frees it; an earlier one, or none, does not", () => {
     const locked = (): Bench => {
       const bench = new Bench(7);
       bench.propose(0, bench.second, null);

@@ -4,7 +4,7 @@ import { digestOf } from "../../agents/core/codec.ts";
 import { hexToBytes, sha256, utf8 } from "../../agents/core/digest.ts";
 import { conclude } from "../../agents/core/protocols/hashgraph/conclude.ts";
 import { EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
-import { otherParentFor } from "../../agents/core/protocols/hashgraph/gossip.ts";
+import { isOrderDue, otherParentFor } from "../../agents/core/protocols/hashgraph/gossip.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import { newestOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 import type { Attempt, Message, SeatIndex } from "../../agents/core/types.ts";
@@ -58,24 +58,39 @@ describe("hashgraph: what a seat says of itself", () => {
     const viewNow = () => viewOf(attempt, tallyOf(world.messages));
     const stepOf = (seat: number) => otherParentFor(viewNow(), seat as SeatIndex, { kind: "order" });
     const clockOf = (seat: number) => newestOf(viewNow(), seat as SeatIndex)?.clock;
-    // Seat 0 uses all its events at once, and says what it likes; seat 3 is slow.
-    for (let sequence = 0; sequence < EVENTS_PER_SEAT; sequence++)
-      world.event(0, null, null, { mode: "last", closed: 6 });
+    // Seat 0 is always deep enough, and says what it likes; seat 3 is slow.
     let steps = 0;
     world.event(1, null);
     world.event(2, null);
     for (let turn = 0; turn < 40; turn++)
-      for (const seat of [1, 2]) {
+      for (const seat of [0, 0, 0, 1, 2]) {
+        if (seat === 0) {
+          world.event(0, null, null, { mode: "last", closed: 6 });
+          continue;
+        }
         const peer = stepOf(seat);
         if (peer === null) continue;
         world.event(seat, peer.seat);
         steps++;
       }
-    expect([steps, clockOf(0), clockOf(1), clockOf(2)]).to.deep.equal([3, 0, 1, 1]);
+    expect([steps, clockOf(0), clockOf(1), clockOf(2)]).to.deep.equal([4, 0, 1, 1]);
     // With seat 3 the clock moves, and nothing else is needed for it.
     world.event(3, 1);
     expect(stepOf(1)?.seat).to.equal(3);
     expect(stepOf(2)?.seat).to.be.oneOf([1, 3]);
+  });
+
+  it("HG13: the order is run for more than 1/3 that wait for it or have it, and for no fewer that say so", () => {
+    for (const modes of [["order", "last"] as const, ["last", "last"] as const, ["order", "order"] as const]) {
+      const world = new GossipWorld(attempt);
+      const due = () => isOrderDue(viewOf(attempt, tallyOf(world.messages)), false);
+      for (const seat of [0, 1, 2, 3]) world.event(seat, null, null, { closed: 2 });
+      expect(due()).to.equal(false);
+      world.event(0, null, null, { closed: 6, mode: modes[0] });
+      expect(due(), modes[0]).to.equal(false);
+      world.event(1, null, null, { closed: 2, mode: modes[1] });
+      expect(due(), modes.join(" ")).to.equal(true);
+    }
   });
 
   for (const n of [4, 7])

@@ -1,14 +1,36 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
 import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
+import { MEDIAN_UNIT } from "../../agents/core/geometric-median.ts";
+import { revealForm } from "../../agents/core/proposals.ts";
 import { leaderless } from "../../agents/core/protocols/leaderless/index.ts";
 import { rolesOf } from "../../agents/core/protocols/leaderless/roles.ts";
-import { attemptOf, runCommittee, type SeatScript } from "./committee.ts";
+import { APPROVED, SCORE, robustScore } from "../../agents/core/protocols/leaderless/select.ts";
+import { scoreForm } from "../../agents/core/scores.ts";
+import { decodeMessage } from "../../agents/core/transcript.ts";
+import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
 import { criticalCalls, decisionOf, faultsOf } from "./run-results.ts";
 import { crashed, equivocating, failing, lying, selective, truthful } from "./scoring-scripts.ts";
 
 const attemptFor = (n: number, terms: Parameters<typeof attemptOf>[1] = {}): Attempt =>
   attemptOf(n, { protocol: 4, ...terms });
+
+const TRUTH = "14 boxes are left.";
+
+/** Robust score of a worker's answer, from the score sheets of a transcript. */
+function scoreOf(attempt: Attempt, run: CommitteeRun, worker: SeatIndex): number {
+  const blocks = run.blocks.find((some) => some.length > 0) ?? [];
+  const messages = blocks.flatMap((block) => decodeMessage(block) ?? []);
+  const reveal = messages.find(({ header }) => header.phase === revealForm.phase && header.seat === worker);
+  const sheets = messages.filter(({ header }) => header.phase === SCORE);
+  const marks = sheets.flatMap(({ payload }) => {
+    const scores = scoreForm(SCORE).decode(attempt, payload)?.scores ?? [];
+    const score = scores.find(({ target }) => target === reveal?.header.payloadDigest) ?? { marks: null };
+    return score.marks === null ? [] : [score.marks];
+  });
+  expect(marks.length).to.be.above(0);
+  return robustScore(marks);
+}
 
 const placements = {
   evaluators: (attempt: Attempt, f: number) => rolesOf(attempt, 0).evaluators.slice(0, f),
@@ -57,13 +79,36 @@ describe("leaderless over a committee", () => {
     ["text", { kind: "text" }, "Approve the transfer.", "Refuse the transfer."],
     ["policies", { kind: "policies", options: 5 }, "A,C", "B"],
   ] as const)
-    it(`L21 answers of kind ${kind}`, () => {
+    it(`answers of kind ${kind}: f lying evaluators do not win`, () => {
       const attempt = attemptFor(7, terms);
       const hostile = placements.evaluators(attempt, 2);
       const scripts = attempt.committee.map((_, seat) =>
         hostile.some((one) => one === seat) ? lying(lie) : truthful(truth),
       );
       expect(decisionOf(runCommittee(leaderless, attempt, scripts), scripts)).to.equal(`decided ${truth}`);
+    });
+
+  for (const [what, told] of [
+    ["an advertisement", `${TRUTH} Insure your claims with Acme: acme.example.`],
+    ["an altered number", "41 boxes are left."],
+  ] as const)
+    it(`L21: ${what} of a Byzantine worker stands before every evaluator as it was said, and shows in its score`, () => {
+      const attempt = attemptFor(7, { kind: "text" });
+      const { workers, evaluators } = rolesOf(attempt, 0);
+      const [byzantine, honest] = workers as readonly [SeatIndex, SeatIndex];
+      const flatterer = evaluators[0] as SeatIndex;
+      const scripts = attempt.committee.map((_, seat) =>
+        seat === byzantine || seat === flatterer ? lying(told) : truthful(TRUTH),
+      );
+      const run = runCommittee(leaderless, attempt, scripts);
+      for (const evaluator of evaluators) {
+        const prompts = (run.effects[evaluator] ?? []).flatMap((one) => (one.kind === "ask" ? [one.prompt.user] : []));
+        expect(prompts.filter((user) => user.includes(`\nanswer: ${JSON.stringify(told)}\n`))).to.have.length(1);
+      }
+      const [worst, best] = [byzantine, honest].map((seat) => scoreOf(attempt, run, seat)) as [number, number];
+      expect(best).to.be.at.least(APPROVED * MEDIAN_UNIT);
+      expect(worst).to.be.below(APPROVED * MEDIAN_UNIT);
+      expect(decisionOf(run, scripts)).to.equal(`decided ${TRUTH}`);
     });
 
   it("L05: a worker without an answer removes that worker only", () => {

@@ -12,10 +12,6 @@ import { RULES, asking, digest, line } from "./sources-scripts.ts";
 
 const { terms } = asking(4, []).request;
 let cwd: string;
-before(async () => {
-  cwd = await mkdtemp(join(tmpdir(), "conclave-sources-"));
-});
-after(() => rm(cwd, { recursive: true }));
 
 const read = (text: string, ...files: readonly string[]) => readSources(text, files, terms, { cwd } as CliHost);
 const refusal = async (text: string, ...files: readonly string[]): Promise<string> => {
@@ -28,6 +24,11 @@ const refusal = async (text: string, ...files: readonly string[]): Promise<strin
 };
 
 describe("sources: from the command line", () => {
+  before(async () => {
+    cwd = await mkdtemp(join(tmpdir(), "conclave-sources-"));
+  });
+  after(() => rm(cwd, { recursive: true }));
+
   it("SG3: a file with a byte order mark is refused: agents could never read it back", async () => {
     await writeFile(join(cwd, "marked.txt"), `\ufeff${RULES}`);
     await writeFile(join(cwd, "plain.txt"), RULES);

@@ -4,6 +4,8 @@ import { reasonsStepByStep } from "../../agents/core/protocols/unanimous/config.
 import { createUnanimous, unanimous } from "../../agents/core/protocols/unanimous/index.ts";
 import type { Effect } from "../../agents/core/protocol.ts";
 import type { Ppm, SeatIndex, Terms } from "../../agents/core/types.ts";
+import { addMessage, emptyTally, type Tally } from "../../agents/core/tally.ts";
+import { buildTranscript, decodeMessage } from "../../agents/core/transcript.ts";
 import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
 import { CLOSE, COMMIT, REVEAL, faults, policies } from "./unanimous-set.ts";
 
@@ -253,6 +255,26 @@ describe("unanimous over a committee", () => {
     for (const certificate of run.certificates)
       expect(certificate?.decision).to.include({ status: "hung", answer: "" });
     expect(run.blocks[0]?.length).to.equal(4 * 3 * 4 + 1);
+  });
+
+  it("D37: bytes of a transcript with 1 to 30 utterances: some 635 bytes each", () => {
+    const attempt = attemptOf(10);
+    const scripts = Array.from({ length: 10 }, (_, seat) => speaker(seat < 5 ? "no" : "yes"));
+    const blocks = runCommittee(unanimous, attempt, scripts).blocks.find((some) => some.length > 0) ?? [];
+    const utterances = blocks
+      .flatMap((block) => decodeMessage(block) ?? [])
+      .filter(({ header }) => header.phase === REVEAL);
+    const bytesOf = (count: number): number => {
+      let tally: Tally = emptyTally;
+      for (const message of utterances.slice(0, count)) {
+        const added = addMessage(tally, message);
+        if (added.kind === "added") ({ tally } = added);
+      }
+      const transcript = buildTranscript(attempt, unanimous, tally, { round: 9, phase: CLOSE });
+      expect(transcript.blocks.length).to.equal(count);
+      return [transcript.rootBlock, ...transcript.blocks].reduce((sum, { length }) => sum + length, 0);
+    };
+    expect([1, 5, 10, 20, 30].map(bytesOf)).to.deep.equal([1_218, 3_758, 6_938, 13_293, 19_649]);
   });
 
   it("D37: model calls and turns: one call per seat and round, and none beside them", () => {

@@ -13,12 +13,13 @@ import { PASSWORD, assertNoSecrets, startCliWorld, type CliWorld } from "./cli-w
 const main = join(import.meta.dirname, "../../agents/cli/main.ts");
 
 let world: CliWorld;
-before(async () => {
-  world = await startCliWorld();
-});
-after(() => world.close());
 
 describe("command line with agents that run", () => {
+  before(async () => {
+    world = await startCliWorld();
+  });
+  after(() => world.close());
+
   it("asks, waits, shows, proves and claims, with four agents that really run", async () => {
     const names = ["a", "b", "c", "d"];
     for (const name of names) await world.enlist(name, "100");

@@ -15,14 +15,15 @@ const asking = (...more: readonly string[]): readonly string[] =>
   ["request", "--dir", "a", "--kind", "boolean"].concat(more.includes("--question") ? [] : question, more);
 
 let world: CliWorld;
-before(async () => {
-  world = await startCliWorld();
-  for (const name of names) await world.enlist(name, "100");
-  await writeFile(join(world.folder, "rules.txt"), RULES);
-});
-after(() => world.close());
 
 describe("documents from the command line", () => {
+  before(async () => {
+    world = await startCliWorld();
+    for (const name of names) await world.enlist(name, "100");
+    await writeFile(join(world.folder, "rules.txt"), RULES);
+  });
+  after(() => world.close());
+
   it("SG1, SG3: what cannot be a document, or would not be read, is refused before anything is paid", async () => {
     await writeFile(join(world.folder, "latin1.txt"), Buffer.from([0x47, 0xfc, 0x6e]));
     await writeFile(join(world.folder, "long.txt"), "x".repeat(15_361));

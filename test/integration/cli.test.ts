@@ -16,12 +16,13 @@ import { MIN_UNBONDING_SECONDS } from "../../scripts/lib/deploy.ts";
 import { PASSWORD, assertNoSecrets, startCliWorld, type CliWorld, type ConfigJson } from "./cli-world.ts";
 
 let world: CliWorld;
-before(async () => {
-  world = await startCliWorld();
-});
-after(() => world.close());
 
 describe("command line", () => {
+  before(async () => {
+    world = await startCliWorld();
+  });
+  after(() => world.close());
+
   it("every command explains itself with an example", async () => {
     const commands = [
       ...["init", "register", "run", "status", "unstake", "withdraw", "claim"].map((name) => ["agent", name]),

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
 import { protocolById } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
@@ -12,6 +13,8 @@ const decision: DemoDecision = {
   status: "Decided",
   outcome: "0x01",
   answer: "yes",
+  confidence: 750_000,
+  documents: [{ cid: "bafysource", text: "Refunds within 60 days." }],
   expected: "yes",
   correct: true,
   seats: [{ seat: 0, agentId: 3, signer: "0x03", reputation: 1_000_000 }],
@@ -39,11 +42,25 @@ const report = (id: string, decisions: readonly DemoDecision[]): DemoReport => (
 describe("the demo's table", () => {
   it("says whether an answer is the expected one, and who lied", () => {
     const text = renderReport(report("mbft", [decision, { ...decision, answer: "no", correct: false }]), true);
-    expect(text).to.match(/decision +│ as expected +│ signed by/);
-    expect(text).to.match(/Decided: yes +│ yes /);
-    expect(text).to.match(/Decided: no +│ NO: yes /);
+    expect(text).to.match(/decision +│ confidence +│ as expected +│ signed by/);
+    expect(text).to.match(/Decided: yes +│ 75\.00 % +│ yes /);
+    expect(text).to.match(/Decided: no +│ 75\.00 % +│ NO: yes /);
     expect(text).to.contain("agent #1 lied");
     expect(text).to.contain("tokens earned: #1 0.00, #2 1.25");
+  });
+
+  it("names the sources of a question, by content and in words", () => {
+    expect(renderReport(report("escalating", [decision]), true)).to.contain(
+      'source      bafysource: "Refunds within 60 days."',
+    );
+  });
+
+  it("a wrong flag ends with 2, as in npm run sim", () => {
+    for (const words of [["--fast"], ["--protocol", "mbtf"]]) {
+      const { status, stderr } = spawnSync(process.execPath, ["scripts/demo/main.ts", ...words], { encoding: "utf8" });
+      expect(status).to.equal(2);
+      expect(stderr).to.contain(words.at(-1));
+    }
   });
 
   it("counts rounds, but events where a protocol has events", () => {

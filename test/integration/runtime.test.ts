@@ -2,9 +2,11 @@ import { expect } from "chai";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
+import { decodeBlock } from "../../agents/core/codec.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
+import { limits } from "../../agents/core/limits.ts";
 import { decodeMessage } from "../../agents/core/transcript.ts";
-import type { Address, Request } from "../../agents/core/types.ts";
+import type { Address, Digest, Request } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import type { JournalFactory } from "../../agents/ports/journal.ts";
 import type { Network } from "../../agents/ports/network.ts";
@@ -53,6 +55,34 @@ describe("the runtime over in-memory adapters", () => {
         return names.flat().length === 0;
       });
     });
+  });
+
+  it("D36: who commits a decision has stored and pinned its whole transcript before", async () => {
+    const world = honestWorld();
+    const commits: boolean[] = [];
+    const running = world.agents.map((agent) => {
+      const writer = world.chain.writer(agent.keys.address);
+      return agent.start({
+        writer: {
+          ...writer,
+          commit: async (request, committee, certificate, signal) => {
+            const { transcript } = certificate.decision;
+            const isPinned = await agent.store.isPinned(transcript);
+            const root = decodeBlock(await agent.store.get(transcript), limits.rootBytes) as unknown as {
+              readonly messages: readonly { readonly link: Digest }[];
+            };
+            const held = await Promise.all(root.messages.map(({ link }) => agent.store.has(link)));
+            // Of four seats at least three phases each.
+            commits.push(isPinned && held.length >= 3 * everybody.length && held.every((one) => one));
+            return writer.commit(request, committee, certificate, signal);
+          },
+        },
+      });
+    });
+    await during(world, running, async (request) => {
+      await until(async () => (await world.chain.reader().requestState(request.id)).status === "decided");
+    });
+    expect(new Set(commits)).to.deep.equal(new Set([true]));
   });
 
   it("a stopped agent resumes its duty: without it there is no quorum", async () => {

@@ -15,12 +15,13 @@ const honest = ["a", "b", "c"];
 const LIAR = "liar";
 
 let world: CliWorld;
-before(async () => {
-  world = await startCliWorld();
-});
-after(() => world.close());
 
 describe("slashing on a real chain", () => {
+  before(async () => {
+    world = await startCliWorld();
+  });
+  after(() => world.close());
+
   it("a seat that tells half of the committee something else loses a tenth of its stake, once, to whoever proves it", async () => {
     for (const name of [...honest, LIAR]) await world.enlist(name, "100");
     const stop = new AbortController();

@@ -74,6 +74,19 @@ describe("npm run sim", () => {
       ["--protocol", "mbft", "--n", "4", "--faults", ""],
       /USAGE.*--faults: "" is none of all, none/s,
     ],
+    [
+      "all among others",
+      ["--protocol", "mbft", "--n", "4", "--faults", "all,none"],
+      /USAGE.*--faults: "all" cannot be combined/,
+    ],
+    ["a negative number", ["--protocol", "mbft", "--n", "-7"], /--n.*-7.*0 or more/],
+    ["three seats of a council", ["--protocol", "council", "--n", "3"], /TERMS_INVALID.*outside 4\.\.26/],
+    [
+      "kinds of nobody",
+      ["--protocol", "mbft", "--n", "4", "--byzantine", "0", "--byzantine-kinds", "twin"],
+      /USAGE.*twin: no seat misbehaves/,
+    ],
+    ["a flag given twice", ["--protocol", "mbft", "--n", "4", "--seed", "1", "--seed=2"], /USAGE.*--seed: .*once/],
     ["no seeds", ["--protocol", "mbft", "--n", "4", "--seeds", "0"], /USAGE.*--seeds 0/s],
     ["a flag of another program", ["--protocol", "mbft", "--n", "4", "--fast"], /unknown option/],
   ];

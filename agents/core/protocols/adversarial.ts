@@ -1,4 +1,5 @@
 import {
+  MOST_SEATS,
   CHAIR_VERSION,
   agreesWith,
   inTurn,
@@ -51,6 +52,7 @@ export const adversarial = phased<AdversarialCarry>({
   version: CHAIR_VERSION,
   title: "Draft, review, converge",
   assurance: "chair",
+  mostSeats: MOST_SEATS,
   check: refuseChaired,
   rounds: triesOf,
   forms: () => [draftForm, reviewForm, convergeForm, closeForm],

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { ReferenceScenario } from "../../../agents/core/protocols/mbft-reference.ts";
@@ -7,6 +8,8 @@ import type { Workload } from "./workloads.ts";
 
 const run = promisify(execFile);
 const folder = import.meta.dirname;
+/** What `reference.py` loads of a checkout. */
+const ENGINE = join("src", "core", "protocol.py");
 
 export interface PythonRate {
   readonly engine: "port" | "published";
@@ -22,6 +25,8 @@ export async function measurePython(
   seconds: number,
   published: string | null,
 ): Promise<PythonRate> {
+  if (published !== null && !existsSync(join(published, ENGINE)))
+    throw new Error(`Give --published a checkout of the published repository: ${join(published, ENGINE)} is not there`);
   const options = published === null ? [] : ["--published", published];
   const stdout = await python(["--seconds", String(seconds), ...options], JSON.stringify(scenario));
   return JSON.parse(stdout) as PythonRate;

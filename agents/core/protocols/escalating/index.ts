@@ -34,6 +34,7 @@ export const escalating = phased<EscalatingCarry>({
   version: VERSION,
   title: "Council, debate, then source-gated mbft",
   assurance: "byzantine",
+  mostSeats: MOST_SEATS,
   check,
   rounds: (attempt) => stagesOf(attempt).length,
   forms: formsOf,
