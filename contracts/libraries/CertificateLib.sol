@@ -2,7 +2,6 @@
 pragma solidity 0.8.34;
 
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
-import {AgentId} from "../types/Types.sol";
 
 /// @title More than two thirds of the seats signed a digest
 /// @notice A certificate, packed: committeeHash bytes32 | signers uint64 (bit i set = seat i signed) | for each seat in order
@@ -54,25 +53,6 @@ library CertificateLib {
             // slither-disable-next-line divide-before-multiply: length is a sum of these sizes, so nothing is cut off
             uint256 count = (length - HEAD_BYTES - size * SILENT_SEAT_BYTES) / (SIGNED_SEAT_BYTES - SILENT_SEAT_BYTES);
             require(count * 3 > size * 2, IDecisionOracle.QuorumNotReached(count, (size * 2) / 3 + 1));
-        }
-    }
-
-    /// @notice The agent on a seat.
-    /// @dev Warning: of a certificate that was verified and a seat of it. One step per seat before it.
-    function agentIdAt(bytes calldata certificate, uint256 seat) internal pure returns (AgentId result) {
-        assembly ("memory-safe") {
-            let position := add(certificate.offset, HEAD_BYTES)
-            let bits := shr(192, calldataload(add(certificate.offset, 0x20)))
-            for {} seat {
-                seat := sub(seat, 1)
-            } {
-                position := add(position, SILENT_SEAT_BYTES)
-                if and(bits, 1) {
-                    position := add(position, sub(SIGNED_SEAT_BYTES, SILENT_SEAT_BYTES))
-                }
-                bits := shr(1, bits)
-            }
-            result := shr(224, calldataload(position))
         }
     }
 

@@ -147,10 +147,6 @@ contract VectorsTest is Assertions {
             assertEq(signers, _word(at, ".signers"), "signers");
             assertEq(this.committeeHashOf(certificate), committeeHash, "committeeHash");
             assertEq(rebuilt, committeeHash, "rebuilt");
-            for (uint256 seat = 0; seat < committee.length; ++seat) {
-                uint256 agentId = AgentId.unwrap(this.agentIdAt(certificate, seat));
-                assertEq(agentId, AgentId.unwrap(committee[seat].agentId()), "agentId");
-            }
         }
         assertEq(count, 5, "certificates read");
     }
@@ -233,10 +229,6 @@ contract VectorsTest is Assertions {
 
     function committeeHashOf(bytes calldata certificate) external pure returns (bytes32) {
         return CertificateLib.committeeHash(certificate);
-    }
-
-    function agentIdAt(bytes calldata certificate, uint256 seat) external pure returns (AgentId) {
-        return CertificateLib.agentIdAt(certificate, seat);
     }
 
     function hashPossession(address operator, bytes calldata publicKey) external pure returns (bytes32) {
