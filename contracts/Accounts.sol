@@ -24,9 +24,13 @@ abstract contract Accounts is IAccounts, AccessManaged {
     using SafeERC20 for IERC20;
     using TokenLib for IERC20;
 
-    struct Ownership {
+    /// @param balances what asking writes, with the count of requests
+    /// @param pending who may accept it
+    struct Subscription {
+        Balances balances;
         address owner;
         address pending;
+        mapping(address consumer => bool allowed) consumers;
     }
 
     /// @inheritdoc IAccounts
@@ -35,10 +39,8 @@ abstract contract Accounts is IAccounts, AccessManaged {
     address public immutable treasury;
 
     uint48 private _subscriptionCount;
-    /// @dev All that asking writes here, with the count of requests. Subscription 0 counts those of direct payers.
-    mapping(uint48 subscriptionId => Balances balances) private _subscriptions;
-    mapping(uint48 subscriptionId => Ownership ownership) private _ownerships;
-    mapping(uint48 subscriptionId => mapping(address consumer => bool allowed)) private _consumers;
+    /// @dev Subscription 0, which nobody owns, counts the requests of direct payers.
+    mapping(uint48 subscriptionId => Subscription subscription) private _subscriptions;
     mapping(address account => Balances balances) private _credits;
     mapping(Currency currency => Prices prices) private _prices;
     mapping(Currency currency => mapping(uint16 version => Prices prices)) private _priceLists;
@@ -59,28 +61,29 @@ abstract contract Accounts is IAccounts, AccessManaged {
     /// @inheritdoc IAccounts
     function createSubscription() external returns (uint48 subscriptionId) {
         subscriptionId = ++_subscriptionCount;
-        _ownerships[subscriptionId].owner = msg.sender;
+        _subscriptions[subscriptionId].owner = msg.sender;
         emit SubscriptionCreated(subscriptionId, msg.sender);
     }
 
     /// @inheritdoc IAccounts
     function setConsumer(uint48 subscriptionId, address consumer, bool allowed) external onlyOwner(subscriptionId) {
-        _consumers[subscriptionId][consumer] = allowed;
+        _subscriptions[subscriptionId].consumers[consumer] = allowed;
         emit ConsumerSet(subscriptionId, consumer, allowed);
     }
 
     /// @inheritdoc IAccounts
     function transferSubscription(uint48 subscriptionId, address to) external onlyOwner(subscriptionId) {
-        _ownerships[subscriptionId].pending = to;
+        _subscriptions[subscriptionId].pending = to;
         emit SubscriptionTransferStarted(subscriptionId, msg.sender, to);
     }
 
     /// @inheritdoc IAccounts
     function acceptSubscription(uint48 subscriptionId) external {
-        Ownership memory ownership = _ownerships[subscriptionId];
-        require(msg.sender == ownership.pending, NotPendingOwner(subscriptionId, msg.sender));
-        _ownerships[subscriptionId] = Ownership({owner: msg.sender, pending: address(0)});
-        emit SubscriptionTransferred(subscriptionId, ownership.owner, msg.sender);
+        Subscription storage subscription = _subscriptions[subscriptionId];
+        require(msg.sender == subscription.pending, NotPendingOwner(subscriptionId, msg.sender));
+        address before = subscription.owner;
+        (subscription.owner, subscription.pending) = (msg.sender, address(0));
+        emit SubscriptionTransferred(subscriptionId, before, msg.sender);
     }
 
     /// @inheritdoc IAccounts
@@ -103,7 +106,8 @@ abstract contract Accounts is IAccounts, AccessManaged {
         uint256 amount,
         address to
     ) external onlyOwner(subscriptionId) {
-        _subscriptions[subscriptionId] = _without(subscriptionId, currency, amount);
+        Subscription storage subscription = _subscriptions[subscriptionId];
+        subscription.balances = _without(subscription.balances, subscriptionId, currency, amount);
         emit SubscriptionWithdrawn(subscriptionId, to, currency, amount);
         _send(currency, amount, to);
     }
@@ -164,11 +168,11 @@ abstract contract Accounts is IAccounts, AccessManaged {
         view
         returns (address owner, address pendingOwner, uint256 tokenBalance, uint256 nativeBalance, uint48 requests)
     {
-        Ownership storage ownership = _ownerships[subscriptionId];
-        Balances balances = _subscriptions[subscriptionId];
+        Subscription storage subscription = _subscriptions[subscriptionId];
+        Balances balances = subscription.balances;
         return (
-            ownership.owner,
-            ownership.pending,
+            subscription.owner,
+            subscription.pending,
             balances.amountIn(Currency.Token),
             balances.amountIn(Currency.Native),
             balances.count()
@@ -177,7 +181,7 @@ abstract contract Accounts is IAccounts, AccessManaged {
 
     /// @inheritdoc IAccounts
     function isConsumer(uint48 subscriptionId, address consumer) external view returns (bool) {
-        return _consumers[subscriptionId][consumer];
+        return _subscriptions[subscriptionId].consumers[consumer];
     }
 
     /// @inheritdoc IAccounts
@@ -196,17 +200,18 @@ abstract contract Accounts is IAccounts, AccessManaged {
         require(prices.isOpen(), RequestsArePaused(currency));
         uint256 required = prices.quote(terms);
         require(fee >= required, FeeTooLow(fee, required));
+        Subscription storage subscription = _subscriptions[subscriptionId];
         Balances balances;
         if (subscriptionId == 0) {
             _receive(currency, fee);
-            balances = _subscriptions[0];
+            balances = subscription.balances;
         } else {
             require(msg.value == 0, WrongValue(0, msg.value));
-            require(_consumers[subscriptionId][msg.sender], NotConsumer(subscriptionId, msg.sender));
-            balances = _without(subscriptionId, currency, fee);
+            require(subscription.consumers[msg.sender], NotConsumer(subscriptionId, msg.sender));
+            balances = _without(subscription.balances, subscriptionId, currency, fee);
         }
         balances = balances.counted();
-        _subscriptions[subscriptionId] = balances;
+        subscription.balances = balances;
         return (prices.version(), balances.count());
     }
 
@@ -224,17 +229,26 @@ abstract contract Accounts is IAccounts, AccessManaged {
     /// @dev Back to where the fee came from.
     function _refund(uint48 subscriptionId, address consumer, Currency currency, uint256 amount) internal {
         if (subscriptionId == 0) _credit(currency, consumer, amount);
-        else _subscriptions[subscriptionId] = _subscriptions[subscriptionId].add(currency, amount);
+        else _addBalance(subscriptionId, currency, amount);
     }
 
     function _addFunds(uint48 subscriptionId, Currency currency, uint256 amount) private {
-        _subscriptions[subscriptionId] = _subscriptions[subscriptionId].add(currency, amount);
+        _addBalance(subscriptionId, currency, amount);
         emit SubscriptionFunded(subscriptionId, msg.sender, currency, amount);
     }
 
+    function _addBalance(uint48 subscriptionId, Currency currency, uint256 amount) private {
+        Subscription storage subscription = _subscriptions[subscriptionId];
+        subscription.balances = subscription.balances.add(currency, amount);
+    }
+
     /// @dev What the subscription has after `amount` is taken.
-    function _without(uint48 subscriptionId, Currency currency, uint256 amount) private view returns (Balances) {
-        Balances balances = _subscriptions[subscriptionId];
+    function _without(
+        Balances balances,
+        uint48 subscriptionId,
+        Currency currency,
+        uint256 amount
+    ) private pure returns (Balances) {
         uint256 held = balances.amountIn(currency);
         require(amount <= held, InsufficientFunds(subscriptionId, currency, held, amount));
         return balances.sub(currency, amount);
@@ -260,7 +274,7 @@ abstract contract Accounts is IAccounts, AccessManaged {
     }
 
     function _ownerOf(uint48 subscriptionId) private view returns (address owner) {
-        owner = _ownerships[subscriptionId].owner;
+        owner = _subscriptions[subscriptionId].owner;
         require(owner != address(0), UnknownSubscription(subscriptionId));
     }
 }

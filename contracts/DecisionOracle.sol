@@ -11,6 +11,7 @@ import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {ISettlement} from "./interfaces/ISettlement.sol";
 import {BlockHashLib} from "./libraries/BlockHashLib.sol";
 import {CallbackLib} from "./libraries/CallbackLib.sol";
+import {CalldataLib} from "./libraries/CalldataLib.sol";
 import {CertificateLib} from "./libraries/CertificateLib.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
@@ -50,6 +51,7 @@ import {
 /// it was asked. Reentrancy: every function writes its last state before it calls a consumer or sends money, and takes money
 /// in before it writes anything; the only write after a call is the pending flag of a callback that failed.
 contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
+    using CalldataLib for bytes;
     using CertificateLib for bytes;
     using DecisionHeadLib for DecisionHead;
     using DecisionLib for Decision;
@@ -119,7 +121,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         requestId = RequestIdLib.pack(priceVersion, subscriptionId, count);
         uint64 seedBlock = _nextSeedBlock();
         Round round = RoundLib.pack(0, 0, block.timestamp + terms.duration());
-        bytes32 requestHash = RequestLib.hash(requestId, msg.sender, terms, keccak256(question));
+        bytes32 requestHash = RequestLib.hash(requestId, msg.sender, terms, question.hash());
         _states[requestId] = RequestStateLib.make(
             Status.Requested,
             0,
@@ -138,8 +140,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
     ) external {
         RequestId requestId = request_.id;
         RequestState state = _states[requestId];
-        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        require(state.status() == Status.Requested, WrongStatus(requestId, state.status()));
+        _requireStatus(requestId, state, Status.Requested);
         bytes32 requestHash = request_.hash();
         require(
             state.covers(RequestLib.requestedCommitment(requestHash, round, seedBlock)),
@@ -428,8 +429,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
     ) private view returns (bytes32 structHash, uint64 signers) {
         RequestId requestId = request_.id;
         RequestState state = _states[requestId];
-        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        require(state.status() == Status.Drawn, WrongStatus(requestId, state.status()));
+        _requireStatus(requestId, state, Status.Drawn);
         bytes32 requestHash = request_.hash();
         bytes32 committeeHash = certificate.committeeHash();
         require(
@@ -472,6 +472,12 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         require(state.has(RequestStateLib.PROVISIONAL), DecisionIsFinal(request_.id));
     }
 
+    function _requireStatus(RequestId requestId, RequestState state, Status expected) private pure {
+        Status status = state.status();
+        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
+        require(status == expected, WrongStatus(requestId, status));
+    }
+
     function _requireStatusDecided(RequestId requestId, RequestState state) private pure {
         Status status = state.status();
         // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
@@ -509,7 +515,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         bytes32 blockHash,
         bytes calldata header
     ) private pure returns (bytes32 prevRandao) {
-        bytes32 headerHash = keccak256(header);
+        bytes32 headerHash = header.hash();
         require(headerHash == blockHash, HeaderMismatch(requestId, blockHash, headerHash));
         prevRandao = HeaderLib.prevRandao(header);
         require(prevRandao != 0, NoBeacon(requestId, seedBlock));

@@ -21,8 +21,11 @@ library CallbackLib {
         uint256 gasLimit = request_.terms.callbackGasLimit();
         (uint256 data, uint256 size) = _encode(RequestId.unwrap(request_.id), decision);
         uint256 available = gasleft();
-        // Rounded up, in favour of the consumer. gasLimit <= MAX_CALLBACK_GAS, so nothing overflows.
-        uint256 required = (gasLimit * 64) / 63 + 1 + CALLBACK_RESERVE_GAS;
+        uint256 required;
+        unchecked {
+            // Rounded up, in favour of the consumer. The limit is a uint32, so nothing overflows.
+            required = (gasLimit * 64) / 63 + 1 + CALLBACK_RESERVE_GAS;
+        }
         require(available >= required, IDecisionOracle.InsufficientCallbackGas(available, required));
         assembly ("memory-safe") {
             if extcodesize(consumer) {

@@ -21,15 +21,15 @@ library CertificateLib {
     uint256 private constant INVALID_SIGNATURE = 0x52bf984800000000000000000000000000000000000000000000000000000000;
 
     /// @notice What the certificate says the committee is; `verify` and the stored commitment tell whether it is true.
+    /// @dev Of a certificate that is too short it is what comes after in calldata; `verify` refuses its length.
     function committeeHash(bytes calldata certificate) internal pure returns (bytes32 result) {
-        require(certificate.length >= HEAD_BYTES, IDecisionOracle.InvalidDecision("certificate", certificate.length));
         assembly ("memory-safe") {
             result := calldataload(certificate.offset)
         }
     }
 
     /// @notice Reverts unless more than two thirds of `size` seats come with a signature.
-    /// @dev `committeeHash` was read before, so the head is there.
+    /// @dev A certificate without its whole head has another length than its seats make.
     /// @param certificate see above
     /// @param size of the committee that was drawn, at most 64
     /// @param digest what they signed
@@ -59,7 +59,7 @@ library CertificateLib {
     /// @dev One loop over at most 64 seats, which writes their words beyond the free memory pointer: scratch, given back at
     /// the end. The precompile's input of four words (digest, v, r, s) lies in the first 128 bytes, which is cheapest; the free
     /// memory pointer and the zero slot that are there are put back. The precompile returns nothing for what is no signature;
-    /// the word of its seat would then not be that of a signer, so this is an error of its own. An s above half of the curve's
+    /// the word of its seat would then hold what was there before, so this is an error of its own. An s above half of the curve's
     /// order almost never fits beside the parity, and nothing here depends on a signature being unique. What is read beyond
     /// the certificate's end makes another length.
     function _rebuild(
@@ -69,40 +69,45 @@ library CertificateLib {
         bytes32 digest
     ) private view returns (uint256 length, bytes32 rebuilt) {
         assembly ("memory-safe") {
-            let word := mload(0x40)
-            let end := add(word, shl(5, size))
+            let seats := mload(0x40)
+            let word := seats
             let position := add(certificate.offset, HEAD_BYTES)
             mstore(0x00, digest)
 
-            for {} lt(word, end) {
-                word := add(word, 0x20)
+            // A bit above those of the seats ends the loop.
+            for {
+                bits := or(bits, shl(size, 1))
+            } gt(bits, 1) {
                 bits := shr(1, bits)
+                word := add(word, 0x20)
             } {
-                // Agent id, reputation and the 20 bytes after them, which are the address of a seat that did not sign.
-                mstore(word, shr(32, calldataload(position)))
-                if iszero(and(bits, 1)) {
+                switch and(bits, 1)
+                case 0 {
+                    // Agent id, reputation and address lie as in the seat's word.
+                    mstore(word, shr(32, calldataload(position)))
                     position := add(position, SILENT_SEAT_BYTES)
-                    continue
                 }
-                let parityAndS := calldataload(add(position, 0x28))
-                mstore(0x20, add(27, shr(255, parityAndS)))
-                mstore(0x40, calldataload(add(position, 0x08)))
-                mstore(0x60, shr(1, shl(1, parityAndS)))
-                // Cannot fail but for lack of gas, and then returns nothing, too.
-                pop(staticcall(gas(), 1, 0x00, 0x80, 0x20, 0x20))
-                if iszero(returndatasize()) {
-                    mstore(0x00, INVALID_SIGNATURE)
-                    mstore(0x04, sub(size, shr(5, sub(end, word))))
-                    revert(0x00, 0x24)
+                default {
+                    let parityAndS := calldataload(add(position, 0x28))
+                    mstore(0x20, add(27, shr(255, parityAndS)))
+                    mstore(0x40, calldataload(add(position, 0x08)))
+                    mstore(0x60, shr(1, shl(1, parityAndS)))
+                    // Cannot fail but for lack of gas, and then returns nothing, too.
+                    pop(staticcall(gas(), 1, 0x00, 0x80, word, 0x20))
+                    if iszero(returndatasize()) {
+                        mstore(0x00, INVALID_SIGNATURE)
+                        mstore(0x04, shr(5, sub(word, seats)))
+                        revert(0x00, 0x24)
+                    }
+                    // Agent id and reputation, before the address.
+                    calldatacopy(add(word, 0x04), position, 0x08)
+                    position := add(position, SIGNED_SEAT_BYTES)
                 }
-                mstore(word, or(shl(160, shr(160, mload(word))), mload(0x20)))
-                position := add(position, SIGNED_SEAT_BYTES)
             }
             length := sub(position, certificate.offset)
-            size := shl(5, size)
-            mstore(0x40, sub(end, size))
+            mstore(0x40, seats)
             mstore(0x60, 0)
-            rebuilt := keccak256(sub(end, size), size)
+            rebuilt := keccak256(seats, sub(word, seats))
         }
     }
 }

@@ -4,11 +4,13 @@ pragma solidity 0.8.34;
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {CONFIDENCE_ONE, MAX_ANSWER_BYTES, MAX_SLASHES} from "../types/Limits.sol";
 import {Decision, DecisionHead, Message, Relay, RequestId, RequestTerms, Status} from "../types/Types.sol";
+import {CalldataLib} from "./CalldataLib.sol";
 import {DecisionHeadLib} from "./DecisionHeadLib.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
 
 /// @title What committees and agents sign (EIP-712), and what makes a decision well formed
 library DecisionLib {
+    using CalldataLib for bytes;
     using DecisionHeadLib for DecisionHead;
     using RequestTermsLib for RequestTerms;
 
@@ -131,7 +133,7 @@ library DecisionLib {
         bool fits = true;
         if (kind == RequestTermsLib.KIND_BOOLEAN) fits = outcome <= 1;
         else if (kind == RequestTermsLib.KIND_CHOICE) fits = outcome < terms.options();
-        else if (kind == RequestTermsLib.KIND_TEXT) fits = decision.outcome == _hash(decision.answer);
+        else if (kind == RequestTermsLib.KIND_TEXT) fits = decision.outcome == decision.answer.hash();
         else if (kind == RequestTermsLib.KIND_POLICIES) fits = outcome != 0 && outcome >> terms.options() == 0;
         require(fits, IDecisionOracle.InvalidDecision("outcome", outcome));
     }
@@ -150,14 +152,6 @@ library DecisionLib {
                 IDecisionOracle.InvalidDecision("reputationChanges", i)
             );
             next = seat + 1;
-        }
-    }
-
-    function _hash(bytes calldata data) private pure returns (bytes32 result) {
-        assembly ("memory-safe") {
-            let pointer := mload(0x40)
-            calldatacopy(pointer, data.offset, data.length)
-            result := keccak256(pointer, data.length)
         }
     }
 }

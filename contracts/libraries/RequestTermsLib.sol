@@ -127,7 +127,11 @@ library RequestTermsLib {
             size >= MIN_COMMITTEE && RoundLib.sizeAfter(size, appeals_) <= MAX_COMMITTEE,
             IDecisionOracle.InvalidTerms("committeeSize", size)
         );
-        uint256 seats = RoundLib.seatsUpTo(size, appeals_) + retries_ * RoundLib.sizeAfter(size, appeals_);
+        uint256 seats;
+        unchecked {
+            // Terms of at most 3 retries and 64 seats in the last committee.
+            seats = RoundLib.seatsUpTo(size, appeals_) + retries_ * RoundLib.sizeAfter(size, appeals_);
+        }
         require(seats <= MAX_REQUEST_SEATS, IDecisionOracle.InvalidTerms("seats", seats));
         uint256 callbackGas = callbackGasLimit(packed);
         require(callbackGas <= MAX_CALLBACK_GAS, IDecisionOracle.InvalidTerms("callbackGasLimit", callbackGas));

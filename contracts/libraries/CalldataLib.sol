@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+/// @title Hashes of what is in calldata
+library CalldataLib {
+    /// @notice keccak256(data), copied beyond the free memory pointer: no memory is kept for it.
+    function hash(bytes calldata data) internal pure returns (bytes32 result) {
+        assembly ("memory-safe") {
+            let pointer := mload(0x40)
+            calldatacopy(pointer, data.offset, data.length)
+            result := keccak256(pointer, data.length)
+        }
+    }
+}
