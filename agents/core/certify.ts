@@ -75,8 +75,21 @@ export function certifyElapsed(state: CertifyState, context: CertifyContext, tim
   if (timer === `certify.prevote.${round}` && state.stage === "prevote")
     return proceed(precommit(state, null), context); // L61
   if (timer === `certify.share.${round}`) return proceed(shareRoot(state, context), context);
-  if (timer === `certify.precommit.${round}`) return proceed(beginRound(state, context, round + 1), context); // L65
+  if (timer === `certify.precommit.${round}`)
+    return proceed(
+      chain(handOnPrecommits(state, context), (next) => beginRound(next, context, round + 1)),
+      context,
+    ); // L65
   return { state, effects: [] };
+}
+
+/**
+ * CE17: what ended a round goes to everybody. Some of it may have come to this seat alone, and without it, and without this seat, the others
+ * would never have enough to leave the round.
+ */
+function handOnPrecommits(state: CertifyState, { attempt }: CertifyContext): Step<CertifyState> {
+  const messages = seatsOf(attempt).flatMap((seat) => variants(state.votes, PRECOMMIT, state.round, seat));
+  return { state, effects: [{ kind: "forward", messages }] };
 }
 
 function chain(

@@ -24,6 +24,8 @@ class Bench {
   private state: CertifyState = initialCertify;
   /** Votes of this seat: `phase.round` -> root or nil. */
   readonly said = new Map<string, string>();
+  /** Precommits of others that it handed on: `round.seat`. */
+  readonly handedOn = new Set<string>();
 
   constructor(seats: number) {
     this.attempt = attemptOf(seats);
@@ -87,6 +89,8 @@ class Bench {
   /** Own messages come back as the host does it. */
   private take({ state, effects }: Step<CertifyState>): void {
     this.state = state;
+    for (const { header } of effects.flatMap((effect) => (effect.kind === "forward" ? effect.messages : [])))
+      if (header.phase === PRECOMMIT) this.handedOn.add(`${header.round}.${header.seat}`);
     for (const effect of effects.filter((one): one is Extract<Effect, { kind: "send" }> => one.kind === "send")) {
       const root = effect.payload["root"];
       const name = root instanceof Uint8Array && root.length === 32 ? `0x${Buffer.from(root).toString("hex")}` : "nil";
@@ -126,6 +130,16 @@ describe("certify: locks and quorums", () => {
     bench.fail(1);
     bench.propose(2, bench.first, null);
     expect(bench.said.get(`${PREVOTE}.2`)).to.equal(bench.first.root);
+  });
+
+  it("CE17: who leaves a round hands on the precommits that ended it", () => {
+    const bench = new Bench(4);
+    bench.propose(0, bench.first, null);
+    expect(bench.handedOn.size).to.equal(0);
+    bench.fail(0);
+    expect(bench.round).to.equal(1);
+    const others = [0, 1, 2, 3].filter((seat) => seat !== bench.self);
+    expect([...bench.handedOn]).to.have.members(others.map((seat) => `0.${seat}`));
   });
 
   it("Tendermint line 28: a later quorum for another root frees it; an earlier one, or none, does not", () => {

@@ -131,6 +131,15 @@ export const mutants: readonly Mutant[] = [
     expect: ["no-honest-slash"],
   },
   {
+    id: "CE17",
+    bug: "who leaves a round keeps the precommits that ended it",
+    file: CERTIFY,
+    find: `effects: [{ kind: "forward", messages }] };`,
+    replace: "effects: messages.flatMap(() => []) };",
+    sim: "--protocol mbft --n 4 --byzantine 1 --faults storm --byzantine-kinds silent --kind boolean",
+    expect: ["termination"],
+  },
+  {
     id: "PH2",
     bug: "of two messages in one slot the first counts",
     file: "agents/core/tally.ts",
