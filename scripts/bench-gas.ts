@@ -1,28 +1,37 @@
 // Gas figures of the production build on an in-process chain, in the steady state: balances, counters and reputations
-// are non-zero before anything is measured.
-import { dirname } from "node:path";
+// are non-zero before anything is measured, and the agents have served long enough to weigh in full.
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 
 import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
 import { createHardhatRuntimeEnvironment, importUserConfig, resolveHardhatConfigPath } from "hardhat/hre";
 
 import { measureEvidence, type EvidenceFigures } from "./lib/bench/evidence.ts";
+import { differencesOf, TOLERANCE, type GasFigures, type GasFile } from "./lib/bench/gas-file.ts";
+import { proveAgents } from "./lib/bench/prove.ts";
 import { ask, commit, commitArgs, decisionFor, draw, quorum, recordOf, type Drawn } from "./lib/course.ts";
 import { Currency } from "./lib/typed-data.ts";
 import { deployWorld, registerAgents, subscription, type World } from "./lib/world.ts";
 
-const help = `Usage: npm run bench:gas -- [--json] [--agents 10,1000] [--help]
+const help = `Usage: npm run bench:gas -- [--json | --write | --check] [--agents 10,1000] [--help]
 
 Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, draw, commit with callback, alone
 and in a batch, of settle and of evidence, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. Requests
-are paid from a subscription, or at once in tokens or coins. The consumer writes one new slot.
+are paid from a subscription, or at once in tokens or coins. The consumer writes one new slot. The agents are proven: they have
+served sixteen settled requests and weigh in full in the draw. One draw, of 4 seats of the smallest registry, is measured before
+that, too. Draws and commits of more seats than the largest registry has agents are left out.
 
   --json           one JSON object on the last line instead of tables
+  --write          keeps the figures in test/contracts/gas.json
+  --check          compares them with that file, and fails with a table if one differs by more than ${TOLERANCE} gas
   --agents LIST    registry sizes for the draw, ascending (default 10,1000)
 
-Example: npm run bench:gas -- --json | tail -n 1`;
+Examples: npm run bench:gas -- --json | tail -n 1
+          npm run bench:gas -- --write --agents 10,100`;
 
 const root = dirname(import.meta.dirname);
+const file = join(root, "test/contracts/gas.json");
 const sizes = [4, 7, 13, 31] as const;
 const samples = 8;
 const batch = { n: 7, items: 5 } as const;
@@ -60,27 +69,87 @@ interface DrawFigure {
   readonly mean: number;
 }
 
+interface Figures {
+  readonly request: RequestFigures;
+  readonly draws: readonly DrawFigure[];
+  /** Of agents that have served nobody yet. */
+  readonly freshDraw: DrawFigure;
+  readonly commits: readonly CommitFigure[];
+  readonly perBatchItem: number;
+  readonly evidence: EvidenceFigures;
+}
+
 const { values } = parseArgs({
-  options: { json: { type: "boolean" }, help: { type: "boolean" }, agents: { type: "string", default: "10,1000" } },
+  options: {
+    json: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
+    check: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+    agents: { type: "string", default: "10,1000" },
+  },
 });
-if (values.help === true) console.log(help);
+if (values.help) console.log(help);
 else await main();
 
 async function main(): Promise<void> {
-  const world = await deployWorld(await startChain());
-  const registrySizes = values.agents.split(",").map(Number);
-  if (registrySizes.some((size) => !Number.isSafeInteger(size) || size < 4)) {
+  const agents = values.agents.split(",").map(Number);
+  if (agents.some((size) => !Number.isSafeInteger(size) || size < 4)) {
     throw new Error(`Give --agents as whole numbers of at least 4, not "${values.agents}"`);
   }
+  const figures = await measure(agents);
+  if (values.write) writeFileSync(file, `${JSON.stringify({ agents, gas: named(figures) }, null, 2)}\n`);
+  if (values.check) check({ agents, gas: named(figures) });
+  else if (values.json) console.log(JSON.stringify(asJson(figures)));
+  else report(figures);
+}
+
+async function measure(agents: readonly number[]): Promise<Figures> {
+  const world = await deployWorld(await startChain());
   const draws: DrawFigure[] = [];
-  for (const agents of registrySizes) {
-    await registerAgents(world, agents - Number(await world.registry.agentCount()));
-    for (const n of sizes) if (n <= agents) draws.push({ n, agents, mean: await meanDraw(world, n) });
+  let freshDraw: DrawFigure | undefined;
+  for (const size of agents) {
+    const before = Number(await world.registry.agentCount());
+    await registerAgents(world, size - before);
+    freshDraw ??= await measureDraw(world, 4, size);
+    await proveAgents(world, before + 1, size);
+    for (const n of sizes) if (n <= size) draws.push(await measureDraw(world, n, size));
   }
   const request = await measureRequest(world);
   const commits: CommitFigure[] = [];
-  for (const n of sizes) commits.push(await measureCommit(world, n));
-  report(request, draws, commits, await measureBatch(world), await measureEvidence(world));
+  for (const n of sizes) if (n <= Math.max(...agents)) commits.push(await measureCommit(world, n));
+  const perBatchItem = await measureBatch(world);
+  return { request, draws, freshDraw: freshDraw!, commits, perBatchItem, evidence: await measureEvidence(world) };
+}
+
+/** As the file keeps them. */
+function named({ request, draws, freshDraw, commits, perBatchItem, evidence }: Figures): GasFigures {
+  const drawName = ({ n, agents }: DrawFigure): string => `draw of ${n} among ${agents}`;
+  return Object.fromEntries([
+    ...Object.entries(request).map(([payer, gas]) => [`request, ${payer}`, gas]),
+    ...draws.map((figure) => [drawName(figure), figure.mean]),
+    [`${drawName(freshDraw)}, fresh`, freshDraw.mean],
+    ...commits.flatMap(({ n, commit: gas, settle }) => [
+      [`commit of ${n}`, gas],
+      [`settle of ${n}`, settle],
+    ]),
+    [`commit of ${batch.n} in a batch of ${batch.items}`, perBatchItem],
+    ...Object.entries(evidence).map(([kind, gas]) => [`evidence, ${kind}`, gas]),
+  ]);
+}
+
+function check(measured: GasFile): void {
+  const kept: GasFile = JSON.parse(readFileSync(file, "utf8"));
+  const differences = differencesOf(kept.gas, measured.gas);
+  if (differences.length === 0) {
+    console.log(
+      `${Object.keys(kept.gas).length} gas figures are those of test/contracts/gas.json, within ${TOLERANCE} gas`,
+    );
+    return;
+  }
+  console.table(differences);
+  console.error("These gas figures are not those of test/contracts/gas.json. If they are meant to be, write it anew:");
+  console.error(`  npm run bench:gas -- --write --agents ${measured.agents.join(",")}`);
+  process.exitCode = 1;
 }
 
 /** Its own build folder, so that the development build stays as it is. */
@@ -98,7 +167,7 @@ async function startChain(): Promise<HardhatEthers> {
 }
 
 async function measureRequest(world: World): Promise<RequestFigures> {
-  const measure = async (subscriptionId: bigint, currency: number): Promise<number> => {
+  const measureOne = async (subscriptionId: bigint, currency: number): Promise<number> => {
     const overrides = subscriptionId === 0n && currency === Currency.Native ? { value: 10n ** 18n } : {};
     const once = () =>
       ask(world, { currency }, "q".repeat(200), (terms, question) =>
@@ -108,19 +177,19 @@ async function measureRequest(world: World): Promise<RequestFigures> {
     return Number((await once()).receipt.gasUsed);
   };
   return {
-    subscription: await measure(subscription, Currency.Token),
-    token: await measure(0n, Currency.Token),
-    native: await measure(0n, Currency.Native),
+    subscription: await measureOne(subscription, Currency.Token),
+    token: await measureOne(0n, Currency.Token),
+    native: await measureOne(0n, Currency.Native),
   };
 }
 
-async function meanDraw(world: World, n: number): Promise<number> {
+async function measureDraw(world: World, n: number, agents: number): Promise<DrawFigure> {
   let total = 0n;
   for (let sample = 0; sample < samples; sample++) {
     const drawn = await draw(world, await ask(world, { committeeSize: n }));
     total += drawn.receipt.gasUsed;
   }
-  return Math.round(Number(total) / samples);
+  return { n, agents, mean: Math.round(Number(total) / samples) };
 }
 
 /** The second request of one consumer: the operators' credits exist by then. */
@@ -164,27 +233,13 @@ async function drawsForNewConsumer(world: World, n: number): Promise<() => Promi
   return async () => draw(world, await ask(world, terms, "q".repeat(200), by));
 }
 
-function report(
-  request: RequestFigures,
-  draws: readonly DrawFigure[],
-  commits: readonly CommitFigure[],
-  perBatchItem: number,
-  evidence: EvidenceFigures,
-): void {
-  if (values.json === true) {
-    const batched = { ...batch, perItem: perBatchItem };
-    const figures = {
-      request,
-      draws,
-      commits,
-      batch: batched,
-      evidence,
-      anchors,
-      ratios: ratios(request, commits, perBatchItem),
-    };
-    console.log(JSON.stringify(figures));
-    return;
-  }
+function asJson({ request, draws, freshDraw, commits, perBatchItem, evidence }: Figures) {
+  const batched = { ...batch, perItem: perBatchItem };
+  const relative = ratios(request, commits, perBatchItem);
+  return { request, draws, freshDraw, commits, batch: batched, evidence, anchors, ratios: relative };
+}
+
+function report({ request, draws, freshDraw, commits, perBatchItem, evidence }: Figures): void {
   const ratio = (value: number, anchor: number): string => `${((100 * value) / anchor).toFixed(1)} %`;
   console.log(
     `request, 200-byte question, from a subscription: ${request.subscription} gas (goal ${ratio(request.subscription, anchors.request.goal)}, prototype ${ratio(request.subscription, anchors.request.prototype)})`,
@@ -211,8 +266,9 @@ function report(
   console.log(
     `\nin a batch of ${batch.items} at n = ${batch.n}: ${perBatchItem} gas per request (goal ${ratio(perBatchItem, anchors.batchItem.goal)})`,
   );
-  console.log(`\ndraw, mean of ${samples}, agents at full stake`);
+  console.log(`\ndraw, mean of ${samples}, agents at full stake that have served sixteen requests`);
   console.table(draws);
+  console.log(`before that, ${freshDraw.n} of ${freshDraw.agents} agents: ${freshDraw.mean} gas`);
   const worst = Math.max(evidence.messages, evidence.decisions, evidence.deactivating);
   console.log(`\nevidence, at most ${worst} gas (goal ${ratio(worst, anchors.evidence.goal)})`);
   console.table([evidence]);

@@ -25,7 +25,9 @@ export async function measureEvidence(world: World): Promise<EvidenceFigures> {
   const poor = await enlist(world, "evidence poor", minStake);
   await enlist(world, "evidence last", minStake);
   await world.registry.startUnbonding(rich.agentId, minStake);
-  await world.registry.bond(poor.agentId, 1);
+  // In a later epoch than its registration, so that its word in the array has changed before; a slash still takes it below the minimum.
+  await nextEpoch(world);
+  await world.registry.bond(poor.agentId, minStake / 20n);
   await nextEpoch(world);
   const first = await submitMessages(world, rich.key);
   await nextEpoch(world);
