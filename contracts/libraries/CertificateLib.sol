@@ -46,7 +46,7 @@ library CertificateLib {
         }
         require(uint256(signers) >> size == 0, IDecisionOracle.InvalidDecision("signers", signers));
         uint256 length;
-        (length, rebuilt) = _rebuild(certificate, size, signers, digest);
+        (length, rebuilt) = _rebuild(certificate, signers | (uint256(1) << size), digest);
         require(certificate.length == length, IDecisionOracle.InvalidDecision("certificate", certificate.length));
         unchecked {
             // The length is that of so many seats, of which so many are signed. None is above 64.
@@ -62,9 +62,9 @@ library CertificateLib {
     /// the word of its seat would then hold what was there before, so this is an error of its own. An s above half of the curve's
     /// order almost never fits beside the parity, and nothing here depends on a signature being unique. What is read beyond
     /// the certificate's end makes another length.
+    /// @param bits of the signers, and one above those of the seats, which ends the loop
     function _rebuild(
         bytes calldata certificate,
-        uint256 size,
         uint256 bits,
         bytes32 digest
     ) private view returns (uint256 length, bytes32 rebuilt) {
@@ -74,10 +74,7 @@ library CertificateLib {
             let position := add(certificate.offset, HEAD_BYTES)
             mstore(0x00, digest)
 
-            // A bit above those of the seats ends the loop.
-            for {
-                bits := or(bits, shl(size, 1))
-            } gt(bits, 1) {
+            for {} gt(bits, 1) {
                 bits := shr(1, bits)
                 word := add(word, 0x20)
             } {

@@ -65,7 +65,7 @@ describe("the runtime over in-memory adapters", () => {
       return agent.start({
         writer: {
           ...writer,
-          commit: async (request, committee, certificate, signal) => {
+          commit: async (request, round, committee, certificate, signal) => {
             const { transcript } = certificate.decision;
             const isPinned = await agent.store.isPinned(transcript);
             const root = decodeBlock(await agent.store.get(transcript), limits.rootBytes) as unknown as {
@@ -74,7 +74,7 @@ describe("the runtime over in-memory adapters", () => {
             const held = await Promise.all(root.messages.map(({ link }) => agent.store.has(link)));
             // Of four seats at least three phases each.
             commits.push(isPinned && held.length >= 3 * everybody.length && held.every((one) => one));
-            return writer.commit(request, committee, certificate, signal);
+            return writer.commit(request, round, committee, certificate, signal);
           },
         },
       });
