@@ -39,6 +39,7 @@ Names after "struck:" and in "counts", how often each befell the worlds:
   first twin, second twin     frames to the one or the other of two runtimes under one key
   censored, doctored, not relayed    proposals that leave messages out; roots that were changed; messages kept back
   silent, late, malformed, replay, replay elsewhere    frames not sent; too late; not well formed; old ones; in another slot
+  free claim                  events of a hashgraph seat that says it is done, or plays out its line at once
 `;
 
 interface Flags extends SimFlags {
