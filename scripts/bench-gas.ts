@@ -4,13 +4,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 
-import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
-import { createHardhatRuntimeEnvironment, importUserConfig, resolveHardhatConfigPath } from "hardhat/hre";
-
 import { measureEvidence, type EvidenceFigures } from "./lib/bench/evidence.ts";
 import { differencesOf, TOLERANCE, type GasFigures, type GasFile } from "./lib/bench/gas-file.ts";
 import { proveAgents } from "./lib/bench/prove.ts";
 import { ask, commit, commitArgs, decisionFor, draw, quorum, recordOf, type Drawn } from "./lib/course.ts";
+import { startProductionChain } from "./lib/production-chain.ts";
 import { Currency } from "./lib/typed-data.ts";
 import { deployWorld, registerAgents, subscription, type World } from "./lib/world.ts";
 
@@ -30,8 +28,7 @@ that, too. Draws and commits of more seats than the largest registry has agents 
 Examples: npm run bench:gas -- --json | tail -n 1
           npm run bench:gas -- --write --agents 10,100`;
 
-const root = dirname(import.meta.dirname);
-const file = join(root, "test/contracts/gas.json");
+const file = join(dirname(import.meta.dirname), "test/contracts/gas.json");
 const sizes = [4, 7, 13, 31] as const;
 const samples = 8;
 const batch = { n: 7, items: 5 } as const;
@@ -104,7 +101,7 @@ async function main(): Promise<void> {
 }
 
 async function measure(agents: readonly number[]): Promise<Figures> {
-  const world = await deployWorld(await startChain());
+  const world = await deployWorld(await startProductionChain());
   const draws: DrawFigure[] = [];
   let freshDraw: DrawFigure | undefined;
   for (const size of agents) {
@@ -150,20 +147,6 @@ function check(measured: GasFile): void {
   console.error("These gas figures are not those of test/contracts/gas.json. If they are meant to be, write it anew:");
   console.error(`  npm run bench:gas -- --write --agents ${measured.agents.join(",")}`);
   process.exitCode = 1;
-}
-
-/** Its own build folder, so that the development build stays as it is. */
-async function startChain(): Promise<HardhatEthers> {
-  const userConfig = await importUserConfig(await resolveHardhatConfigPath());
-  const config = {
-    ...userConfig,
-    paths: { ...userConfig.paths, artifacts: "cache/bench-gas/artifacts", cache: "cache/bench-gas/cache" },
-  };
-  const runtime = await createHardhatRuntimeEnvironment(config, { buildProfile: "production" }, root);
-  await runtime.tasks.getTask("build").run({ noTests: true, quiet: true });
-  // The plugin adds it to the connection.
-  const connection: object = await runtime.network.create();
-  return (connection as { ethers: HardhatEthers }).ethers;
 }
 
 async function measureRequest(world: World): Promise<RequestFigures> {

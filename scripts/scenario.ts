@@ -3,6 +3,7 @@ import Table from "cli-table3";
 import { Command, InvalidArgumentError } from "commander";
 import { formatEther } from "ethers";
 
+import { toJson } from "../agents/cli/output.ts";
 import { createRandom } from "../agents/sim/random.ts";
 import { startProductionChain } from "./lib/production-chain.ts";
 import { audit, type Audit } from "./lib/scenario/audit.ts";
@@ -70,8 +71,4 @@ function describe(played: Life, { holders, minted, flows, faults }: Audit): stri
 function tableOf(first: string, ...others: readonly string[]): Table.Table {
   const colAligns: ("left" | "right")[] = ["left", ...others.map(() => "right" as const)];
   return new Table({ head: [first, ...others], colAligns, style: { head: [], border: [] } });
-}
-
-function toJson(value: unknown): string {
-  return JSON.stringify(value, (_, field: unknown) => (typeof field === "bigint" ? field.toString() : field));
 }

@@ -33,7 +33,7 @@ export async function live(
       events["equivocator slashed"]++;
     }
     if (index === Math.floor(requests / 2)) {
-      await startLeaving(economy.world, economy, leaver);
+      await startLeaving(economy, leaver);
       events["operator left"]++;
     }
     if (index === Math.floor((3 * requests) / 4)) {
@@ -58,8 +58,8 @@ async function equivocate({ world, reporter }: Economy, { label }: Agent): Promi
   await world.oracle.refund(...refundArgs(drawn));
 }
 
-async function startLeaving(world: World, economy: Economy, leaver: Agent): Promise<void> {
-  for (const { id, operator } of economy.agents.filter((agent) => agent.operator === leaver.operator))
+async function startLeaving({ world, agents }: Economy, leaver: Agent): Promise<void> {
+  for (const { id, operator } of agents.filter((agent) => agent.operator === leaver.operator))
     await unbondAll(world, id, operator);
 }
 

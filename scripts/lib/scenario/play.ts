@@ -5,7 +5,8 @@ import type { Random } from "../../../agents/sim/random.ts";
 import {
   appeal,
   ask,
-  decide,
+  commit,
+  decisionFor,
   draw,
   fallBackArgs,
   givenUp,
@@ -148,20 +149,14 @@ async function submit(
   random: Random,
 ): Promise<Committed> {
   const world = { ...economy.world, oracle: economy.world.oracle.connect(random.pick(economy.relayers)) };
-  const size = committeeSizeOf(asked);
+  const drawn = await draw(world, asked);
+  const size = drawn.committee.length;
   const shares = hexlify(Uint8Array.from({ length: size }, () => random.below(4)));
   const reputationChanges = random.chance(150_000)
     ? hexlify(Uint8Array.of(random.below(size), random.chance(500_000) ? 0xff : 1))
     : "0x";
   const gasPrice = BigInt(random.between(2, 40)) * 10n ** 9n;
-  return decide(world, asked, { ...decision, shares, reputationChanges }, { gasPrice });
-}
-
-/** 2^appeals (n + 1) - 1. */
-function committeeSizeOf({ request, round }: Asked): number {
-  const first = Number((BigInt(request.terms) >> 40n) & 0xffn);
-  const appeals = Number((BigInt(round) >> 40n) & 0xffn);
-  return (first + 1) * 2 ** appeals - 1;
+  return commit(world, drawn, decisionFor(drawn, { ...decision, shares, reputationChanges }), { gasPrice });
 }
 
 function pickFate(random: Random): Fate {
