@@ -30,14 +30,22 @@ export async function withLock<T>(path: string, work: () => Promise<T>, timing: 
 
 async function take(path: string, { staleMs, pollMs }: LockTiming): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
+  let lastSign = NaN;
+  // Counted in looks, not in time: while this machine stands still, its owner gets no chance to beat either.
+  let silentLooks = 0;
   for (;;) {
     try {
       return await mkdir(path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
-    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
-    if (Date.now() - mtimeMs > staleMs) await rmdir(path).catch(() => undefined);
+    const sign = await stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => NaN,
+    );
+    silentLooks = sign === lastSign ? silentLooks + 1 : 0;
+    lastSign = sign;
+    if (silentLooks * pollMs > staleMs) await rmdir(path).catch(() => undefined);
     else await sleep(pollMs);
   }
 }

@@ -91,11 +91,15 @@ function createThrottle(stream: Stream, bounds: NetworkBounds): (frames: number,
   stream.addEventListener("close", () => clearTimeout(timer));
   return (frames, bytes) => {
     const pauseMs = Math.max(frameTokens.take(frames), byteTokens.take(bytes));
-    if (pauseMs === 0 || stream.status !== "open" || stream.readStatus !== "readable") return;
-    stream.pause();
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      if (stream.readStatus === "paused") stream.resume();
-    }, pauseMs);
+    if (pauseMs === 0) return;
+    // Not at once: resume() hands us what it kept, and would then open the window although we paused meanwhile.
+    queueMicrotask(() => {
+      if (stream.status !== "open" || stream.readStatus !== "readable") return;
+      stream.pause();
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        if (stream.readStatus === "paused") stream.resume();
+      }, pauseMs);
+    });
   };
 }
