@@ -78,6 +78,12 @@ interface Batch {
   readonly cursor: Cursor;
 }
 
+/**
+ * A restart looks so far back for final requests that nobody has settled: a week of twelve-second blocks, the longest period
+ * of a request, and 26 calls for logs at the usual range. What is older waits for `conclave agent claim`.
+ */
+const LOOK_BACK_BLOCKS = 50_400n;
+
 /** An agent: follows the chain, sits on committees, relays certificates, keeps requests moving. */
 export function createAgent(ports: AgentPorts, timing: AgentTiming): Agent {
   return new RunningAgent(ports, timing);
@@ -129,7 +135,8 @@ class RunningAgent implements Agent {
       if (batch.events.some(({ kind }) => kind === "agentsChanged")) await this.persistently(() => this.refreshPeers());
       for (const event of batch.events) await this.guarded(event, cursor);
       if (this.lifetime.signal.aborted) return;
-      await cursor.advance(batch.cursor, openRequests(batch.events), [...this.courses.keys()]);
+      const unsettled = this.keeper.unsettled(batch.cursor.blockNumber - LOOK_BACK_BLOCKS);
+      await cursor.advance(batch.cursor, openRequests(batch.events), [...this.courses.keys(), ...unsettled]);
     };
     try {
       await opened?.();
@@ -217,7 +224,7 @@ class RunningAgent implements Agent {
     if (course === null) return null;
     if (isFinal(course)) this.courses.delete(requestId);
     else this.courses.set(requestId, course);
-    this.keeper.see(course);
+    this.keeper.see(course, event.blockNumber);
     return course;
   }
 

@@ -8,10 +8,10 @@ const NAME = "cursor";
 /** Blocks between two stored positions while nothing happens. */
 const STORE_EVERY = 100n;
 
-/** Where to resume following the chain: before the oldest request that is still open, so that a restart sees it again. */
+/** Where to resume following the chain: before the oldest request with which there still is something to do, so that a restart sees it again. */
 export interface StoredCursor {
   readonly position: Cursor | null;
-  /** `arrived`: requests first seen in this batch; `open`: all that are not final after it. */
+  /** `arrived`: requests first seen in this batch; `open`: all that are not final after it, or not settled. */
   advance(next: Cursor, arrived: readonly RequestId[], open: readonly RequestId[]): Promise<void>;
   /**
    * Removes a closed journal as soon as no restart can see the request's events again. Until then it is what keeps the

@@ -2,7 +2,7 @@ import { compareHex, concat, sha256, utf8 } from "../core/digest.ts";
 import type { AgentId, Address, Digest, RequestId } from "../core/types.ts";
 import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
-import { dueOf, lastRound, roundsOf, witnessOf, type Course, type Due } from "../ports/course.ts";
+import { dueOf, isFinal, lastRound, roundsOf, witnessOf, type Course, type Due } from "../ports/course.ts";
 import type { Log } from "../ports/log.ts";
 import type { Signer } from "../ports/signer.ts";
 import { sleep } from "../relayer/relayer.ts";
@@ -21,12 +21,16 @@ export interface KeeperPorts {
  */
 export interface Keeper {
   agents(active: readonly AgentRecord[]): void;
-  /** A request is kept from its first event until it is refunded or settled. */
-  see(course: Course): void;
+  /** A request is kept from its first event until it is refunded or settled. `at`: the block of the event that led here. */
+  see(course: Course, at: bigint): void;
+  /** The requests that became final in this block or later and that nobody has settled yet, as far as this agent knows. */
+  unsettled(since: bigint): readonly RequestId[];
 }
 
 interface Kept {
   course: Course;
+  /** Block of its last event. */
+  at: bigint;
   /** What is due, and since when (unix ms). */
   due: { readonly action: string; readonly since: number } | null;
   busy: boolean;
@@ -95,13 +99,16 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
     agents(records) {
       active = records;
     },
-    see(course) {
+    see(course, at) {
       const { id } = course.request;
       const entry = kept.get(id);
       if (course.stage.kind === "refunded") kept.delete(id);
-      else if (entry === undefined) kept.set(id, { course, due: null, busy: false });
-      else entry.course = course;
+      else if (entry === undefined) kept.set(id, { course, at, due: null, busy: false });
+      else Object.assign(entry, { course, at });
       void run();
+    },
+    unsettled(since) {
+      return [...kept].filter(([, { course, at }]) => isFinal(course) && at >= since).map(([id]) => id);
     },
   };
 }

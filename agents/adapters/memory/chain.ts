@@ -121,9 +121,8 @@ async function follow(
   while (!signal.aborted) {
     // Registered before looking, so that no block is missed.
     const { changed, forget } = nextChange(waiting, signal);
-    const block = await serve(
-      signal,
-      () => ledger.blocks.slice(0, Math.max(0, ledger.blocks.length - finalityDepth))[next],
+    const block = await serve(signal, () =>
+      next < ledger.blocks.length - finalityDepth ? ledger.blocks[next] : undefined,
     ).catch((error: unknown) => {
       if (!signal.aborted && !down) onTrouble?.(error as Error);
       down = true;
