@@ -244,7 +244,7 @@ contract OracleTest is ConclaveTest {
         (Request memory request, Seat[] memory committee) = _drawn(4, 1 ether);
         Draft memory decision = decisionFor(4);
         bytes memory certificate = certify(request, committee, decision, quorumOf(4));
-        uint256 chain = block.chainid;
+        uint256 chain = this.chainId();
         vm.chainId(chain + 1);
         vm.expectRevert(abi.encodeWithSelector(IDecisionOracle.WitnessMismatch.selector, request.id));
         this.tryCommit(request, decision.packed(), certificate);

@@ -264,7 +264,7 @@ contract SlasherTest is ConclaveTest {
     /// @dev A signature for another chain or another oracle proves nothing.
     function test_refusesOtherDomains() public {
         Equivocation memory pair = equivocation(AGENT, "request");
-        uint256 chain = block.chainid;
+        uint256 chain = this.chainId();
         vm.chainId(chain + 1);
         _assertRefusedAsUnknown(pair);
         vm.chainId(chain);
