@@ -6,7 +6,7 @@ import { rows } from "./output.ts";
 
 export const evidenceList: CommandSpec<AgentFlags> = {
   name: "list",
-  summary: "show who signed two messages for one slot, as this agent saw it; needs no password",
+  summary: "show who signed two messages for one slot, or two decisions, as this agent saw it; needs no password",
   example: "conclave evidence list --dir ./my-agent",
   options: [dirFlag],
   run: async ({ options, host }) => {

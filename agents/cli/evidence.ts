@@ -24,6 +24,9 @@ export async function keptProofs(
   return { agent, kept };
 }
 
-export function describeProof({ request, agentId, slot }: EquivocationProof): string {
-  return `request ${request.id}.${slot.attempt}: agent ${agentId}, seat ${slot.seat}, phase ${slot.phase}, round ${slot.round}`;
+export function describeProof({ request, agentId, ...proof }: EquivocationProof): string {
+  const about = `request ${request.id}.${proof.slot.attempt}: agent ${agentId}`;
+  if (proof.kind === "decisions") return `${about}, two decisions in certify round ${proof.slot.round}`;
+  const { seat, phase, round } = proof.slot;
+  return `${about}, seat ${seat}, phase ${phase}, round ${round}`;
 }

@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createChainReader } from "../adapters/chain/reader.ts";
+import { createTransactionReader } from "../adapters/chain/transaction-reader.ts";
 import { createChainWriter } from "../adapters/chain/writer.ts";
 import { createSystemClock } from "../adapters/clock/system-clock.ts";
 import { createHeliaContentStore } from "../adapters/ipfs/helia-content-store.ts";
@@ -65,6 +66,7 @@ export async function joinAgent(
       {
         chain: decorators.chain?.(chain) ?? chain,
         writer,
+        transactions: await createTransactionReader(source),
         network: decorators.network?.(network) ?? network,
         store,
         model: decorators.model?.(model) ?? model,

@@ -216,8 +216,8 @@ export function checkSignatures(
     const decision =
       only !== null && signed.root !== only ? null : decisionOf(state, context.attempt, signed.root, signed.round);
     const signer = decision && recoverSigner(decisionDigest(context.attempt, decision), signed.signature);
-    if (signer === null || signer !== context.attempt.committee[signed.seat]?.signer) break;
-    verified.set(key, signed);
+    if (decision === null || signer === null || signer !== context.attempt.committee[signed.seat]?.signer) break;
+    verified.set(key, { ...signed, decision });
   }
   return verified.size === state.signatures.size ? state : { ...state, signatures: verified };
 }

@@ -1,6 +1,6 @@
 import type { Conclusion, Protocol, SeatContext } from "./protocol.ts";
 import { emptyTally, type Tally } from "./tally.ts";
-import type { Digest, Hex, Message, SeatIndex } from "./types.ts";
+import type { Decision, Digest, Hex, Message, SeatIndex } from "./types.ts";
 
 export type Final = Extract<Conclusion, { kind: "final" }>;
 
@@ -38,6 +38,11 @@ export interface Signed {
   readonly signature: Hex;
 }
 
+/** A signature that belongs to its seat, and what it signs, which is kept whatever becomes of the root. */
+export interface Verified extends Signed {
+  readonly decision: Decision;
+}
+
 export interface Lock {
   readonly root: Digest;
   readonly round: number;
@@ -60,7 +65,7 @@ export interface CertifyState {
   /** Latest root each seat has offered: a proposal, a shared own root, or a certificate. */
   readonly offers: ReadonlyMap<SeatIndex, Offer>;
   /** Verified decision signatures by root, round and seat. */
-  readonly signatures: ReadonlyMap<string, Signed>;
+  readonly signatures: ReadonlyMap<string, Verified>;
   /** Timers of this round already running. */
   readonly running: readonly string[];
   readonly done: boolean;

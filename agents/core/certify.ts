@@ -42,8 +42,8 @@ export function certifyMessage(state: CertifyState, context: CertifyContext, mes
   if (added.kind === "full")
     return { state, effects: [{ kind: "drop", reason: "slot-full", seat: message.header.seat }] };
   const effects: Effect[] = added.kind === "equivocation" ? [{ kind: "evidence", evidence: added.evidence }] : [];
-  // What came together with the certificate is still seen (CE8).
-  if (state.done) return { state: { ...state, votes: added.tally }, effects };
+  // What came together with the certificate is still seen (CE8, CE18).
+  if (state.done) return { state: checkSignatures({ ...state, votes: added.tally }, context, message), effects };
   const noted = checkSignatures(noteOffer({ ...state, votes: added.tally }, context, message), context, message);
   return proceed({ state: noted, effects }, context);
 }

@@ -11,9 +11,11 @@ import type {
   Attempt,
   Currency,
   Decision,
+  DecisionSlot,
   DecisionStatus,
   Digest,
   Domain,
+  HashedDecision,
   HashedRequest,
   Header,
   Hex,
@@ -216,18 +218,46 @@ export function decisionDigest(attempt: Attempt, decision: Decision): Digest {
 /** The EIP-712 struct hash of a decision, which its round's link covers. */
 export function decisionStructHash(attempt: Hashed, decision: Decision): Digest {
   const { request, committee } = hashesOf(attempt);
+  return decisionInSlot(request, committee, decision, hashedDecision(decision));
+}
+
+export function hashedDecision(decision: Decision): HashedDecision {
+  const { status, outcome, answer, confidence, transcript, reputationChanges, shares } = decision;
+  return {
+    status: statusCode(status),
+    outcome,
+    answerHash: keccak256(utf8(answer)),
+    confidence,
+    transcript,
+    reputationChangesHash: keccak256(encodeReputationChanges(reputationChanges)),
+    sharesHash: keccak256(encodeShares(shares)),
+  };
+}
+
+/** The digest of a decision from hashes alone, as proofs of equivocation give them. */
+export function decisionSlotDigest(domain: Domain, slot: DecisionSlot, decision: HashedDecision): Digest {
+  const [request, committee] = [hexToBytes(slot.requestHash), hexToBytes(slot.committeeHash)];
+  return typedDataDigest(domain, decisionInSlot(request, committee, slot, decision));
+}
+
+function decisionInSlot(
+  request: Uint8Array,
+  committee: Uint8Array,
+  { attempt, round }: Pick<DecisionSlot, "attempt" | "round">,
+  decision: HashedDecision,
+): Digest {
   return structHash(DECISION_TYPE, [
     request,
-    word(uint(BigInt(decision.attempt), 32n)),
+    word(uint(BigInt(attempt), 32n)),
     committee,
-    word(uint(BigInt(decision.round), 32n)),
-    word(BigInt(statusCode(decision.status))),
+    word(uint(BigInt(round), 32n)),
+    word(uint(BigInt(decision.status), 8n)),
     hexToBytes(decision.outcome),
-    keccak_256(utf8(decision.answer)),
+    hexToBytes(decision.answerHash),
     word(uint(BigInt(decision.confidence), 32n)),
     hexToBytes(decision.transcript),
-    keccak_256(encodeReputationChanges(decision.reputationChanges)),
-    keccak_256(encodeShares(decision.shares)),
+    hexToBytes(decision.reputationChangesHash),
+    hexToBytes(decision.sharesHash),
   ]);
 }
 

@@ -3,6 +3,7 @@ import type {
   Certificate,
   Decision,
   Digest,
+  DecisionConflict,
   Evidence,
   Message,
   Outcome,
@@ -55,6 +56,8 @@ export type Effect =
   | { readonly kind: "certified"; readonly certificate: Certificate; readonly blocks: readonly Uint8Array[] }
   /** Keep the proof of equivocation. */
   | { readonly kind: "evidence"; readonly evidence: Evidence }
+  /** The same, of two signed decisions. */
+  | { readonly kind: "conflict"; readonly conflict: DecisionConflict }
   /** Count and log; peer input never throws. */
   | { readonly kind: "drop"; readonly reason: string; readonly seat: SeatIndex | null }
   /** The bound on certify rounds is exhausted; the chain refunds after the deadline. */

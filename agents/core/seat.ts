@@ -1,4 +1,5 @@
 import { CERTIFICATE, PROPOSE, isCertifyPayload } from "./certify-payloads.ts";
+import { newConflicts } from "./certify-conflicts.ts";
 import { certifyElapsed, certifyLoaded, certifyMessage, startCertify } from "./certify.ts";
 import { initialCertify, type CertifyContext, type CertifyState } from "./certify-state.ts";
 import { sha256 } from "./digest.ts";
@@ -168,8 +169,8 @@ function view(protocol: Protocol, context: SeatContext, state: SeatState): Certi
   return { ...context, protocol, tally: state.tally, byBlock: state.byBlock };
 }
 
-function liftCertify(state: SeatState, step: Step<CertifyState>): Step<SeatState> {
-  return { state: { ...state, certify: step.state }, effects: step.effects };
+function liftCertify(state: SeatState, { state: certify, effects }: Step<CertifyState>): Step<SeatState> {
+  return { state: { ...state, certify }, effects: [...effects, ...newConflicts(state.certify, certify)] };
 }
 
 function dropped(state: SeatState, reason: string, message: Message): Step<SeatState> {

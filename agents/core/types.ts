@@ -117,6 +117,15 @@ export interface MessageSlot {
   readonly seat: SeatIndex;
 }
 
+/** The place of a seat's signature on a decision; the request's hash and `DecisionSlot` of contracts/interfaces/ISlasher.sol. */
+export interface DecisionSlot {
+  readonly requestHash: Digest;
+  readonly committeeHash: Digest;
+  readonly attempt: number;
+  /** Of certify. */
+  readonly round: number;
+}
+
 /** A dag-cbor value: null, boolean, safe integer, string, bytes, array, map. No floats. */
 export type Value =
   null | boolean | number | string | Uint8Array | readonly Value[] | { readonly [key: string]: Value };
@@ -160,8 +169,32 @@ export interface Certificate {
   readonly signatures: readonly { readonly seat: SeatIndex; readonly signature: Hex }[];
 }
 
+export interface SignedDecision {
+  readonly decision: Decision;
+  /** 65 bytes r, s, v over the EIP-712 digest of the decision. */
+  readonly signature: Hex;
+}
+
+/** `DecisionBody` of contracts/interfaces/ISlasher.sol: a decision without its place, its bytes as their keccak256. */
+export interface HashedDecision {
+  readonly status: number;
+  readonly outcome: Digest;
+  readonly answerHash: Digest;
+  readonly confidence: Ppm;
+  readonly transcript: Digest;
+  readonly reputationChangesHash: Digest;
+  readonly sharesHash: Digest;
+}
+
 /** Two messages of one seat in one slot with different payloads: proof of equivocation. */
 export interface Evidence {
   readonly first: Message;
   readonly second: Message;
+}
+
+/** Two decisions that one seat signed in one certify round of an attempt: proof of equivocation, too. */
+export interface DecisionConflict {
+  readonly seat: SeatIndex;
+  readonly first: SignedDecision;
+  readonly second: SignedDecision;
 }

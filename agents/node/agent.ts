@@ -3,9 +3,18 @@ import { ConclaveError } from "../core/errors.ts";
 import { seatsOf } from "../core/order.ts";
 import type { Protocol } from "../core/protocol.ts";
 import { protocolByCode } from "../core/protocols/index.ts";
-import type { Address, Attempt, Certificate, Evidence, RequestId, Round, SeatIndex } from "../core/types.ts";
+import type {
+  Address,
+  Attempt,
+  Certificate,
+  DecisionConflict,
+  Evidence,
+  RequestId,
+  Round,
+  SeatIndex,
+} from "../core/types.ts";
 import { relay } from "../relayer/relayer.ts";
-import type { ChainEvent, ChainReader, ChainWriter, Cursor } from "../ports/chain.ts";
+import type { ChainEvent, ChainReader, ChainWriter, Cursor, TransactionReader } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import { advance, isAttemptOver, isFinal, type Course } from "../ports/course.ts";
 import type { ContentStore } from "../ports/content-store.ts";
@@ -23,12 +32,14 @@ import { createEvidenceKeeper, type EvidenceKeeper } from "./evidence.ts";
 import { createIngress, type Ingress } from "./ingress.ts";
 import { createKeeper, type Keeper } from "./keeper.ts";
 import { persistently } from "./persist.ts";
+import type { CommittedDecision } from "./proofs.ts";
 import { createResend } from "./resend.ts";
 import { openSession, type Session } from "./session.ts";
 
 export interface AgentPorts {
   readonly chain: ChainReader;
   readonly writer: ChainWriter;
+  readonly transactions: Pick<TransactionReader, "certificate">;
   readonly network: Network;
   readonly store: ContentStore;
   readonly model: Model;
@@ -200,6 +211,7 @@ class RunningAgent implements Agent {
       case "decisionFinalized":
       case "requestRefunded": {
         const course = this.see(event.requestId, event);
+        if (event.kind === "decisionCommitted") this.compare(event);
         await this.leaveSeat(event.requestId, event.kind);
         // A request whose beginning was not seen is kept by nobody's cursor.
         if (course === null || isFinal(course)) this.retireJournals(event.requestId, event.blockNumber, cursor);
@@ -257,6 +269,7 @@ class RunningAgent implements Agent {
     const events = {
       onCertified: (certificate: Certificate) => void this.submit(place, certificate),
       onEvidence: (evidence: Evidence) => this.evidence.found(attempt, seat, evidence),
+      onConflict: (conflict: DecisionConflict) => this.evidence.conflicting(attempt, seat, conflict),
     };
     try {
       const session = await openSession(protocol, attempt, seat, this.timing, { ...this.ports, journal }, events);
@@ -270,6 +283,14 @@ class RunningAgent implements Agent {
       await journal.close();
       throw error;
     }
+  }
+
+  /** CE18: what the chain's certificate adds to the signatures that the seat holds. */
+  private compare(committed: CommittedDecision): void {
+    const duty = this.duties.get(committed.requestId);
+    if (duty === undefined || duty.session.attempt.attempt !== committed.decision.attempt) return;
+    const { session, seat } = duty;
+    this.evidence.compare(session.attempt, seat, session.signedIn(committed.decision.round), committed);
   }
 
   private retireJournals(requestId: RequestId, settledAt: bigint, cursor: StoredCursor): void {

@@ -6,7 +6,17 @@ import { limits } from "../core/limits.ts";
 import type { Effect, Input, Observation, Protocol, SeatContext } from "../core/protocol.ts";
 import { readDocument } from "../core/sources.ts";
 import { encodeMessage, messageBytesIn } from "../core/transcript.ts";
-import type { Attempt, Certificate, Digest, Evidence, Header, Message, Ppm, Value } from "../core/types.ts";
+import type {
+  Attempt,
+  Certificate,
+  DecisionConflict,
+  Digest,
+  Evidence,
+  Header,
+  Message,
+  Ppm,
+  Value,
+} from "../core/types.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContentStore } from "../ports/content-store.ts";
 import type { Journal } from "../ports/journal.ts";
@@ -30,6 +40,7 @@ export interface SessionPorts {
 export interface SessionEvents {
   readonly onCertified: (certificate: Certificate) => void;
   readonly onEvidence: (evidence: Evidence) => void;
+  readonly onConflict: (conflict: DecisionConflict) => void;
 }
 
 /** The session around the effects. */
@@ -97,6 +108,9 @@ export class Effects {
         return;
       case "evidence":
         this.host.events.onEvidence(effect.evidence);
+        return;
+      case "conflict":
+        this.host.events.onConflict(effect.conflict);
         return;
       case "drop":
         this.ports.log.debug({ ...tagOf(this.context), reason: effect.reason, seat: effect.seat }, "input dropped");

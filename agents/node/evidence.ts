@@ -1,28 +1,36 @@
-import { committeeHash, hashedRequest, requestHashOf } from "../core/digest.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { canonicalRanks } from "../core/order.ts";
-import type { Attempt, Evidence, Message, SeatIndex } from "../core/types.ts";
-import type { ChainWriter, EquivocationProof, SignedPayload } from "../ports/chain.ts";
+import type { Attempt, DecisionConflict, Evidence, SeatIndex } from "../core/types.ts";
+import type { ChainWriter, EquivocationProof, TransactionReader } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import { faultOf, type EvidenceStore } from "../ports/evidence.ts";
 import type { Log } from "../ports/log.ts";
 import { sleep } from "../relayer/relayer.ts";
 import { textOf } from "./effects.ts";
+import { persistently } from "./persist.ts";
+import { conflictsOnChain, decisionProof, messageProof, type CommittedDecision } from "./proofs.ts";
+import type { SignedBySeat } from "./session.ts";
 
 export interface EvidencePorts {
   readonly writer: ChainWriter;
+  readonly transactions: Pick<TransactionReader, "certificate">;
   readonly evidence: EvidenceStore;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Keeps proofs of equivocation and brings them to the chain. */
+/**
+ * Keeps proofs of equivocation, one per agent and attempt, and brings them to the chain. Kept first, then submitted at once, not when the
+ * request is settled: the stake may already be on its way out, and a request may never settle. The seats take turns as they do
+ * with certificates, so that one pays.
+ */
 export interface EvidenceKeeper {
-  /**
-   * A seat signed two messages for one slot. Kept first, then submitted at once, not when the request is settled: the stake
-   * may already be on its way out, and a request may never settle. The seats take turns as they do with certificates, so that one pays.
-   */
+  /** A seat signed two messages for one slot. */
   found(attempt: Attempt, self: SeatIndex, evidence: Evidence): void;
+  /** A seat signed two decisions in one certify round. */
+  conflicting(attempt: Attempt, self: SeatIndex, conflict: DecisionConflict): void;
+  /** Looks for such seats between the decision on chain and what was held signed in its round. */
+  compare(attempt: Attempt, self: SeatIndex, held: readonly SignedBySeat[], committed: CommittedDecision): void;
   /** Submits what an earlier run kept; what the chain knows already costs nothing. */
   resume(): Promise<void>;
 }
@@ -50,16 +58,25 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
       if (!lifetime.aborted) log.error({ error: textOf(error) }, "could not keep or submit evidence");
     });
 
+  const accuse = (attempt: Attempt, self: SeatIndex, proof: EquivocationProof | null): void => {
+    if (proof === null || proof.agentId === attempt.committee[self]?.agentId || known.has(faultOf(proof))) return;
+    known.add(faultOf(proof));
+    const { kind, agentId, slot } = proof;
+    log.warn({ requestId: String(proof.request.id), agentId, kind, slot }, "a seat signed two things for one place");
+    void guarded(take(attempt, self, proof));
+  };
+  const conflicting: EvidenceKeeper["conflicting"] = (attempt, self, conflict) =>
+    accuse(attempt, self, decisionProof(attempt, conflict));
+
   return {
-    found(attempt, self, pair) {
-      const proof = proofOf(attempt, pair);
-      if (proof === null || proof.slot.seat === self || known.has(faultOf(proof))) return;
-      known.add(faultOf(proof));
-      log.warn(
-        { requestId: String(proof.request.id), agentId: proof.agentId, seat: proof.slot.seat, phase: proof.slot.phase },
-        "a seat signed two messages for one slot",
-      );
-      void guarded(take(attempt, self, proof));
+    found: (attempt, self, pair) => accuse(attempt, self, messageProof(attempt, pair)),
+    conflicting,
+    compare(attempt, self, held, committed) {
+      const look = async (): Promise<void> => {
+        const conflicts = await conflictsOnChain(attempt, held, committed, ports.transactions, lifetime);
+        for (const conflict of conflicts) conflicting(attempt, self, conflict);
+      };
+      void guarded(persistently(ports, lifetime, look));
     },
     resume: () =>
       guarded(
@@ -71,26 +88,6 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
         })(),
       ),
   };
-}
-
-/** Null for a seat that does not exist, which no verified message names. */
-export function proofOf(attempt: Attempt, { first, second }: Evidence): EquivocationProof | null {
-  const { protocol, phase, round, seat } = first.header;
-  const agentId = attempt.committee[seat]?.agentId;
-  if (agentId === undefined) return null;
-  const request = hashedRequest(attempt.request);
-  const hashes = { requestHash: requestHashOf(request), committeeHash: committeeHash(attempt.committee) };
-  return {
-    request,
-    agentId,
-    slot: { ...hashes, attempt: attempt.attempt, protocol, phase, round, seat },
-    first: signedPayload(first),
-    second: signedPayload(second),
-  };
-}
-
-function signedPayload({ header, signature }: Message): SignedPayload {
-  return { payloadDigest: header.payloadDigest, signature };
 }
 
 /** True when nothing is left to do. */

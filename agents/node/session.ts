@@ -4,11 +4,15 @@ import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../core/protocol.ts";
 import { isSeatDone, refuseSlot, startSeat, stepSeat, type SeatState } from "../core/seat.ts";
-import type { Attempt, Digest, Header, Message, SeatIndex } from "../core/types.ts";
+import type { Attempt, Digest, Header, Message, SeatIndex, SignedDecision } from "../core/types.ts";
 import { maxRecordBytes } from "../ports/journal.ts";
 import { Effects, tagOf, textOf, type SessionEvents, type SessionPorts } from "./effects.ts";
 import { createOutbox, slotOfSeat, type Outbox } from "./outbox.ts";
 import { createInputReader, encodeInput } from "./records.ts";
+
+export interface SignedBySeat extends SignedDecision {
+  readonly seat: SeatIndex;
+}
 
 /** One seat of one attempt, running. */
 export interface Session {
@@ -19,6 +23,8 @@ export interface Session {
   refuses(message: Message): string | null;
   /** A message that is wanted and not refused and whose signature has been verified. */
   deliver(message: Message): void;
+  /** The decisions that seats have signed in a certify round, as far as this seat has verified them. */
+  signedIn(round: number): readonly SignedBySeat[];
   /** What a peer that (re)connected may have missed, the most urgent first. */
   backlog(): readonly Message[];
   /** Why the seat says nothing any more although its attempt is open; null while all is well. */
@@ -154,6 +160,10 @@ class RunningSession implements Session {
 
   deliver(message: Message): void {
     this.enqueue({ kind: "message", message });
+  }
+
+  signedIn(round: number): readonly SignedBySeat[] {
+    return [...this.state.certify.signatures.values()].filter((signed) => signed.round === round);
   }
 
   backlog(): readonly Message[] {

@@ -4,8 +4,10 @@ import type {
   Certificate,
   Currency,
   Decision,
+  DecisionSlot,
   Digest,
   Domain,
+  HashedDecision,
   HashedRequest,
   Hex,
   MessageSlot,
@@ -203,13 +205,32 @@ export interface ChainWriter {
   submitEvidence(proof: EquivocationProof, signal?: AbortSignal): Promise<Receipt | "already">;
 }
 
-/** Two payloads that one seat signed for one slot, as the Slasher takes them. */
-export interface EquivocationProof {
-  readonly request: HashedRequest;
-  readonly agentId: AgentId;
+/** Two things that one seat signed for one place, as the Slasher takes them. */
+export type EquivocationProof = MessageProof | DecisionProof;
+
+export interface MessageProof extends Accusation {
+  readonly kind: "messages";
   readonly slot: MessageSlot;
   readonly first: SignedPayload;
   readonly second: SignedPayload;
+}
+
+export interface DecisionProof extends Accusation {
+  readonly kind: "decisions";
+  readonly slot: DecisionSlot;
+  readonly first: SignedDecisionHash;
+  readonly second: SignedDecisionHash;
+}
+
+interface Accusation {
+  readonly request: HashedRequest;
+  readonly agentId: AgentId;
+}
+
+export interface SignedDecisionHash {
+  readonly decision: HashedDecision;
+  /** 65 bytes r, s, v. */
+  readonly signature: Hex;
 }
 
 export interface SignedPayload {

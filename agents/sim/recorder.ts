@@ -1,4 +1,4 @@
-import type { Digest, Evidence, Hex, Message, SeatIndex } from "../core/types.ts";
+import type { DecisionConflict, Digest, Evidence, Hex, Message, SeatIndex } from "../core/types.ts";
 import type { Certificate } from "../core/types.ts";
 import { decodeMessage } from "../core/transcript.ts";
 import { slotOf, type Certified } from "./trace.ts";
@@ -12,6 +12,7 @@ export interface Recorder {
   approved(seat: SeatIndex, answer: string): void;
   certified(seat: SeatIndex, certificate: Certificate): void;
   evidence(seat: SeatIndex, evidence: Evidence): void;
+  conflict(seat: SeatIndex, conflict: DecisionConflict): void;
   count(what: string): void;
   counts(): Readonly<Record<string, number>>;
   /** Slots with two payloads anywhere. */
@@ -26,6 +27,7 @@ export interface Recorder {
 export interface RecordedSeat {
   readonly certificates: Certified[];
   readonly evidence: Evidence[];
+  readonly conflicts: DecisionConflict[];
   readonly answers: string[];
   readonly approved: string[];
   modelCalls: number;
@@ -90,10 +92,7 @@ export function createRecorder(seats: number, now: () => number, tell: Tell): Re
       if (!approved.includes(answer)) approved.push(answer);
     },
     certified(seat, certificate) {
-      tell(() => {
-        const { status, answer, round, transcript } = certificate.decision;
-        return `${seat} is certified: ${status} ${JSON.stringify(answer)} in certify round ${round}, ${transcript.slice(0, 10)}`;
-      });
+      tell(() => `${seat} is certified: ${describeDecision(certificate)}`);
       hash.number(now());
       hash.text(certificate.decision.transcript);
       at(seat).certificates.push({ at: now(), certificate });
@@ -104,6 +103,10 @@ export function createRecorder(seats: number, now: () => number, tell: Tell): Re
       );
       hash.text(evidence.second.header.payloadDigest);
       at(seat).evidence.push(evidence);
+    },
+    conflict(seat, conflict) {
+      tell(() => `${seat} has two decisions of ${conflict.seat} for certify round ${conflict.first.decision.round}`);
+      at(seat).conflicts.push(conflict);
     },
     count(what) {
       tell(() => `  ${what}`);
@@ -116,12 +119,24 @@ export function createRecorder(seats: number, now: () => number, tell: Tell): Re
 }
 
 function emptySeat(): RecordedSeat {
-  return { certificates: [], evidence: [], answers: [], approved: [], modelCalls: 0, takenAt: new Map() };
+  return {
+    certificates: [],
+    evidence: [],
+    conflicts: [],
+    answers: [],
+    approved: [],
+    modelCalls: 0,
+    takenAt: new Map(),
+  };
 }
 
 function describeFrame(frame: Uint8Array): string {
   const message = decodeMessage(frame);
   return message === null ? `${frame.length} bytes of no message` : describeMessage(message);
+}
+
+function describeDecision({ decision: { status, answer, round, transcript } }: Certificate): string {
+  return `${status} ${JSON.stringify(answer)} in certify round ${round}, ${transcript.slice(0, 10)}`;
 }
 
 /** Phase.round.seat and the payload's digest. */

@@ -133,6 +133,7 @@ async function connect(
     const session = await openSession(watched.protocol, plan.attempt, seat, plan.timing, sessionPorts, {
       onCertified: (certificate) => recorder.certified(seat, certificate),
       onEvidence: (evidence) => recorder.evidence(seat, evidence),
+      onConflict: (conflict) => recorder.conflict(seat, conflict),
     });
     if (!life.alive()) return [];
     mine.push(session);

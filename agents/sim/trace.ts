@@ -1,5 +1,14 @@
 import type { Protocol, Timing } from "../core/protocol.ts";
-import type { Attempt, Certificate, Digest, Evidence, Hex, Message, SeatIndex } from "../core/types.ts";
+import type {
+  Attempt,
+  Certificate,
+  DecisionConflict,
+  Digest,
+  Evidence,
+  Hex,
+  Message,
+  SeatIndex,
+} from "../core/types.ts";
 import type { ByzantineKind, Fault } from "./options.ts";
 
 /** What the observer saw of one seat. */
@@ -10,6 +19,8 @@ export interface SeatTrace {
   /** Every certificate the seat announced, those of later lives included. */
   readonly certificates: readonly Certified[];
   readonly evidence: readonly Evidence[];
+  /** Pairs of signed decisions (CE18). */
+  readonly conflicts: readonly DecisionConflict[];
   /** Messages the seat took in, by slot: what its journal holds at the end. Only of slots with two payloads anywhere. */
   readonly took: ReadonlyMap<string, readonly Message[]>;
   /** What it held when its closed phases first were conclusive; null while they are not. */

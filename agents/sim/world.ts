@@ -97,6 +97,7 @@ function traceOf({ world, seats, endedAt, due, events, pending }: Ended): Trace 
       byzantine,
       certificates: recorded.certificates,
       evidence: recorded.evidence,
+      conflicts: recorded.conflicts,
       inTime: world.watch.inTime(one.seat),
       answers: recorded.answers,
       approved: recorded.approved,

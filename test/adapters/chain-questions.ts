@@ -4,6 +4,7 @@ import type { Keys } from "../../agents/adapters/keystore/keys.ts";
 import {
   bytesToHex,
   decisionDigest,
+  decisionSlotDigest,
   keccak256,
   requestHashOf,
   slotDigest,
@@ -32,7 +33,8 @@ import type {
   ChainReader,
   ChainWriter,
   DecidedRound,
-  EquivocationProof,
+  DecisionProof,
+  MessageProof,
   Receipt,
 } from "../../agents/ports/chain.ts";
 import { courseOf, lastRound, type Course } from "../../agents/ports/course.ts";
@@ -172,13 +174,7 @@ export function certify(keys: readonly Keys[], attempt: Attempt, decided: Partia
 }
 
 /** Two payloads that the key signed for one slot. */
-export function proofBy(
-  key: Keys,
-  agentId: number,
-  domain: Domain,
-  request: HashedRequest,
-  attempt = 0,
-): EquivocationProof {
+export function proofBy(key: Keys, agentId: number, domain: Domain, request: HashedRequest, attempt = 0): MessageProof {
   const slot = {
     requestHash: requestHashOf(request),
     committeeHash: keccak256(utf8("committee")),
@@ -193,7 +189,33 @@ export function proofBy(
     return { payloadDigest, signature: key.sign(slotDigest(domain, slot, payloadDigest)) };
   };
   const [first, second] = [signed("yes"), signed("no")];
-  return { request, agentId: agentId as AgentId, slot, first, second };
+  return { kind: "messages", request, agentId: agentId as AgentId, slot, first, second };
+}
+
+/** Two decisions that the key signed in one certify round, for committees and requests that need not exist. */
+export function decisionProofBy(
+  key: Keys,
+  agentId: number,
+  domain: Domain,
+  request: HashedRequest,
+  attempt = 0,
+): DecisionProof {
+  const committee = keccak256(utf8("committee"));
+  const slot = { requestHash: requestHashOf(request), committeeHash: committee, attempt, round: 2 };
+  const signed = (answer: string) => {
+    const decision = {
+      status: 3,
+      outcome: keccak256(utf8(answer)),
+      answerHash: keccak256(utf8(answer)),
+      confidence: 900_000 as Ppm,
+      transcript: keccak256(utf8(`root of ${answer}`)),
+      reputationChangesHash: keccak256(new Uint8Array()),
+      sharesHash: keccak256(Uint8Array.of(64, 64, 64, 64)),
+    };
+    return { decision, signature: key.sign(decisionSlotDigest(domain, slot, decision)) };
+  };
+  const [first, second] = [signed("yes"), signed("no")];
+  return { kind: "decisions", request, agentId: agentId as AgentId, slot, first, second };
 }
 
 export function wordOf(value: bigint): Digest {

@@ -7,7 +7,16 @@ import { committeeHash, hashedRequest, hexToBytes, keccak256, utf8 } from "../..
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
 import type { RequestId, Terms } from "../../agents/core/types.ts";
 import type { ChainEvent, ChainReader, Cursor } from "../../agents/ports/chain.ts";
-import { asked, drawn, lastOf, mineTo, proofBy, wordOf, type ChainHarness } from "./chain-questions.ts";
+import {
+  asked,
+  decisionProofBy,
+  drawn,
+  lastOf,
+  mineTo,
+  proofBy,
+  wordOf,
+  type ChainHarness,
+} from "./chain-questions.ts";
 
 const WAIT_MS = 20_000;
 
@@ -309,6 +318,29 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       const slashed = await reader.agentBySigner(key.address);
       assert.equal(slashed?.stake, agent.stake - (agent.stake + 9n) / 10n);
       assert.equal(await writers[0].submitEvidence({ ...proof, second: proof.first }), "already");
+    });
+
+    it("slashes once for two decisions that one agent signed in one certify round, and not for messages of that attempt again", async () => {
+      const [, , key, other] = harness.keys;
+      assert.ok(key !== undefined && other !== undefined);
+      const agent = await reader.agentBySigner(key.address);
+      assert.ok(agent !== null);
+      const { request } = await drawn(harness);
+      const about = hashedRequest(request);
+      const proof = decisionProofBy(key, agent.agentId, reader.domain, about);
+      const writer = await harness.writer(0);
+      const forged = decisionProofBy(other, agent.agentId, reader.domain, about);
+      await rejects(writer.submitEvidence({ ...proof, second: forged.second }), "CHAIN_REVERTED", "InvalidEvidence");
+      await rejects(writer.submitEvidence({ ...proof, second: proof.first }), "CHAIN_REVERTED", "NoConflict");
+      const later = decisionProofBy(key, agent.agentId, reader.domain, about, 1);
+      await rejects(writer.submitEvidence(later), "CHAIN_REVERTED", "AttemptNotDrawn");
+      const inAnotherRound = { ...proof, slot: { ...proof.slot, round: 3 } };
+      await rejects(writer.submitEvidence(inAnotherRound), "CHAIN_REVERTED");
+
+      assert.notEqual(await writer.submitEvidence(proof), "already");
+      const slashed = await reader.agentBySigner(key.address);
+      assert.equal(slashed?.stake, agent.stake - (agent.stake + 9n) / 10n);
+      assert.equal(await writer.submitEvidence(proofBy(key, agent.agentId, reader.domain, about)), "already");
     });
   });
 }

@@ -10,7 +10,7 @@ import { keccak256, requestHashOf, utf8 } from "../../agents/core/digest.ts";
 import type { Address, HashedRequest, RequestId } from "../../agents/core/types.ts";
 import { maxKeptProofs, type EvidenceStore } from "../../agents/ports/evidence.ts";
 import { rejects } from "./chain.suite.ts";
-import { proofBy } from "./chain-questions.ts";
+import { decisionProofBy, proofBy } from "./chain-questions.ts";
 import { testKeys } from "./chain-node.ts";
 import { wideId } from "../core/committee.ts";
 
@@ -40,6 +40,14 @@ for (const [name, create] of [
       const kept = await store.list();
       assert.deepEqual(kept[0], ninth);
       assert.deepEqual(new Set(kept.slice(1)), new Set([tenth, again]));
+    });
+
+    it("keeps two signed decisions as it keeps two messages, and one proof of both kinds", async () => {
+      const store = await create();
+      const decisions = decisionProofBy(testKeys[0]!, 1, domain, requestOf(9n));
+      assert.equal(await store.keep(decisions), true);
+      assert.equal(await store.keep(proofOf(9n)), false);
+      assert.deepEqual(await store.list(), [decisions]);
     });
 
     it("TR5: sorts ids of any width as numbers, and gives them back exactly", async () => {

@@ -109,6 +109,8 @@ export interface SeatScript {
   readonly answer: (ask: AskEffect) => { readonly fields: Record<string, string>; readonly confidence?: number } | null;
   /** Payloads to send instead, per receiver; undefined = silence to that receiver. */
   readonly say?: (effect: SendEffect, to: number) => readonly SendEffect[];
+  /** Every message that reaches it. */
+  readonly hear?: (message: Message) => void;
   readonly crashed?: boolean;
   /** How long its model takes; some 50 ms if not given. */
   readonly thinkMs?: number;
@@ -235,7 +237,9 @@ export function runCommittee(
     const event = queue.shift() as Event;
     now = event.at;
     const state = states[event.seat] as SeatState;
-    if (scripts[event.seat]?.crashed || isSeatDone(state)) continue;
+    const { crashed, hear } = scripts[event.seat] as SeatScript;
+    if (event.input.kind === "message") hear?.(event.input.message);
+    if (crashed || isSeatDone(state)) continue;
     const stepped = stepSeat(protocol, contexts[event.seat] as SeatContext, state, event.input);
     states[event.seat] = stepped.state;
     stepped.effects.forEach((effect) => run(event.seat, effect));

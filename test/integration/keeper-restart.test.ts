@@ -46,6 +46,7 @@ async function run(harness: ChainHarness, journals: MemoryJournals, change: Part
   const ports = {
     chain,
     writer: { ...(await harness.writer(0)), ...change },
+    transactions: { certificate: async () => null },
     network,
     store: createMemoryContentStore({ clock }),
     model: createMemoryModel(truthful("yes"), { confidence: () => 900_000 }),

@@ -45,7 +45,7 @@ export async function openSeatOf(attempt: Attempt, seat: number, options: SeatOp
     ...options.ports,
     journal,
   };
-  const nobody = { onCertified: () => {}, onEvidence: () => {} };
+  const nobody = { onCertified: () => {}, onEvidence: () => {}, onConflict: () => {} };
   const session = await openSession(options.protocol ?? mbft, attempt, seat as SeatIndex, fastTiming, ports, nobody);
   return {
     session,

@@ -89,6 +89,7 @@ export function memoryWorld(
       const ports = {
         chain: chain.reader(),
         writer: chain.writer(address),
+        transactions: chain.transactions(),
         network,
         store,
         model,

@@ -100,14 +100,25 @@ describe("checkers", () => {
     expect(says("certificate-uniqueness", withMessages(...rivals.slice(1)))).to.equal("");
   });
 
-  it("SI4 no honest slash: a step down, two payloads in a slot, evidence against an honest seat", () => {
+  it("SI4 no honest slash: a step down, two payloads in a slot, evidence or a pair of decisions against an honest seat", () => {
     const { seat } = honest(good);
     expect(says("no-honest-slash", decide({ reputationChanges: [{ seat, steps: -1 }] }))).to.contain("slashes");
     const twice = [message(seat, 202, 8, { root: null }), message(seat, 202, 8, { root: new Uint8Array(32) })];
     expect(says("no-honest-slash", withMessages(...twice))).to.contain("two payloads");
     const accused = bend(seat, () => ({ evidence: [{ first: twice[0]!, second: twice[1]! }] }));
     expect(says("no-honest-slash", accused)).to.contain("evidence against honest seat");
+    const { certificate } = honest(good).certificates[0]!;
+    const { decision } = certificate;
+    const { signature } = certificate.signatures[0]!;
+    const conflict = (one: SeatIndex) => ({
+      seat: one,
+      first: { decision, signature },
+      second: { decision, signature },
+    });
+    const twoDecisions = (one: SeatIndex): Trace => bend(seat, () => ({ conflicts: [conflict(one)] }));
+    expect(says("no-honest-slash", twoDecisions(seat))).to.contain("evidence against honest seat");
     const liar = good.seats.find(({ byzantine }) => byzantine !== null)!.seat;
+    expect(says("no-honest-slash", twoDecisions(liar))).to.equal("");
     expect(says("no-honest-slash", decide({ reputationChanges: [{ seat: liar, steps: -1 }] }))).to.equal("");
   });
 

@@ -3,9 +3,16 @@ import type { Address, Hex } from "../../core/types.ts";
 import type { EquivocationProof } from "../../ports/chain.ts";
 import { slasherAbi } from "conclave/abi";
 
-export function encodeEvidence({ request, slot, first, second }: EquivocationProof): Hex {
-  const args = [request, slot, first.payloadDigest, first.signature, second.payloadDigest, second.signature] as const;
-  return encodeFunctionData({ abi: slasherAbi, functionName: "submitMessages", args });
+export function encodeEvidence(proof: EquivocationProof): Hex {
+  const { request } = proof;
+  if (proof.kind === "messages") {
+    const { slot, first, second } = proof;
+    const args = [request, slot, first.payloadDigest, first.signature, second.payloadDigest, second.signature] as const;
+    return encodeFunctionData({ abi: slasherAbi, functionName: "submitMessages", args });
+  }
+  const { slot, first, second } = proof;
+  const args = [request, slot, first.decision, first.signature, second.decision, second.signature] as const;
+  return encodeFunctionData({ abi: slasherAbi, functionName: "submitDecisions", args });
 }
 
 export function isConsumedCall(slasher: Address, { agentId, slot }: EquivocationProof) {

@@ -2,17 +2,28 @@ import { open, mkdir, readFile, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { ConclaveError } from "../../core/errors.ts";
-import type { Address, AgentId, Digest, Hex, RequestId, SeatIndex } from "../../core/types.ts";
+import type { Address, AgentId, Digest, Hex, Ppm, RequestId, SeatIndex } from "../../core/types.ts";
 import type { EquivocationProof } from "../../ports/chain.ts";
 import { faultOf, maxKeptProofs, type EvidenceStore } from "../../ports/evidence.ts";
 
 const uint32 = z.int().min(0).max(0xffff_ffff);
 const digest = z.custom<Digest>((value) => typeof value === "string" && /^0x[0-9a-f]{64}$/.test(value));
-const signed = z.strictObject({
-  payloadDigest: digest,
-  signature: z.custom<Hex>((value) => typeof value === "string" && /^0x[0-9a-f]{130}$/.test(value)),
+const signature = z.custom<Hex>((value) => typeof value === "string" && /^0x[0-9a-f]{130}$/.test(value));
+const signedPayload = z.strictObject({ payloadDigest: digest, signature });
+const signedDecision = z.strictObject({
+  decision: z.strictObject({
+    status: z.int().min(0).max(0xff),
+    outcome: digest,
+    answerHash: digest,
+    confidence: uint32.transform((ppm) => ppm as Ppm),
+    transcript: digest,
+    reputationChangesHash: digest,
+    sharesHash: digest,
+  }),
+  signature,
 });
-const proofSchema = z.strictObject({
+const place = { requestHash: digest, committeeHash: digest, attempt: uint32, round: uint32 };
+const accusation = {
   request: z.strictObject({
     id: z
       .string()
@@ -26,18 +37,24 @@ const proofSchema = z.strictObject({
     questionHash: digest,
   }),
   agentId: uint32.transform((id) => id as AgentId),
-  slot: z.strictObject({
-    requestHash: digest,
-    committeeHash: digest,
-    attempt: uint32,
-    protocol: uint32,
-    phase: uint32,
-    round: uint32,
-    seat: uint32.transform((seat) => seat as SeatIndex),
+};
+const seat = uint32.transform((index) => index as SeatIndex);
+const proofSchema = z.discriminatedUnion("kind", [
+  z.strictObject({
+    kind: z.literal("messages"),
+    ...accusation,
+    slot: z.strictObject({ ...place, protocol: uint32, phase: uint32, seat }),
+    first: signedPayload,
+    second: signedPayload,
   }),
-  first: signed,
-  second: signed,
-});
+  z.strictObject({
+    kind: z.literal("decisions"),
+    ...accusation,
+    slot: z.strictObject(place),
+    first: signedDecision,
+    second: signedDecision,
+  }),
+]);
 
 /** Of the largest request id in decimal (TR5), so that names sort as the ids do. */
 const ID_DIGITS = 39;

@@ -1,6 +1,6 @@
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, Request, RequestId } from "../../core/types.ts";
-import type { ChainReader, ChainWriter, Receipt, RequestState } from "../../ports/chain.ts";
+import type { ChainReader, ChainWriter, Receipt, RequestState, TransactionReader } from "../../ports/chain.ts";
 import { isAttemptDrawn, isAttemptOver, isCommitted, isDecided, isFinalState } from "../../ports/course.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import type { LedgerOptions } from "./state.ts";
@@ -8,10 +8,20 @@ import type { LedgerOptions } from "./state.ts";
 /** One chain that its readers and writers share; blocks are made by transactions and by `mine`, never by time. */
 export interface MemoryChain extends Omit<
   Ledger,
-  "draw" | "commit" | "finalize" | "retryCallback" | "settle" | "replace" | "refund" | "fallBack" | "submitEvidence"
+  | "draw"
+  | "commit"
+  | "finalize"
+  | "retryCallback"
+  | "settle"
+  | "replace"
+  | "refund"
+  | "fallBack"
+  | "submitEvidence"
+  | "certificateIn"
 > {
   reader(options?: { readonly finalityDepth?: number }): ChainReader;
   writer(account: Address): ChainWriter;
+  transactions(): Pick<TransactionReader, "certificate">;
   /** While false every call fails with CHAIN_UNREACHABLE. */
   setReachable(reachable: boolean): void;
 }
@@ -56,6 +66,9 @@ export function createMemoryChain(options: Partial<LedgerOptions> = {}): MemoryC
     appeal: (appellant, request, last) => andWake(ledger.appeal(appellant, request, last), wake),
     reader: ({ finalityDepth = 0 } = {}) => createReader(ledger, serve, waiting, finalityDepth),
     writer: (account) => createWriter(ledger, serve, account),
+    transactions: () => ({
+      certificate: (hash, requestId, signal) => serve(signal, () => ledger.certificateIn(hash, requestId)),
+    }),
   };
 }
 

@@ -5,6 +5,7 @@ import type {
   Certificate,
   Currency,
   Domain,
+  Hex,
   Request,
   RequestId,
   Round,
@@ -34,7 +35,15 @@ import {
   type AskedRequest,
 } from "./requests.ts";
 import { equivocator, refused, slashOf } from "./rules.ts";
-import { append, creditOf, type Block, type LedgerOptions, type RequestEntry, type State } from "./state.ts";
+import {
+  append,
+  certificateKey,
+  creditOf,
+  type Block,
+  type LedgerOptions,
+  type RequestEntry,
+  type State,
+} from "./state.ts";
 
 /** The contracts' rules without a chain: what settles when, for whom. Sizes of terms are not checked again here. */
 export interface Ledger {
@@ -65,6 +74,7 @@ export interface Ledger {
   fallBack(request: Request, round: Round, witness: Witness, last: DecidedRound): Receipt;
   isConsumed(proof: EquivocationProof): boolean;
   submitEvidence(proof: EquivocationProof, reporter: Address): Receipt;
+  certificateIn(transactionHash: Hex, requestId: RequestId): Certificate["signatures"] | null;
   /** In stake tokens, for reports. */
   owedTo(account: Address): bigint;
 }
@@ -80,6 +90,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     credits: new Map(),
     owed: new Map(),
     consumed: new Set(),
+    certificates: new Map(),
   };
   append(state, []);
   return {
@@ -104,6 +115,8 @@ export function createLedger(options: LedgerOptions): Ledger {
     fallBack: (...parameters) => fallBack(state, ...parameters),
     isConsumed: (proof) => state.consumed.has(faultOf(proof)),
     submitEvidence: (proof, reporter) => submitEvidence(state, proof, reporter),
+    certificateIn: (transactionHash, requestId) =>
+      state.certificates.get(certificateKey(transactionHash, requestId)) ?? null,
     owedTo: (account) => state.owed.get(account) ?? 0n,
   };
 }
@@ -122,9 +135,9 @@ function submitEvidence(state: State, proof: EquivocationProof, reporter: Addres
   const agent = state.agents.values().find((one) => one.signer === signer);
   if (agent === undefined) throw refused("UnknownSigner", { signer });
   const { request, slot } = proof;
-  // There is no attempt after the first one here.
-  if (slot.attempt > 0 || (state.requests.get(request.id)?.status ?? "requested") === "requested")
-    throw refused("AttemptNotDrawn", { requestId: String(request.id), attempt: slot.attempt });
+  const { status, attempt: latest } = state.requests.get(request.id) ?? { status: "none", attempt: 0 };
+  const isDrawn = slot.attempt < latest || (slot.attempt === latest && status !== "none" && status !== "requested");
+  if (!isDrawn) throw refused("AttemptNotDrawn", { requestId: String(request.id), attempt: slot.attempt });
   const fault = faultOf({ ...proof, agentId: agent.agentId });
   if (state.consumed.has(fault)) throw refused("EvidenceConsumed", { agentId: agent.agentId });
   const [bonded, unbonding] = [slashOf(agent.stake), slashOf(agent.unbonding)];

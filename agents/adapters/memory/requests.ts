@@ -15,7 +15,7 @@ import type { AwaitedRound, DecidedRound, Receipt, RequestStatus, Witness } from
 import { packRelay } from "../chain/settlement.ts";
 import { bondOf, payOut, standing as standingRounds } from "./pay.ts";
 import { drawSeats, refused, requireOutcome, verifyCertificate, withReputation } from "./rules.ts";
-import { append, credit, nextTimestamp, type Body, type RequestEntry, type State } from "./state.ts";
+import { append, certificateKey, credit, nextTimestamp, type Body, type RequestEntry, type State } from "./state.ts";
 
 /** As its event says. */
 export interface AskedRequest {
@@ -79,7 +79,9 @@ export function commit(
   const signers = verifyCertificate(attempt, certificate);
   const relay = { signers, gasPrice: 0n, relayer };
   const following = advance(state, request, { round, committee, decision, relay, appellant: null });
-  return append(state, [{ kind: "decisionCommitted", requestId: id, decision, relay }, ...following]);
+  const receipt = append(state, [{ kind: "decisionCommitted", requestId: id, decision, relay }, ...following]);
+  state.certificates.set(certificateKey(receipt.transactionHash, id), certificate.signatures);
+  return receipt;
 }
 
 export function appeal(state: State, appellant: Address, request: Request, last: DecidedRound): Receipt {

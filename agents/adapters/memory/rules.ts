@@ -1,6 +1,7 @@
 import {
   compareHex,
   decisionDigest,
+  decisionSlotDigest,
   keccak256,
   recoverSigner,
   requestHashOf,
@@ -21,7 +22,7 @@ import type {
   SeatInfo,
   Terms,
 } from "../../core/types.ts";
-import type { AgentRecord, EquivocationProof } from "../../ports/chain.ts";
+import type { AgentRecord, EquivocationProof, SignedDecisionHash, SignedPayload } from "../../ports/chain.ts";
 
 const REPUTATION_FLOOR = 10_000;
 const EXIT_REPUTATION = 100_000;
@@ -70,15 +71,27 @@ export function verifyCertificate(attempt: Attempt, { decision, signatures }: Ce
   return [...seats].reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n);
 }
 
-/** As contracts/libraries/EvidenceLib.sol: who signed two payloads for one slot. */
-export function equivocator(domain: Domain, { request, slot, first, second }: EquivocationProof): Address {
-  if (first.payloadDigest === second.payloadDigest) throw refused("NoConflict", {});
-  const [one, other] = [first, second].map(({ payloadDigest, signature }) =>
-    recoverSigner(slotDigest(domain, { ...slot, requestHash: requestHashOf(request) }, payloadDigest), signature),
-  );
-  if (one === null || one === undefined || one !== other)
+/** As contracts/libraries/EvidenceLib.sol: who signed two things for one place. */
+export function equivocator(domain: Domain, proof: EquivocationProof): Address {
+  const [first, second] = digestsOf(domain, proof);
+  if (first === second) throw refused("NoConflict", {});
+  const [one, other] = [recoverSigner(first, proof.first.signature), recoverSigner(second, proof.second.signature)];
+  if (one === null || one !== other)
     throw refused("InvalidEvidence", { first: one ?? "none", second: other ?? "none" });
   return one;
+}
+
+/** The request is what the caller says it is, whatever hash the slot names. */
+function digestsOf(domain: Domain, proof: EquivocationProof): readonly [Digest, Digest] {
+  const requestHash = requestHashOf(proof.request);
+  if (proof.kind === "messages") {
+    const slot = { ...proof.slot, requestHash };
+    const digestOf = ({ payloadDigest }: SignedPayload): Digest => slotDigest(domain, slot, payloadDigest);
+    return [digestOf(proof.first), digestOf(proof.second)];
+  }
+  const slot = { ...proof.slot, requestHash };
+  const digestOf = ({ decision }: SignedDecisionHash): Digest => decisionSlotDigest(domain, slot, decision);
+  return [digestOf(proof.first), digestOf(proof.second)];
 }
 
 /** A tenth, rounded up. */

@@ -2,6 +2,7 @@ import { keccak256, utf8 } from "../../core/digest.ts";
 import type {
   Address,
   AgentId,
+  Certificate,
   Currency,
   Decision,
   Digest,
@@ -43,6 +44,8 @@ export interface State {
   readonly credits: Map<string, bigint>;
   readonly owed: Map<Address, bigint>;
   readonly consumed: Set<string>;
+  /** By transaction and request (`certificateKey`). */
+  readonly certificates: Map<string, Certificate["signatures"]>;
 }
 
 export type Body = ChainEvent extends infer Event
@@ -73,6 +76,10 @@ export function append(state: State, bodies: readonly Body[]): Receipt {
 
 export function nextTimestamp({ options, blocks }: State): number {
   return options.genesisTimestamp + blocks.length * options.blockSeconds;
+}
+
+export function certificateKey(transactionHash: Hex, requestId: RequestId): string {
+  return `${transactionHash} ${requestId}`;
 }
 
 export function creditOf({ credits }: State, account: Address, currency: Currency): bigint {

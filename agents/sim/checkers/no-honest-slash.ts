@@ -2,7 +2,7 @@ import { honestSeats, type Trace } from "../trace.ts";
 
 /**
  * SI4: with at most f Byzantine seats and honest models that do not err, no certificate lowers the reputation of an honest
- * seat; and whatever happens, no honest seat ever signs two payloads for one slot.
+ * seat; and whatever happens, no honest seat ever signs two payloads for one slot, or two decisions in one certify round.
  */
 export function checkNoHonestSlash(trace: Trace): readonly string[] {
   const honest = new Set(honestSeats(trace).map(({ seat }) => seat));
@@ -11,10 +11,10 @@ export function checkNoHonestSlash(trace: Trace): readonly string[] {
     if (header === undefined || messages.length < 2 || !honest.has(header.seat)) return [];
     return [`honest seat ${header.seat} signed two payloads in phase ${header.phase}, round ${header.round}`];
   });
-  const accused = trace.seats.flatMap(({ seat, evidence }) =>
-    evidence
-      .filter(({ first }) => honest.has(first.header.seat))
-      .map(({ first }) => `seat ${seat} has evidence against honest seat ${first.header.seat}`),
+  const accused = trace.seats.flatMap(({ seat, evidence, conflicts }) =>
+    [...evidence.map(({ first }) => first.header.seat), ...conflicts.map((conflict) => conflict.seat)]
+      .filter((one) => honest.has(one))
+      .map((one) => `seat ${seat} has evidence against honest seat ${one}`),
   );
   if (!trace.tolerable || !trace.truthful) return [...doubled, ...accused];
   const slashed = honestSeats(trace).flatMap(({ seat, certificates }) =>

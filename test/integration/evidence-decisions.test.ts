@@ -1,0 +1,167 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
+import { createMemoryEvidence } from "../../agents/adapters/memory/evidence.ts";
+import { CERTIFICATE, PREVOTE, PROPOSE, encodeCertificate } from "../../agents/core/certify-payloads.ts";
+import { digestOf } from "../../agents/core/codec.ts";
+import { decisionDigest, messageDigest, sha256 } from "../../agents/core/digest.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import { JUDGE } from "../../agents/core/protocols/mbft/payloads.ts";
+import { addMessage, emptyTally, type Tally } from "../../agents/core/tally.ts";
+import { buildTranscript, decodeMessage, encodeMessage } from "../../agents/core/transcript.ts";
+import type { Address, AgentId, Attempt, Header, SeatIndex } from "../../agents/core/types.ts";
+import { createEvidenceKeeper } from "../../agents/node/evidence.ts";
+import type { Network } from "../../agents/ports/network.ts";
+import type { Signer } from "../../agents/ports/signer.ts";
+import { rememberingChain } from "../../scripts/demo/lies.ts";
+import { createMemoryHarness } from "../adapters/chain-memory.ts";
+import { drawn } from "../adapters/chain-questions.ts";
+import { booleanTerms } from "../core/committee.ts";
+import { memoryWorld, silentLog, truthful, until } from "./world.ts";
+
+const consumer = `0x${"cc".repeat(20)}` as Address;
+const LIAR = 3;
+const STAKE = 10n ** 18n;
+
+/**
+ * Certifies as an honest seat does, and hands on, with its prevotes, a certificate of another transcript, which leaves out its
+ * own last word: of that one only its own signature is a signature.
+ */
+function signingTwice(network: Network, signer: Signer, attempts: ReadonlyMap<string, Attempt>): Network {
+  let tally: Tally = emptyTally;
+  const place = (): { readonly attempt: Attempt; readonly self: SeatIndex } | null => {
+    const [attempt] = attempts.values();
+    const self = attempt?.committee.findIndex((seat) => seat.signer === signer.address);
+    return attempt === undefined ? null : { attempt, self: self as SeatIndex };
+  };
+  const note = (frame: Uint8Array): void => {
+    const message = decodeMessage(frame);
+    if (message === null || message.header.phase >= PROPOSE) return;
+    const isLastWord = message.header.phase === JUDGE && message.header.seat === place()?.self;
+    if (!isLastWord) tally = addMessage(tally, message).tally;
+  };
+  return {
+    ...network,
+    send(to, frame) {
+      note(frame);
+      const header = decodeMessage(frame)?.header;
+      const at = place();
+      const isOwnVote = header?.phase === PREVOTE && header.seat === at?.self;
+      const extra =
+        isOwnVote && at !== null ? otherCertificate(at.attempt, at.self, signer, tally, header.round) : null;
+      if (extra !== null) network.send(to, extra);
+      network.send(to, frame);
+    },
+    onFrame: (listener) =>
+      network.onFrame((from, frame) => {
+        note(frame);
+        listener(from, frame);
+      }),
+  };
+}
+
+function otherCertificate(attempt: Attempt, self: SeatIndex, signer: Signer, tally: Tally, round: number) {
+  const conclusion = mbft.conclude(attempt, tally);
+  if (conclusion.kind === "open") return null;
+  const { rootBlock } = buildTranscript(attempt, mbft, tally, conclusion.through);
+  const decision = { ...conclusion.outcome, attempt: attempt.attempt, round, transcript: sha256(rootBlock) };
+  const signature = signer.sign(decisionDigest(attempt, decision));
+  const seats = [self, ...attempt.committee.keys().filter((seat) => seat !== self)];
+  const signatures = seats.map((seat) => ({ seat: seat as SeatIndex, signature }));
+  const payload = encodeCertificate(rootBlock, signatures);
+  const header: Header = {
+    requestId: attempt.request.id,
+    attempt: attempt.attempt,
+    protocol: mbft.code,
+    phase: CERTIFICATE,
+    round,
+    seat: self,
+    payloadDigest: digestOf(payload),
+  };
+  return encodeMessage({ header, payload, signature: signer.sign(messageDigest(attempt, header)) });
+}
+
+/** Deliberates, and then has no part in the certificate: without the liar's signature there is none. */
+function silentWhenCertifying(network: Network): Network {
+  return {
+    ...network,
+    send(to, frame) {
+      if ((decodeMessage(frame)?.header.phase ?? 0) < PROPOSE) network.send(to, frame);
+    },
+  };
+}
+
+describe("evidence of two signed decisions", () => {
+  it("CE18: a seat that signs two decisions in one certify round is slashed once, by whoever takes both in", async () => {
+    const attempts = new Map<string, Attempt>();
+    const world = memoryWorld(
+      [0, 1, 2, 3].map(() => truthful("yes")),
+      (network, keys, index) => {
+        if (index === LIAR) return signingTwice(network, keys, attempts);
+        return index === 0 ? silentWhenCertifying(network) : network;
+      },
+    );
+    const { chain, agents } = world;
+    const running = agents.map((agent, index) =>
+      agent.start(index === LIAR ? { chain: rememberingChain(chain.reader(), attempts) } : {}),
+    );
+    chain.ask(consumer, booleanTerms, "Is 720 more than 500?");
+    const ticker = setInterval(() => chain.mine(), 50);
+    try {
+      await until(() => chain.agents.get((LIAR + 1) as AgentId)?.stake === (STAKE * 9n) / 10n, 60_000);
+      const kept = (await Promise.all(agents.map(({ evidence }) => evidence.list()))).flat();
+      expect(kept.length).to.be.greaterThan(0);
+      for (const { kind, agentId } of kept) expect([kind, agentId]).to.deep.equal(["decisions", LIAR + 1]);
+    } finally {
+      clearInterval(ticker);
+      for (const one of running) await one.stop();
+    }
+    const stakes = [...chain.agents.values()].map(({ stake }) => stake);
+    expect(stakes).to.deep.equal([STAKE, STAKE, STAKE, (STAKE * 9n) / 10n]);
+  });
+
+  it("CE18: a decision on chain against another one that a seat holds signed: the signer is slashed, nobody else", async () => {
+    const harness = await createMemoryHarness();
+    const reader = await harness.reader();
+    const writer = await harness.writer(0);
+    const { request, round, committee, certificate, certifying } = await drawn(harness);
+    await writer.commit(request, round, committee, certificate);
+    const committed = (await reader.requestEvents(request.id)).find(({ kind }) => kind === "decisionCommitted");
+    if (committed?.kind !== "decisionCommitted") throw new Error("nothing was committed");
+    const attempt = { domain: reader.domain, request, attempt: 0, committee };
+    const signed = ({ decision, signatures }: typeof certificate, seat: number) => {
+      const one = signatures.find((signature) => signature.seat === seat)!;
+      return { ...one, decision };
+    };
+    // Seat 0 holds: seat 1 signed something else, seat 2 what is on the chain, seat 3 something else that it alone signed.
+    const other = certifying({ answer: "false", outcome: `0x${"00".repeat(32)}` as never });
+    const held = [signed(other, 1), signed(certificate, 2), { ...signed(other, 2), seat: 3 as SeatIndex }];
+    let reads = 0;
+    const evidence = createMemoryEvidence();
+    const transactions = {
+      certificate: async () => {
+        reads += 1;
+        return certificate.signatures;
+      },
+    };
+    const ports = { writer, transactions, evidence, clock: createSystemClock(), log: silentLog };
+    const keeper = createEvidenceKeeper(ports, 1, new AbortController().signal);
+    keeper.compare(attempt, 0 as SeatIndex, [signed(certificate, 2)], committed);
+    expect(reads, "nothing to look for").to.equal(0);
+    keeper.compare(attempt, 0 as SeatIndex, held, committed);
+    const accused = committee[1]!.agentId;
+    await until(async () => (await reader.agents()).find(({ agentId }) => agentId === accused)?.stake === 0n);
+    expect((await evidence.list()).map(({ kind, agentId }) => [kind, agentId])).to.deep.equal([["decisions", accused]]);
+    expect((await reader.agents()).filter(({ stake }) => stake === 0n).length).to.equal(1);
+    // Who is accused does not accuse itself.
+    const own = createMemoryEvidence();
+    createEvidenceKeeper({ ...ports, evidence: own }, 1, new AbortController().signal).compare(
+      attempt,
+      1 as SeatIndex,
+      held,
+      committed,
+    );
+    await until(() => reads === 2);
+    expect(await own.list()).to.deep.equal([]);
+  });
+});
