@@ -13,6 +13,7 @@ import type {
   Round,
   SeatIndex,
 } from "../core/types.ts";
+import { createCommitter, type Committer } from "../relayer/committer.ts";
 import { relay } from "../relayer/relayer.ts";
 import type { ChainEvent, ChainReader, ChainWriter, Cursor, TransactionReader } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -106,6 +107,7 @@ class RunningAgent implements Agent {
   private readonly ingress: Ingress;
   private readonly keeper: Keeper;
   private readonly evidence: EvidenceKeeper;
+  private readonly committer: Committer;
   private readonly lifetime = new AbortController();
   /** Of the requests that are not final. */
   private readonly courses = new Map<RequestId, Course>();
@@ -118,6 +120,7 @@ class RunningAgent implements Agent {
     this.timing = timing;
     this.ingress = createIngress(ports.log, ports.clock);
     this.keeper = createKeeper(ports, timing.relayStaggerMs, this.lifetime.signal);
+    this.committer = createCommitter(ports, timing.relayBatchMs, this.lifetime.signal);
     this.evidence = createEvidenceKeeper(ports, timing.relayStaggerMs, this.lifetime.signal);
   }
 
@@ -320,7 +323,7 @@ class RunningAgent implements Agent {
         .announce(announcementTopic(chain.domain), encodeAnnouncement(attempt, decision.transcript))
         .catch((error: unknown) => log.debug({ error: textOf(error) }, "announcement failed"));
       const receipt = await relay(
-        this.ports,
+        { ...this.ports, committer: this.committer },
         attempt,
         round,
         seat,

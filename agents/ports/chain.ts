@@ -1,3 +1,4 @@
+import type { ConclaveError } from "../core/errors.ts";
 import type {
   Address,
   AgentId,
@@ -122,6 +123,7 @@ export interface RequestState {
 export interface Receipt {
   readonly transactionHash: Hex;
   readonly blockNumber: bigint;
+  /** Of the whole transaction. */
   readonly gasUsed: bigint;
 }
 
@@ -180,6 +182,11 @@ export interface ChainWriter {
     certificate: Certificate,
     signal?: AbortSignal,
   ): Promise<Receipt | "already">;
+  /**
+   * The same for several at once, in as few transactions as fit: one outcome per commit, in their order, and one that fails
+   * holds back no other. Throws only what is true of all, e.g. CHAIN_UNREACHABLE.
+   */
+  commitAll(commits: readonly Commit[], signal?: AbortSignal): Promise<readonly CommitOutcome[]>;
   finalize(request: Request, last: DecidedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   retryCallback(request: Request, last: DecidedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   /** `rounds`: all of a final request, from the first to the one whose decision is final. */
@@ -204,6 +211,16 @@ export interface ChainWriter {
   /** Once per agent, request and attempt. This account is owed the reward. */
   submitEvidence(proof: EquivocationProof, signal?: AbortSignal): Promise<Receipt | "already">;
 }
+
+export interface Commit {
+  readonly request: Request;
+  readonly round: Round;
+  readonly committee: readonly SeatInfo[];
+  readonly certificate: Certificate;
+}
+
+/** Of a commit among others: the receipt is that of their transaction, and an error says why this one failed. */
+export type CommitOutcome = Receipt | "already" | ConclaveError;
 
 /** Two things that one seat signed for one place, as the Slasher takes them. */
 export type EquivocationProof = MessageProof | DecisionProof;

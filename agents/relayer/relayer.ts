@@ -1,12 +1,13 @@
 import { canonicalRanks } from "../core/order.ts";
 import type { Attempt, Certificate, Round, SeatIndex } from "../core/types.ts";
-import type { ChainReader, ChainWriter, Receipt } from "../ports/chain.ts";
+import type { ChainReader, Receipt } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
+import type { Committer } from "./committer.ts";
 
 export interface RelayPorts {
   readonly chain: ChainReader;
-  readonly writer: ChainWriter;
+  readonly committer: Committer;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -24,22 +25,23 @@ export async function relay(
   staggerMs: number,
   signal: AbortSignal,
 ): Promise<Receipt | "already"> {
+  const { request, committee } = attempt;
   const rank = canonicalRanks(attempt)[self] as number;
   await sleep(ports.clock, rank * staggerMs, signal);
   for (;;) {
     signal.throwIfAborted();
     try {
-      const state = await ports.chain.requestState(attempt.request.id, signal);
+      const state = await ports.chain.requestState(request.id, signal);
       if (state.status !== "drawn" || state.attempt !== attempt.attempt) return "already";
-      return await ports.writer.commit(attempt.request, round, attempt.committee, certificate, signal);
+      return await ports.committer.commit({ request, round, committee, certificate });
     } catch (error) {
       signal.throwIfAborted();
       const text = error instanceof Error ? error.message : String(error);
       ports.log.warn(
-        { requestId: attempt.request.id.toString(), error: text },
+        { requestId: request.id.toString(), error: text },
         "could not commit; trying again in this seat's next turn",
       );
-      await sleep(ports.clock, attempt.committee.length * staggerMs, signal);
+      await sleep(ports.clock, committee.length * staggerMs, signal);
     }
   }
 }

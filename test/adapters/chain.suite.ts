@@ -2,21 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
-import { committeeHash, hashedRequest, hexToBytes, keccak256, utf8 } from "../../agents/core/digest.ts";
+import { committeeHash, keccak256, utf8 } from "../../agents/core/digest.ts";
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
 import type { RequestId, Terms } from "../../agents/core/types.ts";
-import type { ChainEvent, ChainReader, Cursor } from "../../agents/ports/chain.ts";
-import {
-  asked,
-  decisionProofBy,
-  drawn,
-  lastOf,
-  mineTo,
-  proofBy,
-  wordOf,
-  type ChainHarness,
-} from "./chain-questions.ts";
+import type { ChainEvent, ChainReader, CommitOutcome, Cursor, Receipt } from "../../agents/ports/chain.ts";
+import { asked, drawn, lastOf, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
 
 const WAIT_MS = 20_000;
 
@@ -88,6 +78,37 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
       assert.equal(results.filter((result) => result === "already").length, 1);
       const committed = (await reader.requestEvents(request.id)).filter(({ kind }) => kind === "decisionCommitted");
       assert.equal(committed.length, 1);
+    });
+
+    it("commits several decisions in one transaction: what fails says why and holds back no other", async () => {
+      const writer = await harness.writer(0);
+      const [first, unsigned, taken, second] = [
+        await drawn(harness),
+        await drawn(harness),
+        await drawn(harness),
+        await drawn(harness, { callbackGasLimit: 500_000 }),
+      ];
+      const [signature] = unsigned.certificate.signatures;
+      assert.ok(signature !== undefined);
+      const commits = [first, { ...unsigned, certificate: { ...unsigned.certificate, signatures: [signature] } }];
+      await writer.commit(taken.request, taken.round, taken.committee, taken.certificate);
+      const outcomes = await writer.commitAll([...commits, taken, second]);
+      const [one, refused, already, other] = outcomes;
+      assert.ok(isReceipt(one) && isReceipt(other) && refused instanceof ConclaveError);
+      assert.equal(outcomes.length, 4);
+      assert.equal(one.transactionHash, other.transactionHash);
+      assert.equal(already, "already");
+      assert.deepEqual([refused.code, refused.data["error"]], ["CHAIN_REVERTED", "QuorumNotReached"]);
+      const statuses = await Promise.all(
+        [first, unsigned, second].map(async ({ request }) => (await reader.requestState(request.id)).status),
+      );
+      assert.deepEqual(statuses, ["decided", "drawn", "decided"]);
+      for (const { request } of [first, second])
+        assert.notEqual(await writer.settle(request, [await lastOf(reader, request.id)]), "already");
+      assert.deepEqual(await writer.commitAll([first, second]), ["already", "already"]);
+      const [alone] = await writer.commitAll([unsigned]);
+      assert.ok(isReceipt(alone));
+      assert.deepEqual(await writer.commitAll([]), []);
     });
 
     it("draws once, whoever comes first", async () => {
@@ -287,62 +308,11 @@ export function chainSuite(name: string, createHarness: () => Promise<ChainHarne
     });
 
     // The last one: the slashed agent is below the minimum afterwards.
-    it("slashes an equivocator once for an attempt, whoever brings the proof", async () => {
-      const [key, other] = harness.keys;
-      assert.ok(key !== undefined && other !== undefined);
-      const agent = await reader.agentBySigner(key.address);
-      assert.ok(agent !== null);
-      const early = await asked(harness);
-      const waiting = proofBy(key, agent.agentId, reader.domain, hashedRequest(early.request));
-      const { request } = await drawn(harness);
-      const about = hashedRequest(request);
-      const proof = proofBy(key, agent.agentId, reader.domain, about);
-      const writers = await Promise.all([harness.writer(0), harness.writer(1)]);
-      const forged = proofBy(other, agent.agentId, reader.domain, about);
-      await rejects(
-        writers[0].submitEvidence({ ...proof, second: forged.second }),
-        "CHAIN_REVERTED",
-        "InvalidEvidence",
-      );
-      await rejects(writers[0].submitEvidence({ ...proof, second: proof.first }), "CHAIN_REVERTED", "NoConflict");
-      const nobody = keysFromPrivateKey(hexToBytes(keccak256(utf8("nobody"))));
-      const stranger = proofBy(nobody, agent.agentId, reader.domain, about);
-      await rejects(writers[0].submitEvidence(stranger), "CHAIN_REVERTED", "UnknownSigner");
-      for (const undrawn of [waiting, proofBy(key, agent.agentId, reader.domain, about, 1)])
-        await rejects(writers[0].submitEvidence(undrawn), "CHAIN_REVERTED", "AttemptNotDrawn");
-      const disguised = { ...waiting, request: about };
-      await rejects(writers[0].submitEvidence(disguised), "CHAIN_REVERTED", "InvalidEvidence");
-
-      const results = await Promise.all(writers.map((writer) => writer.submitEvidence(proof)));
-      assert.equal(results.filter((result) => result === "already").length, 1);
-      const slashed = await reader.agentBySigner(key.address);
-      assert.equal(slashed?.stake, agent.stake - (agent.stake + 9n) / 10n);
-      assert.equal(await writers[0].submitEvidence({ ...proof, second: proof.first }), "already");
-    });
-
-    it("slashes once for two decisions that one agent signed in one certify round, and not for messages of that attempt again", async () => {
-      const [, , key, other] = harness.keys;
-      assert.ok(key !== undefined && other !== undefined);
-      const agent = await reader.agentBySigner(key.address);
-      assert.ok(agent !== null);
-      const { request } = await drawn(harness);
-      const about = hashedRequest(request);
-      const proof = decisionProofBy(key, agent.agentId, reader.domain, about);
-      const writer = await harness.writer(0);
-      const forged = decisionProofBy(other, agent.agentId, reader.domain, about);
-      await rejects(writer.submitEvidence({ ...proof, second: forged.second }), "CHAIN_REVERTED", "InvalidEvidence");
-      await rejects(writer.submitEvidence({ ...proof, second: proof.first }), "CHAIN_REVERTED", "NoConflict");
-      const later = decisionProofBy(key, agent.agentId, reader.domain, about, 1);
-      await rejects(writer.submitEvidence(later), "CHAIN_REVERTED", "AttemptNotDrawn");
-      const inAnotherRound = { ...proof, slot: { ...proof.slot, round: 3 } };
-      await rejects(writer.submitEvidence(inAnotherRound), "CHAIN_REVERTED");
-
-      assert.notEqual(await writer.submitEvidence(proof), "already");
-      const slashed = await reader.agentBySigner(key.address);
-      assert.equal(slashed?.stake, agent.stake - (agent.stake + 9n) / 10n);
-      assert.equal(await writer.submitEvidence(proofBy(key, agent.agentId, reader.domain, about)), "already");
-    });
   });
+}
+
+function isReceipt(outcome: CommitOutcome | undefined): outcome is Receipt {
+  return typeof outcome === "object" && "transactionHash" in outcome;
 }
 
 interface Follower {

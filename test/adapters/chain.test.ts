@@ -1,9 +1,10 @@
+import { chainEvidenceSuite } from "./chain-evidence.suite.ts";
 import { createMemoryHarness } from "./chain-memory.ts";
 import { createNodeHarness } from "./chain-node.ts";
 import { chainRoundsSuite } from "./chain-rounds.suite.ts";
 import { chainSuite } from "./chain.suite.ts";
 
-for (const suite of [chainSuite, chainRoundsSuite]) {
+for (const suite of [chainSuite, chainEvidenceSuite, chainRoundsSuite]) {
   suite("memory", createMemoryHarness);
   suite("viem on anvil", createNodeHarness);
 }

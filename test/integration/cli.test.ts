@@ -114,6 +114,7 @@ describe("command line", () => {
       [{ chain: { rpcUrl: "sekret" } }, /chain\.rpcUrl: its value \(not shown\) is wrong/],
       [{ dataDir: 7 }, /dataDir: 7 is wrong/],
       [{ content: { kind: "floppy" } }, /content\.kind/],
+      [{ timing: { relayBatchMs: 5_000 } }, /timing\.relayBatchMs: 5000 is wrong: expected less than relayStaggerMs/],
     ];
     const path = join(world.folder, "crooked", "conclave.json");
     const good = JSON.parse(await readFile(path, "utf8")) as ConfigJson;

@@ -20,6 +20,7 @@ export const fastTiming: AgentTiming = {
   certifyMs: 500,
   certifyDeltaMs: 100,
   relayStaggerMs: 200,
+  relayBatchMs: 20,
 };
 
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

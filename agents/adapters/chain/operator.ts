@@ -7,8 +7,7 @@ import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { createOracleActions } from "./oracle-actions.ts";
 import { missingEvent, pay, type Payment } from "./payment.ts";
-import { createSender, type TransactionOptions } from "./transactions.ts";
-import { toReceipt } from "./writer.ts";
+import { createSender, toReceipt, type TransactionOptions } from "./transactions.ts";
 
 export interface OperatorOptions extends ChainOptions, TransactionOptions {
   /** Owns the stake or asks, and pays the gas. */

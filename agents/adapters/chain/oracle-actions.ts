@@ -8,8 +8,7 @@ import { currencyCode, encodeAboutLast, encodeAsk } from "./encode.ts";
 import { revertName } from "./errors.ts";
 import { missingEvent, pay } from "./payment.ts";
 import { readBond, readFeeToken } from "./prices.ts";
-import { messageOf, type Sender, type TransactionCall } from "./transactions.ts";
-import { toReceipt } from "./writer.ts";
+import { messageOf, toReceipt, type Sender, type TransactionCall } from "./transactions.ts";
 
 const oracleCall = { abi: decisionOracleAbi } as const;
 

@@ -6,7 +6,7 @@ import { decisionOracleAbi } from "conclave/abi";
 import { connect, type ChainOptions } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { unpackCertificate, unpackHead } from "./settlement.ts";
-import { toReceipt } from "./writer.ts";
+import { toReceipt } from "./transactions.ts";
 
 /** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
 export async function createTransactionReader(options: ChainOptions, signal?: AbortSignal): Promise<TransactionReader> {

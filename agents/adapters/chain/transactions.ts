@@ -2,6 +2,7 @@ import PQueue from "p-queue";
 import { keccak256, type Hex, type LocalAccount, type TransactionReceipt } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
+import type { Receipt } from "../../ports/chain.ts";
 import type { Connection } from "./connection.ts";
 import { revertError } from "./errors.ts";
 import { isAtLeast, nextFees, raised, type Fees } from "./fees.ts";
@@ -22,6 +23,8 @@ export interface TransactionCall {
   readonly data: Hex;
   /** Coins that come along, in wei; none unless given. */
   readonly value?: bigint;
+  /** Estimated, with a margin, unless given. */
+  readonly gas?: bigint;
   /** What is done, beginning with a verb, for messages. */
   readonly doing: string;
 }
@@ -108,9 +111,9 @@ async function sendOne(context: Context, call: TransactionCall, signal?: AbortSi
 async function takeOff(context: Context, call: TransactionCall, signal?: AbortSignal): Promise<Flight | null> {
   const { connection, account, options } = context;
   const { address } = account;
-  const [estimate, pending, mined, market, head] = await connection.call(call.doing, signal, (client) =>
+  const [gas, pending, mined, market, head] = await connection.call(call.doing, signal, (client) =>
     Promise.all([
-      client.estimateGas({ account: address, ...messageOf(call) }),
+      call.gas ?? client.estimateGas({ account: address, ...messageOf(call) }).then(padded),
       client.getTransactionCount({ address, blockTag: "pending" }),
       client.getTransactionCount({ address, blockTag: "latest" }),
       client.estimateFeesPerGas(),
@@ -120,8 +123,7 @@ async function takeOff(context: Context, call: TransactionCall, signal?: AbortSi
   const blocked = context.abandoned !== null && context.abandoned.nonce >= mined ? context.abandoned : null;
   const flight: Flight = {
     nonce: blocked?.nonce ?? pending,
-    // The estimate is the least gas that succeeds, so it covers the oracle's check on the gas for the callback.
-    gas: estimate + (estimate * GAS_MARGIN_PERCENT) / 100n,
+    gas,
     fees: nextFees(blocked?.fees ?? null, market, options.maxFeePerGas),
     hashes: [],
     unsent: null,
@@ -146,6 +148,11 @@ async function sign(context: Context, call: TransactionCall, flight: Flight): Pr
   });
   flight.unsent = transaction;
   flight.hashes.push(keccak256(transaction));
+}
+
+/** An estimate is the least gas that succeeds, so it covers the oracle's check on the gas for the callback; then a margin. */
+export function padded(estimate: bigint): bigint {
+  return estimate + (estimate * GAS_MARGIN_PERCENT) / 100n;
 }
 
 /** What the contract gets. */
@@ -189,6 +196,10 @@ async function submit(
   }
   flight.unsent = null;
   return "accepted";
+}
+
+export function toReceipt({ transactionHash, blockNumber, gasUsed }: TransactionReceipt): Receipt {
+  return { transactionHash, blockNumber, gasUsed };
 }
 
 /** Waits for a receipt of any of the flight's transactions; null when the nonce went to a foreign transaction. */

@@ -1,9 +1,10 @@
-import { numberToHex, toEventSelector, type LocalAccount, type TransactionReceipt } from "viem";
+import { numberToHex, toEventSelector, type LocalAccount } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, RequestId } from "../../core/types.ts";
-import type { ChainWriter, Receipt, RequestState } from "../../ports/chain.ts";
+import type { ChainWriter, EquivocationProof, Receipt, RequestState } from "../../ports/chain.ts";
 import { isAttemptDrawn, isAttemptOver, isCommitted, isDecided, isFinalState } from "../../ports/course.ts";
 import { agentRegistryAbi } from "conclave/abi";
+import { commitAll, type BatchTools } from "./batch.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { encodeAboutLast, encodeCommit, encodeDraw, encodeFallBack, encodeSettle, encodeUnanswered } from "./encode.ts";
@@ -13,7 +14,7 @@ import { readHeader } from "./header.ts";
 import { readLogs } from "./logs.ts";
 import { readSettlement } from "./prices.ts";
 import { readRequestState } from "./reader.ts";
-import { createSender, type Sender, type TransactionCall, type TransactionOptions } from "./transactions.ts";
+import { createSender, toReceipt, type Sender, type TransactionCall, type TransactionOptions } from "./transactions.ts";
 
 export interface WriterOptions extends ChainOptions, TransactionOptions {
   /** Pays the gas. */
@@ -44,6 +45,12 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
     return submitOnce(sender, step, signal);
   };
 
+  const commitOne: BatchTools["commitOne"] = ({ request, round, committee, certificate }, signal) => {
+    const data = encodeCommit(request, round, committee, certificate);
+    const call = { to, data, doing: `Commit the decision on request ${request.id}` };
+    return submit(request.id, call, (state) => isCommitted(state, certificate.decision.attempt), signal);
+  };
+
   return {
     account: lower(options.account.address),
     draw: async (request, awaited, signal) => {
@@ -62,11 +69,9 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
         throw error;
       }
     },
-    commit: (request, round, committee, certificate, signal) => {
-      const data = encodeCommit(request, round, committee, certificate);
-      const call = { to, data, doing: `Commit the decision on request ${request.id}` };
-      return submit(request.id, call, (state) => isCommitted(state, certificate.decision.attempt), signal);
-    },
+    commit: (request, round, committee, certificate, signal) =>
+      commitOne({ request, round, committee, certificate }, signal),
+    commitAll: (commits, signal) => commitAll({ connection, sender, commitOne }, commits, signal),
     finalize: (request, last, signal) => {
       const data = encodeAboutLast("finalize", request, last);
       const call = { to, data, doing: `Finalize the decision on request ${request.id}` };
@@ -97,18 +102,16 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
       const call = { to, data, doing: `Fall back to the decision before on request ${request.id}` };
       return submit(request.id, call, isFinalState, signal);
     },
-    submitEvidence: async (proof, signal) => {
-      const slasher = await readSlasher(connection, signal);
-      const doing = `Submit evidence against agent ${proof.agentId}`;
-      const isDone = (ended: AbortSignal | undefined): Promise<boolean> =>
-        connection.call(doing, ended, (client) => client.readContract(isConsumedCall(slasher, proof)));
-      return submitOnce(sender, { call: { to: slasher, data: encodeEvidence(proof), doing }, isDone }, signal);
-    },
+    submitEvidence: async (proof, signal) => submitOnce(sender, await evidenceStep(connection, proof, signal), signal),
   };
 }
 
-export function toReceipt({ transactionHash, blockNumber, gasUsed }: TransactionReceipt): Receipt {
-  return { transactionHash, blockNumber, gasUsed };
+async function evidenceStep(connection: Connection, proof: EquivocationProof, signal?: AbortSignal): Promise<Step> {
+  const slasher = await readSlasher(connection, signal);
+  const doing = `Submit evidence against agent ${proof.agentId}`;
+  const isDone = (ended: AbortSignal | undefined): Promise<boolean> =>
+    connection.call(doing, ended, (client) => client.readContract(isConsumedCall(slasher, proof)));
+  return { call: { to: slasher, data: encodeEvidence(proof), doing }, isDone };
 }
 
 /** Looks before it sends, and again after a failure: whoever did it, and however the confirmation was lost, done is done. */

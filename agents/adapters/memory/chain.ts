@@ -1,6 +1,14 @@
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, Request, RequestId } from "../../core/types.ts";
-import type { ChainReader, ChainWriter, Receipt, RequestState, TransactionReader } from "../../ports/chain.ts";
+import type {
+  ChainReader,
+  ChainWriter,
+  Commit,
+  CommitOutcome,
+  Receipt,
+  RequestState,
+  TransactionReader,
+} from "../../ports/chain.ts";
 import { isAttemptDrawn, isAttemptOver, isCommitted, isDecided, isFinalState } from "../../ports/course.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import type { LedgerOptions } from "./state.ts";
@@ -10,6 +18,7 @@ export interface MemoryChain extends Omit<
   Ledger,
   | "draw"
   | "commit"
+  | "commitAll"
   | "finalize"
   | "retryCallback"
   | "settle"
@@ -184,8 +193,10 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
     },
     commit: (request, round, committee, certificate, signal) => {
       const isDone = (state: RequestState): boolean => isCommitted(state, certificate.decision.attempt);
-      return submit(request, isDone, () => ledger.commit(request, round, committee, certificate, account), signal);
+      const one = { request, round, committee, certificate };
+      return submit(request, isDone, () => ledger.commit(one, account), signal);
     },
+    commitAll: (commits, signal) => serve(signal, () => commitEach(ledger, commits, account)),
     finalize: (request, last, signal) => {
       const isDone = (state: RequestState): boolean => isFinalState(state) || state.attempt > last.decision.attempt;
       return submit(request, isDone, () => ledger.finalize(request, last), signal);
@@ -217,6 +228,14 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
     submitEvidence: (proof, signal) =>
       serve(signal, () => (ledger.isConsumed(proof) ? "already" : ledger.submitEvidence(proof, account))),
   };
+}
+
+function commitEach(ledger: Ledger, commits: readonly Commit[], account: Address): readonly CommitOutcome[] {
+  const isOpen = ({ request, certificate }: Commit): boolean =>
+    !isCommitted(stateOf(ledger, request.id), certificate.decision.attempt);
+  const open = commits.filter(isOpen);
+  const outcomes = open.length === 0 ? [] : ledger.commitAll(open, account);
+  return commits.map((one) => outcomes[open.indexOf(one)] ?? "already");
 }
 
 /** Somebody else drew too late and so scheduled a new seed block. */

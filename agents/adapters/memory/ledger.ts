@@ -1,3 +1,4 @@
+import type { ConclaveError } from "../../core/errors.ts";
 import { ONE_PPM } from "../../core/types.ts";
 import type {
   Address,
@@ -9,12 +10,12 @@ import type {
   Request,
   RequestId,
   Round,
-  SeatInfo,
   Terms,
 } from "../../core/types.ts";
 import type {
   AgentRecord,
   AwaitedRound,
+  Commit,
   DecidedRound,
   EquivocationProof,
   Receipt,
@@ -25,6 +26,7 @@ import {
   appeal,
   ask,
   commit,
+  commitAll,
   draw,
   fallBack,
   finalize,
@@ -58,13 +60,8 @@ export interface Ledger {
   addAgent(agent: NewAgent): AgentRecord;
   ask(consumer: Address, terms: Terms, question: string): AskedRequest;
   draw(request: Request, awaited: AwaitedRound): Receipt;
-  commit(
-    request: Request,
-    round: Round,
-    committee: readonly SeatInfo[],
-    certificate: Certificate,
-    relayer: Address,
-  ): Receipt;
+  commit(commit: Commit, relayer: Address): Receipt;
+  commitAll(commits: readonly Commit[], relayer: Address): readonly (Receipt | ConclaveError)[];
   appeal(appellant: Address, request: Request, last: DecidedRound): Receipt;
   finalize(request: Request, last: DecidedRound): Receipt;
   retryCallback(request: Request, last: DecidedRound): Receipt;
@@ -106,6 +103,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     ask: (...parameters) => ask(state, ...parameters),
     draw: (...parameters) => draw(state, ...parameters),
     commit: (...parameters) => commit(state, ...parameters),
+    commitAll: (...parameters) => commitAll(state, ...parameters),
     appeal: (...parameters) => appeal(state, ...parameters),
     finalize: (...parameters) => finalize(state, ...parameters),
     retryCallback: (...parameters) => retryCallback(state, ...parameters),

@@ -1,17 +1,8 @@
 import { committeeHash, decisionStructHash, keccak256, requestHash, utf8 } from "../../core/digest.ts";
+import { ConclaveError } from "../../core/errors.ts";
 import { committeeSizeAfter, hasRetry, linkAfter, packRound, unpackRound } from "../../core/rounds.ts";
-import type {
-  Address,
-  Certificate,
-  Decision,
-  Digest,
-  Request,
-  RequestId,
-  Round,
-  SeatInfo,
-  Terms,
-} from "../../core/types.ts";
-import type { AwaitedRound, DecidedRound, Receipt, RequestStatus, Witness } from "../../ports/chain.ts";
+import type { Address, Decision, Digest, Request, RequestId, Round, Terms } from "../../core/types.ts";
+import type { AwaitedRound, Commit, DecidedRound, Receipt, RequestStatus, Witness } from "../../ports/chain.ts";
 import { packRelay } from "../chain/settlement.ts";
 import { bondOf, payOut, standing as standingRounds } from "./pay.ts";
 import { drawSeats, refused, requireOutcome, verifyCertificate, withReputation } from "./rules.ts";
@@ -61,14 +52,42 @@ export function draw(state: State, request: Request, { round, seedBlock, past }:
   return append(state, [{ kind: "committeeDrawn", requestId: id, attempt, committee }]);
 }
 
-export function commit(
+export function commit(state: State, { request, ...rest }: Commit, relayer: Address): Receipt {
+  const receipt = append(state, decide(state, { request, ...rest }, relayer));
+  state.certificates.set(certificateKey(receipt.transactionHash, request.id), rest.certificate.signatures);
+  return receipt;
+}
+
+/** As `tryMulticall`: one transaction, and what is refused changes nothing. */
+export function commitAll(
   state: State,
-  request: Request,
-  round: Round,
-  committee: readonly SeatInfo[],
-  certificate: Certificate,
+  commits: readonly Commit[],
   relayer: Address,
-): Receipt {
+): readonly (Receipt | ConclaveError)[] {
+  const bodies = commits.map((one) => unlessRefused(() => decide(state, one, relayer)));
+  const receipt = append(
+    state,
+    bodies.flatMap((made) => (made instanceof ConclaveError ? [] : made)),
+  );
+  return bodies.map((made, index) => {
+    const { request, certificate } = commits[index] as Commit;
+    if (made instanceof ConclaveError) return made;
+    state.certificates.set(certificateKey(receipt.transactionHash, request.id), certificate.signatures);
+    return receipt;
+  });
+}
+
+function unlessRefused<T>(action: () => T): T | ConclaveError {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof ConclaveError) return error;
+    throw error;
+  }
+}
+
+/** What a commit makes of the request, and its events; changes nothing when it throws. */
+function decide(state: State, { request, round, committee, certificate }: Commit, relayer: Address): readonly Body[] {
   const { decision } = certificate;
   const { id } = request;
   const drawn = drawnCommitment(request, round, decision.attempt, committeeHash(committee));
@@ -79,9 +98,7 @@ export function commit(
   const signers = verifyCertificate(attempt, certificate);
   const relay = { signers, gasPrice: 0n, relayer };
   const following = advance(state, request, { round, committee, decision, relay, appellant: null });
-  const receipt = append(state, [{ kind: "decisionCommitted", requestId: id, decision, relay }, ...following]);
-  state.certificates.set(certificateKey(receipt.transactionHash, id), certificate.signatures);
-  return receipt;
+  return [{ kind: "decisionCommitted", requestId: id, decision, relay }, ...following];
 }
 
 export function appeal(state: State, appellant: Address, request: Request, last: DecidedRound): Receipt {

@@ -1,0 +1,184 @@
+import { encodeFunctionData, parseEventLogs, type Hex, type TransactionReceipt } from "viem";
+import { ConclaveError } from "../../core/errors.ts";
+import type { Commit, CommitOutcome, Receipt } from "../../ports/chain.ts";
+import { isCommitted } from "../../ports/course.ts";
+import { decisionOracleAbi } from "conclave/abi";
+import type { Connection } from "./connection.ts";
+import { encodeCommit } from "./encode.ts";
+import { revertError, revertName } from "./errors.ts";
+import { readRequestState } from "./reader.ts";
+import { messageOf, padded, toReceipt, type Sender, type TransactionCall } from "./transactions.ts";
+
+export interface BatchTools {
+  readonly connection: Connection;
+  readonly sender: Sender;
+  /** One commit in a transaction of its own. */
+  readonly commitOne: (commit: Commit, signal: AbortSignal | undefined) => Promise<Receipt | "already">;
+}
+
+/** A commit that would succeed, and the gas that it needs on its own. */
+interface Item {
+  readonly commit: Commit;
+  readonly data: Hex;
+  readonly gas: bigint;
+}
+
+/** Of one transaction (EIP-7825). */
+const MAX_TRANSACTION_GAS = 1n << 24n;
+/** A transaction that needs more of a block than one part in so many waits for a block with that much room. */
+const BLOCK_SHARE = 2n;
+/** What one `tryMulticall` takes. */
+const MAX_CALLS = 128;
+
+/** See `ChainWriter.commitAll`. */
+export async function commitAll(
+  tools: BatchTools,
+  commits: readonly Commit[],
+  signal: AbortSignal | undefined,
+): Promise<readonly CommitOutcome[]> {
+  const outcomes = await Promise.all(commits.map((commit) => weigh(tools, commit, signal)));
+  const items = outcomes.filter((one) => isItem(one));
+  const { gasLimit } = await tools.connection.call("Read the newest block", signal, (client) => client.getBlock());
+  const done = new Map<Commit, CommitOutcome>();
+  for (const batch of batchesOf(items, smaller(gasLimit / BLOCK_SHARE, MAX_TRANSACTION_GAS)))
+    for (const [index, outcome] of (await send(tools, batch, signal)).entries())
+      done.set((batch[index] as Item).commit, outcome);
+  return outcomes.map((one) => (isItem(one) ? (done.get(one.commit) as CommitOutcome) : one));
+}
+
+/**
+ * The gas of each on its own: a node that estimates a whole batch finds the least gas with which all of its calls may fail. What
+ * would fail on its own is left out, with the reason.
+ */
+async function weigh(
+  tools: BatchTools,
+  commit: Commit,
+  signal: AbortSignal | undefined,
+): Promise<Item | CommitOutcome> {
+  if (await isDone(tools, commit, signal)) return "already";
+  const { connection, sender } = tools;
+  const { request, round, committee, certificate } = commit;
+  const data = encodeCommit(request, round, committee, certificate);
+  const call = { to: connection.domain.oracle, data, doing: doingOf([commit]) };
+  try {
+    const gas = await connection.call(call.doing, signal, (client) =>
+      client.estimateGas({ account: sender.account.address, ...messageOf(call) }),
+    );
+    return { commit, data, gas };
+  } catch (error) {
+    if (!(error instanceof ConclaveError) || revertName(error) === null) throw error;
+    return (await isDone(tools, commit, signal)) ? "already" : error;
+  }
+}
+
+/** As many as fit, in their order; one that is too large is alone. */
+function batchesOf(items: readonly Item[], most: bigint): readonly (readonly Item[])[] {
+  const batches: Item[][] = [];
+  let sum = 0n;
+  for (const item of items) {
+    const last = batches.at(-1);
+    const gas = padded(item.gas);
+    if (last === undefined || last.length === MAX_CALLS || sum + gas > most) {
+      batches.push([item]);
+      sum = gas;
+    } else {
+      last.push(item);
+      sum += gas;
+    }
+  }
+  return batches;
+}
+
+async function send(
+  tools: BatchTools,
+  batch: readonly Item[],
+  signal: AbortSignal | undefined,
+): Promise<readonly CommitOutcome[]> {
+  const oneByOne = async (): Promise<readonly CommitOutcome[]> => {
+    const outcomes: CommitOutcome[] = [];
+    for (const item of batch) outcomes.push(await alone(tools, item, signal));
+    return outcomes;
+  };
+  if (batch.length === 1) return oneByOne();
+  let receipt: TransactionReceipt;
+  try {
+    receipt = await tools.sender.send(callOf(tools, batch), signal);
+  } catch (error) {
+    if (!(error instanceof ConclaveError)) throw error;
+    if (!mayStillLand(error)) return oneByOne();
+    return Promise.all(batch.map(async ({ commit }) => ((await isDone(tools, commit, signal)) ? "already" : error)));
+  }
+  const reasons = reasonsIn(receipt);
+  return Promise.all(
+    batch.map(async (item, index) => {
+      const reason = reasons.get(index);
+      return reason === undefined ? toReceipt(receipt) : failed(tools, item, reason, signal);
+    }),
+  );
+}
+
+function callOf({ connection }: BatchTools, batch: readonly Item[]): TransactionCall {
+  const args = [batch.map(({ data }) => data)] as const;
+  return {
+    to: connection.domain.oracle,
+    data: encodeFunctionData({ abi: decisionOracleAbi, functionName: "tryMulticall", args }),
+    gas: batch.reduce((sum, { gas }) => sum + padded(gas), 0n),
+    doing: doingOf(batch.map(({ commit }) => commit)),
+  };
+}
+
+/** Somebody else was faster, or it was given too little gas, or it is refused for good. */
+async function failed(
+  tools: BatchTools,
+  item: Item,
+  reason: Hex,
+  signal: AbortSignal | undefined,
+): Promise<CommitOutcome> {
+  if (await isDone(tools, item.commit, signal)) return "already";
+  const error = revertError(reason, doingOf([item.commit]));
+  const wantsGas = reason === "0x" || revertName(error) === "InsufficientCallbackGas";
+  return wantsGas ? alone(tools, item, signal) : error;
+}
+
+async function alone(
+  { commitOne }: BatchTools,
+  { commit }: Item,
+  signal: AbortSignal | undefined,
+): Promise<CommitOutcome> {
+  return commitOne(commit, signal).catch((error: unknown) => {
+    if (error instanceof ConclaveError) return error;
+    throw error;
+  });
+}
+
+/** Sent again, it could cost twice. */
+function mayStillLand({ code, data }: ConclaveError): boolean {
+  return code === "CHAIN_TIMEOUT" || (code === "CHAIN_UNREACHABLE" && data["kind"] !== "refused");
+}
+
+async function isDone(
+  { connection }: BatchTools,
+  { request, certificate }: Commit,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  return isCommitted(await readRequestState(connection, request.id, signal), certificate.decision.attempt);
+}
+
+/** By the place in the batch. */
+function reasonsIn({ logs }: TransactionReceipt): ReadonlyMap<number, Hex> {
+  const events = parseEventLogs({ abi: decisionOracleAbi, eventName: "CallFailed", logs });
+  return new Map(events.map(({ args }) => [Number(args.index), args.reason]));
+}
+
+function doingOf(commits: readonly Commit[]): string {
+  const ids = commits.map(({ request }) => request.id).join(", ");
+  return commits.length === 1 ? `Commit the decision on request ${ids}` : `Commit the decisions on requests ${ids}`;
+}
+
+function isItem(one: Item | CommitOutcome): one is Item {
+  return typeof one === "object" && "commit" in one;
+}
+
+function smaller(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}

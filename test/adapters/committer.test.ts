@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
+import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import type { RequestId, SeatIndex } from "../../agents/core/types.ts";
+import type { ChainWriter, Commit, CommitOutcome, Receipt } from "../../agents/ports/chain.ts";
+import { createCommitter, type Committer } from "../../agents/relayer/committer.ts";
+import { relay } from "../../agents/relayer/relayer.ts";
+import { silentLog } from "../integration/world.ts";
+import { createMemoryHarness } from "./chain-memory.ts";
+import { drawn } from "./chain-questions.ts";
+
+const WAIT_MS = 250;
+const receipt: Receipt = { transactionHash: "0xaa", blockNumber: 1n, gasUsed: 1n };
+const commitOf = (id: number): Commit => ({ request: { id: BigInt(id) as RequestId } }) as Commit;
+const idOf = ({ request }: Commit): number => Number(request.id);
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+};
+
+/** A writer that says what it is asked for, and answers when told to. */
+function bench(outcomes: (ids: readonly number[]) => readonly CommitOutcome[] = (ids) => ids.map(() => receipt)) {
+  const clock = createMemoryClock();
+  const calls: (readonly number[])[] = [];
+  let held: Promise<void> = Promise.resolve();
+  const submit = async (ids: readonly number[]): Promise<readonly CommitOutcome[]> => {
+    calls.push(ids);
+    await held;
+    return outcomes(ids);
+  };
+  const single = async (ids: readonly number[]): Promise<Receipt | "already"> => {
+    const [outcome] = await submit(ids);
+    if (outcome instanceof ConclaveError) throw outcome;
+    return outcome as Receipt;
+  };
+  const writer = {
+    commit: (request: Commit["request"]) => single([Number(request.id)]),
+    commitAll: (commits: readonly Commit[]) => submit(commits.map(idOf)),
+  } as unknown as ChainWriter;
+  const lifetime = new AbortController();
+  const committer: Committer = createCommitter({ writer, clock, log: silentLog }, WAIT_MS, lifetime.signal);
+  const hold = (): (() => void) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = promise;
+    return resolve;
+  };
+  return { clock, calls, committer, lifetime, hold };
+}
+
+describe("committer", () => {
+  it("sends together what came within the wait, and nothing before", async () => {
+    const { clock, calls, committer } = bench();
+    const first = committer.commit(commitOf(1));
+    clock.advance(WAIT_MS - 1);
+    const second = committer.commit(commitOf(2));
+    await settled();
+    assert.deepEqual(calls, []);
+    clock.advance(1);
+    assert.deepEqual(await Promise.all([first, second]), [receipt, receipt]);
+    assert.deepEqual(calls, [[1, 2]]);
+  });
+
+  it("sends one that is alone as ever", async () => {
+    const { clock, calls, committer } = bench();
+    const only = committer.commit(commitOf(7));
+    clock.advance(WAIT_MS);
+    assert.equal(await only, receipt);
+    assert.deepEqual(calls, [[7]]);
+  });
+
+  it("gathers while a transaction is on its way, and then waits no longer", async () => {
+    const { clock, calls, committer, hold } = bench();
+    const release = hold();
+    const early = committer.commit(commitOf(1));
+    clock.advance(WAIT_MS);
+    await settled();
+    const late = [2, 3].map((id) => committer.commit(commitOf(id)));
+    clock.advance(10 * WAIT_MS);
+    await settled();
+    assert.deepEqual(calls, [[1]]);
+    release();
+    await Promise.all([early, ...late]);
+    assert.deepEqual(calls, [[1], [2, 3]]);
+  });
+
+  it("tells each how it went: one that fails fails alone, and so do those of a batch that fails", async () => {
+    const refusal = new ConclaveError("CHAIN_REVERTED", "Commit: the contract refused with QuorumNotReached");
+    const mixed = bench((ids) => ids.map((id) => (id === 2 ? refusal : id === 3 ? "already" : receipt)));
+    const three = Promise.allSettled([1, 2, 3].map((id) => mixed.committer.commit(commitOf(id))));
+    mixed.clock.advance(WAIT_MS);
+    assert.deepEqual(
+      (await three).map((one) => (one.status === "fulfilled" ? one.value : one.reason)),
+      [receipt, refusal, "already"],
+    );
+
+    const unreachable = new ConclaveError("CHAIN_UNREACHABLE", "Commit: no answer");
+    let isDown = true;
+    const failing = bench((ids) => {
+      if (isDown) throw unreachable;
+      return ids.map(() => receipt);
+    });
+    const two = Promise.allSettled([1, 2].map((id) => failing.committer.commit(commitOf(id))));
+    failing.clock.advance(WAIT_MS);
+    assert.deepEqual(
+      (await two).map((one) => (one.status === "rejected" ? one.reason : null)),
+      [unreachable, unreachable],
+    );
+    isDown = false;
+    const again = failing.committer.commit(commitOf(1));
+    await settled();
+    failing.clock.advance(WAIT_MS);
+    assert.equal(await again, receipt);
+  });
+
+  it("ends with the agent", async () => {
+    const { calls, committer, lifetime } = bench();
+    const only = assert.rejects(committer.commit(commitOf(1)), /stopped/);
+    lifetime.abort(new Error("stopped"));
+    await only;
+    assert.deepEqual(calls, []);
+  });
+
+  it("two relays of one agent share a block, and the next in line finds both done", async () => {
+    const harness = await createMemoryHarness();
+    const [chain, clock, lifetime] = [await harness.reader(), createSystemClock(), new AbortController()];
+    const relayed = [await drawn(harness), await drawn(harness)];
+    const relayAll = async (account: 0 | 1): Promise<readonly (Receipt | "already")[]> => {
+      const writer = await harness.writer(account);
+      const committer = createCommitter({ writer, clock, log: silentLog }, 20, lifetime.signal);
+      const ports = { chain, committer, clock, log: silentLog };
+      return Promise.all(
+        relayed.map(({ request, round, committee, certificate }) => {
+          const attempt = { domain: chain.domain, request, attempt: 0, committee };
+          return relay(ports, attempt, round, 0 as SeatIndex, certificate, 1, lifetime.signal);
+        }),
+      );
+    };
+    const [first, second] = await relayAll(0);
+    assert.ok(first !== undefined && first !== "already" && second !== undefined && second !== "already");
+    assert.equal(first.transactionHash, second.transactionHash);
+    assert.deepEqual(await relayAll(1), ["already", "already"]);
+  });
+});
