@@ -5,14 +5,17 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 
+import {IAccounts} from "./interfaces/IAccounts.sol";
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {AgentBook} from "./libraries/AgentBook.sol";
 import {DrawLib} from "./libraries/DrawLib.sol";
 import {EpochArray} from "./libraries/EpochArray.sol";
 import {PossessionLib} from "./libraries/PossessionLib.sol";
+import {RewardsLib} from "./libraries/RewardsLib.sol";
 import {StakePool} from "./libraries/StakePool.sol";
 import {TokenLib} from "./libraries/TokenLib.sol";
 import {
+    MAX_COMMISSION_PPM,
     MAX_ENDPOINT_BYTES,
     MAX_EPOCH_BLOCKS,
     MAX_MODEL_BYTES,
@@ -26,14 +29,16 @@ import {
     REPORTER_PPM,
     REPUTATION_ONE
 } from "./types/Limits.sol";
-import {AgentId, Permit, Seat} from "./types/Types.sol";
+import {AgentId, Currency, Permit, Seat, Service} from "./types/Types.sol";
 
 /// @title Agents, the stakes behind them and their reputations
 /// @dev Nobody has a role here: the oracle, the slasher and the treasury are bound at deployment. Reentrancy: tokens come in
-/// before anything is credited (see `TokenLib.pullExact`) and go out after everything is written.
+/// before anything is credited (see `TokenLib.pullExact`) and go out after everything is written. Pay is held by the oracle, as
+/// this contract's credit: it comes with `recordServices` and leaves with `claimRewards`.
 contract AgentRegistry is IAgentRegistry, EIP712 {
     using AgentBook for AgentBook.State;
     using EpochArray for EpochArray.State;
+    using RewardsLib for RewardsLib.State;
     using SafeERC20 for IERC20;
     using StakePool for StakePool.State;
     using TokenLib for IERC20;
@@ -108,8 +113,7 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     /// @inheritdoc IAgentRegistry
     function startUnbonding(AgentId agentId, uint128 shares) external returns (uint128 amount, uint40 unbondingEnd) {
         _requireKnown(agentId);
-        // The cast is safe for 34,000 years, and the delay is at most one.
-        unbondingEnd = uint40(block.timestamp) + unbondingDelay;
+        unbondingEnd = _afterDelay();
         uint128 unbondingShares;
         (amount, unbondingShares) = _book.unbond(_rules(), agentId, msg.sender, shares, unbondingEnd);
         emit UnbondingStarted(agentId, msg.sender, shares, amount, unbondingShares, unbondingEnd);
@@ -131,6 +135,29 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         _owed[msg.sender] = 0;
         emit Claimed(msg.sender, to, amount);
         stakeToken.safeTransfer(to, amount);
+    }
+
+    /// @inheritdoc IAgentRegistry
+    function claimRewards(AgentId agentId, Currency currency, address to) external returns (uint256 amount) {
+        _requireKnown(agentId);
+        amount = _book.takeRewards(agentId, msg.sender, currency);
+        emit RewardsClaimed(agentId, msg.sender, currency, to, amount);
+        IAccounts(oracle).withdraw(currency, amount, to);
+    }
+
+    /// @inheritdoc IAgentRegistry
+    function setCommission(AgentId agentId, uint24 commission) external onlyOperator(agentId) {
+        _requireCommission(commission);
+        uint40 due = _afterDelay();
+        bool lowered = _book.setCommission(agentId, commission, due);
+        if (lowered) emit CommissionChanged(agentId, commission);
+        else emit CommissionRaiseAnnounced(agentId, commission, due);
+    }
+
+    /// @inheritdoc IAgentRegistry
+    function raiseCommission(AgentId agentId) external onlyOperator(agentId) {
+        uint24 commission = _book.raiseCommission(agentId);
+        emit CommissionChanged(agentId, commission);
     }
 
     /// @inheritdoc IAgentRegistry
@@ -173,14 +200,22 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     }
 
     /// @inheritdoc IAgentRegistry
-    function applyReputationChanges(AgentId[] calldata agentIds, int8[] calldata steps) external {
+    function recordServices(Currency currency, Service[] calldata services) external {
         require(msg.sender == oracle, NotOracle(msg.sender));
-        uint256 length = agentIds.length;
-        require(length == steps.length && length <= MAX_REQUEST_SEATS, InvalidReputationChanges(length, steps.length));
+        uint256 length = services.length;
+        require(length <= MAX_REQUEST_SEATS, TooManyServices(length, MAX_REQUEST_SEATS));
         AgentBook.Rules memory rules = _rules();
         for (uint256 i = 0; i < length; ++i) {
-            uint32 reputation = _book.settle(rules, agentIds[i], steps[i]);
-            if (steps[i] != 0) emit ReputationChanged(agentIds[i], steps[i], reputation);
+            (AgentId agentId, int8 steps, uint256 earned) = (
+                services[i].agentId,
+                services[i].steps,
+                services[i].earned
+            );
+            uint32 reputation = _book.settle(rules, agentId, steps);
+            if (steps != 0) emit ReputationChanged(agentId, steps, reputation);
+            if (earned == 0) continue;
+            _book.records[agentId].rewards.credit(currency, earned);
+            emit RewardsCredited(agentId, currency, earned);
         }
     }
 
@@ -206,7 +241,10 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
                 service: record.service,
                 exited: record.exited,
                 bonded: record.pool.bonded,
-                unbonding: record.pool.unbonding
+                unbonding: record.pool.unbonding,
+                commission: record.commission,
+                announcedCommission: record.announced,
+                raiseTime: record.raiseTime
             });
     }
 
@@ -222,6 +260,11 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
                 unbonding: pool.unbondingOf(account),
                 unbondingEnd: ticket.end
             });
+    }
+
+    /// @inheritdoc IAgentRegistry
+    function rewardsOf(AgentId agentId, address account, Currency currency) external view returns (uint256) {
+        return _book.rewardsOf(agentId, account, currency);
     }
 
     /// @inheritdoc IAgentRegistry
@@ -259,9 +302,10 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         require(registration.stake >= minStake, StakeBelowMinimum(registration.stake, minStake));
         _requireLength(bytes(registration.model), MAX_MODEL_BYTES);
         _requireLength(bytes(registration.endpoint), MAX_ENDPOINT_BYTES);
+        _requireCommission(registration.commission);
         address signer = _provenSigner(registration.publicKey, registration.possession);
 
-        agentId = _book.create(msg.sender, signer);
+        agentId = _book.create(msg.sender, signer, registration.commission);
         emit AgentRegistered(
             agentId,
             msg.sender,
@@ -269,7 +313,8 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
             registration.publicKey,
             registration.model,
             registration.endpoint,
-            uint32(REPUTATION_ONE)
+            uint32(REPUTATION_ONE),
+            registration.commission
         );
         _bond(agentId, registration.stake);
     }
@@ -289,6 +334,11 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
 
     function _rules() private view returns (AgentBook.Rules memory) {
         return AgentBook.Rules({minStake: minStake, maxStake: maxStake, epoch: _epoch()});
+    }
+
+    /// @dev The cast is safe for 34,000 years, and the delay is at most one.
+    function _afterDelay() private view returns (uint40) {
+        return uint40(block.timestamp) + unbondingDelay;
     }
 
     /// @dev The cast is safe: block numbers stay below 2^64.
@@ -338,6 +388,10 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
             oracle_ != address(0) && slasher_ != address(0) && treasury_ != address(0),
             InvalidBinding(oracle_, slasher_, treasury_)
         );
+    }
+
+    function _requireCommission(uint24 commission) private pure {
+        require(commission <= MAX_COMMISSION_PPM, CommissionAboveMaximum(commission, MAX_COMMISSION_PPM));
     }
 
     function _requireLength(bytes calldata text, uint256 maximum) private pure {

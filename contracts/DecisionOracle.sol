@@ -84,7 +84,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
     mapping(RequestId requestId => RequestState state) private _states;
 
     /// @param authority access manager that says who may set prices and pause new requests
-    /// @param registry_ draws committees; this contract needs its role for `applyReputationChanges`
+    /// @param registry_ draws committees; this contract is the oracle that it is bound to
     /// @param feeToken_ token of fees and pay in `Currency.Token`
     /// @param supportedProtocols_ bit i set = protocol i can be asked for
     /// @param token first prices in the token
@@ -100,7 +100,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         address oracle = registry_.oracle();
         require(oracle == address(this), NotBound(oracle));
         registry = registry_;
-        settlement = new Settlement(registry_);
+        settlement = new Settlement();
         supportedProtocols = supportedProtocols_;
         uint256 epochBlocks = registry_.epochBlocks();
         _epochBlocks = epochBlocks;
@@ -234,12 +234,17 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         require(state.covers(commitment), WitnessMismatch(requestId));
 
         _states[requestId] = state.set(RequestStateLib.SETTLED);
-        // At most 64 seats, a relayer and the treasury for each of at most seven rounds.
+        Currency currency = payout.currency;
+        // A relayer, the treasury and an appellant for each of at most seven rounds.
         for (uint256 i = 0; i < payout.payments.length; ++i) {
-            _credit(payout.currency, payout.payments[i].account, payout.payments[i].amount);
+            _credit(currency, payout.payments[i].account, payout.payments[i].amount);
         }
-        _refundRest(requestId, payout.consumer, payout.currency, payout.rest);
-        if (payout.agentIds.length != 0) registry.applyReputationChanges(payout.agentIds, payout.steps);
+        uint256 earned = 0;
+        // At most MAX_REQUEST_SEATS.
+        for (uint256 i = 0; i < payout.services.length; ++i) earned += payout.services[i].earned;
+        _credit(currency, address(registry), earned);
+        _refundRest(requestId, payout.consumer, currency, payout.rest);
+        if (payout.services.length != 0) registry.recordServices(currency, payout.services);
     }
 
     /// @inheritdoc IDecisionOracle

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {ISettlement} from "./interfaces/ISettlement.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
@@ -26,7 +25,8 @@ import {
     RequestId,
     RequestTerms,
     Round,
-    Seat
+    Seat,
+    Service
 } from "./types/Types.sol";
 
 /// @title What the rounds of a request pay (SE10 to SE15)
@@ -45,28 +45,23 @@ contract Settlement is ISettlement {
     /// @param rest of the escrow, not yet paid
     /// @param payments room for all that can come
     /// @param payees how many of them are filled in
-    /// @param agentIds room for all that can come, of who was paid or changes its reputation
-    /// @param steps of each of them
+    /// @param services room for all that can come, of who was paid or changes its reputation
     /// @param served how many of them are filled in
     struct Book {
         Prices prices;
         uint256 rest;
         Payment[] payments;
         uint256 payees;
-        AgentId[] agentIds;
-        int8[] steps;
+        Service[] services;
         uint256 served;
     }
 
     /// @inheritdoc ISettlement
     IDecisionOracle public immutable oracle;
-    /// @inheritdoc ISettlement
-    IAgentRegistry public immutable registry;
 
-    /// @param registry_ the oracle's, which deploys this
-    constructor(IAgentRegistry registry_) {
+    /// @dev The oracle deploys this.
+    constructor() {
         oracle = IDecisionOracle(msg.sender);
-        registry = registry_;
     }
 
     /// @inheritdoc ISettlement
@@ -92,7 +87,13 @@ contract Settlement is ISettlement {
         oracle.payOut(
             request.id,
             commitment,
-            Payout(terms.currency(), request.consumer, book.rest, book.payments, book.agentIds, book.steps)
+            Payout({
+                currency: terms.currency(),
+                consumer: request.consumer,
+                rest: book.rest,
+                payments: book.payments,
+                services: book.services
+            })
         );
     }
 
@@ -101,7 +102,7 @@ contract Settlement is ISettlement {
         return PricesLib.bondOf(terms, round);
     }
 
-    /// @dev Pays the seats of a round that stands (SE11), and notes who served and whose reputation changes.
+    /// @dev Notes what the seats of a round that stands earn (SE11), and whose reputation changes.
     function _paySeats(Book memory book, Request calldata request, DecidedRound calldata round, uint256 pay) private {
         uint256 size = round.committee.length;
         (uint256[] memory amounts, uint256 rest) = PayLib.split(pay, round.decision.merits[:size]);
@@ -113,12 +114,10 @@ contract Settlement is ISettlement {
             uint256 amount = amounts[seat];
             if (amount == 0 && steps[seat] == 0) continue;
             AgentId agentId = round.committee[seat].agentId();
-            (book.agentIds[book.served], book.steps[book.served]) = (agentId, steps[seat]);
+            Service memory service = book.services[book.served];
+            (service.agentId, service.steps, service.earned) = (agentId, steps[seat], amount);
             ++book.served;
-            if (amount == 0) continue;
-            address operator = registry.operatorOf(agentId);
-            _add(book, operator, amount);
-            emit PayCredited(request.id, operator, attempt, seat, amount);
+            if (amount != 0) emit PayCredited(request.id, agentId, attempt, seat, amount);
         }
     }
 
@@ -189,30 +188,24 @@ contract Settlement is ISettlement {
         ++book.payees;
     }
 
-    /// @dev A payment for each seat of each round, its relayer, the treasury and an appellant.
+    /// @dev Room for each seat, and for a payment to the relayer of each round, the treasury and an appellant.
     function _open(Request calldata request, DecidedRound[] calldata rounds) private view returns (Book memory book) {
         uint256 seats = 0;
         for (uint256 i = 0; i < rounds.length; ++i) seats += rounds[i].committee.length;
         book.prices = oracle.priceListOf(request.terms.currency(), request.id.priceVersion());
         book.rest = request.terms.fee();
-        book.payments = new Payment[](seats + 3 * rounds.length);
-        book.agentIds = new AgentId[](seats);
-        book.steps = new int8[](seats);
+        book.payments = new Payment[](3 * rounds.length);
+        book.services = new Service[](seats);
     }
 
     /// @dev Cuts the arrays to what is filled in.
     function _close(Book memory book) private pure {
-        (Payment[] memory payments, AgentId[] memory agentIds, int8[] memory steps) = (
-            book.payments,
-            book.agentIds,
-            book.steps
-        );
-        (uint256 payees, uint256 served) = (book.payees, book.served);
+        (Payment[] memory payments, uint256 payees) = (book.payments, book.payees);
+        (Service[] memory services, uint256 served) = (book.services, book.served);
         assembly ("memory-safe") {
             // Fewer than there is room for.
             mstore(payments, payees)
-            mstore(agentIds, served)
-            mstore(steps, served)
+            mstore(services, served)
         }
     }
 

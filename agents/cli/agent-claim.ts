@@ -7,7 +7,7 @@ import type { CommandSpec } from "./command.ts";
 import { operatorFlags, type OperatorFlags } from "./keys.ts";
 import { openOperator } from "./operator.ts";
 import { rows } from "./output.ts";
-import { withdrawAll, withdrawalRows } from "./withdrawals.ts";
+import { claimAll, claimRows, withdrawAll, withdrawalRows } from "./withdrawals.ts";
 
 interface Options extends OperatorFlags {
   readonly to?: string;
@@ -15,7 +15,7 @@ interface Options extends OperatorFlags {
 
 export const agentClaim: CommandSpec<Options> = {
   name: "claim",
-  summary: "settle all requests the agent sat for, then withdraw what the operator has been credited",
+  summary: "settle all requests the agent sat for, then pay out the operator's rewards and credit",
   example: "conclave agent claim --dir ./my-agent",
   options: [...operatorFlags, { flags: "--to <address>", description: "receiver (default: the operator)" }],
   run: async ({ options, host, progress }) => {
@@ -28,6 +28,7 @@ export const agentClaim: CommandSpec<Options> = {
     const writer = await createChainWriter({ ...source, account }, host.signal);
     const settled = await settleClaims(writer, claims, host.signal);
     const actions = await createOperatorActions({ ...source, account }, host.signal);
+    const rewards = await claimAll(actions, terms, record.agentId, to, host.signal);
     const withdrawals = await withdrawAll(actions, terms, to, host.signal);
     const requestIds = claims.map(({ request }) => request.id);
     return {
@@ -35,12 +36,14 @@ export const agentClaim: CommandSpec<Options> = {
         agentId: record.agentId,
         requestIds,
         settleTransactions: settled.map(({ transactionHash }) => transactionHash),
+        rewards,
         withdrawals,
         to,
       },
       text: rows([
         ["agent", String(record.agentId)],
         ["settled", requestIds.length === 0 ? "nothing was left to settle" : `requests ${requestIds.join(", ")}`],
+        ...claimRows(rewards, terms.feeToken, to),
         ...withdrawalRows(withdrawals, terms.feeToken, to),
       ]),
     };

@@ -4,7 +4,7 @@ import { createModel } from "../adapters/models/create-model.ts";
 import { ConclaveError } from "../core/errors.ts";
 import type { ChainTerms } from "../adapters/chain/terms.ts";
 import type { Address } from "../core/types.ts";
-import { formatAmount, parseAmount } from "./arguments.ts";
+import { formatAmount, parseAmount, parseCommission } from "./arguments.ts";
 import type { CommandSpec } from "./command.ts";
 import type { AgentConfig } from "./config.ts";
 import {
@@ -16,11 +16,18 @@ import {
   type OperatorFlags,
 } from "./keys.ts";
 import { lookUpAgent } from "./operator.ts";
-import { rows } from "./output.ts";
+import { percent, rows } from "./output.ts";
 
 interface Options extends OperatorFlags {
   readonly stake: string;
+  readonly commission: string;
 }
+
+const commissionFlag = {
+  flags: "--commission <percent>",
+  description: "what the operator gets of the pay before it is divided by stake, at most 50",
+  default: "10",
+};
 
 export const agentRegister: CommandSpec<Options> = {
   name: "register",
@@ -29,11 +36,13 @@ export const agentRegister: CommandSpec<Options> = {
   options: [
     ...operatorFlags,
     { flags: "--stake <amount>", description: "in whole stake tokens, e.g. 12.5", required: true },
+    commissionFlag,
   ],
   run: async ({ options, host }) => {
     const agent = await lookUpAgent(options, host);
     const { config, source, terms, record } = agent;
     const stake = parseAmount(options.stake, terms.stakeToken, "--stake");
+    const commission = parseCommission(options.commission, "--commission");
     if (record !== null) {
       throw new ConclaveError(
         "USAGE",
@@ -59,6 +68,7 @@ export const agentRegister: CommandSpec<Options> = {
       model: descriptor,
       endpoint: knownEndpoint(config),
       stake,
+      commission,
     });
     const { transactionHash, gasUsed } = receipt;
     return {
@@ -67,6 +77,7 @@ export const agentRegister: CommandSpec<Options> = {
         signer: keys.address,
         operator: operator.address,
         stake,
+        commission,
         model: descriptor,
         transactionHash,
         gasUsed,
@@ -76,6 +87,7 @@ export const agentRegister: CommandSpec<Options> = {
         ["signer", keys.address],
         ["operator", operator.address],
         ["stake", formatAmount(stake, terms.stakeToken)],
+        ["commission", percent(commission)],
         ["model", descriptor],
         ["transaction", `${transactionHash} (${gasUsed} gas)`],
         ["next", `conclave agent run --dir ${options.dir}`],

@@ -6,7 +6,7 @@ import type { CommandSpec } from "./command.ts";
 import { dirFlag, type AgentFlags } from "./keys.ts";
 import { lookUpAgent, requireRegistered } from "./operator.ts";
 import { percent, printable, rows, utc } from "./output.ts";
-import { creditText } from "./withdrawals.ts";
+import { amountsText } from "./withdrawals.ts";
 import { join } from "node:path";
 
 export const JOURNAL_FOLDER = "journals";
@@ -22,8 +22,9 @@ export const agentStatus: CommandSpec<AgentFlags> = {
     const agent = await lookUpAgent(options, host);
     const { config, terms, signer } = agent;
     const record = requireRegistered(agent);
-    const [position, own, gas] = await Promise.all([
+    const [position, rewards, own, gas] = await Promise.all([
       terms.position(record.agentId, record.operator, host.signal),
+      terms.rewards(record.agentId, record.operator, host.signal),
       terms.holdings(record.operator, host.signal),
       terms.holdings(signer, host.signal),
     ]);
@@ -36,6 +37,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         ownStake: position.bonded,
         ownUnbonding: position.unbonding,
         unbondingEnd: position.unbondingEnd,
+        rewards,
         credit: own.credit,
         operatorTokens: own.stakeToken,
         signerCoin: gas.coin,
@@ -54,7 +56,9 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         ],
         ["delegated", stake(record.stake - position.bonded)],
         ["reputation", percent(record.reputation)],
-        ["credit", creditText(own.credit, terms.feeToken)],
+        ["commission", commissionText(record)],
+        ["rewards", amountsText(rewards, terms.feeToken)],
+        ["credit", `${amountsText(own.credit, terms.feeToken)} in the oracle`],
         ["open duties", duties.length === 0 ? "none" : duties.map(({ requestId }) => requestId).join(", ")],
       ]),
     };
@@ -64,6 +68,11 @@ export const agentStatus: CommandSpec<AgentFlags> = {
 function standing({ active, exited }: AgentRecord): string {
   if (exited) return "out of the draw for good: its reputation fell too low, or it was slashed while not active";
   return active ? "active" : "not active";
+}
+
+function commissionText({ commission, raise }: AgentRecord): string {
+  const announced = raise === null ? "" : `; ${percent(raise.commission)} may take effect from ${utc(raise.time)} on`;
+  return `${percent(commission)}${announced}`;
 }
 
 /** Attempts in which this agent still has a seat, by its journals. */

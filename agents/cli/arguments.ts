@@ -1,6 +1,6 @@
 import { formatUnits, parseUnits } from "viem";
 import { ConclaveError } from "../core/errors.ts";
-import type { Address, Currency, RequestId } from "../core/types.ts";
+import type { Address, Currency, Ppm, RequestId } from "../core/types.ts";
 
 export interface Unit {
   readonly symbol: string;
@@ -8,6 +8,11 @@ export interface Unit {
 }
 
 const COIN: Unit = { symbol: "coins", decimals: 18 };
+
+/** Of a million. */
+const PERCENT: Unit = { symbol: "percent", decimals: 4 };
+/** MAX_COMMISSION_PPM in contracts/types/Limits.sol. */
+const MAX_COMMISSION = 500_000n;
 
 const DECIMAL = /^(\d{1,60})(?:\.(\d{1,60}))?$/;
 const DURATION = /^(\d{1,9})(s|m|h|d)$/;
@@ -19,6 +24,13 @@ export function parseAmount(text: string, unit: Unit, option: string): bigint {
   if (!DECIMAL.test(text)) throw usage(option, text, `give an amount of ${unit.symbol} such as 12.5`);
   if (fraction.length > unit.decimals) throw usage(option, text, `${unit.symbol} has ${unit.decimals} decimals`);
   return parseUnits(text, unit.decimals);
+}
+
+/** "12.5" percent in parts per million. Throws USAGE. */
+export function parseCommission(text: string, option: string): Ppm {
+  const ppm = parseAmount(text, PERCENT, option);
+  if (ppm > MAX_COMMISSION) throw usage(option, text, "give at most 50, without a percent sign");
+  return Number(ppm) as Ppm;
 }
 
 export function formatAmount(amount: bigint, unit: Unit): string {

@@ -158,7 +158,6 @@ function examineBindings(contracts: Contracts, reader: DeploymentReader): Promis
       ["the registry", "oracle", bound.oracleOfRegistry, oracle],
       ["the oracle", "registry", bound.registryOfOracle, registry],
       ["the settlement", "oracle", bound.oracleOfSettlement, oracle],
-      ["the settlement", "registry", bound.registryOfSettlement, registry],
       ["the slasher", "registry", bound.registryOfSlasher, registry],
       ["the slasher", "oracle", bound.oracleOfSlasher, oracle],
     ].filter(([, , found, expected]) => found !== expected);

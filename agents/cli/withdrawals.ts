@@ -1,5 +1,5 @@
 import type { ChainTerms } from "../adapters/chain/terms.ts";
-import type { Address, Currency, Hex } from "../core/types.ts";
+import type { Address, AgentId, Currency, Hex } from "../core/types.ts";
 import type { OperatorActions } from "../ports/chain.ts";
 import { formatAmount, unitOf, type Unit } from "./arguments.ts";
 import type { Row } from "./output.ts";
@@ -11,6 +11,25 @@ export interface Withdrawal {
 }
 
 const CURRENCIES: readonly Currency[] = ["token", "native"];
+
+/** Pays out all that the account has earned with an agent, in one transaction per currency; none where it has earned nothing. */
+export async function claimAll(
+  actions: OperatorActions,
+  terms: ChainTerms,
+  agentId: AgentId,
+  to: Address,
+  signal: AbortSignal,
+): Promise<readonly Withdrawal[]> {
+  const rewards = await terms.rewards(agentId, actions.account, signal);
+  const claims: Withdrawal[] = [];
+  for (const currency of CURRENCIES) {
+    const amount = rewards[currency];
+    if (amount === 0n) continue;
+    const { transactionHash } = await actions.claimRewards(agentId, currency, to);
+    claims.push({ currency, amount, transactionHash });
+  }
+  return claims;
+}
 
 /** Pays out all that the oracle owes the account, in one transaction per currency; none where it owes nothing. */
 export async function withdrawAll(
@@ -31,16 +50,27 @@ export async function withdrawAll(
 }
 
 export function withdrawalRows(withdrawals: readonly Withdrawal[], feeToken: Unit, to: Address): readonly Row[] {
-  if (withdrawals.length === 0) return [["withdrawn", "nothing: the credit is 0"]];
-  return withdrawals.flatMap(({ currency, amount, transactionHash }) => [
-    ["withdrawn", `${formatAmount(amount, unitOf(currency, feeToken))} to ${to}`] as const,
+  return withdrawals.length === 0
+    ? [["withdrawn", "nothing: the credit is 0"]]
+    : payoutRows("withdrawn", withdrawals, feeToken, to);
+}
+
+export function claimRows(claims: readonly Withdrawal[], feeToken: Unit, to: Address): readonly Row[] {
+  return claims.length === 0
+    ? [["rewards", "none: nothing was earned since the last claim"]]
+    : payoutRows("rewards", claims, feeToken, to);
+}
+
+function payoutRows(name: string, payouts: readonly Withdrawal[], feeToken: Unit, to: Address): readonly Row[] {
+  return payouts.flatMap(({ currency, amount, transactionHash }) => [
+    [name, `${formatAmount(amount, unitOf(currency, feeToken))} to ${to}`] as const,
     ["transaction", transactionHash] as const,
   ]);
 }
 
-/** What the oracle owes an account. */
-export function creditText(credit: Readonly<Record<Currency, bigint>>, feeToken: Unit): string {
-  const owed = CURRENCIES.filter((currency) => credit[currency] !== 0n);
-  if (owed.length === 0) return "none in the oracle";
-  return `${owed.map((currency) => formatAmount(credit[currency], unitOf(currency, feeToken))).join(", ")} in the oracle`;
+/** "none" when both are 0. */
+export function amountsText(amounts: Readonly<Record<Currency, bigint>>, feeToken: Unit): string {
+  const held = CURRENCIES.filter((currency) => amounts[currency] !== 0n);
+  if (held.length === 0) return "none";
+  return held.map((currency) => formatAmount(amounts[currency], unitOf(currency, feeToken))).join(", ");
 }

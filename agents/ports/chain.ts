@@ -36,6 +36,16 @@ export interface AgentRecord {
   readonly active: boolean;
   /** Out of the draw for good. */
   readonly exited: boolean;
+  /** What the operator gets of the agent's pay before it is divided by shares. */
+  readonly commission: Ppm;
+  /** A higher commission that the operator may let take effect; null when none is announced. */
+  readonly raise: CommissionRaise | null;
+}
+
+export interface CommissionRaise {
+  readonly commission: Ppm;
+  /** Unix seconds from which on it may take effect. */
+  readonly time: number;
 }
 
 /** What one account holds of an agent's stake; amounts as of now, a slash lowers them. */
@@ -271,7 +281,7 @@ export type Witness =
   | { readonly kind: "drawn"; readonly attempt: number; readonly committeeHash: Digest };
 
 /** What operators and askers submit from the CLI. */
-export interface OperatorActions extends OracleActions {
+export interface OperatorActions extends OracleActions, RewardActions {
   readonly account: Address;
   register(registration: {
     readonly publicKey: Uint8Array;
@@ -279,15 +289,26 @@ export interface OperatorActions extends OracleActions {
     readonly model: string;
     readonly endpoint: readonly string[];
     readonly stake: bigint;
+    readonly commission: Ppm;
   }): Promise<{ readonly agentId: AgentId; readonly receipt: Receipt }>;
   /** The operator's own stake, or a delegation. */
   bond(agentId: AgentId, amount: bigint): Promise<Receipt>;
   startUnbonding(agentId: AgentId, shares: bigint): Promise<Receipt>;
   withdrawStake(agentId: AgentId, to: Address): Promise<Receipt>;
-  /** What the registry owes this account for evidence. */
-  claimReward(to: Address): Promise<Receipt>;
   rotateSigner(agentId: AgentId, publicKey: Uint8Array, possession: Hex): Promise<Receipt>;
   setEndpoint(agentId: AgentId, endpoint: readonly string[]): Promise<Receipt>;
+}
+
+/** What the registry owes for service and for evidence. */
+export interface RewardActions {
+  /** What this account has earned with an agent: by its shares, and as its operator the commission. */
+  claimRewards(agentId: AgentId, currency: Currency, to: Address): Promise<Receipt>;
+  /** Lowers the commission at once, or announces a higher one. */
+  setCommission(agentId: AgentId, commission: Ppm): Promise<Receipt>;
+  /** Lets the announced commission take effect. */
+  raiseCommission(agentId: AgentId): Promise<Receipt>;
+  /** What the registry owes this account for evidence. */
+  claimReward(to: Address): Promise<Receipt>;
 }
 
 /** What anybody does at the oracle with money of one's own. */

@@ -3,14 +3,14 @@ pragma solidity 0.8.34;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
-import {AgentId, Permit, Pot, Seat} from "../types/Types.sol";
+import {AgentId, Currency, Permit, Pot, Seat, Service} from "../types/Types.sol";
 
 /// @title Agents, the stakes behind them and their reputations
 /// @notice An operator (cold key) registers an agent with a hot signer key and an ERC-20 stake, to which anybody may
-/// delegate. An agent is active, and drawn, while its operator's own bonded stake is at least minStake and it has not
+/// delegate. What the agent earns is divided: a commission for the operator, the rest by the shares of the bonded stake. An agent is active, and drawn, while its operator's own bonded stake is at least minStake and it has not
 /// exited. Every change emits one event; the events rebuild the whole state.
-/// @dev Nobody administers this contract. Three addresses are bound at deployment: only the oracle applies reputation
-/// changes, only the slasher slashes, and what is slashed goes to the treasury less the reporter's reward. See
+/// @dev Nobody administers this contract. Three addresses are bound at deployment: only the oracle records service (pay and
+/// reputation changes) and holds the pay, only the slasher slashes, and what is slashed goes to the treasury less the reporter's reward. See
 /// docs/adr/006-no-power-over-stake.md.
 /// @dev Draws see the registry as it was when the current epoch began: epoch = block.number / epochBlocks. Whatever is done
 /// in an epoch (register, bond, unbond, rotate, reputation) counts from the next one on, so nobody who knows a seed can
@@ -26,7 +26,7 @@ interface IAgentRegistry {
     /// @param maxStake largest bonded stake of an agent, at most 16 * minStake and below 2^96
     /// @param unbondingDelay seconds, 14 to 365 days
     /// @param epochBlocks blocks between two states of the registry that draws see, 25 to 7200
-    /// @param oracle applies reputation changes
+    /// @param oracle records service and holds the pay
     /// @param slasher slashes
     /// @param treasury gets what is slashed, less the reporter's reward
     struct Deployment {
@@ -40,7 +40,7 @@ interface IAgentRegistry {
         address treasury;
     }
 
-    /// @param operator answers for the agent with its own stake and receives the pay
+    /// @param operator answers for the agent with its own stake and gets the commission
     /// @param signer address of the hot key that signs messages and decisions
     /// @param reputation parts per million, in (0, 1_000_000]
     /// @param active in the draw
@@ -48,6 +48,9 @@ interface IAgentRegistry {
     /// @param exited out of the draw for good
     /// @param bonded stake that weighs in the draw, everybody's
     /// @param unbonding stake on its way out, everybody's
+    /// @param commission what the operator gets of the agent's pay before it is divided by shares, in parts per million
+    /// @param announcedCommission a higher one that the operator may let take effect from `raiseTime` on
+    /// @param raiseTime unix seconds; 0 = no raise is announced
     struct Agent {
         address operator;
         address signer;
@@ -57,6 +60,9 @@ interface IAgentRegistry {
         bool exited;
         Pot bonded;
         Pot unbonding;
+        uint24 commission;
+        uint24 announcedCommission;
+        uint40 raiseTime;
     }
 
     /// @notice What one account holds of an agent's stake.
@@ -79,12 +85,14 @@ interface IAgentRegistry {
     /// @param model model descriptor, UTF-8, at most 256 bytes
     /// @param endpoint comma separated multiaddrs without the peer id, at most 512 bytes
     /// @param stake amount of the stake token that the operator bonds
+    /// @param commission of the operator, in parts per million, at most 500_000
     struct Registration {
         bytes publicKey;
         bytes possession;
         string model;
         string endpoint;
         uint128 stake;
+        uint24 commission;
     }
 
     /// @notice The registry was deployed; emitted once.
@@ -99,6 +107,7 @@ interface IAgentRegistry {
     /// @param model model descriptor
     /// @param endpoint comma separated multiaddrs
     /// @param reputation parts per million
+    /// @param commission parts per million
     event AgentRegistered(
         AgentId indexed agentId,
         address indexed operator,
@@ -106,7 +115,8 @@ interface IAgentRegistry {
         bytes publicKey,
         string model,
         string endpoint,
-        uint32 reputation
+        uint32 reputation,
+        uint24 commission
     );
 
     /// @notice Stake was bonded.
@@ -207,6 +217,38 @@ interface IAgentRegistry {
     /// @param reputation parts per million, after it
     event ReputationChanged(AgentId indexed agentId, int8 steps, uint32 reputation);
 
+    /// @notice A settled request paid the agent. It is shared by the shares and the commission of this moment, whenever
+    /// they are claimed.
+    /// @param agentId the agent
+    /// @param currency of the amount
+    /// @param amount in its smallest unit, above 0
+    event RewardsCredited(AgentId indexed agentId, Currency currency, uint256 amount);
+
+    /// @notice An account's part of an agent's pay was paid out.
+    /// @param agentId the agent
+    /// @param account whose it was
+    /// @param currency of the amount
+    /// @param to who received it
+    /// @param amount in its smallest unit, above 0
+    event RewardsClaimed(
+        AgentId indexed agentId,
+        address indexed account,
+        Currency currency,
+        address indexed to,
+        uint256 amount
+    );
+
+    /// @notice The commission of pay from now on; a raise that was announced before is not announced any more.
+    /// @param agentId the agent
+    /// @param commission parts per million
+    event CommissionChanged(AgentId indexed agentId, uint24 commission);
+
+    /// @notice The operator may raise the commission later.
+    /// @param agentId the agent
+    /// @param commission parts per million
+    /// @param raiseTime unix seconds from which on it may
+    event CommissionRaiseAnnounced(AgentId indexed agentId, uint24 commission, uint40 raiseTime);
+
     error UnknownAgent(AgentId agentId);
     error NotOperator(AgentId agentId, address caller);
     /// @notice The key is or was the signer of an agent.
@@ -248,8 +290,12 @@ interface IAgentRegistry {
     error InvalidEpochBlocks(uint256 epochBlocks, uint256 minimum, uint256 maximum);
     /// @notice The stake token moved another amount than asked (fee on transfer, rebasing): refused.
     error TransferMismatch(uint256 expected, uint256 received);
-    /// @notice Not as many steps as agents, or more than 160.
-    error InvalidReputationChanges(uint256 agents, uint256 steps);
+    error TooManyServices(uint256 services, uint256 maximum);
+    error CommissionAboveMaximum(uint24 commission, uint256 maximum);
+    error NoRaiseAnnounced(AgentId agentId);
+    /// @notice Delegators have until then to leave at the commission that they know.
+    error RaiseNotDue(AgentId agentId, uint40 raiseTime);
+    error NoRewards(AgentId agentId, address account, Currency currency);
 
     /// @notice Registers an agent of the caller and bonds its first stake; it is active at once and drawn from the next epoch
     /// on.
@@ -271,6 +317,8 @@ interface IAgentRegistry {
 
     /// @notice Bonds stake behind an agent, which weighs from the next epoch on: the operator's own, or a delegation by
     /// anybody. The operator's reactivates the agent once its own is at least minStake.
+    /// @dev Whatever the agent is paid from now on is shared by the new shares, too, also for service before: a request pays
+    /// when it is settled. It takes nothing of the operator's commission, and the stake is locked for the unbonding delay.
     /// @dev Warning: a delegation is slashed with the operator's stake, pro rata, for what the operator's key signs; and it
     /// trusts the operator not to sign two messages on purpose. The operator cannot hold it back, nor take it.
     /// @dev Refused: more than maxStake in all; others than the operator while the agent is not active; an agent that has
@@ -288,6 +336,7 @@ interface IAgentRegistry {
     function bondWithPermit(AgentId agentId, uint128 amount, Permit calldata permit) external returns (uint128 shares);
 
     /// @notice Begins to unbond shares of the caller, at any time and of any agent.
+    /// @dev What is unbonding earns nothing any more; what was earned before stays claimable.
     /// @dev Warning: all that the caller has unbonding with one agent is one ticket; starting again extends the end of all of
     /// it. It stays in reach of evidence until it is withdrawn, also after its end. An agent whose operator's own stake falls
     /// below the minimum leaves the draw with the next epoch: it can still be drawn in this one, and its duties remain.
@@ -307,6 +356,26 @@ interface IAgentRegistry {
     /// @param to receives the tokens
     /// @return amount all of it
     function claim(address to) external returns (uint256 amount);
+
+    /// @notice Pays out what the caller has earned with an agent: by its shares, and the operator its commission.
+    /// @dev It is paid from this contract's credit at the oracle, see `IAccounts.withdraw`.
+    /// @param agentId the agent
+    /// @param currency what to pay out
+    /// @param to receives it
+    /// @return amount all of it, above 0
+    function claimRewards(AgentId agentId, Currency currency, address to) external returns (uint256 amount);
+
+    /// @notice Lowers the commission at once, or announces a higher one, for which `raiseCommission` must be called after
+    /// the unbonding delay. Either replaces a raise that was announced before. Only the operator.
+    /// @dev What the agent has been paid before is divided by the commission before.
+    /// @param agentId the agent
+    /// @param commission parts per million, at most 500_000
+    function setCommission(AgentId agentId, uint24 commission) external;
+
+    /// @notice Lets the announced commission take effect. Only the operator.
+    /// @dev Warning: it may wait for as long as it likes. Who delegates while a raise is announced has agreed to it.
+    /// @param agentId the agent
+    function raiseCommission(AgentId agentId) external;
 
     /// @notice Takes 100_000 ppm of an agent's bonded and of its unbonding stake, each rounded up. Only the slasher.
     /// @dev The reporter is owed 100_000 ppm, rounded down, of what the operator's own stake lost by it, the treasury the
@@ -336,14 +405,14 @@ interface IAgentRegistry {
     /// @param model UTF-8, at most 256 bytes
     function setModel(AgentId agentId, string calldata model) external;
 
-    /// @notice Applies what committees decided about their members, and counts who served. Only the oracle, when it settles a request.
+    /// @notice Applies what committees decided about their members, counts who served, and notes what they earned. Only the
+    /// oracle, when it settles a request and has credited this contract with the sum of the earnings.
     /// @dev One slash: reputation * 800_000 / 1_000_000, rounded down, never below 10_000. One recovery step: + 10_000, at
     /// most 1_000_000. Below 100_000 the agent exits.
-    /// @dev Warning: trusts the caller that the agents exist and the steps are well formed, see `Decision.merits`.
-    /// @param agentIds at most 160
-    /// @param steps of each agent: negative = that many slashes, positive = that many recovery steps, 0 = it was
-    /// paid
-    function applyReputationChanges(AgentId[] calldata agentIds, int8[] calldata steps) external;
+    /// @dev Warning: trusts the caller that the agents exist, the steps are well formed (see `Decision.merits`) and the money is there.
+    /// @param currency of the earnings
+    /// @param services of at most 160 agents
+    function recordServices(Currency currency, Service[] calldata services) external;
 
     /// @notice Draws `size` distinct agents of the current epoch with probability proportional to stake x reputation, where
     /// the stake of a fresh agent counts half.
@@ -375,6 +444,13 @@ interface IAgentRegistry {
     /// @param account the operator or a delegator
     /// @return see `Position`
     function positionOf(AgentId agentId, address account) external view returns (Position memory);
+
+    /// @notice What `claimRewards` would pay an account now; 0 for whoever has earned nothing.
+    /// @param agentId the agent
+    /// @param account the operator or a delegator
+    /// @param currency of the amount
+    /// @return amount in its smallest unit
+    function rewardsOf(AgentId agentId, address account, Currency currency) external view returns (uint256);
 
     /// @notice What `claim` would pay an account.
     /// @param account a reporter or the treasury
@@ -416,7 +492,7 @@ interface IAgentRegistry {
     /// @return seconds, 14 to 365 days
     function unbondingDelay() external view returns (uint40);
 
-    /// @notice Who applies reputation changes.
+    /// @notice Who records service and holds the pay.
     /// @return its address
     function oracle() external view returns (address);
 

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {DecidedRound, Request, RequestId, RequestTerms, Round} from "../types/Types.sol";
-import {IAgentRegistry} from "./IAgentRegistry.sol";
+import {AgentId, DecidedRound, Request, RequestId, RequestTerms, Round} from "../types/Types.sol";
 import {IDecisionOracle} from "./IDecisionOracle.sol";
 
 /// @title What the rounds of a request pay
 /// @notice Works out once, from the whole record of a final request, who gets what of its escrow. It keeps nothing: the oracle
 /// holds the money and checks the record. See docs/spec/settlement.md, SE10 to SE15.
 interface ISettlement {
-    /// @notice An operator earned its share.
+    /// @notice An agent earned its share; the registry divides it, see `RewardsCredited`.
     /// @param requestId the request
-    /// @param operator whose credit grew
+    /// @param agentId whose rewards grew
     /// @param attempt in which it was earned
     /// @param seat the seat that earned it
     /// @param amount in the smallest unit of the request's currency, above 0
     event PayCredited(
         RequestId indexed requestId,
-        address indexed operator,
+        AgentId indexed agentId,
         uint32 attempt,
         uint256 seat,
         uint256 amount
@@ -69,8 +68,4 @@ interface ISettlement {
     /// @notice Whose requests are settled.
     /// @return the oracle, which deployed this
     function oracle() external view returns (IDecisionOracle);
-
-    /// @notice Where the seats' operators are known.
-    /// @return the registry
-    function registry() external view returns (IAgentRegistry);
 }

@@ -3,10 +3,11 @@ pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../interfaces/IAgentRegistry.sol";
 import {EXIT_REPUTATION, PROVEN_SERVICE, REPUTATION_ONE} from "../types/Limits.sol";
-import {AgentId} from "../types/Types.sol";
+import {AgentId, Currency} from "../types/Types.sol";
 import {Candidate, CandidateLib} from "./DrawLib.sol";
 import {EpochArray} from "./EpochArray.sol";
 import {ReputationLib} from "./ReputationLib.sol";
+import {RewardsLib} from "./RewardsLib.sol";
 import {SeatLib} from "./SeatLib.sol";
 import {StakePool} from "./StakePool.sol";
 
@@ -15,11 +16,15 @@ import {StakePool} from "./StakePool.sol";
 /// agent's word in the latest view of the array up to date, so the two cannot differ.
 library AgentBook {
     using EpochArray for EpochArray.State;
+    using RewardsLib for RewardsLib.State;
     using StakePool for StakePool.State;
 
     /// @param position index in the latest view of `active` plus 1; 0 = not active
     /// @param service settled requests that it was paid for, up to PROVEN_SERVICE
     /// @param exited the reputation once fell below EXIT_REPUTATION, or a slash met the agent while it was not active
+    /// @param commission parts per million
+    /// @param announced a higher commission, from `raiseTime` on if the operator then says so
+    /// @param raiseTime unix seconds; 0 = no raise is announced
     struct Record {
         address operator;
         uint32 reputation;
@@ -27,7 +32,11 @@ library AgentBook {
         uint8 service;
         bool exited;
         address signer;
+        uint24 commission;
+        uint24 announced;
+        uint40 raiseTime;
         StakePool.State pool;
+        RewardsLib.State rewards;
     }
 
     struct State {
@@ -46,7 +55,12 @@ library AgentBook {
         uint64 epoch;
     }
 
-    function create(State storage self, address operator, address signer) internal returns (AgentId agentId) {
+    function create(
+        State storage self,
+        address operator,
+        address signer,
+        uint24 commission
+    ) internal returns (AgentId agentId) {
         // Checked arithmetic: 2^32 agents do not fit.
         agentId = AgentId.wrap(++self.count);
         claimSigner(self, agentId, signer);
@@ -54,6 +68,7 @@ library AgentBook {
         record.operator = operator;
         record.signer = signer;
         record.reputation = uint32(REPUTATION_ONE);
+        record.commission = commission;
     }
 
     /// @notice Binds a key to an agent, forever.
@@ -69,8 +84,8 @@ library AgentBook {
         _sync(self, rules, agentId, record);
     }
 
-    /// @dev While the agent is not active only its operator bonds: others would earn nothing, and could take the room under
-    /// the maximum that the operator needs to come back.
+    /// @dev While the agent is not active only its operator bonds: others would share in pay for service before theirs, and
+    /// could take the room under the maximum that the operator needs to come back.
     function bond(
         State storage self,
         Rules memory rules,
@@ -81,6 +96,7 @@ library AgentBook {
         Record storage record = self.records[agentId];
         require(!record.exited, IAgentRegistry.AgentHasExited(agentId));
         require(account == record.operator || record.position != 0, IAgentRegistry.AgentNotActive(agentId));
+        _divide(record, account);
         shares = record.pool.bond(agentId, account, amount, rules.maxStake);
         _sync(self, rules, agentId, record);
     }
@@ -94,6 +110,7 @@ library AgentBook {
         uint40 end
     ) internal returns (uint128 amount, uint128 unbondingShares) {
         Record storage record = self.records[agentId];
+        _divide(record, account);
         (amount, unbondingShares) = record.pool.unbond(agentId, account, shares, end);
         _sync(self, rules, agentId, record);
     }
@@ -142,6 +159,75 @@ library AgentBook {
             Candidate candidate = Candidate.wrap(self.active.at(index));
             self.active.set(rules.epoch, index, Candidate.unwrap(candidate.withReputation(reputation)));
         }
+    }
+
+    /// @notice Lowers the commission, or announces a higher one; either replaces what was announced before.
+    /// @param due when a higher one may take effect
+    /// @return lowered it was, or stays as it is
+    function setCommission(
+        State storage self,
+        AgentId agentId,
+        uint24 commission,
+        uint40 due
+    ) internal returns (bool lowered) {
+        Record storage record = self.records[agentId];
+        lowered = commission <= record.commission;
+        if (!lowered) {
+            (record.announced, record.raiseTime) = (commission, due);
+            return lowered;
+        }
+        record.rewards.divide(_division(record));
+        (record.commission, record.announced, record.raiseTime) = (commission, 0, 0);
+    }
+
+    /// @notice The announced commission takes effect; what is pending is divided by the one before.
+    function raiseCommission(State storage self, AgentId agentId) internal returns (uint24 commission) {
+        Record storage record = self.records[agentId];
+        uint40 due = record.raiseTime;
+        require(due != 0, IAgentRegistry.NoRaiseAnnounced(agentId));
+        require(block.timestamp >= due, IAgentRegistry.RaiseNotDue(agentId, due));
+        commission = record.announced;
+        record.rewards.divide(_division(record));
+        (record.commission, record.announced, record.raiseTime) = (commission, 0, 0);
+    }
+
+    /// @notice Takes all that the account is owed of the agent's pay.
+    function takeRewards(
+        State storage self,
+        AgentId agentId,
+        address account,
+        Currency currency
+    ) internal returns (uint256 amount) {
+        Record storage record = self.records[agentId];
+        _divide(record, account);
+        amount = record.rewards.take(account, currency);
+        require(amount != 0, IAgentRegistry.NoRewards(agentId, account, currency));
+    }
+
+    /// @notice What `takeRewards` would take.
+    function rewardsOf(
+        State storage self,
+        AgentId agentId,
+        address account,
+        Currency currency
+    ) internal view returns (uint256) {
+        Record storage record = self.records[agentId];
+        return record.rewards.rewardsOf(_division(record), account, record.pool.shares[account], currency);
+    }
+
+    /// @dev Before the account's shares change.
+    function _divide(Record storage record, address account) private {
+        record.rewards.divide(_division(record));
+        record.rewards.update(account, record.pool.shares[account]);
+    }
+
+    function _division(Record storage record) private view returns (RewardsLib.Division memory) {
+        return
+            RewardsLib.Division({
+                operator: record.operator,
+                commission: record.commission,
+                shares: record.pool.bonded.shares
+            });
     }
 
     /// @dev Adds, updates or removes the agent's word in the array, as its operator's own stake demands.

@@ -32,20 +32,24 @@ contract HostileToken is ERC20("Hostile token", "HOST") {
     }
 
     function transfer(address to, uint256 amount) public override returns (bool) {
+        _react();
         return !refusing && super.transfer(to, amount);
     }
 
     function transferFrom(address from, address to, uint256 amount) public override returns (bool) {
+        _react();
+        return !refusing && super.transferFrom(from, to, amount);
+    }
+
+    function _react() private {
         address target = _target;
-        if (target != address(0)) {
-            _target = address(0);
-            (bool success, bytes memory reason) = target.call(_reentry);
-            if (!success) {
-                assembly {
-                    revert(add(reason, 0x20), mload(reason))
-                }
+        if (target == address(0)) return;
+        _target = address(0);
+        (bool success, bytes memory reason) = target.call(_reentry);
+        if (!success) {
+            assembly {
+                revert(add(reason, 0x20), mload(reason))
             }
         }
-        return !refusing && super.transferFrom(from, to, amount);
     }
 }

@@ -90,6 +90,8 @@ uint256 constant EVIDENCE_WINDOW = 7 days;
 uint256 constant MIN_UNBONDING_DELAY = MAX_DURATION + EVIDENCE_WINDOW;
 /// @dev Longest unbonding delay, in seconds.
 uint256 constant MAX_UNBONDING_DELAY = 365 days;
+/// @dev Most that an operator may keep of its agent's pay before it is divided by shares, in parts per million.
+uint256 constant MAX_COMMISSION_PPM = 500_000;
 /// @dev Largest maxStake: with `MAX_SHARE_BITS` no number of shares exceeds a uint128.
 uint256 constant MAX_STAKE_BOUND = type(uint96).max;
 /// @dev Shares are worth at least 2^-32 of the stake token's smallest unit, or nothing at all.

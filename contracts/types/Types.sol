@@ -143,20 +143,27 @@ struct Payment {
     uint256 amount;
 }
 
+/// @notice What a settled request means for one agent that served it.
+/// @param steps see `Decision`: negative = that many slashes, positive = that many recovery steps, 0 = its reputation stays
+/// @param earned what the seat was paid, in the smallest unit of the payout's currency
+struct Service {
+    AgentId agentId;
+    int8 steps;
+    uint256 earned;
+}
+
 /// @notice What becomes of the escrow of a request.
 /// @param currency of all amounts
 /// @param consumer who asked
 /// @param rest what goes back to the request's subscription, or to the consumer's credit
 /// @param payments credits; an account may be there more than once
-/// @param agentIds who was paid or changes its reputation; each once, for nobody sits twice for one request
-/// @param steps of each of them, see `Decision`; 0 = its reputation stays
+/// @param services of who was paid or changes its reputation; each agent once, for nobody sits twice for one request
 struct Payout {
     Currency currency;
     address consumer;
     uint256 rest;
     Payment[] payments;
-    AgentId[] agentIds;
-    int8[] steps;
+    Service[] services;
 }
 
 /// @notice What governance sets for one currency.

@@ -8,7 +8,7 @@ import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { provePossession } from "../../agents/adapters/chain/possession.ts";
 import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
-import type { AgentId } from "../../agents/core/types.ts";
+import type { AgentId, Ppm } from "../../agents/core/types.ts";
 import type { Deployment } from "../lib/deploy.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -64,6 +64,7 @@ export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
     model: "conclave-small",
     endpoint: [],
     stake: settings.stake,
+    commission: 0 as Ppm,
   };
   const { agentId } = await operator.register(registration);
   return { agentId, directory, keys, lies: settings.lies };

@@ -1,20 +1,20 @@
-// The end of every request: its escrow is distributed, and each operator has a credit that it can withdraw.
+// The end of every request: its escrow is distributed, and each operator has rewards that it can claim.
 import { parseAbi, type LocalAccount } from "viem";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
-import type { Address, RequestId } from "../../agents/core/types.ts";
+import type { Address, AgentId, RequestId } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import { courseOf, roundsOf } from "../../agents/ports/course.ts";
 import type { Deployment } from "../lib/deploy.ts";
 import { clientsOf } from "./clients.ts";
 
-const abi = parseAbi(["function creditOf(address account, uint8 currency) view returns (uint256)"]);
+const abi = parseAbi(["function rewardsOf(uint32 agentId, address account, uint8 currency) view returns (uint256)"]);
 const TOKEN = 0;
 
 export interface Payer {
   /** Of a final request, unless an agent's keeper was faster. */
   settle(requestId: RequestId, signal: AbortSignal): Promise<void>;
   /** In tokens. */
-  creditOf(account: Address): Promise<bigint>;
+  rewardsOf(agentId: AgentId, account: Address): Promise<bigint>;
 }
 
 export async function openPayer(
@@ -32,7 +32,7 @@ export async function openPayer(
       if (course === null || rounds === null) throw new Error(`Settle request ${requestId}: it has no decision`);
       await writer.settle(course.request, rounds, signal);
     },
-    creditOf: (operator) =>
-      client.readContract({ address: oracle, abi, functionName: "creditOf", args: [operator, TOKEN] }),
+    rewardsOf: (agentId, operator) =>
+      client.readContract({ address: registry, abi, functionName: "rewardsOf", args: [agentId, operator, TOKEN] }),
   };
 }

@@ -156,7 +156,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   for (const { requestId } of asked) await world.payer.settle(requestId, signal);
   const total = performance.now() - started;
   const records = await world.reader.agents();
-  const credits = await Promise.all(agents.map(({ keys }) => world.payer.creditOf(keys.address)));
+  const rewards = await Promise.all(agents.map(({ agentId, keys }) => world.payer.rewardsOf(agentId, keys.address)));
   return {
     protocol,
     decisions,
@@ -165,7 +165,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
       signer: keys.address,
       lies,
       reputation: records.find((record) => record.agentId === agentId)?.reputation ?? 0,
-      earned: formatEther(credits[index] ?? 0n),
+      earned: formatEther(rewards[index] ?? 0n),
     })),
     durationsMs: {
       chain: Math.round(chainMs),

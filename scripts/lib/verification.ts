@@ -25,11 +25,11 @@ export async function writeVerification(
   { steps, deployment }: Pick<Plan, "steps" | "deployment">,
   profile: BuildProfile,
 ): Promise<void> {
-  const { settlement, registry } = deployment;
+  const { settlement } = deployment;
   const created = [
     ...steps.filter(({ action }) => action === "create"),
     // By the oracle's constructor.
-    { contract: "Settlement", address: settlement, args: [registry] },
+    { contract: "Settlement", address: settlement, args: [] },
   ];
   const artifacts = await loadArtifacts(
     created.map(({ contract }) => contracts[contract] ?? contract),

@@ -60,7 +60,7 @@ export type Oracle = WithMethods<
   | "settlement"
   | "supportedProtocols"
 >;
-export type Settlement = WithMethods<"settle" | "bondOf" | "oracle" | "registry">;
+export type Settlement = WithMethods<"settle" | "bondOf" | "oracle">;
 export type Registry = WithMethods<
   | "register"
   | "registerWithPermit"
@@ -69,15 +69,19 @@ export type Registry = WithMethods<
   | "startUnbonding"
   | "withdrawStake"
   | "claim"
+  | "claimRewards"
+  | "setCommission"
+  | "raiseCommission"
   | "slash"
   | "rotateSigner"
   | "setEndpoint"
   | "setModel"
-  | "applyReputationChanges"
+  | "recordServices"
   | "draw"
   | "getAgent"
   | "positionOf"
   | "owedTo"
+  | "rewardsOf"
   | "agentOf"
   | "operatorOf"
   | "activeCount"
@@ -142,11 +146,12 @@ export const freeCoins: PriceTerms = { ...freeTokens, gasRate: 10n ** 18n };
 export async function deployWorld(
   ethers: HardhatEthers,
   prices: { readonly token?: PriceTerms; readonly native?: PriceTerms } = {},
+  tokenContract = "TestToken",
 ): Promise<World> {
   const [deployer] = await ethers.getSigners();
   const deploy = async <Deployed>(name: string, args: unknown[] = []): Promise<Deployed> =>
     (await ethers.deployContract(name, args)) as unknown as Deployed;
-  const token = await deploy<Token>("TestToken");
+  const token = await deploy<Token>(tokenContract);
   const manager = await deploy<Manager>("ConclaveAccessManager", [deployer!.address]);
   const registry = await deployRegistry(ethers, token.target);
   const oracle = await deploy<Oracle>("DecisionOracle", [
@@ -193,7 +198,7 @@ export async function registryTerms(ethers: HardhatEthers, stakeToken: string) {
 }
 
 /** `Registration` of the interface for a test key. */
-export function registration(world: World, operator: string, key: SigningKey, stake: bigint) {
+export function registration(world: World, operator: string, key: SigningKey, stake: bigint, commission = 0n) {
   world.keys.set(addressOf(key), key);
   return {
     publicKey: publicKeyOf(key),
@@ -201,7 +206,13 @@ export function registration(world: World, operator: string, key: SigningKey, st
     model: "test",
     endpoint: "/ip4/127.0.0.1/tcp/4001",
     stake,
+    commission,
   };
+}
+
+/** A `Service` for each of these agents: so many reputation steps, and pay. */
+export function servicesOf(agentIds: readonly number[], steps: number, earned = 0n) {
+  return agentIds.map((agentId) => ({ agentId, steps, earned }));
 }
 
 export function provePossession(world: World, operator: string, key: SigningKey): string {

@@ -20,7 +20,7 @@ import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
 import { keccak256, utf8, hexToBytes } from "../../agents/core/digest.ts";
-import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
+import type { Address, Hex, Ppm, RequestId } from "../../agents/core/types.ts";
 import { loadArtifacts } from "../../agents/adapters/artifacts/artifacts.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/lib/deploy.ts";
 import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
@@ -214,7 +214,9 @@ async function registerAgents(options: NodeHarness["options"], account: LocalAcc
   for (const signer of testKeys) {
     const possession = provePossession(signer, { ...options, operator: operator.account });
     const endpoint = ["/ip4/127.0.0.1/tcp/4001", "/ip4/127.0.0.1/tcp/4002"];
-    await operator.register({ publicKey: signer.publicKey, possession, model: "test", endpoint, stake: ONE });
+    const { publicKey } = signer;
+    const commission = 0 as Ppm;
+    await operator.register({ publicKey, possession, model: "test", endpoint, stake: ONE, commission });
   }
 }
 

@@ -9,7 +9,7 @@ import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
 import { hexToBytes, keccak256, packTerms, utf8 } from "../../agents/core/digest.ts";
-import type { Address, AgentId, Terms } from "../../agents/core/types.ts";
+import type { Address, AgentId, Ppm, Terms } from "../../agents/core/types.ts";
 import type { OperatorActions } from "../../agents/ports/chain.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/lib/deploy.ts";
 import { createNodeHarness, ONE, requestedIn, testKeys, type NodeHarness } from "./chain-node.ts";
@@ -324,7 +324,13 @@ describe("chain: viem", () => {
       const operator = await operatorOf(9);
       const signer = keysFromPrivateKey(hexToBytes(keccak256(utf8("a fifth agent"))));
       const possession = provePossession(signer, { ...harness.options, operator: operator.account });
-      const registration = { publicKey: signer.publicKey, possession, model: "test", endpoint: ["/dns4/agent/tcp/1"] };
+      const registration = {
+        publicKey: signer.publicKey,
+        possession,
+        model: "test",
+        endpoint: ["/dns4/agent/tcp/1"],
+        commission: 50_000 as Ppm,
+      };
       await rejects(operator.register({ ...registration, stake: ONE }), "STAKE_MISSING");
       await fund(operator.account, 20n * ONE);
       await rejects(operator.register({ ...registration, stake: 1n }), "STAKE_MISSING", "StakeBelowMinimum");

@@ -41,11 +41,7 @@ contract GrindingTest is ConclaveTest {
         registry.startUnbonding(AgentId.wrap(2), MAX_STAKE);
         assertEq(_drawn(seed), fair, "a leaver");
         Seat[] memory seats = registry.draw(seed, 7, nobody());
-        AgentId[] memory agentIds = new AgentId[](2);
-        int8[] memory steps = new int8[](2);
-        for (uint256 i = 0; i < 2; ++i) (agentIds[i], steps[i]) = (seats[i].agentId(), -3);
-        vm.prank(address(oracle));
-        registry.applyReputationChanges(agentIds, steps);
+        for (uint256 i = 0; i < 2; ++i) moveReputation(seats[i].agentId(), -3);
         assertEq(_drawn(seed), fair, "slashes");
         submit(equivocation(seats[2].agentId(), "proof"));
         assertEq(_drawn(seed), fair, "a slash by proof");

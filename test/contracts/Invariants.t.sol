@@ -26,10 +26,11 @@ contract InvariantsTest is Assertions {
 
     /// @dev The flow comes up more often than the rest.
     function targetSelectors() external view returns (FuzzSelector[] memory targets) {
-        bytes4[26] memory weighted = [
+        bytes4[27] memory weighted = [
             Handler.fundSubscription.selector,
             Handler.withdrawFunds.selector,
             Handler.withdraw.selector,
+            Handler.claimRewards.selector,
             Handler.setPrices.selector,
             Handler.ask.selector,
             Handler.ask.selector,
@@ -62,10 +63,11 @@ contract InvariantsTest is Assertions {
 
     /// @dev An invariant over nothing proves nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
-        bytes32[22] memory actions = [
+        bytes32[23] memory actions = [
             bytes32("fund"),
             "withdrawFunds",
             "withdraw",
+            "claimRewards",
             "setPrices",
             "ask",
             "askDirect",
@@ -91,6 +93,9 @@ contract InvariantsTest is Assertions {
             uint256 random = uint256(keccak256(abi.encode("walk", i)));
             bytes memory arguments = abi.encode(random >> 8, uint64(random >> 16), (random >> 17) & 1, random >> 18);
             bytes4 selector = selectors[random % selectors.length];
+            // Shares above 0, where others take a bool.
+            if (selector == Handler.commit.selector)
+                arguments = abi.encode(random >> 8, random >> 16, uint64(random >> 24), random >> 32);
             (bool success, bytes memory reason) = address(_handler).call(bytes.concat(selector, arguments));
             if (!success) revert ActionReverted(i, selector, reason);
         }
@@ -112,6 +117,15 @@ contract InvariantsTest is Assertions {
                 _handler.balances(currency) + _handler.escrow(currency),
                 "balances and escrow"
             );
+        }
+    }
+
+    /// @dev RW1: but for less than a unit of each agent, and one of all divisions.
+    function invariant_registryOwesNoMoreThanItsCredit() public view {
+        for (uint8 i = 0; i < 2; ++i) {
+            (uint256 rewards, uint256 credit) = (_handler.rewards(Currency(i)), _handler.credited(Currency(i)));
+            assertTrue(rewards <= credit, "more than the credit");
+            assertTrue(credit - rewards <= 14, "more than roundings is left");
         }
     }
 

@@ -65,11 +65,7 @@ contract ServiceTest is ConclaveTest {
     }
 
     function _settle(int8 steps) private {
-        AgentId[] memory agentIds = new AgentId[](1);
-        int8[] memory changes = new int8[](1);
-        (agentIds[0], changes[0]) = (AGENT, steps);
-        vm.prank(address(oracle));
-        registry.applyReputationChanges(agentIds, changes);
+        moveReputation(AGENT, steps);
     }
 
     /// @dev How often the agent has the only seat.

@@ -6,7 +6,7 @@ import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
 import {ISlasher} from "../../contracts/interfaces/ISlasher.sol";
 import {DecisionLib} from "../../contracts/libraries/DecisionLib.sol";
 import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
-import {AgentId, Request, RequestId, Seat, Status} from "../../contracts/types/Types.sol";
+import {AgentId, Currency, Request, RequestId, Seat, Service, Status} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
 import {Draft} from "./utils/Draft.sol";
 import {vm} from "./utils/Vm.sol";
@@ -322,20 +322,20 @@ contract SlasherTest is ConclaveTest {
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotSlasher.selector, address(this)));
         registry.slash(AGENT, address(this));
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NotOracle.selector, address(this)));
-        registry.applyReputationChanges(new AgentId[](0), new int8[](0));
+        registry.recordServices(Currency.Token, new Service[](0));
         vm.expectRevert(abi.encodeWithSelector(ISlasher.NotBound.selector, address(slasher)));
         new Slasher(registry);
     }
 
     /// @dev ST8: below the exit reputation for good, whatever comes later.
     function test_exitIsForGood() public {
-        _steps(AGENT, -10);
+        moveReputation(AGENT, -10);
         assertEq(registry.getAgent(AGENT).reputation, 107_373, "0.8^10, rounded down at each step");
         assertTrue(registry.getAgent(AGENT).active, "still in");
-        _steps(AGENT, -1);
+        moveReputation(AGENT, -1);
         assertTrue(registry.getAgent(AGENT).exited && !registry.getAgent(AGENT).active, "out");
         assertEq(registry.activeCount(), 4, "four are left");
-        _steps(AGENT, 127);
+        moveReputation(AGENT, 127);
         assertEq(registry.getAgent(AGENT).reputation, 1_000_000, "a reputation comes back");
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.AgentHasExited.selector, AGENT));
         registry.bond(AGENT, 1 ether);
@@ -387,13 +387,6 @@ contract SlasherTest is ConclaveTest {
             second,
             _signDecision(key, _hashOf("request"), secondSlot, second)
         );
-    }
-
-    function _steps(AgentId agentId, int8 step) private {
-        (AgentId[] memory agentIds, int8[] memory steps) = (new AgentId[](1), new int8[](1));
-        (agentIds[0], steps[0]) = (agentId, step);
-        vm.prank(address(oracle));
-        registry.applyReputationChanges(agentIds, steps);
     }
 
     function _assertRefused(Equivocation memory pair, bytes memory reason) private {

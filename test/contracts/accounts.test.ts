@@ -319,15 +319,14 @@ describe("payOut", () => {
       consumer: stranger.address,
       rest: fee,
       payments: [],
-      agentIds: [],
-      steps: [],
+      services: [],
     };
     for (const account of [world.deployer, stranger]) {
       await expect(oracle.connect(account).payOut(committed.request.id, word(0n), payout))
         .to.be.revertedWithCustomError(oracle, "NotSettlement")
         .withArgs(account.address);
     }
-    const fake = await ethers.deployContract("Settlement", [world.registry.target]);
+    const fake = await ethers.deployContract("Settlement");
     expect(await fake.getFunction("oracle")()).to.equal(world.deployer.address);
   });
 });

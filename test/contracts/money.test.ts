@@ -47,8 +47,6 @@ const prices: Readonly<Record<number, PriceTerms>> = {
   [Currency.Native]: { unitPrice: 7n, gasRate: 10n ** 18n, gasPriceCap: 30n * gwei, treasuryPpm: 200_000n },
 };
 const names = { [Currency.Token]: "tokens", [Currency.Native]: "coins" } as const;
-/** The agents up to here are the first operator's. */
-const ownedByFirst = 30n;
 
 /** 60 agents of two operators, and everybody whom money can go to. */
 async function priced() {
@@ -60,17 +58,15 @@ async function priced() {
       await world.token.connect(account).approve(target, 10n ** 24n);
     }
   }
-  for (const operator of [first!, second!]) await registerAgents(world, Number(ownedByFirst), { operator });
+  for (const operator of [first!, second!]) await registerAgents(world, 30, { operator });
   const accounts = [first!, second!, appellant!, relayer!, deployer!].map(({ address }) => address);
-  const operatorOf = (seat: string): string =>
-    BigInt(seat) >> 192n <= ownedByFirst ? first!.address : second!.address;
   const relaying = { ...world, oracle: world.oracle.connect(relayer!) };
-  return { world, relaying, accounts: [...accounts, treasury], operatorOf, appellant: appellant! };
+  return { world, relaying, accounts: [...accounts, treasury, world.registry.target], appellant: appellant! };
 }
 
 /** With books of its own, since a fixture puts back nothing but the chain. */
 async function start() {
-  const { world, relaying, accounts, operatorOf, appellant } = await loadFixture(priced);
+  const { world, relaying, accounts, appellant } = await loadFixture(priced);
   const books = new Books(world, accounts);
 
   const open = async (overrides: Partial<Terms>): Promise<{ readonly terms: Terms; readonly asked: Asked }> => {
@@ -112,7 +108,7 @@ async function start() {
   /** Settles, compares every credit, and returns which appeals were upheld. */
   const settle = async (terms: Terms, committed: Committed, list = pricesOf(terms)): Promise<readonly boolean[]> => {
     const { id, consumer } = committed.request;
-    const { credits, rest } = payOf(terms, committed.rounds, list, operatorOf, treasury);
+    const { credits, rest } = payOf(terms, committed.rounds, list, { seats: world.registry.target, treasury });
     const expected = await books.credits(terms.currency);
     for (const [account, amount] of credits) expected.set(account, expected.get(account)! + amount);
     const receipt = await (await world.settlement.connect(appellant).settle(...recordOf(committed))).wait();

@@ -61,7 +61,7 @@ describe("DecisionOracle", () => {
       expect(await oracle.feeToken()).to.equal(token.target);
       expect(await oracle.treasury()).to.equal(treasury);
       expect(await oracle.supportedProtocols()).to.equal(supportedProtocols);
-      expect([await settlement.oracle(), await settlement.registry()]).to.deep.equal([oracle.target, registry.target]);
+      expect(await settlement.oracle()).to.equal(oracle.target);
     });
 
     it("announces itself and its prices", async () => {

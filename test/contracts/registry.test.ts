@@ -12,6 +12,7 @@ import {
   nextEpoch,
   provePossession,
   registration,
+  servicesOf,
   registryTerms,
   treasury,
   unbondingDelay,
@@ -46,7 +47,7 @@ describe("AgentRegistry", () => {
       const entry = registration(world, stranger.address, next, maxStake);
       await expect(registry.connect(stranger).register(entry))
         .to.emit(registry, "AgentRegistered")
-        .withArgs(2, stranger.address, addressOf(next), publicKeyOf(next), entry.model, entry.endpoint, 1_000_000)
+        .withArgs(2, stranger.address, addressOf(next), publicKeyOf(next), entry.model, entry.endpoint, 1_000_000, 0)
         .and.to.emit(registry, "StakeBonded")
         .withArgs(2, stranger.address, maxStake, maxStake)
         .and.to.emit(registry, "AgentActivated")
@@ -60,6 +61,9 @@ describe("AgentRegistry", () => {
         false,
         [maxStake, maxStake],
         [0n, 0n],
+        0n,
+        0n,
+        0n,
       ]);
       expect(await registry.positionOf(2, stranger.address)).to.deep.equal([maxStake, maxStake, 0n, 0n, 0n]);
       expect(await token.balanceOf(registry.target)).to.equal(before + maxStake);
@@ -217,6 +221,8 @@ describe("AgentRegistry", () => {
       const registry = world.registry.connect(stranger);
       for (const call of [
         () => registry.rotateSigner(1, "0x", "0x"),
+        () => registry.setCommission(1, 0),
+        () => registry.raiseCommission(1),
         () => registry.setEndpoint(1, "e"),
         () => registry.setModel(1, "m"),
       ]) {
@@ -235,6 +241,9 @@ describe("AgentRegistry", () => {
         () => registry.bondWithPermit(2, 1, permit),
         () => registry.startUnbonding(2, 1),
         () => registry.withdrawStake(2, ethers.ZeroAddress),
+        () => registry.claimRewards(2, 0, ethers.ZeroAddress),
+        () => registry.setCommission(2, 0),
+        () => registry.raiseCommission(2),
         () => registry.setModel(0, ""),
       ]) {
         await expect(call()).to.be.revertedWithCustomError(registry, "UnknownAgent");
@@ -258,36 +267,30 @@ describe("AgentRegistry", () => {
     it("lets only the oracle change reputations", async () => {
       const { world, stranger } = await loadFixture(oneAgent);
       const { registry, oracle } = world;
-      await expect(registry.connect(stranger).applyReputationChanges([1], [-1]))
+      await expect(registry.connect(stranger).recordServices(0, servicesOf([1], -1)))
         .to.be.revertedWithCustomError(registry, "NotOracle")
         .withArgs(stranger.address);
       const trusted = registry.connect(await impersonate(oracle.target));
-      await expect(trusted.applyReputationChanges([1], [-2]))
+      await expect(trusted.recordServices(0, servicesOf([1], -2)))
         .to.emit(registry, "ReputationChanged")
         .withArgs(1, -2, 640_000);
-      await expect(trusted.applyReputationChanges([1], [1]))
+      await expect(trusted.recordServices(0, servicesOf([1], 1)))
         .to.emit(registry, "ReputationChanged")
         .withArgs(1, 1, 650_000);
       expect((await registry.getAgent(1)).reputation).to.equal(650_000n);
       await nextEpoch(world);
       const [drawn]: bigint[] = await registry.draw(ethers.ZeroHash, 1, []);
       expect((drawn! >> 160n) & 0xffffffffn).to.equal(650_000n);
-      for (const [agents, steps] of [
-        [1, 2],
-        [1, 0],
-        [161, 161],
-      ] as const) {
-        await expect(trusted.applyReputationChanges(Array(agents).fill(1), Array(steps).fill(1)))
-          .to.be.revertedWithCustomError(registry, "InvalidReputationChanges")
-          .withArgs(agents, steps);
-      }
+      await expect(trusted.recordServices(0, servicesOf(Array(161).fill(1), 1)))
+        .to.be.revertedWithCustomError(registry, "TooManyServices")
+        .withArgs(161, 160);
     });
 
     it("takes an agent whose reputation falls too low out for good", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry, oracle } = world;
       const trusted = registry.connect(await impersonate(oracle.target));
-      await expect(trusted.applyReputationChanges([1], [-11]))
+      await expect(trusted.recordServices(0, servicesOf([1], -11)))
         .to.emit(registry, "AgentDeactivated")
         .withArgs(1)
         .and.to.emit(registry, "AgentExited")

@@ -14,8 +14,16 @@ import {
   type Asked,
   type Committed,
 } from "../../scripts/lib/course.ts";
-import { packTerms, testKey } from "../../scripts/lib/typed-data.ts";
-import { deployWorld, findEvents, maxStake, nextEpoch, registration, type World } from "../../scripts/lib/world.ts";
+import { Currency, packTerms, testKey } from "../../scripts/lib/typed-data.ts";
+import {
+  deployWorld,
+  findEvents,
+  maxStake,
+  nextEpoch,
+  registration,
+  servicesOf,
+  type World,
+} from "../../scripts/lib/world.ts";
 
 /** What requests with the most seats, and with the most rounds, can come to: every committee before the last hangs or is appealed against. */
 const shapes = [
@@ -53,7 +61,7 @@ async function crowdedWorld(): Promise<World> {
   await networkHelpers.setBalance(oracle.target, 10n ** 20n);
   const trusted = registry.connect(await ethers.getSigner(oracle.target));
   const ids = Array.from({ length: agents }, (_, index) => index + 1);
-  for (let service = 0; service < 15; service++) await trusted.applyReputationChanges(ids, Array(agents).fill(0));
+  for (let service = 0; service < 15; service++) await trusted.recordServices(Currency.Token, servicesOf(ids, 0));
   await nextEpoch(world);
   return world;
 }
@@ -93,6 +101,7 @@ describe("the cost of a settlement", () => {
         const committed = await play(world, shape, step, await ask(world, { ...terms, fee }));
         const receipt = await (await world.settlement.settle(...recordOf(committed))).wait();
         expect(findEvents(world.settlement, receipt, "PayCredited")).to.have.length(seats);
+        expect(findEvents(world.registry, receipt, "RewardsCredited")).to.have.length(seats);
         expect(findEvents(world.registry, receipt, event)).to.have.length(seats);
         expect(receipt.gasUsed).to.be.below(worst);
       });

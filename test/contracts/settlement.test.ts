@@ -209,23 +209,34 @@ describe("settlement", () => {
   });
 
   describe("pay", () => {
-    it("goes to the operators by shares and what is left to the subscription", async () => {
+    it("SE16: goes to the agents by shares, who claim it from the registry, and what is left to the subscription", async () => {
       const { world, oracle, operator, stranger } = await loadFixture(tenAgents);
-      const { settlement } = world;
+      const { registry, settlement } = world;
       const committed = await decide(world, await ask(world, { fee: 1000n }), { shares: "0x01020003" });
       const { id } = committed.request;
+      const agentOf = (seat: number): bigint => BigInt(committed.rounds[0]!.committee[seat]!) >> 192n;
       await expect(settlement.connect(stranger).settle(...recordOf(committed)))
         .to.emit(settlement, "PayCredited")
-        .withArgs(id, operator.address, 0, 0, 166)
+        .withArgs(id, agentOf(0), 0, 0, 166)
         .and.to.emit(settlement, "PayCredited")
-        .withArgs(id, operator.address, 0, 1, 333)
+        .withArgs(id, agentOf(1), 0, 1, 333)
         .and.to.emit(settlement, "PayCredited")
-        .withArgs(id, operator.address, 0, 3, 500)
+        .withArgs(id, agentOf(3), 0, 3, 500)
+        .and.to.emit(registry, "RewardsCredited")
+        .withArgs(agentOf(3), Currency.Token, 500)
         .and.to.emit(oracle, "FeeRefunded")
         .withArgs(id, world.deployer.address, 1);
-      expect(await oracle.creditOf(operator.address, Currency.Token)).to.equal(999n);
+      expect(await oracle.creditOf(registry.target, Currency.Token)).to.equal(999n);
+      expect(await oracle.creditOf(operator.address, Currency.Token)).to.equal(0n);
       expect((await oracle.subscriptionOf(subscription)).tokenBalance).to.equal(subscriptionFunds - 999n);
-      await oracle.connect(operator).withdraw(Currency.Token, 999, operator.address);
+      const paid = await Promise.all(
+        [0, 1, 2, 3].map((seat) => registry.rewardsOf(agentOf(seat), operator.address, Currency.Token)),
+      );
+      // Of each less than a unit is left, which comes with what the agent earns next.
+      expect(paid).to.deep.equal([165n, 332n, 0n, 499n]);
+      for (const seat of [0, 1, 3])
+        await registry.connect(operator).claimRewards(agentOf(seat), Currency.Token, operator.address);
+      expect(await oracle.creditOf(registry.target, Currency.Token)).to.equal(3n);
       expect((await oracle.statusOf(id)).settled).to.be.true;
       await expect(settlement.settle(...recordOf(committed)))
         .to.be.revertedWithCustomError(oracle, "AlreadySettled")
@@ -233,18 +244,19 @@ describe("settlement", () => {
     });
 
     it("is half when hung, and nothing without shares", async () => {
-      const { world, oracle, operator } = await loadFixture(tenAgents);
+      const { world, oracle } = await loadFixture(tenAgents);
+      const { target } = world.registry;
       for (const [shares, paid] of [
         ["0x01010101", 500n],
         ["0x00000000", 0n],
       ] as const) {
         // A unit is 125, and 4 units are earned.
         const committed = await decide(world, await ask(world, { fee: 1001n }), { ...hung, shares });
-        const before: bigint = await oracle.creditOf(operator.address, Currency.Token);
+        const before: bigint = await oracle.creditOf(target, Currency.Token);
         await expect(world.settlement.settle(...recordOf(committed)))
           .to.emit(oracle, "FeeRefunded")
           .withArgs(committed.request.id, world.deployer.address, 1001n - paid);
-        expect((await oracle.creditOf(operator.address, Currency.Token)) - before).to.equal(paid);
+        expect((await oracle.creditOf(target, Currency.Token)) - before).to.equal(paid);
       }
     });
 

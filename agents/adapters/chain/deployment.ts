@@ -21,7 +21,6 @@ export interface Bindings {
   readonly oracleOfRegistry: Address;
   readonly registryOfOracle: Address;
   readonly oracleOfSettlement: Address;
-  readonly registryOfSettlement: Address;
   readonly registryOfSlasher: Address;
   readonly oracleOfSlasher: Address;
 }
@@ -147,7 +146,6 @@ async function readBindings(
     oracleOfRegistry: lower(await client.readContract({ ...ofRegistry, functionName: "oracle" })),
     registryOfOracle: lower(await client.readContract({ ...ofOracle, functionName: "registry" })),
     oracleOfSettlement: lower(await client.readContract({ ...ofSettlement, functionName: "oracle" })),
-    registryOfSettlement: lower(await client.readContract({ ...ofSettlement, functionName: "registry" })),
     registryOfSlasher: lower(await client.readContract({ ...ofSlasher, functionName: "registry" })),
     oracleOfSlasher: lower(await client.readContract({ ...ofSlasher, functionName: "oracle" })),
   };

@@ -7,6 +7,7 @@ import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 import { createOracleActions } from "./oracle-actions.ts";
 import { missingEvent, pay, type Payment } from "./payment.ts";
+import { createRewardActions } from "./reward-actions.ts";
 import { createSender, toReceipt, type TransactionOptions } from "./transactions.ts";
 
 export interface OperatorOptions extends ChainOptions, TransactionOptions {
@@ -28,8 +29,9 @@ export async function createOperatorActions(
 
   return {
     account,
-    register: async ({ publicKey, possession, model, endpoint, stake }) => {
-      const registration = { publicKey: bytesToHex(publicKey), possession, model, endpoint: endpoint.join(","), stake };
+    register: async ({ publicKey, endpoint, ...rest }) => {
+      const { stake } = rest;
+      const registration = { ...rest, publicKey: bytesToHex(publicKey), endpoint: endpoint.join(",") };
       const receipt = await pay(connection, sender, {
         ...(await stakeOf(connection, stake)),
         doing: "Register the agent",
@@ -59,11 +61,6 @@ export async function createOperatorActions(
         `Withdraw the stake of agent ${agentId}`,
         encodeFunctionData({ ...registryCall, functionName: "withdrawStake", args: [agentId, to] }),
       ),
-    claimReward: (to) =>
-      toRegistry(
-        "Claim the rewards for evidence",
-        encodeFunctionData({ ...registryCall, functionName: "claim", args: [to] }),
-      ),
     rotateSigner: (agentId, publicKey, possession) => {
       const args = [agentId, bytesToHex(publicKey), possession] as const;
       return toRegistry(
@@ -78,6 +75,7 @@ export async function createOperatorActions(
         encodeFunctionData({ ...registryCall, functionName: "setEndpoint", args }),
       );
     },
+    ...createRewardActions(connection, sender),
     ...createOracleActions(connection, sender),
   };
 }

@@ -48,6 +48,8 @@ function newAgent(args: ArgsOf<"AgentRegistered">): AgentRecord {
     unbonding: 0n,
     active: false,
     exited: false,
+    commission: args.commission as Ppm,
+    raise: null,
   };
 }
 
@@ -73,6 +75,10 @@ function changeOf({ stake, unbonding }: AgentRecord, event: RegistryEvent): Part
       return { active: false };
     case "AgentExited":
       return { exited: true };
+    case "CommissionChanged":
+      return { commission: event.args.commission as Ppm, raise: null };
+    case "CommissionRaiseAnnounced":
+      return { raise: { commission: event.args.commission as Ppm, time: event.args.raiseTime } };
     case "ReputationChanged":
       return { reputation: Math.min(event.args.reputation, ONE_PPM) as Ppm };
     default:

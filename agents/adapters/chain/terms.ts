@@ -1,4 +1,4 @@
-import { createPublicClient, erc20Abi, http, zeroAddress } from "viem";
+import { createPublicClient, erc20Abi, http, zeroAddress, type PublicClient } from "viem";
 import type { Address, AgentId, Currency, Round, Terms } from "../../core/types.ts";
 import type { EquivocationProof, StakePosition } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
@@ -38,6 +38,8 @@ export interface ChainTerms {
   isConsumed(proof: EquivocationProof, signal?: AbortSignal): Promise<boolean>;
   /** What an account has staked for an agent. */
   position(agentId: AgentId, account: Address, signal?: AbortSignal): Promise<StakePosition>;
+  /** What an account has earned with an agent and not claimed yet. */
+  rewards(agentId: AgentId, account: Address, signal?: AbortSignal): Promise<Readonly<Record<Currency, bigint>>>;
 }
 
 export interface Subscription {
@@ -123,6 +125,18 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
       connection.call(`Read the stake of ${account}`, ended, (client) =>
         client.readContract({ ...registry, functionName: "positionOf", args: [agentId, account] }),
       ),
+    rewards: async (agentId, account, ended) => {
+      const rewardsIn = (client: PublicClient, currency: Currency): Promise<bigint> =>
+        client.readContract({
+          ...registry,
+          functionName: "rewardsOf",
+          args: [agentId, account, currencyCode(currency)],
+        });
+      const [token, native] = await connection.call(`Read the rewards of ${account}`, ended, (client) =>
+        Promise.all([rewardsIn(client, "token"), rewardsIn(client, "native")]),
+      );
+      return { token, native };
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import type {
   Currency,
   Domain,
   Hex,
+  Ppm,
   Request,
   RequestId,
   Round,
@@ -121,7 +122,16 @@ export function createLedger(options: LedgerOptions): Ledger {
 
 function addAgent(state: State, agent: NewAgent): AgentRecord {
   const agentId = (state.agents.size + 1) as AgentId;
-  const record = { ...agent, agentId, reputation: ONE_PPM, unbonding: 0n, active: true, exited: false };
+  const record: AgentRecord = {
+    ...agent,
+    agentId,
+    reputation: ONE_PPM,
+    unbonding: 0n,
+    active: true,
+    exited: false,
+    commission: 0 as Ppm,
+    raise: null,
+  };
   state.agents.set(agentId, record);
   append(state, [{ kind: "agentsChanged", agentId }]);
   return record;

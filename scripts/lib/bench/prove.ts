@@ -1,5 +1,6 @@
 // Agents that have served long enough to weigh in full.
-import { nextEpoch, type World } from "../world.ts";
+import { Currency } from "../typed-data.ts";
+import { nextEpoch, servicesOf, type World } from "../world.ts";
 
 /** PROVEN_SERVICE in contracts/types/Limits.sol. */
 const SERVICES = 16;
@@ -15,8 +16,8 @@ export async function proveAgents(world: World, first: number, last: number): Pr
   const trusted = registry.connect(await ethers.getSigner(oracle.target));
   for (let from = first; from <= last; from += BATCH) {
     const ids = Array.from({ length: Math.min(BATCH, last - from + 1) }, (_, index) => from + index);
-    const steps = ids.map(() => 0);
-    for (let service = 0; service < SERVICES; service++) await trusted.applyReputationChanges(ids, steps);
+    const services = servicesOf(ids, 0);
+    for (let service = 0; service < SERVICES; service++) await trusted.recordServices(Currency.Token, services);
   }
   await ethers.provider.send("hardhat_setBalance", [oracle.target, balance]);
   await ethers.provider.send("hardhat_stopImpersonatingAccount", [oracle.target]);

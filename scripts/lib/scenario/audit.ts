@@ -91,7 +91,7 @@ async function owed({ world, reporter }: Economy): Promise<readonly bigint[]> {
 /** Credits and subscriptions: every request is settled. */
 async function leftAtOracle(economy: Economy, events: readonly LogDescription[]): Promise<Sums> {
   const { world } = economy;
-  const accounts = new Set<string>([treasury, world.deployer.address]);
+  const accounts = new Set<string>([treasury, world.deployer.address, world.registry.target]);
   for (const { signer, consumer } of economy.askers) accounts.add(consumer ?? signer.address);
   for (const { address } of [...economy.operators, ...economy.appellants, ...economy.relayers]) accounts.add(address);
   const left: Sums = [0n, 0n];

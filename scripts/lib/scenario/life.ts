@@ -68,6 +68,13 @@ async function unbondAll(world: World, id: bigint, owner: Agent["operator"]): Pr
   if (shares !== 0n) await world.registry.connect(owner).startUnbonding(id, shares);
 }
 
+async function claimRewards({ registry }: World, id: bigint, owner: Agent["operator"]): Promise<void> {
+  for (const currency of [Currency.Token, Currency.Native] as const) {
+    const rewards = (await registry.rewardsOf(id, owner.address, currency)) as bigint;
+    if (rewards !== 0n) await registry.connect(owner).claimRewards(id, currency, owner.address);
+  }
+}
+
 /** The administrator's decision waits for its delay on the chain. */
 async function doublePrices(world: World): Promise<void> {
   const { manager, oracle, deployer, ethers } = world;
@@ -92,6 +99,7 @@ async function leave(economy: Economy): Promise<void> {
       if (unbonding !== 0n) await world.registry.connect(owner).withdrawStake(id, owner.address);
     }
   await world.registry.connect(economy.reporter).claim(economy.reporter.address);
+  for (const { id } of economy.agents) for (const owner of holders) await claimRewards(world, id, owner);
 
   const askers = economy.askers.map(({ signer }) => signer);
   for (const owner of [...economy.operators, ...economy.appellants, ...economy.relayers, ...askers]) {

@@ -28,6 +28,7 @@ import {
     RequestTerms,
     Round,
     Seat,
+    Service,
     Status,
     Terms
 } from "../../../contracts/types/Types.sol";
@@ -189,7 +190,20 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         uint128 stake
     ) internal returns (IAgentRegistry.Registration memory registration) {
         (bytes memory publicKey, bytes memory possession) = freshKey(operator);
-        return IAgentRegistry.Registration(publicKey, possession, "test", "/ip4/127.0.0.1/tcp/4001", stake);
+        return IAgentRegistry.Registration(publicKey, possession, "test", "/ip4/127.0.0.1/tcp/4001", stake, 0);
+    }
+
+    /// @dev As if the oracle had settled a request that paid the agent nothing.
+    function moveReputation(AgentId agentId, int8 steps) internal {
+        recordService(Currency.Token, agentId, steps, 0);
+    }
+
+    /// @dev As if the oracle had settled a request.
+    function recordService(Currency currency, AgentId agentId, int8 steps, uint256 earned) internal {
+        Service[] memory services = new Service[](1);
+        services[0] = Service(agentId, steps, earned);
+        vm.prank(address(oracle));
+        registry.recordServices(currency, services);
     }
 
     /// @dev Registers an agent of this contract.
@@ -295,10 +309,13 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         oracle.fund(subscriptionId, amount);
     }
 
-    /// @dev This contract's tokens at the oracle: its subscription's and its credit.
+    /// @dev This contract's tokens at the oracle: its subscription's, its credit, and its agents' pay.
     function balance() internal view returns (uint256) {
         (, , uint256 tokens, , ) = oracle.subscriptionOf(subscriptionId);
-        return tokens + oracle.creditOf(address(this), Currency.Token);
+        return
+            tokens +
+            oracle.creditOf(address(this), Currency.Token) +
+            oracle.creditOf(address(registry), Currency.Token);
     }
 
     function decisionFor(uint256 size) internal pure returns (Draft memory decision) {

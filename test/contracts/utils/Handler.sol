@@ -121,6 +121,19 @@ contract Handler is ConclaveTest {
         ++done["withdraw"];
     }
 
+    /// @dev Of the next agent that has earned something. All are this contract's, and nobody delegates to them.
+    function claimRewards(uint256 agent, uint256 currency) external {
+        Currency which = _currency(currency);
+        for (uint256 i = 0; i < AGENTS; ++i) {
+            AgentId id = AgentId.wrap(uint32(1 + (((agent % AGENTS) + i) % AGENTS)));
+            uint256 due = registry.rewardsOf(id, address(this), which);
+            if (due == 0) continue;
+            if (registry.claimRewards(id, which, accounts[3]) != due) _break("not what was due");
+            ++done["claimRewards"];
+            return;
+        }
+    }
+
     /// @dev Requests keep the price list that they were made under.
     function setPrices(uint256 currency, uint256 treasuryPpm) external {
         treasuryPpm = bound(treasuryPpm, 0, 200_000);
@@ -336,11 +349,23 @@ contract Handler is ConclaveTest {
         }
     }
 
-    /// @dev Credits and the subscription.
+    /// @dev Credits, the registry's among them, and the subscription.
     function balances(Currency currency) external view returns (uint256 sum) {
+        sum = oracle.creditOf(address(registry), currency);
         for (uint256 i = 0; i < accounts.length; ++i) sum += oracle.creditOf(accounts[i], currency);
         (, , uint256 tokens, uint256 coins, ) = oracle.subscriptionOf(subscriptionId);
         sum += currency == Currency.Token ? tokens : coins;
+    }
+
+    /// @dev This contract has all shares.
+    function rewards(Currency currency) external view returns (uint256 sum) {
+        for (uint32 id = 1; id <= AGENTS; ++id) {
+            sum += registry.rewardsOf(AgentId.wrap(id), address(this), currency);
+        }
+    }
+
+    function credited(Currency currency) external view returns (uint256) {
+        return oracle.creditOf(address(registry), currency);
     }
 
     function holdings(Currency currency) external view returns (uint256) {

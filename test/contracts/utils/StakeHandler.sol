@@ -2,7 +2,7 @@
 pragma solidity 0.8.34;
 
 import {IAgentRegistry} from "../../../contracts/interfaces/IAgentRegistry.sol";
-import {AgentId, Pot, Seat} from "../../../contracts/types/Types.sol";
+import {AgentId, Currency, Pot, Seat} from "../../../contracts/types/Types.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
 import {ConclaveTest} from "./ConclaveTest.sol";
 import {vm} from "./Vm.sol";
@@ -157,13 +157,10 @@ contract StakeHandler is ConclaveTest {
     }
 
     function moveReputation(uint256 agent, uint8 down) external keepsPrices(agent) {
-        (AgentId[] memory agentIds, int8[] memory steps) = (new AgentId[](1), new int8[](1));
-        agentIds[0] = _id(agent);
-        steps[0] = down % 4 == 0 ? int8(1) : -int8(uint8(down % 4));
-        bool exited = registry.getAgent(agentIds[0]).exited;
-        vm.prank(address(oracle));
-        registry.applyReputationChanges(agentIds, steps);
-        IAgentRegistry.Agent memory found = registry.getAgent(agentIds[0]);
+        AgentId id = _id(agent);
+        bool exited = registry.getAgent(id).exited;
+        recordService(Currency.Token, id, down % 4 == 0 ? int8(1) : -int8(uint8(down % 4)), 0);
+        IAgentRegistry.Agent memory found = registry.getAgent(id);
         if (exited && !found.exited) _break("an exited agent came back");
         if (found.exited != (exited || found.reputation < 100_000)) _break("exit is not at the threshold");
         if (found.exited && !exited) ++done["exit"];

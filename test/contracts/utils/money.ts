@@ -50,8 +50,7 @@ export function payOf(
   terms: Terms,
   rounds: readonly DecidedRound[],
   prices: PriceTerms,
-  operatorOf: (seat: string) => string,
-  treasury: string,
+  payees: { readonly seats: string; readonly treasury: string },
 ): Pay {
   const credits = new Map<string, bigint>();
   const unit = unitOf(terms);
@@ -63,11 +62,11 @@ export function payOf(
     if (amount > 0n) credits.set(key, (credits.get(key) ?? 0n) + amount);
   };
   for (const [index, one] of rounds.entries()) {
-    const { round, committee, decision, relay, appellant } = one;
+    const { round, decision, relay, appellant } = one;
     const pay = unit * unitsOf(one);
     const treasuryPay = (pay * prices.treasuryPpm) / 1_000_000n;
     const relayerPay = relayerPayOf(terms, one, prices, pay);
-    credit(treasury, treasuryPay);
+    credit(payees.treasury, treasuryPay);
     credit(`0x${relay.slice(-40)}`, relayerPay);
     const left = pay - treasuryPay - relayerPay;
     if (index < rounds.length - 1 && appellant !== ZeroAddress) {
@@ -83,7 +82,7 @@ export function payOf(
     const shares = [...getBytes(decision.shares)].map(BigInt);
     const total = shares.reduce((sum, share) => sum + share, 0n);
     if (total === 0n) continue;
-    for (const [seat, share] of shares.entries()) credit(operatorOf(committee[seat]!), (left * share) / total);
+    for (const share of shares) credit(payees.seats, (left * share) / total);
   }
   return { credits, rest };
 }

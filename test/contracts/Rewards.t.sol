@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {IAgentRegistry} from "../../contracts/interfaces/IAgentRegistry.sol";
+import {RewardsLib} from "../../contracts/libraries/RewardsLib.sol";
+import {AgentId, Currency} from "../../contracts/types/Types.sol";
+import {ConclaveTest} from "./utils/ConclaveTest.sol";
+import {vm} from "./utils/Vm.sol";
+
+/// @dev What delegators and operators earn. The operator of the agent is this contract.
+contract RewardsTest is ConclaveTest {
+    using RewardsLib for RewardsLib.State;
+
+    AgentId private constant AGENT = AgentId.wrap(1);
+    address private constant ALICE = address(0xa11ce);
+    address private constant BOB = address(0xb0b);
+    uint24 private constant TENTH = 100_000;
+    /// @dev The most that the registry's credit can be, and the most shares that a pot can have.
+    uint256 private constant MOST = type(uint104).max;
+    uint256 private constant SHARES = type(uint128).max;
+
+    RewardsLib.State private _rewards;
+
+    function setUp() public {
+        deployConclave();
+        for (uint256 i = 0; i < 2; ++i) {
+            address account = i == 0 ? ALICE : BOB;
+            token.mint(account, 1e24);
+            vm.prank(account);
+            token.approve(address(registry), type(uint256).max);
+        }
+        IAgentRegistry.Registration memory registration = registrationOf(address(this), MIN_STAKE);
+        registration.commission = TENTH;
+        registry.register(registration);
+    }
+
+    /// @dev RW2: a tenth is commission, of the rest the operator has a quarter, Alice three.
+    function test_payIsDividedByCommissionAndShares() public {
+        _bond(ALICE, 3 * MIN_STAKE);
+        _earn(1000);
+        _assertRewards(address(this), 100 + 225);
+        _assertRewards(ALICE, 675);
+        _assertRewards(BOB, 0);
+    }
+
+    /// @dev RW2: who comes later has no part of what was paid before, though nobody has claimed it; who begins to leave has no
+    /// part of what is paid afterwards.
+    function test_onlySharesOfTheMomentCount() public {
+        _earn(1000);
+        _bond(ALICE, MIN_STAKE);
+        _assertRewards(address(this), 1000);
+        _assertRewards(ALICE, 0);
+        _earn(1000);
+        _bond(BOB, 2 * MIN_STAKE);
+        _assertRewards(ALICE, 450);
+        _assertRewards(BOB, 0);
+        vm.prank(ALICE);
+        registry.startUnbonding(AGENT, MIN_STAKE);
+        _earn(3000);
+        _assertRewards(address(this), 1550 + 300 + 900);
+        _assertRewards(ALICE, 450);
+        _assertRewards(BOB, 1800);
+    }
+
+    function test_aSlashChangesNobodysPart() public {
+        _bond(ALICE, 3 * MIN_STAKE);
+        drawForSlash();
+        _earn(1000);
+        submit(equivocation(AGENT, "proof"));
+        _assertRewards(ALICE, 675);
+        _earn(1000);
+        _assertRewards(ALICE, 1350);
+    }
+
+    function test_withoutSharesTheOperatorGetsAll() public {
+        registry.startUnbonding(AGENT, MIN_STAKE);
+        _earn(1001);
+        _assertRewards(address(this), 1001);
+    }
+
+    function test_currenciesNeverMix() public {
+        _bond(ALICE, MIN_STAKE);
+        _earn(1000);
+        recordService(Currency.Native, AGENT, 0, 500);
+        vm.prank(ALICE);
+        registry.startUnbonding(AGENT, 1);
+        assertEq(registry.rewardsOf(AGENT, ALICE, Currency.Token), 449, "tokens, rounded down");
+        assertEq(registry.rewardsOf(AGENT, ALICE, Currency.Native), 224, "coins, rounded down");
+        assertEq(registry.rewardsOf(AgentId.wrap(2), ALICE, Currency.Native), 0, "nobody's agent");
+    }
+
+    function test_nothingToClaim() public {
+        vm.expectRevert(
+            abi.encodeWithSelector(IAgentRegistry.NoRewards.selector, AGENT, address(this), Currency.Token)
+        );
+        registry.claimRewards(AGENT, Currency.Token, ALICE);
+    }
+
+    /// @dev RW4.
+    function test_commissionIsLoweredAtOnceForLaterPay() public {
+        _bond(ALICE, MIN_STAKE);
+        _earn(1000);
+        registry.setCommission(AGENT, 0);
+        _assertRewards(ALICE, 450);
+        _earn(1000);
+        _assertRewards(ALICE, 950);
+        assertEq(registry.getAgent(AGENT).commission, 0, "commission");
+    }
+
+    /// @dev RW4: delegators have the whole delay at the old commission, and leave with what they earned by it.
+    function test_commissionIsRaisedAfterTheDelay() public {
+        _bond(ALICE, MIN_STAKE);
+        registry.setCommission(AGENT, 500_000);
+        uint40 due = uint40(block.timestamp) + UNBONDING_DELAY;
+        IAgentRegistry.Agent memory agent = registry.getAgent(AGENT);
+        assertEq(agent.commission, TENTH, "not yet");
+        assertEq(agent.announcedCommission, 500_000, "announced");
+        assertEq(agent.raiseTime, due, "when");
+        vm.warp(due - 1);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.RaiseNotDue.selector, AGENT, due));
+        registry.raiseCommission(AGENT);
+        vm.warp(due);
+        _earn(1000);
+        registry.raiseCommission(AGENT);
+        _assertRewards(ALICE, 450);
+        _earn(1000);
+        _assertRewards(ALICE, 700);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NoRaiseAnnounced.selector, AGENT));
+        registry.raiseCommission(AGENT);
+    }
+
+    /// @dev RW4: a later announcement begins its own delay; a lower commission, or the same, takes the announcement back.
+    function test_anAnnouncementIsReplaced() public {
+        registry.setCommission(AGENT, 200_000);
+        vm.warp(block.timestamp + UNBONDING_DELAY - 1);
+        registry.setCommission(AGENT, 300_000);
+        vm.warp(block.timestamp + 1);
+        vm.expectPartialRevert(IAgentRegistry.RaiseNotDue.selector);
+        registry.raiseCommission(AGENT);
+        registry.setCommission(AGENT, TENTH);
+        assertEq(registry.getAgent(AGENT).announcedCommission, 0, "taken back");
+        vm.warp(block.timestamp + UNBONDING_DELAY);
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NoRaiseAnnounced.selector, AGENT));
+        registry.raiseCommission(AGENT);
+        assertEq(registry.getAgent(AGENT).commission, TENTH, "as it was");
+    }
+
+    function test_commissionHasABound() public {
+        bytes memory refusal = abi.encodeWithSelector(
+            IAgentRegistry.CommissionAboveMaximum.selector,
+            500_001,
+            uint256(500_000)
+        );
+        vm.expectRevert(refusal);
+        registry.setCommission(AGENT, 500_001);
+        IAgentRegistry.Registration memory registration = registrationOf(address(this), MIN_STAKE);
+        registration.commission = 500_001;
+        vm.expectRevert(refusal);
+        registry.register(registration);
+        registration.commission = 500_000;
+        assertEq(registry.getAgent(registry.register(registration)).commission, 500_000, "the bound itself");
+    }
+
+    /// @dev RW1, RW2 at the ends of all numbers: nothing overflows, no more is owed than came in, and what is not paid yet is
+    /// less than a unit of each of the three and one of the division, wherever growth begins.
+    function testFuzz_anyAmountsAndShares(
+        uint104 amount,
+        uint128 shares,
+        uint128 part,
+        uint256 growth,
+        uint24 ppm
+    ) public {
+        shares = uint128(bound(shares, 1, SHARES));
+        part = uint128(bound(part, 0, shares));
+        RewardsLib.Division memory by = RewardsLib.Division(address(this), bound(ppm, 0, 500_000), shares);
+        for (uint256 i = 0; i < 2; ++i) {
+            _rewards.growth[i] = growth;
+            _rewards.holders[ALICE][i].mark = growth;
+            _rewards.holders[BOB][i].mark = growth;
+            _rewards.holders[address(this)][i].mark = growth;
+        }
+        _rewards.credit(Currency.Native, amount);
+        uint256[3] memory expected = [_of(by, address(this), 0), _of(by, ALICE, part), _of(by, BOB, shares - part)];
+        _rewards.divide(by);
+        _rewards.update(ALICE, part);
+        _rewards.update(BOB, shares - part);
+        uint256 commission = _rewards.take(address(this), Currency.Native);
+        uint256 alice = _rewards.take(ALICE, Currency.Native);
+        uint256 bob = _rewards.take(BOB, Currency.Native);
+        uint256 whole = uint256(amount) * 1e6;
+        assertEq(commission, (uint256(amount) * by.commission) / 1e6, "commission");
+        assertEq(commission, expected[0], "the view's commission");
+        assertEq(alice, expected[1], "the view's part");
+        assertEq(bob, expected[2], "the view's other part");
+        assertTrue(commission + alice + bob <= amount, "more than came in");
+        assertTrue(commission + alice + bob + 3 >= amount, "more than roundings is left");
+        uint256 exact = ((whole - uint256(amount) * by.commission) * part) / shares / 1e6;
+        assertTrue(alice <= exact && alice + 1 + (part >> 127) >= exact, "not by the shares");
+        assertEq(_of(by, ALICE, part), 0, "all of it was taken");
+    }
+
+    /// @dev The credit's whole range as one account's part of one share.
+    function test_theLargestAmountForASingleShare() public {
+        _rewards.growth[0] = type(uint256).max;
+        _rewards.holders[ALICE][0].mark = type(uint256).max;
+        _rewards.credit(Currency.Token, MOST);
+        _rewards.divide(RewardsLib.Division(address(this), 0, 1));
+        _rewards.update(ALICE, 1);
+        assertEq(_rewards.take(ALICE, Currency.Token), MOST, "all of it");
+    }
+
+    function drawForSlash() private {
+        registerAgents(4, MIN_STAKE);
+        drawForEvidence();
+    }
+
+    function _of(RewardsLib.Division memory by, address account, uint256 shares) private view returns (uint256) {
+        return _rewards.rewardsOf(by, account, shares, Currency.Native);
+    }
+
+    function _bond(address account, uint128 amount) private {
+        vm.prank(account);
+        registry.bond(AGENT, amount);
+    }
+
+    function _earn(uint256 amount) private {
+        recordService(Currency.Token, AGENT, 0, amount);
+    }
+
+    function _assertRewards(address account, uint256 expected) private view {
+        uint256 actual = registry.rewardsOf(AGENT, account, Currency.Token);
+        assertTrue(actual <= expected && actual + 1 >= expected, "not its part, rounded down");
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {Currency} from "../../contracts/types/Types.sol";
+import {RewardsHandler} from "./utils/RewardsHandler.sol";
+import {Assertions} from "./utils/Vm.sol";
+
+/// @dev The invariants of rewards, as docs/spec/invariants.md numbers them.
+contract RewardsInvariantsTest is Assertions {
+    struct FuzzSelector {
+        address addr;
+        bytes4[] selectors;
+    }
+
+    error ActionReverted(uint256 step, bytes4 selector, bytes reason);
+
+    RewardsHandler private _handler;
+
+    function setUp() public {
+        _handler = new RewardsHandler();
+    }
+
+    function targetContracts() external view returns (address[] memory targets) {
+        targets = new address[](1);
+        targets[0] = address(_handler);
+    }
+
+    function targetSelectors() external view returns (FuzzSelector[] memory targets) {
+        targets = new FuzzSelector[](1);
+        targets[0] = FuzzSelector(address(_handler), _selectors());
+    }
+
+    /// @dev An invariant over nothing proves nothing: a random walk reaches every action, and no action reverts.
+    function test_everyActionIsReached() public {
+        bytes4[] memory selectors = _selectors();
+        for (uint256 i = 0; i < 300; ++i) {
+            uint256 random = uint256(keccak256(abi.encode("walk", i)));
+            bytes4 selector = selectors[random % selectors.length];
+            bytes memory arguments = abi.encode(random >> 8, random >> 16, uint64(random >> 24), random >> 255);
+            // The second argument is a bool here.
+            if (selector == RewardsHandler.raiseCommission.selector)
+                arguments = abi.encode(random >> 8, (random >> 16) % 2);
+            (bool success, bytes memory reason) = address(_handler).call(bytes.concat(selector, arguments));
+            if (!success) revert ActionReverted(i, selector, reason);
+        }
+        bytes32[12] memory actions = [
+            bytes32("bond"),
+            "startUnbonding",
+            "leave",
+            "slash",
+            "serve",
+            "noShares",
+            "claim",
+            "lower",
+            "announce",
+            "raise",
+            "raiseRefused",
+            "pass"
+        ];
+        for (uint256 i = 0; i < actions.length; ++i) {
+            assertTrue(_handler.done(actions[i]) > 0, string(abi.encodePacked(actions[i])));
+        }
+        invariant_rewards();
+    }
+
+    /// @dev All at once, for each is run by itself with thousands of calls.
+    function invariant_rewards() public view {
+        _assertNoMoreIsOwedThanIsThere();
+        _assertEverybodyGetsItsPart();
+        // RW3, RW4: the handler looks at every action.
+        assertEq(_handler.broken(), 0, _handler.brokenBecause());
+        assertTrue(_handler.commissionsAgree(), "another commission");
+    }
+
+    /// @dev RW1: and what is left of the credit is less than a unit of each account's with each agent, which comes with what it
+    /// earns next, and one that is nobody's.
+    function _assertNoMoreIsOwedThanIsThere() private view {
+        for (uint8 i = 0; i < 2; ++i) {
+            (uint256 owed, uint256 credit) = (0, _handler.creditIn(Currency(i)));
+            for (uint32 id = 1; id <= _handler.AGENTS(); ++id) {
+                for (uint256 account = 0; account < _handler.ACCOUNTS(); ++account) {
+                    owed += _handler.rewardsAt(id, account, Currency(i));
+                }
+            }
+            assertTrue(owed <= credit, "more is owed than is there");
+            assertTrue(credit - owed <= _handler.AGENTS() * _handler.ACCOUNTS() + 1, "more than roundings is left");
+        }
+    }
+
+    /// @dev RW2: by the shares and the commission of the moment of each payment, but for less than a unit.
+    function _assertEverybodyGetsItsPart() private view {
+        uint256 one = _handler.ONE();
+        for (uint32 id = 1; id <= _handler.AGENTS(); ++id) {
+            for (uint256 i = 0; i < 2 * _handler.ACCOUNTS(); ++i) {
+                (Currency currency, address account) = (Currency(i % 2), _handler.accounts(i / 2));
+                uint256 got = _handler.claimed(id, account, currency) + _handler.rewardsAt(id, i / 2, currency);
+                uint256 actual = got * one;
+                uint256 expected = _handler.earned(id, account, currency);
+                // What this test rounds down itself is a thousandth of a unit at most.
+                assertTrue(actual <= expected + one / 1000, "more than its part");
+                assertTrue(actual + one >= expected, "a unit less than its part");
+            }
+        }
+    }
+
+    /// @dev Payments and claims come up more often than the rest.
+    function _selectors() private pure returns (bytes4[] memory selectors) {
+        bytes4[14] memory weighted = [
+            RewardsHandler.bond.selector,
+            RewardsHandler.bond.selector,
+            RewardsHandler.bond.selector,
+            RewardsHandler.startUnbonding.selector,
+            RewardsHandler.leave.selector,
+            RewardsHandler.slash.selector,
+            RewardsHandler.serve.selector,
+            RewardsHandler.serve.selector,
+            RewardsHandler.serve.selector,
+            RewardsHandler.claimRewards.selector,
+            RewardsHandler.claimRewards.selector,
+            RewardsHandler.setCommission.selector,
+            RewardsHandler.raiseCommission.selector,
+            RewardsHandler.pass.selector
+        ];
+        selectors = new bytes4[](weighted.length);
+        for (uint256 i = 0; i < weighted.length; ++i) selectors[i] = weighted[i];
+    }
+}

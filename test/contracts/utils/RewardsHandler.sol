@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {IAgentRegistry} from "../../../contracts/interfaces/IAgentRegistry.sol";
+import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
+import {AgentId, Currency, Request, Seat, Terms} from "../../../contracts/types/Types.sol";
+import {ConclaveTest} from "./ConclaveTest.sol";
+import {Draft} from "./Draft.sol";
+import {vm} from "./Vm.sol";
+
+/// @dev Operators and delegators that move their stake, claim and change commissions while requests pay, at random. What
+/// each must have earned is worked out at every payment, by the shares and the commission of that moment. Actions that
+/// make no sense return early.
+contract RewardsHandler is ConclaveTest {
+    using SeatLib for Seat;
+
+    uint32 public constant AGENTS = 5;
+    uint256 public constant ACCOUNTS = 4;
+    uint256 private constant SEATS = 4;
+    /// @dev Fractions of a unit in `earned`.
+    uint256 public constant ONE = 1e18;
+
+    /// @dev The first two are operators, of every other agent each; all delegate.
+    address[ACCOUNTS] public accounts = [address(0xa1), address(0xa2), address(0xa3), address(0xa4)];
+    /// @dev In `ONE` of a unit; and what of it was claimed, in units.
+    mapping(uint32 agent => mapping(address account => mapping(Currency currency => uint256 amount))) public earned;
+    mapping(uint32 agent => mapping(address account => mapping(Currency currency => uint256 amount))) public claimed;
+    uint256 public broken;
+    string public brokenBecause;
+    mapping(bytes32 action => uint256 count) public done;
+    mapping(uint32 agent => uint256 ppm) private _commission;
+    mapping(uint32 agent => uint256 ppm) private _announced;
+    mapping(uint32 agent => uint256 time) private _due;
+    uint256 private _slashes;
+
+    /// @dev RW3: whatever is done, what can be claimed stays, but for what is claimed, or paid. (Of other agents the invariants
+    /// would see it.)
+    modifier keepsRewards(uint256 agent) {
+        uint256[] memory before = _rewards(_id(agent));
+        _;
+        uint256[] memory current = _rewards(_id(agent));
+        for (uint256 i = 0; i < before.length; ++i) if (before[i] != current[i]) _break("rewards changed");
+    }
+
+    constructor() {
+        deployConclave();
+        for (uint256 i = 0; i < ACCOUNTS; ++i) {
+            token.mint(accounts[i], 1e24);
+            vm.prank(accounts[i]);
+            token.approve(address(registry), type(uint256).max);
+        }
+        for (uint32 id = 1; id <= AGENTS; ++id) {
+            address operator = accounts[(id - 1) % 2];
+            IAgentRegistry.Registration memory registration = registrationOf(operator, MIN_STAKE * 2);
+            registration.commission = uint24((id - 1) * 100_000);
+            _commission[id] = registration.commission;
+            vm.prank(operator);
+            registry.register(registration);
+        }
+        nextEpoch();
+        oracle.fund(subscriptionId, 1e29);
+        vm.deal(address(this), 1e29);
+        oracle.fundNative{value: 1e29}(subscriptionId);
+        drawForEvidence();
+    }
+
+    function bond(uint256 agent, uint256 account, uint256 amount, bool small) external keepsRewards(agent) {
+        AgentId id = _id(agent);
+        address from = accounts[account % ACCOUNTS];
+        IAgentRegistry.Agent memory found = registry.getAgent(id);
+        uint256 room = MAX_STAKE - found.bonded.assets;
+        if (room == 0 || (found.operator != from && !found.active)) return;
+        vm.prank(from);
+        registry.bond(id, uint128(bound(amount, 1, small && room > 1000 ? 1000 : room)));
+        ++done["bond"];
+    }
+
+    function startUnbonding(uint256 agent, uint256 account, uint256 shares) external keepsRewards(agent) {
+        AgentId id = _id(agent);
+        address from = accounts[account % ACCOUNTS];
+        IAgentRegistry.Position memory position = registry.positionOf(id, from);
+        if (position.bonded == 0) return;
+        // Not less than a unit's worth: a share may be worth less.
+        uint256 least = (uint256(position.shares) + position.bonded - 1) / position.bonded + 1;
+        if (least > position.shares) least = position.shares;
+        vm.prank(from);
+        registry.startUnbonding(id, uint128(bound(shares, least, position.shares)));
+        ++done["startUnbonding"];
+    }
+
+    /// @dev All of it, so that agents without shares are paid, too.
+    function leave(uint256 agent) external keepsRewards(agent) {
+        AgentId id = _id(agent);
+        for (uint256 i = 0; i < ACCOUNTS; ++i) {
+            IAgentRegistry.Position memory position = registry.positionOf(id, accounts[i]);
+            if (position.bonded == 0) continue;
+            vm.prank(accounts[i]);
+            registry.startUnbonding(id, position.shares);
+            ++done["leave"];
+        }
+    }
+
+    /// @dev Of an active agent, which goes on.
+    function slash(uint256 agent) external keepsRewards(agent) {
+        AgentId id = _id(agent);
+        if (!registry.getAgent(id).active) return;
+        submit(equivocation(id, keccak256(abi.encode(++_slashes))));
+        ++done["slash"];
+    }
+
+    /// @dev A request from its fee to its settlement; what is unbonded after the draw is not there any more when it pays.
+    function serve(uint256 fee, uint256 currency, uint64 shares, uint256 leaver) external {
+        Terms memory terms = termsFor(SEATS, uint96(bound(fee, 0, fee % 2 == 0 ? 100 : 100 ether)));
+        terms.currency = uint8(currency % 2);
+        (Request memory request, uint64 seedBlock) = ask(terms);
+        vm.roll(seedBlock + 1);
+        if (registry.drawableCount() < SEATS) return;
+        Seat[] memory committee = drawCommittee(request, seedBlock);
+        Draft memory decision = decisionFor(SEATS);
+        for (uint256 i = 0; i < SEATS; ++i) decision.shares[i] = bytes8(shares)[i];
+        bytes memory certificate = certify(request, committee, decision, quorumOf(SEATS));
+        commitWith(request, decision.packed(), certificate);
+        if (leaver % 4 == 0) this.leave(leaver);
+        _pay(committee, Currency(terms.currency), terms.fee, decision.shares);
+        settleWith(request, committee, decision.packed(), relayOf(quorumOf(SEATS)));
+        ++done["serve"];
+    }
+
+    function claimRewards(uint256 agent, uint256 account, uint256 which) external {
+        AgentId id = _id(agent);
+        (Currency currency, address from) = (Currency(which % 2), accounts[account % ACCOUNTS]);
+        uint256[] memory before = _rewards(id);
+        uint256 due = registry.rewardsOf(id, from, currency);
+        if (due == 0) return;
+        uint256 credit = oracle.creditOf(address(registry), currency);
+        vm.prank(from);
+        uint256 amount = registry.claimRewards(id, currency, address(0xbeef));
+        if (amount != due || credit - oracle.creditOf(address(registry), currency) != due) _break("not what was due");
+        claimed[AgentId.unwrap(id)][from][currency] += amount;
+        uint256[] memory current = _rewards(id);
+        uint256 index = 2 * (account % ACCOUNTS) + uint8(currency);
+        for (uint256 i = 0; i < before.length; ++i) {
+            if (current[i] != (i == index ? 0 : before[i])) _break("a claim changed another's rewards");
+        }
+        ++done["claim"];
+    }
+
+    function setCommission(uint256 agent, uint256 ppm) external keepsRewards(agent) {
+        uint32 id = AgentId.unwrap(_id(agent));
+        ppm = bound(ppm, 0, 500_000);
+        vm.prank(_operatorOf(id));
+        registry.setCommission(AgentId.wrap(id), uint24(ppm));
+        if (ppm <= _commission[id]) {
+            (_commission[id], _due[id]) = (ppm, 0);
+            ++done["lower"];
+        } else {
+            (_announced[id], _due[id]) = (ppm, block.timestamp + UNBONDING_DELAY);
+            ++done["announce"];
+        }
+    }
+
+    /// @dev RW4: never before its time, and always after it.
+    function raiseCommission(uint256 agent, bool wait) external keepsRewards(agent) {
+        uint32 id = AgentId.unwrap(_id(agent));
+        if (wait && _due[id] > block.timestamp) vm.warp(_due[id]);
+        bool isDue = _due[id] != 0 && _due[id] <= block.timestamp;
+        vm.prank(_operatorOf(id));
+        try registry.raiseCommission(AgentId.wrap(id)) {
+            if (!isDue) _break("a raise before its time");
+            (_commission[id], _due[id]) = (_announced[id], 0);
+            ++done["raise"];
+        } catch {
+            if (isDue) _break("a raise was refused");
+            ++done["raiseRefused"];
+        }
+    }
+
+    function pass(uint256 time) external keepsRewards(time) {
+        vm.warp(block.timestamp + bound(time, 1, 10 days));
+        nextEpoch();
+        ++done["pass"];
+    }
+
+    function rewardsAt(uint32 id, uint256 account, Currency currency) external view returns (uint256) {
+        return registry.rewardsOf(AgentId.wrap(id), accounts[account], currency);
+    }
+
+    function creditIn(Currency currency) external view returns (uint256) {
+        return oracle.creditOf(address(registry), currency);
+    }
+
+    function commissionsAgree() external view returns (bool) {
+        for (uint32 id = 1; id <= AGENTS; ++id) {
+            IAgentRegistry.Agent memory found = registry.getAgent(AgentId.wrap(id));
+            if (found.commission != _commission[id] || found.raiseTime != _due[id]) return false;
+        }
+        return true;
+    }
+
+    /// @dev What a request that decided pays its seats (SE11), and what that is for each account now.
+    function _pay(Seat[] memory committee, Currency currency, uint256 fee, bytes memory shares) private {
+        uint256 total = 0;
+        for (uint256 seat = 0; seat < SEATS; ++seat) total += uint8(shares[seat]);
+        if (total == 0) return;
+        uint256 pay = 2 * SEATS * (fee / (2 * SEATS));
+        for (uint256 seat = 0; seat < SEATS; ++seat) {
+            uint32 id = AgentId.unwrap(committee[seat].agentId());
+            uint256 amount = ONE * ((pay * uint8(shares[seat])) / total);
+            if (amount == 0) continue;
+            uint256 all = registry.getAgent(AgentId.wrap(id)).bonded.shares;
+            uint256 commission = all == 0 ? amount : (amount * _commission[id]) / 1e6;
+            if (all == 0) ++done["noShares"];
+            earned[id][_operatorOf(id)][currency] += commission;
+            for (uint256 i = 0; i < ACCOUNTS && all != 0; ++i) {
+                uint256 held = registry.positionOf(AgentId.wrap(id), accounts[i]).shares;
+                earned[id][accounts[i]][currency] += ((amount - commission) * held) / all;
+            }
+        }
+    }
+
+    function _break(string memory because) private {
+        ++broken;
+        brokenBecause = because;
+    }
+
+    /// @dev By account, then by currency.
+    function _rewards(AgentId id) private view returns (uint256[] memory rewards) {
+        rewards = new uint256[](2 * ACCOUNTS);
+        for (uint256 i = 0; i < 2 * ACCOUNTS; ++i) {
+            rewards[i] = registry.rewardsOf(id, accounts[i / 2], Currency(i % 2));
+        }
+    }
+
+    function _operatorOf(uint32 id) private view returns (address) {
+        return accounts[(id - 1) % 2];
+    }
+
+    function _id(uint256 agent) private pure returns (AgentId) {
+        return AgentId.wrap(uint32(1 + (agent % AGENTS)));
+    }
+}
