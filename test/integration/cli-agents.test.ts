@@ -76,7 +76,7 @@ describe("command line with agents that run", () => {
       for (const id of ["1", "2"]) await untilSettled(id);
       const held = await balances("a");
       const claimed = await world.json("agent", "claim", "--dir", "a");
-      const [withdrawal] = claimed.value["withdrawals"] as { currency: string; amount: string }[];
+      const [withdrawal] = claimed.value["rewards"] as { currency: string; amount: string }[];
       assert.ok(withdrawal !== undefined);
       assert.deepEqual(
         [claimed.code, claimed.value["requestIds"], withdrawal.currency, BigInt(withdrawal.amount) > 0n],
