@@ -33,7 +33,7 @@ const LIMIT = "have the administrator limit it to a role";
 /** A boolean question to the smallest committee: the least that any costs. */
 const SMALLEST: Terms = {
   fee: 0n,
-  duration: 600,
+  duration: limits.minDurationSeconds,
   appeals: 0,
   retries: 0,
   tolerance: 0n,

@@ -54,8 +54,8 @@ export const request: CommandSpec<Options> = {
     { flags: "--subscription <id>", description: "that pays the fee (default: the account pays it now)" },
     {
       flags: "--duration <duration>",
-      description: "90s, 10m, 2h or 1d: what a committee has to decide, and an appeal to come",
-      default: "10m",
+      description: "30m, 2h or 1d: what a committee has to decide, and an appeal to come; 30m to 7d",
+      default: "30m",
     },
     { flags: "--appeals <number>", description: `0 to ${MAX_APPEALS}; 0: the first decision is final`, default: "0" },
     {

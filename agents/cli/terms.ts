@@ -32,7 +32,6 @@ const ASSURANCES: readonly Assurance[] = ["normal", "high"];
 const CURRENCIES: readonly Currency[] = ["token", "native"];
 
 /** As in contracts/types/Limits.sol. */
-const MAX_DURATION_SECONDS = 7 * 86_400;
 export const MAX_APPEALS = 3;
 export const MAX_RETRIES = 3;
 const MAX_CALLBACK_GAS = 2_000_000;
@@ -48,7 +47,9 @@ export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Pr
   const protocol = findProtocol(flags.protocol, registry);
   const kind = parseChoice(flags.kind, "--kind", KINDS);
   const duration = parseDuration(flags.duration, "--duration");
-  if (duration > MAX_DURATION_SECONDS) throw invalid("duration", flags.duration, "7d is the longest");
+  if (duration < limits.minDurationSeconds)
+    throw invalid("duration", flags.duration, "30m is the shortest: committees must be able to answer in it");
+  if (duration > limits.maxDurationSeconds) throw invalid("duration", flags.duration, "7d is the longest");
   const currency = parseChoice(flags.currency, "--currency", CURRENCIES);
   return {
     fee: flags.fee === undefined ? 0n : parseAmount(flags.fee, unitOf(currency, feeToken), "--fee"),

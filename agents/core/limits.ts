@@ -4,6 +4,9 @@ export const limits = {
   maxCommittee: 64,
   /** Of all committees that a request's terms allow. */
   requestSeats: 160,
+  /** Shortest and longest period of a request. */
+  minDurationSeconds: 1_800,
+  maxDurationSeconds: 604_800,
   questionBytes: 8192,
   answerBytes: 1024,
   proofBytes: 512,

@@ -12,6 +12,7 @@ import {
     MAX_REQUEST_SEATS,
     MAX_RETRIES,
     MIN_COMMITTEE,
+    MIN_DURATION,
     MIN_OPTIONS
 } from "../types/Limits.sol";
 import {Currency, RequestTerms, Terms} from "../types/Types.sol";
@@ -114,7 +115,10 @@ library RequestTermsLib {
         uint256 word = RequestTerms.unwrap(packed);
         require((protocols >> uint8(word)) & 1 == 1, IDecisionOracle.UnknownProtocol(uint8(word)));
         uint256 seconds_ = duration(packed);
-        require(seconds_ != 0 && seconds_ <= MAX_DURATION, IDecisionOracle.InvalidTerms("duration", seconds_));
+        require(
+            seconds_ >= MIN_DURATION && seconds_ <= MAX_DURATION,
+            IDecisionOracle.InvalidTerms("duration", seconds_)
+        );
         uint256 retries_ = retries(packed);
         require(retries_ <= MAX_RETRIES, IDecisionOracle.InvalidTerms("retries", retries_));
         uint256 appeals_ = appeals(packed);

@@ -26,6 +26,8 @@ uint256 constant MAX_CALLS = 128;
 uint256 constant MAX_REASON_BYTES = 100;
 /// @dev Unit of the gas price in a `Relay`, in wei.
 uint256 constant GAS_PRICE_UNIT = 1e6;
+/// @dev Shortest period of a request, in seconds: long enough for honest seats to answer, so that no draw is free (docs/adr/011).
+uint256 constant MIN_DURATION = 30 minutes;
 /// @dev Longest period of a request, in seconds: what one committee has, and how long an appeal may take.
 uint256 constant MAX_DURATION = 7 days;
 /// @dev Most appeals that terms may allow.

@@ -89,12 +89,12 @@ describe("chain: money at the oracle", () => {
 
   it("SE2: what was not earned is a credit, which its account withdraws", async () => {
     const operator = await operatorOf(13);
-    const terms = termsOf({ fee: ONE, currency: "native", duration: 60 });
+    const terms = termsOf({ fee: ONE, currency: "native", duration: 1_800 });
     const { requestId } = await operator.request(terms, "Will anybody answer?");
     const reader = await harness.reader();
     const { request, round, stage } = await courseNow(reader, requestId);
     assert.ok(stage.kind === "requested");
-    await harness.passTime(100);
+    await harness.passTime(1_900);
     const { seedBlock } = stage;
     await (await harness.writer(0)).refund(request, round, { kind: "requested", seedBlock });
     await operator.withdraw("native", ONE, nobody);

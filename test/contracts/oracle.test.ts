@@ -95,6 +95,7 @@ describe("DecisionOracle", () => {
       const week = 7 * 24 * 3600;
       const invalid: [keyof Terms, Partial<Terms>][] = [
         ["duration", { duration: 0 }],
+        ["duration", { duration: 30 * 60 - 1 }],
         ["duration", { duration: week + 1 }],
         ["retries", { retries: 4 }],
         ["appeals", { appeals: 4 }],
@@ -144,7 +145,7 @@ describe("DecisionOracle", () => {
       const { world } = await loadFixture(tenAgents);
       const valid: Partial<Terms>[] = [
         { fee: 0n, committeeSize: 64, callbackGasLimit: 2_000_000, assurance: 1, protocol: 0 },
-        { duration: 1, retries: 3 },
+        { duration: 30 * 60, retries: 3 },
         { duration: 7 * 24 * 3600, currency: 1 },
         { committeeSize: 31, appeals: 1 },
         { committeeSize: 15, appeals: 2 },

@@ -11,9 +11,9 @@ const source = readFileSync(join(import.meta.dirname, "../../contracts/types/Lim
 
 /** A file-level constant of contracts/types/Limits.sol. */
 function constant(name: string): number {
-  const value = new RegExp(`constant ${name} = ([0-9_]+);`).exec(source)?.[1];
+  const [, value, unit] = new RegExp(`constant ${name} = ([0-9_]+)(?: (minutes|days))?;`).exec(source) ?? [];
   if (value === undefined) throw new Error(`no constant ${name}`);
-  return Number(value.replaceAll("_", ""));
+  return Number(value.replaceAll("_", "")) * (unit === "days" ? 86_400 : unit === "minutes" ? 60 : 1);
 }
 
 describe("bounds that TypeScript and Solidity share", () => {
@@ -24,6 +24,8 @@ describe("bounds that TypeScript and Solidity share", () => {
       least: limits.minCommittee,
       most: limits.maxCommittee,
       seats: limits.requestSeats,
+      shortest: limits.minDurationSeconds,
+      longest: limits.maxDurationSeconds,
       slashes: MAX_SLASHES,
       factor: SLASH_FACTOR_PPM,
       one: ONE_PPM,
@@ -33,6 +35,8 @@ describe("bounds that TypeScript and Solidity share", () => {
       least: constant("MIN_COMMITTEE"),
       most: constant("MAX_COMMITTEE"),
       seats: constant("MAX_REQUEST_SEATS"),
+      shortest: constant("MIN_DURATION"),
+      longest: constant("MAX_DURATION"),
       slashes: constant("MAX_SLASHES"),
       factor: constant("SLASH_FACTOR_PPM"),
       one: constant("REPUTATION_ONE"),

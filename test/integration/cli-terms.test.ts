@@ -18,7 +18,7 @@ const flags: TermsFlags = {
   committee: "4",
   fee: "1",
   currency: "token",
-  duration: "10m",
+  duration: "30m",
   appeals: "0",
   retries: "0",
   assurance: "normal",

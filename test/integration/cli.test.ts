@@ -345,6 +345,7 @@ describe("command line", () => {
       [["--kind", "number", "--decimals", "1", "--tolerance", "0.25"], "tolerance"],
       [["--question", ""], "question"],
       [["--duration", "31d"], "duration"],
+      [["--duration", "1799s"], "duration"],
       [["--kind", "text", "--appeals", "1"], "appeals"],
       [["--committee", "32", "--appeals", "1"], "committee"],
       [["--kind", "text", "--protocol", "leaderless", "--assurance", "high"], "protocol"],

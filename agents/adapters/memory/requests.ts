@@ -5,7 +5,7 @@ import type { Address, Decision, Digest, Request, RequestId, Round, Terms } from
 import type { AwaitedRound, Commit, DecidedRound, Receipt, RequestStatus, Witness } from "../../ports/chain.ts";
 import { packRelay } from "../chain/settlement.ts";
 import { bondOf, payOut, standing as standingRounds } from "./pay.ts";
-import { drawSeats, refused, requireOutcome, verifyCertificate, withReputation } from "./rules.ts";
+import { drawSeats, refused, requireDuration, requireOutcome, verifyCertificate, withReputation } from "./rules.ts";
 import { append, certificateKey, credit, nextTimestamp, type Body, type RequestEntry, type State } from "./state.ts";
 
 /** As its event says. */
@@ -22,6 +22,7 @@ const EPOCH_BLOCKS = 256n;
 const DRAW_BLOCKS = 16n;
 
 export function ask(state: State, consumer: Address, terms: Terms, question: string): AskedRequest {
+  requireDuration(terms);
   const request: Request = { id: BigInt(state.requests.size + 1) as RequestId, consumer, terms, question };
   const round = roundFrom(state, request, 0n, 0);
   const seedBlock = nextSeedBlock(state);

@@ -9,6 +9,7 @@ import {
   utf8,
 } from "../../core/digest.ts";
 import { ConclaveError } from "../../core/errors.ts";
+import { limits } from "../../core/limits.ts";
 import { isSupermajority } from "../../core/quorum.ts";
 import { ONE_PPM } from "../../core/types.ts";
 import type {
@@ -32,6 +33,12 @@ const RECOVERY_PPM = 10_000;
 /** As the contracts' custom errors arrive through the chain adapter. */
 export function refused(error: string, data: Readonly<Record<string, string | number>>): ConclaveError {
   return new ConclaveError("CHAIN_REVERTED", `Submit: the ledger refused with ${error}`, { ...data, error });
+}
+
+/** SE1, as contracts/libraries/RequestTermsLib.sol. */
+export function requireDuration({ duration }: Terms): void {
+  if (duration < limits.minDurationSeconds || duration > limits.maxDurationSeconds)
+    throw refused("InvalidTerms", { field: "duration", value: duration });
 }
 
 /** As contracts/libraries/DecisionLib.sol: a hung decision has no outcome, any other one that fits the kind. */
