@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { ConclaveError } from "../core/errors.ts";
 import { agentClaim } from "./agent-claim.ts";
+import { agentCommission } from "./agent-commission.ts";
 import { agentInit } from "./agent-init.ts";
 import { agentRegister } from "./agent-register.ts";
 import { agentRun } from "./agent-run.ts";
@@ -9,6 +10,8 @@ import { agentUnstake } from "./agent-unstake.ts";
 import { agentWithdraw } from "./agent-withdraw.ts";
 import { appeal } from "./appeal.ts";
 import { addCommand, type CliHost } from "./command.ts";
+import { delegate } from "./delegate.ts";
+import { delegations } from "./delegations.ts";
 import { doctor } from "./doctor.ts";
 import { evidenceClaim } from "./evidence-claim.ts";
 import { evidenceList } from "./evidence-list.ts";
@@ -25,6 +28,7 @@ import { subscriptionFund } from "./subscription-fund.ts";
 import { subscriptionShow } from "./subscription-show.ts";
 import { subscriptionTransfer } from "./subscription-transfer.ts";
 import { subscriptionWithdraw } from "./subscription-withdraw.ts";
+import { undelegate } from "./undelegate.ts";
 import { verify } from "./verify.ts";
 import { withdraw } from "./withdraw.ts";
 
@@ -59,6 +63,7 @@ function createProgram(host: CliHost, exit: (code: number) => void): Command {
   addCommand(agent, agentUnstake, host, exit);
   addCommand(agent, agentWithdraw, host, exit);
   addCommand(agent, agentClaim, host, exit);
+  addCommand(agent, agentCommission, host, exit);
   const evidence = program.command("evidence").description("proofs that a seat signed two messages for one slot");
   addCommand(evidence, evidenceList, host, exit);
   addCommand(evidence, evidenceSubmit, host, exit);
@@ -74,6 +79,9 @@ function createProgram(host: CliHost, exit: (code: number) => void): Command {
   addCommand(program, request, host, exit);
   addCommand(program, appeal, host, exit);
   addCommand(program, withdraw, host, exit);
+  addCommand(program, delegate, host, exit);
+  addCommand(program, undelegate, host, exit);
+  addCommand(program, delegations, host, exit);
   addCommand(program, decision, host, exit);
   addCommand(program, verify, host, exit);
   addCommand(program, listProtocols, host, exit);

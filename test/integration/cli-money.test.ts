@@ -11,6 +11,7 @@ import type { Address, Decision, RequestId } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
 import { roundsOf, witnessOf } from "../../agents/ports/course.ts";
 import { openBank } from "../../scripts/demo/bank.ts";
+import { MIN_UNBONDING_SECONDS } from "../../scripts/lib/deploy.ts";
 import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
 import { courseNow, drawNext, lastOf, wordOf } from "../adapters/chain-questions.ts";
 import { assertNoSecrets, createCli, type Cli } from "./cli-world.ts";
@@ -228,6 +229,59 @@ describe("command line: money", () => {
     assert.equal(late.code, "APPEAL_IMPOSSIBLE");
     assert.match(late.message, /: the time for appeals is over$/);
     assert.equal((await cli.failure("appeal", "99", "--dir", "late")).code, "REQUEST_UNKNOWN");
+  });
+
+  it("RW2, RW5: a delegation earns, is claimed, taken back and paid out", async () => {
+    const patron = await accountOf("patron", parseEther("8"));
+    const saver = await accountOf("saver", parseEther("3"));
+    const account = ["--dir", "saver"];
+    const asked = await ask("patron", "--fee", "8");
+    await decide(asked, yes);
+    const drawn = (await reader.requestEvents(asked)).find(({ kind }) => kind === "committeeDrawn");
+    const id = String(drawn?.kind === "committeeDrawn" ? drawn.committee[0]?.agentId : 0);
+    assert.match((await cli.run(["delegations", ...account])).stdout, /^no delegations$/m);
+    const much = await cli.failure("delegate", id, "3.5", ...account);
+    assert.equal(much.code, "STAKE_MISSING");
+    assert.match(much.message, /holds 3 \w+, and the agent has room for 15 /);
+    assert.equal((await cli.failure("delegate", "99", "1", ...account)).code, "AGENT_NOT_REGISTERED");
+    const bonded = await cli.json("delegate", id, "1", ...account);
+    assert.deepEqual([bonded.code, bonded.value["bonded"]], [0, String(parseEther("1"))]);
+    await settle(asked);
+    // Three of the four seats share 8. The operator's stake is 1, too, and its commission 0: half of a third.
+    const listed = await cli.json("delegations", ...account);
+    const [found] = listed.value["delegations"] as { agentId: number; shares: string; rewards: { token: string } }[];
+    assert.deepEqual([String(found?.agentId), found?.shares], [id, String(parseEther("1"))]);
+    const rewards = BigInt(found?.rewards.token ?? 0);
+    assert.ok([0n, 1n].includes(parseEther("4") / 3n - rewards), String(rewards));
+    assert.match(
+      (await cli.run(["delegations", ...account])).stdout,
+      new RegExp(`^${id} +1 \\w+ +10{18} +none +0\\.00 %`, "m"),
+    );
+
+    assert.equal((await cli.failure("delegations", "--to", patron, ...account)).code, "USAGE");
+    const claimed = await cli.json("delegations", "--claim", "--to", patron, ...account);
+    const [claim] = claimed.value["claims"] as { currency: string; amount: string }[];
+    assert.deepEqual([claim?.currency, claim?.amount], ["token", String(rewards)]);
+    assert.equal(await tokensOf(patron), rewards);
+
+    for (const wrong of [[], ["1", "--all"], ["--all", "--withdraw"], ["1.5"]])
+      assert.equal((await cli.failure("undelegate", id, ...wrong, ...account)).code, "USAGE", wrong.join(" "));
+    const half = await cli.json("undelegate", id, String(parseEther("0.5")), ...account);
+    assert.deepEqual(
+      [half.value["bonded"], half.value["unbonding"]],
+      [String(parseEther("0.5")), String(parseEther("0.5"))],
+    );
+    assert.equal((await cli.json("undelegate", id, "--all", ...account)).value["shares"], "0");
+    assert.match(
+      (await cli.run(["delegations", ...account])).stdout,
+      new RegExp(`^${id} +0 \\w+ +0 +1 \\w+, free at 20`, "m"),
+    );
+    const early = await cli.failure("undelegate", id, "--withdraw", ...account);
+    assert.deepEqual([early.code, early.data["error"]], ["STAKE_MISSING", "StillUnbonding"]);
+    await harness.passTime(MIN_UNBONDING_SECONDS + 5);
+    const late = await cli.json("undelegate", id, "--withdraw", ...account);
+    assert.deepEqual([late.value["withdrawn"], late.value["unbonding"]], [String(parseEther("1")), "0"]);
+    assert.equal(await tokensOf(saver), parseEther("3"));
   });
 
   it("SE17: a subscription is created, funded, shown, used by its consumers alone and emptied", async () => {

@@ -25,12 +25,18 @@ describe("command line", () => {
 
   it("every command explains itself with an example", async () => {
     const commands = [
-      ...["init", "register", "run", "status", "unstake", "withdraw", "claim"].map((name) => ["agent", name]),
+      ...["init", "register", "run", "status", "unstake", "withdraw", "claim", "commission"].map((name) => [
+        "agent",
+        name,
+      ]),
       ...["list", "submit", "claim"].map((name) => ["evidence", name]),
       ...["create", "fund", "withdraw", "consumer", "transfer", "accept", "show"].map((name) => ["subscription", name]),
       ["request"],
       ["appeal"],
       ["withdraw"],
+      ["delegate"],
+      ["undelegate"],
+      ["delegations"],
       ["decision"],
       ["verify"],
       ["protocols"],
@@ -195,6 +201,30 @@ describe("command line", () => {
     const alone = await world.failure("agent", "unstake", "--dir", "hot", "--amount", "all");
     assert.deepEqual([alone.exit, alone.code], [2, "CONFIG_INVALID"]);
     assert.equal((await world.json("agent", "unstake", "--dir", "hot", "--amount", "all", ...operator)).code, 0);
+  });
+
+  it("RW4: the commission is lowered at once and raised after the delay", async () => {
+    const commission = ["agent", "commission", "--dir", "poor"];
+    for (const wrong of [[], ["--set", "5", "--raise"], ["--set", "50.1"], ["--set", "5 %"]])
+      assert.equal((await world.failure(...commission, ...wrong)).code, "USAGE", wrong.join(" "));
+    const none = await world.failure(...commission, "--raise");
+    assert.deepEqual([none.code, none.data["error"]], ["CHAIN_REVERTED", "NoRaiseAnnounced"]);
+    const lowered = await world.json(...commission, "--set", "7.5");
+    assert.deepEqual([lowered.code, lowered.value["commission"], lowered.value["raise"]], [0, 75_000, null]);
+    const announced = await world.json(...commission, "--set", "20");
+    const { time, ...raise } = announced.value["raise"] as { time: number; commission: number };
+    assert.deepEqual([announced.value["commission"], raise], [75_000, { commission: 200_000 }]);
+    const status = ["agent", "status", "--dir", "poor"];
+    assert.match(
+      (await world.run(status)).stdout,
+      /^commission +7\.50 %; 20\.00 % may take effect from 20\d\d-.* on$/m,
+    );
+    const early = await world.failure(...commission, "--raise");
+    assert.deepEqual([early.data["error"], early.data["raiseTime"]], ["RaiseNotDue", String(time)]);
+    await world.passTime(MIN_UNBONDING_SECONDS);
+    const raised = await world.json(...commission, "--raise");
+    assert.deepEqual([raised.code, raised.value["commission"], raised.value["raise"]], [0, 200_000, null]);
+    assert.match((await world.run(status)).stdout, /^commission +20\.00 %\nrewards +none$/m);
   });
 
   it("unstakes, waits for the delay, withdraws", async () => {
