@@ -46,10 +46,10 @@ export async function audit(economy: Economy): Promise<Audit> {
   const left = await leftAtOracle(economy, events);
   expectEqual("the oracle's tokens", await balance(world, world.oracle.target), left[0]);
   expectEqual("the oracle's coins", await world.ethers.provider.getBalance(world.oracle.target), left[1]);
-  const flows = flowsOf(events);
+  const flows = flowsOf(events, world.registry.target);
   for (const [index, unit] of (["tokens", "coins"] as const).entries())
     expectEqual(`${unit} in, less ${unit} out`, sum(flows.map((flow) => flow[unit])), left[index]!);
-  faults.push(...requestFaults(events));
+  faults.push(...requestFaults(events), ...(await rewardFaults(economy, events)));
   return { holders, minted, flows, faults };
 }
 
@@ -107,14 +107,20 @@ async function leftAtOracle(economy: Economy, events: readonly LogDescription[])
 }
 
 /** All that came to the oracle (above 0) and left it. */
-function flowsOf(events: readonly LogDescription[]): readonly Flow[] {
+function flowsOf(events: readonly LogDescription[], registry: string): readonly Flow[] {
   const flow = (name: string, of: readonly (readonly [currency: number, amount: bigint])[]): Flow => {
     const sums: Sums = [0n, 0n];
     for (const [currency, amount] of of) sums[currency as 0 | 1] += amount;
     return { name, tokens: sums[0], coins: sums[1] };
   };
-  const moved = (name: string, sign: bigint) =>
-    named(events, name).map(({ args }) => [Number(args["currency"]), sign * (args["amount"] as bigint)] as const);
+  const amounts = (logs: readonly LogDescription[], sign: bigint) =>
+    logs.map(({ args }) => [Number(args["currency"]), sign * (args["amount"] as bigint)] as const);
+  const moved = (name: string, sign: bigint) => amounts(named(events, name), sign);
+  const withdrawn = (ofRegistry: boolean) =>
+    amounts(
+      named(events, "Withdrawn").filter(({ args }) => (args["account"] === registry) === ofRegistry),
+      -1n,
+    );
   const requests = requestsOf(events);
   const bonds = named(events, "RequestReopened").map(
     ({ args }) => [requests.get(args["requestId"] as bigint)!.currency, args["bond"] as bigint] as const,
@@ -127,9 +133,32 @@ function flowsOf(events: readonly LogDescription[]): readonly Flow[] {
       direct.map(({ currency, fee }) => [currency, fee]),
     ),
     flow("bonds of appeals", bonds),
-    flow("withdrawn by those credited", moved("Withdrawn", -1n)),
+    flow("rewards of operators and delegators", withdrawn(true)),
+    flow("withdrawn by others credited", withdrawn(false)),
     flow("taken out of subscriptions", moved("SubscriptionWithdrawn", -1n)),
   ];
+}
+
+/** RW1: what the agents earned is what was claimed, but for less than a unit of each account with each agent. */
+async function rewardFaults(
+  { world, agents, operators, delegators }: Economy,
+  events: readonly LogDescription[],
+): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const [currency, unit] of (["tokens", "coins"] as const).entries()) {
+    const sumOf = (name: string): bigint =>
+      sum(
+        named(events, name)
+          .filter(({ args }) => Number(args["currency"]) === currency)
+          .map(({ args }) => args["amount"] as bigint),
+      );
+    const left = sumOf("RewardsCredited") - sumOf("RewardsClaimed");
+    const credit = (await world.oracle.creditOf(world.registry.target, currency)) as bigint;
+    if (left !== credit) faults.push(`${unit} of the agents: ${left} are not claimed, ${credit} are there`);
+    const most = BigInt(agents.length * (operators.length + delegators.length));
+    if (left > most) faults.push(`${unit} of the agents: ${left} are left, more than roundings`);
+  }
+  return faults;
 }
 
 /** SE15 for each request: what came in for it is what was distributed of it. */
@@ -160,8 +189,8 @@ function requestsOf(events: readonly LogDescription[]) {
   );
 }
 
-async function eventsOf({ ethers, oracle, settlement }: World): Promise<readonly LogDescription[]> {
-  const contracts = [oracle, settlement] as const;
+async function eventsOf({ ethers, oracle, settlement, registry }: World): Promise<readonly LogDescription[]> {
+  const contracts = [oracle, settlement, registry] as const;
   const logs = await ethers.provider.getLogs({
     address: contracts.map(({ target }) => target),
     fromBlock: 0,

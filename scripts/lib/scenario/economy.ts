@@ -87,7 +87,8 @@ async function registerAll(
       const label = `operator ${index}, agent ${nth}`;
       const stake = minStake * BigInt(random.between(2, 8)) + BigInt(random.below(1_000_000));
       const registry = world.registry.connect(operator);
-      await registry.register(registration(world, operator.address, testKey(label), stake));
+      const commission = BigInt(random.between(0, 400_000));
+      await registry.register(registration(world, operator.address, testKey(label), stake, commission));
       agents.push({ id: (await world.registry.agentCount()) as bigint, operator, label });
     }
   }

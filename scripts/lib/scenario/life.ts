@@ -3,7 +3,7 @@ import type { Random } from "../../../agents/sim/random.ts";
 import { ask, draw, passDeadline, refundArgs, termsFor } from "../course.ts";
 import { submitEquivocation } from "../equivocation.ts";
 import { Currency, packTerms, testKey } from "../typed-data.ts";
-import { subscription, unbondingDelay, type World } from "../world.ts";
+import { subscription, unbondingDelay, type Registry, type World } from "../world.ts";
 import { tokenPrices, type Agent, type Economy } from "./economy.ts";
 import { play } from "./play.ts";
 
@@ -15,8 +15,13 @@ export interface Life {
 
 const adminRole = 0n;
 const governanceDelay = 48 * 3600;
+/** MAX_COMMISSION_PPM in contracts/types/Limits.sol; everybody began with less. */
+const highestCommission = 500_000;
 
-/** At a quarter an agent equivocates, at a half an operator leaves, at three quarters prices double. */
+/**
+ * At a quarter an agent equivocates and an operator announces a higher commission, at a half another operator leaves, a third lowers
+ * its commission and all delegators claim, at three quarters prices double.
+ */
 export async function live(
   economy: Economy,
   requests: number,
@@ -25,16 +30,27 @@ export async function live(
 ): Promise<Life> {
   const fates: Record<string, number> = {};
   const kinds: Record<string, number> = {};
-  const events = { "equivocator slashed": 0, "operator left": 0, "prices changed": 0 };
-  const [equivocator, leaver] = random.shuffled(economy.agents) as [Agent, Agent];
+  const events = {
+    "equivocator slashed": 0,
+    "operator left": 0,
+    "prices changed": 0,
+    "commission lowered": 0,
+    "commission raised": 0,
+    "claims of rewards": 0,
+  };
+  const [equivocator, leaver, generous, greedy] = random.shuffled(economy.agents) as [Agent, Agent, Agent, Agent];
   for (let index = 0; index < requests; index++) {
     if (index === Math.floor(requests / 4)) {
       await equivocate(economy, equivocator);
       events["equivocator slashed"]++;
+      await ownRegistry(economy.world, greedy).setCommission(greedy.id, highestCommission);
     }
     if (index === Math.floor(requests / 2)) {
       await startLeaving(economy, leaver);
       events["operator left"]++;
+      await ownRegistry(economy.world, generous).setCommission(generous.id, 0);
+      events["commission lowered"]++;
+      events["claims of rewards"] += await claimAll(economy, economy.delegators);
     }
     if (index === Math.floor((3 * requests) / 4)) {
       await doublePrices(economy.world);
@@ -45,6 +61,10 @@ export async function live(
     kinds[kind] = (kinds[kind] ?? 0) + 1;
     if ((index + 1) % 50 === 0) progress(`${index + 1} of ${requests} requests`);
   }
+  await unbondAndWait(economy);
+  await ownRegistry(economy.world, greedy).raiseCommission(greedy.id);
+  events["commission raised"]++;
+  events["claims of rewards"] += await claimAll(economy, [...economy.operators, ...economy.delegators]);
   await leave(economy);
   return { fates, kinds, events };
 }
@@ -68,11 +88,20 @@ async function unbondAll(world: World, id: bigint, owner: Agent["operator"]): Pr
   if (shares !== 0n) await world.registry.connect(owner).startUnbonding(id, shares);
 }
 
-async function claimRewards({ registry }: World, id: bigint, owner: Agent["operator"]): Promise<void> {
-  for (const currency of [Currency.Token, Currency.Native] as const) {
-    const rewards = (await registry.rewardsOf(id, owner.address, currency)) as bigint;
-    if (rewards !== 0n) await registry.connect(owner).claimRewards(id, currency, owner.address);
-  }
+const ownRegistry = ({ registry }: World, { operator }: Agent): Registry => registry.connect(operator);
+
+/** Resolves with how many claims that were. */
+async function claimAll({ world, agents }: Economy, owners: Economy["operators"]): Promise<number> {
+  const { registry } = world;
+  let claims = 0;
+  for (const { id } of agents)
+    for (const owner of owners)
+      for (const currency of [Currency.Token, Currency.Native] as const) {
+        if ((await registry.rewardsOf(id, owner.address, currency)) === 0n) continue;
+        await registry.connect(owner).claimRewards(id, currency, owner.address);
+        claims++;
+      }
+  return claims;
 }
 
 /** The administrator's decision waits for its delay on the chain. */
@@ -86,20 +115,22 @@ async function doublePrices(world: World): Promise<void> {
   await manager.execute(oracle.target, call);
 }
 
-/** All stake is unbonded and withdrawn, every credit and subscription emptied; only the treasury keeps what it is owed. */
+async function unbondAndWait({ world, agents, operators, delegators }: Economy): Promise<void> {
+  for (const { id } of agents) for (const owner of [...operators, ...delegators]) await unbondAll(world, id, owner);
+  await world.ethers.provider.send("evm_increaseTime", [unbondingDelay]);
+  await world.ethers.provider.send("hardhat_mine", ["0x1"]);
+}
+
+/** All stake is withdrawn, every credit and subscription emptied; only the treasury keeps what it is owed. */
 async function leave(economy: Economy): Promise<void> {
   const { world } = economy;
   const holders = [...economy.operators, ...economy.delegators];
-  for (const { id } of economy.agents) for (const owner of holders) await unbondAll(world, id, owner);
-  await world.ethers.provider.send("evm_increaseTime", [unbondingDelay]);
-  await world.ethers.provider.send("hardhat_mine", ["0x1"]);
   for (const { id } of economy.agents)
     for (const owner of holders) {
       const { unbonding } = await world.registry.positionOf(id, owner.address);
       if (unbonding !== 0n) await world.registry.connect(owner).withdrawStake(id, owner.address);
     }
   await world.registry.connect(economy.reporter).claim(economy.reporter.address);
-  for (const { id } of economy.agents) for (const owner of holders) await claimRewards(world, id, owner);
 
   const askers = economy.askers.map(({ signer }) => signer);
   for (const owner of [...economy.operators, ...economy.appellants, ...economy.relayers, ...askers]) {
