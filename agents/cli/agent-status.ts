@@ -1,6 +1,6 @@
 import { formatEther } from "viem";
 import { createFileJournals } from "../adapters/journal/file-journal.ts";
-import type { AgentRecord } from "../ports/chain.ts";
+import { PROVEN_SERVICES, type AgentRecord } from "../ports/chain.ts";
 import { formatAmount } from "./arguments.ts";
 import type { CommandSpec } from "./command.ts";
 import { dirFlag, type AgentFlags } from "./keys.ts";
@@ -22,11 +22,12 @@ export const agentStatus: CommandSpec<AgentFlags> = {
     const agent = await lookUpAgent(options, host);
     const { config, terms, signer } = agent;
     const record = requireRegistered(agent);
-    const [position, rewards, own, gas] = await Promise.all([
+    const [position, rewards, own, gas, services] = await Promise.all([
       terms.position(record.agentId, record.operator, host.signal),
       terms.rewards(record.agentId, record.operator, host.signal),
       terms.holdings(record.operator, host.signal),
       terms.holdings(signer, host.signal),
+      terms.services(record.agentId, host.signal),
     ]);
     const duties = await openDuties(config.dataDir);
     const stake = (amount: bigint): string => formatAmount(amount, terms.stakeToken);
@@ -34,6 +35,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
       json: {
         ...record,
         publicKey: undefined,
+        services,
         ownStake: position.bonded,
         ownUnbonding: position.unbonding,
         unbondingEnd: position.unbondingEnd,
@@ -56,6 +58,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         ],
         ["delegated", stake(record.stake - position.bonded)],
         ["reputation", percent(record.reputation)],
+        ["services", servicesText(services)],
         ["commission", commissionText(record)],
         ["rewards", amountsText(rewards, terms.feeToken)],
         ["credit", `${amountsText(own.credit, terms.feeToken)} in the oracle`],
@@ -73,6 +76,11 @@ function standing({ active, exited }: AgentRecord): string {
 function commissionText({ commission, raise }: AgentRecord): string {
   const announced = raise === null ? "" : `; ${percent(raise.commission)} may take effect from ${utc(raise.time)} on`;
   return `${percent(commission)}${announced}`;
+}
+
+function servicesText(services: number): string {
+  if (services >= PROVEN_SERVICES) return `${services} or more: proven, its stake weighs in full in the draw`;
+  return `${services} of ${PROVEN_SERVICES} settled requests: fresh, its stake weighs half in the draw`;
 }
 
 /** Attempts in which this agent still has a seat, by its journals. */

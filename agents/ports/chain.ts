@@ -36,6 +36,8 @@ export interface AgentRecord {
   readonly active: boolean;
   /** Out of the draw for good. */
   readonly exited: boolean;
+  /** Has served `PROVEN_SERVICES` times: its stake weighs in full in the draw, before that by half (ADR 10). */
+  readonly proven: boolean;
   /** What the operator gets of the agent's pay before it is divided by shares. */
   readonly commission: Ppm;
   /** A higher commission that the operator may let take effect; null when none is announced. */
@@ -47,6 +49,9 @@ export interface CommissionRaise {
   /** Unix seconds from which on it may take effect. */
   readonly time: number;
 }
+
+/** Settled requests for which an agent was paid or recovered, and not slashed. */
+export const PROVEN_SERVICES = 16;
 
 /** What one account holds of an agent's stake; amounts as of now, a slash lowers them. */
 export interface StakePosition {

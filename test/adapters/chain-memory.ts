@@ -27,6 +27,7 @@ export async function createMemoryHarness(): Promise<ChainHarness> {
     mine: async (blocks) => chain.mine(blocks),
     passTime: async (seconds) => chain.mine(seconds / BLOCK_SECONDS),
     setReachable: async (reachable) => chain.setReachable(reachable),
+    services: async (agentId) => chain.servicesOf(agentId),
     stop: async () => {},
   };
 }

@@ -18,6 +18,7 @@ import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { provePossession } from "../../agents/adapters/chain/possession.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
+import { readChainTerms } from "../../agents/adapters/chain/terms.ts";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
 import { keccak256, utf8, hexToBytes } from "../../agents/core/digest.ts";
 import type { Address, Hex, Ppm, RequestId } from "../../agents/core/types.ts";
@@ -151,6 +152,7 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
       await client.increaseTime({ seconds });
       await client.mine({ blocks: 1 });
     },
+    services: async (agentId) => (await readChainTerms(options)).services(agentId),
     setReachable: (reachable) => (reachable ? proxy.start() : proxy.stop()),
     stop: async () => {
       await proxy.stop();

@@ -56,6 +56,8 @@ export interface ChainHarness {
   /** Mines a block so much later. */
   passTime(seconds: number): Promise<void>;
   setReachable(reachable: boolean): Promise<void>;
+  /** Settled requests that an agent has served, as far as they count. */
+  services(agentId: AgentId): Promise<number>;
   stop(): Promise<void>;
 }
 

@@ -74,6 +74,7 @@ describe("command line with agents that run", () => {
       await decidesPolicies();
 
       for (const id of ["1", "2"]) await untilSettled(id);
+      assert.equal((await world.json("agent", "status", "--dir", "a")).value["services"], 2);
       const held = await balances("a");
       const claimed = await world.json("agent", "claim", "--dir", "a");
       const [withdrawal] = claimed.value["rewards"] as { currency: string; amount: string }[];

@@ -174,11 +174,12 @@ describe("command line", () => {
     assert.deepEqual([code, value["stake"], value["model"]], [0, "12500000000000000000", "openai:truthful"]);
     assert.deepEqual([(await world.failure(...register, "12.5")).code], ["USAGE"]);
     const status = await world.json("agent", "status", "--dir", "poor");
-    const { stake, active, operator, duties, reputation } = status.value;
+    const { stake, active, operator, duties, reputation, services, proven } = status.value;
     assert.deepEqual(
       { stake, active, operator, duties, reputation },
       { stake: "12500000000000000000", active: true, operator: signer, duties: [], reputation: 1_000_000 },
     );
+    assert.deepEqual([services, proven], [0, false]);
     const journal = await createFileJournals(join(world.folder, "poor", "data", "journals")).open(
       `request-${wideId}-2`,
     );
@@ -187,6 +188,7 @@ describe("command line", () => {
     assert.deepEqual(busy.value["duties"], [{ requestId: String(wideId), attempt: 2 }]);
     const { stdout } = await world.run(["agent", "status", "--dir", "poor"]);
     assert.match(stdout, /^stake +12\.5 \w+$/m);
+    assert.match(stdout, /^services +0 of 16 settled requests: fresh, its stake weighs half in the draw$/m);
     assert.match(stdout, new RegExp(`^open duties +${wideId}$`, "m"));
   });
 

@@ -50,6 +50,7 @@ function newAgent(args: ArgsOf<"AgentRegistered">): AgentRecord {
     exited: false,
     commission: args.commission as Ppm,
     raise: null,
+    proven: false,
   };
 }
 
@@ -79,6 +80,8 @@ function changeOf({ stake, unbonding }: AgentRecord, event: RegistryEvent): Part
       return { commission: event.args.commission as Ppm, raise: null };
     case "CommissionRaiseAnnounced":
       return { raise: { commission: event.args.commission as Ppm, time: event.args.raiseTime } };
+    case "AgentProven":
+      return { proven: true };
     case "ReputationChanged":
       return { reputation: Math.min(event.args.reputation, ONE_PPM) as Ppm };
     default:

@@ -36,6 +36,8 @@ export interface ChainTerms {
   reward(account: Address, signal?: AbortSignal): Promise<bigint>;
   /** Whether the agent has been slashed for the attempt that the proof is about. */
   isConsumed(proof: EquivocationProof, signal?: AbortSignal): Promise<boolean>;
+  /** Of an agent, up to `PROVEN_SERVICES`. */
+  services(agentId: AgentId, signal?: AbortSignal): Promise<number>;
   /** What an account has staked for an agent. */
   position(agentId: AgentId, account: Address, signal?: AbortSignal): Promise<StakePosition>;
   /** What an account has earned with an agent and not claimed yet. */
@@ -121,6 +123,7 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
       connection.call("Look for the evidence on the chain", ended, (client) =>
         client.readContract(isConsumedCall(lower(slasher), proof)),
       ),
+    services: (agentId, ended) => readServices(connection, agentId, ended),
     position: (agentId, account, ended) =>
       connection.call(`Read the stake of ${account}`, ended, (client) =>
         client.readContract({ ...registry, functionName: "positionOf", args: [agentId, account] }),
@@ -138,6 +141,14 @@ export async function readChainTerms(options: ChainOptions, signal?: AbortSignal
       return { token, native };
     },
   };
+}
+
+async function readServices(connection: Connection, agentId: AgentId, signal?: AbortSignal): Promise<number> {
+  const registry = { address: connection.registry, abi: agentRegistryAbi } as const;
+  const { service } = await connection.call(`Read the services of agent ${agentId}`, signal, (client) =>
+    client.readContract({ ...registry, functionName: "getAgent", args: [agentId] }),
+  );
+  return service;
 }
 
 async function readSubscription(

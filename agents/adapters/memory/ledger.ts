@@ -73,6 +73,8 @@ export interface Ledger {
   isConsumed(proof: EquivocationProof): boolean;
   submitEvidence(proof: EquivocationProof, reporter: Address): Receipt;
   certificateIn(transactionHash: Hex, requestId: RequestId): Certificate["signatures"] | null;
+  /** Up to `PROVEN_SERVICES`. */
+  servicesOf(agentId: AgentId): number;
   /** In stake tokens, for reports. */
   owedTo(account: Address): bigint;
 }
@@ -84,6 +86,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     options,
     blocks: [],
     agents: new Map(),
+    services: new Map(),
     requests: new Map(),
     credits: new Map(),
     owed: new Map(),
@@ -116,6 +119,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     submitEvidence: (proof, reporter) => submitEvidence(state, proof, reporter),
     certificateIn: (transactionHash, requestId) =>
       state.certificates.get(certificateKey(transactionHash, requestId)) ?? null,
+    servicesOf: (agentId) => state.services.get(agentId) ?? 0,
     owedTo: (account) => state.owed.get(account) ?? 0n,
   };
 }
@@ -129,6 +133,7 @@ function addAgent(state: State, agent: NewAgent): AgentRecord {
     unbonding: 0n,
     active: true,
     exited: false,
+    proven: false,
     commission: 0 as Ppm,
     raise: null,
   };

@@ -38,7 +38,7 @@ export function payOut(
     const bond = appellant === null ? 0n : bondOf(terms, one.round);
     escrow += bond;
     const isOver = appellant !== null && isOverturned(terms, one.decision, last);
-    if (!isOver) payments.push(...seatPay(one, payOf(one), operatorOf));
+    if (!isOver) payments.push(...seatPay(terms, one, operatorOf));
     if (appellant === null) continue;
     const called = calledBy(rounds, index).reduce((sum, other) => sum + payOf(other), 0n);
     payments.push({ account: appellant, amount: isOver ? bond + payOf(one) / APPEAL_REWARD_DIVISOR : bond - called });
@@ -62,17 +62,19 @@ function calledBy(rounds: readonly DecidedRound[], index: number): readonly Deci
   return next < 0 ? later : later.slice(0, next + 1);
 }
 
-function seatPay(
-  { committee, decision: { shares } }: DecidedRound,
-  pay: bigint,
-  operatorOf: (agentId: number) => Address | null,
-): readonly Payment[] {
-  const total = BigInt(shares.reduce((sum, share) => sum + share, 0));
-  if (total === 0n) return [];
-  return committee.flatMap(({ agentId }, seat) => {
+function seatPay(terms: Terms, one: DecidedRound, operatorOf: (agentId: number) => Address | null): readonly Payment[] {
+  const amounts = earnings(terms, one);
+  return one.committee.flatMap(({ agentId }, seat) => {
     const account = operatorOf(agentId);
-    return account === null ? [] : [{ account, amount: (pay * BigInt(shares[seat] ?? 0)) / total }];
+    return account === null ? [] : [{ account, amount: amounts[seat] ?? 0n }];
   });
+}
+
+/** What each seat of a round that stands gets. */
+export function earnings(terms: Terms, { committee, decision }: DecidedRound): readonly bigint[] {
+  const total = BigInt(decision.shares.reduce((sum, share) => sum + share, 0));
+  const pay = unitOf(terms) * unitsOf(decision);
+  return committee.map((_, seat) => (total === 0n ? 0n : (pay * BigInt(decision.shares[seat] ?? 0)) / total));
 }
 
 function isOverturned({ kind, tolerance }: Terms, decision: Decision, last: Decision): boolean {

@@ -2,9 +2,17 @@ import { committeeHash, decisionStructHash, keccak256, requestHash, utf8 } from 
 import { ConclaveError } from "../../core/errors.ts";
 import { committeeSizeAfter, hasRetry, linkAfter, packRound, unpackRound } from "../../core/rounds.ts";
 import type { Address, Decision, Digest, Request, RequestId, Round, Terms } from "../../core/types.ts";
-import type { AwaitedRound, Commit, DecidedRound, Receipt, RequestStatus, Witness } from "../../ports/chain.ts";
+import {
+  PROVEN_SERVICES,
+  type AwaitedRound,
+  type Commit,
+  type DecidedRound,
+  type Receipt,
+  type RequestStatus,
+  type Witness,
+} from "../../ports/chain.ts";
 import { packRelay } from "../chain/settlement.ts";
-import { bondOf, payOut, standing as standingRounds } from "./pay.ts";
+import { bondOf, earnings, payOut, standing as standingRounds } from "./pay.ts";
 import { drawSeats, refused, requireDuration, requireOutcome, verifyCertificate, withReputation } from "./rules.ts";
 import { append, certificateKey, credit, nextTimestamp, type Body, type RequestEntry, type State } from "./state.ts";
 
@@ -146,7 +154,7 @@ export function settle(state: State, request: Request, rounds: readonly DecidedR
   credit(state, consumer, terms.currency, rest);
   return append(
     state,
-    standingRounds(terms, rounds).flatMap((one) => applyChanges(state, one)),
+    standingRounds(terms, rounds).flatMap((one) => recordService(state, terms, one)),
   );
 }
 
@@ -242,13 +250,19 @@ function callBack({ options }: State, request: Request, decision: Decision): boo
   }
 }
 
-function applyChanges({ agents }: State, { committee, decision }: DecidedRound): readonly Body[] {
-  return decision.reputationChanges.flatMap(({ seat, steps }) => {
-    const agentId = committee[seat]?.agentId;
-    const agent = agentId === undefined ? undefined : agents.get(agentId);
-    if (agent === undefined) return [];
-    agents.set(agent.agentId, withReputation(agent, steps));
-    return [{ kind: "agentsChanged" as const, agentId: agent.agentId }];
+/** As contracts/libraries/AgentBook.sol: who is paid or recovers has served, who is slashed has not (ADR 10). */
+function recordService({ agents, services }: State, terms: Terms, one: DecidedRound): readonly Body[] {
+  const amounts = earnings(terms, one);
+  return one.committee.flatMap(({ agentId }, seat): readonly Body[] => {
+    const agent = agents.get(agentId);
+    const steps = one.decision.reputationChanges.find((change) => change.seat === seat)?.steps ?? 0;
+    if (agent === undefined || (amounts[seat] === 0n && steps === 0)) return [];
+    const served = Math.min(PROVEN_SERVICES, (services.get(agentId) ?? 0) + (steps >= 0 ? 1 : 0));
+    services.set(agentId, served);
+    const next = { ...withReputation(agent, steps), proven: served === PROVEN_SERVICES };
+    if (next.reputation === agent.reputation && next.proven === agent.proven) return [];
+    agents.set(agentId, next);
+    return [{ kind: "agentsChanged", agentId }];
   });
 }
 

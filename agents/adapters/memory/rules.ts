@@ -106,7 +106,7 @@ export function slashOf(stake: bigint): bigint {
   return (stake + 9n) / 10n;
 }
 
-/** Distinct active agents with probability proportional to stake x reputation; another draw than the contract's, same law. */
+/** Distinct active agents with probability proportional to stake x reputation, halved for a fresh one; another draw than the contract's, same law. */
 export function drawSeats(agents: readonly AgentRecord[], seed: Digest, size: number): readonly SeatInfo[] {
   const pool = agents.filter(({ active }) => active).toSorted((left, right) => compareHex(left.signer, right.signer));
   if (pool.length < size) throw refused("TooFewAgents", { active: pool.length, wanted: size });
@@ -120,8 +120,9 @@ export function drawSeats(agents: readonly AgentRecord[], seed: Digest, size: nu
   });
 }
 
-function weightOf({ stake, reputation }: AgentRecord): bigint {
-  return stake * BigInt(reputation);
+/** ADR 10: a fresh agent's stake weighs half. Only the proportions count, and no stake is lost to rounding. */
+function weightOf({ stake, reputation, proven }: AgentRecord): bigint {
+  return (proven ? 2n : 1n) * stake * BigInt(reputation);
 }
 
 /** An agent whose reputation fell too low is out of the draw for good. */

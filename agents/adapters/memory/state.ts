@@ -39,6 +39,8 @@ export interface State {
   readonly options: LedgerOptions;
   readonly blocks: Block[];
   readonly agents: Map<AgentId, AgentRecord>;
+  /** Of each agent, up to `PROVEN_SERVICES`. */
+  readonly services: Map<AgentId, number>;
   readonly requests: Map<RequestId, RequestEntry>;
   /** By account and currency. */
   readonly credits: Map<string, bigint>;

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import type { SeatIndex } from "../../agents/core/types.ts";
+import { PROVEN_SERVICES, type ChainReader } from "../../agents/ports/chain.ts";
+import { drawn, lastOf, type ChainHarness } from "./chain-questions.ts";
+
+/** What settled requests make of an agent beside its reputation. */
+export function chainServicesSuite(name: string, createHarness: () => Promise<ChainHarness>): void {
+  describe(`chain, services: ${name}`, () => {
+    let harness: ChainHarness;
+    let reader: ChainReader;
+    before(async () => {
+      harness = await createHarness();
+      reader = await harness.reader();
+    });
+    after(() => harness.stop());
+
+    /** All agents sit. One that is named gets nothing, and one is slashed. */
+    const settle = async (unpaid: number | null, slashed: number | null): Promise<void> => {
+      const writer = await harness.writer(0);
+      const { request, round, committee, certifying } = await drawn(harness, { committeeSize: harness.keys.length });
+      const seatOf = (agentId: number | null): number => committee.findIndex((seat) => seat.agentId === agentId);
+      const isUnpaid = (seat: number): boolean => seat === seatOf(unpaid) || seat === seatOf(slashed);
+      const certificate = certifying({
+        shares: committee.map((_, seat) => (isUnpaid(seat) ? 0 : 85)),
+        reputationChanges: slashed === null ? [] : [{ seat: seatOf(slashed) as SeatIndex, steps: -1 }],
+      });
+      await writer.commit(request, round, committee, certificate);
+      await writer.settle(request, [await lastOf(reader, request.id)]);
+    };
+    const proven = async (): Promise<readonly number[]> =>
+      (await reader.agents()).filter((agent) => agent.proven).map(({ agentId }) => agentId);
+
+    it("ADR 10: who was paid in sixteen settled requests is proven; who got nothing or was slashed has not served", async () => {
+      const [unpaid, slashed, ...others] = (await reader.agents()).map(({ agentId }) => agentId);
+      assert.ok(unpaid !== undefined && slashed !== undefined);
+      await settle(unpaid, slashed);
+      assert.deepEqual(await Promise.all([unpaid, slashed, ...others].map((agentId) => harness.services(agentId))), [
+        0,
+        0,
+        ...others.map(() => 1),
+      ]);
+      for (let service = 1; service < PROVEN_SERVICES - 1; service += 1) await settle(null, null);
+      assert.deepEqual(await proven(), []);
+      await settle(null, null);
+      assert.deepEqual(await proven(), others);
+      // More do not count, and a slash takes nothing back.
+      await settle(null, others[0] ?? null);
+      assert.equal((await proven()).length, harness.keys.length);
+      assert.equal(await harness.services(slashed), PROVEN_SERVICES);
+      assert.equal((await reader.agentBySigner(harness.keys[2]?.address ?? reader.domain.oracle))?.reputation, 800_000);
+    });
+  });
+}

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { drawSeats } from "../../agents/adapters/memory/rules.ts";
+import { keccak256, utf8 } from "../../agents/core/digest.ts";
+import { ONE_PPM, type AgentId, type Ppm } from "../../agents/core/types.ts";
+import type { AgentRecord } from "../../agents/ports/chain.ts";
+import { testKeys } from "./chain-node.ts";
+
+const DRAWS = 3_000;
+
+function agent(index: number, change: Partial<AgentRecord>): AgentRecord {
+  const { address, publicKey } = testKeys[index]!;
+  return {
+    agentId: (index + 1) as AgentId,
+    operator: address,
+    signer: address,
+    publicKey,
+    endpoint: [],
+    model: "test",
+    reputation: ONE_PPM,
+    stake: 1n,
+    unbonding: 0n,
+    active: true,
+    exited: false,
+    proven: false,
+    commission: 0 as Ppm,
+    raise: null,
+    ...change,
+  };
+}
+
+/** How often the first of two agents is drawn, of `DRAWS`. */
+function drawsOfFirst(first: Partial<AgentRecord>, second: Partial<AgentRecord>): number {
+  const agents = [agent(0, first), agent(1, second)];
+  const seats = Array.from({ length: DRAWS }, (_, index) => drawSeats(agents, keccak256(utf8(`draw ${index}`)), 1)[0]);
+  return seats.filter((seat) => seat?.agentId === 1).length;
+}
+
+describe("the memory ledger's draw", () => {
+  it("ADR 10: a fresh agent's stake weighs half of a proven one's, and as much as another fresh one's", () => {
+    // Three standard deviations are 80 draws.
+    for (const [first, second, expected] of [
+      [{ proven: true }, {}, 2_000],
+      [{}, {}, 1_500],
+      [{ proven: true }, { proven: true }, 1_500],
+      [{ stake: 4n }, { stake: 2n, proven: true }, 1_500],
+    ] as const)
+      assert.ok(Math.abs(drawsOfFirst(first, second) - expected) < 80, `${expected}`);
+  });
+});
