@@ -1,5 +1,5 @@
 // Runs the test suites and ends with one table.
-//   node scripts/test.ts                            every suite, compact: only failures are shown in full
+//   node scripts/test.ts                            every suite but subgraph, compact: only failures are shown in full
 //   node scripts/test.ts core adapters              these suites, every test by name
 //   node scripts/test.ts core test/core/x.test.ts   these files of one suite
 //   node scripts/test.ts core --grep "pattern"      the tests whose name matches
@@ -12,7 +12,7 @@ import { run } from "node:test";
 import { dot, spec } from "node:test/reporters";
 import { parseArgs, stripVTControlCharacters, styleText } from "node:util";
 
-const suites = ["core", "adapters", "sim", "models", "contracts", "integration"] as const;
+const suites = ["core", "adapters", "sim", "models", "contracts", "integration", "subgraph"] as const;
 type Suite = (typeof suites)[number];
 
 interface Outcome {
@@ -40,7 +40,8 @@ const files = positionals.filter((name) => !suites.some((suite) => suite === nam
 if (files.length > 0 && named.length !== 1) throw new Error(`Name one suite before the files: ${suites.join(", ")}`);
 
 const outcomes: Outcome[] = [];
-for (const suite of named.length > 0 ? named : suites) {
+// The subgraph needs linux-x64 and a minute to itself.
+for (const suite of named.length > 0 ? named : suites.filter((name) => name !== "subgraph")) {
   const selection = { files, grep: values.grep, compact: named.length === 0 };
   outcomes.push(await (suite === "contracts" ? runContracts(selection) : runNode(suite, selection)));
 }
@@ -57,8 +58,8 @@ async function runNode(suite: Suite, selection: Selection): Promise<Outcome> {
   const stream = run({
     cwd: root,
     files: selected.map((file) => resolve(root, file)).toSorted(),
-    // Integration tests measure time-outs and start whole devnets: one at a time.
-    concurrency: suite === "integration" ? 1 : availableParallelism(),
+    // Integration tests measure time-outs and start whole devnets, those of the subgraph a database: one at a time.
+    concurrency: suite === "integration" || suite === "subgraph" ? 1 : availableParallelism(),
     timeout: testTimeoutMs,
     ...(selection.grep === undefined ? {} : { testNamePatterns: [new RegExp(selection.grep)] }),
   });

@@ -1,6 +1,5 @@
 // A chain on a free port of 127.0.0.1: anvil where npm has it (linux-x64), else Hardhat's.
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -9,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { mnemonicToAccount } from "viem/accounts";
 import { bytesToHex } from "../../agents/core/digest.ts";
 import type { Address, Hex } from "../../agents/core/types.ts";
+import { spawnGuarded } from "./guarded-child.ts";
 
 export interface LocalChain {
   readonly engine: "anvil" | "hardhat";
@@ -26,10 +26,12 @@ export interface LocalChainOptions {
   /** Mines a block this often, beside one for each transaction; without it only transactions make blocks. */
   readonly blockTimeSeconds?: number;
   readonly engine?: "anvil" | "hardhat";
+  /** Funded ones; 20 by default. */
+  readonly accounts?: number;
 }
 
 const CHAIN_ID = 31_337;
-const ACCOUNTS = 20;
+const DEFAULT_ACCOUNTS = 20;
 /** The development mnemonic of anvil and Hardhat. */
 const MNEMONIC = "test test test test test test test test test test test junk";
 const START_TIMEOUT_MS = 20_000;
@@ -54,37 +56,22 @@ function findAnvil(): string | null {
   }
 }
 
-/** Runs "$0" "$@" until standard input ends, which it also does when this process is killed without a chance to clean up. */
-const WHILE_PARENT_LIVES = `
-exec 3<&0
-"$0" "$@" 3<&- & anvil=$!
-{ read -r _ <&3; kill $anvil; sleep 3; kill -9 $anvil; } >/dev/null 2>&1 & watch=$!
-exec 3<&-
-wait $anvil; code=$?
-kill $watch
-exit $code`;
-
-async function startAnvil(binary: string, { blockTimeSeconds }: LocalChainOptions): Promise<LocalChain> {
+async function startAnvil(binary: string, options: LocalChainOptions): Promise<LocalChain> {
+  const { blockTimeSeconds, accounts = DEFAULT_ACCOUNTS } = options;
   const place = ["--host", "127.0.0.1", "--port", "0", "--chain-id", String(CHAIN_ID)];
-  const funded = ["--accounts", String(ACCOUNTS), "--mnemonic", MNEMONIC];
+  const funded = ["--accounts", String(accounts), "--mnemonic", MNEMONIC];
   const mining = blockTimeSeconds === undefined ? [] : ["--block-time", String(blockTimeSeconds), "--mixed-mining"];
-  const child = spawn("/bin/sh", ["-c", WHILE_PARENT_LIVES, binary, ...place, ...funded, ...mining], {
-    // In a group of its own: Ctrl-C is for us, who stop it in order.
-    detached: true,
-    stdio: ["pipe", "pipe", "ignore"],
+  const { process: child, stop } = spawnGuarded(binary, [...place, ...funded, ...mining], {
+    signal: "TERM",
+    output: ["pipe", "ignore"],
   });
-  const exited = once(child, "exit");
-  const stop = async (): Promise<void> => {
-    child.stdin.end();
-    await exited;
-  };
   try {
     const rpcUrl = `http://${await listeningAddress(child)}`;
     return {
       engine: "anvil",
       rpcUrl,
       chainId: CHAIN_ID,
-      accounts: developmentAccounts(),
+      accounts: developmentAccounts(accounts),
       nextEpoch: (epochBlocks) => nextEpoch(rpcUrl, epochBlocks),
       stop,
     };
@@ -118,14 +105,15 @@ async function listeningAddress(child: ChildProcess): Promise<string> {
   });
 }
 
-async function startHardhat({ blockTimeSeconds }: LocalChainOptions): Promise<LocalChain> {
+async function startHardhat(options: LocalChainOptions): Promise<LocalChain> {
+  const { blockTimeSeconds, accounts = DEFAULT_ACCOUNTS } = options;
   const { network } = await import("hardhat");
   const interval = blockTimeSeconds === undefined ? 0 : Math.round(blockTimeSeconds * 1000);
   const override = {
     chainId: CHAIN_ID,
     allowBlocksWithSameTimestamp: true,
     mining: { auto: true, interval },
-    accounts: { mnemonic: MNEMONIC, count: ACCOUNTS },
+    accounts: { mnemonic: MNEMONIC, count: accounts },
   };
   const server = await network.createServer({ network: "default", override }, "127.0.0.1", 0);
   const { address, port } = await server.listen();
@@ -138,7 +126,7 @@ async function startHardhat({ blockTimeSeconds }: LocalChainOptions): Promise<Lo
     engine: "hardhat",
     rpcUrl,
     chainId: CHAIN_ID,
-    accounts: developmentAccounts(),
+    accounts: developmentAccounts(accounts),
     nextEpoch: (epochBlocks) => nextEpoch(rpcUrl, epochBlocks),
     stop,
   };
@@ -157,8 +145,8 @@ async function nextEpoch(rpcUrl: string, epochBlocks: number): Promise<void> {
   await call("hardhat_mine", [`0x${blocks.toString(16)}`]);
 }
 
-function developmentAccounts(): LocalChain["accounts"] {
-  return Array.from({ length: ACCOUNTS }, (_, addressIndex) => {
+function developmentAccounts(length: number): LocalChain["accounts"] {
+  return Array.from({ length }, (_, addressIndex) => {
     const account = mnemonicToAccount(MNEMONIC, { addressIndex });
     const key = account.getHdKey().privateKey;
     if (key === null) throw new Error("Derive a development account: it has no private key");

@@ -1,0 +1,51 @@
+// A child that ends with this process, also when this process is killed without a chance to clean up.
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+
+export interface GuardedChild {
+  readonly process: ChildProcess;
+  /** Sends the signal, and after `STOP_SECONDS` SIGKILL; resolves when it is gone. Idempotent. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface GuardOptions {
+  /** That ends it in order. */
+  readonly signal: "TERM" | "INT";
+  /** Of the child; who pipes one has to read it. */
+  readonly output: readonly [stdout: "pipe" | "ignore", stderr: "pipe" | "ignore"];
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Runs it as this user and group. */
+  readonly user?: number;
+}
+
+const STOP_SECONDS = 3;
+
+/** Runs "$0" "$@" until standard input ends, which it does with this process. */
+const WHILE_PARENT_LIVES = (signal: GuardOptions["signal"]): string => `
+exec 3<&0
+"$0" "$@" 3<&- & child=$!
+{ read -r _ <&3; kill -${signal} $child; sleep ${STOP_SECONDS}; kill -KILL $child; } >/dev/null 2>&1 & watch=$!
+exec 3<&-
+wait $child; code=$?
+kill $watch
+exit $code`;
+
+export function spawnGuarded(binary: string, args: readonly string[], options: GuardOptions): GuardedChild {
+  const { signal, output, user, ...rest } = options;
+  const child = spawn("/bin/sh", ["-c", WHILE_PARENT_LIVES(signal), binary, ...args], {
+    ...rest,
+    ...(user === undefined ? {} : { uid: user, gid: user }),
+    // In a group of its own: Ctrl-C is for us, who stop it in order.
+    detached: true,
+    stdio: ["pipe", ...output],
+  });
+  const exited = once(child, "exit");
+  return {
+    process: child,
+    stop: async () => {
+      child.stdin?.end();
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,93 @@
+// What follows from other entities: the statistics, what agents and operators earned, and that no unit of an escrow is lost.
+import type { Entities, Entity } from "./entities.ts";
+import { rows, type Ledger } from "./ledger.ts";
+
+const CURRENCIES = ["Token", "Native"] as const;
+const DAY_SECONDS = 86_400;
+
+export function checkSums(entities: Entities, ledger: Ledger): void {
+  checkEscrow(entities, ledger);
+  checkEarnings(entities, ledger);
+  checkStatistics(entities, ledger);
+}
+
+/** SE15: what came in for a settled request is what went out. */
+function checkEscrow(entities: Entities, ledger: Ledger): void {
+  for (const request of rows(entities, "Request")) {
+    if (request["settled"] !== true) continue;
+    const own = (type: string): readonly Entity[] =>
+      rows(entities, type).filter((one) => one["request"] === request.id);
+    const paidIn = amount(request["fee"]) + sum(own("Appeal"), "bond");
+    const deductions = sum(own("Deduction"), "treasuryPay") + sum(own("Deduction"), "relayerPay");
+    const paidOut = sum(own("Pay"), "amount") + deductions + sum(own("Appeal"), "returned") + amount(request["refund"]);
+    ledger.equal(`request ${request.id}: paid out`, paidOut, paidIn);
+  }
+}
+
+function checkEarnings(entities: Entities, ledger: Ledger): void {
+  for (const [type, field] of [
+    ["Agent", "agent"],
+    ["Operator", "operator"],
+  ] as const)
+    for (const owner of rows(entities, type))
+      for (const currency of CURRENCIES) {
+        const pay = rows(entities, "Pay").filter((one) => one[field] === owner.id && one["currency"] === currency);
+        ledger.equal(`${field} ${owner.id}.earned${currency}`, owner[`earned${currency}`], sum(pay, "amount"));
+      }
+  for (const agent of rows(entities, "Agent")) {
+    const seats = rows(entities, "Seat").filter((seat) => seat["agent"] === agent.id);
+    ledger.equal(`agent ${agent.id}.seatCount`, agent["seatCount"], seats.length);
+    const ids = new Set(seats.map(({ id }) => id));
+    const signatures = rows(entities, "Decision").flatMap((decision) =>
+      (decision["signers"] as string[]).filter((id) => ids.has(id)),
+    );
+    ledger.equal(`agent ${agent.id}.signatureCount`, agent["signatureCount"], signatures.length);
+    const slashes = rows(entities, "Slash").filter((slash) => slash["agent"] === agent.id);
+    ledger.equal(`agent ${agent.id}.slashed`, agent["slashed"], sum(slashes, "bonded") + sum(slashes, "unbonding"));
+  }
+}
+
+/** Each sum again, from the entities that it counts. */
+function checkStatistics(entities: Entities, ledger: Ledger): void {
+  const requestOf = (one: Entity): Entity | undefined => entities["Request"]?.get(String(one["request"]));
+  const drawn = rows(entities, "Attempt").filter((attempt) => attempt["drawnAt"] !== null);
+  for (const statistic of rows(entities, "Statistic")) {
+    const isIn = (request: Entity | undefined, time: unknown): boolean =>
+      (statistic["protocol"] === null || request?.["protocol"] === statistic["protocol"]) &&
+      (statistic["day"] === null || Math.floor(Number(time) / DAY_SECONDS) === statistic["day"]);
+    const within = (type: string, time = "timestamp"): readonly Entity[] =>
+      rows(entities, type).filter(
+        (one) => one[time] !== null && isIn(type === "Request" ? one : requestOf(one), one[time]),
+      );
+    const equal = (field: string, expected: number | bigint): void =>
+      ledger.equal(`statistic ${statistic.id}.${field}`, statistic[field], expected);
+    const requests = within("Request");
+    const settled = within("Request", "settledAt");
+    equal("requests", requests.length);
+    equal("committees", drawn.filter((attempt) => isIn(requestOf(attempt), attempt["drawnAt"])).length);
+    equal("decided", within("Decision").filter((one) => one["status"] === "Decided").length);
+    equal("hung", within("Decision").filter((one) => one["status"] === "Hung").length);
+    equal("refunded", settled.filter((one) => one["status"] === "Refunded").length);
+    equal("settled", settled.length);
+    equal("appeals", within("Appeal").length);
+    equal("appealsUpheld", within("Appeal", "resolvedAt").filter((one) => one["state"] === "Upheld").length);
+    equal("callbacksFailed", within("Callback").filter((one) => one["success"] === false).length);
+    equal("evidence", within("Evidence").length);
+    for (const currency of CURRENCIES) {
+      const of = (all: readonly Entity[]): readonly Entity[] => all.filter((one) => one["currency"] === currency);
+      equal(`fees${currency}`, sum(of(requests), "fee"));
+      equal(`refunds${currency}`, sum(of(settled), "refund"));
+      equal(`pay${currency}`, sum(of(within("Pay")), "amount"));
+      equal(`treasury${currency}`, sum(of(within("Deduction")), "treasuryPay"));
+      equal(`relayers${currency}`, sum(of(within("Deduction")), "relayerPay"));
+    }
+  }
+}
+
+function sum(all: readonly Entity[], field: string): bigint {
+  return all.reduce((total, one) => total + amount(one[field]), 0n);
+}
+
+function amount(value: unknown): bigint {
+  return BigInt(String(value));
+}

@@ -1,0 +1,47 @@
+// The scenario's economy on an anvil that graph-node can follow.
+import { setTimeout as sleep } from "node:timers/promises";
+import { createPublicClient, http, type Hex, type PublicClient } from "viem";
+import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
+import { startLocalChain, type LocalChain } from "../local-chain.ts";
+import { accountsFor } from "../scenario/economy.ts";
+import type { World } from "../world.ts";
+import type { Deployed } from "./manifest.ts";
+
+export interface EconomyChain {
+  readonly chain: LocalChain;
+  readonly ethers: HardhatEthers;
+  readonly client: PublicClient;
+}
+
+/** Each transaction is a block. */
+export async function startEconomyChain(operators: number): Promise<EconomyChain> {
+  const chain = await startLocalChain({ engine: "anvil", accounts: accountsFor(operators) });
+  const { network } = await import("hardhat");
+  // A connection by a network of the configuration; the plugin adds ethers to it.
+  const connection: object = await network.create({ network: "custom", override: { url: chain.rpcUrl } });
+  const { ethers } = connection as { readonly ethers: HardhatEthers };
+  waitForReceipts(ethers);
+  return { chain, ethers, client: createPublicClient({ transport: http(chain.rpcUrl, { batch: true }) }) };
+}
+
+/** Anvil answers before it has mined, and the scenario relies on Hardhat's chain, which answers after. */
+function waitForReceipts({ provider }: HardhatEthers): void {
+  const send = provider.send.bind(provider);
+  provider.send = async (method, params) => {
+    const result: unknown = await send(method, params);
+    if (method === "eth_sendTransaction")
+      while ((await send("eth_getTransactionReceipt", [result])) === null) await sleep(1);
+    return result;
+  };
+}
+
+export function deployedIn(world: World): Deployed {
+  const lower = (address: string): Hex => address.toLowerCase() as Hex;
+  return {
+    registry: lower(world.registry.target),
+    oracle: lower(world.oracle.target),
+    settlement: lower(world.settlement.target),
+    slasher: lower(world.slasher.target),
+    deploymentBlock: 0,
+  };
+}

@@ -1,0 +1,46 @@
+// Codes of the contracts as the schema's enums, and the ids of entities.
+import { Address, BigInt, Bytes, ethereum } from "@graphprotocol/graph-ts";
+
+export const TOKEN = "Token";
+
+export function currencyOf(code: i32): string {
+  return code == 0 ? TOKEN : "Native";
+}
+
+export function kindOf(code: i32): string {
+  if (code == 0) return "Boolean";
+  if (code == 1) return "Choice";
+  if (code == 2) return "Number";
+  return code == 3 ? "Text" : "Policies";
+}
+
+/** Of a decision, which is one or the other. */
+export function statusOf(code: i32): string {
+  return code == 3 ? "Decided" : "Hung";
+}
+
+export function faultOf(code: i32): string {
+  return code == 0 ? "Messages" : "Decisions";
+}
+
+export function eventId(event: ethereum.Event): Bytes {
+  return event.transaction.hash.concatI32(event.logIndex.toI32());
+}
+
+export function attemptId(requestId: string, attempt: i32): string {
+  return requestId + "-" + attempt.toString();
+}
+
+export function seatId(attempt: string, seat: i32): string {
+  return attempt + "-" + seat.toString();
+}
+
+export function priceListId(currency: string, version: i32): string {
+  return currency + "-" + version.toString();
+}
+
+export function isZero(address: Address): boolean {
+  return address.equals(Address.zero());
+}
+
+export const ZERO = BigInt.zero();

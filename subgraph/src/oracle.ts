@@ -1,0 +1,396 @@
+// Requests, committees, decisions, appeals.
+import { BigInt, ByteArray, Bytes, crypto, ethereum } from "@graphprotocol/graph-ts";
+
+import {
+  AppealUnanswered,
+  CallbackFailed,
+  CallbackSucceeded,
+  CommitteeDrawn,
+  DecisionCommitted,
+  DecisionFinalized,
+  DecisionProvisional,
+  FeeRefunded,
+  OracleDeployed,
+  RequestRefunded,
+  RequestReopened,
+  Requested,
+  SeedRescheduled,
+} from "../generated/DecisionOracle/DecisionOracle";
+import {
+  Appeal,
+  Attempt,
+  Callback,
+  Decision,
+  Request,
+  RequestHash,
+  RequestSubscription,
+  Seat,
+} from "../generated/schema";
+import { cidOf } from "./cid";
+import { ZERO, attemptId, currencyOf, eventId, isZero, kindOf, priceListId, seatId, statusOf } from "./names";
+import { Tally } from "./statistics";
+import { credit, fundSubscription, loadAccount, loadAgent, loadDeployment } from "./stores";
+import { bigAt, bytesAt, i32At, u64At } from "./words";
+
+export {
+  handleConsumerSet,
+  handlePricesSet,
+  handleRequestsPaused,
+  handleRequestsUnpaused,
+  handleSubscriptionCreated,
+  handleSubscriptionFunded,
+  handleSubscriptionTransferStarted,
+  handleSubscriptionTransferred,
+  handleSubscriptionWithdrawn,
+  handleWithdrawn,
+} from "./accounts";
+
+/** Wei of a unit of the gas price in a relay word. */
+const GAS_PRICE_UNIT = BigInt.fromI32(1000000);
+
+export function handleOracleDeployed(event: OracleDeployed): void {
+  const deployment = loadDeployment();
+  deployment.oracle = event.address;
+  deployment.settlement = event.params.settlement;
+  deployment.supportedProtocols = event.params.supportedProtocols;
+  deployment.save();
+}
+
+export function handleRequested(event: Requested): void {
+  const terms = event.params.terms;
+  const requestId = event.params.requestId;
+  const request = new Request(requestId.toString());
+  request.questionHash = Bytes.fromByteArray(crypto.keccak256(event.params.question));
+  request.hash = hashOf(requestId, event.params.consumer, terms, request.questionHash);
+  request.consumer = event.params.consumer;
+  request.question = event.params.question.toString();
+  readTerms(request, terms);
+  request.priceList = priceListId(request.currency, i32At(requestId, 96, 16));
+  request.status = "Requested";
+  request.provisional = false;
+  request.settled = false;
+  request.callback = request.callbackGasLimit.isZero() ? "NotWanted" : "Waiting";
+  request.attempt = 0;
+  request.deadline = BigInt.fromU64(u64At(event.params.round, 0, 40));
+  request.refund = ZERO;
+  request.timestamp = event.block.timestamp;
+  request.block = event.block.number;
+  request.transaction = event.transaction.hash;
+  const subscription = subscriptionOf(requestId);
+  if (subscription) spend(request, subscription);
+  request.save();
+
+  const hash = new RequestHash(request.hash);
+  hash.request = request.id;
+  hash.save();
+  createAttempt(request, "First", event.params.round, event.params.seedBlock, event);
+
+  const tally = new Tally();
+  tally.requests = 1;
+  tally.currency = request.currency;
+  tally.fees = request.fee;
+  tally.count(request.protocol, event.block.timestamp);
+}
+
+export function handleRequestReopened(event: RequestReopened): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  const before = Attempt.load(attemptId(request.id, request.attempt))!;
+  request.attempt = event.params.attempt.toI32();
+  request.status = "Requested";
+  request.provisional = false;
+  request.deadline = BigInt.fromU64(u64At(event.params.round, 0, 40));
+  let cause = before.decision == null ? "Silent" : "Hung";
+  if (!isZero(event.params.appellant)) {
+    cause = "Appeal";
+    request.appeal = createAppeal(request, before.id, event).id;
+    const tally = new Tally();
+    tally.appeals = 1;
+    tally.count(request.protocol, event.block.timestamp);
+  }
+  request.save();
+  createAttempt(request, cause, event.params.round, event.params.seedBlock, event);
+}
+
+export function handleSeedRescheduled(event: SeedRescheduled): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  const attempt = Attempt.load(attemptId(request.id, request.attempt))!;
+  attempt.seedBlock = event.params.seedBlock;
+  attempt.save();
+}
+
+export function handleCommitteeDrawn(event: CommitteeDrawn): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  request.status = "Drawn";
+  request.save();
+  const attempt = Attempt.load(attemptId(request.id, event.params.attempt.toI32()))!;
+  const words = event.params.committee;
+  const committee: i32[] = [];
+  for (let number = 0; number < words.length; number++) {
+    const agent = loadAgent(BigInt.fromU64(u64At(words[number], 192, 32)));
+    agent.seatCount += 1;
+    agent.save();
+    committee.push(agent.number);
+    const seat = new Seat(seatId(attempt.id, number));
+    seat.attempt = attempt.id;
+    seat.request = request.id;
+    seat.agent = agent.id;
+    seat.number = number;
+    seat.reputation = i32At(words[number], 160, 32);
+    seat.signer = bytesAt(words[number], 20);
+    seat.timestamp = event.block.timestamp;
+    seat.save();
+  }
+  attempt.committee = committee;
+  attempt.seed = event.params.seed;
+  attempt.drawnAt = event.block.timestamp;
+  attempt.drawnIn = event.transaction.hash;
+  attempt.save();
+  const tally = new Tally();
+  tally.committees = 1;
+  tally.count(request.protocol, event.block.timestamp);
+}
+
+export function handleDecisionCommitted(event: DecisionCommitted): void {
+  const head = event.params.head;
+  const request = Request.load(event.params.requestId.toString())!;
+  const attempt = Attempt.load(attemptId(request.id, i32At(head, 72, 8)))!;
+  const decision = createDecision(attempt, event);
+  attempt.decision = decision.id;
+  attempt.save();
+  request.status = decision.status;
+  request.decision = decision.id;
+  if (isFinal(request, attempt, decision)) deliver(request);
+  request.save();
+  const tally = new Tally();
+  if (decision.status == "Decided") tally.decided = 1;
+  else tally.hung = 1;
+  tally.count(request.protocol, event.block.timestamp);
+}
+
+export function handleDecisionProvisional(event: DecisionProvisional): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  request.provisional = true;
+  request.deadline = BigInt.fromU64(u64At(event.params.round, 0, 40));
+  request.save();
+  const attempt = Attempt.load(attemptId(request.id, request.attempt))!;
+  attempt.round = bytesAt(event.params.round, 32);
+  attempt.deadline = request.deadline;
+  attempt.save();
+}
+
+/** A provisional decision, or the one before an attempt that was given up (`fallBack`). */
+export function handleDecisionFinalized(event: DecisionFinalized): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  const decision = Decision.load(attemptId(request.id, event.params.attempt.toI32()))!;
+  // An attempt that was never drawn does not count.
+  if (request.status == "Requested") request.attempt -= 1;
+  request.status = decision.status;
+  request.decision = decision.id;
+  request.provisional = false;
+  deliver(request);
+  request.save();
+}
+
+export function handleAppealUnanswered(event: AppealUnanswered): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  const appeal = Appeal.load(request.appeal!)!;
+  appeal.state = "Unanswered";
+  appeal.returned = event.params.bond;
+  appeal.resolvedAt = event.block.timestamp;
+  appeal.save();
+  credit(event.params.appellant, request.currency, event.params.bond);
+}
+
+/** The request's status says `Delivered` unless this follows. */
+export function handleCallbackFailed(event: CallbackFailed): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  request.callback = "Failed";
+  request.save();
+  saveCallback(request, false, event);
+  const tally = new Tally();
+  tally.callbacksFailed = 1;
+  tally.count(request.protocol, event.block.timestamp);
+}
+
+export function handleCallbackSucceeded(event: CallbackSucceeded): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  request.callback = "Delivered";
+  request.save();
+  saveCallback(request, true, event);
+}
+
+export function handleRequestRefunded(event: RequestRefunded): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  request.status = "Refunded";
+  request.save();
+  const tally = new Tally();
+  tally.refunded = 1;
+  tally.count(request.protocol, event.block.timestamp);
+}
+
+/** The end of the escrow; changes of reputations follow. */
+export function handleFeeRefunded(event: FeeRefunded): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  request.settled = true;
+  request.settledAt = event.block.timestamp;
+  request.refund = event.params.amount;
+  request.save();
+  const subscription = request.subscription;
+  if (subscription) fundSubscription(subscription, request.currency, event.params.amount);
+  else credit(event.params.consumer, request.currency, event.params.amount);
+  const deployment = loadDeployment();
+  deployment.lastSettled = request.id;
+  deployment.save();
+  const tally = new Tally();
+  tally.settled = 1;
+  tally.currency = request.currency;
+  tally.refunds = event.params.amount;
+  tally.count(request.protocol, event.block.timestamp);
+}
+
+/** See `RequestTerms`. */
+function readTerms(request: Request, terms: BigInt): void {
+  request.fee = bigAt(terms, 160, 96);
+  request.duration = BigInt.fromU64(u64At(terms, 128, 32));
+  request.appeals = i32At(terms, 124, 4);
+  request.retries = i32At(terms, 120, 4);
+  request.tolerance = BigInt.fromU64(u64At(terms, 80, 40));
+  request.callbackGasLimit = BigInt.fromU64(u64At(terms, 48, 32));
+  request.committeeSize = i32At(terms, 40, 8);
+  request.assurance = i32At(terms, 36, 4);
+  request.currency = currencyOf(i32At(terms, 32, 4));
+  request.decimals = i32At(terms, 24, 8);
+  request.options = i32At(terms, 16, 8);
+  request.kind = kindOf(i32At(terms, 8, 8));
+  request.protocol = i32At(terms, 0, 8);
+}
+
+/** keccak256(abi.encode(Request)): four words. */
+function hashOf(requestId: BigInt, consumer: Bytes, terms: BigInt, questionHash: Bytes): Bytes {
+  const encoded: ByteArray = bytesAt(requestId, 32)
+    .concat(new Bytes(12))
+    .concat(consumer)
+    .concat(bytesAt(terms, 32))
+    .concat(questionHash);
+  return Bytes.fromByteArray(crypto.keccak256(encoded));
+}
+
+/** Null for a request that was paid directly. */
+function subscriptionOf(requestId: BigInt): string | null {
+  const number = u64At(requestId, 48, 48);
+  return number == 0 ? null : number.toString();
+}
+
+/** The fee goes from the balance into escrow. */
+function spend(request: Request, id: string): void {
+  request.subscription = id;
+  fundSubscription(id, request.currency, request.fee.neg());
+  const subscription = RequestSubscription.load(id)!;
+  subscription.requestCount += 1;
+  subscription.save();
+}
+
+function createAttempt(request: Request, cause: string, round: BigInt, seedBlock: BigInt, event: ethereum.Event): void {
+  const attempt = new Attempt(attemptId(request.id, request.attempt));
+  attempt.request = request.id;
+  attempt.number = request.attempt;
+  attempt.cause = cause;
+  attempt.appealsBefore = i32At(round, 40, 8);
+  attempt.round = bytesAt(round, 32);
+  attempt.deadline = request.deadline;
+  attempt.seedBlock = seedBlock;
+  attempt.committee = [];
+  attempt.timestamp = event.block.timestamp;
+  attempt.block = event.block.number;
+  attempt.transaction = event.transaction.hash;
+  attempt.save();
+}
+
+function createAppeal(request: Request, against: string, event: RequestReopened): Appeal {
+  const appeal = new Appeal(against);
+  appeal.request = request.id;
+  appeal.against = against;
+  appeal.appellant = loadAccount(event.params.appellant).id;
+  appeal.bond = event.params.bond;
+  appeal.state = "Open";
+  appeal.returned = ZERO;
+  appeal.timestamp = event.block.timestamp;
+  appeal.block = event.block.number;
+  appeal.transaction = event.transaction.hash;
+  appeal.save();
+  return appeal;
+}
+
+/** See `DecisionHead` and `Relay`. */
+function createDecision(attempt: Attempt, event: DecisionCommitted): Decision {
+  const head = event.params.head;
+  const relay = event.params.relay;
+  const decision = new Decision(attempt.id);
+  decision.attempt = attempt.id;
+  decision.request = attempt.request;
+  decision.status = statusOf(i32At(head, 80, 8));
+  decision.outcome = event.params.outcome;
+  decision.answer = event.params.answer.toString();
+  decision.confidence = i32At(head, 0, 32);
+  decision.transcript = cidOf(event.params.transcript);
+  decision.round = i32At(head, 32, 32);
+  decision.committeeSize = i32At(head, 64, 8);
+  readMerits(decision, event.params.merits);
+  readSigners(decision, attempt, u64At(relay, 192, 64));
+  decision.relayer = bytesAt(relay, 20);
+  decision.gasPrice = BigInt.fromU64(u64At(relay, 160, 32)).times(GAS_PRICE_UNIT);
+  decision.timestamp = event.block.timestamp;
+  decision.block = event.block.number;
+  decision.logIndex = event.logIndex;
+  decision.transaction = event.transaction.hash;
+  decision.save();
+  return decision;
+}
+
+/** First a share for each seat, then pairs (seat, steps). */
+function readMerits(decision: Decision, merits: Bytes): void {
+  const shares: i32[] = [];
+  const steps: i32[] = [];
+  for (let seat = 0; seat < decision.committeeSize; seat++) {
+    shares.push(merits[seat]);
+    steps.push(0);
+  }
+  for (let i = decision.committeeSize; i + 1 < merits.length; i += 2) steps[merits[i]] = <i32>(<i8>merits[i + 1]);
+  decision.shares = shares;
+  decision.steps = steps;
+}
+
+function readSigners(decision: Decision, attempt: Attempt, bitmap: u64): void {
+  const signers: string[] = [];
+  const numbers: i32[] = [];
+  for (let seat = 0; seat < decision.committeeSize; seat++) {
+    if (((bitmap >> (<u64>seat)) & 1) == 0) continue;
+    numbers.push(seat);
+    signers.push(seatId(attempt.id, seat));
+    const agent = loadAgent(BigInt.fromI32(attempt.committee[seat]));
+    agent.signatureCount += 1;
+    agent.save();
+  }
+  decision.signers = signers;
+  decision.signerSeats = numbers;
+}
+
+/** Whether a commit delivers (SE4): no retry of a hung committee is left, and no appeal. */
+function isFinal(request: Request, attempt: Attempt, decision: Decision): boolean {
+  const isRetried = decision.status == "Hung" && attempt.number - attempt.appealsBefore < request.retries;
+  return !isRetried && attempt.appealsBefore == request.appeals;
+}
+
+function deliver(request: Request): void {
+  if (request.callback == "Waiting") request.callback = "Delivered";
+}
+
+function saveCallback(request: Request, success: boolean, event: ethereum.Event): void {
+  const callback = new Callback(eventId(event));
+  callback.request = request.id;
+  callback.success = success;
+  callback.timestamp = event.block.timestamp;
+  callback.block = event.block.number;
+  callback.transaction = event.transaction.hash;
+  callback.save();
+}

@@ -1,0 +1,288 @@
+// Agents, stakes, reputations.
+import { Address, BigInt, Bytes, ethereum } from "@graphprotocol/graph-ts";
+
+import {
+  AgentActivated,
+  AgentDeactivated,
+  AgentExited,
+  AgentProven,
+  AgentRegistered,
+  Claimed,
+  EndpointUpdated,
+  ModelUpdated,
+  RegistryDeployed,
+  ReputationChanged,
+  SignerRotated,
+  StakeBonded,
+  StakeSlashed,
+  StakeWithdrawn,
+  UnbondingStarted,
+} from "../generated/AgentRegistry/AgentRegistry";
+import {
+  Agent,
+  AgentKey,
+  Attempt,
+  Claim,
+  Pay,
+  ReputationChange,
+  Request,
+  Slash,
+  StakeChange,
+} from "../generated/schema";
+import { ZERO, attemptId, eventId, seatId } from "./names";
+import { loadAccount, loadAgent, loadDeployment, loadOperator, loadPosition, owe } from "./stores";
+
+/** Settled requests until an agent's stake weighs in full. */
+export const PROVEN_SERVICE = 16;
+
+export function handleRegistryDeployed(event: RegistryDeployed): void {
+  const terms = event.params.deployment;
+  const deployment = loadDeployment();
+  deployment.registry = event.address;
+  deployment.stakeToken = terms.stakeToken;
+  deployment.oracle = terms.oracle;
+  deployment.slasher = terms.slasher;
+  deployment.treasury = terms.treasury;
+  deployment.minStake = terms.minStake;
+  deployment.maxStake = terms.maxStake;
+  deployment.unbondingDelay = terms.unbondingDelay;
+  deployment.epochBlocks = terms.epochBlocks;
+  deployment.save();
+}
+
+export function handleAgentRegistered(event: AgentRegistered): void {
+  const deployment = loadDeployment();
+  deployment.agents += 1;
+  deployment.save();
+  const agent = new Agent(event.params.agentId.toString());
+  agent.number = event.params.agentId.toI32();
+  agent.operator = loadOperator(event.params.operator).id;
+  agent.signer = event.params.signer;
+  agent.model = event.params.model;
+  agent.endpoint = event.params.endpoint;
+  agent.reputation = event.params.reputation.toI32();
+  agent.active = false;
+  agent.exited = false;
+  agent.service = 0;
+  agent.bonded = ZERO;
+  agent.bondedShares = ZERO;
+  agent.unbonding = ZERO;
+  agent.unbondingShares = ZERO;
+  agent.generation = 0;
+  agent.slashed = ZERO;
+  agent.seatCount = 0;
+  agent.signatureCount = 0;
+  agent.earnedToken = ZERO;
+  agent.earnedNative = ZERO;
+  agent.registeredAt = event.block.timestamp;
+  agent.save();
+  saveKey(agent, event.params.signer, event.params.publicKey, event);
+}
+
+export function handleSignerRotated(event: SignerRotated): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.signer = event.params.signer;
+  agent.save();
+  saveKey(agent, event.params.signer, event.params.publicKey, event);
+}
+
+export function handleEndpointUpdated(event: EndpointUpdated): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.endpoint = event.params.endpoint;
+  agent.save();
+}
+
+export function handleModelUpdated(event: ModelUpdated): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.model = event.params.model;
+  agent.save();
+}
+
+export function handleAgentActivated(event: AgentActivated): void {
+  setActive(event.params.agentId, true);
+}
+
+export function handleAgentDeactivated(event: AgentDeactivated): void {
+  setActive(event.params.agentId, false);
+}
+
+export function handleAgentExited(event: AgentExited): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.exited = true;
+  agent.save();
+}
+
+/** The same number that its pay has counted up to. */
+export function handleAgentProven(event: AgentProven): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.service = PROVEN_SERVICE;
+  agent.save();
+}
+
+export function handleStakeBonded(event: StakeBonded): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.bonded = agent.bonded.plus(event.params.amount);
+  agent.bondedShares = agent.bondedShares.plus(event.params.shares);
+  agent.save();
+  const position = loadPosition(agent, event.params.account);
+  position.shares = position.shares.plus(event.params.shares);
+  position.deposited = position.deposited.plus(event.params.amount);
+  position.save();
+  const change = stakeChange(agent, "Bonded", event.params.amount, event);
+  change.account = event.params.account;
+  change.shares = event.params.shares;
+  change.save();
+}
+
+export function handleUnbondingStarted(event: UnbondingStarted): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.bonded = agent.bonded.minus(event.params.amount);
+  agent.bondedShares = agent.bondedShares.minus(event.params.shares);
+  agent.unbonding = agent.unbonding.plus(event.params.amount);
+  agent.unbondingShares = agent.unbondingShares.plus(event.params.unbondingShares);
+  agent.save();
+  const position = loadPosition(agent, event.params.account);
+  position.shares = position.shares.minus(event.params.shares);
+  position.unbondingShares = position.unbondingShares.plus(event.params.unbondingShares);
+  position.unbondingEnd = event.params.unbondingEnd;
+  position.save();
+  const change = stakeChange(agent, "UnbondingStarted", event.params.amount, event);
+  change.account = event.params.account;
+  change.shares = event.params.shares;
+  change.unbondingShares = event.params.unbondingShares;
+  change.save();
+}
+
+export function handleStakeWithdrawn(event: StakeWithdrawn): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.unbonding = agent.unbonding.minus(event.params.amount);
+  agent.unbondingShares = agent.unbondingShares.minus(event.params.unbondingShares);
+  agent.save();
+  const position = loadPosition(agent, event.params.account);
+  position.unbondingShares = ZERO;
+  position.unbondingEnd = ZERO;
+  position.withdrawn = position.withdrawn.plus(event.params.amount);
+  position.save();
+  const change = stakeChange(agent, "Withdrawn", event.params.amount, event);
+  change.account = event.params.account;
+  change.unbondingShares = event.params.unbondingShares;
+  change.save();
+}
+
+export function handleStakeSlashed(event: StakeSlashed): void {
+  const taken = event.params.bonded.plus(event.params.unbonding);
+  const agent = loadAgent(event.params.agentId);
+  agent.bonded = agent.bonded.minus(event.params.bonded);
+  agent.unbonding = agent.unbonding.minus(event.params.unbonding);
+  agent.slashed = agent.slashed.plus(taken);
+  // A pot of unbonding stake that is slashed to nothing is given up with its shares (StakePool.slash).
+  if (agent.unbonding.isZero() && !event.params.unbonding.isZero()) {
+    agent.unbondingShares = ZERO;
+    agent.generation += 1;
+  }
+  agent.save();
+  stakeChange(agent, "Slashed", taken, event).save();
+
+  const deployment = loadDeployment();
+  const slash = new Slash(eventId(event));
+  slash.agent = agent.id;
+  // The slasher announces its evidence just before it slashes.
+  slash.evidence = deployment.lastEvidence;
+  slash.bonded = event.params.bonded;
+  slash.unbonding = event.params.unbonding;
+  slash.reward = event.params.reward;
+  slash.reporter = loadAccount(event.params.reporter).id;
+  slash.timestamp = event.block.timestamp;
+  slash.block = event.block.number;
+  slash.transaction = event.transaction.hash;
+  slash.save();
+  owe(event.params.reporter, event.params.reward);
+  owe(deployment.treasury!, taken.minus(event.params.reward));
+}
+
+export function handleClaimed(event: Claimed): void {
+  owe(event.params.account, event.params.amount.neg());
+  const claim = new Claim(eventId(event));
+  claim.account = event.params.account;
+  claim.to = event.params.to;
+  claim.amount = event.params.amount;
+  claim.timestamp = event.block.timestamp;
+  claim.block = event.block.number;
+  claim.transaction = event.transaction.hash;
+  claim.save();
+}
+
+/** Comes from the settlement of a request, right after its `FeeRefunded`. */
+export function handleReputationChanged(event: ReputationChanged): void {
+  const agent = loadAgent(event.params.agentId);
+  const request = Request.load(loadDeployment().lastSettled!)!;
+  const seat = latestSeat(request, agent.number);
+  const change = new ReputationChange(eventId(event));
+  change.agent = agent.id;
+  change.request = request.id;
+  change.seat = seat;
+  change.steps = event.params.steps;
+  change.before = agent.reputation;
+  change.after = event.params.reputation.toI32();
+  change.timestamp = event.block.timestamp;
+  change.block = event.block.number;
+  change.logIndex = event.logIndex;
+  change.transaction = event.transaction.hash;
+  change.save();
+  agent.reputation = change.after;
+  // Whoever recovers has served; who was paid has been counted.
+  if (event.params.steps > 0 && !isPaid(seat) && agent.service < PROVEN_SERVICE) agent.service += 1;
+  agent.save();
+}
+
+/** An agent whose committee stays silent can be drawn again: the last time counts. */
+function latestSeat(request: Request, agent: i32): string | null {
+  for (let number = request.attempt; number >= 0; number--) {
+    const attempt = Attempt.load(attemptId(request.id, number));
+    if (attempt == null || attempt.decision == null) continue;
+    const seat = attempt.committee.indexOf(agent);
+    if (seat >= 0) return seatId(attempt.id, seat);
+  }
+  return null;
+}
+
+function isPaid(seat: string | null): boolean {
+  // A comparison of strings with null narrows nothing in AssemblyScript; truth does.
+  return seat ? Pay.load(seat) != null : false;
+}
+
+function setActive(agentId: BigInt, active: boolean): void {
+  const deployment = loadDeployment();
+  deployment.activeAgents += active ? 1 : -1;
+  deployment.save();
+  const agent = loadAgent(agentId);
+  agent.active = active;
+  agent.save();
+}
+
+function saveKey(agent: Agent, signer: Address, publicKey: Bytes, event: ethereum.Event): void {
+  const key = new AgentKey(signer);
+  key.agent = agent.id;
+  key.publicKey = publicKey;
+  key.timestamp = event.block.timestamp;
+  key.block = event.block.number;
+  key.transaction = event.transaction.hash;
+  key.save();
+}
+
+/** Not yet saved; the agent is as it is after the event. */
+function stakeChange(agent: Agent, move: string, amount: BigInt, event: ethereum.Event): StakeChange {
+  const change = new StakeChange(eventId(event));
+  change.agent = agent.id;
+  change.move = move;
+  change.amount = amount;
+  change.shares = ZERO;
+  change.unbondingShares = ZERO;
+  change.bonded = agent.bonded;
+  change.unbonding = agent.unbonding;
+  change.timestamp = event.block.timestamp;
+  change.block = event.block.number;
+  change.logIndex = event.logIndex;
+  change.transaction = event.transaction.hash;
+  return change;
+}

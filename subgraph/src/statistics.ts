@@ -1,0 +1,97 @@
+import { BigInt } from "@graphprotocol/graph-ts";
+
+import { Statistic } from "../generated/schema";
+import { TOKEN, ZERO } from "./names";
+
+const DAY_SECONDS = 86400;
+/** Of an event that has no protocol. */
+export const NO_PROTOCOL: i32 = -1;
+
+/** What one event adds. */
+export class Tally {
+  requests: i32 = 0;
+  committees: i32 = 0;
+  decided: i32 = 0;
+  hung: i32 = 0;
+  refunded: i32 = 0;
+  settled: i32 = 0;
+  appeals: i32 = 0;
+  appealsUpheld: i32 = 0;
+  callbacksFailed: i32 = 0;
+  evidence: i32 = 0;
+  /** Of the amounts. */
+  currency: string = TOKEN;
+  fees: BigInt = ZERO;
+  refunds: BigInt = ZERO;
+  pay: BigInt = ZERO;
+  treasury: BigInt = ZERO;
+  relayers: BigInt = ZERO;
+
+  /** Adds it to everything, its protocol, its day, and both. */
+  count(protocol: i32, timestamp: BigInt): void {
+    const day = timestamp.toI64() / DAY_SECONDS;
+    this.addTo("all", "All", NO_PROTOCOL, -1);
+    this.addTo("day-" + day.toString(), "Day", NO_PROTOCOL, <i32>day);
+    if (protocol == NO_PROTOCOL) return;
+    const suffix = "protocol-" + protocol.toString();
+    this.addTo(suffix, "Protocol", protocol, -1);
+    this.addTo("day-" + day.toString() + "-" + suffix, "ProtocolDay", protocol, <i32>day);
+  }
+
+  private addTo(id: string, scope: string, protocol: i32, day: i32): void {
+    let sum = Statistic.load(id);
+    if (sum == null) sum = create(id, scope, protocol, day);
+    sum.requests += this.requests;
+    sum.committees += this.committees;
+    sum.decided += this.decided;
+    sum.hung += this.hung;
+    sum.refunded += this.refunded;
+    sum.settled += this.settled;
+    sum.appeals += this.appeals;
+    sum.appealsUpheld += this.appealsUpheld;
+    sum.callbacksFailed += this.callbacksFailed;
+    sum.evidence += this.evidence;
+    if (this.currency == TOKEN) {
+      sum.feesToken = sum.feesToken.plus(this.fees);
+      sum.refundsToken = sum.refundsToken.plus(this.refunds);
+      sum.payToken = sum.payToken.plus(this.pay);
+      sum.treasuryToken = sum.treasuryToken.plus(this.treasury);
+      sum.relayersToken = sum.relayersToken.plus(this.relayers);
+    } else {
+      sum.feesNative = sum.feesNative.plus(this.fees);
+      sum.refundsNative = sum.refundsNative.plus(this.refunds);
+      sum.payNative = sum.payNative.plus(this.pay);
+      sum.treasuryNative = sum.treasuryNative.plus(this.treasury);
+      sum.relayersNative = sum.relayersNative.plus(this.relayers);
+    }
+    sum.save();
+  }
+}
+
+function create(id: string, scope: string, protocol: i32, day: i32): Statistic {
+  const sum = new Statistic(id);
+  sum.scope = scope;
+  if (protocol != NO_PROTOCOL) sum.protocol = protocol;
+  if (day >= 0) sum.day = day;
+  sum.requests = 0;
+  sum.committees = 0;
+  sum.decided = 0;
+  sum.hung = 0;
+  sum.refunded = 0;
+  sum.settled = 0;
+  sum.appeals = 0;
+  sum.appealsUpheld = 0;
+  sum.callbacksFailed = 0;
+  sum.evidence = 0;
+  sum.feesToken = ZERO;
+  sum.feesNative = ZERO;
+  sum.refundsToken = ZERO;
+  sum.refundsNative = ZERO;
+  sum.payToken = ZERO;
+  sum.payNative = ZERO;
+  sum.treasuryToken = ZERO;
+  sum.treasuryNative = ZERO;
+  sum.relayersToken = ZERO;
+  sum.relayersNative = ZERO;
+  return sum;
+}

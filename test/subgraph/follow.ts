@@ -1,0 +1,44 @@
+// A chain with an economy, graph-node beside it, and the comparison of one with the other.
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { checkEntities } from "../../scripts/lib/subgraph/check.ts";
+import { startEconomyChain, type EconomyChain } from "../../scripts/lib/subgraph/economy-chain.ts";
+import { readEntities, type Entities } from "../../scripts/lib/subgraph/entities.ts";
+import { startGraphNode, type GraphNode } from "../../scripts/lib/subgraph/graph-node.ts";
+import type { Deployed } from "../../scripts/lib/subgraph/manifest.ts";
+
+/** As many as appeals of the scenario need, one of which may have left and one been slashed. */
+export const OPERATORS = 22;
+/** Of a whole test; a busy machine takes five times as long as an idle one. */
+export const LIMIT_MS = 280_000;
+
+export async function startChain(context: TestContext): Promise<EconomyChain> {
+  const economy = await startEconomyChain(OPERATORS);
+  context.after(() => economy.chain.stop());
+  return economy;
+}
+
+export async function startNode(context: TestContext, { chain }: EconomyChain, deployed: Deployed): Promise<GraphNode> {
+  const node = await startGraphNode(chain.rpcUrl, deployed, context.signal);
+  context.after(() => node.stop());
+  return node;
+}
+
+/** Fails if anything in the subgraph differs from the chain at this block. */
+export async function check(
+  context: TestContext,
+  node: GraphNode,
+  { client }: EconomyChain,
+  deployed: Deployed,
+  block: number,
+): Promise<Entities> {
+  await node.synced(block, { signal: context.signal });
+  const entities = await readEntities(node.queryUrl, block);
+  const { differences } = await checkEntities(entities, client, deployed, block);
+  assert.deepEqual(differences, []);
+  return entities;
+}
+
+export async function headOf({ client }: EconomyChain): Promise<number> {
+  return Number(await client.getBlockNumber({ cacheTime: 0 }));
+}
