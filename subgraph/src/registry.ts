@@ -8,10 +8,14 @@ import {
   AgentProven,
   AgentRegistered,
   Claimed,
+  CommissionChanged,
+  CommissionRaiseAnnounced,
   EndpointUpdated,
   ModelUpdated,
   RegistryDeployed,
   ReputationChanged,
+  RewardsClaimed,
+  RewardsCredited,
   SignerRotated,
   StakeBonded,
   StakeSlashed,
@@ -23,14 +27,16 @@ import {
   AgentKey,
   Attempt,
   Claim,
+  CommissionChange,
   Pay,
   ReputationChange,
   Request,
+  RewardClaim,
   Slash,
   StakeChange,
 } from "../generated/schema";
-import { ZERO, attemptId, eventId, seatId } from "./names";
-import { loadAccount, loadAgent, loadDeployment, loadOperator, loadPosition, owe } from "./stores";
+import { ZERO, attemptId, currencyOf, eventId, seatId } from "./names";
+import { credit, loadAccount, loadAgent, loadDeployment, loadOperator, loadPosition, owe } from "./stores";
 
 /** Settled requests until an agent's stake weighs in full. */
 export const PROVEN_SERVICE = 16;
@@ -69,6 +75,9 @@ export function handleAgentRegistered(event: AgentRegistered): void {
   agent.unbonding = ZERO;
   agent.unbondingShares = ZERO;
   agent.generation = 0;
+  agent.commission = event.params.commission;
+  agent.announcedCommission = 0;
+  agent.raiseTime = ZERO;
   agent.slashed = ZERO;
   agent.seatCount = 0;
   agent.signatureCount = 0;
@@ -212,6 +221,44 @@ export function handleClaimed(event: Claimed): void {
   claim.save();
 }
 
+/** The oracle holds what agents earn, as the registry's credit. */
+export function handleRewardsCredited(event: RewardsCredited): void {
+  credit(event.address, currencyOf(event.params.currency), event.params.amount);
+}
+
+/** The oracle's `Withdrawn` says that the registry's credit is smaller by it. */
+export function handleRewardsClaimed(event: RewardsClaimed): void {
+  const claim = new RewardClaim(eventId(event));
+  claim.agent = loadAgent(event.params.agentId).id;
+  claim.account = loadAccount(event.params.account).id;
+  claim.to = event.params.to;
+  claim.currency = currencyOf(event.params.currency);
+  claim.amount = event.params.amount;
+  claim.timestamp = event.block.timestamp;
+  claim.block = event.block.number;
+  claim.transaction = event.transaction.hash;
+  claim.save();
+}
+
+export function handleCommissionChanged(event: CommissionChanged): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.commission = event.params.commission;
+  agent.announcedCommission = 0;
+  agent.raiseTime = ZERO;
+  agent.save();
+  commissionChange(agent, event.params.commission, event).save();
+}
+
+export function handleCommissionRaiseAnnounced(event: CommissionRaiseAnnounced): void {
+  const agent = loadAgent(event.params.agentId);
+  agent.announcedCommission = event.params.commission;
+  agent.raiseTime = event.params.raiseTime;
+  agent.save();
+  const change = commissionChange(agent, event.params.commission, event);
+  change.raiseTime = event.params.raiseTime;
+  change.save();
+}
+
 /** Comes from the settlement of a request, right after its `FeeRefunded`. */
 export function handleReputationChanged(event: ReputationChanged): void {
   const agent = loadAgent(event.params.agentId);
@@ -268,6 +315,18 @@ function saveKey(agent: Agent, signer: Address, publicKey: Bytes, event: ethereu
   key.block = event.block.number;
   key.transaction = event.transaction.hash;
   key.save();
+}
+
+/** Not yet saved. */
+function commissionChange(agent: Agent, commission: i32, event: ethereum.Event): CommissionChange {
+  const change = new CommissionChange(eventId(event));
+  change.agent = agent.id;
+  change.commission = commission;
+  change.timestamp = event.block.timestamp;
+  change.block = event.block.number;
+  change.logIndex = event.logIndex;
+  change.transaction = event.transaction.hash;
+  return change;
 }
 
 /** Not yet saved; the agent is as it is after the event. */

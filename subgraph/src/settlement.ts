@@ -12,7 +12,7 @@ export function handlePayCredited(event: PayCredited): void {
   const seat = event.params.seat.toI32();
   const amount = event.params.amount;
   const agent = Agent.load(attempt.committee[seat].toString())!;
-  const operator = loadOperator(event.params.operator);
+  const operator = loadOperator(agent.operator);
 
   const pay = new Pay(seatId(attempt.id, seat));
   pay.seat = pay.id;
@@ -37,7 +37,6 @@ export function handlePayCredited(event: PayCredited): void {
   if (Decision.load(attempt.id)!.steps[seat] >= 0 && agent.service < PROVEN_SERVICE) agent.service += 1;
   agent.save();
   operator.save();
-  credit(event.params.operator, request.currency, amount);
 
   const tally = new Tally();
   tally.currency = request.currency;

@@ -26,6 +26,8 @@ const made: Readonly<Record<string, readonly string[]>> = {
   SubscriptionMovement: ["SubscriptionFunded", "SubscriptionWithdrawn"],
   Withdrawal: ["Withdrawn"],
   Claim: ["Claimed"],
+  RewardClaim: ["RewardsClaimed"],
+  CommissionChange: ["CommissionChanged", "CommissionRaiseAnnounced"],
   PriceList: ["PricesSet"],
   ParameterChange: ["PricesSet", "RequestsPaused", "RequestsUnpaused"],
 };
@@ -75,6 +77,12 @@ function checkAgentEvent(entities: Entities, log: DecodedLog, settled: string, l
       });
       checkEvidence(entities, find(entities, "Evidence", id), ledger);
       break;
+    case "RewardsClaimed": {
+      const { agentId, account, to, amount } = log.args;
+      const expected = { agent: agentId, account: lower(account), to: lower(to), amount };
+      compare(ledger, `reward claim ${id}`, find(entities, "RewardClaim", id), expected);
+      break;
+    }
     case "StakeSlashed": {
       const { agentId, bonded, unbonding, reward } = log.args;
       compare(ledger, `slash ${id}`, find(entities, "Slash", id), { agent: agentId, bonded, unbonding, reward });
@@ -108,9 +116,9 @@ function checkRequestEvent(entities: Entities, log: DecodedLog, ledger: Ledger):
     case "PayCredited": {
       const seat = `${log.args.requestId}-${log.args.attempt}-${log.args.seat}`;
       compare(ledger, `pay ${seat}`, find(entities, "Pay", seat), {
-        operator: lower(log.args.operator),
+        agent: log.args.agentId,
         amount: log.args.amount,
-        agent: find(entities, "Seat", seat)["agent"],
+        seat,
       });
       break;
     }

@@ -42,9 +42,15 @@ function checkEarnings(entities: Entities, ledger: Ledger): void {
       (decision["signers"] as string[]).filter((id) => ids.has(id)),
     );
     ledger.equal(`agent ${agent.id}.signatureCount`, agent["signatureCount"], signatures.length);
+    ledger.equal(`agent ${agent.id}: pay of other seats`, strangers(entities, agent.id, ids), 0);
     const slashes = rows(entities, "Slash").filter((slash) => slash["agent"] === agent.id);
     ledger.equal(`agent ${agent.id}.slashed`, agent["slashed"], sum(slashes, "bonded") + sum(slashes, "unbonding"));
   }
+}
+
+/** How often it was paid for a seat that is not its own. */
+function strangers(entities: Entities, agent: string, seats: ReadonlySet<string>): number {
+  return rows(entities, "Pay").filter((pay) => pay["agent"] === agent && !seats.has(String(pay["seat"]))).length;
 }
 
 /** Each sum again, from the entities that it counts. */

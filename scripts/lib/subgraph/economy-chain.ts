@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, http, type Hex, type PublicClient } from "viem";
 import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
+import { loadArtifacts } from "../../../agents/adapters/artifacts/artifacts.ts";
 import { startLocalChain, type LocalChain } from "../local-chain.ts";
 import { accountsFor } from "../scenario/economy.ts";
 import type { World } from "../world.ts";
@@ -15,6 +16,8 @@ export interface EconomyChain {
 
 /** Each transaction is a block. */
 export async function startEconomyChain(operators: number): Promise<EconomyChain> {
+  // Hardhat's ethers deploys what was compiled last, however old.
+  await loadArtifacts(["contracts/DecisionOracle.sol:DecisionOracle"], "default");
   const chain = await startLocalChain({ engine: "anvil", accounts: accountsFor(operators) });
   const { network } = await import("hardhat");
   // A connection by a network of the configuration; the plugin adds ethers to it.
