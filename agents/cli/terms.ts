@@ -4,7 +4,8 @@ import { utf8 } from "../core/digest.ts";
 import { limits } from "../core/limits.ts";
 import type { Protocol } from "../core/protocol.ts";
 import { protocolByCode, protocols } from "../core/protocols/index.ts";
-import { ONE_PPM, type Address, type AgentId, type AnswerKind, type Assurance, type Currency } from "../core/types.ts";
+import { anybody } from "../core/refusal.ts";
+import type { Address, AnswerKind, Assurance, Currency } from "../core/types.ts";
 import type { Attempt, RequestId, Terms } from "../core/types.ts";
 import { committeeSizeAfter, seatsOfAll } from "../core/rounds.ts";
 import { parseAmount, parseChoice, parseDuration, parseInteger, unitOf, type Unit } from "./arguments.ts";
@@ -84,7 +85,7 @@ function committeeTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "appea
 }
 
 /**
- * What no agent would sit for is not asked: its fee would only lie there until the deadline. Throws QUESTION_TOO_LONG or TERMS_INVALID.
+ * What every agent would refuse is not asked: it would hang for its fee (CE19). Throws QUESTION_TOO_LONG or TERMS_INVALID.
  * @param question with the lines that name its documents
  */
 export function requireTakers(terms: Terms, question: string): void {
@@ -94,18 +95,13 @@ export function requireTakers(terms: Terms, question: string): void {
   if (refused !== null) throw invalid("protocol", protocol?.id ?? "", `every agent would refuse: ${refused}`);
 }
 
-/** Protocols refuse by size, terms and question, never by who sits. */
 function sampleAttempt(terms: Terms, question: string): Attempt {
   const nobody = `0x${"00".repeat(20)}` as Address;
   return {
     domain: { chainId: 0, oracle: nobody },
     request: { id: 1n as RequestId, consumer: nobody, terms, question },
     attempt: 0,
-    committee: Array.from({ length: terms.committeeSize }, (_, seat) => ({
-      agentId: (seat + 1) as AgentId,
-      signer: nobody,
-      reputation: ONE_PPM,
-    })),
+    committee: anybody(terms.committeeSize),
   };
 }
 

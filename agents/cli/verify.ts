@@ -57,7 +57,7 @@ function progressLines(progress: (line: string) => void): (step: VerifyStep, don
 }
 
 function textOf(report: VerifyReport): string {
-  const { checked, decision, failure } = report;
+  const { checked, decision, refused, failure } = report;
   const lines: Row[] = [
     ["request", report.requestId],
     ["transcript", report.root ?? "none"],
@@ -71,6 +71,7 @@ function textOf(report: VerifyReport): string {
     ["messages", `${checked.messageSignatures} of ${report.messages} signatures verified`],
   ];
   if (decision !== null) lines.push(["decision", decision.status === "hung" ? "hung" : printable(decision.answer)]);
+  if (refused !== null) lines.push(["refused", refused]);
   if (failure === undefined) lines.push(["verdict", "PROVEN: the transcript yields exactly what the chain holds"]);
   else
     lines.push(

@@ -3,6 +3,7 @@ import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex as toHex, concatBytes, hexToBytes as fromHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { ConclaveError } from "./errors.ts";
+import { questionBytes } from "./question.ts";
 import type {
   Address,
   AgentId,
@@ -183,7 +184,7 @@ export function unpackSeat(packed: bigint): SeatInfo | null {
 }
 
 export function hashedRequest({ id, consumer, terms, question }: Request): HashedRequest {
-  return { id, consumer, terms: packTerms(terms), questionHash: keccak256(utf8(question)) };
+  return { id, consumer, terms: packTerms(terms), questionHash: keccak256(questionBytes(question)) };
 }
 
 export function requestHash(request: Request): Digest {

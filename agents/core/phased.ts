@@ -4,6 +4,7 @@ import { seatsOf } from "./order.ts";
 import type { Answered, Judged, PhasedRules, View } from "./phased-rules.ts";
 import { comparePositions, type Conclusion, type Effect, type Observation, type Position } from "./protocol.ts";
 import type { Protocol, SeatContext, Step } from "./protocol.ts";
+import { refusing } from "./refusal.ts";
 import { faultTolerance, holdsHonest, isSupermajority } from "./quorum.ts";
 import { hasForm, heldOf, withSeen, type AnyForm, type RoundBook, type RoundPlan, type Seen } from "./round-book.ts";
 import { filledIn, roundSlots, spokenIn, type RoundSlots, type Tally } from "./tally.ts";
@@ -58,7 +59,7 @@ const opening: Omit<PhasedState, "relayed"> = {
 export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> {
   const { id, code, version, title, assurance } = rules;
   const engine = new Engine(rules);
-  return {
+  return refusing({
     id,
     code,
     version,
@@ -100,7 +101,7 @@ export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> 
     },
     closed: (state) => state.closed,
     conclude: (attempt, tally) => engine.conclude(attempt, tally),
-  };
+  });
 }
 
 function refuseSize(attempt: Attempt, mostSeats: number): string | null {

@@ -106,7 +106,7 @@ export interface Slot extends Position {
 }
 
 /** Why a payload may not stand in its slot. */
-export type Refusal = "no-such-round" | "unknown-phase" | "not-a-speaker" | "malformed-payload";
+export type Refusal = "no-such-round" | "unknown-phase" | "not-a-speaker" | "malformed-payload" | "question-refused";
 
 export function comparePositions(a: Position, b: Position): number {
   return a.round - b.round || a.phase - b.phase;
@@ -119,7 +119,7 @@ export function comparePositions(a: Position, b: Position): number {
 export type Assured = "byzantine" | "chair";
 
 /**
- * What a deliberation protocol implements. `conclude` is the protocol: a pure function of the message set, whatever the
+ * What a deliberation protocol implements, made whole by `refusing`. `conclude` is the protocol: a pure function of the message set, whatever the
  * order of arrival. `start` and `step` only decide what this seat says next.
  */
 export interface Protocol<State = unknown> {
@@ -133,7 +133,7 @@ export interface Protocol<State = unknown> {
   readonly assurance: Assured;
   /** Whether it matters which two messages stand in a void slot, so that seats with different pairs may conclude differently (CE16). */
   readonly readsVoidSlots?: true;
-  /** Why this attempt cannot run under the protocol, or null. */
+  /** Why this attempt cannot run under the protocol, or null; it is Hung at once (CE19). */
   check(attempt: Attempt): string | null;
   /** A deliberation lasts at most so many `phaseMs` once messages arrive. */
   phasesAtMost(attempt: Attempt): number;

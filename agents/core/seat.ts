@@ -22,17 +22,18 @@ export interface SeatState {
 }
 
 export function startSeat(protocol: Protocol, context: SeatContext): Step<SeatState> {
-  const started = protocol.start(context);
-  return {
-    state: {
-      deliberation: started.state,
-      tally: emptyTally,
-      byBlock: new Map(),
-      certify: initialCertify,
-      concluded: null,
-    },
-    effects: started.effects,
+  const isRefused = protocol.check(context.attempt) !== null;
+  const started = isRefused ? { state: null, effects: [] } : protocol.start(context);
+  const state: SeatState = {
+    deliberation: started.state,
+    tally: emptyTally,
+    byBlock: new Map(),
+    certify: initialCertify,
+    concluded: null,
   };
+  if (!isRefused) return { state, effects: started.effects };
+  // CE19: there is nothing to deliberate on.
+  return liftCertify(state, startCertify(state.certify, view(protocol, context, state), emptyTally));
 }
 
 /** Whether the seat has a certificate or gave up. */

@@ -14,6 +14,7 @@ import {
 } from "./digest.ts";
 import { PROPOSE } from "./certify-payloads.ts";
 import { limits } from "./limits.ts";
+import { isText, questionBytes } from "./question.ts";
 import { comparePositions, type Conclusion, type Position, type Protocol } from "./protocol.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "./tally.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "./types.ts";
@@ -83,7 +84,7 @@ function describeAttempt(attempt: Attempt): BlockValue {
     requestId: encodeRequestId(request.id),
     consumer: hexToBytes(request.consumer),
     terms: word(packTerms(request.terms)),
-    question: request.question,
+    question: isText(request.question) ? request.question : questionBytes(request.question),
     attempt: attempt.attempt,
     committee: attempt.committee.map((seat) => word(packSeat(seat))),
   };

@@ -249,11 +249,12 @@ class RunningAgent implements Agent {
     const seat = seatsOf(attempt).find((one) => attempt.committee[one]?.signer === signer.address);
     if (seat === undefined || this.duties.has(request.id)) return;
     const protocol = protocolByCode(request.terms.protocol);
-    const reason = protocol === null ? "unknown protocol" : protocol.check(attempt);
-    if (protocol === null || reason !== null) {
-      log.warn({ requestId: request.id.toString(), reason }, "cannot sit: abstaining from the attempt");
+    if (protocol === null) {
+      log.warn({ requestId: request.id.toString() }, "unknown protocol: abstaining from the attempt");
       return;
     }
+    const reason = protocol.check(attempt);
+    if (reason !== null) log.warn({ requestId: request.id.toString(), reason }, "the question is refused: it hangs");
     const state = await chain.requestState(request.id, this.lifetime.signal);
     // A node that has not seen the draw yet is behind the event; only what came after it is a reason to stay away.
     if (!isAttemptOver(state, attempt.attempt)) await this.openDuty(protocol, { attempt, round, seat }, cursor);

@@ -52,6 +52,8 @@ export interface VerifyReport {
     readonly messageSignatures: number;
   };
   readonly decision: Decision | null;
+  /** Why the protocol refuses the question, which is then Hung (CE19); null where it does not, or the attempt is not known. */
+  readonly refused: string | null;
   readonly failure?: {
     readonly step: VerifyStep;
     /** The first block that fails; null where no single block is at fault. */
@@ -87,6 +89,7 @@ class Refuted extends Error {
 interface Audit {
   readonly options: VerifyOptions;
   decision: Decision | null;
+  refused: string | null;
   messages: number;
   rounds: number;
   certificateSignatures: number | null;
@@ -102,6 +105,7 @@ export async function verifyRequest(options: VerifyOptions): Promise<VerifyRepor
   const audit: Audit = {
     options,
     decision: null,
+    refused: null,
     messages: 0,
     rounds: 0,
     certificateSignatures: 0,
@@ -118,7 +122,7 @@ export async function verifyRequest(options: VerifyOptions): Promise<VerifyRepor
 }
 
 function report(audit: Audit, refuted: Refuted | null): VerifyReport {
-  const { decision, messages, rounds, certificateSignatures, blocks, messageSignatures } = audit;
+  const { decision, refused: refusal, messages, rounds, certificateSignatures, blocks, messageSignatures } = audit;
   const cid = refuted === null || refuted.block === null ? null : cidString(refuted.block);
   return {
     requestId: String(audit.options.requestId),
@@ -128,6 +132,7 @@ function report(audit: Audit, refuted: Refuted | null): VerifyReport {
     rounds,
     checked: { certificateSignatures, blocks, messageSignatures },
     decision,
+    refused: refusal,
     ...(refuted === null ? {} : { failure: { step: refuted.step, cid, reason: refuted.message } }),
   };
 }
@@ -137,6 +142,7 @@ async function run(audit: Audit): Promise<void> {
   const { chain, requestId, signal } = options;
   const { attempt, protocol, committed } = settledAttempt(chain.domain, await chain.requestEvents(requestId, signal));
   audit.decision = committed.decision;
+  audit.refused = protocol.check(attempt);
   options.onProgress?.("chain", 1, 1);
   await checkCertificate(audit, attempt, committed);
   const digests = await checkRoot(audit, attempt, protocol, committed.decision.transcript);

@@ -121,7 +121,6 @@ describe("chain: events", () => {
 
   const kindShift = 8n;
   const hostile: readonly (readonly [name: string, log: MinedLog, reason: RegExp])[] = [
-    ["a question that is not UTF-8", requested(packTerms(terms), "0xc328"), /not UTF-8/],
     [
       "a question beyond the limit",
       requested(packTerms(terms), `0x${"61".repeat(limits.questionBytes + 1)}`),

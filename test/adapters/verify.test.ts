@@ -140,6 +140,7 @@ describe("verifyRequest", () => {
       rounds: 1,
       checked: { certificateSignatures: 3, blocks: links.length + 1, messageSignatures: links.length },
       decision: good.decision,
+      refused: null,
     });
     assert.deepEqual(steps, ["chain", "certificate", "root", "messages", "replay", "decision"]);
   });

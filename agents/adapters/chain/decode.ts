@@ -1,6 +1,7 @@
 import { decodeEventLog, zeroAddress, type Log } from "viem";
 import { hexToBytes, unpackSeat, unpackTerms } from "../../core/digest.ts";
 import { limits } from "../../core/limits.ts";
+import { rawText } from "../../core/question.ts";
 import type { Address, AgentId, Digest, RequestId, Round } from "../../core/types.ts";
 import type { ChainEvent } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
@@ -21,7 +22,7 @@ type PositionKey = "blockNumber" | "blockHash" | "logIndex" | "transactionHash";
 
 type OracleEvent = ReturnType<typeof decodeOracleLog>;
 
-/** A question is hashed as bytes, so a byte order mark must survive. */
+/** What is asked and answered is hashed as bytes, so a byte order mark must survive. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Decodes a log of the oracle or the registry strictly. Never throws: anybody can make the oracle emit odd content. */
@@ -93,10 +94,9 @@ type ArgsOf<Name extends OracleEvent["eventName"]> = Extract<OracleEvent, { even
 function requested(args: ArgsOf<"Requested">): Body | string {
   const bytes = (args.question.length - 2) / 2;
   if (bytes > limits.questionBytes) return `the question has ${bytes} bytes, more than ${limits.questionBytes}`;
-  const question = textOf(args.question);
-  if (question === null) return "the question is not UTF-8";
   const terms = unpackTerms(args.terms);
   if (terms === null) return "the terms name an unknown answer kind, assurance or currency";
+  const question = textOf(args.question) ?? rawText(hexToBytes(args.question));
   const request = { id: args.requestId as RequestId, consumer: lower(args.consumer), terms, question };
   return { kind: "requested", request, round: args.round as Round, seedBlock: args.seedBlock };
 }

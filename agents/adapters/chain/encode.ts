@@ -8,6 +8,7 @@ import {
   packTerms,
   utf8,
 } from "../../core/digest.ts";
+import { questionBytes } from "../../core/question.ts";
 import type { Certificate, Currency, Decision, Request, Round, SeatInfo, Terms } from "../../core/types.ts";
 import type { AwaitedRound, DecidedRound, Witness } from "../../ports/chain.ts";
 import { decisionOracleAbi, settlementAbi } from "conclave/abi";
@@ -17,7 +18,7 @@ const abi = decisionOracleAbi;
 
 /** Calldata of the oracle's functions, from the words of the core. */
 export function encodeAsk(subscriptionId: number, terms: Terms, question: string): Hex {
-  const args = [subscriptionId, packTerms(terms), bytesToHex(utf8(question))] as const;
+  const args = [subscriptionId, packTerms(terms), bytesToHex(questionBytes(question))] as const;
   return encodeFunctionData({ abi, functionName: "request", args });
 }
 

@@ -1,4 +1,5 @@
 import type { Protocol } from "../../protocol.ts";
+import { refusing } from "../../refusal.ts";
 import { conclude } from "./conclude.ts";
 import { EVENT, EVENTS_PER_SEAT, checkSize, stagesOf } from "./config.ts";
 import { start, step } from "./course.ts";
@@ -7,7 +8,7 @@ import { VERSION } from "./prompts.ts";
 import type { HashgraphState } from "./state.ts";
 
 /** docs/spec/hashgraph.md: gossip about gossip; which answers count is settled by virtual voting. */
-export const hashgraph: Protocol<HashgraphState> = {
+export const hashgraph: Protocol<HashgraphState> = refusing({
   id: "hashgraph",
   code: 6,
   version: VERSION,
@@ -27,4 +28,4 @@ export const hashgraph: Protocol<HashgraphState> = {
   step,
   closed: ({ settled }) => (settled ? { round: EVENTS_PER_SEAT - 1, phase: EVENT } : null),
   conclude,
-};
+});

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { decisionOracleAbi } from "conclave/abi";
+import { packTerms } from "../../agents/core/digest.ts";
+import { questionBytes } from "../../agents/core/question.ts";
+import { booleanTerms } from "../core/committee.ts";
+import { createNodeHarness, requestedIn, type NodeHarness } from "./chain-node.ts";
+import { mineTo } from "./chain-questions.ts";
+
+describe("chain: questions that are no text", () => {
+  let harness: NodeHarness;
+  before(async () => {
+    harness = await createNodeHarness();
+  });
+  after(() => harness.stop());
+
+  it("CE19: bytes that are not UTF-8 come as they were asked, and are the contract's by their hash", async () => {
+    const args = [0, packTerms({ ...booleanTerms, fee: 0n }), "0xc328"];
+    const hash = await harness.execute(harness.options.oracle, decisionOracleAbi, "request", args);
+    const [event] = await (await harness.reader()).requestEvents(await requestedIn(harness.client, hash));
+    assert.ok(event?.kind === "requested");
+    assert.deepEqual(questionBytes(event.request.question), Uint8Array.of(0xc3, 0x28));
+    await mineTo(harness, event.seedBlock);
+    const awaited = { round: event.round, attempt: 0, seedBlock: event.seedBlock, past: [] };
+    assert.notEqual(await (await harness.writer(0)).draw(event.request, awaited), "already");
+  });
+});

@@ -1,0 +1,197 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { describe, it } from "node:test";
+import { PREVOTE, PROPOSE } from "../../agents/core/certify-payloads.ts";
+import { hashedRequest, hexToBytes, keccak256, sha256 } from "../../agents/core/digest.ts";
+import type { Effect, SeatContext } from "../../agents/core/protocol.ts";
+import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
+import { isText, questionBytes, rawText } from "../../agents/core/question.ts";
+import { refuseSlot, startSeat } from "../../agents/core/seat.ts";
+import { addMessage, emptyTally } from "../../agents/core/tally.ts";
+import { buildTranscript, readRoot, replay } from "../../agents/core/transcript.ts";
+import type { Attempt, Decision, Digest, SeatIndex, Terms } from "../../agents/core/types.ts";
+import { attemptOf, keyOf, runCommittee, signMessage, timing, type SeatScript } from "./committee.ts";
+
+const NAMED = `source: bafyrei${"a".repeat(52)}`;
+
+function asking(id: string, seats: number, terms: Partial<Terms>, question = "Is 720 more than 500?"): Attempt {
+  const attempt = attemptOf(seats, { ...terms, protocol: protocolById(id)!.code });
+  return { ...attempt, request: { ...attempt.request, question } };
+}
+
+/** One of each kind of refusal. */
+const REFUSED: readonly (readonly [id: string, attempt: Attempt, reason: RegExp])[] = [
+  ...protocols.map(({ id }) => [id, asking(id, 4, {}, rawText(Uint8Array.of(0xc3, 0x28))), /not UTF-8/] as const),
+  ...protocols.map(({ id }) => [id, asking(id, 3, {}), /outside 4|fewer/] as const),
+  ...["council", "debate", "adversarial"].flatMap(
+    (id) =>
+      [
+        [id, asking(id, 4, { assurance: "high" }), /one seat's word/],
+        [id, asking(id, 27, {}), /at most 26 seats/],
+        [id, asking(id, 13, { appeals: 1 }), /at most 26 seats, not 27/],
+      ] as const,
+  ),
+  ["leaderless", asking("leaderless", 4, { kind: "text", assurance: "high" }), /no high assurance for texts/],
+  ["hashgraph", asking("hashgraph", 32, {}), /outside 4\.\.31/],
+  ["hashgraph", asking("hashgraph", 7, { appeals: 3 }), /committee size 63/],
+  ["escalating", asking("escalating", 27, {}), /room for 26/],
+  ["escalating", asking("escalating", 4, { appeals: 3 }), /room for 26 seats, not 39/],
+  ["escalating", asking("escalating", 4, {}, "Why?\nsource: none"), /is no CIDv1/],
+  ["escalating", asking("escalating", 4, {}, `${NAMED} is what?`), /elsewhere than in its last lines|is no CIDv1/],
+];
+
+const contextOf = (attempt: Attempt, self: number): SeatContext => ({
+  attempt,
+  self: self as SeatIndex,
+  secret: keyOf(1000 + self),
+  timing,
+});
+
+const sendsOf = (effects: readonly Effect[]): readonly number[] =>
+  effects.flatMap((effect) => (effect.kind === "send" ? [effect.phase] : []));
+
+const honest: SeatScript = { answer: () => ({ fields: {} }) };
+
+/** Proposes an answer, votes for it and signs it, whatever the request. */
+function lying(attempt: Attempt, id: string): SeatScript {
+  const said = signMessage(attempt, 0, 1, 0, { commitment: null });
+  const protocol = protocolById(id)!;
+  const { rootBlock, root } = buildTranscript(attempt, protocol, addMessage(emptyTally, said).tally, {
+    round: 0,
+    phase: 1,
+  });
+  const outcome = `0x${"00".repeat(31)}01` as Digest;
+  const forged = (before: Decision): Decision => ({
+    ...before,
+    status: "decided",
+    outcome,
+    answer: "yes",
+    transcript: root,
+  });
+  return {
+    ...honest,
+    say: (effect) => {
+      if (effect.phase === PROPOSE) return [{ ...effect, payload: { root: rootBlock, validRound: null } }];
+      if (effect.phase === PREVOTE || effect.decision === undefined)
+        return [{ ...effect, payload: effect.phase === PREVOTE ? { root: hexToBytes(root) } : effect.payload }];
+      return [{ ...effect, payload: { ...effect.payload, root: hexToBytes(root) }, decision: forged(effect.decision) }];
+    },
+  };
+}
+
+describe("refused questions", () => {
+  it("CE19: what a protocol refuses is concluded Hung on nothing, whoever replays it, and every seat is paid alike", () => {
+    for (const [id, attempt, reason] of REFUSED) {
+      const protocol = protocolById(id)!;
+      expect(protocol.check(attempt), id).to.match(reason);
+      const { root, rootBlock, blocks } = buildTranscript(attempt, protocol, emptyTally, { round: -1, phase: 0 });
+      expect(blocks).to.deep.equal([]);
+      expect(readRoot(attempt, protocol, rootBlock)).to.deep.equal({ messages: [] });
+      const replayed = replay(attempt, protocol, root, []);
+      expect(replayed, id).to.nested.include({ kind: "replayed", "conclusion.kind": "final" });
+      expect(replayed).to.nested.include({ "conclusion.outcome.status": "hung", "conclusion.through.round": -1 });
+      expect(replayed).to.have.deep.nested.property("conclusion.outcome.reputationChanges", []);
+      const shares = attempt.committee.map(() => 1);
+      expect(replayed).to.have.deep.nested.property("conclusion.outcome.shares", shares);
+    }
+  });
+
+  it("CE19: nothing can be said in a refused attempt, and a root that holds a message fails the replay", () => {
+    for (const [id, attempt] of REFUSED) {
+      const protocol = protocolById(id)!;
+      const message = signMessage(attempt, 0, 1, 0, { commitment: null });
+      expect(refuseSlot(protocol, attempt, message)).to.equal("question-refused");
+      const result = replay(attempt, protocol, keccak256(Uint8Array.of()), [
+        { digest: sha256(Uint8Array.of()), message, verified: false },
+      ]);
+      expect(result).to.have.property("kind", "failed");
+      expect(result)
+        .to.have.property("reason")
+        .that.matches(/question-refused/);
+    }
+  });
+
+  it("CE19: a seat certifies at once, without a model call, exactly when the replay of nothing concludes", () => {
+    const texts = ["Is it so?", "Why?\nsource: none", `Why?\n${NAMED}`, rawText(Uint8Array.of(0xff))];
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...protocols),
+        fc.constantFrom(3, 4, 7, 13, 26, 27, 31, 32),
+        fc.constantFrom<Terms["kind"]>("boolean", "text", "number"),
+        fc.constantFrom<Terms["assurance"]>("normal", "high"),
+        fc.constantFrom(0, 1),
+        fc.constantFrom(...texts),
+        (protocol, seats, kind, assurance, appeals, question) => {
+          const attempt = asking(protocol.id, seats, { kind, assurance, appeals }, question);
+          const isRefused = protocol.check(attempt) !== null;
+          const { root } = buildTranscript(attempt, protocol, emptyTally, { round: -1, phase: 0 });
+          expect(replay(attempt, protocol, root, []).kind).to.equal(isRefused ? "replayed" : "failed");
+          const starts = [0, 1, 2].map((self) => startSeat(protocol, contextOf(attempt, self)));
+          for (const { state, effects } of starts) {
+            expect(state.certify.inTime !== null).to.equal(isRefused);
+            if (isRefused)
+              expect(effects.some((effect) => effect.kind === "ask" || effect.kind === "fetch")).to.equal(false);
+            if (isRefused) expect(sendsOf(effects).every((phase) => phase === PROPOSE)).to.equal(true);
+          }
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it("CE19: f seats cannot certify an answer to a refused question, nor keep the others from Hung", () => {
+    for (const [id, attempt] of [
+      ["leaderless", asking("leaderless", 7, { kind: "text", assurance: "high" })],
+      ["escalating", asking("escalating", 4, {}, "Why?\nsource: none")],
+    ] as const) {
+      const f = (attempt.committee.length - 1) / 3;
+      for (let seed = 1; seed <= 4; seed++) {
+        const scripts = attempt.committee.map((_, seat) =>
+          (seat + seed) % 3 === 0 && seat < 3 * f ? lying(attempt, id) : honest,
+        );
+        const run = runCommittee(protocolById(id)!, attempt, scripts, { seed });
+        expect(run.asks).to.equal(0);
+        const held = run.certificates.filter((_, seat) => scripts[seat] === honest);
+        expect(held.map((one) => one?.decision.status)).to.deep.equal(held.map(() => "hung"));
+        expect(new Set(held.map((one) => one?.decision.transcript)).size).to.equal(1);
+      }
+    }
+  });
+
+  it("CE19: f seats cannot make a question hang that is not refused", () => {
+    const attempt = asking("mbft", 4, {});
+    const protocol = protocolById("mbft")!;
+    const { root, rootBlock } = buildTranscript(attempt, protocol, emptyTally, { round: -1, phase: 0 });
+    const emptying: SeatScript = {
+      ...honest,
+      say: (effect) =>
+        effect.phase === PROPOSE ? [{ ...effect, payload: { root: rootBlock, validRound: null } }] : [effect],
+    };
+    const knows: SeatScript = {
+      answer: () => ({ fields: { answer: "yes", proof: "it is", check: "ok", verdict: "accept" } }),
+    };
+    for (let liar = 0; liar < 4; liar++) {
+      const run = runCommittee(
+        protocol,
+        attempt,
+        [0, 1, 2, 3].map((seat) => (seat === liar ? emptying : knows)),
+      );
+      const held = run.certificates.filter((_, seat) => seat !== liar);
+      expect(held.map((one) => one?.decision.answer)).to.deep.equal(["yes", "yes", "yes"]);
+      expect(held.some((one) => one?.decision.transcript === root)).to.equal(false);
+    }
+  });
+
+  it("CE19: the bytes of a question that is not UTF-8 survive, so that its hash is the contract's", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 64 }), (bytes) => {
+        const text = rawText(bytes);
+        expect(isText(text)).to.equal(false);
+        expect(questionBytes(text)).to.deep.equal(bytes);
+        const { request } = attemptOf(4);
+        expect(hashedRequest({ ...request, question: text }).questionHash).to.equal(keccak256(bytes));
+      }),
+    );
+    expect(() => questionBytes("half a \ud83d")).to.throw(RangeError);
+  });
+});
