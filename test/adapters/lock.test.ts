@@ -18,15 +18,18 @@ describe("lock of the build", () => {
   it("is not taken away from an owner that works for longer than a dead one is silent", async () => {
     const path = join(folder, "working");
     const order: string[] = [];
+    const begun = Promise.withResolvers<void>();
     const first = withLock(
       path,
       async () => {
         order.push("first begins");
+        begun.resolve();
         await sleep(2 * timing.staleMs);
         order.push("first ends");
       },
       timing,
     );
+    await begun.promise;
     const second = withLock(path, () => Promise.resolve(order.push("second")), timing);
     await Promise.all([first, second]);
     assert.deepEqual(order, ["first begins", "first ends", "second"]);

@@ -198,7 +198,7 @@ async function desk() {
 }
 
 describe("PolicyDesk", () => {
-  it("asks questions of every kind and keeps their outcomes", async () => {
+  it("L25: asks questions of every kind and keeps their outcomes", async () => {
     const { world, contract } = await loadFixture(desk);
     const call = (name: string) => contract.getFunction(name);
     const text = hashText("clause 7");

@@ -39,7 +39,7 @@ const expectDisjoint = (committees: readonly (readonly string[])[]): void => {
 };
 
 describe("a hung committee", () => {
-  it("SE4: is replaced at once by another of the same size while retries are left", async () => {
+  it("SE4, D21: is replaced at once by another of the same size while retries are left", async () => {
     const { world, oracle, askFor, calls } = await loadFixture(sixtyAgents);
     const asked = await askFor({ retries: 1 });
     const { id } = asked.request;

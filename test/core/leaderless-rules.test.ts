@@ -358,7 +358,7 @@ describe("leaderless rules", () => {
       }
   });
 
-  it("L15 L25: with f seats hostile anywhere and truthful evaluators, decided implies right; and honest workers suffice to decide", () => {
+  it("L15: with f seats hostile anywhere and truthful evaluators, decided implies right; and honest workers suffice to decide", () => {
     const scenario = fc
       .record({
         n: fc.constantFrom(4, 5, 6, 7, 10, 13),

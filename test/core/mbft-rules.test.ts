@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, it } from "node:test";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { mbftConfig } from "../../agents/core/protocols/mbft/config.ts";
+import { applySlashes } from "../../agents/core/protocols/mbft/rules.ts";
 import { voteForm } from "../../agents/core/protocols/mbft/payloads.ts";
 import { withSeen } from "../../agents/core/round-book.ts";
 import { emptyTally, messagesOf, addMessage, type Tally } from "../../agents/core/tally.ts";
@@ -341,7 +342,7 @@ describe("mbft rules", () => {
     );
   });
 
-  it("M14, M16, M18: a decided class has support, weight and no standing veto; slashes never raise reputation", () => {
+  it("M14, M18: a class without enough weight or support is not decided, one with both is", () => {
     const act = fc.record({ answer: fc.constantFrom("yes", "no"), tier: fc.constantFrom(300_000, 700_000, 900_000) });
     fc.assert(
       fc.property(fc.array(act, { minLength: 7, maxLength: 7 }), (acts) => {
@@ -354,6 +355,17 @@ describe("mbft rules", () => {
         if (outcome !== null) expect(may(outcome.answer)).to.equal(true);
       }),
       { numRuns: 200 },
+    );
+  });
+
+  it("M16: a slash lowers a reputation down to 1 ppm, and nothing raises one within a decision", () => {
+    const reputation = fc.integer({ min: 1, max: 1_000_000 });
+    fc.assert(
+      fc.property(reputation, fc.integer({ min: 0, max: 12 }), (before, slashes) => {
+        const [after] = applySlashes([before as Ppm], [slashes]);
+        if (slashes === 0) expect(after).to.equal(before);
+        else expect(after).to.be.within(1, Math.max(1, before - 1));
+      }),
     );
   });
 });

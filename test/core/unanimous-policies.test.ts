@@ -130,7 +130,7 @@ describe("unanimous: policies", () => {
     expect(outcome("high", 2)?.answer).to.equal("A");
   });
 
-  it("D31: confidence is measured turn by turn: it rises when sets converge, and falls when they do not", () => {
+  it("confidence is greater the more the sets agree", () => {
     const measure = (sets: readonly string[]) => grade(sets).confidence;
     expect([measure(["A,B", "A", "A,C", "B,D"]), measure(["A,B", "A,B", "A,B", "A,B"])]).to.deep.equal([
       625_000, 1_000_000,

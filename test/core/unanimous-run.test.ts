@@ -244,8 +244,20 @@ describe("unanimous over a committee", () => {
 
   it("D02: an utterance that comes after its turn is not part of it", () => {
     const scripts = [speaker("no"), speaker("yes"), speaker("yes"), speaker("yes")];
-    scripts[0] = { ...scripts[0]!, say: (effect) => (effect.phase === REVEAL ? [] : [effect]) };
-    const run = runCommittee(unanimous, attemptOf(4), scripts);
+    let saying = 0;
+    const heard: string[] = [];
+    scripts[0] = {
+      ...scripts[0]!,
+      say: (effect) => {
+        saying = effect.phase;
+        return [effect];
+      },
+    };
+    scripts[1] = { ...scripts[1]!, hear: ({ header }) => heard.push(`${header.seat}.${header.round}.${header.phase}`) };
+    // Longer than a phase, within its grace.
+    const isLate = (from: number): boolean => from === 0 && saying === REVEAL;
+    const run = runCommittee(unanimous, attemptOf(4), scripts, { delayOf: (from) => (isLate(from) ? 10_500 : 10) });
+    expect(heard).to.include(`0.0.${REVEAL}`);
     for (const certificate of run.certificates.slice(1))
       expect(certificate?.decision).to.deep.include({ answer: "yes", confidence: 1_000_000, shares: [0, 8, 8, 8] });
   });
