@@ -218,7 +218,8 @@ describe("the pause of new requests", () => {
     await world.settlement.settle(...recordOf(committed));
     await oracle.fund(subscription, 1);
     await oracle.withdrawFunds(subscription, Currency.Token, 1, deployer.address);
-    await oracle.withdraw(Currency.Token, 1, deployer.address);
+    const agentId = BigInt(failing.committee[0]!) >> 192n;
+    await world.registry.claimRewards(agentId, Currency.Token, deployer.address);
     await passDeadline(world, expiring.round);
     await oracle.refund(...refundArgs(expiring));
     await oracle.unpauseRequests(Currency.Token);
