@@ -164,6 +164,17 @@ describe("hashgraph: who falls silent, is slow or is cut off", () => {
     expect(modesOf(done, 1)).to.deep.equal(["gossip", "stuck"]);
     expect(results(done, [1])).to.deep.equal(["nothing"]);
   });
+
+  it("HG20: a seat that is stuck says so in all its events while nothing moves, also in those that ask for parents", () => {
+    const asks = bent([2], (sent) =>
+      sent.map((one) => ({ ...changed(one, { selfParent: new Uint8Array(32).fill(1), record: null }), round: 5 })),
+    );
+    const scripts = [claims(no, "stuck"), yes, yes, { ...yes, crashed: true }];
+    const modes = modesOf(runCommittee(asks, attempt, scripts), 1);
+    const since = modes.slice(modes.indexOf("stuck"));
+    expect(since.length).to.be.greaterThan(2);
+    expect(since).to.deep.equal(since.map(() => "stuck"));
+  });
 });
 
 /** Until a seat is past its first stage, what it says takes that long to come to the other honest ones. */
@@ -231,17 +242,21 @@ describe("hashgraph: which other-parent, and when", () => {
     expect(chosen(world, 0)).to.equal(3);
   });
 
-  it("HG13: a round that is stated as closed is news until it rests on more than 2/3 that state it, and comes first", () => {
-    const world = new GossipWorld(attempt);
-    for (const seat of [0, 1, 2]) world.event(seat, null, null, { mode: "order", closed: 3 });
-    for (let turn = 0; turn < 6; turn++) world.event(turn % 2, (turn + 1) % 2, null, { mode: "order", closed: 3 });
-    const due = stagesDue(viewNow(world), true);
-    expect(due).to.deep.equal([1, 2]);
-    expect(chosen(world, 0, due)).to.equal(2);
-    world.event(0, 2, null, { mode: "order", closed: 3 });
-    world.event(3, null, null, { closed: 3 });
-    // Now it has three, and a fourth is no news.
-    expect(chosen(world, 0, due)).to.not.equal(2);
-    expect(newestOf(viewNow(world), 0 as SeatIndex)?.closed).to.deep.equal([3, 3, 3, 0]);
+  it("HG13: that a due round is closed is news, at any depth, until it rests on more than 2/3 that say so", () => {
+    for (const [stating, expected] of [
+      [[0, 1], 3],
+      [[0, 1, 2], null],
+    ] as const) {
+      const world = new GossipWorld(attempt);
+      const closing = { mode: "order", closed: 3 } as const;
+      for (const seat of [0, 1, 2, 3]) world.event(seat, null, null, stating.includes(seat as 0) ? closing : {});
+      for (const peer of [1, 2, 3]) world.event(0, peer, null, closing);
+      expect(chosen(world, 0, [1, 2])).to.equal(null);
+      // Nobody rests on it, its clock is known, and seat 0 is deeper than all.
+      world.event(3, null, null, closing);
+      expect(stagesDue(viewNow(world), true)).to.deep.equal([1, 2]);
+      expect(chosen(world, 0, [1, 2])).to.equal(expected);
+      expect(chosen(world, 0)).to.equal(null);
+    }
   });
 });

@@ -116,7 +116,7 @@ export const mutants: readonly Mutant[] = [
     id: "CE12-signatures",
     bug: "signatures of decisions count unread",
     file: "agents/core/certify-candidates.ts",
-    find: "if (signer === null || signer !== context.attempt.committee[signed.seat]?.signer) break;",
+    find: "if (decision === null || signer === null || signer !== context.attempt.committee[signed.seat]?.signer) break;",
     replace: "if (decision === null) break;",
     sim: "--protocol mbft --n 4 --byzantine 1 --byzantine-kinds equivocating",
     expect: ["certificate-uniqueness"],
