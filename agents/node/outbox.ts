@@ -1,4 +1,4 @@
-import { PROPOSE } from "../core/certify-payloads.ts";
+import { PRECOMMIT, PROPOSE } from "../core/certify-payloads.ts";
 import { limits } from "../core/limits.ts";
 import { encodeMessage } from "../core/transcript.ts";
 import type { Address, Header, Message } from "../core/types.ts";
@@ -11,10 +11,10 @@ export interface Outbox {
   publish(message: Message): void;
   /** Others' messages, to every other seat; each one a few times and then ever more rarely, however often it is asked for. */
   forward(messages: readonly Message[]): void;
-  /** Own messages, the newest place first, then what was relayed last. */
+  /** Own messages, the newest place first, then the precommits handed on last (CE17), then what was relayed last. */
   backlog(): readonly Message[];
   /** After a restart: sends the backlog again. */
-  restore(own: Iterable<Message>, relayed: readonly Message[], signal: AbortSignal): void;
+  restore(own: Iterable<Message>, relayed: readonly (readonly Message[])[], signal: AbortSignal): void;
 }
 
 /** CE7 relays the same quorum in every round: so many at once are enough. */
@@ -29,13 +29,14 @@ export function createOutbox(peers: readonly Address[], network: Network, clock:
   const own: Message[] = [];
   const relays = new Map<string, { readonly count: number; readonly notBeforeMs: number }>();
   let relayed: readonly Message[] = [];
+  let handedOn: readonly Message[] = [];
 
   const transmit = (message: Message): void => {
     const frame = encodeMessage(message);
     for (const peer of peers) network.send(peer, frame);
   };
-  const mayRelay = ({ header }: Message): boolean => {
-    const key = `${slotOfSeat(header)}.${header.payloadDigest}`;
+  const mayRelay = (message: Message): boolean => {
+    const key = nameOf(message);
     const { count, notBeforeMs } = relays.get(key) ?? { count: 0, notBeforeMs: 0 };
     const nowMs = clock.now();
     if (nowMs < notBeforeMs) return false;
@@ -43,7 +44,10 @@ export function createOutbox(peers: readonly Address[], network: Network, clock:
     relays.set(key, { count: count + 1, notBeforeMs: nowMs + pauseMs });
     return true;
   };
-  const backlog = (): readonly Message[] => [...own.toSorted(newestFirst), ...relayed];
+  const backlog = (): readonly Message[] => {
+    const kept = new Set(handedOn.map(nameOf));
+    return [...own.toSorted(newestFirst), ...handedOn, ...relayed.filter((message) => !kept.has(nameOf(message)))];
+  };
 
   return {
     publish(message) {
@@ -51,6 +55,7 @@ export function createOutbox(peers: readonly Address[], network: Network, clock:
       transmit(message);
     },
     forward(messages) {
+      if (isHandOn(messages)) handedOn = messages;
       const allowed = messages.filter(mayRelay);
       if (allowed.length === 0) return;
       relayed = allowed;
@@ -59,7 +64,8 @@ export function createOutbox(peers: readonly Address[], network: Network, clock:
     backlog,
     restore(published, forwarded, signal) {
       own.push(...published);
-      relayed = distinct(forwarded).filter(mayRelay);
+      handedOn = forwarded.findLast(isHandOn) ?? [];
+      relayed = distinct(forwarded.flat()).filter(mayRelay);
       sendPaced(clock, backlog(), transmit, signal);
     },
   };
@@ -77,6 +83,16 @@ export function sendPaced<T>(clock: Clock, items: readonly T[], send: (item: T) 
   signal.addEventListener("abort", cancel, { once: true });
 }
 
+/** CE17: the precommits of a round, of several seats; two of one seat are evidence (CE8). */
+function isHandOn(messages: readonly Message[]): boolean {
+  const isPrecommit = messages.every(({ header }) => header.phase === PRECOMMIT);
+  return isPrecommit && new Set(messages.map(({ header }) => header.seat)).size > 1;
+}
+
+function nameOf({ header }: Message): string {
+  return `${slotOfSeat(header)}.${header.payloadDigest}`;
+}
+
 export function slotOfSeat(header: Header): string {
   return `${header.phase}.${header.round}.${header.seat}`;
 }
@@ -90,7 +106,6 @@ function newestFirst({ header: a }: Message, { header: b }: Message): number {
 /** The latest ones, each once, as many as a peer would buffer. */
 function distinct(messages: readonly Message[]): readonly Message[] {
   const latest = new Map<string, Message>();
-  for (const message of messages.toReversed())
-    latest.set(`${slotOfSeat(message.header)}.${message.header.payloadDigest}`, message);
+  for (const message of messages.toReversed()) latest.set(nameOf(message), message);
   return [...latest.values()].slice(0, limits.bufferedFramesPerPeer);
 }

@@ -121,7 +121,7 @@ class RunningSession implements Session {
     if (inputs === 0) await this.ports.journal.append(opened);
     if (inputs > 1)
       this.ports.log.info({ ...tagOf(this.context), inputs: inputs - 1 }, "session restored from its journal");
-    const relayed = open.flatMap((effect) => (effect.kind === "forward" ? effect.messages : []));
+    const relayed = open.flatMap((effect) => (effect.kind === "forward" ? [effect.messages] : []));
     this.outbox.restore(this.own.values(), relayed, this.abort.signal);
     for (const effect of open) if (this.isLive(effect)) this.effects.execute(effect);
   }

@@ -66,11 +66,34 @@ describe("what a session sends", () => {
     expect(outbox.backlog().map(place)).to.deep.equal(["202.1", "202.0", "201.0", "1.1", "2.0", "1.0", "202.0"]);
   });
 
+  it("CE17: keeps the precommits of the round left last for who was cut off, whatever is relayed after them", () => {
+    const { outbox } = harness();
+    const left = (round: number) => [0, 1, 2].map((seat) => say(203, round, seat));
+    const others = () =>
+      outbox
+        .backlog()
+        .map(place)
+        .filter((one) => one.startsWith("203"));
+    outbox.forward(left(0));
+    // CE7, evidence of one seat (CE8), and what a deliberation hands on.
+    outbox.forward([say(201, 0, 3), say(202, 0, 1), say(202, 0, 2)]);
+    outbox.forward([say(203, 9, 3), signMessage(attempt, 3, 203, 9, { two: 2 })]);
+    outbox.forward([say(1, 7, 3)]);
+    expect(outbox.backlog().map(place)).to.deep.equal(["203.0", "203.0", "203.0", "1.7"]);
+    outbox.forward(left(1));
+    expect(others()).to.deep.equal(["203.1", "203.1", "203.1"]);
+    const again = harness();
+    again.outbox.restore([], [left(0), left(1), [say(203, 9, 3)], [say(1, 7, 3)]], lifetime);
+    expect(again.outbox.backlog().map(place).slice(0, 3)).to.deep.equal(["203.1", "203.1", "203.1"]);
+    for (let round = 0; round < 9; round++) outbox.forward(left(1));
+    expect(others()).to.have.length(3);
+  });
+
   it("after a restart sends own messages and each past relay once, in bursts that fit a queue", () => {
     const { outbox, clock, sent } = harness();
     const own = Array.from({ length: 100 }, (_, round) => say(202, round));
     const relayed = Array.from({ length: 1_000 }, (_, index) => say(202, index % 300, 1));
-    outbox.restore(own, relayed, lifetime);
+    outbox.restore(own, [relayed.slice(0, 10), relayed.slice(10)], lifetime);
     expect(sent).to.have.length(64 * peers.length);
     expect(sent[0]!.message.header.round).to.equal(99);
     clock.advance(60_000);

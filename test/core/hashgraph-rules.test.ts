@@ -3,7 +3,9 @@ import fc from "fast-check";
 import { describe, it } from "node:test";
 import type { AnswerGroup } from "../../agents/core/answer.ts";
 import { compareHex, concat, hexToBytes, sha256, utf8 } from "../../agents/core/digest.ts";
+import { hasAncestor } from "../../agents/core/hashgraph/graph.ts";
 import { limits } from "../../agents/core/limits.ts";
+import { seatsOf } from "../../agents/core/order.ts";
 import { EVENTS_PER_SEAT, MAX_SEATS, stagesOf } from "../../agents/core/protocols/hashgraph/config.ts";
 import { conclude } from "../../agents/core/protocols/hashgraph/conclude.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
@@ -16,7 +18,7 @@ import {
 import { nextPrompt, votePrompt } from "../../agents/core/protocols/hashgraph/prompts.ts";
 import { consensusReport } from "../../agents/core/protocols/hashgraph/report.ts";
 import { preview } from "../../agents/core/protocols/hashgraph/rules.ts";
-import { emptyView, extendView, holdersOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
+import { emptyView, extendView, newestOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 import { addMessage, emptyTally, messagesOf } from "../../agents/core/tally.ts";
 import { buildTranscript, decodeMessage, readRoot, replay } from "../../agents/core/transcript.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
@@ -148,7 +150,11 @@ describe("hashgraph rules", () => {
     const holders = (of: Message) => {
       const view = viewOf(attempt, tallyOf(world.messages));
       const told = view.told.find((one) => one.digest === of.header.payloadDigest && one.seat === of.header.seat);
-      return told === undefined ? [] : holdersOf(view, told);
+      const isHolder = (seat: SeatIndex) => {
+        const newest = newestOf(view, seat);
+        return told !== undefined && newest !== null && hasAncestor(newest.node, told.node);
+      };
+      return seatsOf(attempt).filter(isHolder);
     };
     expect(first.map(holders)).to.deep.equal([[0], [1], [2], [3]]);
     for (const [to, from] of [

@@ -7,7 +7,7 @@ import type { Attempt, Outcome } from "../../types.ts";
 import { EVENT, EVENTS_PER_SEAT } from "./config.ts";
 import { consensusOf, lastSequence, type Consensus } from "./consensus.ts";
 import { judge, type Judgement } from "./rules.ts";
-import { viewOf, type Told, type View } from "./view.ts";
+import { hasEnded, viewOf, type Told, type View } from "./view.ts";
 
 interface Judged {
   readonly judgement: Judgement;
@@ -39,9 +39,10 @@ export function conclude(attempt: Attempt, tally: Tally): Conclusion {
   return { kind: "final", outcome: outcomeOf(view, judgement, last), through: last };
 }
 
-/** HG20: more than 2/3 of the seats have used all their events or see no way on. */
-function isGivenUp({ ended }: View): boolean {
-  return isSupermajority(ended.filter(Boolean).length, ended.length);
+/** HG20: more than 2/3 of the seats have no events left or are stuck. */
+export function isGivenUp(view: View): boolean {
+  const seats = seatsOf(view.attempt);
+  return isSupermajority(seats.filter((seat) => hasEnded(view, seat)).length, seats.length);
 }
 
 const outcomes = new WeakMap<View["forks"], Map<Judgement, Outcome>>();

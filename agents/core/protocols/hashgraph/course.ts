@@ -4,7 +4,7 @@ import type { Effect, Input, SeatContext, Step } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
 import type { Tally } from "../../tally.ts";
 import type { Message, SeatIndex } from "../../types.ts";
-import { conclude, judgeView } from "./conclude.ts";
+import { isGivenUp, judgeView } from "./conclude.ts";
 import {
   EVENT,
   EVENTS_PER_SEAT,
@@ -18,10 +18,10 @@ import {
 } from "./config.ts";
 import {
   anyOtherParent,
-  isOrderDue,
   missesParents,
   missingIn,
   otherParentFor,
+  stagesDue,
   suppliedTo,
   unfinishedPeer,
 } from "./gossip.ts";
@@ -29,7 +29,7 @@ import { encodeEvent, eventIn, type Mode } from "./payloads.ts";
 import { callsFor, previewOf, recordOf, stageAt } from "./say.ts";
 import { agreementIn } from "./rules.ts";
 import type { HashgraphState } from "./state.ts";
-import { emptyView, extendView, isForker, newestOf, type Told, type View } from "./view.ts";
+import { emptyView, extendView, hasEnded, isForker, newestOf, type Told, type View } from "./view.ts";
 
 type Course = Step<HashgraphState>;
 
@@ -57,6 +57,7 @@ export function start(context: SeatContext): Course {
     stuck: "no",
     lastSaid: false,
     helps: 0,
+    settling: false,
     settled: false,
   };
   return openStage(state, context, 0);
@@ -65,7 +66,7 @@ export function start(context: SeatContext): Course {
 export function step(state: HashgraphState, context: SeatContext, tally: Tally, input: Input): Course {
   const taken = take(state, context, tally, input);
   let course: Course = taken;
-  for (let next = moveOn(course.state, context, tally); next !== null; next = moveOn(course.state, context, tally))
+  for (let next = moveOn(course.state, context); next !== null; next = moveOn(course.state, context))
     course = { state: next.state, effects: [...course.effects, ...next.effects] };
   const watching = after(
     after(course, (last) => watchParents(last, context)),
@@ -76,17 +77,24 @@ export function step(state: HashgraphState, context: SeatContext, tally: Tally, 
 
 /** HG20: while somebody has no events left, there may be too few for anything more to happen. */
 function watchProgress(state: HashgraphState, { self, timing }: SeatContext): Course {
-  const { view, watches } = state;
-  const isWatching = state.watched !== null || state.stuck !== "no" || state.step === "finish";
-  if (isWatching || !view.ended.some(Boolean)) return { state, effects: [] };
+  const { view, watches, watched, stuck } = state;
+  if (stuck === "said" && !state.flying) {
+    const standing = standingOf(view, self);
+    // What the event that says so rests on itself is no progress.
+    if (watched === null) return { state: { ...state, watched: standing }, effects: [] };
+    return { state: watched === standing ? state : { ...state, watched: null, stuck: "back" }, effects: [] };
+  }
+  const isWatching = watched !== null || stuck !== "no" || state.step === "finish";
+  if (isWatching || !seatsOf(view.attempt).some((seat) => hasEnded(view, seat))) return { state, effects: [] };
   const delayMs = STUCK_PHASES * (timing.phaseMs + timing.graceMs);
   const effects: Effect[] = [{ kind: "wait", timer: `stuck.${watches}`, delayMs }];
-  return { state: { ...state, watched: standingOf(state, self), watches: watches + 1 }, effects };
+  return { state: { ...state, watched: standingOf(view, self), watches: watches + 1 }, effects };
 }
 
-/** What changes while a seat gets on; its events alone do not say that. */
-function standingOf({ view, stage, step: where, said }: HashgraphState, self: SeatIndex): string {
-  return `${stage}.${where}.${said}.${newestOf(view, self)?.clock ?? -1}`;
+/** What changes while anybody gets on with the stages, or the own clock moves. A seat has one record per stage that counts. */
+function standingOf(view: View, self: SeatIndex): string {
+  const records = view.told.flatMap(({ seat, body }) => (body.record === null ? [] : [`${seat}.${body.record.stage}`]));
+  return `${new Set(records).size}.${newestOf(view, self)?.clock ?? -1}`;
 }
 
 /** HG14: somebody was shown events that this seat was not. */
@@ -167,12 +175,15 @@ function elapsed(state: HashgraphState, context: SeatContext, timer: string): Co
   if (timer === `order.${stage}` && state.step === "order") return orderElapsed(waited(graceMs), context);
   if (timer === `demand.${state.demands - 1}`)
     return { state: { ...state, demandRunning: false, demanding: missesParents(state.view) }, effects: [] };
-  if (timer === `stuck.${state.watches - 1}`)
+  if (timer === `stuck.${state.watches - 1}`) {
+    const isStuck = standingOf(state.view, context.self) === state.watched;
+    return { state: { ...state, watched: null, stuck: isStuck ? "due" : "no" }, effects: [] };
+  }
+  if (timer === "settle")
     return {
-      state: { ...state, watched: null, stuck: standingOf(state, context.self) === state.watched ? "due" : "no" },
+      state: { ...state, settling: false, settled: state.step === "finish" || isGivenUp(state.view) },
       effects: [],
     };
-  if (timer === "settle" && state.step === "finish") return { state: { ...state, settled: true }, effects: [] };
   return { state, effects: [] };
 }
 
@@ -184,7 +195,7 @@ function orderElapsed(state: HashgraphState, context: SeatContext): Course {
 }
 
 /** The next thing that follows from what the seat holds; null when nothing does. */
-function moveOn(state: HashgraphState, context: SeatContext, tally: Tally): Course | null {
+function moveOn(state: HashgraphState, context: SeatContext): Course | null {
   const { attempt, self } = context;
   const seats = seatsOf(attempt);
   const awaited = seats.filter((seat) => !state.lagging.includes(seat) && !isForker(state.view, seat));
@@ -192,10 +203,10 @@ function moveOn(state: HashgraphState, context: SeatContext, tally: Tally): Cour
     const areDone = awaited.every((seat) => newestOf(state.view, seat)?.body.mode === "last");
     return !state.settled && state.lastSaid && areDone ? { state: { ...state, settled: true }, effects: [] } : null;
   }
-  if (conclude(attempt, tally).kind === "final") {
-    const effects: Effect[] = [{ kind: "wait", timer: "settle", delayMs: context.timing.graceMs }];
-    return { state: { ...state, step: "finish", record: null, calls: [] }, effects };
-  }
+  if (judgeView(state.view).through !== null)
+    return settle({ ...state, step: "finish", record: null, calls: [] }, context);
+  // HG20: that is certified, too, while the deliberation goes on: who is stuck may take it back.
+  if (!state.settling && !state.settled && isGivenUp(state.view)) return settle(state, context);
   if (state.step === "order") {
     const isVote = stagesOf(attempt)[state.stage]?.kind === "ballot";
     return isVote && judgeView(state.view).judgement.candidates !== null
@@ -216,6 +227,11 @@ function moveOn(state: HashgraphState, context: SeatContext, tally: Tally): Cour
   if (state.graceRunning) return null;
   const effects: Effect[] = [{ kind: "wait", timer: `grace.${state.stage}`, delayMs: context.timing.graceMs }];
   return { state: { ...state, graceRunning: true }, effects };
+}
+
+function settle(state: HashgraphState, { timing }: SeatContext): Course {
+  const effects: Effect[] = [{ kind: "wait", timer: "settle", delayMs: timing.graceMs }];
+  return { state: { ...state, settling: true }, effects };
 }
 
 /** HG14: more than 2/3 of the seats state the stage as closed: what the own model would still say comes too late to count. */
@@ -291,24 +307,25 @@ function gossip(state: HashgraphState, context: SeatContext, tally: Tally): Cour
       ? { state, effects: [] }
       : makeEvent({ ...state, helps: state.helps + 1 }, context, tally, peer);
   }
-  if (state.step === "finish" || state.record !== null || state.demanding || state.stuck === "due")
+  const isTurning = state.stuck === "due" || state.stuck === "back";
+  if (state.step === "finish" || state.record !== null || state.demanding || isTurning)
     return makeEvent(state, context, tally, anyOtherParent(view, self));
   // Others have to know that this seat waits.
-  if (state.step === "order" && newestOf(view, self)?.body.mode !== "order")
+  if (state.step === "order" && newestOf(view, self)?.body.mode !== modeOf(state))
     return makeEvent(state, context, tally, anyOtherParent(view, self));
-  const isOrdering = isOrderDue(view, state.step === "order");
-  if (!isOrdering && state.step !== "spread") return { state, effects: [] };
+  const stages = stagesDue(view, state.step === "order");
+  if (stages.length === 0 && state.step !== "spread") return { state, effects: [] };
   const otherParent = otherParentFor(
     view,
     self,
-    isOrdering ? { kind: "order" } : { kind: "cover", events: recordsIn(state) },
+    stages.length > 0 ? { kind: "order", stages } : { kind: "cover", events: recordsIn(state) },
   );
   return otherParent === null ? { state, effects: [] } : makeEvent(state, context, tally, otherParent);
 }
 
 function modeOf({ step: where, stuck }: HashgraphState): Mode {
   if (where === "finish") return "last";
-  if (stuck === "due") return "stuck";
+  if (stuck === "due" || stuck === "said") return "stuck";
   return where === "order" ? "order" : "gossip";
 }
 
@@ -335,7 +352,8 @@ function makeEvent(state: HashgraphState, { self }: SeatContext, tally: Tally, o
     waitedMs: 0,
     record: null,
     said: state.said || record !== null,
-    stuck: state.stuck === "due" ? "said" : state.stuck,
+    watched: state.stuck === "due" ? null : state.watched,
+    stuck: state.stuck === "due" ? "said" : state.stuck === "back" ? "no" : state.stuck,
     lastSaid: where === "finish",
   };
   return { state: next, effects: [{ kind: "send", phase: EVENT, round: sequence, payload }] };

@@ -13,15 +13,18 @@ import { clocksIn, isForker, newestOf, type Told, type View } from "./view.ts";
 export type Aim =
   /** That it has these events among its ancestors. */
   | { readonly kind: "cover"; readonly events: readonly Told[] }
-  /** To advance the rounds of virtual voting. */
-  | { readonly kind: "order" };
+  /** To advance the rounds of virtual voting, which is to tell that these stages are closed. */
+  | { readonly kind: "order"; readonly stages: readonly number[] };
 
 /** HG8: the other-parent with the most news; null when the seat has to wait, so that an event is made per step, not per receipt. */
 export function otherParentFor(view: View, self: SeatIndex, aim: Aim): Told | null {
   const own = newestOf(view, self);
   const candidates = peersOf(view, self).filter((peer) => own === null || !hasAncestor(own.node, peer.node));
-  const found = aim.kind === "cover" ? coverFor(own, candidates, aim.events) : advanceFor(view, own, candidates);
-  return found !== null && (found.isWhole || mayStep(view, own)) ? found.peer : null;
+  const found =
+    aim.kind === "cover"
+      ? [coverFor(own, candidates, aim.events)]
+      : [closingFor(own, candidates, aim.stages), advanceFor(view, own, candidates)];
+  return found.find((one) => one !== null && (one.isWhole || mayStep(view, own)))?.peer ?? null;
 }
 
 interface Found {
@@ -35,6 +38,26 @@ function coverFor(own: Told | null, candidates: readonly Told[], events: readonl
   const news = (peer: Told): number => missing.filter((one) => hasAncestor(peer.node, one.node)).length;
   const peer = mostOf(candidates, news);
   return peer === null || news(peer) === 0 ? null : { peer, isWhole: news(peer) === missing.length };
+}
+
+/**
+ * HG13: that seats have closed these stages is news as long as the own newest event does not rest on more than 2/3 that say so: what
+ * makes the order due gets into it, whoever says it and then nothing more.
+ */
+function closingFor(own: Told | null, candidates: readonly Told[], stages: readonly number[]): Found | null {
+  const here = (seat: number): number => own?.closed[seat] ?? 0;
+  const owed = stages.filter((stage) => !isClosedIn(own?.closed ?? [], stage));
+  const news = ({ closed }: Told): number =>
+    closed.filter((count, seat) => owed.some((stage) => count > stage && here(seat) <= stage)).length;
+  const peer = mostOf(candidates, news);
+  if (peer === null || news(peer) === 0) return null;
+  const both = peer.closed.map((count, seat) => Math.max(count, here(seat)));
+  return { peer, isWhole: owed.every((stage) => isClosedIn(both, stage)) };
+}
+
+/** More than 2/3 of the seats state the stage as closed. */
+function isClosedIn(closed: readonly number[], stage: number): boolean {
+  return isSupermajority(closed.filter((count) => count > stage).length, closed.length);
 }
 
 /**
@@ -125,21 +148,18 @@ function mayStep(view: View, own: Told | null): boolean {
 }
 
 /**
- * HG13: more than 1/3 of the seats, one honest among them, wait for the consensus order or have it; and it has something to tell: that
- * a round or the vote, which more than 2/3 state as closed, is closed. So nobody can make the others spend their events.
+ * HG13: the rounds' ends, and the vote, that more than 2/3 state as closed and the order does not yet show as closed: what it has to
+ * tell. Only while more than 1/3 of the seats, one honest among them, wait for it or have it. So nobody can make the others spend
+ * their events.
  */
-export function isOrderDue(view: View, isWaiting: boolean): boolean {
-  const { attempt } = view;
-  const seats = attempt.committee.length;
-  const newest = seatsOf(attempt).flatMap((seat) => newestOf(view, seat) ?? []);
-  const wanting = newest.filter(({ body }) => body.mode === "order" || body.mode === "last");
-  if (!isWaiting && !holdsHonest(wanting.length, seats)) return false;
+export function stagesDue(view: View, isWaiting: boolean): readonly number[] {
+  const seats = seatsOf(view.attempt);
+  const newest = seats.map((seat) => newestOf(view, seat));
+  const wanting = newest.filter((told) => told?.body.mode === "order" || told?.body.mode === "last");
+  if (!isWaiting && !holdsHonest(wanting.length, seats.length)) return [];
+  const stated = newest.map((told) => told?.closed[told.seat] ?? 0);
   const { closed } = judgeView(view).judgement;
-  return endsOf(attempt).some(
-    (stage) =>
-      isSupermajority(newest.filter(({ body }) => body.closed > stage).length, seats) &&
-      !isSupermajority(closed.filter((count) => count > stage).length, seats),
-  );
+  return endsOf(view.attempt).filter((stage) => isClosedIn(stated, stage) && !isClosedIn(closed, stage));
 }
 
 /** HG14: somebody was shown events that this seat was not. What a proven forker's event waits for need not exist, and nobody has to have it. */

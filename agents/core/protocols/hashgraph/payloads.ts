@@ -15,7 +15,7 @@ export interface EventBody {
   readonly time: number;
   /** So many stages its creator has closed. */
   readonly closed: number;
-  /** `order`: the creator waits for the consensus order; `last`: it has it, and makes no further event; `stuck`: it has given up (HG20). */
+  /** `order`: the creator waits for the consensus order; `last`: it has it, and makes events only for others (HG16); `stuck`: it sees no way on (HG20). */
   readonly mode: Mode;
   /** HG14: parents of events that its creator holds and that it misses. */
   readonly wants: readonly EventRef[];

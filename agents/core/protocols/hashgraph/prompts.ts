@@ -8,7 +8,7 @@ import type { Attempt, SeatIndex } from "../../types.ts";
 import type { RoundResult } from "./rules.ts";
 
 /** Raised with every change of wording or rules; part of the protocol version. */
-export const VERSION = 3 * TASKS_VERSION;
+export const VERSION = 4 * TASKS_VERSION;
 
 /** Whom a prompt is for. */
 export interface Reader {

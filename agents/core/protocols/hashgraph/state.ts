@@ -38,15 +38,17 @@ export interface HashgraphState {
   readonly demandRunning: boolean;
   /** Whether its next event has to ask for them. */
   readonly demanding: boolean;
-  /** HG20: where it stood when it began to watch for progress; null while it does not watch. */
+  /** HG20: where it stood when it began to watch for progress, or said that it is stuck; null while it does not watch. */
   readonly watched: string | null;
   /** So often it has begun to. */
   readonly watches: number;
-  /** Whether it has to say that it gives up, or has said so. */
-  readonly stuck: "no" | "due" | "said";
+  /** Whether it has to say that it is stuck, has said so, or has to take it back. */
+  readonly stuck: "no" | "due" | "said" | "back";
   readonly lastSaid: boolean;
   /** Own events after the last one. */
   readonly helps: number;
+  /** Whether it waits a grace before it certifies what it has concluded. */
+  readonly settling: boolean;
   readonly settled: boolean;
 }
 

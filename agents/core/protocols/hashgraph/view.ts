@@ -1,5 +1,5 @@
 import { concat, hexToBytes, sha256 } from "../../digest.ts";
-import { createGraph, hasAncestor, insert, type Graph, type Node } from "../../hashgraph/graph.ts";
+import { createGraph, insert, type Graph, type Node } from "../../hashgraph/graph.ts";
 import { middleBit } from "../../hashgraph/fame.ts";
 import { isSupermajority } from "../../quorum.ts";
 import { messagesOf, variants, type Tally } from "../../tally.ts";
@@ -17,6 +17,8 @@ export interface Told {
   readonly depth: number;
   /** HG8: the greatest of its parents', and one more when more than 2/3 of the seats are there among its ancestors: nobody can run ahead. */
   readonly clock: number;
+  /** HG13: per seat the most stages it states as closed in what the event rests on. */
+  readonly closed: readonly number[];
   readonly node: Node;
   readonly message: Message;
 }
@@ -32,8 +34,6 @@ export interface View {
   readonly witnesses: readonly Told[];
   /** Per seat the first slot in which it signed two events, whether they could be placed or not; the same object while nothing is added. */
   readonly forks: readonly (number | null)[];
-  /** HG20: per seat whether it has used all its events, or has given up. */
-  readonly ended: readonly boolean[];
   /** HG4: messages that miss a parent, by the slot of the first they miss. */
   readonly waiting: Slots<Message>;
   readonly waitingCount: number;
@@ -83,7 +83,6 @@ export function emptyView(attempt: Attempt): View {
     lines,
     witnesses: [],
     forks: attempt.committee.map(() => null),
-    ended: attempt.committee.map(() => false),
     waiting: slots,
     waitingCount: 0,
     dead: slots,
@@ -142,7 +141,6 @@ function settle(view: View, tally: Tally, messages: readonly Message[]): View {
     lines,
     witnesses,
     forks: forksWith(view.forks, tally, messages),
-    ended: endedWith(view, messages),
     waiting: growing.waiting,
     waitingCount: growing.waitingCount,
     dead: growing.dead,
@@ -180,12 +178,6 @@ function forksWith(forks: View["forks"], tally: Tally, messages: readonly Messag
       next = next.with(seat, sequence);
   }
   return next;
-}
-
-function endedWith({ attempt, ended }: View, messages: readonly Message[]): View["ended"] {
-  const ends = (message: Message): boolean =>
-    message.header.round === EVENTS_PER_SEAT - 1 || eventIn(attempt, message)?.mode === "stuck";
-  return messages.filter(ends).reduce((next, { header }) => next.with(header.seat, true), ended);
 }
 
 /** HG10: whether a seat is proven to have forked. */
@@ -264,7 +256,10 @@ function tell(
   const reached = Math.max(selfParent?.clock ?? 0, otherParent?.clock ?? 0);
   const there = node.latest.filter((one) => one === node || clockAt(universe, one) >= reached);
   const clock = isSupermajority(there.length, node.latest.length) ? reached + 1 : reached;
-  const told: Told = { seat, sequence, digest, body, depth, clock, node, message };
+  const closed = node.latest.map((_, member) =>
+    Math.max(selfParent?.closed[member] ?? 0, otherParent?.closed[member] ?? 0, member === seat ? body.closed : 0),
+  );
+  const told: Told = { seat, sequence, digest, body, depth, clock, closed, node, message };
   universe.told.set(id, told);
   return told;
 }
@@ -285,9 +280,8 @@ export function newestOf(view: View, seat: SeatIndex): Told | null {
   return isForker(view, seat) ? null : (view.lines[seat]?.at(-1)?.[0] ?? null);
 }
 
-/** H04, HG8: the seats that are known to hold an event, read off their newest events. */
-export function holdersOf(view: View, told: Told): readonly SeatIndex[] {
-  return view.lines.flatMap((line, seat) =>
-    line.at(-1)?.some(({ node }) => hasAncestor(node, told.node)) === true ? [seat as SeatIndex] : [],
-  );
+/** HG20: whether a seat has no events left, or says that it is stuck, by the newest of its events that are in their place. */
+export function hasEnded({ lines }: View, seat: SeatIndex): boolean {
+  const newest = lines[seat]?.at(-1) ?? [];
+  return newest.some(({ sequence, body }) => sequence === EVENTS_PER_SEAT - 1 || body.mode === "stuck");
 }
