@@ -1,33 +1,24 @@
-import { createOperatorActions } from "../adapters/chain/operator.ts";
 import { createChainReader } from "../adapters/chain/reader.ts";
-import { readChainTerms, type ChainTerms } from "../adapters/chain/terms.ts";
 import { ConclaveError } from "../core/errors.ts";
 import type { Address, AgentId } from "../core/types.ts";
-import type { AgentRecord, ChainReader, OperatorActions } from "../ports/chain.ts";
-import { openAccount, type AccountFlags } from "./account.ts";
+import type { AgentRecord, ChainReader } from "../ports/chain.ts";
+import type { AccountFlags } from "./account.ts";
 import { parseInteger } from "./arguments.ts";
-import { findChain } from "./chain-source.ts";
 import type { CliHost } from "./command.ts";
+import { openOwnAccount, type OwnAccount } from "./subscription.ts";
 
 /** An account of one's own that stakes for agents of others. */
-export interface Delegator {
-  readonly terms: ChainTerms;
+export interface Delegator extends OwnAccount {
   readonly chain: ChainReader;
   readonly account: Address;
-  readonly actions: OperatorActions;
 }
 
 const MAX_AGENT_ID = 2 ** 32 - 1;
 
 export async function openDelegator(flags: AccountFlags, host: CliHost): Promise<Delegator> {
-  const source = await findChain(flags, host);
-  const [terms, chain] = await Promise.all([
-    readChainTerms(source, host.signal),
-    createChainReader({ ...source, finalityDepth: 0 }, host.signal),
-  ]);
-  const keys = await openAccount(flags, host);
-  const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
-  return { terms, chain, account: keys.address, actions };
+  const own = await openOwnAccount(flags, host);
+  const chain = await createChainReader({ ...own.source, finalityDepth: 0 }, host.signal);
+  return { ...own, chain, account: own.keys.address };
 }
 
 /** The agent that a command names. Throws USAGE or AGENT_NOT_REGISTERED. */

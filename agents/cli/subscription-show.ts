@@ -1,4 +1,5 @@
 import { readChainTerms } from "../adapters/chain/terms.ts";
+import { CURRENCIES } from "../core/types.ts";
 import { formatAmount, parseAddress, unitOf } from "./arguments.ts";
 import { chainFlags, findChain, type ChainFlags } from "./chain-source.ts";
 import type { CommandSpec } from "./command.ts";
@@ -20,7 +21,7 @@ export const subscriptionShow: CommandSpec<Options> = {
     const found = await findSubscription(args[0], terms, host.signal);
     const { subscriptionId, owner, pendingOwner, balance, requests } = found;
     const allowed = consumer === null ? null : await terms.isConsumer(subscriptionId, consumer, host.signal);
-    const held = (["token", "native"] as const).map((currency): Row => {
+    const held = CURRENCIES.map((currency): Row => {
       return ["holds", formatAmount(balance[currency], unitOf(currency, terms.feeToken))];
     });
     const offer: readonly Row[] = pendingOwner === null ? [] : [["offered to", pendingOwner]];

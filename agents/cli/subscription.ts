@@ -1,8 +1,9 @@
 import { createOperatorActions } from "../adapters/chain/operator.ts";
+import type { ReaderOptions } from "../adapters/chain/reader.ts";
 import { readChainTerms, type ChainTerms, type Subscription } from "../adapters/chain/terms.ts";
 import type { Keys } from "../adapters/keystore/keys.ts";
 import { ConclaveError } from "../core/errors.ts";
-import type { Currency } from "../core/types.ts";
+import { CURRENCIES, type Currency } from "../core/types.ts";
 import type { OperatorActions, Receipt } from "../ports/chain.ts";
 import { openAccount, type AccountFlags } from "./account.ts";
 import { parseChoice, parseSubscriptionId } from "./arguments.ts";
@@ -12,12 +13,11 @@ import type { Row } from "./output.ts";
 
 /** An account of one's own at the oracle. */
 export interface OwnAccount {
+  readonly source: ReaderOptions;
   readonly terms: ChainTerms;
   readonly keys: Keys;
   readonly actions: OperatorActions;
 }
-
-const CURRENCIES: readonly Currency[] = ["token", "native"];
 
 export const currencyFlag: OptionSpec = {
   flags: "--currency <currency>",
@@ -34,7 +34,7 @@ export async function openOwnAccount(flags: AccountFlags, host: CliHost): Promis
   const terms = await readChainTerms(source, host.signal);
   const keys = await openAccount(flags, host);
   const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
-  return { terms, keys, actions };
+  return { source, terms, keys, actions };
 }
 
 /** The number that a command names, and what it stands for. Throws USAGE or SUBSCRIPTION_UNKNOWN. */

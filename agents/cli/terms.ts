@@ -5,7 +5,7 @@ import { limits } from "../core/limits.ts";
 import type { Protocol } from "../core/protocol.ts";
 import { protocolByCode, protocols } from "../core/protocols/index.ts";
 import { anybody } from "../core/refusal.ts";
-import type { Address, AnswerKind, Assurance, Currency } from "../core/types.ts";
+import { CURRENCIES, type Address, type AnswerKind, type Assurance } from "../core/types.ts";
 import type { Attempt, RequestId, Terms } from "../core/types.ts";
 import { committeeSizeAfter, seatsOfAll } from "../core/rounds.ts";
 import { parseAmount, parseChoice, parseDuration, parseInteger, unitOf, type Unit } from "./arguments.ts";
@@ -29,8 +29,6 @@ export interface TermsFlags {
 
 const KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "policies"];
 const ASSURANCES: readonly Assurance[] = ["normal", "high"];
-
-const CURRENCIES: readonly Currency[] = ["token", "native"];
 
 /** As in contracts/types/Limits.sol. */
 export const MAX_APPEALS = 3;

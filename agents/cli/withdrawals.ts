@@ -1,6 +1,6 @@
 import type { ChainTerms } from "../adapters/chain/terms.ts";
-import type { Address, AgentId, Currency, Hex } from "../core/types.ts";
-import type { OperatorActions } from "../ports/chain.ts";
+import { CURRENCIES, type Address, type AgentId, type Currency, type Hex } from "../core/types.ts";
+import type { OperatorActions, Receipt } from "../ports/chain.ts";
 import { formatAmount, unitOf, type Unit } from "./arguments.ts";
 import type { Row } from "./output.ts";
 
@@ -10,9 +10,7 @@ export interface Withdrawal {
   readonly transactionHash: Hex;
 }
 
-const CURRENCIES: readonly Currency[] = ["token", "native"];
-
-/** Pays out all that the account has earned with an agent, in one transaction per currency; none where it has earned nothing. */
+/** Pays out all that the account has earned with an agent. */
 export async function claimAll(
   actions: OperatorActions,
   terms: ChainTerms,
@@ -21,17 +19,10 @@ export async function claimAll(
   signal: AbortSignal,
 ): Promise<readonly Withdrawal[]> {
   const rewards = await terms.rewards(agentId, actions.account, signal);
-  const claims: Withdrawal[] = [];
-  for (const currency of CURRENCIES) {
-    const amount = rewards[currency];
-    if (amount === 0n) continue;
-    const { transactionHash } = await actions.claimRewards(agentId, currency, to);
-    claims.push({ currency, amount, transactionHash });
-  }
-  return claims;
+  return payEach(rewards, (currency) => actions.claimRewards(agentId, currency, to));
 }
 
-/** Pays out all that the oracle owes the account, in one transaction per currency; none where it owes nothing. */
+/** Pays out all that the oracle owes the account. */
 export async function withdrawAll(
   actions: OperatorActions,
   terms: ChainTerms,
@@ -39,14 +30,22 @@ export async function withdrawAll(
   signal: AbortSignal,
 ): Promise<readonly Withdrawal[]> {
   const { credit } = await terms.holdings(actions.account, signal);
-  const withdrawals: Withdrawal[] = [];
+  return payEach(credit, (currency, amount) => actions.withdraw(currency, amount, to));
+}
+
+/** One transaction per currency; none where there is nothing. */
+async function payEach(
+  amounts: Readonly<Record<Currency, bigint>>,
+  pay: (currency: Currency, amount: bigint) => Promise<Receipt>,
+): Promise<readonly Withdrawal[]> {
+  const paid: Withdrawal[] = [];
   for (const currency of CURRENCIES) {
-    const amount = credit[currency];
+    const amount = amounts[currency];
     if (amount === 0n) continue;
-    const { transactionHash } = await actions.withdraw(currency, amount, to);
-    withdrawals.push({ currency, amount, transactionHash });
+    const { transactionHash } = await pay(currency, amount);
+    paid.push({ currency, amount, transactionHash });
   }
-  return withdrawals;
+  return paid;
 }
 
 export function withdrawalRows(withdrawals: readonly Withdrawal[], feeToken: Unit, to: Address): readonly Row[] {

@@ -4,13 +4,13 @@ import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex as toHex, concatBytes, hexToBytes as fromHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { ConclaveError } from "./errors.ts";
 import { questionBytes } from "./question.ts";
+import { CURRENCIES } from "./types.ts";
 import type {
   Address,
   AgentId,
   AnswerKind,
   Assurance,
   Attempt,
-  Currency,
   Decision,
   DecisionSlot,
   DecisionStatus,
@@ -34,7 +34,6 @@ type ReputationChanges = Outcome["reputationChanges"];
 
 const ANSWER_KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "policies"];
 const ASSURANCES: readonly Assurance[] = ["normal", "high"];
-const CURRENCIES: readonly Currency[] = ["token", "native"];
 
 /** `RequestTerms` of contracts/types/Types.sol, from the highest bit to the lowest. */
 const TERMS_LAYOUT = [

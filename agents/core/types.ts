@@ -30,6 +30,8 @@ export type AnswerKind = "boolean" | "choice" | "number" | "text" | "policies";
 export type Assurance = "normal" | "high";
 /** The oracle's fee token, or the chain's coin. */
 export type Currency = "token" | "native";
+/** In the order of the on-chain codes. */
+export const CURRENCIES: readonly Currency[] = ["token", "native"];
 
 /** The unpacked `RequestTerms` of contracts/types/Types.sol; same fields, same units. */
 export interface Terms {

@@ -176,19 +176,17 @@ library AgentBook {
             (record.announced, record.raiseTime) = (commission, due);
             return lowered;
         }
-        record.rewards.divide(_division(record));
-        (record.commission, record.announced, record.raiseTime) = (commission, 0, 0);
+        _changeCommission(record, commission);
     }
 
-    /// @notice The announced commission takes effect; what is pending is divided by the one before.
+    /// @notice The announced commission takes effect.
     function raiseCommission(State storage self, AgentId agentId) internal returns (uint24 commission) {
         Record storage record = self.records[agentId];
         uint40 due = record.raiseTime;
         require(due != 0, IAgentRegistry.NoRaiseAnnounced(agentId));
         require(block.timestamp >= due, IAgentRegistry.RaiseNotDue(agentId, due));
         commission = record.announced;
-        record.rewards.divide(_division(record));
-        (record.commission, record.announced, record.raiseTime) = (commission, 0, 0);
+        _changeCommission(record, commission);
     }
 
     /// @notice Takes all that the account is owed of the agent's pay.
@@ -213,6 +211,12 @@ library AgentBook {
     ) internal view returns (uint256) {
         Record storage record = self.records[agentId];
         return record.rewards.rewardsOf(_division(record), account, record.pool.shares[account], currency);
+    }
+
+    /// @dev What is pending is divided by the one before.
+    function _changeCommission(Record storage record, uint24 commission) private {
+        record.rewards.divide(_division(record));
+        (record.commission, record.announced, record.raiseTime) = (commission, 0, 0);
     }
 
     /// @dev Before the account's shares change.

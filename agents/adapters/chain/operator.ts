@@ -75,7 +75,7 @@ export async function createOperatorActions(
         encodeFunctionData({ ...registryCall, functionName: "setEndpoint", args }),
       );
     },
-    ...createRewardActions(connection, sender),
+    ...createRewardActions(toRegistry),
     ...createOracleActions(connection, sender),
   };
 }

@@ -1,14 +1,11 @@
 import { encodeFunctionData, type Hex } from "viem";
-import type { RewardActions } from "../../ports/chain.ts";
+import type { Receipt, RewardActions } from "../../ports/chain.ts";
 import { agentRegistryAbi } from "conclave/abi";
 import { currencyCode } from "./encode.ts";
-import type { Connection } from "./connection.ts";
-import { toReceipt, type Sender } from "./transactions.ts";
 
 const call = { abi: agentRegistryAbi } as const;
 
-export function createRewardActions({ registry }: Connection, sender: Sender): RewardActions {
-  const toRegistry = async (doing: string, data: Hex) => toReceipt(await sender.send({ to: registry, data, doing }));
+export function createRewardActions(toRegistry: (doing: string, data: Hex) => Promise<Receipt>): RewardActions {
   return {
     claimRewards: (agentId, currency, to) => {
       const args = [agentId, currencyCode(currency), to] as const;

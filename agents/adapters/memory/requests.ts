@@ -61,10 +61,8 @@ export function draw(state: State, request: Request, { round, seedBlock, past }:
   return append(state, [{ kind: "committeeDrawn", requestId: id, attempt, committee }]);
 }
 
-export function commit(state: State, { request, ...rest }: Commit, relayer: Address): Receipt {
-  const receipt = append(state, decide(state, { request, ...rest }, relayer));
-  state.certificates.set(certificateKey(receipt.transactionHash, request.id), rest.certificate.signatures);
-  return receipt;
+export function commit(state: State, one: Commit, relayer: Address): Receipt {
+  return withCertificate(state, one, append(state, decide(state, one, relayer)));
 }
 
 /** As `tryMulticall`: one transaction, and what is refused changes nothing. */
@@ -78,12 +76,15 @@ export function commitAll(
     state,
     bodies.flatMap((made) => (made instanceof ConclaveError ? [] : made)),
   );
-  return bodies.map((made, index) => {
-    const { request, certificate } = commits[index] as Commit;
-    if (made instanceof ConclaveError) return made;
-    state.certificates.set(certificateKey(receipt.transactionHash, request.id), certificate.signatures);
-    return receipt;
-  });
+  return bodies.map((made, index) =>
+    made instanceof ConclaveError ? made : withCertificate(state, commits[index] as Commit, receipt),
+  );
+}
+
+/** What can be read from the transaction later. */
+function withCertificate({ certificates }: State, { request, certificate }: Commit, receipt: Receipt): Receipt {
+  certificates.set(certificateKey(receipt.transactionHash, request.id), certificate.signatures);
+  return receipt;
 }
 
 function unlessRefused<T>(action: () => T): T | ConclaveError {
