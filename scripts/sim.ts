@@ -91,7 +91,9 @@ async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_UNUSABLE;
     if (!(error instanceof ConclaveError)) throw error;
-    process.stderr.write(`${error.code}: ${error.message}\n`);
+    const { code, message, data } = error;
+    if (argv.includes("--json")) process.stdout.write(`${JSON.stringify({ error: { code, message, data } })}\n`);
+    else process.stderr.write(`${code}: ${message}\n`);
     return EXIT_UNUSABLE;
   }
 }

@@ -71,7 +71,7 @@ export function checkOptions(options: SimOptions): void {
   if (!Number.isSafeInteger(options.errorPpm) || options.errorPpm < 0 || options.errorPpm > 1_000_000)
     throw invalid("error-ppm", options.errorPpm, "parts per million are 0 to 1000000");
   if (byzantine > 0 && options.byzantineKinds.length === 0)
-    throw invalid("byzantine-kinds", "", "name at least one, or all");
+    throw invalid("byzantine-kinds", "none", "name at least one, or all, or give --byzantine 0");
 }
 
 /** Whether more seats misbehave than the protocol promises to bear. */

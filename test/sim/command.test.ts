@@ -60,6 +60,13 @@ describe("npm run sim", () => {
     expect(report["violations"]).to.deep.equal([]);
   });
 
+  it("with --json an error is one JSON object", () => {
+    const { code, out, err } = sim("--protocol", "mbft", "--n", "4", "--byzantine", "4", "--json");
+    expect({ code, err }).to.deep.equal({ code: 2, err: "" });
+    const { error } = JSON.parse(out) as { readonly error: object };
+    expect(error).to.deep.include({ code: "TERMS_INVALID", data: { field: "byzantine", value: 4 } });
+  });
+
   const bad: readonly (readonly [string, readonly string[], RegExp])[] = [
     ["an unknown protocol", ["--protocol", "mbtf", "--n", "4"], /PROTOCOL_UNKNOWN.*mbtf.*mbft/s],
     ["an empty committee", ["--protocol", "mbft", "--n", "0"], /TERMS_INVALID.*--n 0.*empty/s],
@@ -68,6 +75,11 @@ describe("npm run sim", () => {
     ["nobody honest", ["--protocol", "mbft", "--n", "4", "--byzantine", "4"], /TERMS_INVALID.*--byzantine 4/s],
     ["an unknown fault", ["--protocol", "mbft", "--n", "4", "--faults", "rain"], /USAGE.*rain.*drop/s],
     ["an unknown kind", ["--protocol", "mbft", "--n", "4", "--byzantine-kinds", "nice"], /USAGE.*nice.*silent/s],
+    [
+      "no kind for somebody",
+      ["--protocol", "mbft", "--n", "4", "--byzantine", "1", "--byzantine-kinds", "none"],
+      /TERMS_INVALID.*--byzantine-kinds none: name at least one/s,
+    ],
     ["an unknown mutant", ["--protocol", "mbft", "--n", "4", "--mutant", "CE99"], /USAGE.*CE99.*CE5/s],
     [
       "an empty list of faults",
