@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
+import { digestOf } from "../../agents/core/codec.ts";
 import { hexToBytes } from "../../agents/core/digest.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
+import { EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
 import { otherParentFor, stagesDue } from "../../agents/core/protocols/hashgraph/gossip.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { HashgraphState } from "../../agents/core/protocols/hashgraph/state.ts";
@@ -192,6 +194,41 @@ function outage(liar: SeatScript, outageMs: number): CommitteeRun {
     from !== 0 && to !== 0 && stages[from] === 0 ? outageMs + (draw % 10) : 1 + (draw % 20);
   return runCommittee(watched, attempt, [liar, yes, yes, yes], { seed: 1, delayOf });
 }
+
+/** All its events on nobody's, each with the record of stage 0 again; relays nothing. */
+function repeats(script: SeatScript): SeatScript {
+  const line: SendEffect[] = [];
+  return {
+    ...script,
+    hoards: true,
+    say: (effect: SendEffect) => {
+      if (effect.phase !== 1 || effect.round > 0) return [];
+      while (line.length < EVENTS_PER_SEAT) {
+        const last = line.at(-1);
+        const selfParent = last === undefined ? null : hexToBytes(digestOf(last.payload));
+        const payload = { ...effect.payload, selfParent, otherParent: null } as SendEffect["payload"];
+        line.push({ ...effect, round: line.length, payload });
+      }
+      return line;
+    },
+  };
+}
+
+describe("hashgraph: a record said again", () => {
+  for (const n of [4, 7])
+    it(`HG8: n = ${n}: who repeats its record, event by event, makes nobody spend events`, () => {
+      let sent = 0;
+      const delayOf = (from: number, _: number, draw: number) =>
+        from === 0 ? 60 + 8 * (sent++ % EVENTS_PER_SEAT) : 1 + (draw % 10);
+      const honest = Array.from({ length: n - 1 }, (_, index) => index + 1);
+      const done = runCommittee(hashgraph, hashgraphAttempt(n), [repeats(yes), ...honest.map(() => yes)], {
+        seed: 1,
+        delayOf,
+      });
+      expect(results(done, honest)).to.deep.equal(honest.map(() => "decided yes"));
+      for (const seat of honest) expect((done.effects[seat] ?? []).filter(isEvent).length).to.be.lessThan(35);
+    });
+});
 
 describe("hashgraph: which other-parent, and when", () => {
   const viewNow = (world: GossipWorld) => viewOf(attempt, tallyOf(world.messages));

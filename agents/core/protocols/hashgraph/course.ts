@@ -241,9 +241,10 @@ function isOver({ view, stage }: HashgraphState): boolean {
   return isSupermajority(gone.length, seats.length);
 }
 
-/** HG8: the records of the stage, those of known forkers left out. */
+/** HG8: each seat's first record of the stage, those of known forkers left out: who repeats its own is no news. */
 function recordsIn({ view, stage }: HashgraphState): readonly Told[] {
-  return view.told.filter(({ seat, body }) => body.record?.stage === stage && !isForker(view, seat));
+  const said = view.told.filter(({ seat, body }) => body.record?.stage === stage && !isForker(view, seat));
+  return said.filter((told) => said.find(({ seat }) => seat === told.seat) === told);
 }
 
 function covers({ view }: HashgraphState, seat: SeatIndex, events: readonly Told[]): boolean {
