@@ -1,52 +1,56 @@
 import { verifyRequest, type VerifyReport, type VerifyStep } from "../node/verify.ts";
-import type { AgentRecord, ChainEvent } from "../ports/chain.ts";
+import type { AgentRecord } from "../ports/chain.ts";
 import type { RequestId } from "../core/types.ts";
-import type { ChainReader } from "../ports/chain.ts";
-import { parseRequestId } from "./arguments.ts";
+import { parseRequestId, usage } from "./arguments.ts";
 import { createAuditReader } from "./audit-reader.ts";
 import { chainFlags, findChain, type ChainFlags } from "./chain-source.ts";
-import type { CommandSpec } from "./command.ts";
+import type { CommandSpec, Invocation, Result } from "./command.ts";
+import { committeeFirst } from "./committee-first.ts";
 import { contentFlags, openContentSource, type ContentFlags } from "./content-source.ts";
 import { printable, rows, type Row } from "./output.ts";
+import { manyFlags, parseSelection, verifyMany, type ManyFlags } from "./verify-many.ts";
 
-interface Options extends ChainFlags, ContentFlags {}
+interface Options extends ManyFlags, ChainFlags, ContentFlags {}
 
 export const verify: CommandSpec<Options> = {
-  name: "verify <id>",
-  summary: "prove a decision: every hash and signature, then the replay; needs no model and trusts no agent",
-  example: "conclave verify 1 --deployment deployments/31337.json",
-  options: [...contentFlags, ...chainFlags],
-  run: async ({ args, options, host, progress, json }) => {
-    const requestId = parseRequestId(args[0]);
-    const chain = await createAuditReader(await findChain(options, host), host.signal);
-    const agents = (): Promise<readonly AgentRecord[]> => committeeFirst(chain, requestId, host.signal);
-    const store = await openContentSource(options, agents, host);
-    try {
-      const onProgress = json ? undefined : progressLines(progress);
-      const report = await verifyRequest({
-        chain,
-        store,
-        requestId,
-        signal: host.signal,
-        ...(onProgress === undefined ? {} : { onProgress }),
-      });
-      return { json: report, text: textOf(report), ok: report.ok };
-    } finally {
-      await store.close();
-    }
+  name: "verify [id]",
+  summary:
+    "prove one decision, a range, or all since a block: hashes, signatures, replay; needs no model and trusts no agent",
+  example: [
+    "conclave verify 1 --deployment deployments/31337.json",
+    "conclave verify --from 1 --to 200 --json",
+    "conclave verify --since 0 --state audit.jsonl",
+  ].join("\n"),
+  options: [...manyFlags, ...contentFlags, ...chainFlags],
+  run: async (invocation) => {
+    const [id] = invocation.args;
+    const selection = parseSelection(invocation.options);
+    if (selection === null) return verifyOne(invocation, parseRequestId(id));
+    if (id === undefined) return verifyMany(invocation, selection);
+    throw usage("<id>", id, "give one request, or --from ID --to ID, or --since BLOCK");
   },
 };
 
-/** The agents that sat hold the transcript; the others may. Throws REQUEST_UNKNOWN. */
-async function committeeFirst(
-  chain: ChainReader,
+async function verifyOne(
+  { options, host, progress, json }: Invocation<Options>,
   requestId: RequestId,
-  signal: AbortSignal,
-): Promise<readonly AgentRecord[]> {
-  const [events, agents] = await Promise.all([chain.requestEvents(requestId, signal), chain.agents(signal)]);
-  const drawn = events.flatMap((event: ChainEvent) => (event.kind === "committeeDrawn" ? event.committee : []));
-  const sat = new Set(drawn.map(({ agentId }) => agentId));
-  return [...agents.filter(({ agentId }) => sat.has(agentId)), ...agents.filter(({ agentId }) => !sat.has(agentId))];
+): Promise<Result> {
+  const chain = await createAuditReader(await findChain(options, host), host.signal);
+  const agents = (): Promise<readonly AgentRecord[]> => committeeFirst(chain, requestId, host.signal);
+  const store = await openContentSource(options, agents, host);
+  try {
+    const onProgress = json ? undefined : progressLines(progress);
+    const report = await verifyRequest({
+      chain,
+      store,
+      requestId,
+      signal: host.signal,
+      ...(onProgress === undefined ? {} : { onProgress }),
+    });
+    return { json: report, text: textOf(report), ok: report.ok };
+  } finally {
+    await store.close();
+  }
 }
 
 /** One line when a step is complete. */

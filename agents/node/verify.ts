@@ -28,7 +28,7 @@ import type {
 } from "../core/types.ts";
 import type { ChainEvent, ChainReader, TransactionReader } from "../ports/chain.ts";
 import type { ContentStore } from "../ports/content-store.ts";
-import { courseOf, lastRound } from "../ports/course.ts";
+import { courseOf, lastRound, type Course } from "../ports/course.ts";
 
 /** In this order; the first failure ends the audit. */
 export type VerifyStep = "chain" | "certificate" | "root" | "messages" | "replay" | "decision";
@@ -158,21 +158,25 @@ async function run(audit: Audit): Promise<void> {
   options.onProgress?.("decision", 1, 1);
 }
 
-type Committed = Extract<ChainEvent, { kind: "decisionCommitted" }>;
+export type Committed = Extract<ChainEvent, { kind: "decisionCommitted" }>;
 
-/** What the chain fixed for the attempt whose decision stands. */
-function settledAttempt(
+/** The event of the decision that stands; null while there is none. */
+export function standingCommit(course: Course, events: readonly ChainEvent[]): Committed | null {
+  const attempt = lastRound(course)?.decision.attempt;
+  const found = events.findLast((event) => event.kind === "decisionCommitted" && event.decision.attempt === attempt);
+  return found?.kind === "decisionCommitted" ? found : null;
+}
+
+/** What the chain fixed for the attempt whose decision stands. Throws where there is none. */
+export function settledAttempt(
   domain: Attempt["domain"],
   events: readonly ChainEvent[],
 ): { readonly attempt: Attempt; readonly protocol: Protocol; readonly committed: Committed } {
   const course = courseOf(events);
   if (course === null) throw new Refuted("chain", "its question cannot be read from the chain");
   const last = lastRound(course);
-  const committed = events.findLast(
-    (event) => event.kind === "decisionCommitted" && event.decision.attempt === last?.decision.attempt,
-  );
-  if (last === null || committed?.kind !== "decisionCommitted")
-    throw new Refuted("chain", "it has no decision that stands");
+  const committed = standingCommit(course, events);
+  if (last === null || committed === null) throw new Refuted("chain", "it has no decision that stands");
   const { request } = course;
   const protocol = protocolByCode(request.terms.protocol);
   if (protocol === null) throw new Refuted("chain", `protocol ${request.terms.protocol} is not one of this program's`);

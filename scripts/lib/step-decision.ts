@@ -3,17 +3,19 @@ import { decisionDigest, hexToBytes, messageDigest, sha256 } from "../../agents/
 import type { Effect, Input, Protocol, SeatContext } from "../../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../../agents/core/seat.ts";
 import { encodeMessage, refuseMessage } from "../../agents/core/transcript.ts";
-import type { Attempt, Decision, Digest, Message, Ppm, SeatIndex, Value } from "../../agents/core/types.ts";
+import type { Attempt, Digest, Message, Ppm, SeatIndex, Value } from "../../agents/core/types.ts";
 import { respond, type Mind } from "../../agents/sim/model.ts";
 import { simSigner } from "../../agents/sim/signer.ts";
+import type { Signer } from "../../agents/ports/signer.ts";
 
 /** How far a decision is stepped: to the end of the deliberation at every seat, or to a certificate at every seat. */
 export type Goal = "deliberated" | "certified";
 
 export interface StepOptions {
   readonly protocol: Protocol;
-  /** Signed for by `simSigner` of the seat. */
   readonly attempt: Attempt;
+  /** Of a seat; `simSigner` of its number if not given. */
+  readonly signerOf?: (seat: number) => Signer;
   /** What each seat's model holds, and how sure it is. */
   readonly minds: readonly (Mind & { readonly confidence: Ppm })[];
   readonly goal: Goal;
@@ -32,10 +34,11 @@ export interface Stepped {
   /** Model calls one after the other behind the last message. */
   readonly criticalPathCalls: number;
   /** What the seats certified; empty when only deliberated. */
-  readonly decisions: readonly Decision[];
+  readonly certified: readonly Certified[];
 }
 
 type Send = Extract<Effect, { kind: "send" }>;
+type Certified = Extract<Effect, { kind: "certified" }>;
 
 interface Event {
   readonly seat: number;
@@ -49,7 +52,7 @@ interface Course {
   readonly queue: Event[];
   readonly timers: { readonly at: number; readonly event: Event }[];
   readonly messages: Message[];
-  readonly decisions: Decision[];
+  readonly certified: Certified[];
   /** By seat: model calls one after the other behind all it knows. */
   readonly depths: number[];
   modelCalls: number;
@@ -67,7 +70,7 @@ export function stepDecision(options: StepOptions): Stepped {
     queue: [],
     timers: [],
     messages: [],
-    decisions: [],
+    certified: [],
     depths: attempt.committee.map(() => 0),
     modelCalls: 0,
     now: 0,
@@ -91,8 +94,8 @@ export function stepDecision(options: StepOptions): Stepped {
     states[seat] = stepped.state;
     for (const effect of stepped.effects) run(options, course, seat, effect);
   }
-  const { messages, modelCalls, depths, decisions } = course;
-  return { inputs, messages, modelCalls, criticalPathCalls: Math.max(...depths), decisions };
+  const { messages, modelCalls, depths, certified } = course;
+  return { inputs, messages, modelCalls, criticalPathCalls: Math.max(...depths), certified };
 }
 
 /** The earliest timer, first set first, put into the queue. */
@@ -120,7 +123,7 @@ function run(options: StepOptions, course: Course, seat: number, effect: Effect)
       return;
     }
     case "send":
-      send(options, course, seat, signed(options.attempt, seat, effect));
+      send(options, course, seat, signed(options, seat, effect));
       return;
     case "forward":
       for (const message of effect.messages) deliver(options, course, message, depth);
@@ -136,7 +139,7 @@ function run(options: StepOptions, course: Course, seat: number, effect: Effect)
       return;
     }
     case "certified":
-      course.decisions.push(effect.certificate.decision);
+      course.certified.push(effect);
       return;
     default:
   }
@@ -170,8 +173,9 @@ function isReached(state: SeatState, goal: Goal): boolean {
   return goal === "certified" ? isSeatDone(state) : state.certify.inTime !== null;
 }
 
-function signed(attempt: Attempt, seat: number, { phase, round, payload, decision }: Send): Message {
-  const signer = simSigner(seat);
+function signed(options: StepOptions, seat: number, { phase, round, payload, decision }: Send): Message {
+  const { attempt, signerOf = simSigner } = options;
+  const signer = signerOf(seat);
   const said: Value =
     decision === undefined
       ? payload

@@ -47,12 +47,14 @@ describe("bench of the core", () => {
     it(`"${workload.title}": stepped seats come to what the built message set comes to`, () => {
       const attempt = attemptFor(mbft.code, 10, "normal");
       const built = mbft.conclude(attempt, addRound(emptyTally, attempt, 0, soundActs(workload)));
-      const { decisions } = stepDecision(steppedWorkload(workload, "certified", false));
-      expect(decisions.length).to.equal(10);
-      for (const { answer, confidence, shares, reputationChanges } of decisions)
+      const { certified } = stepDecision(steppedWorkload(workload, "certified", false));
+      expect(certified.length).to.equal(10);
+      for (const { certificate } of certified) {
+        const { answer, confidence, shares, reputationChanges } = certificate.decision;
         expect(built).to.deep.include({
           outcome: { ...(built.kind === "final" ? built.outcome : {}), answer, confidence, shares, reputationChanges },
         });
+      }
     });
   }
 

@@ -49,7 +49,7 @@ export function costOf(protocol: Protocol, seats: number, situation: Situation, 
     situation === "silent leaders" && header.phase === leading.phase && bad.includes(header.seat);
   const stepped = stepDecision({ protocol, attempt, minds, goal: "certified", verify: false, isMute });
   const deliberation = stepped.messages.filter(({ header }) => header.phase <= LAST_DELIBERATION_PHASE);
-  const [decision] = stepped.decisions;
+  const decision = stepped.certified[0]?.certificate.decision;
   return {
     messages: deliberation.length,
     bytes: deliberation.reduce((sum, message) => sum + encodeMessage(message).length, 0),

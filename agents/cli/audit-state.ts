@@ -1,0 +1,106 @@
+import { open, type FileHandle } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { ConclaveError } from "../core/errors.ts";
+import type { Domain } from "../core/types.ts";
+import type { Subject } from "../node/audit.ts";
+import type { VerifyReport } from "../node/verify.ts";
+import { toJson } from "./output.ts";
+
+/** What an audit has found so far, in a file of JSON lines; a run that is killed loses at most the line it was writing. */
+export interface AuditState {
+  /** Proven before, and still the same commit on the same chain. What was refuted is tried again. */
+  isProven(subject: Subject): boolean;
+  add(subject: Subject, report: VerifyReport): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const noState: AuditState = {
+  isProven: () => false,
+  add: async () => undefined,
+  close: async () => undefined,
+};
+
+interface Entry {
+  readonly key: string;
+  readonly report: { readonly ok: boolean };
+}
+
+const FORMAT = "conclave verify 1";
+
+/** Throws CONFIG_INVALID when the file is that of something else, or cannot be written. */
+export async function openAuditState(path: string, domain: Domain): Promise<AuditState> {
+  const file = await open(path, "a+").catch((error: unknown) => {
+    throw new ConclaveError("CONFIG_INVALID", `Open ${path} failed; correct --state`, { path }, error);
+  });
+  try {
+    const proven = await readProven(file, path, domain);
+    return {
+      isProven: (subject) => proven.has(keyOf(subject)),
+      add: (subject, report) => append(file, { key: keyOf(subject), report: briefly(report) }),
+      close: () => file.close(),
+    };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** A reorganisation of the chain, or an appeal, makes it another one. */
+function keyOf({ requestId, committed }: Subject): string {
+  return `${requestId} ${committed.blockHash} ${committed.decision.attempt}`;
+}
+
+function briefly({ ok, root, failure }: VerifyReport): object {
+  return { ok, root, ...(failure === undefined ? {} : { failure }) };
+}
+
+async function append(file: FileHandle, line: object): Promise<void> {
+  await file.appendFile(`${toJson(line)}\n`);
+}
+
+async function readProven(file: FileHandle, path: string, { chainId, oracle }: Domain): Promise<ReadonlySet<string>> {
+  const head = Buffer.from(`${toJson({ format: FORMAT, chainId, oracle })}\n`);
+  const { size } = await file.stat();
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(head.length), 0, head.length, 0);
+  if (!head.subarray(0, bytesRead).equals(buffer.subarray(0, bytesRead))) {
+    const message = `Read ${path} failed: it is no state of verifying oracle ${oracle} of chain ${chainId}; name another file with --state`;
+    throw new ConclaveError("CONFIG_INVALID", message, { path, option: "--state" });
+  }
+  const proven = new Set<string>();
+  if (size < head.length) {
+    await file.truncate(0);
+    await file.appendFile(head);
+    return proven;
+  }
+  await dropTornLine(file, size);
+  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity }))
+    addProven(proven, line);
+  return proven;
+}
+
+/** A line that cannot be read proves nothing. */
+function addProven(proven: Set<string>, line: string): void {
+  try {
+    const { key, report } = JSON.parse(line) as Partial<Entry>;
+    if (key !== undefined && report?.ok === true) proven.add(key);
+  } catch {
+    // Verified again.
+  }
+}
+
+const CHUNK = 65_536;
+
+/** Cuts off what comes after the last end of a line. */
+async function dropTornLine(file: FileHandle, size: number): Promise<void> {
+  const chunk = Buffer.alloc(CHUNK);
+  for (let end = size; end > 0; end -= CHUNK) {
+    const start = Math.max(0, end - CHUNK);
+    const { bytesRead } = await file.read(chunk, 0, end - start, start);
+    const at = chunk.subarray(0, bytesRead).lastIndexOf(0x0a);
+    if (at >= 0) {
+      if (start + at + 1 < size) await file.truncate(start + at + 1);
+      return;
+    }
+  }
+}

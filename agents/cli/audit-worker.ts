@@ -1,0 +1,73 @@
+/** A thread that verifies: the hashes, signatures and replays are here, the chain and the blocks come from audit-pool.ts. */
+import { parentPort } from "node:worker_threads";
+import { verifyRequest, type VerifyReport } from "../node/verify.ts";
+import type { Certificate } from "../core/types.ts";
+import {
+  sentError,
+  valueOf,
+  type Answer,
+  type FromAuditor,
+  type Outcome,
+  type ToAuditor,
+  type Wanted,
+} from "./audit-messages.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("Use `conclave verify`; this file is its worker");
+
+const waiting = new Map<number, (answer: Answer) => void>();
+let calls = 0;
+
+function send(message: FromAuditor): void {
+  port?.postMessage(message);
+}
+
+function ask(wanted: Wanted, signal?: AbortSignal): Promise<Answer> {
+  const call = calls++;
+  return new Promise((resolve) => {
+    const forget = (): void => {
+      waiting.delete(call);
+      send({ kind: "forget", call });
+      resolve({ error: sentError(signal?.reason) });
+    };
+    waiting.set(call, (answer) => {
+      signal?.removeEventListener("abort", forget);
+      resolve(answer);
+    });
+    signal?.addEventListener("abort", forget, { once: true });
+    send({ kind: "call", call, wanted });
+  });
+}
+
+async function verify({ domain, requestId, events }: Extract<ToAuditor, { kind: "verify" }>): Promise<VerifyReport> {
+  return verifyRequest({
+    chain: {
+      domain,
+      requestEvents: async () => events,
+      certificate: async (transactionHash) =>
+        valueOf(await ask({ name: "certificate", transactionHash, requestId })) as Certificate["signatures"] | null,
+    },
+    store: { get: async (digest, signal) => valueOf(await ask({ name: "block", digest }, signal)) as Uint8Array },
+    requestId,
+    // The pool ends the thread.
+    signal: new AbortController().signal,
+  });
+}
+
+async function serve(task: Extract<ToAuditor, { kind: "verify" }>): Promise<void> {
+  const outcome: Outcome<VerifyReport> = await verify(task).then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error: sentError(error) }),
+  );
+  send({ kind: "report", id: task.id, outcome });
+}
+
+port.on("message", (message: ToAuditor) => {
+  if (message.kind === "verify") {
+    void serve(message);
+    return;
+  }
+  waiting.get(message.call)?.(message.answer);
+  waiting.delete(message.call);
+});
+send({ kind: "ready" });

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { packRound } from "../../agents/core/rounds.ts";
+import type { Decision, Digest, Request, RequestId } from "../../agents/core/types.ts";
+import { audit, type AuditOptions, type Subject } from "../../agents/node/audit.ts";
+import type { VerifyReport } from "../../agents/node/verify.ts";
+import type { ChainEvent, Cursor } from "../../agents/ports/chain.ts";
+import { attemptOf, withId } from "../core/committee.ts";
+
+const { request, committee } = attemptOf(4);
+const round = packRound({ link: 0n, appeals: 0, deadline: 1_900_000_000 });
+const hash = `0x${"00".repeat(32)}` as const;
+
+function at(block: number) {
+  return { blockNumber: BigInt(block), blockHash: hash, logIndex: 0, transactionHash: hash };
+}
+
+function asked(id: number, block: number): ChainEvent {
+  const own: Request = withId(attemptOf(4), BigInt(id) as RequestId).request;
+  return { ...at(block), kind: "requested", request: own, round, seedBlock: 3n };
+}
+
+/** The decision is final at once: no appeals. */
+function decided(id: number, block: number): readonly ChainEvent[] {
+  const requestId = BigInt(id) as RequestId;
+  const decision: Decision = {
+    status: "decided",
+    attempt: 0,
+    round: 0,
+    confidence: 1 as Decision["confidence"],
+    outcome: hash as Digest,
+    transcript: hash as Digest,
+    answer: "yes",
+    reputationChanges: [],
+    shares: [1, 1, 1, 1],
+  };
+  const relay = { signers: 7n, gasPrice: 0n, relayer: request.consumer };
+  return [
+    { ...at(block), kind: "committeeDrawn", requestId, attempt: 0, committee },
+    { ...at(block), kind: "decisionCommitted", requestId, decision, relay },
+  ];
+}
+
+const proven = ({ requestId }: Subject): VerifyReport => ({
+  requestId: String(requestId),
+  ok: true,
+  root: null,
+  messages: 0,
+  rounds: 0,
+  checked: { certificateSignatures: 0, blocks: 0, messageSignatures: 0 },
+  decision: null,
+  refused: null,
+});
+
+/** A stream that brings these events block by block, and then waits as a chain does. */
+function chainOf(events: readonly ChainEvent[], last: number): AuditOptions["chain"] {
+  return {
+    async follow(_, onBatch, signal) {
+      for (let block = 0; block <= last; block++) {
+        if (signal.aborted) return;
+        const cursor: Cursor = { blockNumber: BigInt(block), blockHash: hash };
+        await onBatch({ events: events.filter(({ blockNumber }) => blockNumber === BigInt(block)), cursor });
+      }
+      await new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        else signal.addEventListener("abort", () => resolve(), { once: true });
+      });
+    },
+  };
+}
+
+function run(events: readonly ChainEvent[], overrides: Partial<AuditOptions> = {}) {
+  const verified: string[] = [];
+  const counts = audit({
+    chain: chainOf(events, 20),
+    last: 20n,
+    includes: () => true,
+    isKnown: () => false,
+    verify: async (subject) => proven(subject),
+    onReport: async ({ requestId }) => void verified.push(String(requestId)),
+    concurrency: 2,
+    signal: new AbortController().signal,
+    ...overrides,
+  });
+  return { counts, verified };
+}
+
+describe("TR6: an audit of many requests", () => {
+  const three = [asked(1, 1), asked(2, 2), ...decided(1, 3), asked(3, 4), ...decided(2, 5), ...decided(3, 6)];
+
+  it("verifies each decision that stands once, and counts what has none", async () => {
+    const { counts, verified } = run([...three, asked(4, 7)]);
+    assert.deepEqual(await counts, { requests: 4, known: 0, undecided: 1, partial: 0 });
+    assert.deepEqual(verified, ["1", "2", "3"]);
+  });
+
+  it("passes over what is not included, what is known, and what was asked before", async () => {
+    const { counts, verified } = run([...three, ...decided(9, 8)], {
+      includes: (requestId) => requestId !== 2n,
+      isKnown: ({ requestId }) => requestId === 1n,
+    });
+    assert.deepEqual(await counts, { requests: 2, known: 1, undecided: 0, partial: 1 });
+    assert.deepEqual(verified, ["3"]);
+  });
+
+  it("reads no event of a block after the last", async () => {
+    const { counts, verified } = run(three, { last: 4n });
+    assert.deepEqual(await counts, { requests: 3, known: 0, undecided: 2, partial: 0 });
+    assert.deepEqual(verified, ["1"]);
+  });
+
+  it("reads on only while fewer than so many are being verified", async () => {
+    const many = Array.from({ length: 12 }, (_, index) => [asked(index + 1, index), ...decided(index + 1, index)]);
+    const pending: (() => void)[] = [];
+    let most = 0;
+    const { counts } = run(many.flat(), {
+      concurrency: 3,
+      verify: async (subject) => {
+        await new Promise<void>((resolve) => {
+          pending.push(resolve);
+          most = Math.max(most, pending.length);
+        });
+        return proven(subject);
+      },
+    });
+    let done = false;
+    void counts.then(() => (done = true));
+    while (!done) {
+      await turn();
+      pending.shift()?.();
+    }
+    assert.equal((await counts).requests, 12);
+    assert.equal(most, 3);
+  });
+
+  it("an error that is no verdict ends it, and the others are stopped", async () => {
+    const stopped: string[] = [];
+    const { counts } = run(three, {
+      verify: async ({ requestId }, signal) => {
+        if (requestId === 2n) throw new Error("the network is gone");
+        return new Promise((_, reject) => {
+          signal.addEventListener("abort", () => {
+            stopped.push(String(requestId));
+            reject(signal.reason as Error);
+          });
+        });
+      },
+    });
+    await assert.rejects(counts, /the network is gone/);
+    assert.deepEqual(stopped, ["1"]);
+  });
+
+  it("a signal ends it", async () => {
+    const leaving = new AbortController();
+    const { counts } = run(three, { signal: leaving.signal, last: 30n });
+    leaving.abort(new Error("enough"));
+    await assert.rejects(counts, /enough/);
+  });
+});

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { cidOf } from "../../agents/adapters/ipfs/block.ts";
+import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
+import { cidString } from "../../agents/core/codec.ts";
+import { sha256 } from "../../agents/core/digest.ts";
+import { startDecidedChain, type DecidedChain } from "../../scripts/lib/decided-chain.ts";
+import { createCli, type Cli } from "./cli-world.ts";
+
+const COUNT = 5;
+const root = join(import.meta.dirname, "../..");
+let world: DecidedChain;
+let cli: Cli;
+let ids: readonly string[];
+
+const source = ["--deployment", "deployment.json", "--store", ".", "--jobs", "1"];
+
+before(async () => {
+  world = await startDecidedChain(COUNT);
+  cli = createCli(world.folder);
+  ids = world.decisions.map(({ attempt }) => String(attempt.request.id));
+});
+
+after(() => world.close());
+
+/** Replaces one message block of a decision, or puts it back. */
+async function spoil(index: number, spoilt: boolean): Promise<string> {
+  const bytes = world.decisions[index]!.blocks[3]!;
+  const store = new LocalBlocks(join(world.folder, "blocks"));
+  await store.open();
+  await store.put(cidOf(sha256(bytes)), spoilt ? bytes.with(9, bytes[9]! ^ 4) : bytes);
+  return cidString(sha256(bytes));
+}
+
+describe("conclave verify of many requests", () => {
+  it("TR6: since a block, or a range of ids: all are proven, and what was read is reported", async () => {
+    const { code, value } = await cli.json("verify", "--since", "0", ...source);
+    assert.equal(code, 0, JSON.stringify(value));
+    const { ok, requests, proven, refuted, undecided, partial, messages, signatures, failures } = value;
+    assert.deepEqual([ok, requests, proven, refuted, undecided, partial], [true, COUNT, COUNT, 0, 0, 0]);
+    assert.deepEqual([messages, failures], [COUNT * 16, []]);
+    assert.equal(
+      signatures,
+      COUNT * 16 + world.decisions.reduce((sum, one) => sum + one.certificate.signatures.length, 0),
+    );
+
+    const range = await cli.json("verify", "--from", ids[1]!, "--to", ids[2]!, ...source);
+    assert.deepEqual([range.code, range.value["requests"], range.value["proven"]], [0, 2, 2]);
+    const late = await cli.json("verify", "--since", "100000", ...source);
+    assert.deepEqual([late.code, late.value["requests"]], [0, 0]);
+    assert.equal((await cli.failure("verify", "--from", "1", "--to", "3", ...source)).code, "REQUEST_UNKNOWN");
+  });
+
+  it("TR6: one spoilt transcript among them is found and named, ends with 1, and is tried again", async () => {
+    const cid = await spoil(2, true);
+    const state = ["--state", "spoilt.jsonl"];
+    const { code, value } = await cli.json("verify", "--since", "0", ...source, ...state);
+    assert.equal(code, 1);
+    const [failure] = value["failures"] as readonly Record<string, unknown>[];
+    assert.deepEqual([value["proven"], value["refuted"]], [COUNT - 1, 1]);
+    assert.deepEqual([failure?.["requestId"], failure?.["step"], failure?.["cid"]], [ids[2], "messages", cid]);
+    const text = await cli.run(["verify", "--since", "0", ...source]);
+    assert.equal(text.code, 1);
+    assert.match(text.stdout, new RegExp(`\nrequest ${ids[2]} REFUTED at messages: block ${cid}: hash mismatch`));
+    await spoil(2, false);
+    const again = await cli.json("verify", "--since", "0", ...source, ...state);
+    assert.deepEqual([again.code, again.value["proven"], again.value["provenBefore"]], [0, 1, COUNT - 1]);
+  });
+
+  it("TR7: killed in the middle it goes on where it was; a torn line counts for nothing", async () => {
+    const path = join(world.folder, "killed.jsonl");
+    const args = [join(root, "agents/cli/main.ts"), "verify", "--since", "0", ...source, "--state", path];
+    const child = spawn(process.execPath, args, { cwd: world.folder, stdio: "ignore" });
+    const ended = once(child, "exit");
+    while (((await readFile(path, "utf8").catch(() => "")).match(/\n/g)?.length ?? 0) < 2 && child.exitCode === null)
+      await sleep(20);
+    child.kill("SIGKILL");
+    await ended;
+    const done = (await readFile(path, "utf8")).split("\n").length - 2;
+    assert.ok(done >= 1);
+    await appendFile(path, '{"key":"torn');
+    const { code, value } = await cli.json("verify", "--since", "0", ...source, "--state", path);
+    assert.equal(code, 0);
+    assert.deepEqual([value["provenBefore"], value["proven"]], [done, COUNT - done]);
+    assert.doesNotMatch(await readFile(path, "utf8"), /torn/);
+    assert.equal((await readFile(path, "utf8")).split("\n").length, COUNT + 2);
+  });
+
+  it("TR7: what is no state of this oracle is refused and left as it is", async () => {
+    for (const text of ["a letter", '{"format":"conclave verify 1","chainId":1}\n']) {
+      await writeFile(join(world.folder, "other"), text);
+      const { code, data } = await cli.failure("verify", "--since", "0", ...source, "--state", "other");
+      assert.deepEqual([code, data["option"]], ["CONFIG_INVALID", "--state"]);
+      assert.equal(await readFile(join(world.folder, "other"), "utf8"), text);
+    }
+  });
+
+  it("asks for one thing", async () => {
+    for (const args of [
+      [],
+      ["1", "--since", "0"],
+      ["--since", "0", "--from", "1"],
+      ["--from", "1"],
+      ["--from", "5", "--to", "4"],
+      ["--since", "-1"],
+      ["--since", "0", "--jobs", "0"],
+    ])
+      assert.equal((await cli.failure("verify", ...args, ...source.slice(0, 4))).code, "USAGE", args.join(" "));
+  });
+});
