@@ -43,15 +43,18 @@ function plainTable(lines: readonly string[][]): string {
   return table.toString().replace(/ +$/gm, "");
 }
 
-/** Controls, line separators and bidirectional overrides: text of others must not steer the terminal. */
-// eslint-disable-next-line no-control-regex
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
+/** Controls, line separators, and what is invisible or turns the direction: text of others must not steer the terminal. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** One line, every character visible. */
 export function printable(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(UNPRINTABLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return text.toWellFormed().replace(UNPRINTABLE, (character) => `\\u${hexOf(character)}`);
+}
+
+/** Of a character beyond four digits in braces, as in source text. */
+function hexOf(character: string): string {
+  const hex = (character.codePointAt(0) as number).toString(16).padStart(4, "0");
+  return hex.length > 4 ? `{${hex}}` : hex;
 }
 
 /** Parts per million as a percentage. */

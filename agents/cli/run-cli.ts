@@ -28,6 +28,7 @@ import { subscriptionFund } from "./subscription-fund.ts";
 import { subscriptionShow } from "./subscription-show.ts";
 import { subscriptionTransfer } from "./subscription-transfer.ts";
 import { subscriptionWithdraw } from "./subscription-withdraw.ts";
+import { transcript } from "./transcript.ts";
 import { undelegate } from "./undelegate.ts";
 import { verify } from "./verify.ts";
 import { withdraw } from "./withdraw.ts";
@@ -84,6 +85,7 @@ function createProgram(host: CliHost, exit: (code: number) => void): Command {
   addCommand(program, delegations, host, exit);
   addCommand(program, decision, host, exit);
   addCommand(program, verify, host, exit);
+  addCommand(program, transcript, host, exit);
   addCommand(program, listProtocols, host, exit);
   addCommand(program, doctor, host, exit);
   return program;

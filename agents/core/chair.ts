@@ -70,8 +70,9 @@ export interface Word {
   readonly proposal: Proposal | null;
 }
 
-export function wordForm(phase: number): Form<Word> {
+export function wordForm(name: string, phase: number): Form<Word> {
   return {
+    name,
     phase,
     encode: ({ proposal }) => ({ proposal: proposal === null ? null : encodeProposal(proposal) }),
     decode: (_, value) => {

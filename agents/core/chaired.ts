@@ -23,7 +23,7 @@ import type { Attempt, SeatIndex } from "./types.ts";
 
 /** The chair's synthesis: only the seat whose turn it is speaks. */
 export const SYNTHESIS = 30;
-export const synthesisForm = wordForm(SYNTHESIS);
+export const synthesisForm = wordForm("synthesis", SYNTHESIS);
 
 /** A protocol in which all seats answer in round 0 and a chair concludes; each further round only has another chair. */
 export interface ChairedRules {

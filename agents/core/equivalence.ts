@@ -30,6 +30,7 @@ interface Matches {
 export const MATCH = 3;
 
 export const matchForm: Form<Matches> = {
+  name: "match",
   phase: MATCH,
   encode: ({ matches }) => ({
     matches: matches.map(({ first, second, same }) => [hexToBytes(first), hexToBytes(second), same]),

@@ -6,7 +6,16 @@ import { comparePositions, type Conclusion, type Effect, type Observation, type 
 import type { Protocol, SeatContext, Step } from "./protocol.ts";
 import { refusing } from "./refusal.ts";
 import { faultTolerance, holdsHonest, isSupermajority } from "./quorum.ts";
-import { hasForm, heldOf, withSeen, type AnyForm, type RoundBook, type RoundPlan, type Seen } from "./round-book.ts";
+import {
+  hasForm,
+  heldOf,
+  readingOf,
+  withSeen,
+  type AnyForm,
+  type RoundBook,
+  type RoundPlan,
+  type Seen,
+} from "./round-book.ts";
 import { filledIn, roundSlots, spokenIn, type RoundSlots, type Tally } from "./tally.ts";
 import type { Attempt, Message, SeatIndex } from "./types.ts";
 
@@ -79,6 +88,11 @@ export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> 
       const speakers = rules.speakers?.(attempt, slot.round, slot.phase) ?? null;
       if (speakers !== null && !speakers.includes(slot.seat)) return "not-a-speaker";
       return hasForm(attempt, plan, form, payload) ? null : "malformed-payload";
+    },
+    read: (attempt, slot, payload) => {
+      const plan = slot.round < rules.rounds(attempt) ? engine.plan(attempt, slot.round) : null;
+      const form = plan?.forms.find(({ phase }) => phase === slot.phase);
+      return plan === null || form === undefined ? null : readingOf(attempt, plan, form, payload);
     },
     start: (context) => engine.openRound({ ...opening, relayed: 0 }, context, { rounds: new Map() }, 0),
     step: (state, context, tally, input) => {

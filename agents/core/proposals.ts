@@ -40,6 +40,7 @@ interface Reveal {
 }
 
 export const commitForm: Form<Commit> = {
+  name: "commit",
   phase: COMMIT,
   encode: ({ commitment }) => ({ commitment: commitment === null ? null : hexToBytes(commitment) }),
   decode: (_, value) => {
@@ -51,6 +52,7 @@ export const commitForm: Form<Commit> = {
 };
 
 export const revealForm: Form<Reveal> = {
+  name: "reveal",
   phase: REVEAL,
   encode: ({ proposal }) => ({
     proposal: proposal === null ? null : { ...encodeProposal(proposal), salt: proposal.salt },

@@ -105,6 +105,21 @@ export interface Slot extends Position {
   readonly seat: SeatIndex;
 }
 
+export interface Held {
+  readonly seat: SeatIndex;
+  readonly digest: Digest;
+}
+
+/** What a message says, as its protocol reads it. */
+export interface Reading {
+  /** Of the phase, e.g. "reveal", or of what an event brings. */
+  readonly name: string;
+  /** Decoded strictly: text is a stranger's, 32 bytes may be the payload digest of another message. */
+  readonly body: PayloadMap;
+  /** The messages that its sender says it held, by seat and payload digest. */
+  readonly parents: readonly Held[];
+}
+
 /** Why a payload may not stand in its slot. */
 export type Refusal = "no-such-round" | "unknown-phase" | "not-a-speaker" | "malformed-payload" | "question-refused";
 
@@ -139,6 +154,8 @@ export interface Protocol<State = unknown> {
   phasesAtMost(attempt: Attempt): number;
   /** Why nothing of the kind may stand in the slot, or null. What is refused is dropped, and makes a transcript invalid. */
   refuses(attempt: Attempt, slot: Slot, payload: Value): Refusal | null;
+  /** For people who read a transcript; null for what `refuses` refuses. */
+  read(attempt: Attempt, slot: Slot, payload: Value): Reading | null;
   start(context: SeatContext): Step<State>;
   /** The last place this seat has closed: all earlier ones are closed too. Null before the first. */
   closed(state: State): Position | null;

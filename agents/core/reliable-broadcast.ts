@@ -27,8 +27,9 @@ export interface Broadcast<Body> {
 }
 
 /** An ECHO or READY message; make each once, as a constant. */
-export function relayForm(phase: number): Form<Relay> {
+export function relayForm(name: string, phase: number): Form<Relay> {
   return {
+    name,
     phase,
     encode: ({ heard }) => ({ heard: heard.map((digest) => (digest === null ? null : hexToBytes(digest))) }),
     decode: (attempt, value) => {

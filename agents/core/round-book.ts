@@ -2,13 +2,15 @@ import { isMapOf } from "./codec.ts";
 import { hexToBytes } from "./digest.ts";
 import { seatsOf } from "./order.ts";
 import { asDigest, isPayloadMap, listOf } from "./payload.ts";
-import type { PayloadMap } from "./protocol.ts";
+import type { PayloadMap, Reading } from "./protocol.ts";
 import { isMajority } from "./quorum.ts";
 import { spokenIn, variantsIn, type RoundSlots } from "./tally.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "./types.ts";
 
 /** What a phase's message looks like, without `seen`. `decode` is strict: null for anything that `encode` does not make. */
 export interface Form<Body> {
+  /** What readers call it, e.g. "reveal". */
+  readonly name: string;
   /** 1..200; ascending within a round. */
   readonly phase: number;
   encode(body: Body): PayloadMap;
@@ -23,6 +25,7 @@ export type AnyForm = Form<any>;
 export const CLOSE = 200;
 
 export const closeForm: Form<object> = {
+  name: "close",
   phase: CLOSE,
   encode: () => ({}),
   decode: (_, value) => (isMapOf(value, []) ? {} : null),
@@ -181,6 +184,16 @@ export function hasForm(attempt: Attempt, plan: RoundPlan, form: AnyForm, payloa
   const lists = phasesSeenIn(plan, form).length;
   if (lists > 0 && decodeSeen(attempt, payload["seen"])?.length !== lists) return false;
   return form.decode(attempt, bodyOf(plan, form, payload)) !== null;
+}
+
+/** What a payload of the form says, apart from what its sender held; null when it has another form. */
+export function readingOf(attempt: Attempt, plan: RoundPlan, form: AnyForm, payload: Value): Reading | null {
+  if (!isPayloadMap(payload) || !hasForm(attempt, plan, form, payload)) return null;
+  const seen = phasesSeenIn(plan, form).length === 0 ? [] : (decodeSeen(attempt, payload["seen"]) ?? []);
+  const parents = seen.flatMap((list) =>
+    list.flatMap((digest, seat) => (digest === null ? [] : [{ seat: seat as SeatIndex, digest }])),
+  );
+  return { name: form.name, body: bodyOf(plan, form, payload) as PayloadMap, parents };
 }
 
 function bodyOf(plan: RoundPlan, form: AnyForm, payload: Value): Value {

@@ -35,6 +35,7 @@ export interface Scores {
 
 export function scoreForm(phase: number): Form<Scores> {
   return {
+    name: "score",
     phase,
     encode: ({ scores }) => ({
       scores: scores.map(({ target, marks }) => ({ target: hexToBytes(target), marks })),

@@ -131,6 +131,7 @@ export const SOURCE = 10;
 
 /** SG5: content-addressed, so a bringer can only fail to bring: another text makes the message malformed. */
 export const sourceForm: Form<Sources> = {
+  name: "source",
   phase: SOURCE,
   encode: ({ documents }) => ({ documents }),
   decode: (attempt, value) => {
@@ -153,6 +154,7 @@ export interface Citations {
 export const CITE = 5;
 
 export const citeForm: Form<Citations> = {
+  name: "cite",
   phase: CITE,
   encode: ({ citations }) => ({
     citations: citations.map(({ document, start, end, quote }) => [hexToBytes(document), start, end, quote]),

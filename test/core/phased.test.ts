@@ -23,6 +23,7 @@ const mostSeats: Readonly<Record<string, number>> = {
 };
 
 const wordForm: Form<{ readonly yes: boolean }> = {
+  name: "word",
   phase: WORD,
   encode: ({ yes }) => ({ yes }),
   decode: (_, value) => (isMapOf(value, ["yes"]) && typeof value["yes"] === "boolean" ? { yes: value["yes"] } : null),

@@ -87,7 +87,7 @@ describe("reliable broadcast", () => {
   });
 
   it("an ECHO or READY of another length, or with something else than digests, is malformed", () => {
-    const form = relayForm(10);
+    const form = relayForm("relay", 10);
     const attempt = attemptOf(4);
     const body = { heard: [X, null, Y, null] };
     expect(form.decode(attempt, form.encode(body))).to.deep.equal(body);

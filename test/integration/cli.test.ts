@@ -39,6 +39,7 @@ describe("command line", () => {
       ["delegations"],
       ["decision"],
       ["verify"],
+      ["transcript"],
       ["protocols"],
       ["doctor"],
     ];

@@ -16,8 +16,8 @@ export const DRAFT = 10;
 export const REVIEW = 11;
 export const CONVERGE = 12;
 
-export const draftForm = wordForm(DRAFT);
-export const convergeForm = wordForm(CONVERGE);
+export const draftForm = wordForm("draft", DRAFT);
+export const convergeForm = wordForm("converge", CONVERGE);
 
 /** What a reviewer makes of the draft. */
 export interface Review {
@@ -33,6 +33,7 @@ interface Reviewed {
 }
 
 export const reviewForm: Form<Reviewed> = {
+  name: "review",
   phase: REVIEW,
   encode: ({ review }) => ({ review: review === null ? null : { ...review, draft: hexToBytes(review.draft) } }),
   decode: (_, value) => {

@@ -26,6 +26,7 @@ export interface Critiques {
 export const CRITIQUE = 10;
 
 export const critiqueForm: Form<Critiques> = {
+  name: "critique",
   phase: CRITIQUE,
   encode: ({ critiques }) => ({ critiques: critiques.map(({ target, text }) => [hexToBytes(target), text]) }),
   decode: (attempt, value) => {

@@ -15,7 +15,7 @@ import { CRITIQUE, critiqueCalls, critiqueForm, critiquesOf, replyPrompt, sayCri
 
 /** Reply to the critiques and final answer. */
 export const REPLY = 11;
-export const replyForm = wordForm(REPLY);
+export const replyForm = wordForm("reply", REPLY);
 
 /** The members' phases. */
 export const debateForms: readonly AnyForm[] = [commitForm, revealForm, critiqueForm, replyForm];

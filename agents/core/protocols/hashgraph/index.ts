@@ -3,7 +3,7 @@ import { refusing } from "../../refusal.ts";
 import { conclude } from "./conclude.ts";
 import { EVENT, EVENTS_PER_SEAT, checkSize, stagesOf } from "./config.ts";
 import { start, step } from "./course.ts";
-import { decodeEvent } from "./payloads.ts";
+import { decodeEvent, readingOf } from "./payloads.ts";
 import { VERSION } from "./prompts.ts";
 import type { HashgraphState } from "./state.ts";
 
@@ -24,6 +24,7 @@ export const hashgraph: Protocol<HashgraphState> = refusing({
     if (slot.round >= EVENTS_PER_SEAT) return "no-such-round";
     return decodeEvent(attempt, slot, payload) === null ? "malformed-payload" : null;
   },
+  read: (attempt, slot, payload) => readingOf(slot.seat, decodeEvent(attempt, slot, payload)),
   start,
   step,
   closed: ({ settled }) => (settled ? { round: EVENTS_PER_SEAT - 1, phase: EVENT } : null),

@@ -3,7 +3,7 @@ import { hexToBytes } from "../../digest.ts";
 import { matchForm } from "../../equivalence.ts";
 import { asDigest, listOf } from "../../payload.ts";
 import { commitForm, decodeProposal, encodeProposal, revealForm, type Proposal } from "../../proposals.ts";
-import type { PayloadMap, Slot } from "../../protocol.ts";
+import type { PayloadMap, Reading, Slot } from "../../protocol.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "../../types.ts";
 import { EVENTS_PER_SEAT, MAX_TIME, WANTS_PER_EVENT, stagesOf } from "./config.ts";
 
@@ -109,6 +109,16 @@ export function decodeEvent(attempt: Attempt, slot: Slot, value: Value): EventBo
     return null;
   if (otherParent?.seat === slot.seat || wants === null) return null;
   return { selfParent, otherParent, time, closed, mode, wants, record };
+}
+
+/** HG2: the parents are what an event builds on; what else it says stands in its body. */
+export function readingOf(seat: SeatIndex, event: EventBody | null): Reading | null {
+  if (event === null) return null;
+  const { selfParent, otherParent, record } = event;
+  const own = selfParent === null ? [] : [{ seat, digest: selfParent }];
+  const parents = otherParent === null ? own : [...own, otherParent];
+  const { selfParent: _, otherParent: __, ...body } = encodeEvent(event);
+  return { name: record?.kind ?? event.mode, body, parents };
 }
 
 function decodeRef(attempt: Attempt, value: Value): EventRef | null {

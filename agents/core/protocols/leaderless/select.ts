@@ -13,8 +13,16 @@ import { ROUNDS, rolesOf } from "./roles.ts";
 
 /** Own phases of a round, after COMMIT and REVEAL. */
 export const SCORE = 12;
-export const answerBroadcast: Broadcast<unknown> = { sent: revealForm, echo: relayForm(10), ready: relayForm(11) };
-export const scoreBroadcast: Broadcast<Scores> = { sent: scoreForm(SCORE), echo: relayForm(13), ready: relayForm(14) };
+export const answerBroadcast: Broadcast<unknown> = {
+  sent: revealForm,
+  echo: relayForm("echo", 10),
+  ready: relayForm("ready", 11),
+};
+export const scoreBroadcast: Broadcast<Scores> = {
+  sent: scoreForm(SCORE),
+  echo: relayForm("echo of scores", 13),
+  ready: relayForm("ready of scores", 14),
+};
 
 /** LL8: an evaluator approves an answer to which it gives at least so many of 100 marks; neutral is 50. */
 export const APPROVED = 60;

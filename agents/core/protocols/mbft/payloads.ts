@@ -38,6 +38,7 @@ export interface Judgements {
 }
 
 export const voteForm: Form<Votes> = {
+  name: "vote",
   phase: VOTE,
   encode: ({ votes }) => ({
     votes: votes.map(({ target, outcome, verdict, tier, counterProof }) => ({
@@ -67,6 +68,7 @@ function decodeVote(entry: Value): Vote | null {
 }
 
 export const judgeForm: Form<Judgements> = {
+  name: "judge",
   phase: JUDGE,
   encode: ({ judgements }) => ({
     judgements: judgements.map(({ author, target, verdict }) => ({ author, target: hexToBytes(target), verdict })),

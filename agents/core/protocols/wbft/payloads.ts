@@ -17,12 +17,13 @@ export interface Choice {
 }
 
 export const scoresForm = scoreForm(SCORE);
-export const leadForm = choiceForm(LEAD);
-export const prepareForm = choiceForm(PREPARE);
-export const finalForm = choiceForm(FINAL);
+export const leadForm = choiceForm("lead", LEAD);
+export const prepareForm = choiceForm("prepare", PREPARE);
+export const finalForm = choiceForm("final", FINAL);
 
-function choiceForm(phase: number): Form<Choice> {
+function choiceForm(name: string, phase: number): Form<Choice> {
   return {
+    name,
     phase,
     encode: ({ target }) => ({ target: target === null ? null : hexToBytes(target) }),
     decode: (_, value) => {

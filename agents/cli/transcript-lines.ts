@@ -1,0 +1,121 @@
+import { bytesToHex } from "../core/digest.ts";
+import type { Value } from "../core/types.ts";
+import type { Digest } from "../core/types.ts";
+import type { Deliberation, Spoken } from "../node/deliberation.ts";
+import { percent, printable } from "./output.ts";
+
+/** What a deliberation came to, and its messages, as lines of plain text that is safe to print. */
+
+/** A line of what a message says; deeper ones belong to the one before. */
+export interface Line {
+  readonly depth: number;
+  readonly text: string;
+  /** Indices of the messages that the line speaks of. */
+  readonly about: readonly number[];
+}
+
+/** Bytes shown of what is neither text nor a message. */
+const SHOWN_BYTES = 8;
+
+export function titleOf({ messages }: Deliberation, index: number): string {
+  const { header, reading } = messages[index] as Spoken;
+  return `[${index + 1}] seat ${header.seat}, ${reading?.name ?? "refused"} of round ${header.round}`;
+}
+
+/** What a message says, field by field: texts quoted, digests of messages as the messages they are. */
+export function linesOf(deliberation: Deliberation, { reading }: Spoken): readonly Line[] {
+  if (reading === null) return [{ depth: 0, text: "refused by the protocol", about: [] }];
+  return Object.entries(reading.body).flatMap(([name, value]) => fieldLines(deliberation, name, value, 0));
+}
+
+function fieldLines(deliberation: Deliberation, name: string, value: Value, depth: number): readonly Line[] {
+  const label = `${printable(name)}:`;
+  if (isList(value)) {
+    if (value.length === 0) return [{ depth, text: `${label} none`, about: [] }];
+    const entries = value.flatMap((entry, at) => fieldLines(deliberation, String(at + 1), entry, depth + 1));
+    return [{ depth, text: label, about: [] }, ...entries];
+  }
+  if (isMap(value)) {
+    const entries = Object.entries(value).flatMap(([key, item]) => fieldLines(deliberation, key, item, depth + 1));
+    return [{ depth, text: label, about: [] }, ...entries];
+  }
+  const { text, about } = leafOf(deliberation, value);
+  return [{ depth, text: `${label} ${text}`, about }];
+}
+
+function leafOf(
+  deliberation: Deliberation,
+  value: Exclude<Value, readonly Value[] | { readonly [key: string]: Value }>,
+): Omit<Line, "depth"> {
+  if (typeof value === "string") return { text: `"${printable(value)}"`, about: [] };
+  if (!(value instanceof Uint8Array)) return { text: value === null ? "none" : String(value), about: [] };
+  const hex = bytesToHex(value);
+  const about = deliberation.byPayload.get(hex as Digest) ?? [];
+  const [first] = about;
+  if (first !== undefined) {
+    const more = about.length > 1 ? ` and ${about.length - 1} that say the same` : "";
+    return { text: `${titleOf(deliberation, first)}${more}`, about };
+  }
+  const shown = bytesToHex(value.subarray(0, SHOWN_BYTES));
+  return { text: value.length > SHOWN_BYTES ? `${shown}... (${value.length} bytes)` : hex, about: [] };
+}
+
+function isList(value: Value): value is readonly Value[] {
+  return Array.isArray(value);
+}
+
+function isMap(value: Value): value is { readonly [key: string]: Value } {
+  return value !== null && typeof value === "object" && !(value instanceof Uint8Array) && !Array.isArray(value);
+}
+
+export interface Fact {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Who asked what, who sat, what came out and why. */
+export function factsOf({ report, attempt, protocol }: Deliberation): readonly Fact[] {
+  const { request, committee } = attempt;
+  const seats = committee.map(({ agentId, signer, reputation }, seat) => ({
+    name: `seat ${seat}`,
+    text: `agent ${agentId} (${signer}), reputation ${percent(reputation)}`,
+  }));
+  return [
+    { name: "request", text: `${request.id}, attempt ${attempt.attempt}` },
+    { name: "question", text: `"${printable(request.question)}"` },
+    { name: "protocol", text: `${protocol.id}, version ${protocol.version}: ${protocol.title}` },
+    ...seats,
+    { name: "transcript", text: report.root ?? "none" },
+    ...outcomeOf(report),
+    report.failure === undefined
+      ? { name: "audit", text: "PROVEN: the transcript yields exactly what the chain holds" }
+      : {
+          name: "audit",
+          text: `REFUTED at ${report.failure.step}, block ${report.failure.cid ?? "none"}: ${printable(report.failure.reason)}`,
+        },
+  ];
+}
+
+function outcomeOf({ decision, refused, rounds, checked }: Deliberation["report"]): readonly Fact[] {
+  if (decision === null) return [];
+  const { status, answer, confidence, shares, reputationChanges } = decision;
+  const steps = reputationChanges.map(({ seat, steps: by }) => `seat ${seat} ${by > 0 ? "+" : ""}${by}`);
+  const ended =
+    refused !== null
+      ? `hung: the protocol refuses the question (${printable(refused)})`
+      : status === "hung"
+        ? `hung: what was said yields no answer by the protocol's rules`
+        : `decided: "${printable(answer)}", confidence ${percent(confidence)}`;
+  return [
+    { name: "ended", text: `${ended}; rounds: ${rounds}` },
+    {
+      name: "signed by",
+      text:
+        checked.certificateSignatures === null
+          ? "not readable: committed through another contract"
+          : `${checked.certificateSignatures} of ${shares.length} seats`,
+    },
+    { name: "shares", text: shares.map((share, seat) => `seat ${seat} ${share}`).join(", ") },
+    { name: "reputation", text: steps.length === 0 ? "unchanged" : steps.join(", ") },
+  ];
+}

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { printable } from "../../agents/cli/output.ts";
+import { transcriptDot, transcriptSvg } from "../../agents/cli/transcript-graph.ts";
+import { transcriptHtml } from "../../agents/cli/transcript-html.ts";
+import { numbers, transcriptText } from "../../agents/cli/transcript-text.ts";
+import { sha256 } from "../../agents/core/digest.ts";
+import { packRound } from "../../agents/core/rounds.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import type { Protocol } from "../../agents/core/protocol.ts";
+import { protocols } from "../../agents/core/protocols/index.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import type { Attempt, Digest, Ppm } from "../../agents/core/types.ts";
+import { readDeliberation, type Deliberation } from "../../agents/node/deliberation.ts";
+import type { ChainEvent } from "../../agents/ports/chain.ts";
+import { attemptFor } from "../../scripts/lib/attacks/message-set.ts";
+import { signedBy, stepDecision } from "../../scripts/lib/step-decision.ts";
+
+const HOSTILE = `</pre><script>alert("1")</script> \\N 'x' & "];`;
+/** Steers terminals, turns the direction, hides. */
+const STEERING = "\u001b[2J\u202eevil\u2066\u200b\u{e0041}\u2028";
+
+interface Made {
+  readonly attempt: Attempt;
+  readonly events: readonly ChainEvent[];
+  readonly blocks: Map<Digest, Uint8Array>;
+}
+
+/** Four seats, the first of which says otherwise where `liar` says so. */
+function decide(protocol: Protocol, words: string, question: string, liar: boolean): Made {
+  const plain = signedBy(attemptFor(protocol.code, 4, "normal"));
+  const attempt = { ...plain, request: { ...plain.request, question } };
+  const minds = attempt.committee.map((_, seat) => {
+    const answer = liar && seat === 0 ? "no" : "yes";
+    return { answer, words, approves: (other: string) => other === answer, confidence: 900_000 as Ppm };
+  });
+  const [first] = stepDecision({ protocol, attempt, minds, goal: "certified", verify: false }).certified;
+  assert.ok(first !== undefined);
+  const { decision, signatures } = first.certificate;
+  const hash = `0x${"00".repeat(32)}` as const;
+  const position = { blockNumber: 1n, blockHash: hash, logIndex: 0, transactionHash: hash };
+  const requestId = attempt.request.id;
+  const round = packRound({ link: 0n, appeals: 0, deadline: 1_900_000_000 });
+  const signers = signatures.reduce((bits, { seat }) => bits | (1n << BigInt(seat)), 0n);
+  const relay = { signers, gasPrice: 0n, relayer: attempt.request.consumer };
+  return {
+    attempt,
+    events: [
+      { ...position, kind: "requested", request: attempt.request, round, seedBlock: 3n },
+      { ...position, kind: "committeeDrawn", requestId, attempt: 0, committee: attempt.committee },
+      { ...position, kind: "decisionCommitted", requestId, decision, relay },
+    ],
+    blocks: new Map(first.blocks.map((bytes) => [sha256(bytes), bytes])),
+  };
+}
+
+async function read({ attempt, events, blocks }: Made): Promise<Deliberation> {
+  const { deliberation } = await readDeliberation({
+    chain: { domain: attempt.domain, requestEvents: async () => events, certificate: async () => null },
+    store: {
+      get: async (digest) => {
+        const bytes = blocks.get(digest);
+        if (bytes === undefined) throw new ConclaveError("BLOCK_MISSING", "Find it: it is not there");
+        return bytes;
+      },
+    },
+    requestId: attempt.request.id,
+    signal: new AbortController().signal,
+  });
+  assert.ok(deliberation !== null);
+  return deliberation;
+}
+
+describe("TR8: a deliberation for reading", () => {
+  for (const protocol of protocols) {
+    it(`${protocol.id}: its own decoders read every message, and every message but the first ones builds on others`, async () => {
+      const made = decide(protocol, "", "Is 2 less than 3?", true);
+      const deliberation = await read(made);
+      assert.deepEqual([deliberation.report.failure, deliberation.messages.length], [undefined, made.blocks.size - 1]);
+      for (const { reading, header } of deliberation.messages) {
+        assert.ok(reading !== null && reading.name !== "");
+        assert.ok(!("seen" in reading.body), `${reading.name} of round ${header.round}`);
+      }
+      const edges = deliberation.messages.flatMap(({ parents }, index) => parents.map((parent) => [index, parent]));
+      assert.ok(edges.length > 0);
+      assert.ok(edges.every(([from, to]) => from !== to));
+      const text = transcriptText(deliberation);
+      assert.match(text, /\naudit +PROVEN/);
+      assert.match(text, /\nended +decided: "yes"/);
+      assert.match(text, /answer: "no"|derived no instead/);
+      for (const index of deliberation.messages.keys()) assert.ok(text.includes(`\n[${index + 1}] seat `));
+    });
+  }
+
+  it("names the messages that a vote is about", async () => {
+    const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", true));
+    const text = transcriptText(deliberation);
+    assert.match(text, /\[5\] seat 0, reveal of round 0, held 1-4\n {4}proposal:\n(?: {6}.+\n)* {6}answer: "no"/);
+    assert.match(text, /target: \[5\] seat 0, reveal of round 0\n(?: {8}.+\n)* {8}verdict: "reject"/);
+    assert.match(text, /counterProof: "derived yes instead/);
+  });
+
+  it("texts of models and askers stay texts: in a terminal, in HTML, in DOT, in SVG", async () => {
+    const deliberation = await read(decide(mbft, HOSTILE, `Is it? ${HOSTILE}${STEERING}`, true));
+    const outputs = [transcriptText, transcriptHtml, transcriptDot, transcriptSvg].map((form) => form(deliberation));
+    const [text = "", html = "", dot = "", svg = ""] = outputs;
+    // oxlint-disable-next-line no-control-regex
+    for (const output of outputs) assert.doesNotMatch(output, /[^\P{C}\n]|[\u2028\u2029]/u);
+    assert.ok(text.includes(HOSTILE) && text.includes("\\u001b[2J\\u202eevil\\u2066\\u200b\\u{e0041}\\u2028"));
+    assert.doesNotMatch(html, /<script|<\/pre><s/i);
+    assert.ok(html.includes("&lt;/pre&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;"));
+    assert.match(html, /default-src 'none'/);
+    // Every line of DOT is one that we write.
+    for (const line of dot.split("\n").slice(3, -1))
+      assert.match(line, /^ {2}m\d+ (\[label="\[\d+\] seat \d+\\n[a-z ]+ \d+"\]|-> m\d+);$/);
+    assert.doesNotMatch(svg, /script/);
+    assert.match(svg, /prefers-color-scheme:dark/);
+  });
+
+  it("of a transcript that is refuted it shows what came before, and says so", async () => {
+    const made = decide(mbft, "", "Is 2 less than 3?", false);
+    const [, , , third = "0x"] = made.blocks.keys();
+    made.blocks.delete(third as Digest);
+    const deliberation = await read(made);
+    assert.equal(deliberation.messages.length, 2);
+    assert.match(transcriptText(deliberation), /\naudit +REFUTED at messages, block bafy\w+: missing block/);
+  });
+
+  it("a picture of too many messages is refused", async () => {
+    const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", false));
+    const messages = Array.from({ length: 601 }, () => deliberation.messages[0]!);
+    assert.throws(() => transcriptSvg({ ...deliberation, messages }), { code: "USAGE" });
+    assert.equal(transcriptDot({ ...deliberation, messages }).split("\n").length, 601 + 4);
+  });
+
+  it("draws the same graph in DOT and in the picture", async () => {
+    const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", true));
+    const edges = deliberation.messages.reduce((sum, { parents }) => sum + parents.length, 0);
+    assert.equal(transcriptDot(deliberation).match(/ -> /g)?.length, edges);
+    assert.equal(transcriptSvg(deliberation).match(/class="held"/g)?.length, edges);
+    assert.equal(transcriptSvg(deliberation).match(/<circle/g)?.length, deliberation.messages.length);
+  });
+});
+
+describe("printable", () => {
+  it("shows what steers, hides or turns", () => {
+    assert.equal(printable(STEERING), "\\u001b[2J\\u202eevil\\u2066\\u200b\\u{e0041}\\u2028");
+    assert.equal(printable("größer ≥ 3 日本 🙂"), "größer ≥ 3 日本 🙂");
+  });
+
+  it("numbers in ranges", () => {
+    assert.equal(numbers([3, 0, 1, 2, 6]), "1-4, 7");
+  });
+});
