@@ -3,11 +3,11 @@ import { resolve } from "node:path";
 import { createChainReader, type ReaderOptions } from "../adapters/chain/reader.ts";
 import { ConclaveError } from "../core/errors.ts";
 import type { RequestId } from "../core/types.ts";
-import { audit, type AuditCounts, type Subject } from "../node/audit.ts";
+import { audit, type AuditCounts } from "../node/audit.ts";
 import type { VerifyReport } from "../node/verify.ts";
 import { parseInteger, parseRequestId, usage } from "./arguments.ts";
 import { createAuditReader } from "./audit-reader.ts";
-import { createAuditPool } from "./audit-pool.ts";
+import { createAuditPool, type AuditPool } from "./audit-pool.ts";
 import { noState, openAuditState, type AuditState } from "./audit-state.ts";
 import { findChain, type ChainFlags } from "./chain-source.ts";
 import type { Invocation, OptionSpec, Result } from "./command.ts";
@@ -81,7 +81,11 @@ export async function verifyMany(invocation: Invocation<Options>, selection: Sel
     try {
       const pool = await createAuditPool(jobs, { chain: reader, store, signal: host.signal });
       const run = { invocation, selection, source, state, store, jobs };
-      return await auditWith(run, pool.verify, await reader.head(host.signal)).finally(() => pool.close());
+      try {
+        return await auditWith(run, pool, await reader.head(host.signal));
+      } finally {
+        await pool.close();
+      }
     } finally {
       await store.close();
     }
@@ -99,11 +103,7 @@ interface Run {
   readonly jobs: number;
 }
 
-async function auditWith(
-  run: Run,
-  verify: (subject: Subject) => Promise<VerifyReport>,
-  head: { readonly number: bigint },
-): Promise<Result> {
+async function auditWith(run: Run, pool: AuditPool, head: { readonly number: bigint }): Promise<Result> {
   const { invocation, selection, source, state, jobs } = run;
   const { host, progress } = invocation;
   const begin = max(selection.since, source.deploymentBlock ?? 0n);
@@ -118,7 +118,7 @@ async function auditWith(
           last,
           includes: selection.includes,
           isKnown: (subject) => state.isProven(subject),
-          verify,
+          verify: (subject) => pool.verify(subject),
           onReport: async (subject, report) => {
             found.add(report);
             await state.add(subject, report);

@@ -4,7 +4,7 @@ import { seatsOf } from "./order.ts";
 import type { Answered, Judged, PhasedRules, View } from "./phased-rules.ts";
 import { comparePositions, type Conclusion, type Effect, type Observation, type Position } from "./protocol.ts";
 import type { Protocol, SeatContext, Step } from "./protocol.ts";
-import { refusing } from "./refusal.ts";
+import { refuseSize, refusing } from "./refusal.ts";
 import { faultTolerance, holdsHonest, isSupermajority } from "./quorum.ts";
 import {
   hasForm,
@@ -116,13 +116,6 @@ export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> 
     closed: (state) => state.closed,
     conclude: (attempt, tally) => engine.conclude(attempt, tally),
   });
-}
-
-function refuseSize(attempt: Attempt, mostSeats: number): string | null {
-  const seats = attempt.committee.length;
-  return seats < limits.minCommittee || seats > limits.maxCommittee
-    ? `committee size ${seats} is outside ${limits.minCommittee}..${mostSeats}`
-    : null;
 }
 
 /** The rules in action. Holds nothing but remembered pure results. */

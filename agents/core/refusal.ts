@@ -1,3 +1,4 @@
+import { limits } from "./limits.ts";
 import { seatsOf } from "./order.ts";
 import type { Position, Protocol } from "./protocol.ts";
 import { isText } from "./question.ts";
@@ -51,6 +52,14 @@ function reasonOf({ check }: Pick<Protocol, "check">, attempt: Attempt): string 
     if (reason !== null) return reason;
   }
   return null;
+}
+
+/** Why no committee of this size can run; `mostSeats` is what the reason names. */
+export function refuseSize(attempt: Attempt, mostSeats: number): string | null {
+  const seats = attempt.committee.length;
+  return seats < limits.minCommittee || seats > limits.maxCommittee
+    ? `committee size ${seats} is outside ${limits.minCommittee}..${mostSeats}`
+    : null;
 }
 
 /** Protocols refuse by size, terms and question, never by who sits. */

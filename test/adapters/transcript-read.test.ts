@@ -104,7 +104,6 @@ describe("TR8: a deliberation for reading", () => {
     const deliberation = await read(decide(mbft, HOSTILE, `Is it? ${HOSTILE}${STEERING}`, true));
     const outputs = [transcriptText, transcriptHtml, transcriptDot, transcriptSvg].map((form) => form(deliberation));
     const [text = "", html = "", dot = "", svg = ""] = outputs;
-    // oxlint-disable-next-line no-control-regex
     for (const output of outputs) assert.doesNotMatch(output, /[^\P{C}\n]|[\u2028\u2029]/u);
     assert.ok(text.includes(HOSTILE) && text.includes("\\u001b[2J\\u202eevil\\u2066\\u200b\\u{e0041}\\u2028"));
     assert.doesNotMatch(html, /<script|<\/pre><s/i);
