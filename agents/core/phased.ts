@@ -89,11 +89,8 @@ export function phased<Carry>(rules: PhasedRules<Carry>): Protocol<PhasedState> 
       if (speakers !== null && !speakers.includes(slot.seat)) return "not-a-speaker";
       return hasForm(attempt, plan, form, payload) ? null : "malformed-payload";
     },
-    read: (attempt, slot, payload) => {
-      const plan = slot.round < rules.rounds(attempt) ? engine.plan(attempt, slot.round) : null;
-      const form = plan?.forms.find(({ phase }) => phase === slot.phase);
-      return plan === null || form === undefined ? null : readingOf(attempt, plan, form, payload);
-    },
+    read: (attempt, { round, phase }, payload) =>
+      round < rules.rounds(attempt) ? readingOf(attempt, engine.plan(attempt, round), phase, payload) : null,
     start: (context) => engine.openRound({ ...opening, relayed: 0 }, context, { rounds: new Map() }, 0),
     step: (state, context, tally, input) => {
       switch (input.kind) {

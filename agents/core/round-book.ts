@@ -186,9 +186,10 @@ export function hasForm(attempt: Attempt, plan: RoundPlan, form: AnyForm, payloa
   return form.decode(attempt, bodyOf(plan, form, payload)) !== null;
 }
 
-/** What a payload of the form says, apart from what its sender held; null when it has another form. */
-export function readingOf(attempt: Attempt, plan: RoundPlan, form: AnyForm, payload: Value): Reading | null {
-  if (!isPayloadMap(payload) || !hasForm(attempt, plan, form, payload)) return null;
+/** What a payload says, apart from what its sender held; null when it has not the form of the phase. */
+export function readingOf(attempt: Attempt, plan: RoundPlan, phase: number, payload: Value): Reading | null {
+  const form = plan.forms.find((one) => one.phase === phase);
+  if (form === undefined || !isPayloadMap(payload) || !hasForm(attempt, plan, form, payload)) return null;
   const seen = phasesSeenIn(plan, form).length === 0 ? [] : (decodeSeen(attempt, payload["seen"]) ?? []);
   const parents = seen.flatMap((list) =>
     list.flatMap((digest, seat) => (digest === null ? [] : [{ seat: seat as SeatIndex, digest }])),

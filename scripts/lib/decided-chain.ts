@@ -180,7 +180,7 @@ class Asker {
   }
 
   async #call<T extends Hex | RawBlock | null>(method: string, params: readonly unknown[]): Promise<T> {
-    return this.#client.request({ method, params } as Parameters<PublicClient["request"]>[0]) as Promise<T>;
+    return this.#client.request({ method, params } as Parameters<PublicClient["request"]>[0]);
   }
 }
 
