@@ -1,10 +1,11 @@
 // One scripted life of an economy on a chain in this process, and where every token and coin of it went.
 import Table from "cli-table3";
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { formatEther } from "ethers";
 
 import { toJson } from "../agents/cli/output.ts";
 import { createRandom } from "../agents/sim/random.ts";
+import { between } from "./lib/arguments.ts";
 import { startProductionChain } from "./lib/production-chain.ts";
 import { audit, type Audit } from "./lib/scenario/audit.ts";
 import { accountsFor, openEconomy } from "./lib/scenario/economy.ts";
@@ -18,15 +19,6 @@ interface Flags {
 }
 
 const EXIT_USAGE = 2;
-
-const between =
-  (least: number, most: number) =>
-  (text: string): number => {
-    const value = Number(text);
-    if (!Number.isInteger(value) || value < least || value > most)
-      throw new InvalidArgumentError(`A whole number from ${least} to ${most} is needed.`);
-    return value;
-  };
 
 const program = new Command("scenario")
   .description(

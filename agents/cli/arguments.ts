@@ -15,6 +15,7 @@ const PERCENT: Unit = { symbol: "percent", decimals: 4 };
 const MAX_COMMISSION = 500_000n;
 
 const DECIMAL = /^(\d{1,60})(?:\.(\d{1,60}))?$/;
+const ISO_TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z)?$/;
 const DURATION = /^(\d{1,9})(s|m|h|d)$/;
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
@@ -48,6 +49,19 @@ export function parseDuration(text: string, option: string): number {
   if (!Number.isSafeInteger(seconds) || seconds === 0)
     throw usage(option, text, "give a duration such as 90s, 10m, 2h or 1d");
   return seconds;
+}
+
+/** A time of UTC, or how long ago, in unix seconds. Throws USAGE. */
+export function parseTime(text: string, option: string, now: number): number {
+  if (DURATION.test(text)) return Math.max(0, now - parseDuration(text, option));
+  const parsed = ISO_TIME.test(text) ? Date.parse(text.length === 10 ? `${text}T00:00:00Z` : text) : Number.NaN;
+  if (!Number.isSafeInteger(parsed) || parsed < 0)
+    throw usage(
+      option,
+      text,
+      "give a time of UTC such as 2026-11-22 or 2026-11-22T08:30:00Z, or how long ago: 90m, 2h, 7d",
+    );
+  return Math.floor(parsed / 1000);
 }
 
 /** Throws USAGE. */

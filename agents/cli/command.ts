@@ -44,6 +44,8 @@ export interface CommandSpec<Options> {
   /** One command line per line. */
   readonly example: string;
   readonly options: readonly OptionSpec[];
+  /** Runs where its group is called with arguments that name no command. */
+  readonly isDefault?: true;
   readonly run: (invocation: Invocation<Options>) => Promise<Result>;
 }
 
@@ -56,7 +58,8 @@ export function addCommand<Options>(
   host: CliHost,
   exit: (code: number) => void,
 ): void {
-  const command = parent.command(spec.name).description(spec.summary).allowExcessArguments(false);
+  const { isDefault = false } = spec;
+  const command = parent.command(spec.name, { isDefault }).description(spec.summary).allowExcessArguments(false);
   for (const option of spec.options) {
     if (option.required === true) command.requiredOption(option.flags, option.description, option.default);
     else command.option(option.flags, option.description, option.default);

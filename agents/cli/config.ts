@@ -34,6 +34,8 @@ const agentConfigSchema = z.strictObject({
   announce: z.array(multiaddr).max(8).default([]),
   content: contentConfigSchema.default({ kind: "helia" }),
   timing: timingConfigSchema,
+  /** GraphQL endpoint of the deployment's subgraph, for `conclave history`. */
+  subgraphUrl: z.url().optional(),
   /** Journals and blocks. */
   dataDir: z.string().min(1).default("data"),
 });
@@ -44,6 +46,7 @@ const deploymentSchema = z.object({
   settlement: chainConfigSchema.shape.oracle.optional(),
   slasher: chainConfigSchema.shape.registry.optional(),
   rpcUrl: z.url().optional(),
+  subgraphUrl: z.url().optional(),
   /** Which build of the contracts was deployed. */
   buildProfile: z.enum(["production", "default"]).optional(),
 });

@@ -35,6 +35,12 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   BLOCK_MISSING: "name a source that holds the block with --peer, --kubo or --store",
   BLOCK_INVALID: "fetch the block from another source",
   TRANSCRIPT_INVALID: "report it: somebody signed what does not replay",
+  SUBGRAPH_UNREACHABLE:
+    "check the URL of the subgraph and its graph-node; `conclave history --blocks N` asks the chain",
+  SUBGRAPH_FAILED: "look at the reason in the message; deploy the subgraph/ of this version, or ask another endpoint",
+  SUBGRAPH_INVALID: "check that the URL is a subgraph of Conclave, or ask another endpoint",
+  SUBGRAPH_BEHIND: "wait until it has caught up, or take it as it is with --max-behind BLOCKS",
+  SUBGRAPH_WRONG_CHAIN: "name the subgraph of this deployment, or the deployment of this subgraph",
   NETWORK_FAILED: "check the addresses and that the other side runs",
   USAGE: "see --help of the command",
 };

@@ -5,6 +5,8 @@ import type { Protocol } from "../../agents/core/protocol.ts";
 import { planFor } from "./questions.ts";
 import { runDemo, type DemoReport } from "./run.ts";
 import { renderReport } from "./report.ts";
+import { renderSubgraph } from "./subgraph.ts";
+import { NO_GRAPH_NODE, findGraphNode } from "../lib/subgraph/build.ts";
 
 /** As `npm run sim` has it: 1 is for what went wrong in a run. */
 const EXIT_USAGE = 2;
@@ -20,12 +22,16 @@ const program = new Command("demo")
   )
   .option("--json", "print one JSON object as the last line of stdout")
   .option("--keep", "keep chain and agents running until Ctrl-C, to try the printed commands")
+  .option(
+    "--subgraph",
+    "serve the history by GraphQL at the end, ask it three things, compare all of it with the chain",
+  )
   .option("--logs <dir>", "copy the agents' logs there at the end")
   .addHelpText("after", "\nExample:\n  $ npm run demo -- --protocol unanimous --json\n")
   .addHelpText("after", "Exit codes: 0 all as expected, 1 a decision is not, or the demo failed, 2 usage.")
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE));
 
-const options = program.parse().opts<{ protocol: string; json?: true; keep?: true; logs?: string }>();
+const options = program.parse().opts<{ protocol: string; json?: true; keep?: true; subgraph?: true; logs?: string }>();
 const protocol = protocolById(options.protocol) as Protocol;
 const abort = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const)
@@ -36,20 +42,26 @@ const progress = (line: string): void =>
   void process.stderr.write(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
 
 try {
+  if (options.subgraph && findGraphNode() === null) throw new Error(`${NO_GRAPH_NODE} Leave out --subgraph.`);
   await runDemo({
     protocol,
+    subgraph: options.subgraph === true,
     plan: planFor(protocol.id),
     signal: abort.signal,
     progress,
     ...(options.logs === undefined ? {} : { logs: options.logs }),
     onReport: async (report: DemoReport) => {
-      const { decisions, agents, durationsMs } = report;
+      const { decisions, agents, durationsMs, subgraph } = report;
       const { id, code, version, title, assurance } = protocol;
       process.stdout.write(
         options.json
-          ? `${JSON.stringify({ protocol: { id, code, version, title, assurance }, decisions, agents, durationsMs })}\n`
-          : renderReport(report, options.keep === true),
+          ? `${JSON.stringify({ protocol: { id, code, version, title, assurance }, decisions, agents, durationsMs, ...(subgraph === null ? {} : { subgraph }) })}\n`
+          : renderReport(report, options.keep === true) + (subgraph === null ? "" : renderSubgraph(subgraph)),
       );
+      if (subgraph !== null && subgraph.differences.length > 0) {
+        progress(`the subgraph is NOT what the chain says: ${subgraph.differences.length} differences`);
+        process.exitCode = 1;
+      }
       for (const one of decisions) {
         const faults = faultsOf(one);
         if (faults.length === 0) continue;

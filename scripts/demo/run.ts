@@ -19,6 +19,7 @@ import { openBank } from "./bank.ts";
 import { documentsOf, handOut } from "./documents.ts";
 import { areContractsCompiled, openDesk, type Asked, type Desk } from "./consumer.ts";
 import { openPayer, type Payer } from "./pay.ts";
+import { reportSubgraph, startSubgraph, type SubgraphReport } from "./subgraph.ts";
 import { isExpected, type DemoPlan, type DemoQuestion } from "./questions.ts";
 import { verify, type Verified } from "./verify.ts";
 
@@ -84,9 +85,13 @@ export interface DemoReport {
     readonly total: number;
   };
   readonly deploymentFile: string;
+  /** Null where nobody asked for it. */
+  readonly subgraph: SubgraphReport | null;
 }
 
 export interface DemoOptions {
+  /** Serves the history by GraphQL at the end. */
+  readonly subgraph: boolean;
   readonly protocol: Protocol;
   readonly plan: DemoPlan;
   readonly signal: AbortSignal;
@@ -157,7 +162,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
   const total = performance.now() - started;
   const records = await world.reader.agents();
   const rewards = await Promise.all(agents.map(({ agentId, keys }) => world.payer.rewardsOf(agentId, keys.address)));
-  return {
+  const report = {
     protocol,
     decisions,
     agents: agents.map(({ agentId, keys, lies }, index) => ({
@@ -176,6 +181,19 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
     },
     deploymentFile: world.deploymentFile,
   };
+  return { ...report, subgraph: options.subgraph ? await historyOf(report, world, options, cleanups) : null };
+}
+
+async function historyOf(
+  known: Omit<DemoReport, "subgraph">,
+  { chain, deployment, deploymentFile }: DemoWorld,
+  { signal, progress }: DemoOptions,
+  cleanups: (() => Promise<void>)[],
+): Promise<SubgraphReport> {
+  const demo = { rpcUrl: chain.rpcUrl, deployment, deploymentFile, known, fee: FEE, signal, progress };
+  const node = await startSubgraph(demo);
+  cleanups.push(() => node.stop());
+  return reportSubgraph(node, demo);
 }
 
 interface DemoWorld {

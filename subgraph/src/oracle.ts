@@ -59,7 +59,11 @@ export function handleOracleDeployed(event: OracleDeployed): void {
 export function handleRequested(event: Requested): void {
   const terms = event.params.terms;
   const requestId = event.params.requestId;
+  const deployment = loadDeployment();
+  deployment.requests += 1;
+  deployment.save();
   const request = new Request(requestId.toString());
+  request.number = deployment.requests;
   request.questionHash = Bytes.fromByteArray(crypto.keccak256(event.params.question));
   request.hash = hashOf(requestId, event.params.consumer, terms, request.questionHash);
   request.consumer = event.params.consumer;

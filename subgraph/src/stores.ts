@@ -19,6 +19,7 @@ export function loadDeployment(): Deployment {
   deployment.nativePaused = false;
   deployment.agents = 0;
   deployment.activeAgents = 0;
+  deployment.requests = 0;
   return deployment;
 }
 

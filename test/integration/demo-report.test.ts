@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import { protocolById } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { renderReport } from "../../scripts/demo/report.ts";
+import { compareAnswers, renderSubgraph } from "../../scripts/demo/subgraph.ts";
 import type { DemoDecision, DemoReport } from "../../scripts/demo/run.ts";
 
 const decision: DemoDecision = {
@@ -37,6 +38,7 @@ const report = (id: string, decisions: readonly DemoDecision[]): DemoReport => (
   ],
   durationsMs: { chain: 1, agents: 1, decisions: 1, verify: 1, total: 4 },
   deploymentFile: "deployment.json",
+  subgraph: null,
 });
 
 describe("the demo's table", () => {
@@ -70,5 +72,47 @@ describe("the demo's table", () => {
     expect(renderReport(report("hashgraph", [decision]), true))
       .to.contain("events: how many")
       .and.not.to.contain("rounds");
+  });
+});
+
+describe("the demo's subgraph", () => {
+  const known = report("mbft", [decision]);
+  const request = {
+    id: "1",
+    status: "Decided",
+    decision: { answer: "yes", confidence: 750_000, transcript: "bafy", signers: [{ agent: { id: "3" } }] },
+  };
+  const decisions = { requests: [request] };
+  const changes = [
+    { before: 900_000, after: 950_000 },
+    { before: 950_000, after: 1_000_000 },
+  ];
+  const reputation = { agent: { reputation: 1_000_000, reputationChanges: changes } };
+  const fees = { statistics: [{ protocol: 1, requests: 1, feesToken: "5" }] };
+  const differences = (answers: readonly object[]): readonly string[] => compareAnswers(answers, known, 5n).differences;
+
+  it("each answer is compared with what the demo read from the chain", () => {
+    expect(differences([decisions, reputation, fees])).to.deep.equal([]);
+    const other = { ...request, decision: { ...request.decision, signers: [{ agent: { id: "4" } }] } };
+    expect(differences([{ requests: [other] }, reputation, fees])).to.deep.equal([
+      "answer for request 1: signers is [4], on the chain [3]",
+    ]);
+    expect(differences([{ requests: [] }, reputation, fees])).to.have.length(6);
+    const gap = [changes[0], { before: 940_000, after: 1_000_000 }];
+    const broken = { agent: { reputation: 1_000_000, reputationChanges: gap } };
+    expect(differences([decisions, broken, fees])).to.have.length(1);
+    const cheap = { statistics: [{ protocol: 1, requests: 1, feesToken: "4" }] };
+    expect(differences([decisions, reputation, cheap])).to.have.length(1);
+  });
+
+  it("prints each query with its answer, and what is not as the chain says", () => {
+    const answers = [{ query: "query Fees {}\n", data: fees }];
+    const said = { queryUrl: "http://127.0.0.1:1", block: 9, entities: 4, comparisons: 7, differences: [], answers };
+    expect(renderSubgraph(said)).to.match(
+      /query Fees \{\}\n\{[^]*"feesToken": "5"[^]*4 entities .* equal the contracts at block 9/,
+    );
+    expect(renderSubgraph({ ...said, differences: ["x is 1, on the chain 2"] })).to.contain(
+      "1 of 7 values are NOT what the chain says at block 9:\nx is 1, on the chain 2",
+    );
   });
 });

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, "..", "..", "..");
 const source = join(root, "subgraph");
 const cache = join(root, ".cache", "subgraph");
-const BUILD_TIMEOUT_MS = 300_000;
+const BUILD_TIMEOUT_MS = 1_200_000;
 /** Its place is known when it is deployed: the WebAssembly is the same everywhere. */
 const nowhere: Deployed = {
   registry: zeroAddress,

@@ -39,6 +39,9 @@ export function checkEvents(entities: Entities, logs: readonly DecodedLog[], led
   }
   /** Changes of reputation come after the end of their request's escrow. */
   let settled = "";
+  const asked = logs.filter(({ eventName }) => eventName === "Requested");
+  ledger.equal("deployment.requests", rows(entities, "Deployment")[0]?.["requests"], asked.length);
+  for (const [index, log] of asked.entries()) checkNumber(entities, log, index + 1, ledger);
   for (const log of logs) {
     if (log.eventName === "FeeRefunded") settled = String(log.args.requestId);
     checkAgentEvent(entities, log, settled, ledger);
@@ -140,6 +143,13 @@ function checkRequestEvent(entities: Entities, log: DecodedLog, ledger: Ledger):
     }
     default:
   }
+}
+
+/** Requests are numbered as they were asked. */
+function checkNumber(entities: Entities, log: DecodedLog, number: number, ledger: Ledger): void {
+  if (log.eventName !== "Requested") return;
+  const id = String(log.args.requestId);
+  ledger.equal(`request ${id}.number`, find(entities, "Request", id)["number"], number);
 }
 
 function find(entities: Entities, type: string, id: string): Entity {

@@ -1,0 +1,212 @@
+import { cidString } from "../../core/codec.ts";
+import type { Hex } from "../../core/types.ts";
+import type { ChainEvent } from "../../ports/chain.ts";
+import { courseOf, lastRound } from "../../ports/course.ts";
+import type { PageWanted, PastRequest, RequestFilter, RequestPage } from "../../ports/history.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import { connect, type Connection } from "./connection.ts";
+import { decodeLog } from "./decode.ts";
+import { scanLogs, type RangeSize } from "./logs.ts";
+import { readRequestState, type ReaderOptions } from "./reader.ts";
+
+/** What the events of the last blocks say, for who has no subgraph. */
+export interface RecentHistory {
+  /** Those asked in the last so many blocks, from the newest on. Throws USAGE for a cursor that is none of events. */
+  requests(filter: RequestFilter, page: PageWanted, window: Window): Promise<RecentPage>;
+}
+
+export interface Window {
+  readonly blocks: number;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+export interface RecentPage extends RequestPage {
+  readonly fromBlock: number;
+  readonly toBlock: number;
+}
+
+interface Place {
+  readonly block: bigint;
+  readonly logIndex: number;
+}
+
+type Asked = Extract<ChainEvent, { kind: "requested" }>;
+
+const CURSOR = /^e-(\d{1,15})-(\d{1,9})$/;
+const BLOCK_RANGE = 2_000n;
+/** Read at once, so that the memory is bounded, whatever the node says. */
+const MAX_EVENTS = 200_000;
+
+/** Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
+export async function openRecentHistory(options: ReaderOptions, signal?: AbortSignal): Promise<RecentHistory> {
+  const connection = await connect(options, signal);
+  return {
+    async requests(filter, { limit, cursor }, window) {
+      const before = cursor === null ? null : placeOf(cursor);
+      const { from, to, events } = await readWindow(connection, options.maxBlockRange ?? BLOCK_RANGE, window);
+      const found: { readonly request: PastRequest; readonly place: Place }[] = [];
+      for (const own of newestFirst(events, before)) {
+        // One more than fits says that there is another page.
+        if (found.length > limit) break;
+        if (!mayFit(own, filter)) continue;
+        const time = await timeOf(connection, own[0].blockNumber, window.signal);
+        if (filter.since !== null && time < filter.since) break;
+        if (filter.until !== null && time > filter.until) continue;
+        const request = await pastRequest(connection, own, time, window.signal);
+        if (request === null || filter.statuses?.includes(request.status) === false) continue;
+        found.push({ request, place: { block: own[0].blockNumber, logIndex: own[0].logIndex } });
+      }
+      const shown = found.slice(0, limit);
+      const last = shown.at(-1)?.place;
+      return {
+        requests: shown.map(({ request }) => request),
+        next: found.length > limit && last !== undefined ? `e-${last.block}-${last.logIndex}` : null,
+        fromBlock: Number(from),
+        toBlock: Number(to),
+      };
+    },
+  };
+}
+
+/** The hash of a block, to compare a subgraph with the chain; null when the node has no such block. */
+export async function readBlockHash(
+  options: ReaderOptions,
+  block: number,
+  signal: AbortSignal,
+): Promise<{ readonly head: number; readonly hash: Hex | null }> {
+  const connection = await connect(options, signal);
+  return connection.call(`Read block ${block}`, signal, async (client) => {
+    const head = await client.getBlockNumber();
+    const found = await client.request({
+      method: "eth_getBlockByNumber",
+      params: [`0x${block.toString(16)}`, false],
+    });
+    return { head: Number(head), hash: found?.hash ?? null };
+  });
+}
+
+function placeOf(cursor: string): Place {
+  const [, block, logIndex] = CURSOR.exec(cursor) ?? [];
+  if (block !== undefined) return { block: BigInt(block), logIndex: Number(logIndex) };
+  throw new ConclaveError(
+    "USAGE",
+    "Read the cursor: it is none of the chain's events; give what the page before named",
+    {
+      cursor,
+    },
+  );
+}
+
+async function readWindow(
+  connection: Connection,
+  maximum: bigint,
+  { blocks, signal, onProgress }: Window,
+): Promise<{ readonly from: bigint; readonly to: bigint; readonly events: readonly ChainEvent[] }> {
+  const { oracle } = connection.domain;
+  const to = await connection.call("Read the newest block", signal, (client) => client.getBlockNumber());
+  const first = to - BigInt(blocks) + 1n;
+  const from = first > connection.deploymentBlock ? first : connection.deploymentBlock;
+  const size: RangeSize = { current: maximum, maximum };
+  const events: ChainEvent[] = [];
+  for (let next = from; next <= to; next += maximum) {
+    const end = next + maximum - 1n < to ? next + maximum - 1n : to;
+    for (const log of await scanLogs(connection, { address: [oracle] }, { from: next, to: end, size }, signal)) {
+      const decoded = decodeLog(log, oracle, connection.registry);
+      if (decoded.kind === "event") events.push(decoded.event);
+    }
+    if (events.length > MAX_EVENTS) throw tooMany(blocks);
+    onProgress?.(Number(end - from) + 1, Number(to - from) + 1);
+  }
+  return { from, to, events };
+}
+
+function tooMany(blocks: number): ConclaveError {
+  return new ConclaveError(
+    "USAGE",
+    `Read the events of ${blocks} blocks: they are more than ${MAX_EVENTS}; give fewer --blocks, or ask a subgraph`,
+    { blocks, maxEvents: MAX_EVENTS },
+  );
+}
+
+/** The events of each request that was asked in the window, before a place. */
+function newestFirst(
+  events: readonly ChainEvent[],
+  before: Place | null,
+): readonly (readonly [Asked, ...ChainEvent[]])[] {
+  const byRequest = new Map<bigint, [Asked, ...ChainEvent[]]>();
+  for (const event of events) {
+    if (event.kind === "agentsChanged") continue;
+    if (event.kind === "requested") byRequest.set(event.request.id, [event]);
+    else byRequest.get(event.requestId)?.push(event);
+  }
+  const isBefore = ({ blockNumber, logIndex }: ChainEvent): boolean =>
+    before === null || blockNumber < before.block || (blockNumber === before.block && logIndex < before.logIndex);
+  return [...byRequest.values()].filter(([asked]) => isBefore(asked)).toReversed();
+}
+
+async function timeOf(connection: Connection, blockNumber: bigint, signal: AbortSignal): Promise<number> {
+  const { timestamp } = await connection.call(`Read block ${blockNumber}`, signal, (client) =>
+    client.getBlock({ blockNumber }),
+  );
+  return Number(timestamp);
+}
+
+/** With its state as it is now; null when the chain has dropped it meanwhile. */
+async function pastRequest(
+  connection: Connection,
+  events: readonly [Asked, ...ChainEvent[]],
+  time: number,
+  signal: AbortSignal,
+): Promise<PastRequest | null> {
+  const [{ request, transactionHash }] = events;
+  const { id, consumer, terms, question } = request;
+  const { status, attempt, provisional, settled } = await readRequestState(connection, id, signal);
+  if (status === "none") return null;
+  const { protocol, kind, currency, fee } = terms;
+  return {
+    requestId: id,
+    time,
+    transaction: transactionHash,
+    consumer,
+    protocol,
+    kind,
+    currency,
+    fee,
+    question,
+    status,
+    provisional,
+    settled,
+    attempt,
+    decision: decisionOf(events),
+  };
+}
+
+/** That stands, or the latest one. */
+function decisionOf(events: readonly ChainEvent[]): PastRequest["decision"] {
+  const course = courseOf(events);
+  const round = course === null ? undefined : (lastRound(course) ?? course.past.at(-1));
+  if (round === undefined) return null;
+  const { decision, committee, relay } = round;
+  const { attempt, status, answer, confidence, transcript } = decision;
+  const seats = committee.map(({ agentId }, seat) => ({ seat, agentId }));
+  return {
+    attempt,
+    status,
+    answer,
+    confidence,
+    transcript: cidString(transcript),
+    signers: seats.filter(({ seat }) => (relay.signers >> BigInt(seat)) & 1n),
+  };
+}
+
+/** By what its events alone say. */
+function mayFit(events: readonly [Asked, ...ChainEvent[]], { agentId, consumer, protocol }: RequestFilter): boolean {
+  const [{ request }] = events;
+  if (consumer !== null && consumer !== request.consumer) return false;
+  if (protocol !== null && protocol !== request.terms.protocol) return false;
+  if (agentId === null) return true;
+  return events.some(
+    (event) => event.kind === "committeeDrawn" && event.committee.some((seat) => seat.agentId === agentId),
+  );
+}

@@ -1,0 +1,142 @@
+import { z } from "zod";
+import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
+import { backoffMs, delay } from "../chain/retry.ts";
+
+/** Where a graph-node answers. Its URL may hold a key: only its origin is ever named. */
+export interface Endpoint {
+  readonly url: string;
+  /** Of one try. */
+  readonly timeoutMs?: number;
+}
+
+/** As the functions of queries.ts make them. */
+export interface Query<Answer extends z.ZodType> {
+  readonly name: string;
+  readonly text: string;
+  readonly variables: object;
+  readonly answer: Answer;
+}
+
+const TIMEOUT_MS = 30_000;
+const MAX_BYTES = 16 << 20;
+const RETRIES = 2;
+const MAX_QUOTE = 200;
+
+const envelope = z.object({
+  data: z.unknown().optional(),
+  errors: z
+    .array(z.object({ message: z.string().catch("") }))
+    .max(1_000)
+    .optional(),
+});
+
+/**
+ * Posts a query, and again where that may help. Nothing that the endpoint says is trusted before it fits the query.
+ * Throws SUBGRAPH_UNREACHABLE, SUBGRAPH_FAILED or SUBGRAPH_INVALID.
+ */
+export async function postQuery<Answer extends z.ZodType>(
+  endpoint: Endpoint,
+  query: Query<Answer>,
+  signal: AbortSignal,
+): Promise<z.infer<Answer>> {
+  for (let failures = 0; ; failures++) {
+    try {
+      return readAnswer(endpoint, query, await post(endpoint, query, signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      const mayPass = error instanceof ConclaveError && error.code === "SUBGRAPH_UNREACHABLE";
+      if (!mayPass || failures === RETRIES) throw error;
+    }
+    await delay(backoffMs(failures), signal);
+  }
+}
+
+/** An error about what an endpoint says. */
+export function subgraphError(
+  code: ErrorCode,
+  { url }: Endpoint,
+  reason: string,
+  data: Readonly<Record<string, string | number>> = {},
+): ConclaveError {
+  const origin = new URL(url).origin;
+  return new ConclaveError(code, `Ask the subgraph at ${origin}: ${reason}`, { origin, ...data });
+}
+
+async function post(endpoint: Endpoint, { text, variables }: Query<z.ZodType>, signal: AbortSignal): Promise<string> {
+  const limit = AbortSignal.timeout(endpoint.timeoutMs ?? TIMEOUT_MS);
+  const body = JSON.stringify({ query: text, variables }, (_, value: unknown) =>
+    typeof value === "bigint" ? String(value) : value,
+  );
+  try {
+    const response = await fetch(endpoint.url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+      // A redirect could lead anywhere, and the URL's key with it.
+      redirect: "error",
+      signal: AbortSignal.any([signal, limit]),
+    });
+    const answer = await boundedText(endpoint, response);
+    if (response.ok) return answer;
+    const mayPass = response.status === 429 || response.status >= 500;
+    const reason = `it answers with HTTP status ${response.status}`;
+    throw subgraphError(mayPass ? "SUBGRAPH_UNREACHABLE" : "SUBGRAPH_FAILED", endpoint, reason, {
+      status: response.status,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ConclaveError) throw error;
+    const reason = limit.aborted ? `it has not answered in ${timeoutText(endpoint)}` : reasonOf(error);
+    throw subgraphError("SUBGRAPH_UNREACHABLE", endpoint, `${reason}; check the URL and the node`);
+  }
+}
+
+async function boundedText(endpoint: Endpoint, response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk as Uint8Array);
+    bytes += (chunk as Uint8Array).length;
+    if (bytes > MAX_BYTES) throw invalid(endpoint, `the answer has more than ${MAX_BYTES} bytes`);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function readAnswer<Answer extends z.ZodType>(endpoint: Endpoint, query: Query<Answer>, body: string): z.infer<Answer> {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    throw invalid(endpoint, "the answer is not JSON");
+  }
+  const parsed = envelope.safeParse(value);
+  if (!parsed.success) throw invalid(endpoint, "the answer is none to a GraphQL query");
+  const { data, errors = [] } = parsed.data;
+  const [first] = errors;
+  if (first !== undefined)
+    throw subgraphError("SUBGRAPH_FAILED", endpoint, `it refuses the query ${query.name}: ${quoted(first.message)}`);
+  const answer = query.answer.safeParse(data);
+  if (answer.success) return answer.data;
+  const [issue] = answer.error.issues;
+  const field = issue?.path.join(".") ?? "";
+  throw invalid(endpoint, `the answer to ${query.name} does not fit at ${field === "" ? "the top" : field}`, { field });
+}
+
+function invalid(endpoint: Endpoint, reason: string, data?: Readonly<Record<string, string>>): ConclaveError {
+  return subgraphError("SUBGRAPH_INVALID", endpoint, reason, data);
+}
+
+/** What the endpoint says, short and harmless. */
+function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, MAX_QUOTE).replaceAll(/[^\x20-\x7e]+/gu, " "));
+}
+
+/** Only names of errors: a message could contain the URL. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause as { readonly code?: unknown } | undefined) : undefined;
+  return typeof cause?.code === "string" ? `the connection failed with ${cause.code}` : "the connection failed";
+}
+
+function timeoutText({ timeoutMs = TIMEOUT_MS }: Endpoint): string {
+  return `${timeoutMs / 1000} s`;
+}

@@ -1,0 +1,394 @@
+// Generated from queries/*.graphql and subgraph/schema.graphql by scripts/queries.ts; `npm run check` compares. Do not edit.
+import { z } from "zod";
+import { bigInt, bytes, day, int, list, requestId, text, time, type Where } from "./scalars.ts";
+import type { Hex } from "../../core/types.ts";
+
+const status = z.enum(["Requested", "Drawn", "Decided", "Hung", "Refunded"]);
+
+const currency = z.enum(["Token", "Native"]);
+
+const fault = z.enum(["Messages", "Decisions"]);
+
+const kind = z.enum(["Boolean", "Choice", "Number", "Text", "Policies"]);
+
+const attemptCause = z.enum(["First", "Hung", "Silent", "Appeal"]);
+
+const appealState = z.enum(["Open", "Upheld", "Lost", "Unanswered"]);
+
+const callbackState = z.enum(["NotWanted", "Waiting", "Delivered", "Failed"]);
+
+export type RequestFilter = Where<{
+  id: string;
+  number: number;
+  hash: Hex;
+  consumer: Hex;
+  subscription: string;
+  priceList: string;
+  protocol: number;
+  kind: z.infer<typeof kind>;
+  currency: z.infer<typeof currency>;
+  fee: bigint;
+  duration: bigint;
+  appeals: number;
+  retries: number;
+  tolerance: bigint;
+  callbackGasLimit: bigint;
+  committeeSize: number;
+  assurance: number;
+  decimals: number;
+  options: number;
+  question: string;
+  questionHash: Hex;
+  status: z.infer<typeof status>;
+  provisional: boolean;
+  settled: boolean;
+  callback: z.infer<typeof callbackState>;
+  attempt: number;
+  deadline: bigint;
+  decision: string;
+  appeal: string;
+  refund: bigint;
+  timestamp: bigint;
+  block: bigint;
+  transaction: Hex;
+  settledAt: bigint;
+}> & {
+  readonly attempts_?: Where<{
+    id: string;
+    request: string;
+    number: number;
+    cause: z.infer<typeof attemptCause>;
+    appealsBefore: number;
+    round: Hex;
+    deadline: bigint;
+    seedBlock: bigint;
+    seed: Hex;
+    drawnAt: bigint;
+    drawnIn: Hex;
+    decision: string;
+    timestamp: bigint;
+    block: bigint;
+    transaction: Hex;
+  }>;
+  readonly seats_?: Where<{
+    id: string;
+    attempt: string;
+    request: string;
+    agent: string;
+    number: number;
+    reputation: number;
+    signer: Hex;
+    timestamp: bigint;
+  }>;
+  readonly decisions_?: Where<{
+    id: string;
+    attempt: string;
+    request: string;
+    status: z.infer<typeof status>;
+    outcome: Hex;
+    answer: string;
+    confidence: number;
+    transcript: string;
+    round: number;
+    committeeSize: number;
+    relayer: Hex;
+    gasPrice: bigint;
+    timestamp: bigint;
+    block: bigint;
+    logIndex: bigint;
+    transaction: Hex;
+  }>;
+  readonly appealsMade_?: Where<{
+    id: string;
+    request: string;
+    against: string;
+    appellant: string;
+    bond: bigint;
+    state: z.infer<typeof appealState>;
+    returned: bigint;
+    timestamp: bigint;
+    block: bigint;
+    transaction: Hex;
+    resolvedAt: bigint;
+  }>;
+  readonly pay_?: Where<{
+    id: string;
+    seat: string;
+    agent: string;
+    operator: string;
+    request: string;
+    currency: z.infer<typeof currency>;
+    amount: bigint;
+    timestamp: bigint;
+    block: bigint;
+    transaction: Hex;
+  }>;
+  readonly deductions_?: Where<{
+    id: string;
+    request: string;
+    attempt: string;
+    currency: z.infer<typeof currency>;
+    treasuryPay: bigint;
+    relayer: Hex;
+    relayerPay: bigint;
+    timestamp: bigint;
+    block: bigint;
+    transaction: Hex;
+  }>;
+  readonly callbacks_?: Where<{
+    id: Hex;
+    request: string;
+    success: boolean;
+    timestamp: bigint;
+    block: bigint;
+    transaction: Hex;
+  }>;
+  readonly evidence_?: Where<{
+    id: Hex;
+    agent: string;
+    requestHash: Hex;
+    request: string;
+    attempt: number;
+    fault: z.infer<typeof fault>;
+    reporter: string;
+    timestamp: bigint;
+    block: bigint;
+    logIndex: bigint;
+    transaction: Hex;
+  }>;
+};
+
+const agentHistoryAnswer = z.object({
+  _meta: z
+    .object({
+      block: z.object({ number: int, hash: bytes.nullable(), timestamp: int.nullable() }),
+      hasIndexingErrors: z.boolean(),
+    })
+    .nullable(),
+  deployment: z
+    .object({ oracle: bytes.nullable(), registry: bytes.nullable(), requests: int, agents: int, activeAgents: int })
+    .nullable(),
+  agent: z
+    .object({
+      number: int,
+      operator: z.object({ id: bytes }),
+      signer: bytes,
+      model: text,
+      endpoint: text,
+      reputation: int,
+      active: z.boolean(),
+      exited: z.boolean(),
+      service: int,
+      bonded: bigInt,
+      unbonding: bigInt,
+      commission: int,
+      slashed: bigInt,
+      seatCount: int,
+      signatureCount: int,
+      earnedToken: bigInt,
+      earnedNative: bigInt,
+      registeredAt: time,
+      reputationChanges: list(
+        z.object({
+          request: z.object({ id: requestId }),
+          steps: int,
+          before: int,
+          after: int,
+          timestamp: time,
+          block: bigInt,
+          logIndex: bigInt,
+          transaction: bytes,
+        }),
+      ),
+      seats: list(
+        z.object({
+          number: int,
+          request: z.object({ id: requestId, protocol: int }),
+          attempt: z.object({
+            number: int,
+            decision: z
+              .object({ status: status, signerSeats: list(int), steps: list(int), shares: list(int) })
+              .nullable(),
+          }),
+          timestamp: time,
+        }),
+      ),
+      pay: list(
+        z.object({
+          request: z.object({ id: requestId }),
+          seat: z.object({ number: int, attempt: z.object({ number: int }) }),
+          currency: currency,
+          amount: bigInt,
+          timestamp: time,
+          transaction: bytes,
+        }),
+      ),
+      slashes: list(
+        z.object({
+          bonded: bigInt,
+          unbonding: bigInt,
+          reporter: z.object({ id: bytes }),
+          evidence: z
+            .object({ fault: fault, attempt: int, request: z.object({ id: requestId }).nullable() })
+            .nullable(),
+          timestamp: time,
+          transaction: bytes,
+        }),
+      ),
+    })
+    .nullable(),
+});
+/** All that the query AgentHistory tells. */
+export type AgentHistoryAnswer = z.infer<typeof agentHistoryAnswer>;
+
+const agentHistoryText =
+  'query AgentHistory($id:ID!$first:Int!){...Standing agent(id:$id){number operator{id}signer model endpoint reputation active exited service bonded unbonding commission slashed seatCount signatureCount earnedToken earnedNative registeredAt reputationChanges(first:$first orderBy:block orderDirection:desc){request{id}steps before after timestamp block logIndex transaction}seats(first:$first orderBy:timestamp orderDirection:desc){number request{id protocol}attempt{number decision{status signerSeats steps shares}}timestamp}pay(first:$first orderBy:timestamp orderDirection:desc){request{id}seat{number attempt{number}}currency amount timestamp transaction}slashes(first:$first orderBy:block orderDirection:desc){bonded unbonding reporter{id}evidence{fault attempt request{id}}timestamp transaction}}}fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}';
+
+export function agentHistoryQuery(variables: { readonly id: string; readonly first: number }) {
+  return { name: "AgentHistory", text: agentHistoryText, variables, answer: agentHistoryAnswer };
+}
+
+const requestsAnswer = z.object({
+  _meta: z
+    .object({
+      block: z.object({ number: int, hash: bytes.nullable(), timestamp: int.nullable() }),
+      hasIndexingErrors: z.boolean(),
+    })
+    .nullable(),
+  deployment: z
+    .object({ oracle: bytes.nullable(), registry: bytes.nullable(), requests: int, agents: int, activeAgents: int })
+    .nullable(),
+  requests: list(
+    z.object({
+      id: requestId,
+      number: int,
+      consumer: bytes,
+      protocol: int,
+      kind: kind,
+      currency: currency,
+      fee: bigInt,
+      question: text,
+      status: status,
+      provisional: z.boolean(),
+      settled: z.boolean(),
+      attempt: int,
+      timestamp: time,
+      transaction: bytes,
+      refund: bigInt,
+      decision: z
+        .object({
+          status: status,
+          answer: text,
+          confidence: int,
+          transcript: text,
+          attempt: z.object({ number: int }),
+          signers: list(z.object({ number: int, agent: z.object({ number: int }) })),
+        })
+        .nullable(),
+    }),
+  ),
+});
+/** All that the query Requests tells. */
+export type RequestsAnswer = z.infer<typeof requestsAnswer>;
+
+const requestsText =
+  'query Requests($first:Int!$where:Request_filter!){...Standing requests(first:$first orderBy:number orderDirection:desc where:$where){id number consumer protocol kind currency fee question status provisional settled attempt timestamp transaction refund decision{status answer confidence transcript attempt{number}signers{number agent{number}}}}}fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}';
+
+export function requestsQuery(variables: { readonly first: number; readonly where: RequestFilter }) {
+  return { name: "Requests", text: requestsText, variables, answer: requestsAnswer };
+}
+
+const statisticsAnswer = z.object({
+  _meta: z
+    .object({
+      block: z.object({ number: int, hash: bytes.nullable(), timestamp: int.nullable() }),
+      hasIndexingErrors: z.boolean(),
+    })
+    .nullable(),
+  deployment: z
+    .object({ oracle: bytes.nullable(), registry: bytes.nullable(), requests: int, agents: int, activeAgents: int })
+    .nullable(),
+  all: list(
+    z.object({
+      requests: int,
+      committees: int,
+      decided: int,
+      hung: int,
+      refunded: int,
+      settled: int,
+      appeals: int,
+      appealsUpheld: int,
+      callbacksFailed: int,
+      evidence: int,
+      feesToken: bigInt,
+      feesNative: bigInt,
+      refundsToken: bigInt,
+      refundsNative: bigInt,
+      payToken: bigInt,
+      payNative: bigInt,
+      treasuryToken: bigInt,
+      treasuryNative: bigInt,
+      relayersToken: bigInt,
+      relayersNative: bigInt,
+    }),
+  ),
+  protocols: list(
+    z.object({
+      requests: int,
+      committees: int,
+      decided: int,
+      hung: int,
+      refunded: int,
+      settled: int,
+      appeals: int,
+      appealsUpheld: int,
+      callbacksFailed: int,
+      evidence: int,
+      feesToken: bigInt,
+      feesNative: bigInt,
+      refundsToken: bigInt,
+      refundsNative: bigInt,
+      payToken: bigInt,
+      payNative: bigInt,
+      treasuryToken: bigInt,
+      treasuryNative: bigInt,
+      relayersToken: bigInt,
+      relayersNative: bigInt,
+      protocol: int.nullable(),
+    }),
+  ),
+  days: list(
+    z.object({
+      requests: int,
+      committees: int,
+      decided: int,
+      hung: int,
+      refunded: int,
+      settled: int,
+      appeals: int,
+      appealsUpheld: int,
+      callbacksFailed: int,
+      evidence: int,
+      feesToken: bigInt,
+      feesNative: bigInt,
+      refundsToken: bigInt,
+      refundsNative: bigInt,
+      payToken: bigInt,
+      payNative: bigInt,
+      treasuryToken: bigInt,
+      treasuryNative: bigInt,
+      relayersToken: bigInt,
+      relayersNative: bigInt,
+      day: day.nullable(),
+    }),
+  ),
+});
+/** All that the query Statistics tells. */
+export type StatisticsAnswer = z.infer<typeof statisticsAnswer>;
+
+const statisticsText =
+  'fragment Standing on Query{_meta{block{number hash timestamp}hasIndexingErrors}deployment(id:"conclave"){oracle registry requests agents activeAgents}}query Statistics($days:Int!){...Standing all:statistics(first:1 where:{scope:All}){...Sums}protocols:statistics(first:256 where:{scope:Protocol}orderBy:protocol){...Sums protocol}days:statistics(first:$days where:{scope:Day}orderBy:day orderDirection:desc){...Sums day}}fragment Sums on Statistic{requests committees decided hung refunded settled appeals appealsUpheld callbacksFailed evidence feesToken feesNative refundsToken refundsNative payToken payNative treasuryToken treasuryNative relayersToken relayersNative}';
+
+export function statisticsQuery(variables: { readonly days: number }) {
+  return { name: "Statistics", text: statisticsText, variables, answer: statisticsAnswer };
+}

@@ -1,0 +1,46 @@
+// What a subgraph's endpoint may say: anybody can run one, so every value is bounded and checked before it is used.
+import { z } from "zod";
+import type { Hex, RequestId } from "../../core/types.ts";
+
+/** The longest text is a question's: 8,192 bytes, each of which can be one replaced character. */
+const MAX_TEXT = 16_384;
+/** The most that graph-node gives at once. */
+export const MAX_ROWS = 1_000;
+const MAX_INT = 2 ** 31 - 1;
+/** Digits of 2^256. */
+const BIG_INT = /^-?\d{1,78}$/;
+const BYTES = /^0x(?:[0-9a-f]{2}){0,4096}$/;
+
+export const text = z.string().max(MAX_TEXT);
+export const int = z
+  .int()
+  .min(-MAX_INT - 1)
+  .max(MAX_INT);
+export const bigInt = z.string().regex(BIG_INT).transform(BigInt);
+export const bytes = z
+  .string()
+  .regex(BYTES)
+  .transform((value) => value as Hex);
+
+/** Unix seconds, up to the year 2286. */
+export const time = z
+  .string()
+  .regex(/^\d{1,10}$/)
+  .transform(Number);
+/** Since 1970. */
+export const day = z.int().min(0).max(115_740);
+export const requestId = z
+  .string()
+  .regex(/^[1-9]\d{0,38}$/)
+  .transform((value) => BigInt(value) as RequestId);
+
+export function list<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
+  return z.array(item).max(MAX_ROWS);
+}
+
+type Comparison = "" | "_not" | "_gt" | "_lt" | "_gte" | "_lte";
+
+/** Graph-node's filter over fields. */
+export type Where<Fields> = {
+  readonly [Key in keyof Fields & string as `${Key}${Comparison}`]?: Fields[Key];
+} & { readonly [Key in keyof Fields & string as `${Key}_in`]?: readonly Fields[Key][] };

@@ -1,0 +1,284 @@
+import type { z } from "zod";
+import type { Address, AgentId, AnswerKind, Currency, Hex, Ppm } from "../../core/types.ts";
+import type {
+  Amounts,
+  PageWanted,
+  PastRequest,
+  RequestFilter,
+  RequestPage,
+  Statistics,
+  Sums,
+} from "../../ports/history.ts";
+import type { AgentHistory, PastStatus } from "../../ports/history.ts";
+import { postQuery, subgraphError, type Endpoint, type Query } from "./endpoint.ts";
+import {
+  agentHistoryQuery,
+  requestsQuery,
+  statisticsQuery,
+  type AgentHistoryAnswer,
+  type RequestFilter as Where,
+  type RequestsAnswer,
+  type StatisticsAnswer,
+} from "./queries.ts";
+import { MAX_ROWS } from "./scalars.ts";
+
+/** The subgraph of one deployment. What it says is not proven: whoever runs the endpoint is trusted, or audited. */
+export interface Subgraph {
+  /** Throws USAGE for a cursor that is none of a subgraph. */
+  requests(filter: RequestFilter, page: PageWanted, signal: AbortSignal): Promise<Answered<RequestPage>>;
+  /** Of each list at most so many entries. Null: there is no such agent. */
+  agent(agentId: AgentId, limit: number, signal: AbortSignal): Promise<Answered<AgentHistory | null>>;
+  statistics(days: number, signal: AbortSignal): Promise<Answered<Statistics>>;
+}
+
+export interface Answered<Answer> {
+  readonly answer: Answer;
+  readonly standing: Standing;
+}
+
+/** Up to which block an answer holds, and for which contracts. */
+export interface Standing {
+  readonly block: number;
+  /** Null where the endpoint does not say. */
+  readonly blockHash: Hex | null;
+  /** Unix seconds; null where the endpoint does not say. */
+  readonly time: number | null;
+  /** Null before the deployment is indexed. */
+  readonly oracle: Hex | null;
+  readonly registry: Hex | null;
+}
+
+/** The most rows of a page. */
+export const MAX_PAGE = 500;
+const CURSOR = /^s-([1-9]\d{0,9})$/;
+
+export function openSubgraph(endpoint: Endpoint): Subgraph {
+  const ask = async <Answer extends z.ZodType<Standings>>(
+    query: Query<Answer>,
+    signal: AbortSignal,
+  ): Promise<{ readonly said: z.infer<Answer>; readonly standing: Standing }> => {
+    const said = await postQuery(endpoint, query, signal);
+    return { said, standing: standingOf(endpoint, said) };
+  };
+  return {
+    async requests(filter, page, signal) {
+      const before = page.cursor === null ? null : numberOf(endpoint, page.cursor);
+      const where = whereOf(filter, before);
+      const { said, standing } = await ask(requestsQuery({ first: page.limit, where }), signal);
+      requireDescending(endpoint, said.requests, page.limit, before);
+      const last = said.requests.at(-1)?.number ?? 1;
+      const next = said.requests.length < page.limit || last === 1 ? null : `s-${last}`;
+      return { answer: { requests: said.requests.map(requestOf), next }, standing };
+    },
+    async agent(agentId, limit, signal) {
+      const first = Math.min(limit, MAX_ROWS);
+      const { said, standing } = await ask(agentHistoryQuery({ id: String(agentId), first }), signal);
+      if (said.agent !== null && said.agent.number !== agentId)
+        throw subgraphError("SUBGRAPH_INVALID", endpoint, `it answers with agent ${said.agent.number}, not ${agentId}`);
+      return { answer: said.agent === null ? null : agentOf(said.agent), standing };
+    },
+    async statistics(days, signal) {
+      const { said, standing } = await ask(statisticsQuery({ days }), signal);
+      return { answer: statisticsOf(said), standing };
+    },
+  };
+}
+
+type Standings = Pick<RequestsAnswer, "_meta" | "deployment">;
+
+function standingOf(endpoint: Endpoint, { _meta: meta, deployment }: Standings): Standing {
+  if (meta === null) throw subgraphError("SUBGRAPH_INVALID", endpoint, "it does not say up to which block it knows");
+  const { number, hash, timestamp } = meta.block;
+  if (meta.hasIndexingErrors)
+    throw subgraphError("SUBGRAPH_FAILED", endpoint, `it stopped indexing after block ${number}; see its log`, {
+      block: number,
+    });
+  const { oracle = null, registry = null } = deployment ?? {};
+  return { block: number, blockHash: hash, time: timestamp, oracle, registry };
+}
+
+function numberOf(endpoint: Endpoint, cursor: string): number {
+  const [, digits] = CURSOR.exec(cursor) ?? [];
+  if (digits !== undefined) return Number(digits);
+  throw subgraphError("USAGE", endpoint, "the cursor is none of a subgraph; give what the page before named", {});
+}
+
+function whereOf(filter: RequestFilter, before: number | null): Where {
+  const { agentId, consumer, protocol, statuses, since, until } = filter;
+  return {
+    ...(before === null ? {} : { number_lt: before }),
+    ...(agentId === null ? {} : { seats_: { agent: String(agentId) } }),
+    ...(consumer === null ? {} : { consumer }),
+    ...(protocol === null ? {} : { protocol }),
+    ...(statuses === null ? {} : { status_in: statuses.map(capital) }),
+    ...(since === null ? {} : { timestamp_gte: BigInt(since) }),
+    ...(until === null ? {} : { timestamp_lte: BigInt(until) }),
+  };
+}
+
+/** A cursor that does not move would be asked for for ever. */
+function requireDescending(
+  endpoint: Endpoint,
+  requests: RequestsAnswer["requests"],
+  limit: number,
+  before: number | null,
+): void {
+  const numbers = [...(before === null ? [] : [before]), ...requests.map(({ number }) => number)];
+  const isOrdered = numbers.every((number, index) => index === 0 || number < (numbers[index - 1] ?? 0));
+  if (isOrdered && numbers.every((number) => number > 0) && requests.length <= limit) return;
+  throw subgraphError("SUBGRAPH_INVALID", endpoint, "the requests are not in the order, or more than were asked for");
+}
+
+function requestOf(said: RequestsAnswer["requests"][number]): PastRequest {
+  const { id, timestamp, transaction, consumer, protocol, question, provisional, settled, attempt, fee } = said;
+  return {
+    requestId: id,
+    time: timestamp,
+    transaction,
+    consumer: consumer as Address,
+    protocol,
+    kind: said.kind.toLowerCase() as AnswerKind,
+    currency: currencyOf(said.currency),
+    fee,
+    question,
+    status: said.status.toLowerCase() as PastStatus,
+    provisional,
+    settled,
+    attempt,
+    decision: said.decision === null ? null : decisionOf(said.decision),
+  };
+}
+
+function decisionOf(said: NonNullable<RequestsAnswer["requests"][number]["decision"]>): PastRequest["decision"] {
+  const { status, answer, confidence, transcript, attempt, signers } = said;
+  return {
+    attempt: attempt.number,
+    status: verdictOf(status),
+    answer,
+    confidence: confidence as Ppm,
+    transcript,
+    signers: signers
+      .map(({ number, agent }) => ({ seat: number, agentId: agent.number as AgentId }))
+      .toSorted((left, right) => left.seat - right.seat),
+  };
+}
+
+function agentOf(said: NonNullable<AgentHistoryAnswer["agent"]>): AgentHistory {
+  return {
+    agentId: said.number as AgentId,
+    operator: said.operator.id as Address,
+    signer: said.signer as Address,
+    model: said.model,
+    endpoint: said.endpoint,
+    reputation: said.reputation as Ppm,
+    active: said.active,
+    exited: said.exited,
+    services: said.service,
+    bonded: said.bonded,
+    unbonding: said.unbonding,
+    commission: said.commission as Ppm,
+    slashed: said.slashed,
+    seatCount: said.seatCount,
+    signatureCount: said.signatureCount,
+    earned: { token: said.earnedToken, native: said.earnedNative },
+    registeredAt: said.registeredAt,
+    // Graph-node orders by one field: what happened in one block is put in order here.
+    reputationChanges: said.reputationChanges
+      .toSorted((left, right) => Number(right.block - left.block) || Number(right.logIndex - left.logIndex))
+      .map(({ request, steps, before, after, timestamp, transaction }) => ({
+        requestId: request.id,
+        steps,
+        before: before as Ppm,
+        after: after as Ppm,
+        time: timestamp,
+        transaction,
+      })),
+    seats: said.seats.map(seatOf),
+    pay: said.pay.map(({ request, seat, currency, amount, timestamp, transaction }) => ({
+      requestId: request.id,
+      attempt: seat.attempt.number,
+      seat: seat.number,
+      currency: currencyOf(currency),
+      amount,
+      time: timestamp,
+      transaction,
+    })),
+    slashes: said.slashes.map(({ evidence, bonded, unbonding, reporter, timestamp, transaction }) => ({
+      requestId: evidence?.request ? evidence.request.id : null,
+      attempt: evidence?.attempt ?? null,
+      fault: evidence === null ? null : (evidence.fault.toLowerCase() as "messages" | "decisions"),
+      bonded,
+      unbonding,
+      reporter: reporter.id as Address,
+      time: timestamp,
+      transaction,
+    })),
+  };
+}
+
+function seatOf(said: NonNullable<AgentHistoryAnswer["agent"]>["seats"][number]): AgentHistory["seats"][number] {
+  const { number: seat, request, attempt, timestamp } = said;
+  const { decision } = attempt;
+  return {
+    requestId: request.id,
+    attempt: attempt.number,
+    seat,
+    protocol: request.protocol,
+    time: timestamp,
+    decision:
+      decision === null
+        ? null
+        : {
+            status: verdictOf(decision.status),
+            signed: decision.signerSeats.includes(seat),
+            steps: decision.steps[seat] ?? 0,
+            share: decision.shares[seat] ?? 0,
+          },
+  };
+}
+
+function statisticsOf({ deployment, all, protocols, days }: StatisticsAnswer): Statistics {
+  const [total] = all;
+  return {
+    agents: deployment?.agents ?? 0,
+    activeAgents: deployment?.activeAgents ?? 0,
+    all: total === undefined ? null : sumsOf(total),
+    protocols: protocols.map((one) => ({ ...sumsOf(one), protocol: one.protocol ?? 0 })),
+    days: days.map((one) => ({ ...sumsOf(one), day: one.day ?? 0 })),
+  };
+}
+
+function sumsOf(said: StatisticsAnswer["all"][number]): Sums {
+  const { requests, committees, decided, hung, refunded, settled, appeals, appealsUpheld, callbacksFailed } = said;
+  const amounts = (token: bigint, native: bigint): Amounts => ({ token, native });
+  return {
+    requests,
+    committees,
+    decided,
+    hung,
+    refunded,
+    settled,
+    appeals,
+    appealsUpheld,
+    callbacksFailed,
+    evidence: said.evidence,
+    fees: amounts(said.feesToken, said.feesNative),
+    refunds: amounts(said.refundsToken, said.refundsNative),
+    pay: amounts(said.payToken, said.payNative),
+    treasury: amounts(said.treasuryToken, said.treasuryNative),
+    relayers: amounts(said.relayersToken, said.relayersNative),
+  };
+}
+
+function currencyOf(said: "Token" | "Native"): Currency {
+  return said === "Token" ? "token" : "native";
+}
+
+/** A decision is one of two of the statuses. */
+function verdictOf(said: string): "decided" | "hung" {
+  return said === "Hung" ? "hung" : "decided";
+}
+
+function capital<Text extends string>(text: Text): Capitalize<Text> {
+  return (text.charAt(0).toUpperCase() + text.slice(1)) as Capitalize<Text>;
+}

@@ -1,0 +1,177 @@
+import type { Address, AgentId, AnswerKind, Currency, Hex, Ppm, RequestId } from "../core/types.ts";
+import type { RequestStatus } from "./chain.ts";
+
+// What happened on chain, for people: from a subgraph, or as far as somebody reads the events.
+
+export type PastStatus = Exclude<RequestStatus, "none">;
+
+/** All of it has to fit; null fits anything. */
+export interface RequestFilter {
+  /** Sat on a committee of the request. */
+  readonly agentId: AgentId | null;
+  readonly consumer: Address | null;
+  /** On-chain code. */
+  readonly protocol: number | null;
+  readonly statuses: readonly PastStatus[] | null;
+  /** When it was asked, in unix seconds: from this second on. */
+  readonly since: number | null;
+  /** Up to this second. */
+  readonly until: number | null;
+}
+
+export interface PageWanted {
+  readonly limit: number;
+  /** `next` of the page before; null: the newest. */
+  readonly cursor: string | null;
+}
+
+export interface RequestPage {
+  /** The newest first. */
+  readonly requests: readonly PastRequest[];
+  /** Where the next page begins; null when there is none. */
+  readonly next: string | null;
+}
+
+export interface PastRequest {
+  readonly requestId: RequestId;
+  /** When it was asked, in unix seconds. */
+  readonly time: number;
+  readonly transaction: Hex;
+  readonly consumer: Address;
+  /** On-chain code. */
+  readonly protocol: number;
+  readonly kind: AnswerKind;
+  readonly currency: Currency;
+  readonly fee: bigint;
+  readonly question: string;
+  readonly status: PastStatus;
+  readonly provisional: boolean;
+  readonly settled: boolean;
+  /** The latest. */
+  readonly attempt: number;
+  /** The final decision, or the latest one. */
+  readonly decision: PastDecision | null;
+}
+
+export interface PastDecision {
+  readonly attempt: number;
+  readonly status: "decided" | "hung";
+  /** Empty when hung. */
+  readonly answer: string;
+  readonly confidence: Ppm;
+  /** CID of the transcript's root. */
+  readonly transcript: string;
+  /** Whose signatures were submitted, by seat. */
+  readonly signers: readonly { readonly seat: number; readonly agentId: AgentId }[];
+}
+
+/** In the smallest units. */
+export type Amounts = Readonly<Record<Currency, bigint>>;
+
+/** An agent's record; of each list the newest entries, the newest first. */
+export interface AgentHistory {
+  readonly agentId: AgentId;
+  readonly operator: Address;
+  readonly signer: Address;
+  readonly model: string;
+  /** Comma separated multiaddrs. */
+  readonly endpoint: string;
+  readonly reputation: Ppm;
+  readonly active: boolean;
+  readonly exited: boolean;
+  /** Settled requests that it was paid for, up to 16. */
+  readonly services: number;
+  readonly bonded: bigint;
+  readonly unbonding: bigint;
+  readonly commission: Ppm;
+  /** All that was ever slashed of the stake behind it. */
+  readonly slashed: bigint;
+  readonly seatCount: number;
+  /** Decisions that its signature was submitted with. */
+  readonly signatureCount: number;
+  readonly earned: Amounts;
+  /** Unix seconds. */
+  readonly registeredAt: number;
+  readonly reputationChanges: readonly PastReputationChange[];
+  readonly seats: readonly PastSeat[];
+  readonly pay: readonly PastPay[];
+  readonly slashes: readonly PastSlash[];
+}
+
+export interface PastReputationChange {
+  /** Its settlement applied the change. */
+  readonly requestId: RequestId;
+  /** Negative: slashes of a fifth; positive: recovery. */
+  readonly steps: number;
+  readonly before: Ppm;
+  readonly after: Ppm;
+  readonly time: number;
+  readonly transaction: Hex;
+}
+
+export interface PastSeat {
+  readonly requestId: RequestId;
+  readonly attempt: number;
+  readonly seat: number;
+  readonly protocol: number;
+  /** Of the draw. */
+  readonly time: number;
+  /** Of its committee. */
+  readonly decision: {
+    readonly status: "decided" | "hung";
+    readonly signed: boolean;
+    readonly steps: number;
+    readonly share: number;
+  } | null;
+}
+
+export interface PastPay {
+  readonly requestId: RequestId;
+  readonly attempt: number;
+  readonly seat: number;
+  readonly currency: Currency;
+  readonly amount: bigint;
+  readonly time: number;
+  readonly transaction: Hex;
+}
+
+export interface PastSlash {
+  /** Null where the chain has dropped the request that the evidence was about. */
+  readonly requestId: RequestId | null;
+  readonly attempt: number | null;
+  readonly fault: "messages" | "decisions" | null;
+  readonly bonded: bigint;
+  readonly unbonding: bigint;
+  readonly reporter: Address;
+  readonly time: number;
+  readonly transaction: Hex;
+}
+
+/** Sums, each by when it happened. */
+export interface Sums {
+  readonly requests: number;
+  readonly committees: number;
+  readonly decided: number;
+  readonly hung: number;
+  readonly refunded: number;
+  readonly settled: number;
+  readonly appeals: number;
+  readonly appealsUpheld: number;
+  readonly callbacksFailed: number;
+  readonly evidence: number;
+  readonly fees: Amounts;
+  readonly refunds: Amounts;
+  readonly pay: Amounts;
+  readonly treasury: Amounts;
+  readonly relayers: Amounts;
+}
+
+export interface Statistics {
+  readonly agents: number;
+  readonly activeAgents: number;
+  /** Null before the first request. */
+  readonly all: Sums | null;
+  readonly protocols: readonly (Sums & { readonly protocol: number })[];
+  /** The newest first; days since 1970, UTC. */
+  readonly days: readonly (Sums & { readonly day: number })[];
+}
