@@ -156,7 +156,7 @@ abstract contract Accounts is IAccounts, AccessManaged {
     }
 
     /// @inheritdoc IAccounts
-    function priceListOf(Currency currency, uint16 version) external view returns (Prices) {
+    function priceListOf(Currency currency, uint16 version) public view returns (Prices) {
         return _priceLists[currency][version];
     }
 

@@ -36,6 +36,7 @@ import {
     Message,
     PastRound,
     Payout,
+    Prices,
     PriceTerms,
     Relay,
     Request,
@@ -55,6 +56,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
     using CertificateLib for bytes;
     using DecisionHeadLib for DecisionHead;
     using DecisionLib for Decision;
+    using PricesLib for Prices;
     using RequestIdLib for RequestId;
     using RequestLib for Request;
     using RequestTermsLib for RequestTerms;
@@ -183,7 +185,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         RequestId requestId = request_.id;
         RequestTerms terms = request_.terms;
         // The request is proven below; an unknown currency panics.
-        uint256 bond = PricesLib.bondOf(terms, round);
+        uint256 bond = _bondOf(request_, round);
         _receive(terms.currency(), bond);
         (, bytes32 structHash) = _requireProvisional(request_, round, committeeHash, decision, relay);
         _requireBefore(requestId, round);
@@ -203,8 +205,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         (RequestState state, ) = _requireProvisional(request_, round, committeeHash, decision, relay);
         _requireAfter(requestId, round);
         _states[requestId] = state.clear(RequestStateLib.PROVISIONAL);
-        emit DecisionFinalized(requestId, decision.head.attempt());
-        _deliver(request_, decision);
+        _conclude(request_, decision);
     }
 
     /// @inheritdoc IDecisionOracle
@@ -296,12 +297,11 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
             RequestLib.settledCommitment(structHash, last.relay, last.round)
         );
         if (last.appellant != address(0)) {
-            uint256 bond = PricesLib.bondOf(request_.terms, last.round);
+            uint256 bond = _bondOf(request_, last.round);
             _credit(request_.terms.currency(), last.appellant, bond);
             emit AppealUnanswered(requestId, last.appellant, bond);
         }
-        emit DecisionFinalized(requestId, last.decision.head.attempt());
-        _deliver(request_, last.decision);
+        _conclude(request_, last.decision);
     }
 
     /// @inheritdoc IDecisionOracle
@@ -396,6 +396,21 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         emit RequestReopened(requestId, uint32(attempt), round, seedBlock, step.appellant, step.bond);
     }
 
+    /// @dev Pays the caller for the delivery, and delivers a decision that was final with no commit. What was put by for it is
+    /// given out here, for nothing would tell the settlement who came at which gas price.
+    function _conclude(Request calldata request_, Decision calldata decision) private {
+        RequestId requestId = request_.id;
+        RequestTerms terms = request_.terms;
+        Prices prices = _pricesOf(request_);
+        uint256 pay = prices.gasCost(PricesLib.deliveryGas(terms), tx.gasprice);
+        uint256 rest = prices.deliveryReserve(terms) - pay;
+        emit DecisionFinalized(requestId, decision.head.attempt());
+        emit DeliveryPaid(requestId, msg.sender, pay, rest);
+        _credit(terms.currency(), msg.sender, pay);
+        _refund(requestId.subscription(), request_.consumer, terms.currency(), rest);
+        _deliver(request_, decision);
+    }
+
     /// @dev Calls the consumer back, if it wants that. The caller has written all else.
     function _deliver(Request calldata request_, Decision calldata decision) private {
         if (request_.terms.callbackGasLimit() == 0) return;
@@ -475,6 +490,15 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
     ) private view returns (RequestState state, bytes32 structHash) {
         (state, structHash) = _requireDecided(request_, round, committeeHash, decision, relay);
         require(state.has(RequestStateLib.PROVISIONAL), DecisionIsFinal(request_.id));
+    }
+
+    function _bondOf(Request calldata request_, Round round) private view returns (uint256) {
+        return _pricesOf(request_).bondOf(request_.terms, round);
+    }
+
+    /// @dev The list that it was made under.
+    function _pricesOf(Request calldata request_) private view returns (Prices) {
+        return priceListOf(request_.terms.currency(), request_.id.priceVersion());
     }
 
     function _requireStatus(RequestId requestId, RequestState state, Status expected) private pure {

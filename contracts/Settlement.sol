@@ -12,7 +12,7 @@ import {RequestIdLib} from "./libraries/RequestIdLib.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {RoundLib} from "./libraries/RoundLib.sol";
 import {SeatLib} from "./libraries/SeatLib.sol";
-import {APPEAL_REWARD_DIVISOR, PPM_ONE, RELAY_PAY_DIVISOR} from "./types/Limits.sol";
+import {APPEAL_REWARD_DIVISOR, PPM_ONE} from "./types/Limits.sol";
 import {
     AgentId,
     DecidedRound,
@@ -42,6 +42,7 @@ contract Settlement is ISettlement {
     using SeatLib for Seat;
 
     /// @param prices of the request's price list
+    /// @param unit price of a unit of pay
     /// @param rest of the escrow, not yet paid
     /// @param payments room for all that can come
     /// @param payees how many of them are filled in
@@ -49,6 +50,7 @@ contract Settlement is ISettlement {
     /// @param served how many of them are filled in
     struct Book {
         Prices prices;
+        uint256 unit;
         uint256 rest;
         Payment[] payments;
         uint256 payees;
@@ -71,8 +73,8 @@ contract Settlement is ISettlement {
         Book memory book = _open(request, rounds);
         // One round per attempt with a decision, of which there are at most seven.
         for (uint256 i = 0; i < rounds.length; ++i) {
-            uint256 pay = _payOf(terms, rounds[i]);
-            // Never below 0: the units of all rounds are at most those that the fee was divided by.
+            uint256 pay = _payOf(book, rounds[i]);
+            // Never below 0: the units of all rounds are at most those that the fee, less the reserve, was divided by.
             book.rest -= pay;
             pay -= _deduct(book, request, rounds[i], pay);
             bool isAppealed = i + 1 < rounds.length && rounds[i].appellant != address(0);
@@ -98,8 +100,8 @@ contract Settlement is ISettlement {
     }
 
     /// @inheritdoc ISettlement
-    function bondOf(RequestTerms terms, Round round) external pure returns (uint256) {
-        return PricesLib.bondOf(terms, round);
+    function bondOf(RequestId requestId, RequestTerms terms, Round round) external view returns (uint256) {
+        return oracle.priceListOf(terms.currency(), requestId.priceVersion()).bondOf(terms, round);
     }
 
     /// @dev Notes what the seats of a round that stands earn (SE11), and whose reputation changes.
@@ -121,23 +123,24 @@ contract Settlement is ISettlement {
         }
     }
 
-    /// @dev What the treasury and the relayer get of a round's pay, rounded down: at most a fifth and a half.
+    /// @dev The treasury's part of a round's pay, rounded down, and the relayer's gas out of the reserve.
+    /// @return treasuryPay
     function _deduct(
         Book memory book,
         Request calldata request,
         DecidedRound calldata round,
         uint256 pay
-    ) private returns (uint256) {
-        uint256 treasuryPay = (pay * book.prices.treasuryPpm()) / PPM_ONE;
-        uint256 gasPrice = round.relay.gasPrice();
-        uint256 cap = book.prices.gasPriceCap();
-        uint256 relayerPay = book.prices.gasCost(_relayGas(request.terms, round), gasPrice < cap ? gasPrice : cap);
-        if (relayerPay > pay / RELAY_PAY_DIVISOR) relayerPay = pay / RELAY_PAY_DIVISOR;
+    ) private returns (uint256 treasuryPay) {
+        treasuryPay = (pay * book.prices.treasuryPpm()) / PPM_ONE;
+        uint256 gas = PricesLib.relayGas(round.committee.length);
+        if (_isFinalAtOnce(request.terms, round)) gas += request.terms.callbackGasLimit();
+        uint256 relayerPay = book.prices.gasCost(gas, round.relay.gasPrice());
+        // Never below 0: the reserve has each relay and the delivery at the cap.
+        book.rest -= relayerPay;
         address relayer = round.relay.relayer();
         _add(book, oracle.treasury(), treasuryPay);
         _add(book, relayer, relayerPay);
         emit RoundDeducted(request.id, round.decision.head.attempt(), treasuryPay, relayer, relayerPay);
-        return treasuryPay + relayerPay;
     }
 
     /// @dev An upheld appeal (SE12).
@@ -150,7 +153,7 @@ contract Settlement is ISettlement {
     ) private {
         uint256 reward = pay / APPEAL_REWARD_DIVISOR;
         book.rest += pay - reward;
-        _resolve(book, request, round, true, PricesLib.bondOf(request.terms, round.round) + reward);
+        _resolve(book, request, round, true, book.prices.bondOf(request.terms, round.round) + reward);
     }
 
     /// @dev A lost appeal pays for the committees that it called: those up to the next appeal (SE12).
@@ -163,12 +166,14 @@ contract Settlement is ISettlement {
     ) private {
         uint256 cost = 0;
         for (uint256 i = index + 1; i < rounds.length; ++i) {
-            cost += _payOf(request.terms, rounds[i]);
+            cost += _payOf(book, rounds[i]);
+            // Not its callback, which would have been made without the appeal, too.
+            cost += book.prices.gasCost(PricesLib.relayGas(rounds[i].committee.length), rounds[i].relay.gasPrice());
             if (rounds[i].appellant != address(0)) break;
         }
         book.rest += cost;
         // Never below 0: the bond is the most that they can cost.
-        uint256 left = PricesLib.bondOf(request.terms, rounds[index].round) - cost;
+        uint256 left = book.prices.bondOf(request.terms, rounds[index].round) - cost;
         _resolve(book, request, rounds[index], false, left);
     }
 
@@ -192,8 +197,13 @@ contract Settlement is ISettlement {
     function _open(Request calldata request, DecidedRound[] calldata rounds) private view returns (Book memory book) {
         uint256 seats = 0;
         for (uint256 i = 0; i < rounds.length; ++i) seats += rounds[i].committee.length;
-        book.prices = oracle.priceListOf(request.terms.currency(), request.id.priceVersion());
-        book.rest = request.terms.fee();
+        RequestTerms terms = request.terms;
+        Prices prices = oracle.priceListOf(terms.currency(), request.id.priceVersion());
+        book.prices = prices;
+        book.unit = prices.unitOf(terms);
+        book.rest = terms.fee();
+        // Else who has delivered was paid then, and what that left has gone back (SE13).
+        if (!_isFinalAtOnce(terms, rounds[rounds.length - 1])) book.rest -= prices.deliveryReserve(terms);
         book.payments = new Payment[](3 * rounds.length);
         book.services = new Service[](seats);
     }
@@ -209,15 +219,14 @@ contract Settlement is ISettlement {
         }
     }
 
-    function _payOf(RequestTerms terms, DecidedRound calldata round) private pure returns (uint256) {
-        return PayLib.units(round.decision) * PricesLib.unitOf(terms);
+    function _payOf(Book memory book, DecidedRound calldata round) private pure returns (uint256) {
+        return PayLib.units(round.decision) * book.unit;
     }
 
-    /// @dev The callback only where the commit made it (SE13): not in one that called another committee or was provisional.
-    function _relayGas(RequestTerms terms, DecidedRound calldata round) private pure returns (uint256 gas) {
-        gas = PricesLib.relayGas(round.committee.length);
+    /// @dev Whether the commit delivered the decision: it called no other committee and was not provisional.
+    function _isFinalAtOnce(RequestTerms terms, DecidedRound calldata round) private pure returns (bool) {
         bool isRetried =
             !PayLib.isDecided(round.decision) && round.round.hasRetry(terms, round.decision.head.attempt());
-        if (!isRetried && round.round.appeals() == terms.appeals()) gas += terms.callbackGasLimit();
+        return !isRetried && round.round.appeals() == terms.appeals();
     }
 }

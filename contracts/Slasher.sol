@@ -79,8 +79,9 @@ contract Slasher is ISlasher {
         registry.slash(agentId, msg.sender);
     }
 
-    /// @dev Earlier attempts were drawn; the latest was once its request is past `Requested`. A request that was refunded
-    /// before its draw passes, too: no committee of it will ever be drawn, so no later fault's evidence is consumed.
+    /// @dev Refuses an attempt that is still to be drawn: a proof made before would use up the one slash that the attempt allows.
+    /// That is the latest one while its request is `Requested`, and every later one. All others are past: they were drawn,
+    /// or given up before their draw (`replace`, `refund`, `fallBack`) and never will be, so they have no later faults.
     function _requireDrawn(RequestId requestId, uint32 attempt) private view {
         // slither-disable-next-line unused-return: the flags say nothing about the draw
         (Status status, uint32 latest, , , ) = IDecisionOracle(oracle).statusOf(requestId);

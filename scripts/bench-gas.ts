@@ -7,15 +7,29 @@ import { parseArgs } from "node:util";
 import { measureEvidence, type EvidenceFigures } from "./lib/bench/evidence.ts";
 import { differencesOf, TOLERANCE, type GasFigures, type GasFile } from "./lib/bench/gas-file.ts";
 import { proveAgents } from "./lib/bench/prove.ts";
-import { ask, commit, commitArgs, decisionFor, draw, quorum, recordOf, type Drawn } from "./lib/course.ts";
+import {
+  appeal,
+  ask,
+  commit,
+  commitArgs,
+  decide,
+  decisionFor,
+  draw,
+  fallBackArgs,
+  latestOf,
+  passDeadline,
+  quorum,
+  recordOf,
+  type Drawn,
+} from "./lib/course.ts";
 import { startProductionChain } from "./lib/production-chain.ts";
 import { Currency } from "./lib/typed-data.ts";
-import { deployWorld, registerAgents, subscription, type World } from "./lib/world.ts";
+import { deployWorld, freeTokens, registerAgents, subscription, type World } from "./lib/world.ts";
 
 const help = `Usage: npm run bench:gas -- [--json | --write | --check] [--agents 10,1000] [--help]
 
 Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, draw, commit with callback, alone
-and in a batch, of settle and of evidence, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. Requests
+and in a batch, of settle, finalize, fallBack and of evidence, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. Requests
 are paid from a subscription, or at once in tokens or coins. The consumer writes one new slot. The agents are proven: they have
 served sixteen settled requests and weigh in full in the draw. One draw, of 4 seats of the smallest registry, is measured before
 that, too. Draws and commits of more seats than the largest registry has agents are left out.
@@ -66,6 +80,13 @@ interface DrawFigure {
   readonly mean: number;
 }
 
+/** Of a committee of 4, without a callback, whose caller is paid for it. */
+interface DeliveryFigures {
+  readonly finalize: number;
+  /** With a bond that comes back. */
+  readonly fallBack: number;
+}
+
 interface Figures {
   readonly request: RequestFigures;
   readonly draws: readonly DrawFigure[];
@@ -73,6 +94,7 @@ interface Figures {
   readonly freshDraw: DrawFigure;
   readonly commits: readonly CommitFigure[];
   readonly perBatchItem: number;
+  readonly delivery: DeliveryFigures;
   readonly evidence: EvidenceFigures;
 }
 
@@ -115,11 +137,20 @@ async function measure(agents: readonly number[]): Promise<Figures> {
   const commits: CommitFigure[] = [];
   for (const n of sizes) if (n <= Math.max(...agents)) commits.push(await measureCommit(world, n));
   const perBatchItem = await measureBatch(world);
-  return { request, draws, freshDraw: freshDraw!, commits, perBatchItem, evidence: await measureEvidence(world) };
+  const evidence = await measureEvidence(world);
+  return {
+    request,
+    draws,
+    freshDraw: freshDraw!,
+    commits,
+    perBatchItem,
+    evidence,
+    delivery: await measureDelivery(world),
+  };
 }
 
 /** As the file keeps them. */
-function named({ request, draws, freshDraw, commits, perBatchItem, evidence }: Figures): GasFigures {
+function named({ request, draws, freshDraw, commits, perBatchItem, evidence, delivery }: Figures): GasFigures {
   const drawName = ({ n, agents }: DrawFigure): string => `draw of ${n} among ${agents}`;
   return Object.fromEntries([
     ...Object.entries(request).map(([payer, gas]) => [`request, ${payer}`, gas]),
@@ -130,6 +161,7 @@ function named({ request, draws, freshDraw, commits, perBatchItem, evidence }: F
       [`settle of ${n}`, settle],
     ]),
     [`commit of ${batch.n} in a batch of ${batch.items}`, perBatchItem],
+    ...Object.entries(delivery).map(([call, gas]) => [`${call} of 4`, gas]),
     ...Object.entries(evidence).map(([kind, gas]) => [`evidence, ${kind}`, gas]),
   ]);
 }
@@ -206,6 +238,22 @@ async function measureBatch(world: World): Promise<number> {
   return Math.round(Number(receipt.gasUsed) / batch.items);
 }
 
+/** The second of each: its caller and its appellant have a credit by then. */
+async function measureDelivery(world: World): Promise<DeliveryFigures> {
+  await world.oracle.setPrices(Currency.Token, { ...freeTokens, gasRate: 10n ** 18n, gasPriceCap: 10n ** 9n });
+  const decided = async () => decide(world, await ask(world, { appeals: 1 }));
+  let [finalize, fallBack] = [0, 0];
+  for (let round = 0; round < 2; round++) {
+    const committed = await decided();
+    await passDeadline(world, committed.rounds[0]!.round);
+    finalize = Number((await (await world.oracle.finalize(...latestOf(committed))).wait()).gasUsed);
+    const running = await appeal(world, await decided());
+    await passDeadline(world, running.round);
+    fallBack = Number((await (await world.oracle.fallBack(...fallBackArgs(running))).wait()).gasUsed);
+  }
+  return { finalize, fallBack };
+}
+
 /** Asks and draws for a consumer of its own. */
 async function drawsForNewConsumer(world: World, n: number): Promise<() => Promise<Drawn>> {
   const consumer = await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
@@ -216,13 +264,13 @@ async function drawsForNewConsumer(world: World, n: number): Promise<() => Promi
   return async () => draw(world, await ask(world, terms, "q".repeat(200), by));
 }
 
-function asJson({ request, draws, freshDraw, commits, perBatchItem, evidence }: Figures) {
+function asJson({ request, draws, freshDraw, commits, perBatchItem, delivery, evidence }: Figures) {
   const batched = { ...batch, perItem: perBatchItem };
   const relative = ratios(request, commits, perBatchItem);
-  return { request, draws, freshDraw, commits, batch: batched, evidence, anchors, ratios: relative };
+  return { request, draws, freshDraw, commits, batch: batched, delivery, evidence, anchors, ratios: relative };
 }
 
-function report({ request, draws, freshDraw, commits, perBatchItem, evidence }: Figures): void {
+function report({ request, draws, freshDraw, commits, perBatchItem, delivery, evidence }: Figures): void {
   const ratio = (value: number, anchor: number): string => `${((100 * value) / anchor).toFixed(1)} %`;
   console.log(
     `request, 200-byte question, from a subscription: ${request.subscription} gas (goal ${ratio(request.subscription, anchors.request.goal)}, prototype ${ratio(request.subscription, anchors.request.prototype)})`,
@@ -252,6 +300,7 @@ function report({ request, draws, freshDraw, commits, perBatchItem, evidence }: 
   console.log(`\ndraw, mean of ${samples}, agents at full stake that have served sixteen requests`);
   console.table(draws);
   console.log(`before that, ${freshDraw.n} of ${freshDraw.agents} agents: ${freshDraw.mean} gas`);
+  console.log(`\nfinalize: ${delivery.finalize} gas, fallBack: ${delivery.fallBack} gas`);
   const worst = Math.max(evidence.messages, evidence.decisions, evidence.deactivating);
   console.log(`\nevidence, at most ${worst} gas (goal ${ratio(worst, anchors.evidence.goal)})`);
   console.table([evidence]);

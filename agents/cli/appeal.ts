@@ -36,13 +36,16 @@ export const appeal: CommandSpec<Options> = {
       readChainTerms(source, host.signal),
     ]);
     const { course, last } = await requireAppealable(chain, requestId, host.signal);
+    const others = await othersThan([...course.past, last], chain, host.signal);
     const { request } = course;
     const { currency } = request.terms;
-    const bond = await terms.bond(request.terms, last.round, host.signal);
+    const bond = await terms.bond(request, last.round, host.signal);
     const seats = committeeSizeAfter(request.terms.committeeSize, unpackRound(last.round).appeals + 1);
     const shown = formatAmount(bond, unitOf(currency, terms.feeToken));
     const facts = { requestId, attempt: last.decision.attempt + 1, seats, bond, currency };
     progress(`request ${requestId}: a bond of ${shown} calls a committee of ${seats}`);
+    if (others < seats)
+      progress(`only ${others} other agents are active: unless more join, it delays the decision and changes nothing`);
     if (options.dryRun === true)
       return {
         json: facts,
@@ -85,6 +88,13 @@ async function requireAppealable(
   if (isFinal(course)) throw impossible(requestId, "its decision is final");
   if (dueOf(course, head) === "finalize") throw impossible(requestId, "the time for appeals is over");
   return { course, last };
+}
+
+/** How many agents could be drawn after these rounds, as of now. */
+async function othersThan(rounds: readonly DecidedRound[], chain: ChainReader, signal: AbortSignal): Promise<number> {
+  const sat = new Set(rounds.flatMap(({ committee }) => committee.map(({ agentId }) => agentId)));
+  const agents = await chain.agents(signal);
+  return agents.filter(({ agentId, active }) => active && !sat.has(agentId)).length;
 }
 
 function impossible(requestId: RequestId, why: string): ConclaveError {

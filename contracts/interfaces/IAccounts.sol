@@ -93,7 +93,7 @@ interface IAccounts {
     function unpauseRequests(Currency currency) external;
 
     /// @notice The smallest fee of a request with these terms now, whatever fee they name: every unit of pay that it can come to
-    /// at the unit price, and the relayers' gas of every round at the cap.
+    /// at the unit price, and, at the gas price cap, the relayers' gas of every round and the delivery.
     /// @param terms packed by `RequestTermsLib.pack`
     function quote(RequestTerms terms) external view returns (uint256 fee);
 

@@ -90,6 +90,14 @@ interface IDecisionOracle is IAccounts {
     /// @param attempt whose decision it is
     event DecisionFinalized(RequestId indexed requestId, uint32 attempt);
 
+    /// @notice Who made a decision final and delivered it was paid for its gas; what is left of what the request had put by for
+    /// that went back to its subscription, or to the credit of a consumer that paid directly. Follows `DecisionFinalized`.
+    /// @param requestId the request
+    /// @param deliverer whose credit grew
+    /// @param amount in the smallest unit of the request's currency
+    /// @param rest in the same unit
+    event DeliveryPaid(RequestId indexed requestId, address indexed deliverer, uint256 amount, uint256 rest);
+
     /// @notice No committee answered an appeal in time; the appellant's bond was credited back.
     /// @param requestId the request
     /// @param appellant whose bond it was
@@ -253,11 +261,13 @@ interface IDecisionOracle is IAccounts {
     ) external;
 
     /// @notice Calls a committee of twice the size plus one against a provisional decision, until the deadline of its round.
-    /// Anybody may, with a bond in the request's currency: the most that the committees that it calls can earn
-    /// (`settlement.bondOf`).
+    /// Anybody may, with a bond in the request's currency: the most that the committees that it calls, and their relayers, can
+    /// earn (`settlement.bondOf`).
     /// @dev Upheld if the final decision is another one: the bond comes back with half of the overturned round's pay. If not,
     /// also if the last committee hung, it pays for the committees that the appeal called, and the rest of it comes back;
     /// all of it if none of them answers in time.
+    /// @dev Warning: it is taken although fewer other agents may be left than its committee has seats. Then it changes nothing,
+    /// but delays the decision by the duration, and as often again as there are retries left.
     /// @param request_ as in the `Requested` event
     /// @param round as in the `DecisionProvisional` event
     /// @param committeeHash keccak256 of the seats' words, concatenated
@@ -271,7 +281,8 @@ interface IDecisionOracle is IAccounts {
         Relay relay
     ) external payable;
 
-    /// @notice Makes a provisional decision final after the deadline of its round and delivers it. Anybody may call.
+    /// @notice Makes a provisional decision final after the deadline of its round and delivers it. Anybody may call, and is paid
+    /// its gas, at the gas price cap at most (`DeliveryPaid`).
     /// @dev The parameters are those of `appeal`.
     function finalize(
         Request calldata request_,
@@ -281,7 +292,7 @@ interface IDecisionOracle is IAccounts {
         Relay relay
     ) external;
 
-    /// @notice Retries a failed callback. Anybody may call; reverts if it fails again.
+    /// @notice Retries a failed callback. Anybody may call, without pay; reverts if it fails again.
     /// @param request_ as in the `Requested` event
     /// @param round of the final decision, as in `settlement.settle`
     /// @param committeeHash keccak256 of the seats' words, concatenated
@@ -327,7 +338,7 @@ interface IDecisionOracle is IAccounts {
     function refund(Request calldata request_, Round round, bytes calldata witness) external;
 
     /// @notice Gives an attempt up whose committee has not decided in time, when no retries are left: the decision before it is
-    /// final and delivered, and the bond of who appealed against it comes back. Anybody may call.
+    /// final and delivered, and the bond of who appealed against it comes back. Anybody may call, and is paid as for `finalize`.
     /// @param request_ as in the `Requested` event
     /// @param round as in the latest `RequestReopened` event
     /// @param witness as for `refund`

@@ -22,7 +22,7 @@ interface ISettlement {
         uint256 amount
     );
 
-    /// @notice The treasury and the relayer of a round got their parts of its pay.
+    /// @notice The treasury got its part of a round's pay, and the relayer its gas out of the request's reserve.
     /// @param requestId the request
     /// @param attempt the round
     /// @param treasuryPay in the smallest unit of the request's currency
@@ -51,8 +51,8 @@ interface ISettlement {
     );
 
     /// @notice Distributes the escrow of a request whose decision is final, once. Anybody may call.
-    /// @dev Each round pays the treasury and its relayer; then its seats by their shares, or, if the final decision overturns
-    /// it, half to its appellant. The asker gets the rest. Every division rounds down for the asker. The reputation changes of
+    /// @dev Each round pays the treasury; then its seats by their shares, or, if the final decision overturns it, half to its
+    /// appellant. The reserve pays its relayer. The asker gets the rest. Every division rounds down for the asker. The reputation changes of
     /// the rounds that stand are applied.
     /// @param request_ as in the `Requested` event
     /// @param rounds all, from the first to the one whose decision is final. The round of one that was provisional is that of
@@ -60,10 +60,11 @@ interface ISettlement {
     function settle(Request calldata request_, DecidedRound[] calldata rounds) external;
 
     /// @notice The bond of an appeal against a decision of this round.
+    /// @param requestId which says under which price list it was made
     /// @param terms of the request
     /// @param round as in the `DecisionProvisional` event
     /// @return in the smallest unit of the request's currency
-    function bondOf(RequestTerms terms, Round round) external pure returns (uint256);
+    function bondOf(RequestId requestId, RequestTerms terms, Round round) external view returns (uint256);
 
     /// @notice Whose requests are settled.
     /// @return the oracle, which deployed this

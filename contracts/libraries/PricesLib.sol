@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {DECIDED_UNITS, GAS_PRICE_UNIT, GAS_RATE_WEI, RELAY_BASE_GAS, RELAY_SIGNATURE_GAS} from "../types/Limits.sol";
+import {
+    DECIDED_UNITS,
+    DELIVERY_GAS,
+    GAS_PRICE_UNIT,
+    GAS_RATE_WEI,
+    RELAY_BASE_GAS,
+    RELAY_SIGNATURE_GAS
+} from "../types/Limits.sol";
 import {PriceTerms, Prices, RequestTerms, Round} from "../types/Types.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
 import {RoundLib} from "./RoundLib.sol";
 
-/// @title What a request costs (SE10, SE13, SE18)
+/// @title What a request costs (SE11, SE13, SE18)
 /// @dev The casts to narrower types in the accessors cut the word to the member's width on purpose.
 library PricesLib {
     using RequestTermsLib for RequestTerms;
     using RoundLib for Round;
 
     uint256 private constant OPEN = 1;
+    /// @dev A gas price that is above every cap.
+    uint256 private constant AT_CAP = type(uint256).max;
 
     /// @dev The cap is rounded down to its unit, which a uint64 of wei fits after.
     function pack(PriceTerms memory terms, uint16 version_, bool open) internal pure returns (Prices) {
@@ -71,44 +80,76 @@ library PricesLib {
         }
     }
 
-    /// @notice The price of a unit of pay, rounded down: of the fee, so that nothing that is set later moves it.
-    function unitOf(RequestTerms terms) internal pure returns (uint256) {
-        return terms.fee() / maxUnits(terms);
+    /// @notice What of the fee is put by for gas, at the cap: the relay of every round that the terms allow, and one delivery. It is
+    /// made by a commit unless there are appeals or retries.
+    function reserve(Prices prices, RequestTerms terms) internal pure returns (uint256) {
+        unchecked {
+            // At most seven rounds.
+            uint256 first = terms.committeeSize();
+            uint256 appeals = terms.appeals();
+            uint256 retries = terms.retries();
+            uint256 gas = appeals + retries == 0 ? terms.callbackGasLimit() : deliveryGas(terms);
+            gas += retries * relayGas(RoundLib.sizeAfter(first, appeals));
+            for (uint256 level = 0; level <= appeals; ++level) gas += relayGas(RoundLib.sizeAfter(first, level));
+            return gasCost(prices, gas, AT_CAP);
+        }
     }
 
-    /// @notice The bond of an appeal against a decision of this round: the most that the committees that it calls can earn (SE5).
-    function bondOf(RequestTerms terms, Round round) internal pure returns (uint256) {
+    /// @notice The smallest fee of a request: every unit that it can come to at the unit price, and the reserve.
+    function quote(Prices prices, RequestTerms terms) internal pure returns (uint256) {
+        unchecked {
+            // Below 2^10 * 2^80 + 2^98.
+            return maxUnits(terms) * unitPrice(prices) + reserve(prices, terms);
+        }
+    }
+
+    /// @notice The price of a unit of pay, rounded down: of what the fee leaves beside the reserve, at least the unit price.
+    /// @param prices the list that the request was made under, so that nothing that is set later moves it
+    function unitOf(Prices prices, RequestTerms terms) internal pure returns (uint256) {
+        return (terms.fee() - reserve(prices, terms)) / maxUnits(terms);
+    }
+
+    /// @notice The bond of an appeal against a decision of this round: the most that the committees that it calls can earn, and
+    /// the relays of their decisions at the cap (SE5).
+    /// @param prices the list that the request was made under
+    function bondOf(Prices prices, RequestTerms terms, Round round) internal pure returns (uint256) {
         uint256 size = RoundLib.sizeAfter(terms.committeeSize(), round.appeals() + 1);
-        return (DECIDED_UNITS + terms.retries()) * size * unitOf(terms);
+        uint256 retries = terms.retries();
+        return
+            (DECIDED_UNITS + retries) * size * unitOf(prices, terms) +
+            gasCost(prices, (1 + retries) * relayGas(size), AT_CAP);
+    }
+
+    /// @notice What is put by for whoever finalizes or falls back.
+    function deliveryReserve(Prices prices, RequestTerms terms) internal pure returns (uint256) {
+        return gasCost(prices, deliveryGas(terms), AT_CAP);
+    }
+
+    /// @notice Gas that who finalizes or falls back is paid for, with the callback.
+    function deliveryGas(RequestTerms terms) internal pure returns (uint256) {
+        unchecked {
+            // The limit is a uint32.
+            return DELIVERY_GAS + terms.callbackGasLimit();
+        }
     }
 
     /// @notice Gas that the relayer of a committee of `size` is paid for, without a callback.
     function relayGas(uint256 size) internal pure returns (uint256) {
         unchecked {
-            // At most 64 seats.
+            // At most 64 seats, of valid terms.
             return RELAY_BASE_GAS + ((size * 2) / 3 + 1) * RELAY_SIGNATURE_GAS;
         }
     }
 
-    /// @notice What that much gas costs in the currency, rounded up.
+    /// @notice What that much gas costs in the currency, at the cap at most. Rounded down, so that parts come to no more than
+    /// the whole.
     /// @param gasPrice wei per gas
     function gasCost(Prices prices, uint256 gas, uint256 gasPrice) internal pure returns (uint256) {
+        uint256 cap = gasPriceCap(prices);
+        if (gasPrice > cap) gasPrice = cap;
         unchecked {
-            // Below 2^26 * 2^52 * 2^80.
-            return (gas * gasPrice * gasRate(prices) + GAS_RATE_WEI - 1) / GAS_RATE_WEI;
-        }
-    }
-
-    /// @notice The smallest fee of a request: every unit that it can come to at the unit price, and the relayers' gas of every
-    /// round that it can have, and of one callback, at the cap.
-    function quote(Prices prices, RequestTerms terms) internal pure returns (uint256) {
-        unchecked {
-            // At most seven rounds.
-            uint256 first = terms.committeeSize();
-            uint256 appeals = terms.appeals();
-            uint256 gas = terms.callbackGasLimit() + terms.retries() * relayGas(RoundLib.sizeAfter(first, appeals));
-            for (uint256 level = 0; level <= appeals; ++level) gas += relayGas(RoundLib.sizeAfter(first, level));
-            return maxUnits(terms) * unitPrice(prices) + gasCost(prices, gas, gasPriceCap(prices));
+            // Below 2^40 * 2^52 * 2^80, of terms that nobody has checked, too.
+            return (gas * gasPrice * gasRate(prices)) / GAS_RATE_WEI;
         }
     }
 }

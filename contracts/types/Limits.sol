@@ -43,11 +43,12 @@ uint256 constant DECIDED_UNITS = 2;
 uint256 constant RELAY_BASE_GAS = 42_000;
 /// @dev Gas that a relayer is paid for each signature of the smallest quorum.
 uint256 constant RELAY_SIGNATURE_GAS = 4_900;
+/// @dev Gas that who finalizes or falls back is paid for, without what the callback uses: what `npm run bench:gas` measures, with
+/// a first credit, and a callback that fails.
+uint256 constant DELIVERY_GAS = 70_000;
 /// @dev An upheld appeal earns what the seats of the overturned round would have got, divided by this: with all of it, a
 /// committee that knows it is wrong would lose nothing by appealing against itself.
 uint256 constant APPEAL_REWARD_DIVISOR = 2;
-/// @dev A relayer gets at most a round's pay divided by this.
-uint256 constant RELAY_PAY_DIVISOR = 2;
 /// @dev Most that the treasury can get of a round's pay, in parts per million.
 uint256 constant MAX_TREASURY_PPM = 200_000;
 /// @dev Wei of gas that a gas rate is for.

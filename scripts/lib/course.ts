@@ -242,7 +242,7 @@ export const packDecided = ({ decision, ...round }: DecidedRound) => ({ ...round
 export const recordOf = ({ request, rounds }: Committed) => [request, rounds.map(packDecided)] as const;
 
 export const bondOf = ({ settlement }: World, { request, rounds }: Committed): Promise<bigint> =>
-  settlement.bondOf(request.terms, rounds.at(-1)!.round) as Promise<bigint>;
+  settlement.bondOf(request.id, request.terms, rounds.at(-1)!.round) as Promise<bigint>;
 
 /** Appeals with the bond that is due; in tokens the caller has approved it. */
 export async function appeal(world: World, committed: Committed, oracle: Oracle = world.oracle): Promise<Asked> {

@@ -9,6 +9,7 @@ import {
   DecisionCommitted,
   DecisionFinalized,
   DecisionProvisional,
+  DeliveryPaid,
   FeeRefunded,
   OracleDeployed,
   RequestRefunded,
@@ -21,6 +22,7 @@ import {
   Attempt,
   Callback,
   Decision,
+  Delivery,
   Request,
   RequestHash,
   RequestSubscription,
@@ -195,6 +197,29 @@ export function handleDecisionFinalized(event: DecisionFinalized): void {
   request.save();
 }
 
+/** Out of the fee, before the rest of it is settled. */
+export function handleDeliveryPaid(event: DeliveryPaid): void {
+  const request = Request.load(event.params.requestId.toString())!;
+  const delivery = new Delivery(request.id);
+  delivery.request = request.id;
+  delivery.currency = request.currency;
+  delivery.deliverer = event.params.deliverer;
+  delivery.amount = event.params.amount;
+  delivery.rest = event.params.rest;
+  delivery.timestamp = event.block.timestamp;
+  delivery.block = event.block.number;
+  delivery.transaction = event.transaction.hash;
+  delivery.save();
+  credit(event.params.deliverer, request.currency, event.params.amount);
+  giveBack(request, event.params.rest);
+
+  const tally = new Tally();
+  tally.currency = request.currency;
+  tally.relayers = event.params.amount;
+  tally.refunds = event.params.rest;
+  tally.count(request.protocol, event.block.timestamp);
+}
+
 export function handleAppealUnanswered(event: AppealUnanswered): void {
   const request = Request.load(event.params.requestId.toString())!;
   const appeal = Appeal.load(request.appeal!)!;
@@ -239,9 +264,7 @@ export function handleFeeRefunded(event: FeeRefunded): void {
   request.settledAt = event.block.timestamp;
   request.refund = event.params.amount;
   request.save();
-  const subscription = request.subscription;
-  if (subscription) fundSubscription(subscription, request.currency, event.params.amount);
-  else credit(event.params.consumer, request.currency, event.params.amount);
+  giveBack(request, event.params.amount);
   const deployment = loadDeployment();
   deployment.lastSettled = request.id;
   deployment.save();
@@ -250,6 +273,13 @@ export function handleFeeRefunded(event: FeeRefunded): void {
   tally.currency = request.currency;
   tally.refunds = event.params.amount;
   tally.count(request.protocol, event.block.timestamp);
+}
+
+/** To where its fee came from. */
+function giveBack(request: Request, amount: BigInt): void {
+  const subscription = request.subscription;
+  if (subscription) fundSubscription(subscription, request.currency, amount);
+  else credit(request.consumer, request.currency, amount);
 }
 
 /** See `RequestTerms`. */

@@ -4,6 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { tokenAbi } from "conclave/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { readChainTerms } from "../../agents/adapters/chain/terms.ts";
+import { unpackRound } from "../../agents/core/rounds.ts";
 import type { Address, Terms } from "../../agents/core/types.ts";
 import type { Asked, OperatorActions } from "../../agents/ports/chain.ts";
 import { createNodeHarness, ONE, type NodeHarness } from "./chain-node.ts";
@@ -171,7 +172,7 @@ describe("chain: money at the oracle", () => {
       });
       await (await harness.writer(0)).commit(request, round, committee, certificate);
       const last = await lastOf(await harness.reader(), request.id);
-      const bond = await (await readChainTerms(harness.options)).bond(request.terms, last.round);
+      const bond = await (await readChainTerms(harness.options)).bond(request, last.round);
       assert.equal(bond, 18n * ONE);
       if (currency === "token") await rejects(operator.appeal(request, last), "BALANCE_TOO_LOW");
       if (currency === "token") await fund(operator.account, bond);
@@ -179,5 +180,20 @@ describe("chain: money at the oracle", () => {
       const { past } = await courseNow(await harness.reader(), request.id);
       assert.equal(past[0]?.appellant, operator.account);
     }
+  });
+
+  it("SE13: who finalizes sends the gas of a first credit along, which an estimate at no gas price misses", async () => {
+    const operator = await operatorOf(17);
+    const terms = { currency: "token", appeals: 1, fee: 26n * ONE } as const;
+    const { request, round, committee, certificate } = await drawnFor(operator, terms);
+    const [reader, writer] = [await harness.reader(), await harness.writer(0)];
+    await writer.commit(request, round, committee, certificate);
+    const last = await lastOf(reader, request.id);
+    await harness.passTime(unpackRound(last.round).deadline - (await reader.head()).timestamp + 5);
+    const receipt = await writer.finalize(request, last);
+    assert.ok(receipt !== "already");
+    // The price list is of zeros, so that nobody was credited.
+    const { gas } = await harness.client.getTransaction({ hash: receipt.transactionHash });
+    assert.ok(gas - receipt.gasUsed >= 25_000n, `${gas} of which ${receipt.gasUsed} were used`);
   });
 });

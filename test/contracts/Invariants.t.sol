@@ -63,7 +63,7 @@ contract InvariantsTest is Assertions {
 
     /// @dev An invariant over nothing proves nothing: a random walk reaches every action, and no action reverts.
     function test_everyActionIsReached() public {
-        bytes32[23] memory actions = [
+        bytes32[24] memory actions = [
             bytes32("fund"),
             "withdrawFunds",
             "withdraw",
@@ -82,6 +82,7 @@ contract InvariantsTest is Assertions {
             "replace",
             "refund",
             "fallBack",
+            "deliveryPaid",
             "appealUnanswered",
             "settle",
             "settleRounds",

@@ -38,6 +38,9 @@ contract LibrariesTest is Assertions {
     using RelayLib for Relay;
     using SeatLib for Seat;
 
+    /// @dev A price list of zeros.
+    Prices private constant FREE = Prices.wrap(0);
+
     function testFuzz_termsSurvivePacking(Terms memory terms) public pure {
         _cut(terms);
         Terms memory unpacked = RequestTermsLib.unpack(RequestTermsLib.pack(terms));
@@ -116,7 +119,8 @@ contract LibrariesTest is Assertions {
         return balances.add(currency, amount);
     }
 
-    /// @dev SE10: U by adding up committee after committee; each bond is the most that the committee and its retries can earn.
+    /// @dev SE10: U by adding up committee after committee; each bond is the most that the committee and its retries can earn,
+    /// where gas costs nothing.
     function testFuzz_unitsAddUp(uint8 size, uint8 appeals, uint8 retries, uint96 fee) public pure {
         appeals = uint8(bound(appeals, 0, 3));
         size = uint8(bound(size, 4, (65 >> appeals) - 1));
@@ -134,16 +138,68 @@ contract LibrariesTest is Assertions {
             assertEq(RoundLib.seatsUpTo(size, level), seats, "seats");
             if (level < appeals) {
                 committee = 2 * committee + 1;
-                uint256 bond = PricesLib.bondOf(packed, RoundLib.pack(7, level, 8));
-                assertEq(bond, (2 + uint256(retries)) * committee * PricesLib.unitOf(packed), "bond");
+                uint256 bond = PricesLib.bondOf(FREE, packed, RoundLib.pack(7, level, 8));
+                assertEq(bond, (2 + uint256(retries)) * committee * PricesLib.unitOf(FREE, packed), "bond");
             }
         }
         units += retries * committee;
         assertEq(PricesLib.maxUnits(packed), units, "units");
-        assertEq(PricesLib.unitOf(packed), fee / units, "unit");
+        assertEq(PricesLib.unitOf(FREE, packed), fee / units, "unit");
     }
 
-    /// @dev SE18: the quote covers the units at the unit price, and the gas of all rounds and of one callback at the cap, rounded up.
+    /// @dev SE5, SE13, SE15: whatever course a request takes, the units and the reserve are enough for it, and the bond of its
+    /// appeal for the committees that the appeal called.
+    function testFuzz_everyCourseIsPaidFor(
+        uint256 random,
+        PriceTerms memory list,
+        uint32 callbackGas,
+        uint8 size
+    ) public pure {
+        Terms memory terms;
+        terms.appeals = uint8(random % 4);
+        terms.retries = uint8((random >> 2) % 4);
+        terms.committeeSize = uint8(bound(size, 4, (65 >> terms.appeals) - 1));
+        terms.callbackGasLimit = uint32(bound(callbackGas, 0, 2_000_000));
+        list.gasRate = uint80(bound(list.gasRate, 0, 1e21));
+        list.gasPriceCap = uint64(bound(list.gasPriceCap, 0, 1e6)) * 1e6;
+        list.unitPrice = uint80(bound(list.unitPrice, 0, 1e20));
+        Prices prices = PricesLib.pack(list, 0, true);
+        terms.fee = uint96(PricesLib.quote(prices, RequestTermsLib.pack(terms)) + ((random >> 4) % 1e20));
+        _play(prices, RequestTermsLib.pack(terms), random >> 100);
+    }
+
+    /// @dev As many rounds as a random course has: one of every level that is reached decides, at every one some hang before.
+    function _play(Prices prices, RequestTerms terms, uint256 random) private pure {
+        uint256 unit = PricesLib.unitOf(prices, terms);
+        assertTrue(unit >= PricesLib.unitPrice(prices), "a unit is worth its price");
+        uint256 last = (random & 0xff) % (RequestTermsLib.appeals(terms) + 1);
+        uint256 retries = RequestTermsLib.retries(terms);
+        uint256 left = RequestTermsLib.fee(terms);
+        for (uint256 level = 0; level <= last; ++level) {
+            random = uint256(keccak256(abi.encode(random)));
+            uint256 size = RoundLib.sizeAfter(RequestTermsLib.committeeSize(terms), level);
+            uint256 hung = (random & 0xff) % (retries + 1);
+            retries -= hung;
+            uint256 cost = (2 + hung) * size * unit;
+            for (uint256 i = 0; i <= hung; ++i) {
+                uint256 price = ((random >> (8 + 40 * i)) % 2e6) * 1e6;
+                cost += PricesLib.gasCost(prices, PricesLib.relayGas(size), price);
+            }
+            // Fails if it is below 0.
+            left -= cost;
+            if (level == 0) continue;
+            Round before = RoundLib.pack(7, level - 1, 8);
+            assertTrue(cost <= PricesLib.bondOf(prices, terms, before), "the bond pays for it");
+        }
+        bool atOnce = last == RequestTermsLib.appeals(terms) && random % 2 == 0;
+        uint256 callback = RequestTermsLib.callbackGasLimit(terms);
+        if (RequestTermsLib.appeals(terms) + RequestTermsLib.retries(terms) == 0 || atOnce)
+            left -= PricesLib.gasCost(prices, callback, type(uint256).max);
+        else left -= PricesLib.deliveryReserve(prices, terms);
+    }
+
+    /// @dev SE18: the quote covers the units at the unit price, and the gas of all rounds and of one delivery at the cap, rounded
+    /// down.
     function testFuzz_quoteAddsUp(
         PriceTerms memory prices,
         uint32 callbackGas,
@@ -164,13 +220,14 @@ contract LibrariesTest is Assertions {
         uint256[3] memory sizes = [uint256(4), 9, 19];
         uint256[3] memory quorums = [uint256(3), 7, 13];
         uint256 gas = callbackGas + retries * (42_000 + 4_900 * quorums[appeals]);
+        if (appeals + retries != 0) gas += 70_000;
         uint256 units = retries * sizes[appeals];
         for (uint256 level = 0; level <= appeals; ++level) {
             gas += 42_000 + 4_900 * quorums[level];
             units += 2 * sizes[level];
         }
         uint256 cost = gas * prices.gasPriceCap * prices.gasRate;
-        uint256 quote = units * prices.unitPrice + cost / 1e18 + (cost % 1e18 == 0 ? 0 : 1);
+        uint256 quote = units * prices.unitPrice + cost / 1e18;
         assertEq(PricesLib.quote(PricesLib.pack(prices, 0, true), RequestTermsLib.pack(terms)), quote, "quote");
     }
 

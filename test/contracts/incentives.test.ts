@@ -18,7 +18,7 @@ import {
   type Asked,
   type Committed,
 } from "../../scripts/lib/course.ts";
-import { Currency, Status, packTerms } from "../../scripts/lib/typed-data.ts";
+import { Currency, Status, packTerms, type Terms } from "../../scripts/lib/typed-data.ts";
 import {
   deployWorld,
   freeTokens,
@@ -32,6 +32,8 @@ const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
 
 const gwei = 10n ** 9n;
+/** Of contracts/mocks/HostileConsumer.sol. */
+const HostileMode = { BurnGas: 2 } as const;
 
 /** 24 agents, asked for from the deployer's subscription; Mallory plays against them, Alice appeals. */
 async function playground() {
@@ -56,6 +58,14 @@ async function playground() {
   const settle = (committed: Committed): Promise<unknown> => world.settlement.settle(...recordOf(committed));
   const charge = (prices: Partial<PriceTerms>): Promise<unknown> =>
     oracle.setPrices(Currency.Token, { ...freeTokens, ...prices });
+  /** From a consumer that burns the gas of its callback. */
+  const burning = async (overrides: Partial<Terms>): Promise<Asked> => {
+    const consumer = await ethers.deployContract("HostileConsumer", [oracle.target]);
+    await oracle.setConsumer(subscription, consumer.target, true);
+    await consumer.getFunction("setMode").send(HostileMode.BurnGas);
+    const terms = termsFor(overrides);
+    return ask(world, {}, undefined, (_, question) => consumer.getFunction("ask").send(subscription, terms, question));
+  };
   return {
     world,
     oracle,
@@ -67,6 +77,7 @@ async function playground() {
     appealed,
     settle,
     charge,
+    burning,
   };
 }
 
@@ -110,15 +121,72 @@ describe("nobody gains", () => {
     const relaying = { ...world, oracle: oracle.connect(mallory) };
     const committed = await decide(relaying, await ask(world, { ...terms, fee }), {}, { gasPrice: gwei });
     await passDeadline(world, committed.rounds[0]!.round);
-    await oracle.finalize(...latestOf(committed));
+    await oracle.finalize(...latestOf(committed), { gasLimit: 1_000_000n });
     await settle(committed);
-    // 142 units: two for each of 4, 9, 19 and 39 seats.
-    const pay = 8n * (fee / 142n);
-    const relayed = (42_000n + 3n * 4_900n) * gwei;
-    expect(await creditOf(mallory)).to.equal(relayed);
-    expect(await earned()).to.equal(((pay - relayed) / 4n) * 4n);
-    // Of the list price.
-    expect(((pay - relayed) * 1000n) / (8n * 10n ** 14n)).to.equal(986n);
+    expect(await creditOf(mallory)).to.equal((42_000n + 3n * 4_900n) * gwei);
+    // Two units for each seat, at the list price to the unit.
+    expect(await earned()).to.equal(8n * 10n ** 14n);
+  });
+
+  it("SE13: by a limit that nobody needs, or a burning callback: the seats earn the same, the asker pays", async () => {
+    const { world, oracle, alice, creditOf, earned, spent, settle, charge, burning } = await loadFixture(playground);
+    await charge({ unitPrice: 357_142_857_142_857n, gasRate: 10n ** 18n, gasPriceCap: 20n * gwei });
+    const relaying = { ...world, oracle: oracle.connect(alice) };
+    const paid: bigint[] = [];
+    for (const callbackGasLimit of [0, 140_000, 2_000_000]) {
+      const asking = { committeeSize: 7, retries: 3, callbackGasLimit };
+      const fee = (await oracle.quote(packTerms(termsFor(asking)))) as bigint;
+      const before = { seats: await earned(), relayer: await creditOf(alice), asker: await spent() };
+      const asked = await burning({ ...asking, fee });
+      const committed = await decide(relaying, asked, {}, { gasPrice: 20n * gwei, gasLimit: 4_000_000n });
+      await settle(committed);
+      const relayed = (42_000n + 5n * 4_900n + BigInt(callbackGasLimit)) * 20n * gwei;
+      expect((await creditOf(alice)) - before.relayer).to.equal(relayed);
+      paid.push((await earned()) - before.seats);
+      expect((await spent()) - before.asker).to.equal(relayed + paid.at(-1)!);
+    }
+    expect(new Set(paid).size).to.equal(1);
+  });
+
+  it("SE13: by leaving a callback that burns its gas to the keepers: who finalizes is paid for it", async () => {
+    const { world, oracle, mallory, creditOf, earned, spent, settle, charge, burning } = await loadFixture(playground);
+    const gasPriceCap = 20n * gwei;
+    await charge({ unitPrice: 10n ** 14n, gasRate: 10n ** 18n, gasPriceCap });
+    const asking = { appeals: 1, callbackGasLimit: 2_000_000 };
+    for (const gasPrice of [5n * gwei, gasPriceCap, 50n * gwei]) {
+      const fee = (await oracle.quote(packTerms(termsFor(asking)))) as bigint;
+      const asked = await burning({ ...asking, fee });
+      const committed = await decide(world, asked, {}, { gasPrice: 5n * gwei });
+      await passDeadline(world, committed.rounds[0]!.round);
+      const [credit, asker] = [await creditOf(mallory), await spent()];
+      const sent = await oracle.connect(mallory).finalize(...latestOf(committed), { gasPrice, gasLimit: 4_000_000n });
+      const { gasUsed } = (await sent.wait())!;
+      const paidPrice = gasPrice < gasPriceCap ? gasPrice : gasPriceCap;
+      const pay = (await creditOf(mallory)) - credit;
+      expect(pay).to.equal(2_070_000n * paidPrice);
+      // But for the slot of its first credit.
+      expect(pay).to.be.at.least((gasUsed - (credit === 0n ? 17_100n : 0n)) * paidPrice);
+      // What was put by for it is the asker's again, but for that.
+      expect(asker - (await spent())).to.equal(2_070_000n * (gasPriceCap - paidPrice));
+      await settle(committed);
+      expect((await creditOf(mallory)) - credit).to.equal(pay);
+    }
+    expect(await earned()).to.equal(3n * 8n * 10n ** 14n);
+  });
+
+  it("SE12, SE13: at the asker's cost by a wrong appeal: its bond pays the relayers of what it called, too", async () => {
+    const { world, alice, creditOf, spent, appealed, settle, charge } = await loadFixture(playground);
+    await charge({ unitPrice: 10n ** 12n, gasRate: 10n ** 18n, gasPriceCap: 20n * gwei });
+    const asking = { appeals: 1, retries: 1 };
+    const fee = (await world.oracle.quote(packTerms(termsFor(asking)))) as bigint;
+    const first = await decide(world, await ask(world, { ...asking, fee }), {}, { gasPrice: 20n * gwei });
+    const bond = await bondOf(world, first);
+    expect(bond).to.equal(27n * 10n ** 12n + 2n * (42_000n + 7n * 4_900n) * 20n * gwei);
+    const { reopened } = await decide(world, await appealed(first), hung, { gasPrice: 20n * gwei });
+    await settle(await decide(world, reopened!, {}, { gasPrice: 20n * gwei }));
+    // The first committee and its relayer; the second decision was final at once and delivered by its commit.
+    expect(await spent()).to.equal(8n * 10n ** 12n + (42_000n + 3n * 4_900n) * 20n * gwei);
+    expect(await creditOf(alice)).to.equal(0n);
   });
 
   it("SE11: by slashing who was right: the changes of an overturned decision are never applied", async () => {

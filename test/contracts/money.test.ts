@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { hexlify, toUtf8Bytes } from "ethers";
+import { hexlify, toUtf8Bytes, type ContractTransactionReceipt, type ContractTransactionResponse } from "ethers";
 import hre from "hardhat";
 
 import {
@@ -31,7 +31,7 @@ import {
   treasury,
   type PriceTerms,
 } from "../../scripts/lib/world.ts";
-import { Books, currencies, payOf, quoteOf } from "./utils/money.ts";
+import { Books, currencies, deliveryPayOf, payOf, quoteOf } from "./utils/money.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;
@@ -86,8 +86,32 @@ async function start() {
     return reopened;
   };
 
+  /** Finalizes or falls back, for which the deployer is paid; what was put by for that goes back but for it (SE13). */
+  const conclude = async (
+    terms: Terms,
+    send: (overrides: { readonly gasPrice: bigint }) => Promise<ContractTransactionResponse>,
+    { list = pricesOf(terms), gasPrice = 6n * gwei }: Delivery = {},
+  ): Promise<ContractTransactionReceipt> => {
+    const { currency } = terms;
+    const deployer = world.deployer.address.toLowerCase();
+    const before = await books.credits(currency);
+    const receipt = (await (await send({ gasPrice })).wait())!;
+    const [, , amount, rest] = findEvent(world.oracle, receipt, "DeliveryPaid").args;
+    expect(amount).to.equal(deliveryPayOf(terms, list, gasPrice));
+    expect(amount + rest).to.equal(deliveryPayOf(terms, list, list.gasPriceCap));
+    expect((await books.credits(currency)).get(deployer)).to.equal(before.get(deployer)! + amount);
+    books.escrow[currency as 0 | 1] -= amount + rest;
+    await books.expectBalanced();
+    return receipt;
+  };
+
   /** Every attempt is decided as told, appealed against while another answer is to come, and finalized. */
-  const play = async (terms: Terms, asked: Asked, answers: readonly Answer[]): Promise<Committed> => {
+  const play = async (
+    terms: Terms,
+    asked: Asked,
+    answers: readonly Answer[],
+    delivery?: Delivery,
+  ): Promise<Committed> => {
     let running = asked;
     for (const [index, { gasPrice = 5n * gwei, ...decision }] of answers.entries()) {
       const committed = await decide(relaying, running, decision, { gasPrice });
@@ -97,7 +121,7 @@ async function start() {
       if (isLast && isFinal) return committed;
       if (isLast) {
         await passDeadline(world, committed.rounds.at(-1)!.round);
-        await world.oracle.finalize(...latestOf(committed));
+        await conclude(terms, (overrides) => world.oracle.finalize(...latestOf(committed), overrides), delivery);
         return committed;
       }
       running = committed.reopened ?? (await appealAgainst(committed, terms.currency));
@@ -119,10 +143,16 @@ async function start() {
     return findEvents(world.settlement, receipt, "AppealResolved").map(({ args }) => args["upheld"] as boolean);
   };
 
-  return { world, books, appellant, open, play, settle, appealAgainst };
+  return { world, books, appellant, open, play, settle, appealAgainst, conclude };
 }
 
 type Answer = Partial<SignedDecision> & { readonly gasPrice?: bigint };
+
+/** Of who finalizes or falls back. */
+interface Delivery {
+  readonly list?: PriceTerms;
+  readonly gasPrice?: bigint;
+}
 
 const pricesOf = ({ currency = Currency.Token }: Partial<Terms>): PriceTerms => prices[currency]!;
 
@@ -142,7 +172,8 @@ const courses: readonly (readonly [name: string, Partial<Terms>, readonly Answer
   ["SE10: a hung committee earns half", {}, [hung], []],
   ["SE10: hung committees that are retried earn half, too", { retries: 2 }, [hung, hung, yes], []],
   ["SE13: the gas price is paid up to the cap", {}, [{ gasPrice: 500n * gwei }], []],
-  ["SE13: a relayer gets at most half", { callbackGasLimit: 2_000_000 }, [{ ...hung, gasPrice: 500n * gwei }], []],
+  ["SE13: a callback is the asker's, however much", { callbackGasLimit: 2_000_000 }, [{ gasPrice: 500n * gwei }], []],
+  ["SE13: also of a committee that hung", { callbackGasLimit: 2_000_000 }, [{ ...hung, gasPrice: 500n * gwei }], []],
   ["SE14: what no appeal or retry needed comes back", { appeals: 2, retries: 3 }, [yes], []],
   ["SE12: a right appeal", { appeals: 1 }, [yes, no], [true]],
   ["SE12: a wrong appeal", { appeals: 1 }, [yes, yes], [false]],
@@ -181,41 +212,78 @@ describe("pay", () => {
     }
 
     it(`in ${names[currency]}: SE12: an appeal that nobody answers costs nothing and changes nothing`, async () => {
-      const { world, books, appellant, open, settle, appealAgainst } = await start();
-      const { terms, asked } = await open({ appeals: 2, currency });
+      const { world, books, appellant, open, settle, appealAgainst, conclude } = await start();
+      const { terms, asked } = await open({ appeals: 2, currency, callbackGasLimit: 30_000 });
       const committed = await decide(world, asked);
       const running = await appealAgainst(committed, currency);
       await passDeadline(world, running.round);
       const bond = await bondOf(world, committed);
-      await world.oracle.fallBack(...fallBackArgs(running));
       books.escrow[currency] -= bond;
-      await books.expectBalanced();
+      await conclude(terms, (overrides) => world.oracle.fallBack(...fallBackArgs(running), overrides));
       await world.oracle.connect(appellant).withdraw(currency, bond, appellant.address);
       await books.expectBalanced();
       expect(await settle(terms, givenUp(running))).to.deep.equal([]);
     });
   }
 
+  for (const currency of currencies) {
+    it(`in ${names[currency]}: SE15: the smallest fee is enough for the longest course at the dearest gas`, async () => {
+      const { open, play, settle } = await start();
+      const asking = { appeals: 2, retries: 1, callbackGasLimit: 2_000_000, currency };
+      const fee = quoteOf(termsFor({ ...asking, fee: 0n }), prices[currency]!);
+      const dear = 500n * gwei;
+      for (const answers of [
+        [yes, no, hung, yes],
+        [yes, yes, hung, yes],
+      ]) {
+        const { terms, asked } = await open({ ...asking, fee });
+        const delivered = answers.map((answer) => ({ ...answer, gasPrice: dear }));
+        await settle(terms, await play(terms, asked, delivered, { gasPrice: dear }));
+      }
+    });
+
+    it(`in ${names[currency]}: SE13: who paid directly gets back what the delivery did not need`, async () => {
+      const { world, books, appellant } = await start();
+      const { oracle, deployer } = world;
+      await world.token.approve(oracle.target, 10n ** 24n);
+      const list = prices[currency]!;
+      const asking = termsFor({ appeals: 1, callbackGasLimit: 50_000, currency });
+      const fee = quoteOf(asking, list);
+      const value = currency === Currency.Native ? fee : 0n;
+      const by = (terms: string, question: Uint8Array) => oracle.request(0, terms, question, { value });
+      const committed = await decide(world, await ask(world, { ...asking, fee }, undefined, by));
+      await passDeadline(world, committed.rounds[0]!.round);
+      const creditOf = (account: string): Promise<bigint> => oracle.creditOf(account, currency) as Promise<bigint>;
+      const before = [await creditOf(appellant.address), await creditOf(deployer.address)] as const;
+      await oracle.connect(appellant).finalize(...latestOf(committed), { gasPrice: 6n * gwei });
+      const pay = deliveryPayOf(asking, list, 6n * gwei);
+      const rest = deliveryPayOf(asking, list, list.gasPriceCap) - pay;
+      expect(await creditOf(appellant.address)).to.equal(before[0] + pay);
+      expect(await creditOf(deployer.address)).to.equal(before[1] + rest);
+      books.escrow[currency] += fee - pay - rest;
+      await books.expectBalanced();
+    });
+  }
+
   it("SE12: an unanswered appeal after one that was answered leaves the second decision", async () => {
-    const { world, books, open, settle, appealAgainst } = await start();
+    const { world, books, open, settle, appealAgainst, conclude } = await start();
     const { terms, asked } = await open({ appeals: 2 });
     const first = await decide(world, asked);
     const second = await decide(world, await appealAgainst(first, terms.currency), no);
     const running = await appealAgainst(second, terms.currency);
     await passDeadline(world, running.round);
     const bond = await bondOf(world, second);
-    await world.oracle.fallBack(...fallBackArgs(running));
     books.escrow[Currency.Token] -= bond;
-    await books.expectBalanced();
+    await conclude(terms, (overrides) => world.oracle.fallBack(...fallBackArgs(running), overrides));
     expect(await settle(terms, givenUp(running))).to.deep.equal([true]);
   });
 
   it("SE8, SE12: an appeal whose committee hung, and whose retry nobody answers, is lost to the asker", async () => {
-    const { world, open, settle, appealAgainst } = await start();
+    const { world, open, settle, appealAgainst, conclude } = await start();
     const { terms, asked } = await open({ appeals: 1, retries: 1 });
     const { reopened } = await decide(world, await appealAgainst(await decide(world, asked), terms.currency), hung);
     await passDeadline(world, reopened!.round);
-    const receipt = await (await world.oracle.fallBack(...fallBackArgs(reopened!))).wait();
+    const receipt = await conclude(terms, (overrides) => world.oracle.fallBack(...fallBackArgs(reopened!), overrides));
     expect(findEvents(world.oracle, receipt, "AppealUnanswered")).to.have.length(0);
     expect(findEvent(world.oracle, receipt, "DecisionFinalized").args["attempt"]).to.equal(1n);
     expect((await world.oracle.statusOf(asked.request.id)).status).to.equal(Status.Hung);
@@ -227,10 +295,12 @@ describe("pay", () => {
     const { terms, asked } = await open({ appeals: 1 });
     await world.oracle.setPrices(Currency.Token, freeTokens);
     await world.oracle.setPrices(Currency.Native, freeCoins);
-    await settle(terms, await play(terms, asked, [yes, no]));
+    await settle(terms, await play(terms, asked, [yes]));
     const later = await open({ fee: 1_000_003n, appeals: 1 });
     expect(later.asked.request.id >> 96n).to.equal(1n);
-    await settle(later.terms, await play(later.terms, later.asked, [yes, no]), freeTokens);
+    await settle(later.terms, await play(later.terms, later.asked, [yes], { list: freeTokens }), freeTokens);
+    const appealed = await open({ fee: 1_000_003n, appeals: 1 });
+    await settle(appealed.terms, await play(appealed.terms, appealed.asked, [yes, no]), freeTokens);
   });
 
   it("SE15: is of the whole record as it was, and once", async () => {

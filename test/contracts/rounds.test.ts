@@ -20,7 +20,7 @@ import {
   type Committed,
 } from "../../scripts/lib/course.ts";
 import { Currency, Status, hashCommittee, linkAfter, packRound, unpackRound } from "../../scripts/lib/typed-data.ts";
-import { findEvent, findEvents, mineSeed } from "../../scripts/lib/world.ts";
+import { findEvent, findEvents, freeTokens, mineSeed } from "../../scripts/lib/world.ts";
 import { agentsOf, crowd } from "./utils/crowd.ts";
 import { bondAfter, currencies } from "./utils/money.ts";
 
@@ -181,7 +181,7 @@ describe("an appeal", () => {
       const terms = termsFor({ appeals: 2, currency, callbackGasLimit: 100_000 });
       const first = await decide(world, await askFor(terms));
       const { id } = first.request;
-      const bond = bondAfter(terms, 0);
+      const bond = bondAfter(terms, 0, freeTokens);
       expect(await bondOf(world, first)).to.equal(bond);
       const reopened = await appealed(first);
       const { round, relay } = first.rounds[0]!;
@@ -202,7 +202,7 @@ describe("an appeal", () => {
         .withArgs(id, Status.Requested);
 
       const second = await decide(world, reopened, no);
-      expect(await bondOf(world, second)).to.equal(bondAfter(terms, 1));
+      expect(await bondOf(world, second)).to.equal(bondAfter(terms, 1, freeTokens));
       const last = await draw(world, await appealed(second));
       expect(await calls()).to.equal(0n);
       const third = await commit(world, last);

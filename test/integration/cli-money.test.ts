@@ -220,6 +220,19 @@ describe("command line: money", () => {
     assert.equal(withdrawal?.amount, String(parseEther("27")));
   });
 
+  it("SE3: says before a bond is sent that too few other agents are left for its committee", async () => {
+    await accountOf("few", parseEther("32"));
+    const dryRun = async (size: number): Promise<string> => {
+      const id = await ask("few", "--committee", String(size), "--appeals", "1", "--fee", "16");
+      assert.equal(await decide(id, yes), size);
+      const { code, stderr } = await cli.run(["appeal", String(id), "--dry-run", "--deployment", "deployment.json"]);
+      assert.equal(code, 0, stderr);
+      return stderr;
+    };
+    assert.match(await dryRun(5), /a committee of 11\nonly 8 other agents are active: unless more join, /);
+    assert.match(await dryRun(4), /a committee of 9\n$/);
+  });
+
   it("SE5: no appeal after its time", async () => {
     await accountOf("late", parseEther("26"));
     const id = await ask("late", "--appeals", "1", "--fee", "26");

@@ -29,7 +29,7 @@ export function createOracleActions(connection: Connection, sender: Sender): Ora
       return { requestId: askedId(receipt, oracle), receipt: toReceipt(receipt) };
     },
     appeal: async (request, last) => {
-      const bond = await readBond(connection, request.terms, last.round);
+      const bond = await readBond(connection, request, last.round);
       const data = encodeAboutLast("appeal", request, last);
       const call = { to: oracle, data, doing: `Appeal against the decision on request ${request.id}` };
       return toReceipt(await payOracle(connection, sender, call, request.terms.currency, bond));

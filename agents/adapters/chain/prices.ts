@@ -1,6 +1,6 @@
 import { decisionOracleAbi, settlementAbi } from "conclave/abi";
 import { packTerms } from "../../core/digest.ts";
-import type { Address, Round, Terms } from "../../core/types.ts";
+import type { Address, Request, Round, Terms } from "../../core/types.ts";
 import type { Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
 
@@ -60,12 +60,13 @@ export async function readQuote(connection: Connection, terms: Terms, signal?: A
 /** What an appeal against a decision of this round costs. */
 export async function readBond(
   connection: Connection,
-  terms: Terms,
+  { id, terms }: Request,
   round: Round,
   signal?: AbortSignal,
 ): Promise<bigint> {
   const address = await readSettlement(connection, signal);
+  const args = [id, packTerms(terms), round] as const;
   return connection.call("Read the bond of an appeal", signal, (client) =>
-    client.readContract({ address, abi: settlementAbi, functionName: "bondOf", args: [packTerms(terms), round] }),
+    client.readContract({ address, abi: settlementAbi, functionName: "bondOf", args }),
   );
 }

@@ -1,5 +1,5 @@
 import { createPublicClient, erc20Abi, http, zeroAddress, type PublicClient } from "viem";
-import type { Address, AgentId, Currency, Round, Terms } from "../../core/types.ts";
+import type { Address, AgentId, Currency, Request, Round, Terms } from "../../core/types.ts";
 import type { EquivocationProof, StakePosition } from "../../ports/chain.ts";
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
@@ -27,7 +27,7 @@ export interface ChainTerms {
   /** The smallest fee of a request with these terms, whatever fee they name. */
   quote(terms: Terms, signal?: AbortSignal): Promise<bigint>;
   /** What an appeal against a decision of this round costs, in the request's currency. */
-  bond(terms: Terms, round: Round, signal?: AbortSignal): Promise<bigint>;
+  bond(request: Request, round: Round, signal?: AbortSignal): Promise<bigint>;
   /** Null: there is none of that number. */
   subscription(subscriptionId: number, signal?: AbortSignal): Promise<Subscription | null>;
   /** Whether the account may spend from the subscription. */

@@ -25,6 +25,8 @@ export interface TransactionCall {
   readonly value?: bigint;
   /** Estimated, with a margin, unless given. */
   readonly gas?: bigint;
+  /** On top of the estimate and its margin: what the estimate may miss. */
+  readonly allowance?: bigint;
   /** What is done, beginning with a verb, for messages. */
   readonly doing: string;
 }
@@ -113,7 +115,10 @@ async function takeOff(context: Context, call: TransactionCall, signal?: AbortSi
   const { address } = account;
   const [gas, pending, mined, market, head] = await connection.call(call.doing, signal, (client) =>
     Promise.all([
-      call.gas ?? client.estimateGas({ account: address, ...messageOf(call) }).then(padded),
+      call.gas ??
+        client
+          .estimateGas({ account: address, ...messageOf(call) })
+          .then((estimate) => padded(estimate) + (call.allowance ?? 0n)),
       client.getTransactionCount({ address, blockTag: "pending" }),
       client.getTransactionCount({ address, blockTag: "latest" }),
       client.estimateFeesPerGas(),

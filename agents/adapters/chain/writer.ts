@@ -16,6 +16,9 @@ import { readSettlement } from "./prices.ts";
 import { readRequestState } from "./reader.ts";
 import { createSender, toReceipt, type Sender, type TransactionCall, type TransactionOptions } from "./transactions.ts";
 
+/** Who delivers is credited by the price of its gas (SE13), and a node may estimate at a price of 0: then this is missing. */
+const CREDIT_GAS = 25_000n;
+
 export interface WriterOptions extends ChainOptions, TransactionOptions {
   /** Pays the gas. */
   readonly account: LocalAccount;
@@ -74,7 +77,7 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
     commitAll: (commits, signal) => commitAll({ connection, sender, commitOne }, commits, signal),
     finalize: (request, last, signal) => {
       const data = encodeAboutLast("finalize", request, last);
-      const call = { to, data, doing: `Finalize the decision on request ${request.id}` };
+      const call = { to, data, allowance: CREDIT_GAS, doing: `Finalize the decision on request ${request.id}` };
       return submit(request.id, call, (state) => isFinalState(state) || state.attempt > last.decision.attempt, signal);
     },
     retryCallback: (request, last, signal) => {
@@ -99,7 +102,8 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
     },
     fallBack: (request, round, witness, last, signal) => {
       const data = encodeFallBack(request, round, witness, last);
-      const call = { to, data, doing: `Fall back to the decision before on request ${request.id}` };
+      const doing = `Fall back to the decision before on request ${request.id}`;
+      const call = { to, data, allowance: CREDIT_GAS, doing };
       return submit(request.id, call, isFinalState, signal);
     },
     submitEvidence: async (proof, signal) => submitOnce(sender, await evidenceStep(connection, proof, signal), signal),

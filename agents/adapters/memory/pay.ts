@@ -12,14 +12,14 @@ export interface Payment {
   readonly amount: bigint;
 }
 
-/** As contracts/libraries/PricesLib.sol: the most that the committees that an appeal in this round calls can earn (SE5). */
+/** As contracts/libraries/PricesLib.sol where gas costs nothing: the most that the committees that an appeal in this round calls can earn (SE5). */
 export function bondOf(terms: Terms, round: Round): bigint {
   const size = committeeSizeAfter(terms.committeeSize, unpackRound(round).appeals + 1);
   return (DECIDED_UNITS + BigInt(terms.retries)) * BigInt(size) * unitOf(terms);
 }
 
 /**
- * As contracts/Settlement.sol, without treasury and relayers (SE10 to SE14).
+ * As contracts/Settlement.sol under a price list of zeros: without treasury, and nothing is put by for gas (SE10 to SE14).
  * @param operatorOf of an agent id; null for one that is unknown
  * @returns what everybody gets and what is left for the asker
  */

@@ -174,6 +174,7 @@ function requestFaults(events: readonly LogDescription[]): readonly string[] {
   add("AppealUnanswered", (args) => -(args["bond"] as bigint));
   add("PayCredited", (args) => -(args["amount"] as bigint));
   add("RoundDeducted", (args) => -(args["treasuryPay"] as bigint) - (args["relayerPay"] as bigint));
+  add("DeliveryPaid", (args) => -(args["amount"] as bigint) - (args["rest"] as bigint));
   add("AppealResolved", (args) => -(args["amount"] as bigint));
   add("FeeRefunded", (args) => -(args["amount"] as bigint));
   return [...book].flatMap(([id, rest]) => (rest === 0n ? [] : [`request ${id}: ${rest} are not accounted for`]));

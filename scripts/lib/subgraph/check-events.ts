@@ -19,6 +19,7 @@ const made: Readonly<Record<string, readonly string[]>> = {
   Decision: ["DecisionCommitted"],
   Pay: ["PayCredited"],
   Deduction: ["RoundDeducted"],
+  Delivery: ["DeliveryPaid"],
   Callback: ["CallbackFailed", "CallbackSucceeded"],
   Evidence: ["EquivocationProven"],
   Slash: ["StakeSlashed"],
@@ -130,6 +131,13 @@ function checkRequestEvent(entities: Entities, log: DecodedLog, ledger: Ledger):
       const { treasuryPay, relayer, relayerPay } = log.args;
       const expected = { treasuryPay, relayer: lower(relayer), relayerPay };
       compare(ledger, `deduction ${id}`, find(entities, "Deduction", id), expected);
+      break;
+    }
+    case "DeliveryPaid": {
+      const id = String(log.args.requestId);
+      const { deliverer, amount, rest } = log.args;
+      const expected = { deliverer: lower(deliverer), amount, rest };
+      compare(ledger, `delivery ${id}`, find(entities, "Delivery", id), expected);
       break;
     }
     case "AppealResolved": {

@@ -19,7 +19,9 @@ function checkEscrow(entities: Entities, ledger: Ledger): void {
       rows(entities, type).filter((one) => one["request"] === request.id);
     const paidIn = amount(request["fee"]) + sum(own("Appeal"), "bond");
     const deductions = sum(own("Deduction"), "treasuryPay") + sum(own("Deduction"), "relayerPay");
-    const paidOut = sum(own("Pay"), "amount") + deductions + sum(own("Appeal"), "returned") + amount(request["refund"]);
+    const delivery = sum(own("Delivery"), "amount") + sum(own("Delivery"), "rest");
+    const returned = sum(own("Appeal"), "returned") + amount(request["refund"]);
+    const paidOut = sum(own("Pay"), "amount") + deductions + delivery + returned;
     ledger.equal(`request ${request.id}: paid out`, paidOut, paidIn);
   }
 }
@@ -82,10 +84,11 @@ function checkStatistics(entities: Entities, ledger: Ledger): void {
     for (const currency of CURRENCIES) {
       const of = (all: readonly Entity[]): readonly Entity[] => all.filter((one) => one["currency"] === currency);
       equal(`fees${currency}`, sum(of(requests), "fee"));
-      equal(`refunds${currency}`, sum(of(settled), "refund"));
+      const deliveries = of(within("Delivery"));
+      equal(`refunds${currency}`, sum(of(settled), "refund") + sum(deliveries, "rest"));
       equal(`pay${currency}`, sum(of(within("Pay")), "amount"));
       equal(`treasury${currency}`, sum(of(within("Deduction")), "treasuryPay"));
-      equal(`relayers${currency}`, sum(of(within("Deduction")), "relayerPay"));
+      equal(`relayers${currency}`, sum(of(within("Deduction")), "relayerPay") + sum(deliveries, "amount"));
     }
   }
 }

@@ -2,6 +2,8 @@
 pragma solidity 0.8.34;
 
 import {DecisionHeadLib} from "../../../contracts/libraries/DecisionHeadLib.sol";
+import {PricesLib} from "../../../contracts/libraries/PricesLib.sol";
+import {RequestIdLib} from "../../../contracts/libraries/RequestIdLib.sol";
 import {RequestTermsLib} from "../../../contracts/libraries/RequestTermsLib.sol";
 import {RoundLib} from "../../../contracts/libraries/RoundLib.sol";
 import {SeatLib} from "../../../contracts/libraries/SeatLib.sol";
@@ -13,6 +15,7 @@ import {
     DecisionHead,
     PastRound,
     PriceTerms,
+    Prices,
     Relay,
     Request,
     RequestId,
@@ -31,6 +34,8 @@ import {vm} from "./Vm.sol";
 /// action that must succeed and does not reverts, and is counted as broken.
 contract Handler is ConclaveTest {
     using DecisionHeadLib for DecisionHead;
+    using PricesLib for Prices;
+    using RequestIdLib for RequestId;
     using RequestTermsLib for RequestTerms;
     using RoundLib for Round;
     using SeatLib for Seat;
@@ -43,6 +48,7 @@ contract Handler is ConclaveTest {
     /// @param attempt of the round
     /// @param rounds that came before, and the decided one that nobody has reopened
     /// @param bonds that the oracle holds
+    /// @param delivery what was given out of the fee when it was finalized
     struct Entry {
         Request request;
         uint64 seedBlock;
@@ -53,6 +59,7 @@ contract Handler is ConclaveTest {
         bool provisional;
         bool settled;
         uint256 bonds;
+        uint256 delivery;
         uint256 deliveries;
         DecidedRound[] rounds;
         bytes32[] structHashes;
@@ -135,9 +142,11 @@ contract Handler is ConclaveTest {
     }
 
     /// @dev Requests keep the price list that they were made under.
-    function setPrices(uint256 currency, uint256 treasuryPpm) external {
-        treasuryPpm = bound(treasuryPpm, 0, 200_000);
-        oracle.setPrices(_currency(currency), PriceTerms(0, 1e18, 0, uint24(treasuryPpm)));
+    function setPrices(uint256 currency, uint256 random) external {
+        PriceTerms memory prices = PriceTerms(0, 1e18, 0, uint24(random % 200_001));
+        prices.unitPrice = uint80((random >> 20) % 1e12);
+        prices.gasPriceCap = uint64((random >> 32) % 21) * 1 gwei;
+        oracle.setPrices(_currency(currency), prices);
         ++done["setPrices"];
     }
 
@@ -151,8 +160,10 @@ contract Handler is ConclaveTest {
         bool direct = !byConsumer && (random >> 32) % 2 == 0;
         (, , uint256 tokens, uint256 coins, ) = oracle.subscriptionOf(subscriptionId);
         uint256 most = direct ? 10 ether : (currency == Currency.Token ? tokens : coins);
-        terms.fee = uint96(bound(fee, 0, most));
         terms.callbackGasLimit = byConsumer ? 100_000 : 0;
+        uint256 least = oracle.quote(RequestTermsLib.pack(terms));
+        if (least > most) return;
+        terms.fee = uint96(bound(fee, least, most));
         Entry storage entry = _entries.push();
         entry.request.consumer = byConsumer ? address(consumer) : address(this);
         entry.request.terms = RequestTermsLib.pack(terms);
@@ -222,6 +233,7 @@ contract Handler is ConclaveTest {
         }
         bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(size));
         uint256 calls = consumer.calls();
+        vm.txGasPrice(((random >> 16) % 30) * 1 gwei);
         oracle.commit(entry.request, entry.round, decision.packed(), certificate);
         _decided(entry, decision, calls);
         ++done["commit"];
@@ -245,7 +257,7 @@ contract Handler is ConclaveTest {
         (bool found, Entry storage entry) = _next(index, Stage.Provisional, false);
         if (!found) return;
         DecidedRound storage last = entry.rounds[entry.rounds.length - 1];
-        uint256 bond = settlement.bondOf(entry.request.terms, last.round);
+        uint256 bond = settlement.bondOf(entry.request.id, entry.request.terms, last.round);
         uint256 value = entry.request.terms.currency() == Currency.Native ? bond : 0;
         address appellant = _operator(account);
         vm.prank(appellant);
@@ -269,8 +281,10 @@ contract Handler is ConclaveTest {
         if (!found) return;
         DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
         uint256 calls = consumer.calls();
+        (address deliverer, uint256 credit) = _deliverer(entry, index);
         oracle.finalize(entry.request, last.round, SeatLib.hashMemory(last.committee), last.decision, last.relay);
         entry.provisional = false;
+        _paid(entry, deliverer, credit);
         _delivered(entry, calls);
         ++done["finalize"];
     }
@@ -299,9 +313,12 @@ contract Handler is ConclaveTest {
         }
         DecidedRound memory last = entry.rounds[entry.rounds.length - 1];
         uint256 calls = consumer.calls();
+        (address deliverer, uint256 credit) = _deliverer(entry, index);
         oracle.fallBack(entry.request, entry.round, witness, last);
+        if (last.appellant == deliverer) credit += settlement.bondOf(entry.request.id, entry.request.terms, last.round);
+        _paid(entry, deliverer, credit);
         if (last.appellant != address(0)) {
-            entry.bonds -= settlement.bondOf(entry.request.terms, last.round);
+            entry.bonds -= settlement.bondOf(entry.request.id, entry.request.terms, last.round);
             ++done["appealUnanswered"];
         }
         (entry.status, entry.round, entry.committee) = (_statusOf(last), last.round, last.committee);
@@ -345,7 +362,7 @@ contract Handler is ConclaveTest {
         for (uint256 i = 0; i < _entries.length; ++i) {
             Entry storage entry = _entries[i];
             if (entry.request.terms.currency() != currency || entry.settled) continue;
-            sum += entry.request.terms.fee() + entry.bonds;
+            sum += entry.request.terms.fee() + entry.bonds - entry.delivery;
         }
     }
 
@@ -414,6 +431,31 @@ contract Handler is ConclaveTest {
         } else {
             _delivered(entry, calls);
         }
+    }
+
+    /// @dev Somebody, at some gas price, is about to finalize or fall back.
+    /// @return deliverer who it is
+    /// @return credit what it has
+    function _deliverer(Entry storage entry, uint256 random) private returns (address deliverer, uint256 credit) {
+        deliverer = _operator(random);
+        credit = oracle.creditOf(deliverer, entry.request.terms.currency());
+        vm.txGasPrice(((random >> 8) % 30) * 1 gwei);
+        vm.prank(deliverer);
+    }
+
+    /// @dev SE13: its gas at no more than the cap, from what was put by, of which nothing is left.
+    /// @param credit what the deliverer would have without it
+    function _paid(Entry storage entry, address deliverer, uint256 credit) private {
+        RequestTerms terms = entry.request.terms;
+        Prices prices = oracle.priceListOf(terms.currency(), entry.request.id.priceVersion());
+        uint256 cap = prices.gasPriceCap();
+        // A wei of gas is a unit of either currency.
+        uint256 gas = 70_000 + terms.callbackGasLimit();
+        uint256 pay = gas * (tx.gasprice < cap ? tx.gasprice : cap);
+        if (oracle.creditOf(deliverer, terms.currency()) != credit + pay) _break("another pay of a delivery");
+        if (entry.delivery != 0) _break("a second delivery");
+        entry.delivery = gas * cap;
+        if (pay != 0) ++done["deliveryPaid"];
     }
 
     function _delivered(Entry storage entry, uint256 calls) private {

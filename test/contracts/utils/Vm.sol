@@ -23,6 +23,7 @@ interface Vm {
     function stopPrank() external;
     function roll(uint256 number) external;
     function deal(address account, uint256 balance) external;
+    function txGasPrice(uint256 price) external;
     function warp(uint256 timestamp) external;
     function setBlockhash(uint256 number, bytes32 hash) external;
     function chainId(uint256 id) external;

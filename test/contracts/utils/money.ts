@@ -12,31 +12,51 @@ const KIND_NUMBER = 2;
 
 const sizeAfter = (terms: Terms, appeals: number): number => 2 ** appeals * (terms.committeeSize + 1) - 1;
 
-/** The price of a unit (SE10). */
-export function unitOf(terms: Terms): bigint {
-  let units = terms.retries * sizeAfter(terms, terms.appeals);
-  for (let level = 0; level <= terms.appeals; level++) units += 2 * sizeAfter(terms, level);
-  return BigInt(terms.fee) / BigInt(units);
-}
+const levelsOf = (terms: Terms): readonly number[] =>
+  Array.from({ length: terms.appeals + 1 }, (_, level) => sizeAfter(terms, level));
+
+/** U, the most that can come. */
+const mostUnits = (terms: Terms): bigint => {
+  const levels = levelsOf(terms);
+  return BigInt(2 * levels.reduce((sum, size) => sum + size, 0) + terms.retries * levels.at(-1)!);
+};
+
+/** The price of a unit (SE11). */
+export const unitOf = (terms: Terms, prices: PriceTerms): bigint =>
+  (BigInt(terms.fee) - reserveOf(terms, prices)) / mostUnits(terms);
 
 /** Of an appeal after so many (SE5). */
-export const bondAfter = (terms: Terms, appeals: number): bigint =>
-  BigInt((2 + terms.retries) * sizeAfter(terms, appeals + 1)) * unitOf(terms);
+export function bondAfter(terms: Terms, appeals: number, prices: PriceTerms): bigint {
+  const size = sizeAfter(terms, appeals + 1);
+  const relays = BigInt(1 + terms.retries) * gasOf(size);
+  return BigInt((2 + terms.retries) * size) * unitOf(terms, prices) + costOf(prices, relays, prices.gasPriceCap);
+}
 
 /** Of a commit, without its callback. */
 const gasOf = (size: number): bigint => 42_000n + 4_900n * BigInt(quorum(size));
 
+/** Of finalize or fallBack, and the callback. */
+const deliveryGasOf = (terms: Terms): bigint => 70_000n + BigInt(terms.callbackGasLimit);
+
 const costOf = (prices: PriceTerms, gas: bigint, gasPrice: bigint): bigint =>
-  (gas * gasPrice * prices.gasRate + 10n ** 18n - 1n) / 10n ** 18n;
+  (gas * (gasPrice < prices.gasPriceCap ? gasPrice : prices.gasPriceCap) * prices.gasRate) / 10n ** 18n;
+
+/** What is put by for gas (SE13). */
+export function reserveOf(terms: Terms, prices: PriceTerms): bigint {
+  const levels = levelsOf(terms);
+  const sizes = [...levels, ...Array<number>(terms.retries).fill(levels.at(-1)!)];
+  const delivery = sizes.length === 1 ? BigInt(terms.callbackGasLimit) : deliveryGasOf(terms);
+  const gas = sizes.reduce((sum, size) => sum + gasOf(size), delivery);
+  return costOf(prices, gas, prices.gasPriceCap);
+}
+
+/** What whoever finalizes or falls back is paid. */
+export const deliveryPayOf = (terms: Terms, prices: PriceTerms, gasPrice: bigint): bigint =>
+  costOf(prices, deliveryGasOf(terms), gasPrice);
 
 /** The smallest fee (SE18). */
-export function quoteOf(terms: Terms, prices: PriceTerms): bigint {
-  const levels = Array.from({ length: terms.appeals + 1 }, (_, level) => sizeAfter(terms, level));
-  const sizes = [...levels, ...Array<number>(terms.retries).fill(levels.at(-1)!)];
-  const gas = sizes.reduce((sum, size) => sum + gasOf(size), BigInt(terms.callbackGasLimit));
-  const seats = 2 * levels.reduce((sum, size) => sum + size, 0) + terms.retries * levels.at(-1)!;
-  return BigInt(seats) * prices.unitPrice + costOf(prices, gas, prices.gasPriceCap);
-}
+export const quoteOf = (terms: Terms, prices: PriceTerms): bigint =>
+  mostUnits(terms) * prices.unitPrice + reserveOf(terms, prices);
 
 export interface Pay {
   /** By account, in lower case. */
@@ -53,9 +73,11 @@ export function payOf(
   payees: { readonly seats: string; readonly treasury: string },
 ): Pay {
   const credits = new Map<string, bigint>();
-  const unit = unitOf(terms);
+  const unit = unitOf(terms, prices);
   const last = rounds.at(-1)!.decision;
   let rest = BigInt(terms.fee);
+  // Given out when it was finalized.
+  if (!isFinalAtOnce(terms, rounds.at(-1)!)) rest -= deliveryPayOf(terms, prices, prices.gasPriceCap);
   const credit = (account: string, amount: bigint): void => {
     rest -= amount;
     const key = account.toLowerCase();
@@ -65,19 +87,24 @@ export function payOf(
     const { round, decision, relay, appellant } = one;
     const pay = unit * unitsOf(one);
     const treasuryPay = (pay * prices.treasuryPpm) / 1_000_000n;
-    const relayerPay = relayerPayOf(terms, one, prices, pay);
     credit(payees.treasury, treasuryPay);
-    credit(`0x${relay.slice(-40)}`, relayerPay);
-    const left = pay - treasuryPay - relayerPay;
+    const callback = isFinalAtOnce(terms, one) ? BigInt(terms.callbackGasLimit) : 0n;
+    credit(`0x${relay.slice(-40)}`, costOf(prices, gasOf(one.committee.length) + callback, gasPriceOf(one)));
+    const left = pay - treasuryPay;
     if (index < rounds.length - 1 && appellant !== ZeroAddress) {
-      const bond = bondAfter(terms, unpackRound(round).appeals);
+      const bond = bondAfter(terms, unpackRound(round).appeals, prices);
       rest += bond;
       if (isOverturned(terms, decision, last)) {
         credit(appellant, bond + left / 2n);
         continue;
       }
-      const called = calledBy(rounds, index).reduce((units, other) => units + unitsOf(other), 0n);
-      credit(appellant, bond - unit * called);
+      const costs = calledBy(rounds, index).map(
+        (other) => unit * unitsOf(other) + costOf(prices, gasOf(other.committee.length), gasPriceOf(other)),
+      );
+      credit(
+        appellant,
+        costs.reduce((held, cost) => held - cost, bond),
+      );
     }
     const shares = [...getBytes(decision.shares)].map(BigInt);
     const total = shares.reduce((sum, share) => sum + share, 0n);
@@ -96,16 +123,13 @@ function calledBy(rounds: readonly DecidedRound[], index: number): readonly Deci
   return rounds.slice(index + 1, end < 0 ? rounds.length : end + 1);
 }
 
-/** Its callback is paid for where the decision was final at once (SE13). */
-function relayerPayOf(terms: Terms, one: DecidedRound, prices: PriceTerms, pay: bigint): bigint {
-  const { round, committee, decision, relay } = one;
+const gasPriceOf = ({ relay }: DecidedRound): bigint => ((BigInt(relay) >> 160n) & 0xffff_ffffn) * 1_000_000n;
+
+/** The commit made the callback (SE13). */
+function isFinalAtOnce(terms: Terms, { round, decision }: DecidedRound): boolean {
   const { appeals } = unpackRound(round);
   const isRetried = decision.status === Status.Hung && decision.attempt - appeals < terms.retries;
-  const callback = !isRetried && appeals === terms.appeals ? BigInt(terms.callbackGasLimit) : 0n;
-  const gasPrice = ((BigInt(relay) >> 160n) & 0xffff_ffffn) * 1_000_000n;
-  const paidPrice = gasPrice < prices.gasPriceCap ? gasPrice : prices.gasPriceCap;
-  const gasCost = costOf(prices, gasOf(committee.length) + callback, paidPrice);
-  return gasCost < pay / 2n ? gasCost : pay / 2n;
+  return !isRetried && appeals === terms.appeals;
 }
 
 function isOverturned(terms: Terms, decision: DecidedRound["decision"], last: DecidedRound["decision"]): boolean {
