@@ -320,9 +320,6 @@ class RunningAgent implements Agent {
       "certified",
     );
     try {
-      await network
-        .announce(announcementTopic(chain.domain), encodeAnnouncement(attempt, decision.transcript))
-        .catch((error: unknown) => log.debug({ error: textOf(error) }, "announcement failed"));
       const receipt = await relay(
         { ...this.ports, committer: this.committer },
         attempt,
@@ -334,6 +331,10 @@ class RunningAgent implements Agent {
       );
       if (receipt !== "already")
         log.info({ requestId, transaction: receipt.transactionHash, gas: receipt.gasUsed.toString() }, "committed");
+      // Not before the chain has it: whoever knows the root can read the decision, and act on it first.
+      await network
+        .announce(announcementTopic(chain.domain), encodeAnnouncement(attempt, decision.transcript))
+        .catch((error: unknown) => log.debug({ error: textOf(error) }, "announcement failed"));
     } catch (error) {
       if (!this.lifetime.signal.aborted) log.error({ requestId, error: textOf(error) }, "gave up relaying");
     }

@@ -57,6 +57,24 @@ describe("the runtime over in-memory adapters", () => {
     });
   });
 
+  it("announces a transcript to everybody once its decision is committed, not before", async () => {
+    let statusNow = async (): Promise<string> => "none";
+    const seen: string[] = [];
+    const world = honestWorld((network) => ({
+      ...network,
+      announce: async (topic, data) => {
+        seen.push(await statusNow());
+        return network.announce(topic, data);
+      },
+    }));
+    const running = world.agents.map((agent) => agent.start());
+    await during(world, running, async ({ id }) => {
+      statusNow = async () => (await world.chain.reader().requestState(id)).status;
+      await until(() => seen.length === everybody.length);
+      expect(seen).to.deep.equal(everybody.map(() => "decided"));
+    });
+  });
+
   it("D36: who commits a decision has stored and pinned its whole transcript before", async () => {
     const world = honestWorld();
     const commits: boolean[] = [];
