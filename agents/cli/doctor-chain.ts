@@ -242,7 +242,17 @@ async function examinePrices(
       const gas = `${formatAmount(gasRate, unit)} for a coin of gas at up to ${formatGwei(gasPriceCap)} gwei`;
       const list = `list ${version}: ${formatAmount(unitPrice, unit)} a unit of pay, ${gas}, ${percent(treasuryPpm)} to the treasury`;
       const all = `${list}; a question to ${SMALLEST.committeeSize} seats costs at least ${formatAmount(least, unit)}`;
-      if (open) return ok(`open, ${all}`);
+      if (open) {
+        const unpaid = [
+          ...(unitPrice === 0n ? ["answers (the unit price is 0)"] : []),
+          ...(gasRate === 0n || gasPriceCap === 0n ? ["gas (its rate or its cap is 0)"] : []),
+        ];
+        if (unpaid.length === 0) return ok(`open, ${all}`);
+        return warn(
+          `open, ${all}; nothing is paid for ${unpaid.join(" and for ")}`,
+          "set prices, unless it is a trial",
+        );
+      }
       return warn(`paused, no new requests are taken; ${all}`, "wait, or ask who can end the pause");
     });
   return [await examine("token"), await examine("native")];

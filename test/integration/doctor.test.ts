@@ -39,7 +39,8 @@ describe("conclave doctor", () => {
   it("finds nothing wrong with a sound agent and its deployment", async () => {
     const checks = await examine("--dir", "sound", "--deployment", "deployment.json");
     assert.deepEqual(levels(checks, "fail"), []);
-    assert.deepEqual(levels(checks, "warn"), ["administration"], "the deployer is a single key");
+    // The deployer is a single key, and everything is free.
+    assert.deepEqual(levels(checks, "warn"), ["administration", "prices in tokens", "prices in coins"]);
     for (const name of [
       "node",
       "deployment file",
@@ -48,8 +49,6 @@ describe("conclave doctor", () => {
       "pausing",
       "pricing",
       "tokens",
-      "prices in tokens",
-      "prices in coins",
       "keystore",
       "gas",
       "model",
@@ -66,7 +65,7 @@ describe("conclave doctor", () => {
     assert.match(checks.get("pricing")?.message ?? "", new RegExp(`are set by ${owner} `));
     assert.match(
       checks.get("prices in coins")?.message ?? "",
-      /^open, list 0: 0 coins a unit of pay, 1 coins for a coin of gas at up to 0 gwei, 0\.00 % to the treasury; a question to 4 seats costs at least 0 coins$/,
+      /^open, list 0: 0 coins a unit of pay, 1 coins for a coin of gas at up to 0 gwei, 0\.00 % to the treasury; a question to 4 seats costs at least 0 coins; nothing is paid for answers \(the unit price is 0\) and for gas \(its rate or its cap is 0\)$/,
     );
     const plain = await world.run(["doctor", ...agent]);
     assert.equal(plain.code, 0);
@@ -118,18 +117,31 @@ describe("conclave doctor", () => {
     const coins = [1] as const;
     await mined({ to, data: encodeFunctionData({ abi, functionName: "pauseRequests", args: coins }) });
     const paused = await examine(...agent);
-    assert.deepEqual(levels(paused, "warn"), ["administration", "prices in coins"]);
+    assert.deepEqual(levels(paused, "warn"), ["administration", "prices in tokens", "prices in coins"]);
     assert.match(paused.get("prices in coins")?.message ?? "", /^paused, no new requests are taken; list 0: /);
     await mined({ to, data: encodeFunctionData({ abi, functionName: "unpauseRequests", args: coins }) });
 
     const dear = { unitPrice: 5n * 10n ** 17n, gasRate: 10n ** 18n, gasPriceCap: 20n * 10n ** 9n, treasuryPpm: 50_000 };
     const free = { unitPrice: 0n, gasRate: 0n, gasPriceCap: 0n, treasuryPpm: 0 };
     await mined({ to, data: encodeFunctionData({ abi, functionName: "setPrices", args: [0, dear] }) });
+    const priced = (await examine(...agent)).get("prices in tokens");
+    assert.equal(priced?.level, "ok");
     // 8 units, and 42,000 + 3 x 4,900 gas.
     assert.match(
-      (await examine(...agent)).get("prices in tokens")?.message ?? "",
+      priced.message,
       /^open, list 1: 0\.5 \w+ a unit of pay, 1 \w+ for a coin of gas at up to 20 gwei, 5\.00 % to the treasury; a question to 4 seats costs at least 4\.001134 \w+$/,
     );
+    for (const [change, unpaid] of [
+      [{ gasRate: 0n }, /; nothing is paid for gas \(its rate or its cap is 0\)$/],
+      [{ gasPriceCap: 0n }, /; nothing is paid for gas \(its rate or its cap is 0\)$/],
+      [{ unitPrice: 0n }, /; nothing is paid for answers \(the unit price is 0\)$/],
+    ] as const) {
+      const args = [0, { ...dear, ...change }] as const;
+      await mined({ to, data: encodeFunctionData({ abi, functionName: "setPrices", args }) });
+      const found = (await examine(...agent)).get("prices in tokens");
+      assert.equal(found?.level, "warn");
+      assert.match(found.message, unpaid);
+    }
     await mined({ to, data: encodeFunctionData({ abi, functionName: "setPrices", args: [0, free] }) });
   });
 
