@@ -19,12 +19,14 @@ interface Flags {
 }
 
 const EXIT_USAGE = 2;
+/** An appeal against a committee of seven calls fifteen others. */
+const LEAST_OPERATORS = 22;
 
 const program = new Command("scenario")
   .description(
     "Plays an economy on a local chain: operators with delegators, requests of every kind in both currencies, hung and silent committees, appeals, an equivocator, an operator that leaves, new prices by governance. Exit code 1 if a single unit is not accounted for.",
   )
-  .option("--operators <count>", "12 to 200", between(12, 200), 40)
+  .option("--operators <count>", `${LEAST_OPERATORS} to 200`, between(LEAST_OPERATORS, 200), 40)
   .option("--requests <count>", "4 to 10,000", between(4, 10_000), 500)
   .option("--seed <number>", "the same seed gives the same life", between(0, 999_999_999), 1)
   .option("--json", "print one JSON object instead of tables")
