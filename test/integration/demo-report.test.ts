@@ -84,8 +84,8 @@ describe("the demo's subgraph", () => {
   };
   const decisions = { requests: [request] };
   const changes = [
-    { before: 900_000, after: 950_000 },
-    { before: 950_000, after: 1_000_000 },
+    { before: 950_000, after: 1_000_000, block: "10", logIndex: "7" },
+    { before: 900_000, after: 950_000, block: "10", logIndex: "3" },
   ];
   const reputation = { agent: { reputation: 1_000_000, reputationChanges: changes } };
   const fees = { statistics: [{ protocol: 1, requests: 1, feesToken: "5" }] };
@@ -98,7 +98,7 @@ describe("the demo's subgraph", () => {
       "answer for request 1: signers is [4], on the chain [3]",
     ]);
     expect(differences([{ requests: [] }, reputation, fees])).to.have.length(6);
-    const gap = [changes[0], { before: 940_000, after: 1_000_000 }];
+    const gap = [{ before: 940_000, after: 1_000_000, block: "10", logIndex: "7" }, changes[1]];
     const broken = { agent: { reputation: 1_000_000, reputationChanges: gap } };
     expect(differences([decisions, broken, fees])).to.have.length(1);
     const cheap = { statistics: [{ protocol: 1, requests: 1, feesToken: "4" }] };
