@@ -92,6 +92,18 @@ export function parseAddress(text: string, option: string): Address {
   return text.toLowerCase() as Address;
 }
 
+export interface ListenPlace {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** "127.0.0.1:8080" or "[::1]:8080". Throws USAGE. */
+export function parseListen(text: string, option: string): ListenPlace {
+  const [, v6, v4 = "", port = ""] = /^(?:\[([0-9a-f:.]+)\]|([^\s:/]+)):(\d{1,5})$/i.exec(text) ?? [];
+  if (Number(port) > 65_535 || port === "") throw usage(option, text, "give HOST:PORT such as 127.0.0.1:8080");
+  return { host: v6 ?? v4, port: Number(port) };
+}
+
 /** One of a closed list. Throws USAGE. */
 export function parseChoice<Choice extends string>(text: string, option: string, choices: readonly Choice[]): Choice {
   const found = choices.find((choice) => choice === text);

@@ -20,6 +20,8 @@ const multiaddr = z
     "expected a multiaddr such as /ip4/203.0.113.7/tcp/4401",
   );
 
+const LISTEN = /^(\[[0-9a-fA-F:.]+\]|[^\s:/]+):\d{1,5}$/;
+
 /** The config file of an agent; relative paths are relative to its folder. */
 const agentConfigSchema = z.strictObject({
   chain: chainConfigSchema,
@@ -33,6 +35,8 @@ const agentConfigSchema = z.strictObject({
   /** Multiaddrs to publish on chain instead of those listened on, e.g. behind a NAT. */
   announce: z.array(multiaddr).max(8).default([]),
   content: contentConfigSchema.default({ kind: "helia" }),
+  /** HOST:PORT of a read-only gateway to what the agent holds; none if not given. */
+  gateway: z.string().regex(LISTEN, "expected HOST:PORT such as 127.0.0.1:8080").optional(),
   timing: timingConfigSchema,
   /** GraphQL endpoint of the deployment's subgraph, for `conclave history`. */
   subgraphUrl: z.url().optional(),

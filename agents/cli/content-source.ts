@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { multiaddr, type Multiaddr } from "@multiformats/multiaddr";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { blockMissing } from "../adapters/ipfs/block.ts";
+import { createGatewaySource } from "../adapters/ipfs/gateway-source.ts";
 import { createHeliaContentStore } from "../adapters/ipfs/helia-content-store.ts";
 import { createKuboContentStore } from "../adapters/ipfs/kubo-content-store.ts";
 import { LocalBlocks } from "../adapters/ipfs/local-blocks.ts";
@@ -20,6 +21,7 @@ export interface ContentFlags {
   readonly peer?: readonly string[];
   readonly kubo?: string;
   readonly store?: string;
+  readonly gateway?: string;
 }
 
 export const contentFlags: readonly OptionSpec[] = [
@@ -29,6 +31,7 @@ export const contentFlags: readonly OptionSpec[] = [
   },
   { flags: "--kubo <url>", description: "or through the RPC of a Kubo node" },
   { flags: "--store <dir>", description: "or from the folder of a blockstore, such as an agent's data/ipfs" },
+  { flags: "--gateway <url>", description: "or from a trustless gateway, e.g. one that `conclave serve` opened" },
 ];
 
 /** Where an auditor gets blocks. */
@@ -46,9 +49,9 @@ export async function openContentSource(
   agents: () => Promise<readonly AgentRecord[]>,
   host: CliHost,
 ): Promise<ContentSource> {
-  const { peer, kubo, store } = flags;
-  if ([peer, kubo, store].filter((flag) => flag !== undefined).length > 1) {
-    throw new ConclaveError("USAGE", "Fetch blocks: give one of --peer, --kubo and --store, not several", {
+  const { peer, kubo, store, gateway } = flags;
+  if ([peer, kubo, store, gateway].filter((flag) => flag !== undefined).length > 1) {
+    throw new ConclaveError("USAGE", "Fetch blocks: give one of --peer, --kubo, --store and --gateway, not several", {
       option: "--peer",
     });
   }
@@ -56,9 +59,14 @@ export async function openContentSource(
     if (!URL.canParse(kubo)) throw usage("--kubo", "", "give the URL of a Kubo RPC, e.g. http://127.0.0.1:5001");
     return createKuboContentStore({ url: kubo });
   }
+  if (gateway !== undefined) {
+    if (!URL.canParse(gateway) || !/^https?:/.test(gateway))
+      throw usage("--gateway", "", "give the URL of a gateway, e.g. http://127.0.0.1:8080");
+    return { ...createGatewaySource(gateway), close: async () => undefined };
+  }
   if (store !== undefined) return openFolder(resolve(host.cwd, store));
   const addresses = peer === undefined ? addressesOf(await agents()) : peer.map(parsePeer);
-  const way = "start one, or name a source with --peer, --kubo or --store";
+  const way = "start one, or name a source with --peer, --kubo, --store or --gateway";
   return openPeers(addresses, host.signal, "Fetch blocks", way);
 }
 

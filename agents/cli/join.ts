@@ -4,6 +4,7 @@ import { createChainReader } from "../adapters/chain/reader.ts";
 import { createTransactionReader } from "../adapters/chain/transaction-reader.ts";
 import { createChainWriter } from "../adapters/chain/writer.ts";
 import { createSystemClock } from "../adapters/clock/system-clock.ts";
+import { startGateway } from "../adapters/ipfs/gateway.ts";
 import { createHeliaContentStore } from "../adapters/ipfs/helia-content-store.ts";
 import { createKuboContentStore } from "../adapters/ipfs/kubo-content-store.ts";
 import { createFileEvidence } from "../adapters/evidence/file-evidence.ts";
@@ -16,6 +17,7 @@ import type { ChainReader } from "../ports/chain.ts";
 import type { Model } from "../ports/model.ts";
 import type { Log } from "../ports/log.ts";
 import type { Network } from "../ports/network.ts";
+import { parseListen } from "./arguments.ts";
 import { chainSource } from "./chain-source.ts";
 import type { AgentConfig } from "./config.ts";
 
@@ -62,6 +64,11 @@ export async function joinAgent(
         ? createKuboContentStore({ url: config.content.url })
         : await createHeliaContentStore({ libp2p: network.libp2p, path: join(dataDir, "ipfs") });
     closers.push(() => store.close());
+    if (config.gateway !== undefined) {
+      const gateway = await startGateway({ store, ...parseListen(config.gateway, "gateway") });
+      closers.push(() => gateway.close());
+      log.info({ url: gateway.url }, "the gateway serves what this agent holds");
+    }
     const agent = createAgent(
       {
         chain: decorators.chain?.(chain) ?? chain,

@@ -34,6 +34,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   JOURNAL_CONFLICT: "leave it: the agent abstains from this attempt",
   BLOCK_MISSING: "name a source that holds the block with --peer, --kubo or --store",
   BLOCK_INVALID: "fetch the block from another source",
+  CAR_INVALID: "export the CAR again; nothing of it was pinned",
   TRANSCRIPT_INVALID: "report it: somebody signed what does not replay",
   SUBGRAPH_UNREACHABLE:
     "check the URL of the subgraph and its graph-node; `conclave history --blocks N` asks the chain",

@@ -1,10 +1,19 @@
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { writeCar } from "../adapters/ipfs/car.ts";
+import { ConclaveError } from "../core/errors.ts";
+import type { Digest } from "../core/types.ts";
+import type { VerifyReport } from "../node/verify.ts";
 import { readDeliberation, type Deliberation } from "../node/deliberation.ts";
 import { parseRequestId, usage } from "./arguments.ts";
 import { createAuditReader } from "./audit-reader.ts";
 import { chainFlags, findChain, type ChainFlags } from "./chain-source.ts";
 import type { CommandSpec } from "./command.ts";
 import { committeeFirst } from "./committee-first.ts";
-import { contentFlags, openContentSource, type ContentFlags } from "./content-source.ts";
+import { contentFlags, openContentSource, type ContentFlags, type ContentSource } from "./content-source.ts";
 import { printable } from "./output.ts";
 import { transcriptDot, transcriptSvg } from "./transcript-graph.ts";
 import { transcriptHtml } from "./transcript-html.ts";
@@ -15,6 +24,7 @@ interface Options extends ChainFlags, ContentFlags {
   readonly html?: true;
   readonly dot?: true;
   readonly svg?: true;
+  readonly car?: string;
 }
 
 const forms = { html: transcriptHtml, dot: transcriptDot, svg: transcriptSvg } as const;
@@ -27,6 +37,7 @@ export const transcript: CommandSpec<Options> = {
     { flags: "--html", description: "as one HTML file, with the graph of the messages" },
     { flags: "--dot", description: "the graph of the messages for Graphviz" },
     { flags: "--svg", description: "the graph of the messages as a picture: a lane for each seat" },
+    { flags: "--car <file>", description: "write it to a CAR as well, once it is proven" },
     ...contentFlags,
     ...chainFlags,
   ],
@@ -43,6 +54,8 @@ export const transcript: CommandSpec<Options> = {
         const reason = printable(report.failure?.reason ?? "");
         return { json: { report, messages: [] }, text: `request ${requestId}: ${reason}`, ok: false };
       }
+      if (options.car !== undefined && report.ok)
+        await exportCar(resolve(host.cwd, options.car), digestOf(report), store, host.signal);
       const text = (form === undefined ? transcriptText : forms[form])(deliberation);
       return { json: { report, messages: jsonOf(deliberation) }, text, ok: report.ok };
     } finally {
@@ -50,6 +63,24 @@ export const transcript: CommandSpec<Options> = {
     }
   },
 };
+
+function digestOf({ decision }: VerifyReport): Digest {
+  if (decision === null) throw new Error("a proven request has a decision");
+  return decision.transcript;
+}
+
+/** A file appears only when it is whole. */
+async function exportCar(path: string, root: Digest, store: ContentSource, signal: AbortSignal): Promise<void> {
+  const part = `${path}.part`;
+  try {
+    await pipeline(Readable.from(writeCar(root, (digest) => store.get(digest, signal))), createWriteStream(part));
+    await rename(part, path);
+  } catch (error) {
+    await rm(part, { force: true });
+    if (error instanceof ConclaveError) throw error;
+    throw new ConclaveError("CONFIG_INVALID", `Write ${path} failed; correct --car`, { path }, error);
+  }
+}
 
 function jsonOf(deliberation: Deliberation): readonly object[] {
   return deliberation.messages.map((spoken, index) => ({

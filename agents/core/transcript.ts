@@ -17,7 +17,7 @@ import { limits } from "./limits.ts";
 import { isText, questionBytes } from "./question.ts";
 import { comparePositions, type Conclusion, type Position, type Protocol } from "./protocol.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "./tally.ts";
-import type { Attempt, Digest, Message, SeatIndex, Value } from "./types.ts";
+import type { Address, Attempt, Digest, Message, RequestId, SeatIndex, Value } from "./types.ts";
 
 /** TR2: of the form of both kinds of blocks. */
 const FORMAT_VERSION = 2;
@@ -115,6 +115,27 @@ function compareMessages(a: Message, b: Message): number {
     a.header.seat - b.header.seat ||
     compareHex(a.header.payloadDigest, b.header.payloadDigest)
   );
+}
+
+/** What the root of a transcript says of itself; nothing of it is checked. */
+export interface Described {
+  readonly chainId: number;
+  readonly oracle: Address;
+  readonly requestId: RequestId;
+  readonly attempt: number;
+}
+
+/** Null when it is the root of no transcript of this form. */
+export function describedBy(rootBlock: Uint8Array): Described | null {
+  const root = decodeBlock(rootBlock, limits.rootBytes);
+  if (!isBlockMap(root) || root["version"] !== FORMAT_VERSION || !Array.isArray(root["messages"])) return null;
+  const described = root["attempt"];
+  if (described === undefined || !isBlockMap(described)) return null;
+  const { chainId, oracle, attempt } = described;
+  const requestId = decodeRequestId(described["requestId"] as Value);
+  if (typeof chainId !== "number" || typeof attempt !== "number" || requestId === null) return null;
+  if (!(oracle instanceof Uint8Array) || oracle.length !== 20) return null;
+  return { chainId, oracle: bytesToHex(oracle) as Address, requestId, attempt };
 }
 
 /** The message digests a root links, or why the root is not one of this attempt's. */

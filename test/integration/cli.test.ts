@@ -40,6 +40,8 @@ describe("command line", () => {
       ["decision"],
       ["verify"],
       ["transcript"],
+      ["pin"],
+      ["serve"],
       ["protocols"],
       ["doctor"],
     ];

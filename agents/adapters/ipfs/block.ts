@@ -71,7 +71,7 @@ export function blockMissing(digest: Digest, timeoutMs: number, cause?: unknown)
 }
 
 /** The digest inside a CID of the only kind in use; null for any other CID. */
-function digestOfCid(cid: CID): Digest | null {
+export function digestOfCid(cid: CID): Digest | null {
   const fits = cid.version === 1 && cid.code === dagCbor.code && cid.multihash.code === SHA2_256_CODE;
   return fits && cid.multihash.digest.length === 32 ? (bytesToHex(cid.multihash.digest) as Digest) : null;
 }

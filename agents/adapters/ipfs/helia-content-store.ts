@@ -18,6 +18,7 @@ import type { CID } from "multiformats/cid";
 import type { Digest } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 import { blockMissing, cidOf, digestOfBlock, MAX_BLOCK_BYTES, verifiedBlock } from "./block.ts";
+import { isSound } from "./folder-content-store.ts";
 import { collect, LocalBlocks } from "./local-blocks.ts";
 import { walkDag } from "./walk.ts";
 
@@ -155,15 +156,6 @@ async function hasPin(pins: Pins, root: Digest): Promise<boolean> {
     return true;
   } catch (error) {
     if (isNamed(error, "NotFoundError")) return false;
-    throw error;
-  }
-}
-
-async function isSound(local: LocalBlocks, digest: Digest): Promise<boolean> {
-  try {
-    return (await local.read(digest)) !== null;
-  } catch (error) {
-    if (error instanceof ConclaveError && error.code === "BLOCK_INVALID") return false;
     throw error;
   }
 }

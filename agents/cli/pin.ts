@@ -1,0 +1,215 @@
+import { createReadStream } from "node:fs";
+import { resolve } from "node:path";
+import { readCar } from "../adapters/ipfs/car.ts";
+import { createFolderContentStore } from "../adapters/ipfs/folder-content-store.ts";
+import { createKuboContentStore } from "../adapters/ipfs/kubo-content-store.ts";
+import { walkDag } from "../adapters/ipfs/walk.ts";
+import { cidString, digestFromCid } from "../core/codec.ts";
+import { ConclaveError } from "../core/errors.ts";
+import { describedBy, type Described } from "../core/transcript.ts";
+import type { Digest } from "../core/types.ts";
+import type { ContentStore } from "../ports/content-store.ts";
+import { verifyRequest } from "../node/verify.ts";
+import { parseRequestId, usage } from "./arguments.ts";
+import { createAuditReader } from "./audit-reader.ts";
+import { chainFlags, findChain, findPlace, type ChainFlags } from "./chain-source.ts";
+import type { CliHost, CommandSpec, OptionSpec } from "./command.ts";
+import { committeeFirst } from "./committee-first.ts";
+import { readDeployment } from "./config.ts";
+import { contentFlags, openContentSource, type ContentFlags, type ContentSource } from "./content-source.ts";
+import { rows } from "./output.ts";
+
+interface KeepFlags {
+  readonly into: string;
+  readonly intoKubo?: string;
+}
+
+interface Options extends ChainFlags, ContentFlags, KeepFlags {
+  readonly car?: string;
+}
+
+export const DEFAULT_PINS = "conclave-pins";
+
+const keepFlags: readonly OptionSpec[] = [
+  { flags: "--into <dir>", description: "keep it in this folder", default: DEFAULT_PINS },
+  { flags: "--into-kubo <url>", description: "or pin it in the Kubo node with this RPC" },
+];
+
+export const pin: CommandSpec<Options> = {
+  name: "pin [what]",
+  summary: "keep a transcript, by its CID or its request: fetched, checked, pinned; `conclave serve` hands it on",
+  example: [
+    "conclave pin 1 --deployment deployments/31337.json",
+    "conclave pin bafy... --peer /ip4/203.0.113.7/tcp/4401/p2p/16Uiu2...",
+    "conclave pin --car transcript.car",
+  ].join("\n"),
+  options: [
+    { flags: "--car <file>", description: "take it from a CAR, in place of fetching it" },
+    ...keepFlags,
+    ...contentFlags,
+    ...chainFlags,
+  ],
+  run: async ({ args, options, host }) => {
+    const [what] = args;
+    const into = await openKeep(options, host);
+    try {
+      const root =
+        options.car === undefined
+          ? await fetchInto(what, options, host, into)
+          : await importCar(what, options, host, into);
+      const blocks = await countBlocks(root, into, host.signal);
+      await into.pin(root, host.signal);
+      const place = options.intoKubo === undefined ? resolve(host.cwd, options.into) : "the Kubo node";
+      const cid = cidString(root);
+      return {
+        json: { cid, blocks, place },
+        text: rows([
+          ["transcript", cid],
+          ["blocks", String(blocks)],
+          ["kept in", place],
+        ]),
+      };
+    } finally {
+      await into.close();
+    }
+  },
+};
+
+async function openKeep({ into, intoKubo }: KeepFlags, { cwd }: CliHost): Promise<ContentStore> {
+  if (intoKubo === undefined) return createFolderContentStore(resolve(cwd, into));
+  if (!URL.canParse(intoKubo)) throw usage("--into-kubo", "", "give the URL of a Kubo RPC, e.g. http://127.0.0.1:5001");
+  return createKuboContentStore({ url: intoKubo });
+}
+
+/** AV3: by a request's number everything that `conclave verify` checks, by a CID all hashes and what the root says of itself. */
+async function fetchInto(
+  what: string | undefined,
+  options: Options,
+  host: CliHost,
+  into: ContentStore,
+): Promise<Digest> {
+  const root = what === undefined ? null : digestFromCid(what);
+  if (root !== null) {
+    const none = async (): Promise<never> => {
+      throw new ConclaveError("USAGE", "Fetch blocks: name a source with --peer, --gateway, --kubo or --store", {
+        option: "--peer",
+      });
+    };
+    const source = await openContentSource(options, none, host);
+    return closing(source, async () => {
+      const bytes = await through(source, into, host.signal)(root);
+      await requireOurs(root, bytes, options, host);
+      for await (const _ of walkDag(root, through(source, into, host.signal))) continue;
+      return root;
+    });
+  }
+  if (what === undefined || !/^\d+$/.test(what))
+    throw usage("[what]", what ?? "", "give a CID, a request's number, or --car FILE");
+  const requestId = parseRequestId(what);
+  const chain = await createAuditReader(await findChain(options, host), host.signal);
+  const source = await openContentSource(options, () => committeeFirst(chain, requestId, host.signal), host);
+  return closing(source, async () => {
+    const store = { get: through(source, into, host.signal) };
+    const { ok, failure, decision } = await verifyRequest({ chain, store, requestId, signal: host.signal });
+    if (ok && decision !== null) return decision.transcript;
+    const cid = failure?.cid ?? "none";
+    throw new ConclaveError(
+      "TRANSCRIPT_INVALID",
+      `Verify request ${requestId} failed at ${failure?.step}, block ${cid}: ${failure?.reason}; nothing was pinned`,
+      { requestId: String(requestId), cid },
+    );
+  });
+}
+
+async function closing<T>(source: ContentSource, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } finally {
+    await source.close();
+  }
+}
+
+/** What is kept already is not fetched again, so that a pin that was stopped goes on. */
+function through(
+  source: Pick<ContentStore, "get">,
+  into: ContentStore,
+  signal: AbortSignal,
+): (digest: Digest) => Promise<Uint8Array> {
+  return async (digest) => {
+    if (await into.has(digest, signal)) {
+      const held = await into.get(digest, signal).catch(() => null);
+      if (held !== null) return held;
+    }
+    const bytes = await source.get(digest, signal);
+    const stored = await into.put(bytes, signal);
+    if (stored === digest) return bytes;
+    throw new ConclaveError("BLOCK_INVALID", `Fetch ${cidString(digest)} again: the source delivered another block`, {
+      cid: cidString(digest),
+    });
+  };
+}
+
+async function importCar(
+  what: string | undefined,
+  options: Options,
+  host: CliHost,
+  into: ContentStore,
+): Promise<Digest> {
+  const path = resolve(host.cwd, options.car ?? "");
+  const file = createReadStream(path);
+  try {
+    const { root, blocks } = await readCar(file);
+    if (what !== undefined && digestFromCid(what) !== root)
+      throw usage("[what]", what, `the CAR is that of ${cidString(root)}`);
+    for await (const { digest, bytes } of blocks) {
+      host.signal.throwIfAborted();
+      if (digest === root) await requireOurs(root, bytes, options, host);
+      await into.put(bytes, host.signal);
+    }
+    return root;
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    throw new ConclaveError("CONFIG_INVALID", `Read ${path} failed: ${error.message}; correct --car`, { path }, error);
+  } finally {
+    file.destroy();
+  }
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
+}
+
+/** AV4: a root that is no transcript's, or another chain's or oracle's than the flags name, is refused. Throws TRANSCRIPT_INVALID. */
+async function requireOurs(root: Digest, bytes: Uint8Array, flags: ChainFlags, host: CliHost): Promise<void> {
+  const cid = cidString(root);
+  const described = describedBy(bytes);
+  if (described === null)
+    throw new ConclaveError("TRANSCRIPT_INVALID", `Pin ${cid}: it is the root of no transcript`, { cid });
+  const { chainId, oracle } = await expectedOrigin(flags, host);
+  const isForeign =
+    (chainId !== undefined && chainId !== described.chainId) ||
+    (oracle !== undefined && oracle.toLowerCase() !== described.oracle);
+  if (!isForeign) return;
+  throw new ConclaveError(
+    "TRANSCRIPT_INVALID",
+    `Pin ${cid}: it is a transcript of oracle ${described.oracle} on chain ${described.chainId}; give that deployment, or none`,
+    { cid, chainId: described.chainId, oracle: described.oracle },
+  );
+}
+
+async function expectedOrigin(
+  flags: ChainFlags,
+  host: CliHost,
+): Promise<Partial<Pick<Described, "chainId" | "oracle">>> {
+  const { deployment } = flags.deployment === undefined ? { deployment: null } : findPlace(flags, host);
+  const file = deployment === null ? {} : await readDeployment(deployment);
+  const chainId = flags.chainId === undefined ? {} : { chainId: Number(flags.chainId) };
+  const oracle = flags.oracle === undefined ? {} : { oracle: flags.oracle };
+  return { ...file, ...chainId, ...oracle } as Partial<Pick<Described, "chainId" | "oracle">>;
+}
+
+async function countBlocks(root: Digest, store: ContentStore, signal: AbortSignal): Promise<number> {
+  let blocks = 0;
+  for await (const _ of walkDag(root, (digest) => store.get(digest, signal))) blocks += 1;
+  return blocks;
+}

@@ -1,0 +1,41 @@
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { createFolderContentStore } from "../adapters/ipfs/folder-content-store.ts";
+import { startGateway } from "../adapters/ipfs/gateway.ts";
+import { parseListen } from "./arguments.ts";
+import type { CommandSpec } from "./command.ts";
+import { rows, toJson } from "./output.ts";
+import { DEFAULT_PINS } from "./pin.ts";
+
+interface Options {
+  readonly from: string;
+  readonly listen: string;
+}
+
+export const serve: CommandSpec<Options> = {
+  name: "serve",
+  summary: "hand pinned transcripts on over a read-only trustless gateway (raw blocks and CARs), until Ctrl-C",
+  example: "conclave serve --from conclave-pins --listen 127.0.0.1:8080",
+  options: [
+    { flags: "--from <dir>", description: "the folder that `conclave pin` keeps", default: DEFAULT_PINS },
+    {
+      flags: "--listen <host:port>",
+      description: "where; port 0 is a free one, and whoever reaches it may read",
+      default: "127.0.0.1:8080",
+    },
+  ],
+  run: async ({ options, host, json }) => {
+    const place = parseListen(options.listen, "--listen");
+    const store = await createFolderContentStore(resolve(host.cwd, options.from));
+    const gateway = await startGateway({ store, ...place });
+    try {
+      const ready = { event: "ready", url: gateway.url };
+      host.stdout(json ? `${toJson(ready)}\n` : `${rows([["gateway", `${gateway.url}/ipfs/CID`]])}\n`);
+      if (!host.signal.aborted) await once(host.signal, "abort");
+    } finally {
+      await gateway.close();
+      await store.close();
+    }
+    return { json: { event: "stopped" }, text: "stopped" };
+  },
+};

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { createHeliaContentStore } from "../../agents/adapters/ipfs/helia-content-store.ts";
+import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
+import { cidString } from "../../agents/core/codec.ts";
+import { sha256 } from "../../agents/core/digest.ts";
+import { startDecidedChain, type Decided, type DecidedChain } from "../../scripts/lib/decided-chain.ts";
+import { signerKey } from "../adapters/network.suite.ts";
+import { createCli, type Cli } from "./cli-world.ts";
+
+const main = join(import.meta.dirname, "../../agents/cli/main.ts");
+let world: DecidedChain;
+let decided: Decided;
+let cid: string;
+let id: string;
+/** A machine that has no deployment file and no chain. */
+let elsewhere: string;
+let cli: Cli;
+let far: Cli;
+
+before(async () => {
+  world = await startDecidedChain(1);
+  decided = world.decisions[0]!;
+  cid = cidString(decided.certificate.decision.transcript);
+  id = String(decided.attempt.request.id);
+  elsewhere = await mkdtemp(join(tmpdir(), "conclave-elsewhere-"));
+  cli = createCli(world.folder);
+  far = createCli(elsewhere);
+});
+
+after(async () => {
+  await world.close();
+  await rm(elsewhere, { recursive: true, force: true });
+});
+
+interface Served {
+  readonly url: string;
+  readonly child: ChildProcess;
+}
+
+/** `conclave serve` in a process of its own. */
+async function serve(folder: string, from: string): Promise<Served> {
+  const args = [main, "serve", "--from", from, "--listen", "127.0.0.1:0", "--json"];
+  const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "ignore"] });
+  const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+  return { url: (JSON.parse(line) as { url: string }).url, child };
+}
+
+async function kill({ child }: Served): Promise<void> {
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
+}
+
+/** The chain proves what is kept there. */
+async function assertProven(folder: string): Promise<void> {
+  const { code, value } = await cli.json("verify", id, "--deployment", "deployment.json", "--store", folder);
+  assert.deepEqual([code, value["ok"], value["root"]], [0, true, cid]);
+}
+
+describe("conclave pin and serve", () => {
+  it("AV3: pinned by A, handed to B, and fetched by a machine that knows the CID and one peer, after A is gone", async () => {
+    const asked = await cli.json("pin", id, "--store", ".", "--into", "a", "--deployment", "deployment.json");
+    assert.deepEqual([asked.code, asked.value["cid"], asked.value["blocks"]], [0, cid, decided.blocks.length]);
+    const a = await serve(world.folder, "a");
+    const b = await far.json("pin", cid, "--gateway", a.url, "--into", "b");
+    assert.deepEqual([b.code, b.value["blocks"]], [0, decided.blocks.length]);
+    await kill(a);
+    await rm(join(world.folder, "a"), { recursive: true });
+    assert.equal((await far.failure("pin", cid, "--gateway", a.url, "--into", "c")).code, "NETWORK_FAILED");
+
+    const peer = await serve(elsewhere, "b");
+    try {
+      const c = await far.json("pin", cid, "--gateway", peer.url, "--into", "c");
+      assert.deepEqual([c.code, c.value["blocks"]], [0, decided.blocks.length]);
+    } finally {
+      await kill(peer);
+    }
+    await assertProven(join(elsewhere, "c"));
+    assert.deepEqual(await readdir(join(elsewhere, "c", "pins")), [cid]);
+  });
+
+  it("AV3: the same from an agent's node, by bitswap", async () => {
+    const network = await createLibp2pNetwork({ privateKey: signerKey(0) });
+    const store = await createHeliaContentStore({ libp2p: network.libp2p, path: join(elsewhere, "helia") });
+    try {
+      for (const bytes of decided.blocks) await store.put(bytes);
+      const [address] = network.libp2p.getMultiaddrs();
+      const { code } = await far.json("pin", cid, "--peer", String(address), "--into", "d");
+      assert.equal(code, 0);
+    } finally {
+      await store.close();
+      await network.close();
+    }
+    await assertProven(join(elsewhere, "d"));
+  });
+
+  it("AV4: a transcript of another chain or oracle, and what is none, is refused and not pinned", async () => {
+    const cases = [
+      ["--chain-id", "1"],
+      ["--oracle", `0x${"ab".repeat(20)}`],
+      ["--deployment", "other.json"],
+    ];
+    const file = JSON.parse(await readFile(join(world.folder, "deployment.json"), "utf8")) as object;
+    await writeFile(join(world.folder, "other.json"), JSON.stringify({ ...file, chainId: 5 }));
+    for (const flags of cases) {
+      const { code, data } = await cli.failure("pin", cid, "--store", ".", "--into", "refused", ...flags);
+      assert.deepEqual([code, data["cid"], data["chainId"]], ["TRANSCRIPT_INVALID", cid, 31_337], flags.join(" "));
+    }
+    const none = await cli.failure("pin", cidString(sha256(decided.blocks[1]!)), "--store", ".", "--into", "refused");
+    assert.equal(none.code, "TRANSCRIPT_INVALID");
+    assert.deepEqual(await readdir(join(world.folder, "refused", "pins")), []);
+    const ours = ["--deployment", "deployment.json"];
+    assert.equal((await cli.json("pin", cid, "--store", ".", "--into", "ours", ...ours)).code, 0);
+  });
+
+  it("AV2: a transcript goes through a CAR and is the same; a spoilt, cut or foreign one is refused", async () => {
+    const source = ["--store", ".", "--deployment", "deployment.json"];
+    assert.equal((await cli.json("transcript", id, "--car", "one.car", ...source)).code, 0);
+    const { code, value } = await far.json("pin", "--car", join(world.folder, "one.car"), "--into", "e");
+    assert.deepEqual([code, value["cid"], value["blocks"]], [0, cid, decided.blocks.length]);
+    await assertProven(join(elsewhere, "e"));
+
+    const car = await readFile(join(world.folder, "one.car"));
+    for (const [bytes, kind] of [
+      [car.subarray(0, -7), "truncated"],
+      [Buffer.concat([car.subarray(0, -1), Buffer.of(car.at(-1)! ^ 1)]), "hash"],
+    ] as const) {
+      await writeFile(join(elsewhere, "bad.car"), bytes);
+      const failed = await far.failure("pin", "--car", "bad.car", "--into", "f");
+      assert.deepEqual([failed.code, failed.data["kind"]], ["CAR_INVALID", kind]);
+    }
+    assert.deepEqual(await readdir(join(elsewhere, "f", "pins")), []);
+    const foreign = await far.failure("pin", "--car", join(world.folder, "one.car"), "--chain-id", "1", "--into", "f");
+    assert.equal(foreign.code, "TRANSCRIPT_INVALID");
+    assert.equal((await far.failure("pin", "--car", "absent.car")).code, "CONFIG_INVALID");
+    assert.ok(!existsSync(join(world.folder, "one.car.part")));
+  });
+
+  it("asks for what is missing", async () => {
+    for (const args of [[], ["bafynonsense"], [cid], ["-1"]])
+      assert.equal((await far.failure("pin", ...args)).code, "USAGE", args.join(" "));
+    assert.equal((await far.failure("serve", "--listen", "8080")).code, "USAGE");
+  });
+});
