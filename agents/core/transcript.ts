@@ -132,7 +132,7 @@ export function describedBy(rootBlock: Uint8Array): Described | null {
   const described = root["attempt"];
   if (described === undefined || !isBlockMap(described)) return null;
   const { chainId, oracle, attempt } = described;
-  const requestId = decodeRequestId(described["requestId"] as Value);
+  const requestId = decodeRequestId(described["requestId"]);
   if (typeof chainId !== "number" || typeof attempt !== "number" || requestId === null) return null;
   if (!(oracle instanceof Uint8Array) || oracle.length !== 20) return null;
   return { chainId, oracle: bytesToHex(oracle) as Address, requestId, attempt };
