@@ -97,10 +97,17 @@ function standingOf(view: View, self: SeatIndex): string {
   return `${new Set(records).size}.${newestOf(view, self)?.clock ?? -1}`;
 }
 
-/** HG14: somebody was shown events that this seat was not. */
+/**
+ * HG14: somebody was shown events that this seat was not; or the order is due and is not there: where HG6 cuts an edge, seats can
+ * each think that it is the other who is behind.
+ */
+function mayLack({ view, step: where }: HashgraphState): boolean {
+  return missesParents(view) || (where === "order" && stagesDue(view, true).length > 0);
+}
+
 function watchParents(state: HashgraphState, { timing }: SeatContext): Course {
-  const { demands, view } = state;
-  if (state.demandRunning || demands >= MOST_DEMANDS || !missesParents(view)) return { state, effects: [] };
+  const { demands } = state;
+  if (state.demandRunning || demands >= MOST_DEMANDS || !mayLack(state)) return { state, effects: [] };
   const effects: Effect[] = [{ kind: "wait", timer: `demand.${demands}`, delayMs: (demands + 1) * timing.graceMs }];
   return { state: { ...state, demands: demands + 1, demandRunning: true }, effects };
 }
@@ -174,7 +181,7 @@ function elapsed(state: HashgraphState, context: SeatContext, timer: string): Co
   }
   if (timer === `order.${stage}` && state.step === "order") return orderElapsed(waited(graceMs), context);
   if (timer === `demand.${state.demands - 1}`)
-    return { state: { ...state, demandRunning: false, demanding: missesParents(state.view) }, effects: [] };
+    return { state: { ...state, demandRunning: false, demanding: mayLack(state) }, effects: [] };
   if (timer === `stuck.${state.watches - 1}`) {
     const isStuck = standingOf(state.view, context.self) === state.watched;
     return { state: { ...state, watched: null, stuck: isStuck ? "due" : "no" }, effects: [] };
