@@ -299,7 +299,7 @@ export const protocolMutants: readonly Mutant[] = [
     id: "HG14-demands",
     bug: "nobody asks for the parents of events that wait",
     file: "agents/core/protocols/hashgraph/course.ts",
-    find: "demanding: missesParents(state.view) }",
+    find: "demanding: mayLack(state) }",
     replace: "demanding: false }",
     sim: "--protocol hashgraph --n 4 --byzantine 1",
     expect: ["termination"],

@@ -24,7 +24,7 @@ export function initialCarry(attempt: Attempt): MbftCarry {
   };
 }
 
-/** MB15, MB17, MB18: the first complete round with a winner decides; after the last one without, the attempt is Hung. */
+/** MB15, MB17, MB18: a complete round with a winner decides; after the last one without, the attempt is Hung. */
 export function judgeRound(
   book: RoundBook,
   { reputations, slashes }: MbftCarry,
