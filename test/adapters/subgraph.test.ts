@@ -4,8 +4,8 @@ import { describe, it, type TestContext } from "node:test";
 import { openSubgraph, type Subgraph } from "../../agents/adapters/subgraph/subgraph.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { AgentId } from "../../agents/core/types.ts";
-import type { RequestFilter } from "../../agents/ports/history.ts";
 import {
+  ANYTHING,
   HASH,
   ORACLE,
   REGISTRY,
@@ -16,14 +16,6 @@ import {
   type Asked,
 } from "./fixtures/subgraph-server.ts";
 
-const ANYTHING: RequestFilter = {
-  agentId: null,
-  consumer: null,
-  protocol: null,
-  statuses: null,
-  since: null,
-  until: null,
-};
 const FIRST = { limit: 3, cursor: null };
 const TIMEOUT_MS = 500;
 

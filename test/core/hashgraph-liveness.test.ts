@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { digestOf } from "../../agents/core/codec.ts";
 import { hexToBytes } from "../../agents/core/digest.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
@@ -10,7 +9,7 @@ import type { HashgraphState } from "../../agents/core/protocols/hashgraph/state
 import { newestOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 import type { Message, SeatIndex } from "../../agents/core/types.ts";
 import { runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
-import { claims, hashgraphAttempt, holds, isEvent, results, type SendEffect } from "./hashgraph-scripts.ts";
+import { claims, growLine, hashgraphAttempt, holds, isEvent, results, type SendEffect } from "./hashgraph-scripts.ts";
 import { GossipWorld, commitRecord, tallyOf } from "./hashgraph-world.ts";
 
 const attempt = hashgraphAttempt(4);
@@ -203,12 +202,7 @@ function repeats(script: SeatScript): SeatScript {
     hoards: true,
     say: (effect: SendEffect) => {
       if (effect.phase !== 1 || effect.round > 0) return [];
-      while (line.length < EVENTS_PER_SEAT) {
-        const last = line.at(-1);
-        const selfParent = last === undefined ? null : hexToBytes(digestOf(last.payload));
-        const payload = { ...effect.payload, selfParent, otherParent: null } as SendEffect["payload"];
-        line.push({ ...effect, round: line.length, payload });
-      }
+      growLine(line, effect, EVENTS_PER_SEAT);
       return line;
     },
   };

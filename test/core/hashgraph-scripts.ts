@@ -75,6 +75,21 @@ export function bends(
   };
 }
 
+/** Makes a line of events that rest on nobody's so long; each says what the first one does but for what is changed. */
+export function growLine(
+  line: SendEffect[],
+  effect: SendEffect,
+  length: number,
+  change: (index: number) => object = () => ({}),
+): void {
+  while (line.length < length) {
+    const last = line.at(-1);
+    const selfParent = last === undefined ? null : hexToBytes(digestOf(last.payload));
+    const payload = { ...effect.payload, selfParent, otherParent: null, ...change(line.length) } as EventPayload;
+    line.push({ ...effect, round: line.length, payload });
+  }
+}
+
 /** What a seat can claim of itself by events that rest on nobody's, right at the start or as it goes. */
 export const CLAIMS = ["last", "stuck", "line", "pace"] as const;
 
@@ -85,16 +100,12 @@ export const CLAIMS = ["last", "stuck", "line", "pace"] as const;
 export function claims(script: SeatScript, claim: (typeof CLAIMS)[number]): SeatScript {
   const said = new Map<number, readonly SendEffect[]>();
   const line: SendEffect[] = [];
+  const mode = claim === "last" || claim === "stuck" ? claim : claim === "pace" ? "order" : "gossip";
   const grow = (effect: SendEffect, length: number): readonly SendEffect[] => {
     const before = line.length;
-    while (line.length < Math.min(length, EVENTS_PER_SEAT)) {
-      const last = line.at(-1);
-      const selfParent = last === undefined ? null : hexToBytes(digestOf(last.payload));
-      const record = last === undefined ? effect.payload["record"] : null;
-      const mode = claim === "last" || claim === "stuck" ? claim : claim === "pace" ? "order" : "gossip";
-      const payload = { ...effect.payload, selfParent, otherParent: null, record, mode, closed: 6 } as EventPayload;
-      line.push({ ...effect, round: line.length, payload });
-    }
+    growLine(line, effect, Math.min(length, EVENTS_PER_SEAT), (index) => {
+      return { record: index === 0 ? effect.payload["record"] : null, mode, closed: 6 };
+    });
     return line.slice(before);
   };
   const lengthAt = { last: 1, stuck: EVENTS_PER_SEAT, line: EVENTS_PER_SEAT };

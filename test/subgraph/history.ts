@@ -8,15 +8,8 @@ import type { Address, AgentId } from "../../agents/core/types.ts";
 import type { PastRequest, RequestFilter, RequestPage, PageWanted } from "../../agents/ports/history.ts";
 import type { Entities, Entity } from "../../scripts/lib/subgraph/entities.ts";
 import { rows } from "../../scripts/lib/subgraph/ledger.ts";
+import { ANYTHING } from "../adapters/fixtures/subgraph-server.ts";
 
-const ANYTHING: RequestFilter = {
-  agentId: null,
-  consumer: null,
-  protocol: null,
-  statuses: null,
-  since: null,
-  until: null,
-};
 /** More than any test mines. */
 const BLOCKS = 1_000_000;
 /** Pages that do not divide what is there. */
