@@ -3,19 +3,16 @@ pragma solidity 0.8.34;
 
 import {AccessManaged} from "@openzeppelin/contracts/access/manager/AccessManaged.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
-import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 
 import {Accounts} from "./Accounts.sol";
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {IDecisionOracle} from "./interfaces/IDecisionOracle.sol";
 import {ISettlement} from "./interfaces/ISettlement.sol";
-import {BlockHashLib} from "./libraries/BlockHashLib.sol";
 import {CallbackLib} from "./libraries/CallbackLib.sol";
 import {CalldataLib} from "./libraries/CalldataLib.sol";
 import {CertificateLib} from "./libraries/CertificateLib.sol";
 import {DecisionHeadLib} from "./libraries/DecisionHeadLib.sol";
 import {DecisionLib} from "./libraries/DecisionLib.sol";
-import {HeaderLib} from "./libraries/HeaderLib.sol";
 import {HistoryLib} from "./libraries/HistoryLib.sol";
 import {PricesLib} from "./libraries/PricesLib.sol";
 import {RelayLib} from "./libraries/RelayLib.sol";
@@ -25,15 +22,16 @@ import {RequestState, RequestStateLib} from "./libraries/RequestState.sol";
 import {RequestTermsLib} from "./libraries/RequestTermsLib.sol";
 import {RoundLib} from "./libraries/RoundLib.sol";
 import {SeatLib} from "./libraries/SeatLib.sol";
+import {SeedLib} from "./libraries/SeedLib.sol";
 import {SelfCallLib} from "./libraries/SelfCallLib.sol";
+import {Requests} from "./Requests.sol";
 import {Settlement} from "./Settlement.sol";
-import {DRAW_BLOCKS, MAX_CALLS, MAX_QUESTION_BYTES, SEED_DELAY} from "./types/Limits.sol";
+import {MAX_CALLS, MAX_QUESTION_BYTES} from "./types/Limits.sol";
 import {
     Currency,
     DecidedRound,
     Decision,
     DecisionHead,
-    Message,
     PastRound,
     Payout,
     Prices,
@@ -51,7 +49,7 @@ import {
 /// @dev No upgrade; governance sets prices of later requests and may pause new ones (`Accounts`). What was asked goes on as
 /// it was asked. Reentrancy: every function writes its last state before it calls a consumer or sends money, and takes money
 /// in before it writes anything; the only write after a call is the pending flag of a callback that failed.
-contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
+contract DecisionOracle is Accounts, Requests {
     using CalldataLib for bytes;
     using CertificateLib for bytes;
     using DecisionHeadLib for DecisionHead;
@@ -83,8 +81,6 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
     /// @dev The registry's.
     uint256 private immutable _epochBlocks;
 
-    mapping(RequestId requestId => RequestState state) private _states;
-
     /// @param authority access manager that says who may set prices and pause new requests
     /// @param registry_ draws committees; this contract is the oracle that it is bound to
     /// @param feeToken_ token of fees and pay in `Currency.Token`
@@ -98,7 +94,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         uint256 supportedProtocols_,
         PriceTerms memory token,
         PriceTerms memory native
-    ) AccessManaged(authority) Accounts(feeToken_, registry_.treasury(), token, native) EIP712("Conclave", "1") {
+    ) AccessManaged(authority) Accounts(feeToken_, registry_.treasury(), token, native) {
         address oracle = registry_.oracle();
         require(oracle == address(this), NotBound(oracle));
         registry = registry_;
@@ -121,7 +117,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
 
         (uint16 priceVersion, uint48 count) = _escrow(subscriptionId, terms);
         requestId = RequestIdLib.pack(priceVersion, subscriptionId, count);
-        uint64 seedBlock = _nextSeedBlock();
+        uint64 seedBlock = SeedLib.next(_epochBlocks);
         Round round = RoundLib.pack(0, 0, block.timestamp + terms.duration());
         bytes32 requestHash = RequestLib.hash(requestId, msg.sender, terms, question.hash());
         _states[requestId] = RequestStateLib.make(
@@ -151,23 +147,23 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         _requireBefore(requestId, round);
         require(block.number > seedBlock, SeedNotReady(requestId, seedBlock));
 
-        bytes32 blockHash = _hashOfSeedBlock(seedBlock);
+        bytes32 blockHash = SeedLib.hashOf(seedBlock, _epochBlocks);
         if (blockHash == 0) {
             _reschedule(requestId, requestHash, round, state);
             return;
         }
-        _drawFrom(request_, round, state.attempt(), _prevRandao(requestId, seedBlock, blockHash, header), past);
+        _drawFrom(request_, round, state.attempt(), SeedLib.prevRandao(requestId, seedBlock, blockHash, header), past);
     }
 
     /// @inheritdoc IDecisionOracle
     function commit(
         Request calldata request_,
         Round round,
-        Decision calldata decision,
-        bytes calldata certificate
+        bytes calldata certificate,
+        Decision calldata decision
     ) external {
         RequestId requestId = request_.id;
-        (bytes32 structHash, uint64 signers) = _requireCommittable(request_, round, decision, certificate);
+        (bytes32 structHash, uint64 signers) = _requireCommittable(request_, round, certificate, decision);
         Relay relay = RelayLib.pack(signers, tx.gasprice, msg.sender);
         decision.emitCommitted(requestId, relay);
         bool isFinal = _advance(request_, round, decision.head, certificate.committeeHash(), structHash, relay);
@@ -304,34 +300,6 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
         _conclude(request_, last.decision);
     }
 
-    /// @inheritdoc IDecisionOracle
-    function statusOf(
-        RequestId requestId
-    ) external view returns (Status status, uint32 attempt, bool provisional, bool callbackPending, bool settled) {
-        RequestState state = _states[requestId];
-        return (
-            state.status(),
-            state.attempt(),
-            state.has(RequestStateLib.PROVISIONAL),
-            state.has(RequestStateLib.CALLBACK_PENDING),
-            state.has(RequestStateLib.SETTLED)
-        );
-    }
-
-    /// @inheritdoc IDecisionOracle
-    function decisionDigest(
-        Request calldata request_,
-        bytes32 committeeHash,
-        Decision calldata decision
-    ) external view returns (bytes32) {
-        return _hashTypedDataV4(decision.structHash(request_.hash(), committeeHash, decision.head.seats()));
-    }
-
-    /// @inheritdoc IDecisionOracle
-    function messageDigest(Message calldata message) external view returns (bytes32) {
-        return _hashTypedDataV4(DecisionLib.messageStructHash(message));
-    }
-
     /// @dev Nobody of an earlier committee sits again (SE3).
     function _drawFrom(
         Request calldata request_,
@@ -386,7 +354,7 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
     function _reopen(Request calldata request_, uint256 attempt, RoundStep memory step) private {
         RequestId requestId = request_.id;
         Round round = RoundLib.pack(step.link, step.appeals, block.timestamp + request_.terms.duration());
-        uint64 seedBlock = _nextSeedBlock();
+        uint64 seedBlock = SeedLib.next(_epochBlocks);
         _states[requestId] = RequestStateLib.make(
             Status.Requested,
             attempt,
@@ -430,66 +398,13 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
     }
 
     function _reschedule(RequestId requestId, bytes32 requestHash, Round round, RequestState state) private {
-        uint64 seedBlock = _nextSeedBlock();
+        uint64 seedBlock = SeedLib.next(_epochBlocks);
         _states[requestId] = RequestStateLib.make(
             Status.Requested,
             state.attempt(),
             RequestLib.requestedCommitment(requestHash, round, seedBlock)
         );
         emit SeedRescheduled(requestId, seedBlock);
-    }
-
-    /// @return structHash of the decision
-    /// @return signers bit i set = seat i signed
-    function _requireCommittable(
-        Request calldata request_,
-        Round round,
-        Decision calldata decision,
-        bytes calldata certificate
-    ) private view returns (bytes32 structHash, uint64 signers) {
-        RequestId requestId = request_.id;
-        RequestState state = _states[requestId];
-        _requireStatus(requestId, state, Status.Drawn);
-        bytes32 requestHash = request_.hash();
-        bytes32 committeeHash = certificate.committeeHash();
-        require(
-            state.covers(RequestLib.drawnCommitment(requestHash, round, decision.head.attempt(), committeeHash)),
-            WitnessMismatch(requestId)
-        );
-        _requireBefore(requestId, round);
-        RequestTerms terms = request_.terms;
-        uint256 size = RoundLib.sizeAfter(terms.committeeSize(), round.appeals());
-        structHash = decision.structHash(requestHash, committeeHash, size);
-        decision.validate(terms, size);
-        bytes32 rebuilt;
-        (signers, rebuilt) = certificate.verify(size, _hashTypedDataV4(structHash));
-        require(rebuilt == committeeHash, WitnessMismatch(requestId));
-    }
-
-    /// @dev The decision of the state, provisional or final.
-    function _requireDecided(
-        Request calldata request_,
-        Round round,
-        bytes32 committeeHash,
-        Decision calldata decision,
-        Relay relay
-    ) private view returns (RequestState state, bytes32 structHash) {
-        RequestId requestId = request_.id;
-        state = _states[requestId];
-        _requireStatusDecided(requestId, state);
-        structHash = decision.structHash(request_.hash(), committeeHash, decision.head.seats());
-        require(state.covers(RequestLib.settledCommitment(structHash, relay, round)), WitnessMismatch(requestId));
-    }
-
-    function _requireProvisional(
-        Request calldata request_,
-        Round round,
-        bytes32 committeeHash,
-        Decision calldata decision,
-        Relay relay
-    ) private view returns (RequestState state, bytes32 structHash) {
-        (state, structHash) = _requireDecided(request_, round, committeeHash, decision, relay);
-        require(state.has(RequestStateLib.PROVISIONAL), DecisionIsFinal(request_.id));
     }
 
     function _bondOf(Request calldata request_, Round round) private view returns (uint256) {
@@ -499,87 +414,5 @@ contract DecisionOracle is IDecisionOracle, Accounts, EIP712 {
     /// @dev The list that it was made under.
     function _pricesOf(Request calldata request_) private view returns (Prices) {
         return priceListOf(request_.terms.currency(), request_.id.priceVersion());
-    }
-
-    function _requireStatus(RequestId requestId, RequestState state, Status expected) private pure {
-        Status status = state.status();
-        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        require(status == expected, WrongStatus(requestId, status));
-    }
-
-    function _requireStatusDecided(RequestId requestId, RequestState state) private pure {
-        Status status = state.status();
-        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        require(status == Status.Decided || status == Status.Hung, WrongStatus(requestId, status));
-    }
-
-    /// @dev The running committee, drawn or not, is past its deadline.
-    function _requireUnanswered(
-        Request calldata request_,
-        Round round,
-        bytes calldata witness
-    ) private view returns (RequestState state) {
-        RequestId requestId = request_.id;
-        state = _states[requestId];
-        Status status = state.status();
-        // slither-disable-next-line incorrect-equality: an enum, not an amount that could skip a value
-        require(status == Status.Requested || status == Status.Drawn, WrongStatus(requestId, status));
-        require(state.covers(RequestLib.commitment(request_.hash(), round, witness)), WitnessMismatch(requestId));
-        _requireAfter(requestId, round);
-    }
-
-    /// @dev The same, and nobody is to be tried any more.
-    function _requireGivenUp(
-        Request calldata request_,
-        Round round,
-        bytes calldata witness
-    ) private view returns (RequestState state) {
-        state = _requireUnanswered(request_, round, witness);
-        require(!round.hasRetry(request_.terms, state.attempt()), RetriesLeft(request_.id));
-    }
-
-    function _prevRandao(
-        RequestId requestId,
-        uint64 seedBlock,
-        bytes32 blockHash,
-        bytes calldata header
-    ) private pure returns (bytes32 prevRandao) {
-        bytes32 headerHash = header.hash();
-        require(headerHash == blockHash, HeaderMismatch(requestId, blockHash, headerHash));
-        prevRandao = HeaderLib.prevRandao(header);
-        require(prevRandao != 0, NoBeacon(requestId, seedBlock));
-    }
-
-    function _requireBefore(RequestId requestId, Round round) private view {
-        uint40 deadline = round.deadline();
-        require(block.timestamp <= deadline, DeadlinePassed(requestId, deadline));
-    }
-
-    function _requireAfter(RequestId requestId, Round round) private view {
-        uint40 deadline = round.deadline();
-        require(block.timestamp > deadline, DeadlineNotPassed(requestId, deadline));
-    }
-
-    /// @dev The registry that a seed was to be used with is the one of its epoch; in another one the seed is known beforehand.
-    /// @return 0 if the seed has expired
-    function _hashOfSeedBlock(uint64 seedBlock) private view returns (bytes32) {
-        if (block.number / _epochBlocks != seedBlock / _epochBlocks) return 0;
-        return BlockHashLib.hashOf(seedBlock);
-    }
-
-    /// @dev The first block, `SEED_DELAY` or more after this one, that has `SEED_DELAY` blocks of its epoch before it and
-    /// `DRAW_BLOCKS` after it. Each epoch has one, being at least so long. Before: prevrandao of a block is fixed by the
-    /// block before it, so whoever proposes the last blocks of an epoch would know the seed of an early block of the next
-    /// one while changes of the registry still count for that draw. Now, as with asking, it has to propose all blocks from
-    /// its change to the seed block, which are more than `SEED_DELAY`. After: nobody has to hurry to draw in the epoch.
-    function _nextSeedBlock() private view returns (uint64) {
-        unchecked {
-            // Block numbers stay below 2^64, and the offset is below the epoch's length.
-            uint256 seedBlock = block.number + SEED_DELAY;
-            uint256 offset = seedBlock % _epochBlocks;
-            if (offset < SEED_DELAY) seedBlock += SEED_DELAY - offset;
-            else if (offset + DRAW_BLOCKS >= _epochBlocks) seedBlock += _epochBlocks - offset + SEED_DELAY;
-            return uint64(seedBlock);
-        }
     }
 }

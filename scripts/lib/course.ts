@@ -181,7 +181,7 @@ function keyOfSeat(world: World, seat: string): SigningKey {
 
 /** The arguments of `commit`, with a valid certificate. */
 export const commitArgs = (world: World, drawn: Drawn, decision: SignedDecision, signers?: number[]) =>
-  [drawn.request, drawn.round, packDecision(decision), certificateFor(world, drawn, decision, signers)] as const;
+  [drawn.request, drawn.round, certificateFor(world, drawn, decision, signers), packDecision(decision)] as const;
 
 /** Commits with a valid certificate. */
 export async function commit(

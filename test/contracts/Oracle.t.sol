@@ -129,10 +129,10 @@ contract OracleTest is ConclaveTest {
         bytes memory certificate = certify(request, committee, draft, quorumOf(4));
         bytes memory data = abi.encodeCall(
             IDecisionOracle.commit,
-            (request, firstRounds[request.id], draft.packed(), certificate)
+            (request, firstRounds[request.id], certificate, draft.packed())
         );
-        // The decision begins 7 words after the selector; its answer's offset is its 4th word, its merits' the 5th.
-        uint256 position = 4 + 32 * (7 + 4) + 31;
+        // The decision begins after 7 words and the certificate; its answer's offset is its 4th word, its merits' the 5th.
+        uint256 position = 4 + 32 * (7 + 1 + (certificate.length + 31) / 32 + 4) + 31;
         assertEq(uint8(data[position]), 0xe0, "the merits' offset");
         data[position] = 0xa0;
         (bool success, bytes memory reason) = address(oracle).call(data);

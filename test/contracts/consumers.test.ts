@@ -137,7 +137,7 @@ describe("callbacks", () => {
     const gasPrice = 10n ** 10n;
     const relay = packRelay(signers, gasPrice, relayer);
     const decided = { round: entry.round, committee: entry.committee, decision, relay, appellant: ZeroAddress };
-    const settleAt = () => oracle.commit(entry.request, entry.round, packed, certificate, { gasPrice });
+    const settleAt = () => oracle.commit(entry.request, entry.round, certificate, packed, { gasPrice });
     const encode = (name: string, args: readonly unknown[]): string => oracle.interface.encodeFunctionData(name, args);
     const latest = [entry.request, entry.round, committeeHash, packed, relay];
     const snapshot = await networkHelpers.takeSnapshot();
@@ -145,7 +145,7 @@ describe("callbacks", () => {
       [encode("retryCallback", latest), "CallbackNotPending"],
       [encode("appeal", latest), "DecisionIsFinal"],
       [encode("finalize", latest), "DecisionIsFinal"],
-      [encode("commit", [entry.request, entry.round, packed, certificate]), "WrongStatus"],
+      [encode("commit", [entry.request, entry.round, certificate, packed]), "WrongStatus"],
       [encode("draw", [entry.request, entry.round, entry.seedBlock, "0x", []]), "WrongStatus"],
       [encode("refund", refundArgs(entry)), "WrongStatus"],
       [encode("fallBack", [...refundArgs(entry), packDecided(decided)]), "WrongStatus"],

@@ -54,7 +54,7 @@ describe("settlement", () => {
       const { id } = entry.request;
       const packed = packDecision(decision);
       const gasPrice = 12_345_678_901n;
-      const send = () => oracle.connect(stranger).commit(entry.request, entry.round, packed, certificate, { gasPrice });
+      const send = () => oracle.connect(stranger).commit(entry.request, entry.round, certificate, packed, { gasPrice });
       await expect(send())
         .to.emit(oracle, "DecisionCommitted")
         .withArgs(
@@ -74,7 +74,7 @@ describe("settlement", () => {
       const { world, oracle, request } = await loadFixture(asked);
       const entry = { ...request, committee: [] };
       const decision = decisionFor(entry);
-      await expect(oracle.commit(request.request, request.round, packDecision(decision), "0x"))
+      await expect(oracle.commit(request.request, request.round, "0x", packDecision(decision)))
         .to.be.revertedWithCustomError(world.oracle, "WrongStatus")
         .withArgs(request.request.id, Status.Requested);
     });
@@ -85,11 +85,11 @@ describe("settlement", () => {
       const decision = decisionFor(entry);
       const certificate = certificateFor(world, entry, decision);
       await time.setNextBlockTimestamp(deadline + 1);
-      await expect(oracle.commit(entry.request, entry.round, packDecision(decision), certificate))
+      await expect(oracle.commit(entry.request, entry.round, certificate, packDecision(decision)))
         .to.be.revertedWithCustomError(oracle, "DeadlinePassed")
         .withArgs(entry.request.id, deadline);
       await time.setNextBlockTimestamp(deadline);
-      await oracle.commit(entry.request, entry.round, packDecision(decision), certificate);
+      await oracle.commit(entry.request, entry.round, certificate, packDecision(decision));
     });
 
     it("refuses a decision of another request, round, committee or attempt", async () => {
@@ -104,7 +104,7 @@ describe("settlement", () => {
         [entry.request, other.round, certificate, 0],
         [entry.request, entry.round, certificate, 1],
       ] as const) {
-        await expect(oracle.commit(request, round, packDecision({ ...decision, attempt }), bytes))
+        await expect(oracle.commit(request, round, bytes, packDecision({ ...decision, attempt })))
           .to.be.revertedWithCustomError(oracle, "WitnessMismatch")
           .withArgs(request.id);
       }
@@ -114,7 +114,7 @@ describe("settlement", () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry);
       const send = (certificate: string) =>
-        oracle.commit(entry.request, entry.round, packDecision(decision), certificate);
+        oracle.commit(entry.request, entry.round, certificate, packDecision(decision));
       await expect(send(certificateFor(world, entry, decision, [1, 3])))
         .to.be.revertedWithCustomError(oracle, "QuorumNotReached")
         .withArgs(2, 3);
@@ -143,7 +143,7 @@ describe("settlement", () => {
       const { world, oracle, drawn: entry } = await loadFixture(drawn);
       const decision = decisionFor(entry);
       const certificate = certificateFor(world, entry, decision);
-      const send = (changed: string) => oracle.commit(entry.request, entry.round, packDecision(decision), changed);
+      const send = (changed: string) => oracle.commit(entry.request, entry.round, changed, packDecision(decision));
       const start = (seat: number): number => 40 + 72 * seat + 8;
       const part = (seat: number): string => dataSlice(certificate, start(seat), start(seat) + 64);
       const withPart = (seat: number, signature: string): string =>
@@ -193,7 +193,7 @@ describe("settlement", () => {
       for (const [field, overrides, value] of malformed) {
         const decision = decisionFor(entry, overrides);
         const certificate = certificateFor(world, entry, decision);
-        await expect(oracle.commit(entry.request, entry.round, packDecision(decision), certificate))
+        await expect(oracle.commit(entry.request, entry.round, certificate, packDecision(decision)))
           .to.be.revertedWithCustomError(oracle, "InvalidDecision")
           .withArgs(encodeBytes32String(field), value);
       }

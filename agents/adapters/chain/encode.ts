@@ -35,7 +35,7 @@ export function encodeCommit(
   certificate: Certificate,
 ): Hex {
   const packed = bytesToHex(packCertificate(committee, certificate.signatures));
-  const args = [hashedRequest(request), round, decisionOf(certificate.decision), packed] as const;
+  const args = [hashedRequest(request), round, packed, decisionOf(certificate.decision)] as const;
   return encodeFunctionData({ abi, functionName: "commit", args });
 }
 

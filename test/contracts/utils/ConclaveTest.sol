@@ -283,7 +283,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     }
 
     function commitWith(Request memory request, Decision memory decision, bytes memory certificate) internal {
-        oracle.commit(request, firstRounds[request.id], decision, certificate);
+        oracle.commit(request, firstRounds[request.id], certificate, decision);
     }
 
     function refundWith(Request memory request, bytes memory witness) internal {

@@ -234,7 +234,7 @@ contract Handler is ConclaveTest {
         bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(size));
         uint256 calls = consumer.calls();
         vm.txGasPrice(((random >> 16) % 30) * 1 gwei);
-        oracle.commit(entry.request, entry.round, decision.packed(), certificate);
+        oracle.commit(entry.request, entry.round, certificate, decision.packed());
         _decided(entry, decision, calls);
         ++done["commit"];
     }
@@ -247,7 +247,7 @@ contract Handler is ConclaveTest {
         Draft memory decision = decisionFor(entry.committee.length);
         (decision.round, decision.attempt) = (9, entry.attempt);
         bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(entry.committee.length));
-        try oracle.commit(entry.request, entry.round, decision.packed(), certificate) {
+        try oracle.commit(entry.request, entry.round, certificate, decision.packed()) {
             _break("a second commit was accepted");
         } catch {}
         ++done["commitAgain"];

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.34;
+
+import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
+import {DRAW_BLOCKS, SEED_DELAY} from "../types/Limits.sol";
+import {RequestId} from "../types/Types.sol";
+import {BlockHashLib} from "./BlockHashLib.sol";
+import {CalldataLib} from "./CalldataLib.sol";
+import {HeaderLib} from "./HeaderLib.sol";
+
+/// @title The block whose randomness draws a committee (ADR 7)
+library SeedLib {
+    using CalldataLib for bytes;
+
+    /// @notice The first block, `SEED_DELAY` or more after this one, that has `SEED_DELAY` blocks of its epoch before it and
+    /// `DRAW_BLOCKS` after it. Each epoch has one, being at least so long. Before: prevrandao of a block is fixed by the
+    /// block before it, so whoever proposes the last blocks of an epoch would know the seed of an early block of the next
+    /// one while changes of the registry still count for that draw. Now, as with asking, it has to propose all blocks from
+    /// its change to the seed block, which are more than `SEED_DELAY`. After: nobody has to hurry to draw in the epoch.
+    function next(uint256 epochBlocks) internal view returns (uint64) {
+        unchecked {
+            // Block numbers stay below 2^64, and the offset is below the epoch's length.
+            uint256 seedBlock = block.number + SEED_DELAY;
+            uint256 offset = seedBlock % epochBlocks;
+            if (offset < SEED_DELAY) seedBlock += SEED_DELAY - offset;
+            else if (offset + DRAW_BLOCKS >= epochBlocks) seedBlock += epochBlocks - offset + SEED_DELAY;
+            return uint64(seedBlock);
+        }
+    }
+
+    /// @notice Hash of a seed block.
+    /// @dev The registry that a seed was to be used with is the one of its epoch; in another one the seed is known beforehand.
+    /// @return 0 if the seed has expired
+    function hashOf(uint64 seedBlock, uint256 epochBlocks) internal view returns (bytes32) {
+        if (block.number / epochBlocks != seedBlock / epochBlocks) return 0;
+        return BlockHashLib.hashOf(seedBlock);
+    }
+
+    /// @notice The randomness of the block that a header is of.
+    function prevRandao(
+        RequestId requestId,
+        uint64 seedBlock,
+        bytes32 blockHash,
+        bytes calldata header
+    ) internal pure returns (bytes32 result) {
+        bytes32 headerHash = header.hash();
+        require(headerHash == blockHash, IDecisionOracle.HeaderMismatch(requestId, blockHash, headerHash));
+        result = HeaderLib.prevRandao(header);
+        require(result != 0, IDecisionOracle.NoBeacon(requestId, seedBlock));
+    }
+}
