@@ -27,6 +27,8 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   APPEAL_IMPOSSIBLE: "look with `conclave decision`: only a provisional decision can be appealed against, in time",
   MODEL_FILE_MISSING: "correct model.path in the config, or put the GGUF file there",
   MODEL_FILE_BROKEN: "download or export the GGUF file again",
+  MODEL_DIGEST_WRONG: "download the GGUF file again, or correct model.sha256 in the config",
+  MODEL_CONTEXT_TOO_SMALL: "lower model.contextSize in the config, or choose a model with a longer context",
   MODEL_UNREACHABLE: "start the model server, or correct model.url in the config",
   MODEL_FAILED: "look at the reason in the message; the agent abstains and goes on",
   JOURNAL_CORRUPT: "restore the journal from a copy; deleting it can make the agent sign twice",

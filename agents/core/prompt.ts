@@ -19,6 +19,17 @@ export interface Prompt {
   readonly confidenceOf: string;
 }
 
+/** What an answer was made by. Recorded beside what the seat says of it; nothing decides by it. */
+export interface Origin {
+  /** Descriptor with the model's digest, e.g. "conclave-small@0.4 sha256:ab12...". */
+  readonly model: string;
+  /** e.g. "node-llama-cpp@3.21.1 llama.cpp@b9999 cpu". */
+  readonly engine: string;
+  /** e.g. "temperature=0". */
+  readonly sampling: string;
+  readonly seed: number;
+}
+
 /** What JSON leaves as it is, but a reader or tokenizer may take for a line end, for nothing, or for another direction. */
 const DECEPTIVE = /[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 

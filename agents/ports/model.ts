@@ -1,4 +1,4 @@
-import type { OutputSchema } from "../core/prompt.ts";
+import type { Origin, OutputSchema } from "../core/prompt.ts";
 
 export type { OutputSchema };
 
@@ -20,12 +20,38 @@ export interface ModelResponse {
   readonly fields: Readonly<Record<string, string>>;
   /** Probability of the tokens of `confidenceOf` at temperature 1, parts per million; null when the engine has none. */
   readonly confidencePpm: number | null;
+  /** What made the answer; absent where there is nothing to tell. */
+  readonly origin?: Origin;
   readonly promptTokens: number;
   readonly outputTokens: number;
+  /** From the call to the first token, waiting for a place included. */
+  readonly firstTokenMs: number;
+  /** Of the work, without the wait for a place. */
   readonly durationMs: number;
 }
 
-/** Throws ConclaveError MODEL_FAILED (data.kind: timeout | rate-limit | unparsable | truncated | crashed | refused) or MODEL_UNREACHABLE. */
+/** Why a call has no answer; `data.kind` of MODEL_FAILED. */
+export type ModelFailureKind =
+  /** No answer in time, or the caller gave up. */
+  | "timeout"
+  /** As many calls as are allowed wait already. */
+  | "overloaded"
+  /** The server takes no more calls for now. */
+  | "rate-limit"
+  /** The prompt does not fit into the context. */
+  | "prompt-too-long"
+  /** The answer is longer than anything that was asked for. */
+  | "answer-too-large"
+  /** The answer reached its token limit before its end. */
+  | "truncated"
+  /** The answer is not what the schema says. */
+  | "unparsable"
+  /** The server or model will not answer this. */
+  | "refused"
+  /** The model's process ended, or is closed. */
+  | "crashed";
+
+/** Throws ConclaveError MODEL_FAILED (`data.kind`: ModelFailureKind) or MODEL_UNREACHABLE. */
 export interface Model {
   /** Model descriptor recorded in transcripts, e.g. "conclave-small@1 sha256:ab12…" or "openai:qwen3-32b". */
   readonly descriptor: string;

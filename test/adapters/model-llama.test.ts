@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -30,7 +31,15 @@ after(async () => await Promise.all(loaded.map(async (model) => await model.clos
 
 async function load(options: Partial<LlamaModelOptions> = {}): Promise<Model> {
   const path = options.path ?? gguf();
-  const model = await createLlamaModel({ sequences: 1, threads: 1, gpu: false, temperature: 0, ...options, path });
+  const model = await createLlamaModel({
+    sequences: 1,
+    waiting: 256,
+    threads: 1,
+    gpu: false,
+    temperature: 0,
+    ...options,
+    path,
+  });
   loaded.push(model);
   return model;
 }
@@ -147,6 +156,16 @@ describe("model: llama, what it answers", () => {
     await model.close();
   });
 
+  it("says what made the answer: model, engine, sampling and seed", async () => {
+    const model = await load({ temperature: 0.5 });
+    const { origin, firstTokenMs, durationMs } = await model.ask(modelRequest({ seed: -1 }), never());
+    assert.equal(origin?.model, model.descriptor);
+    assert.match(origin.engine, /^node-llama-cpp@\d+\.\d+\.\d+ llama\.cpp@\S+ cpu$/u);
+    assert.deepEqual([origin.sampling, origin.seed], ["temperature=0.5 top_k=40", 2 ** 32 - 1]);
+    assert.ok(firstTokenMs > 0 && firstTokenMs <= durationMs, `${firstTokenMs} of ${durationMs} ms`);
+    await model.close();
+  });
+
   it("says when the answer or the prompt does not fit", async () => {
     const model = await load({ path: gguf({ context: 256 }) });
     await assert.rejects(
@@ -155,11 +174,11 @@ describe("model: llama, what it answers", () => {
     );
     await assert.rejects(
       model.ask(modelRequest({ user: "x".repeat(300) }), never()),
-      failsWith("MODEL_FAILED", "truncated", /301 tokens.*256/u),
+      failsWith("MODEL_FAILED", "prompt-too-long", /301 tokens.*256/u),
     );
     await assert.rejects(
       model.ask(modelRequest({ user: "x".repeat(9999) }), never()),
-      failsWith("MODEL_FAILED", "truncated", /characters/u),
+      failsWith("MODEL_FAILED", "prompt-too-long", /characters/u),
     );
     assert.ok((await model.ask(modelRequest(), never())).fields["answer"]);
     await model.close();
@@ -194,7 +213,49 @@ describe("model: llama, process", () => {
     await model.close();
   });
 
-  it("bounds the calls that wait", async () => {
+  it("stops reading a long prompt, too, and without ending the process", async () => {
+    const pids: number[] = [];
+    const path = gguf({ layers: 15, context: 2048 });
+    const model = await load({ path, onStart: (pid) => pids.push(pid) });
+    const user = "x".repeat(2000);
+    const startMs = performance.now();
+    await assert.rejects(
+      model.ask(modelRequest({ user, maxTokens: 1 }), never()),
+      failsWith("MODEL_FAILED", "truncated"),
+    );
+    const fullMs = performance.now() - startMs;
+    assert.ok(fullMs > 200, `the test's model is too fast: ${fullMs} ms`);
+    await assert.rejects(
+      model.ask(modelRequest({ user }), AbortSignal.timeout(20)),
+      failsWith("MODEL_FAILED", "timeout"),
+    );
+    const nextMs = performance.now();
+    await assert.rejects(model.ask(modelRequest({ maxTokens: 1 }), never()), failsWith("MODEL_FAILED", "truncated"));
+    assert.ok(performance.now() - nextMs < fullMs / 2, `${performance.now() - nextMs} of ${fullMs} ms`);
+    assert.equal(pids.length, 1);
+    await model.close();
+  });
+
+  it("bounds the calls that wait, and a call that gives up waiting leaves its place", async () => {
+    const model = await load({ path: slowFile, waiting: 2 });
+    const asked = (signal: AbortSignal): Promise<ModelResponse> =>
+      model.ask(modelRequest({ schema: longAnswer, maxTokens: 400 }), signal);
+    const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()] as const;
+    const running = assert.rejects(asked(first.signal), failsWith("MODEL_FAILED", "timeout"));
+    const waiting = assert.rejects(asked(second.signal), failsWith("MODEL_FAILED", "timeout"));
+    const last = assert.rejects(asked(third.signal), failsWith("MODEL_FAILED", "timeout"));
+    await assert.rejects(asked(never()), failsWith("MODEL_FAILED", "overloaded", /2 calls wait/u));
+    second.abort();
+    await waiting;
+    const another = assert.rejects(asked(third.signal), failsWith("MODEL_FAILED", "timeout"));
+    await assert.rejects(asked(never()), failsWith("MODEL_FAILED", "overloaded"));
+    first.abort();
+    third.abort();
+    await Promise.all([running, last, another]);
+    await model.close();
+  });
+
+  it("ends a burst of calls, each with a reason of its own", async () => {
     const model = await load({ path: slowFile });
     const stop = new AbortController();
     const asks = Array.from(
@@ -207,7 +268,7 @@ describe("model: llama, process", () => {
     const outcomes = (await settled).map((result) =>
       result.status === "rejected" ? (result.reason as { data: { kind: string } }).data.kind : "answered",
     );
-    assert.equal(outcomes.filter((kind) => kind === "rate-limit").length, 300 - 257);
+    assert.equal(outcomes.filter((kind) => kind === "overloaded").length, 300 - 257);
     assert.equal(outcomes.filter((kind) => kind === "timeout").length, 257);
     await model.close();
   });
@@ -280,6 +341,23 @@ describe("model: llama, files", () => {
       failsWith("MODEL_FILE_MISSING", undefined, /absent\.gguf.*ENOENT/u),
     );
     await assert.rejects(opens(directory), failsWith("MODEL_FILE_MISSING", undefined, /not a file/u));
+  });
+
+  it("loads only the file that has the digest of the config", async () => {
+    const path = await write(good);
+    const sha256 = createHash("sha256").update(good).digest("hex");
+    const model = await load({ path, sha256: sha256.toUpperCase() });
+    await model.close();
+    const wrong = load({ path, sha256: "ab".repeat(32) });
+    await assert.rejects(wrong, failsWith("MODEL_DIGEST_WRONG", undefined, new RegExp(`${sha256}, not (ab){32}`, "u")));
+  });
+
+  it("refuses a context that the model was not trained for", async () => {
+    const path = gguf({ context: 512 });
+    const tooLong = load({ path, contextSize: 513 });
+    await assert.rejects(tooLong, failsWith("MODEL_CONTEXT_TOO_SMALL", undefined, /512 tokens.*513/u));
+    const model = await load({ path, contextSize: 512 });
+    await model.close();
   });
 
   it("refuses a file cut at any place without starting a process", async () => {

@@ -34,6 +34,7 @@ export function createMemoryModel(script: Script, options: MemoryModelOptions = 
       confidencePpm: confidence(request, fields),
       promptTokens,
       outputTokens: text.length,
+      firstTokenMs: 0,
       durationMs: 0,
     };
   };

@@ -1,5 +1,8 @@
 import { z } from "zod";
 
+/** Calls that may wait for a place; further ones fail at once. */
+const waiting = z.int().min(0).max(4096).default(256);
+
 /** One node-wide choice: a GGUF file, or a server. */
 export const modelConfigSchema = z.discriminatedUnion("kind", [
   z.strictObject({
@@ -13,6 +16,12 @@ export const modelConfigSchema = z.discriminatedUnion("kind", [
     temperature: z.number().min(0).max(2).default(0),
     /** Tokens per sequence; absent: what the model was trained for, at most 8192. */
     contextSize: z.int().min(128).max(1_048_576).optional(),
+    /** The file's sha256; absent: whatever is there. */
+    sha256: z
+      .string()
+      .regex(/^[0-9a-fA-F]{64}$/u, "expected 64 hex digits")
+      .optional(),
+    waiting,
   }),
   z
     .strictObject({

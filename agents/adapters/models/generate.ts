@@ -20,11 +20,13 @@ export interface Engine {
   readonly temperature: number;
 }
 
+type Why = "prompt-too-long" | "truncated" | "aborted";
+
 /** Ends a generation that has not reached the end of the JSON. */
 export class Unfinished extends Error {
-  readonly why: "truncated" | "aborted";
+  readonly why: Why;
 
-  constructor(why: "truncated" | "aborted", reason: string) {
+  constructor(why: Why, reason: string) {
     super(reason);
     this.why = why;
   }
@@ -34,6 +36,11 @@ export class Unfinished extends Error {
 const MAX_CHARACTERS_PER_TOKEN = 16;
 /** Candidates when sampling. Top-p and min-p are off: they would turn 0.96 into certainty. */
 const TOP_K = 40;
+
+/** For people and transcripts: all that shapes the choice of a token besides the seed. */
+export function samplingOf(temperature: number): string {
+  return temperature === 0 ? "temperature=0" : `temperature=${temperature} top_k=${TOP_K}`;
+}
 
 /**
  * One answer on one sequence, from an empty context, so that no earlier ask shows in it. Alone it is reproducible bit for bit; beside
@@ -49,20 +56,23 @@ export async function generate(
   onText: (text: string) => void,
 ): Promise<WorkerAnswer> {
   const { model, temperature } = engine;
+  const startMs = performance.now();
   const contextSize = Math.min(sequence.contextSize, model.trainContextSize);
   const prompt = promptTokens(engine, ask, contextSize);
   const room = contextSize - prompt.length;
-  if (room < 1) throw new Unfinished("truncated", `the prompt has ${prompt.length} tokens, the context ${contextSize}`);
+  if (room < 1)
+    throw new Unfinished("prompt-too-long", `the prompt has ${prompt.length} tokens, the context ${contextSize}`);
   const limit = Math.min(ask.maxTokens, room);
   const grammar = await grammarFor(engine.llama, ask);
   const grammarEvaluationState = new LlamaGrammarEvaluationState({ model, grammar });
   await sequence.clearHistory();
 
+  let firstTokenMs = 0;
   const output: Token[] = [];
   const spans: TokenSpan[] = [];
   let text = "";
   const key = JSON.stringify(ask.confidenceOf).slice(0, -1);
-  let input: readonly Token[] = prompt;
+  let input = await evaluatePrompt(sequence, prompt, signal);
   for (const measured of [false, true]) {
     const metadata = { confidence: measured && temperature === 0, probabilities: measured && temperature > 0 };
     const sampling = {
@@ -76,6 +86,7 @@ export async function generate(
     let ended = true;
     for await (const { token, ...step } of sequence.evaluateWithMetadata([...input], metadata, sampling)) {
       if (signal.aborted) throw new Unfinished("aborted", "the call was aborted");
+      if (output.length === 0) firstTokenMs = performance.now() - startMs;
       if (output.length >= limit) throw new Unfinished("truncated", `the answer is not complete after ${limit} tokens`);
       output.push(token);
       const before = text.length;
@@ -92,7 +103,22 @@ export async function generate(
     if (ended) break;
   }
   const confidencePpm = confidenceOf(spans, valueRange(text, ask.schema, ask.confidenceOf));
-  return { text, confidencePpm, promptTokens: prompt.length, outputTokens: output.length };
+  return { text, confidencePpm, promptTokens: prompt.length, outputTokens: output.length, firstTokenMs };
+}
+
+/** All but the last piece of the prompt, which it returns. A piece is what one batch takes, so that an abort waits for one batch only. */
+async function evaluatePrompt(
+  sequence: LlamaContextSequence,
+  prompt: readonly Token[],
+  signal: AbortSignal,
+): Promise<readonly Token[]> {
+  const { batchSize } = sequence.context;
+  let at = 0;
+  for (; prompt.length - at > batchSize; at += batchSize) {
+    await sequence.evaluateWithoutGeneratingNewTokens(prompt.slice(at, at + batchSize));
+    if (signal.aborted) throw new Unfinished("aborted", "the call was aborted");
+  }
+  return prompt.slice(at);
 }
 
 /**
@@ -114,7 +140,7 @@ function probabilityAtOne(
 function promptTokens({ model, chatWrapper }: Engine, { system, user }: WorkerAsk, contextSize: number): Token[] {
   if (system.length + user.length > contextSize * MAX_CHARACTERS_PER_TOKEN) {
     throw new Unfinished(
-      "truncated",
+      "prompt-too-long",
       `the prompt has ${system.length + user.length} characters, too many for ${contextSize} tokens`,
     );
   }

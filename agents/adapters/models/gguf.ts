@@ -12,6 +12,8 @@ export interface GgufHeader {
   readonly version: string | null;
   /** `user-only`: the model knows no roles and gets the bare user text (metadata key `conclave.prompt`). */
   readonly prompt: "user-only" | "chat";
+  /** Tokens that the model was trained for; null when the file does not say. */
+  readonly contextLength: number | null;
 }
 
 const bounds = {
@@ -27,6 +29,8 @@ const MAGIC = 0x46554747;
 const VALUE_BYTES = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8] as const;
 const STRING = 8;
 const ARRAY = 9;
+const UINT32 = 4;
+const UINT64 = 10;
 /** [elements, bytes] of one block of the usual tensor types; of others only the beginning is checked. */
 const BLOCKS: Readonly<Record<number, readonly [number, number]>> = {
   0: [1, 4],
@@ -69,15 +73,32 @@ export function readGgufHeader(path: string): GgufHeader {
 
 const hashes = new Map<string, Promise<string>>();
 
-/** `name@version sha256:<16 hex>`; the file is hashed once per process. */
-export async function describeGguf(path: string, { name, version }: GgufHeader): Promise<string> {
+/** `name@version sha256:<16 hex>`. Throws MODEL_DIGEST_WRONG when the file has not the digest (64 hex digits) that is wanted. */
+export async function describeGguf(path: string, { name, version }: GgufHeader, wanted?: string): Promise<string> {
+  const hash = await digestOf(path);
+  if (wanted !== undefined && wanted.toLowerCase() !== hash) {
+    const message = `Load model ${path} failed: its sha256 is ${hash}, not ${wanted.toLowerCase()}; download the file again or correct model.sha256 in the config`;
+    throw new ConclaveError("MODEL_DIGEST_WRONG", message, { path, found: hash, wanted: wanted.toLowerCase() });
+  }
+  const versioned = version === null ? name : `${name}@${version}`;
+  return `${versioned} sha256:${hash.slice(0, 16)}`;
+}
+
+/** A file is hashed once per process. */
+async function digestOf(path: string): Promise<string> {
   const { size, mtimeMs } = await stat(path);
   const key = `${path} ${size} ${mtimeMs}`;
   const hash = hashes.get(key) ?? hashFile(path);
   hashes.set(key, hash);
   hash.catch(() => hashes.delete(key));
-  const versioned = version === null ? name : `${name}@${version}`;
-  return `${versioned} sha256:${(await hash).slice(0, 16)}`;
+  return await hash;
+}
+
+/** Throws MODEL_CONTEXT_TOO_SMALL when the model was not trained for that many tokens. */
+export function checkContext(path: string, { contextLength }: GgufHeader, wanted: number): void {
+  if (contextLength === null || wanted <= contextLength) return;
+  const message = `Load model ${path} failed: it was trained for a context of ${contextLength} tokens, model.contextSize asks for ${wanted}; lower it or choose a model with a longer context`;
+  throw new ConclaveError("MODEL_CONTEXT_TOO_SMALL", message, { path, contextLength, contextSize: wanted });
 }
 
 export function brokenFile(path: string, reason: string, cause?: unknown): ConclaveError {
@@ -114,7 +135,9 @@ function parse(file: number, path: string): GgufHeader {
   for (let i = 0; i < entries; i++) {
     const key = read.text();
     const value = readValue(read, read.u32());
-    if (value !== null && WANTED.has(key)) metadata.set(key, value);
+    if (value === null) continue;
+    if (WANTED.has(key)) metadata.set(key, value);
+    else if (key.endsWith(".context_length")) metadata.set("context_length", value);
   }
   if (tensors === 0) throw new RangeError("it has no tensors");
   const ends = Array.from({ length: tensors }, () => tensorExtent(read));
@@ -127,6 +150,7 @@ function parse(file: number, path: string): GgufHeader {
     name: label(metadata.get("general.name")) ?? label(basename(path).replace(/\.gguf$/iu, "")) ?? "model",
     version: label(metadata.get("general.version")),
     prompt: metadata.get("conclave.prompt") === "user-only" ? "user-only" : "chat",
+    contextLength: Number(metadata.get("context_length") ?? 0) || null,
   };
 }
 
@@ -151,7 +175,8 @@ function readValue(read: Cursor, type: number): string | number | null {
     else read.skip(items * fixedBytes(itemType));
     return null;
   }
-  if (type === 4) return read.u32();
+  if (type === UINT32) return read.u32();
+  if (type === UINT64) return read.u64();
   read.skip(fixedBytes(type));
   return null;
 }

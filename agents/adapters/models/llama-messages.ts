@@ -8,16 +8,26 @@ export type ToWorker =
 
 /** What the worker answers: `ready` or `unloadable` once, then one `answer` or `failed` for each `ask`. */
 export type FromWorker =
-  | { readonly kind: "ready"; readonly contextSize: number }
+  | ({ readonly kind: "ready" } & EngineFacts)
   | { readonly kind: "unloadable"; readonly what: "engine" | "model" | "context"; readonly reason: string }
   | { readonly kind: "token"; readonly id: number; readonly text: string }
   | ({ readonly kind: "answer"; readonly id: number } & WorkerAnswer)
   | {
       readonly kind: "failed";
       readonly id: number;
-      readonly why: "truncated" | "crashed" | "aborted";
+      readonly why: "prompt-too-long" | "truncated" | "crashed" | "aborted";
       readonly reason: string;
     };
+
+/** What the worker found when it had loaded the model. */
+export interface EngineFacts {
+  /** Tokens per sequence. */
+  readonly contextSize: number;
+  /** Names and versions, e.g. "node-llama-cpp@3.21.1 llama.cpp@b9999 cpu". */
+  readonly engine: string;
+  /** e.g. "temperature=0.8 top_k=40". */
+  readonly sampling: string;
+}
 
 export interface WorkerOptions {
   readonly path: string;
@@ -45,4 +55,6 @@ export interface WorkerAnswer {
   readonly confidencePpm: number | null;
   readonly promptTokens: number;
   readonly outputTokens: number;
+  /** From the ask to the first token. */
+  readonly firstTokenMs: number;
 }

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-import type { FromWorker, ToWorker, WorkerAnswer, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
+import type { EngineFacts, FromWorker, ToWorker, WorkerAnswer, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
 
 /** How a worker process came to its end, or failed to begin. */
 export type WorkerFailure =
@@ -13,8 +13,8 @@ export type CallFailure = Pick<Extract<FromWorker, { kind: "failed" }>, "why" | 
 
 export interface LlamaProcess {
   readonly pid: number;
-  /** Resolves when the model is loaded, with null, or with what prevented it. */
-  readonly loaded: Promise<WorkerFailure | null>;
+  /** Resolves when the model is loaded, or with what prevented it. */
+  readonly loaded: Promise<({ readonly kind: "ready" } & EngineFacts) | WorkerFailure>;
   /** Resolves when the process has ended, with why. */
   readonly ended: Promise<string>;
   /** Never rejects. After an abort it resolves once the generation has really stopped. */
@@ -45,7 +45,7 @@ export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
   const calls = new Map<number, Call>();
   let lastId = 0;
   let end: string | null = null;
-  const loaded = Promise.withResolvers<WorkerFailure | null>();
+  const loaded = Promise.withResolvers<Awaited<LlamaProcess["loaded"]>>();
   const ended = Promise.withResolvers<string>();
 
   const finish = (how: string): void => {
@@ -59,8 +59,7 @@ export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
   child.on("error", (error) => finish(`not started, ${error.message}`));
   child.on("exit", (code, signal) => finish(signal === null ? `exit ${code}` : signal));
   child.on("message", (message: FromWorker) => {
-    if (message.kind === "ready") return loaded.resolve(null);
-    if (message.kind === "unloadable") return loaded.resolve(message);
+    if (message.kind === "ready" || message.kind === "unloadable") return loaded.resolve(message);
     const call = calls.get(message.id);
     if (message.kind === "token") return call?.onToken(message.text);
     calls.delete(message.id);

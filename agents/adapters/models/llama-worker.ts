@@ -4,13 +4,15 @@
  */
 import {
   getLlama,
+  getModuleVersion,
   InsufficientMemoryError,
   LlamaLogLevel,
   resolveChatWrapper,
+  type Llama,
   type LlamaContextSequence,
 } from "node-llama-cpp";
 
-import { generate, Unfinished, type Engine } from "./generate.ts";
+import { generate, samplingOf, Unfinished, type Engine } from "./generate.ts";
 import type { FromWorker, ToWorker, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
 
 /** Contexts cost memory by their length; no prompt of ours is longer. */
@@ -53,7 +55,12 @@ async function load({ path, sequences, threads, gpu, temperature, contextSize, p
     for (let i = 0; i < sequences; i++) idle.push(context.getSequence());
     const chatWrapper = prompt === "user-only" ? null : resolveChatWrapper(model);
     engine = { llama, model, chatWrapper, temperature };
-    send({ kind: "ready", contextSize: context.contextSize });
+    const facts = {
+      contextSize: context.contextSize,
+      engine: await describe(llama),
+      sampling: samplingOf(temperature),
+    };
+    send({ kind: "ready", ...facts });
   } catch (error) {
     // Too little memory says nothing about the file.
     send({
@@ -62,6 +69,10 @@ async function load({ path, sequences, threads, gpu, temperature, contextSize, p
       reason: reasonOf(error),
     });
   }
+}
+
+async function describe({ gpu, llamaCppRelease }: Llama): Promise<string> {
+  return `node-llama-cpp@${await getModuleVersion()} llama.cpp@${llamaCppRelease.release} ${gpu === false ? "cpu" : gpu}`;
 }
 
 async function answer(id: number, ask: WorkerAsk): Promise<void> {

@@ -70,6 +70,7 @@ export function createOpenAiModel(options: OpenAiModelOptions): Model {
           confidencePpm,
           promptTokens,
           outputTokens,
+          firstTokenMs: Math.round(performance.now() - startMs),
           durationMs: Math.round(performance.now() - startMs),
         };
       } catch (error) {

@@ -1,7 +1,5 @@
 import { ConclaveError } from "../../core/errors.ts";
-import type { OutputSchema } from "../../ports/model.ts";
-
-export type ModelFailureKind = "timeout" | "rate-limit" | "unparsable" | "truncated" | "crashed" | "refused";
+import type { ModelFailureKind, OutputSchema } from "../../ports/model.ts";
 
 export function modelFailed(
   descriptor: string,

@@ -1,0 +1,53 @@
+import PQueue from "p-queue";
+
+import { aborted, modelFailed } from "./output.ts";
+
+/** The calls of one model: so many run, so many wait, and what is more fails at once. */
+export interface CallQueue {
+  /**
+   * The caller is free as soon as its signal aborts; the place is free once the call has really stopped. Throws MODEL_FAILED
+   * (overloaded, timeout) and whatever the call throws.
+   */
+  run<Result>(signal: AbortSignal, call: () => Promise<Result>): Promise<Result>;
+  load(): ModelLoad;
+  /** Resolves when nothing runs or waits. */
+  idle(): Promise<void>;
+}
+
+export interface ModelLoad {
+  readonly running: number;
+  readonly waiting: number;
+}
+
+export function createCallQueue(descriptor: string, running: number, waiting: number): CallQueue {
+  const queue = new PQueue({ concurrency: running });
+  return {
+    async run(signal, call) {
+      if (signal.aborted) throw aborted(descriptor, signal);
+      if (queue.pending >= running && queue.size >= waiting)
+        throw modelFailed(descriptor, "overloaded", `${queue.size} calls wait already`);
+      const early = Promise.withResolvers<never>();
+      early.promise.catch(() => {});
+      const leave = new AbortController();
+      let hasBegun = false;
+      const abort = (): void => {
+        early.reject(aborted(descriptor, signal));
+        if (!hasBegun) leave.abort();
+      };
+      signal.addEventListener("abort", abort, { once: true });
+      const begin = async (): ReturnType<typeof call> => {
+        hasBegun = true;
+        return await call();
+      };
+      // One that waits gives its place up at once; one that has begun must not, as the signal would make it.
+      const place = queue.add(begin, { signal: leave.signal });
+      try {
+        return await Promise.race([early.promise, place]);
+      } finally {
+        signal.removeEventListener("abort", abort);
+      }
+    },
+    load: () => ({ running: queue.pending, waiting: queue.size }),
+    idle: async () => await queue.onIdle(),
+  };
+}

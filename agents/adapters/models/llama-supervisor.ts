@@ -1,0 +1,98 @@
+import type { ConclaveError } from "../../core/errors.ts";
+import { brokenFile } from "./gguf.ts";
+import type { EngineFacts, WorkerOptions } from "./llama-messages.ts";
+import { startLlamaProcess, type LlamaProcess, type WorkerFailure } from "./llama-process.ts";
+import { closed, modelFailed } from "./output.ts";
+
+/** Keeps one worker process with a loaded model alive. */
+export interface Supervisor {
+  /** The process with the model loaded; waits while it is started again. */
+  process(): Promise<LoadedProcess>;
+  /** An answer came: the next crash is the first in its row. */
+  succeeded(): void;
+  closed(): boolean;
+  close(): Promise<void>;
+}
+
+export interface LoadedProcess extends LlamaProcess {
+  readonly facts: EngineFacts;
+}
+
+const FIRST_PAUSE_MS = 200;
+const MAX_PAUSE_MS = 30_000;
+/** So often in a row the loader may die on a file before the file counts as broken. */
+const LOAD_ATTEMPTS = 2;
+const LOAD_TIMEOUT_MS = 600_000;
+
+/** The pause before a restart doubles with each crash without an answer in between, up to MAX_PAUSE_MS. */
+export function supervise(options: WorkerOptions, descriptor: string, onStart: (pid: number) => void): Supervisor {
+  const closing = new AbortController();
+  let crashes = 0;
+  let live: LlamaProcess | null = null;
+
+  const load = async (): Promise<LoadedProcess> => {
+    for (let attempt = 1; ; attempt++) {
+      if (closing.signal.aborted) throw closed(descriptor);
+      live = startLlamaProcess(options);
+      onStart(live.pid);
+      const process = live;
+      const timer = setTimeout(() => process.kill(), LOAD_TIMEOUT_MS);
+      const loaded = await process.loaded;
+      clearTimeout(timer);
+      if (loaded.kind === "ready") return watched({ ...process, facts: loaded });
+      process.kill();
+      await process.ended;
+      if (closing.signal.aborted) continue;
+      if (loaded.kind === "unloadable" || attempt >= LOAD_ATTEMPTS) throw loadError(options.path, descriptor, loaded);
+      await pause(FIRST_PAUSE_MS, closing.signal);
+    }
+  };
+
+  /** Starts the next process as soon as this one has ended and the pause is over. */
+  const watched = (process: LoadedProcess): LoadedProcess => {
+    const restart = async (): Promise<void> => {
+      await process.ended;
+      if (closing.signal.aborted) return;
+      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** crashes++, MAX_PAUSE_MS);
+      current = pause(pauseMs, closing.signal).then(load);
+      current.catch(() => {});
+    };
+    void restart();
+    return process;
+  };
+
+  let current = load();
+  current.catch(() => {});
+  return {
+    process: async () => await current,
+    succeeded: () => void (crashes = 0),
+    closed: () => closing.signal.aborted,
+    async close() {
+      closing.abort();
+      live?.kill();
+      await current.then(async (process) => await process.ended).catch(() => {});
+    },
+  };
+}
+
+function loadError(path: string, descriptor: string, failure: WorkerFailure): ConclaveError {
+  if (failure.kind === "died")
+    return brokenFile(path, `the loader died on it ${LOAD_ATTEMPTS} times (${failure.reason})`);
+  if (failure.what === "model") return brokenFile(path, failure.reason);
+  const wayOut = failure.what === "engine" ? "reinstall node-llama-cpp" : "lower contextSize or sequences";
+  return modelFailed(descriptor, "crashed", `${failure.reason}; ${wayOut}`);
+}
+
+/** Resolves after the time, or at once when the signal aborts. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
+    if (signal.aborted) done();
+  });
+}
