@@ -50,16 +50,14 @@ export function bentModel(below: Model, plan: Plan, mind: BentMind, random: Rand
   return {
     descriptor: `bent over ${below.descriptor}`,
     async ask(request, signal, onToken) {
-      const response = await below
-        .ask(request, signal, onToken)
-        .catch(() => ({
-          fields: {},
-          confidencePpm: 0,
-          promptTokens: 0,
-          outputTokens: 0,
-          firstTokenMs: 0,
-          durationMs: 0,
-        }));
+      const response = await below.ask(request, signal, onToken).catch(() => ({
+        fields: {},
+        confidencePpm: 0,
+        promptTokens: 0,
+        outputTokens: 0,
+        firstTokenMs: 0,
+        durationMs: 0,
+      }));
       const held = mind(readPrompt(request.user).get("task") ?? "");
       if (held === null) throw new Error("says that it failed");
       return { ...response, fields: bend(request, plan, held, random), confidencePpm: 1_000_000 };
