@@ -1,5 +1,5 @@
 // Runs the test suites and ends with one table.
-//   node scripts/test.ts                            every suite but subgraph, compact: only failures are shown in full
+//   node scripts/test.ts                            every suite but subgraph and kubo, compact: only failures are shown in full
 //   node scripts/test.ts core adapters              these suites, every test by name
 //   node scripts/test.ts core test/core/x.test.ts   these files of one suite
 //   node scripts/test.ts core --grep "pattern"      the tests whose name matches
@@ -12,7 +12,7 @@ import { run } from "node:test";
 import { dot, spec } from "node:test/reporters";
 import { parseArgs, stripVTControlCharacters, styleText } from "node:util";
 
-const suites = ["core", "adapters", "sim", "models", "contracts", "integration", "subgraph"] as const;
+const suites = ["core", "adapters", "sim", "models", "contracts", "integration", "subgraph", "kubo"] as const;
 type Suite = (typeof suites)[number];
 
 interface Outcome {
@@ -40,8 +40,9 @@ const files = positionals.filter((name) => !suites.some((suite) => suite === nam
 if (files.length > 0 && named.length !== 1) throw new Error(`Name one suite before the files: ${suites.join(", ")}`);
 
 const outcomes: Outcome[] = [];
-// The subgraph needs linux-x64 and a minute to itself.
-for (const suite of named.length > 0 ? named : suites.filter((name) => name !== "subgraph")) {
+// The subgraph needs linux-x64 and a minute to itself, Kubo needs Go.
+const unnamed = suites.filter((name) => name !== "subgraph" && name !== "kubo");
+for (const suite of named.length > 0 ? named : unnamed) {
   const selection = { files, grep: values.grep, compact: named.length === 0 };
   outcomes.push(await (suite === "contracts" ? runContracts(selection) : runNode(suite, selection)));
 }

@@ -31,13 +31,6 @@ contentStoreSuite("Kubo client against a loopback stand-in", createKuboLoopbackW
   durable: true,
 });
 
-const kuboUrl = process.env["KUBO_RPC_URL"];
-if (kuboUrl !== undefined) {
-  const open = async (_: number, timeoutMs?: number): Promise<ContentStore> =>
-    createKuboContentStore({ url: kuboUrl, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
-  contentStoreSuite("Kubo", async () => ({ open, dispose: async () => {} }), { exchange: false, durable: false });
-}
-
 async function createMemoryWorld(): Promise<ContentWorld> {
   const clock = createSystemClock();
   const hub = createMemoryContentHub();

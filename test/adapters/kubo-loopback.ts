@@ -9,7 +9,7 @@ import { createUnsafe } from "multiformats/block";
 
 /**
  * NOT Kubo: an HTTP server on 127.0.0.1 over a Map that answers the few RPC routes our adapter calls in Kubo's words. It
- * tests our side of the wire; set KUBO_RPC_URL to run the same suite against a real node.
+ * tests our side of the wire; `npm run test:kubo` runs the same suite against the real one.
  */
 export interface KuboLoopback {
   readonly url: string;
@@ -52,12 +52,19 @@ export async function startKuboLoopback(): Promise<KuboLoopback> {
       assert.equal(url.searchParams.get("format"), "dag-cbor");
       const bytes = await readUpload(request);
       const cid = CID.createV1(dagCbor.code, await sha256.digest(bytes)).toString();
-      blocks.set(cid, bytes);
+      if (!blocks.has(cid)) blocks.set(cid, bytes);
       return { Key: cid, Size: bytes.length };
     },
     "block/get": (url) => find(url),
     async "block/stat"(url) {
       return { Key: url.searchParams.get("arg"), Size: (await find(url)).length };
+    },
+    async "block/rm"(url) {
+      assert.equal(url.searchParams.get("force"), "true");
+      const cid = url.searchParams.get("arg") ?? "";
+      if (pins.has(cid)) return { Hash: cid, Error: "pinned: recursive" };
+      blocks.delete(cid);
+      return { Hash: cid };
     },
     async "pin/add"(url) {
       assert.equal(url.searchParams.get("recursive"), "true");

@@ -1,0 +1,117 @@
+import { create, type KuboRPCClient } from "kubo-rpc-client";
+import { cidString } from "../../core/codec.ts";
+import { sha256 } from "../../core/digest.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import type { Digest } from "../../core/types.ts";
+import { blockMissing, cidOf } from "./block.ts";
+
+/** Kubo answers a time-out itself; when it does not even do that, it is gone. */
+const GRACE_MS = 2_000;
+const ABSENT = /not found|could not find|context deadline exceeded|request timed out|deadline has elapsed/i;
+
+export interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly timeout: number;
+}
+
+export interface KuboRpc {
+  /** Without credentials that an operator may have put in the URL. */
+  readonly origin: string;
+  /** One call about one block. Throws NETWORK_FAILED, or BLOCK_MISSING when it is not found or the signal aborts. */
+  call<T>(
+    digest: Digest,
+    signal: AbortSignal | undefined,
+    request: (client: KuboRPCClient, call: CallOptions) => Promise<T>,
+  ): Promise<T>;
+  /** Ends what is under way. */
+  close(): void;
+}
+
+/** A parameter of every Kubo call that the client passes on but does not declare. */
+export const OFFLINE: object = { offline: true };
+
+export function createKuboRpc(
+  url: string,
+  headers: Readonly<Record<string, string>> | undefined,
+  timeoutMs: number,
+): KuboRpc {
+  const origin = URL.canParse(url) ? new URL(url).origin : "an invalid URL";
+  const client = create({ url, headers: { ...headers } });
+  const closing = new AbortController();
+  return {
+    origin,
+    async call(digest, signal, request) {
+      const caller = AbortSignal.any([closing.signal, ...(signal === undefined ? [] : [signal])]);
+      try {
+        return await request(client, {
+          signal: AbortSignal.any([caller, AbortSignal.timeout(timeoutMs + GRACE_MS)]),
+          timeout: timeoutMs,
+        });
+      } catch (error) {
+        if (error instanceof ConclaveError) throw error;
+        if (caller.aborted || ABSENT.test(messageOf(error))) throw blockMissing(digest, timeoutMs, error);
+        const message = `Check the Kubo node at ${origin}: ${messageOf(error)}`;
+        throw new ConclaveError("NETWORK_FAILED", message, { cid: cidString(digest) }, error);
+      }
+    },
+    close: () => closing.abort(new Error("content store closed")),
+  };
+}
+
+export function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, 200);
+}
+
+/** Whether nobody has the block, rather than nobody wants it any more. */
+export function isMissing(error: unknown, signal: AbortSignal | undefined): boolean {
+  return error instanceof ConclaveError && error.code === "BLOCK_MISSING" && signal?.aborted !== true;
+}
+
+/**
+ * Stores a block and reads it back: Kubo writes none that it believes to have, whatever its disk has made of it. Throws
+ * BLOCK_INVALID when it lies there broken and pinned, so that Kubo does not remove it.
+ */
+export async function storeSoundly(
+  rpc: KuboRpc,
+  digest: Digest,
+  bytes: Uint8Array,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await store(rpc, digest, bytes, signal);
+  if (await isSound(rpc, digest, signal)) return;
+  await rpc.call(digest, signal, async (client, options) => {
+    for await (const _ of client.block.rm(cidOf(digest), { ...options, force: true })) continue;
+  });
+  await store(rpc, digest, bytes, signal);
+  if (await isSound(rpc, digest, signal)) return;
+  const cid = cidString(digest);
+  const way = "run `ipfs repo verify --drop`, start it and store again";
+  throw new ConclaveError(
+    "BLOCK_INVALID",
+    `Stop the Kubo node at ${rpc.origin}, ${way}: its disk has broken the pinned block ${cid}`,
+    { cid },
+  );
+}
+
+async function store(rpc: KuboRpc, digest: Digest, bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+  const cid = cidString(digest);
+  const stored = await rpc.call(digest, signal, (client, options) =>
+    client.block.put(bytes, { ...options, format: "dag-cbor", mhtype: "sha2-256", version: 1 }),
+  );
+  const actualCid = stored.toString();
+  if (actualCid === cid) return;
+  const message = `Check the Kubo node at ${rpc.origin}: it stored ${actualCid} for ${cid}`;
+  throw new ConclaveError("BLOCK_INVALID", message, { cid, actualCid });
+}
+
+async function isSound(rpc: KuboRpc, digest: Digest, signal: AbortSignal | undefined): Promise<boolean> {
+  try {
+    const held = await rpc.call(digest, signal, (client, options) =>
+      client.block.get(cidOf(digest), { ...options, ...OFFLINE }),
+    );
+    return sha256(held) === digest;
+  } catch (error) {
+    if (isMissing(error, signal)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,163 @@
+// The real Kubo, built from its Go module (`npm run test:kubo`), on a repository of its own that talks to this machine alone.
+import assert from "node:assert/strict";
+import { globSync } from "node:fs";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { base32upper } from "multiformats/bases/base32";
+import { cidOf } from "../../agents/adapters/ipfs/block.ts";
+import { createHeliaContentStore } from "../../agents/adapters/ipfs/helia-content-store.ts";
+import { createKuboContentStore } from "../../agents/adapters/ipfs/kubo-content-store.ts";
+import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
+import { cidString } from "../../agents/core/codec.ts";
+import { sha256 } from "../../agents/core/digest.ts";
+import type { Digest } from "../../agents/core/types.ts";
+import { startDecidedChain, type Decided, type DecidedChain } from "../../scripts/lib/decided-chain.ts";
+import { buildKubo } from "../../scripts/lib/kubo/build.ts";
+import { startKubo, type Kubo } from "../../scripts/lib/kubo/daemon.ts";
+import { contentStoreSuite, freshBlock, type ContentWorld } from "../adapters/content-store.suite.ts";
+import { signerKey } from "../adapters/network.suite.ts";
+import { createCli, type Cli } from "../integration/cli-world.ts";
+
+let kubo: Kubo;
+
+before(async () => {
+  kubo = await startKubo(await buildKubo((line) => process.stderr.write(`${line}\n`)));
+});
+
+after(() => kubo.stop());
+
+contentStoreSuite("the real Kubo", createKuboWorld, { exchange: false, durable: true });
+
+async function createKuboWorld(): Promise<ContentWorld> {
+  return {
+    open: async (_, timeoutMs = 5_000) => createKuboContentStore({ url: kubo.url, timeoutMs }),
+    damage: (_, digest, bytes) => damage(digest, bytes),
+    dispose: async () => {},
+  };
+}
+
+async function damage(digest: Digest, bytes: Uint8Array): Promise<void> {
+  const name = base32upper.encode(cidOf(digest).multihash.bytes).slice(base32upper.prefix.length);
+  const [file] = globSync(`blocks/*/${name}.data`, { cwd: kubo.repository });
+  await writeFile(join(kubo.repository, file ?? assert.fail("no such block file")), bytes);
+}
+
+describe("content store: a pinned block that Kubo's disk broke", () => {
+  it("is named, with what to do", async () => {
+    const store = createKuboContentStore({ url: kubo.url });
+    const { bytes, digest } = freshBlock();
+    await store.put(bytes);
+    await store.pin(digest);
+    await damage(digest, bytes.with(9, 0));
+    await assert.rejects(store.put(bytes), { code: "BLOCK_INVALID", message: /repo verify --drop/ });
+    await store.close();
+  });
+});
+
+describe("transcripts and the real Kubo", () => {
+  let world: DecidedChain;
+  let decided: Decided;
+  let cid: string;
+  let id: string;
+  /** A machine that has no deployment file and no chain. */
+  let elsewhere: string;
+  let cli: Cli;
+  let far: Cli;
+
+  before(async () => {
+    world = await startDecidedChain(4);
+    elsewhere = await mkdtemp(join(tmpdir(), "conclave-elsewhere-"));
+    cli = createCli(world.folder);
+    far = createCli(elsewhere);
+  });
+
+  after(async () => {
+    await world.close();
+    await rm(elsewhere, { recursive: true, force: true });
+  });
+
+  /** Each test has a decision of its own, of which Kubo has heard nothing. */
+  function choose(index: number): void {
+    decided = world.decisions[index] ?? assert.fail();
+    cid = cidString(decided.certificate.decision.transcript);
+    id = String(decided.attempt.request.id);
+  }
+
+  async function assertKept(): Promise<void> {
+    const listed = (await kubo.ipfs("refs", "--recursive", "--unique", cid)).toString().trim().split("\n");
+    const expected = decided.blocks.map((bytes) => cidString(sha256(bytes)));
+    assert.deepEqual([cid, ...listed].toSorted(), expected.toSorted());
+    for (const bytes of decided.blocks)
+      assert.deepEqual(await kubo.ipfs("block", "get", cidString(sha256(bytes))), Buffer.from(bytes));
+    const pins = (await kubo.ipfs("pin", "ls", "--type", "recursive", "--quiet")).toString().trim().split("\n");
+    assert.ok(pins.includes(cid));
+  }
+
+  async function assertAbsent(): Promise<void> {
+    await assert.rejects(kubo.ipfs("--offline", "block", "stat", cid), /not found|could not find/);
+  }
+
+  it("AV2: a transcript's CAR imported into Kubo gives the same CIDs, root and every block", async () => {
+    choose(0);
+    await assertAbsent();
+    const exported = await cli.json(
+      "transcript",
+      id,
+      "--car",
+      "out.car",
+      "--store",
+      ".",
+      "--deployment",
+      "deployment.json",
+    );
+    assert.equal(exported.code, 0);
+    const said = (await kubo.ipfs("dag", "import", "--stats", join(world.folder, "out.car"))).toString();
+    assert.match(said, new RegExp(`root.*${cid}`));
+    assert.match(said, new RegExp(`^Imported ${decided.blocks.length} blocks`, "m"));
+    await assertKept();
+  });
+
+  it("AV3: pinned into Kubo, it can be fetched from there and is proven", async () => {
+    choose(1);
+    await assertAbsent();
+    const source = ["--store", ".", "--deployment", "deployment.json"];
+    const pinned = await cli.json("pin", id, "--into-kubo", kubo.url, ...source);
+    assert.deepEqual([pinned.code, pinned.value["cid"], pinned.value["blocks"]], [0, cid, decided.blocks.length]);
+    await assertKept();
+    const verified = await cli.json("verify", id, "--kubo", kubo.url, "--deployment", "deployment.json");
+    assert.deepEqual([verified.code, verified.value["ok"]], [0, true]);
+  });
+
+  it("AV2: a CAR that Kubo exports is read: the same blocks under the same root", async () => {
+    choose(2);
+    const store = createKuboContentStore({ url: kubo.url });
+    for (const bytes of decided.blocks) await store.put(bytes);
+    await store.close();
+    await writeFile(join(elsewhere, "kubo.car"), await kubo.ipfs("dag", "export", "--progress=false", cid));
+    const { code, value } = await far.json("pin", "--car", "kubo.car", "--into", "kept");
+    assert.deepEqual([code, value["cid"], value["blocks"]], [0, cid, decided.blocks.length]);
+    assert.deepEqual(await readdir(join(elsewhere, "kept", "pins")), [cid]);
+    const kept = ["--store", join(elsewhere, "kept"), "--deployment", "deployment.json"];
+    const verified = await cli.json("verify", id, ...kept);
+    assert.deepEqual([verified.code, verified.value["ok"]], [0, true]);
+  });
+
+  it("AV3: Kubo fetches it by bitswap from an agent's node, as other pinning services do", async () => {
+    choose(3);
+    await assertAbsent();
+    const network = await createLibp2pNetwork({ privateKey: signerKey(0) });
+    const agent = await createHeliaContentStore({ libp2p: network.libp2p, path: join(elsewhere, "helia") });
+    try {
+      for (const bytes of decided.blocks) await agent.put(bytes);
+      const [address] = network.libp2p.getMultiaddrs();
+      await kubo.ipfs("swarm", "connect", String(address));
+      await kubo.ipfs("pin", "add", "--progress=false", cid);
+    } finally {
+      await agent.close();
+      await network.close();
+    }
+    await assertKept();
+  });
+});
