@@ -20,7 +20,7 @@ import {
   decodeVote,
   encodeCertificate,
 } from "./certify-payloads.ts";
-import type { CertifyContext, CertifyState, Lock } from "./certify-state.ts";
+import type { Candidate, CertifyContext, CertifyState, Lock } from "./certify-state.ts";
 import { hexToBytes } from "./digest.ts";
 import { limits } from "./limits.ts";
 import { seatsOf } from "./order.ts";
@@ -189,13 +189,12 @@ function certify(state: CertifyState, context: CertifyContext): Step<CertifyStat
     if (candidate?.kind !== "good" || decision === null || !isSupermajority(signatures.length, seats)) continue;
     const quorum = signatures.filter((_, index) => !isSupermajority(index, seats));
     const { rootBlock } = candidate;
-    const blocks = [rootBlock, ...encodeInOrder([...messagesOf(candidate.tally)])];
     return {
       state: { ...state, done: true },
       effects: [
         // CE12: a certified seat falls silent, so it hands on what certified it: some of it may have come to it alone.
         { kind: "send", phase: CERTIFICATE, round, payload: encodeCertificate(rootBlock, quorum) },
-        { kind: "certified", certificate: { decision, signatures: quorum }, blocks },
+        { kind: "certified", certificate: { decision, signatures: quorum }, blocks: blocksOf(candidate) },
       ],
     };
   }
@@ -250,8 +249,10 @@ function lockOrNil(state: CertifyState, context: CertifyContext): Step<CertifySt
     if (candidate.kind !== "good" || !isSupermajority(votesFor(state, context, PREVOTE, state.round, root), seats))
       continue;
     const lock = { root, round: state.round };
-    if (state.stage === "prevote")
-      return precommit({ ...state, locked: lock, valid: lock }, decisionOf(state, context.attempt, root, state.round));
+    if (state.stage === "prevote") {
+      const decision = decisionOf(state, context.attempt, root, state.round);
+      return precommit({ ...state, locked: lock, valid: lock }, decision, blocksOf(candidate));
+    }
     if (state.valid === null || state.valid.round < state.round)
       return { state: { ...state, valid: lock }, effects: [] };
   }
@@ -317,14 +318,21 @@ function prevote(state: CertifyState, root: Digest | null): Step<CertifyState> {
   return { state: { ...state, stage: "prevote" }, effects: [effect] };
 }
 
-function precommit(state: CertifyState, decision: Decision | null): Step<CertifyState> {
-  const payload = { root: decision === null ? null : hexToBytes(decision.transcript), signature: null };
-  const effect: Effect = {
-    kind: "send",
-    phase: PRECOMMIT,
-    round: state.round,
-    payload,
-    ...(decision === null ? {} : { decision }),
-  };
+/** AV6: the host signs once it holds the blocks; it says nil where it cannot. */
+function precommit(
+  state: CertifyState,
+  decision: Decision | null,
+  blocks: readonly Uint8Array[] = [],
+): Step<CertifyState> {
+  const nil = { root: null, signature: null };
+  const signed =
+    decision === null
+      ? { payload: nil }
+      : { payload: { ...nil, root: hexToBytes(decision.transcript) }, decision, holds: { blocks, otherwise: nil } };
+  const effect: Effect = { kind: "send", phase: PRECOMMIT, round: state.round, ...signed };
   return { state: { ...state, stage: "precommit" }, effects: [effect] };
+}
+
+function blocksOf({ rootBlock, tally }: Extract<Candidate, { kind: "good" }>): readonly Uint8Array[] {
+  return [rootBlock, ...encodeInOrder([...messagesOf(tally)])];
 }

@@ -35,7 +35,7 @@ export type Effect =
   | { readonly kind: "ask"; readonly ask: string; readonly prompt: Prompt }
   /**
    * Sign, journal, send to every seat, and give back as `message`. With `decision`: sign its digest too and put the
-   * 65 bytes into the payload as `signature`.
+   * 65 bytes into the payload as `signature`, but only once what the signature rests on is held (AV6).
    */
   | {
       readonly kind: "send";
@@ -43,6 +43,7 @@ export type Effect =
       readonly round: number;
       readonly payload: PayloadMap;
       readonly decision?: Decision;
+      readonly holds?: Holds;
     }
   /** Relay others' signed messages to every seat. */
   | { readonly kind: "forward"; readonly messages: readonly Message[] }
@@ -62,6 +63,12 @@ export type Effect =
   | { readonly kind: "drop"; readonly reason: string; readonly seat: SeatIndex | null }
   /** The bound on certify rounds is exhausted; the chain refunds after the deadline. */
   | { readonly kind: "stalled" };
+
+/** AV6: all blocks of the transcript that a signed decision rests on, and what to say where they cannot be held. */
+export interface Holds {
+  readonly blocks: readonly Uint8Array[];
+  readonly otherwise: PayloadMap;
+}
 
 export type PayloadMap = { readonly [key: string]: Value };
 

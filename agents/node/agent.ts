@@ -28,7 +28,7 @@ import type { Signer } from "../ports/signer.ts";
 import { announcementTopic, encodeAnnouncement } from "./announcement.ts";
 import type { AgentTiming } from "./config.ts";
 import { openCursor, type StoredCursor } from "./cursor.ts";
-import { textOf } from "./effects.ts";
+import { textOf, type Withheld } from "./effects.ts";
 import { createEvidenceKeeper, type EvidenceKeeper } from "./evidence.ts";
 import { createIngress, type Ingress } from "./ingress.ts";
 import { createKeeper, type Keeper } from "./keeper.ts";
@@ -61,6 +61,8 @@ export interface AgentStatus {
     readonly seat: number;
     /** Why the seat fell silent, e.g. a disk that takes no more; null while it serves. */
     readonly silent: string | null;
+    /** How often it did not sign because its store did not hold the transcript, and why; null while it always could. */
+    readonly withheld: Withheld | null;
   }[];
 }
 
@@ -178,6 +180,7 @@ class RunningAgent implements Agent {
         attempt: duty.session.attempt.attempt,
         seat: duty.seat,
         silent: duty.session.silent(),
+        withheld: duty.session.withheld(),
       })),
     };
   }

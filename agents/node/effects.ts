@@ -1,5 +1,5 @@
 import { composeText } from "../core/answer.ts";
-import { digestOf } from "../core/codec.ts";
+import { cidString, digestOf } from "../core/codec.ts";
 import { decisionDigest, hexToBytes, messageDigest } from "../core/digest.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
@@ -24,6 +24,7 @@ import type { Log } from "../ports/log.ts";
 import type { Model } from "../ports/model.ts";
 import type { Network } from "../ports/network.ts";
 import type { Signer } from "../ports/signer.ts";
+import { createKeeping, type Keeping } from "./keeping.ts";
 import { createLoader, type Loader } from "./loader.ts";
 import type { Outbox } from "./outbox.ts";
 
@@ -41,6 +42,12 @@ export interface SessionEvents {
   readonly onCertified: (certificate: Certificate) => void;
   readonly onEvidence: (evidence: Evidence) => void;
   readonly onConflict: (conflict: DecisionConflict) => void;
+}
+
+/** AV6: how often a seat did not sign a decision because its store did not hold the transcript, and what was wrong last. */
+export interface Withheld {
+  readonly times: number;
+  readonly error: string;
 }
 
 /** The session around the effects. */
@@ -66,6 +73,8 @@ export class Effects {
   private readonly context: SeatContext;
   private readonly ports: SessionPorts;
   private readonly loader: Loader;
+  private readonly keeping: Keeping;
+  private refusals: Withheld | null = null;
   private readonly timers = new Set<() => void>();
 
   constructor(host: EffectHost) {
@@ -73,9 +82,15 @@ export class Effects {
     this.attempt = host.context.attempt;
     this.context = host.context;
     this.ports = host.ports;
+    this.keeping = createKeeping(this.ports.store, host.signal);
     this.loader = createLoader(this.attempt, isTranscribed(host.protocol, this.attempt), this.ports.store, () =>
       this.deadline(this.context.timing.certifyMs),
     );
+  }
+
+  /** AV6: the signatures that this seat withheld since its start. */
+  withheld(): Withheld | null {
+    return this.refusals;
   }
 
   cancelTimers(): void {
@@ -89,7 +104,8 @@ export class Effects {
         this.background(this.ask(effect));
         return;
       case "send":
-        this.say(effect);
+        if (effect.decision === undefined) this.say(effect);
+        else this.background(this.sign(effect, effect.decision.transcript));
         return;
       case "forward":
         this.host.outbox.forward(effect.messages);
@@ -120,6 +136,26 @@ export class Effects {
           tagOf(this.context),
           "certify rounds exhausted; the request will be refunded after its deadline",
         );
+    }
+  }
+
+  /**
+   * AV6: a signature on a decision leaves once its whole transcript is held here. Where that fails or takes longer than a certify
+   * time-out, the seat says nil, so that the round goes on and a later one finds the store better or the blocks written.
+   */
+  private async sign(effect: Extract<Effect, { kind: "send" }>, root: Digest): Promise<void> {
+    try {
+      await this.inTime(this.keeping.hold(root, effect.holds?.blocks ?? []));
+      this.say(effect);
+    } catch (error) {
+      if (this.host.signal.aborted) return;
+      this.refusals = { times: (this.refusals?.times ?? 0) + 1, error: textOf(error) };
+      this.ports.log.error(
+        { ...tagOf(this.context), round: effect.round, transcript: cidString(root), ...this.refusals },
+        "did not sign the decision: the store does not hold its transcript",
+      );
+      const { phase, round, holds } = effect;
+      if (holds !== undefined) this.say({ kind: "send", phase, round, payload: holds.otherwise });
     }
   }
 
@@ -159,8 +195,8 @@ export class Effects {
 
   /** Others may have to load the block when they vote on a transcript. */
   keepBlock(message: Message): void {
-    this.ports.store
-      .put(encodeMessage(message), this.host.signal)
+    this.keeping
+      .begin(encodeMessage(message))
       .catch((error: unknown) => this.warn(error, "could not store a message block"));
   }
 
@@ -222,14 +258,28 @@ export class Effects {
   }
 
   private async settle(effect: Extract<Effect, { kind: "certified" }>): Promise<void> {
-    const root = effect.certificate.decision.transcript;
     try {
-      for (const block of effect.blocks) await this.ports.store.put(block, this.host.signal);
-      await this.ports.store.pin(root, this.host.signal);
+      await this.inTime(this.keeping.hold(effect.certificate.decision.transcript, effect.blocks));
     } catch (error) {
       this.warn(error, "could not pin the transcript");
     }
     this.host.events.onCertified(effect.certificate);
+  }
+
+  /** Waits for a certify time-out at most; the work goes on. */
+  private async inTime(work: Promise<void>): Promise<void> {
+    const { certifyMs } = this.context.timing;
+    const { signal, cancel } = this.deadline(certifyMs);
+    const late = new Promise<never>((_, reject) => {
+      const giveUp = (): void => reject(new Error(`not done within ${certifyMs} ms`));
+      if (signal.aborted) giveUp();
+      signal.addEventListener("abort", giveUp, { once: true });
+    });
+    try {
+      await Promise.race([work, late]);
+    } finally {
+      cancel();
+    }
   }
 
   /** Nobody waits for it, so nobody else would see it fail. */

@@ -6,7 +6,7 @@ import type { Effect, Input, Protocol, SeatContext, Timing } from "../core/proto
 import { isSeatDone, refuseSlot, startSeat, stepSeat, type SeatState } from "../core/seat.ts";
 import type { Attempt, Digest, Header, Message, SeatIndex, SignedDecision } from "../core/types.ts";
 import { maxRecordBytes } from "../ports/journal.ts";
-import { Effects, tagOf, textOf, type SessionEvents, type SessionPorts } from "./effects.ts";
+import { Effects, tagOf, textOf, type SessionEvents, type SessionPorts, type Withheld } from "./effects.ts";
 import { createOutbox, slotOfSeat, type Outbox } from "./outbox.ts";
 import { createInputReader, encodeInput } from "./records.ts";
 
@@ -29,6 +29,8 @@ export interface Session {
   backlog(): readonly Message[];
   /** Why the seat says nothing any more although its attempt is open; null while all is well. */
   silent(): string | null;
+  /** Signatures that the seat did not give because its store did not hold the transcript (AV6); null while there are none. */
+  withheld(): Withheld | null;
   closed(): boolean;
   close(): Promise<void>;
 }
@@ -172,6 +174,10 @@ class RunningSession implements Session {
 
   silent(): string | null {
     return this.failure;
+  }
+
+  withheld(): Withheld | null {
+    return this.effects.withheld();
   }
 
   closed(): boolean {

@@ -1,13 +1,12 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { CERTIFICATE } from "../../agents/core/certify-payloads.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Input } from "../../agents/core/protocol.ts";
 import type { Message } from "../../agents/core/types.ts";
 import { createInputReader } from "../../agents/node/records.ts";
 import { attemptOf, signMessage } from "../core/committee.ts";
 import { openSeatOf, type Seat } from "./seat.ts";
-import { until } from "./world.ts";
+import { decide } from "./session-deciding.ts";
 
 const attempt = attemptOf(4);
 const openSeat = (seat: number, records: readonly Uint8Array[], truth: string): Promise<Seat> =>
@@ -23,17 +22,7 @@ const slot = ({ header }: Message): string => `${header.phase}.${header.round}`;
 /** The journal of seat 0 in a committee whose seats exchange what they send. */
 async function journalOfDecision(): Promise<Uint8Array[]> {
   const seats = await Promise.all([0, 1, 2, 3].map((seat) => openSeat(seat, [], "yes")));
-  const delivered = seats.map(() => 0);
-  await until(() => {
-    for (const [from, { sent }] of seats.entries()) {
-      for (const message of sent.slice(delivered[from]))
-        for (const [to, other] of seats.entries()) if (to !== from) other.session.deliver(message);
-      delivered[from] = sent.length;
-    }
-    // The last word of a seat that is done.
-    return seats.every(({ sent }) => sent.some((message) => message.header.phase === CERTIFICATE));
-  });
-  for (const { session } of seats) await session.close();
+  await decide(seats);
   return seats[0]!.journal();
 }
 

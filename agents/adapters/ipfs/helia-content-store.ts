@@ -87,13 +87,13 @@ export async function createHeliaContentStore(options: HeliaContentStoreOptions)
     get,
     has: (digest) => local.has(cidOf(digest)),
     async pin(root, signal) {
-      if (await hasPin(helia.pins, root)) return;
       const fetchAndFlush = async (digest: Digest): Promise<Uint8Array> => {
         const bytes = await get(digest, signal);
         await local.flush(cidOf(digest));
         return bytes;
       };
-      await addPin(helia.pins, root, fetchAndFlush);
+      if (await hasPin(helia.pins, root)) for await (const _ of walkDag(root, fetchAndFlush)) continue;
+      else await addPin(helia.pins, root, fetchAndFlush);
     },
     isPinned: (root) => hasPin(helia.pins, root),
     close() {

@@ -1,0 +1,20 @@
+import { CERTIFICATE } from "../../agents/core/certify-payloads.ts";
+import type { Seat } from "./seat.ts";
+import { until } from "./world.ts";
+
+/** Seats hear each other until all of them have a certificate, and what else a test waits for; then they are closed. */
+export async function decide(seats: readonly Seat[], also: () => boolean = () => true): Promise<void> {
+  const delivered = seats.map(() => 0);
+  try {
+    await until(() => {
+      for (const [from, { sent }] of seats.entries()) {
+        for (const message of sent.slice(delivered[from]))
+          for (const [to, other] of seats.entries()) if (to !== from) other.session.deliver(message);
+        delivered[from] = sent.length;
+      }
+      return also() && seats.every(({ sent }) => sent.some(({ header }) => header.phase === CERTIFICATE));
+    });
+  } finally {
+    for (const { session } of seats) await session.close();
+  }
+}
