@@ -122,6 +122,8 @@ async function simulate(flags: Flags, namesKinds: boolean): Promise<number> {
   checkRange("seeds", flags.seeds, 1, MOST_SEEDS);
   checkRange("jobs", flags.jobs, 1, 256);
   const mutant = flags.mutant === undefined ? null : await mutantById(flags.mutant);
+  if (mutant !== null && isOfOtherProtocol(mutant, flags.protocol))
+    process.stderr.write(`${mutant.file} may not run under ${flags.protocol}; where it shows: ${mutant.sim}\n`);
   // Says at once when the protocol refuses such a committee.
   createPlan(options, flags.seed);
   if (isBeyondTolerance(options))
@@ -206,6 +208,10 @@ async function mutantById(id: string): Promise<Mutant> {
     `Correct --mutant ${JSON.stringify(id)}: known are ${mutants.map((one) => one.id).join(", ")}`,
     { field: "mutant", value: id },
   );
+}
+
+function isOfOtherProtocol({ file, sim }: Mutant, protocol: string): boolean {
+  return file.startsWith("agents/core/protocols/") && !`${sim} `.includes(`--protocol ${protocol} `);
 }
 
 function checkRange(field: string, value: number, least: number, most: number): void {
