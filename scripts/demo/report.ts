@@ -17,9 +17,10 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
       "signed by",
       id === "hashgraph" ? "events" : "rounds",
       "gas",
+      "called back",
       "verified",
     ],
-    colWidths: [5, 34, 15, 14, 12, 13, 12, 8, 10, 10],
+    colWidths: [5, 34, 15, 14, 12, 13, 12, 8, 10, 8, 10],
     wordWrap: true,
     style: { head: [], border: [] },
   });
@@ -34,6 +35,7 @@ export function renderReport(report: DemoReport, keeps: boolean): string {
       one.signers.map((seat) => `#${one.seats[seat]?.agentId}`).join(" "),
       one.rounds,
       one.commitGas,
+      one.callbackSucceeded ? "yes" : "NO",
       one.verified ? "yes" : "NO",
     ]);
   }
