@@ -52,7 +52,7 @@ export function digestOf(value: Value): Digest {
   return sha256(encode(value));
 }
 
-/** CIDv1, dag-cbor, sha2-256, base32 lower case. */
+/** `cidOf` in base32, lower case. */
 export function cidString(digest: Digest): string {
   return cidOf(digest).toString(base32);
 }
@@ -121,7 +121,8 @@ function isLink(value: object): value is Link {
   return keys.length === 1 && keys[0] === "link";
 }
 
-function cidOf(digest: Digest): CID {
+/** CIDv1, dag-cbor, sha2-256. */
+export function cidOf(digest: Digest): CID {
   const bytes = hexToBytes(digest);
   if (bytes.length !== 32) throw new RangeError(`encode: ${digest} is not a 32-byte digest`);
   return CID.createV1(DAG_CBOR_CODE, createMultihash(SHA2_256_CODE, bytes));

@@ -1,6 +1,7 @@
 import { cidString, decode, decodeBlock, encode, encodeBlock, isMapOf, type BlockValue } from "./codec.ts";
 import {
   bytesToHex,
+  compareBytes,
   compareHex,
   decodeRequestId,
   encodeRequestId,
@@ -153,7 +154,7 @@ export function readRoot(
     attempt: describeAttempt(attempt),
     messages: root["messages"] as BlockValue[],
   });
-  if (sha256(expected) !== sha256(rootBlock)) return { refused: "root of another attempt, protocol version or chain" };
+  if (compareBytes(expected, rootBlock) !== 0) return { refused: "root of another attempt, protocol version or chain" };
   const messages: Digest[] = [];
   for (const entry of root["messages"] as readonly BlockValue[]) {
     if (!isBlockMap(entry) || typeof entry["link"] !== "string") return { refused: "message entry without a link" };

@@ -1,12 +1,14 @@
 import * as dagCbor from "@ipld/dag-cbor";
-import { CID } from "multiformats/cid";
+import type { CID } from "multiformats/cid";
 import { createUnsafe } from "multiformats/block";
 import type { BlockView } from "multiformats";
 import { bytesToHex, sha256 } from "../../core/digest.ts";
-import { cidString } from "../../core/codec.ts";
+import { cidOf, cidString } from "../../core/codec.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Digest } from "../../core/types.ts";
+
+export { cidOf } from "../../core/codec.ts";
 
 export const SHA2_256_CODE = 0x12;
 
@@ -17,10 +19,6 @@ export const MAX_BLOCK_BYTES: number = limits.rootBytes;
 export const MAX_PINNED_BLOCKS: number = 4 * limits.messagesPerTranscript;
 
 export type Block = BlockView<unknown, number, number, 0 | 1>;
-
-export function cidOf(digest: Digest): CID {
-  return CID.parse(cidString(digest));
-}
 
 /** The digest of a block about to be stored. Throws BLOCK_INVALID when it is too long to be fetched by others. */
 export function digestOfBlock(bytes: Uint8Array): Digest {

@@ -19,7 +19,7 @@ import type { Digest } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 import { blockMissing, cidOf, digestOfBlock, MAX_BLOCK_BYTES, verifiedBlock } from "./block.ts";
 import { isSound } from "./folder-content-store.ts";
-import { collect, LocalBlocks } from "./local-blocks.ts";
+import { LocalBlocks } from "./local-blocks.ts";
 import { walkDag } from "./walk.ts";
 
 /** A want may get lost, and bitswap asks only who is connected at that time. */
@@ -107,6 +107,14 @@ export async function createHeliaContentStore(options: HeliaContentStoreOptions)
     await helia.stop();
     await datastore.close();
   }
+}
+
+/** Joins the chunks of one block. */
+async function collect(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for await (const part of chunks) parts.push(part);
+  const [only] = parts;
+  return only !== undefined && parts.length === 1 ? Uint8Array.from(only) : Uint8Array.from(Buffer.concat(parts));
 }
 
 interface Assembly {
