@@ -1,10 +1,10 @@
-import { decodeEventLog, zeroAddress, type Log } from "viem";
+import { zeroAddress, type Log } from "viem";
 import { hexToBytes, unpackSeat, unpackTerms } from "../../core/digest.ts";
 import { limits } from "../../core/limits.ts";
 import { rawText } from "../../core/question.ts";
 import type { Address, AgentId, Digest, RequestId, Round } from "../../core/types.ts";
 import type { ChainEvent } from "../../ports/chain.ts";
-import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
+import { decodeOracleLog, decodeRegistryLog } from "./event-logs.ts";
 import { unpackHead, unpackMerits, unpackRelay } from "./settlement.ts";
 
 /** A mined log. */
@@ -51,10 +51,6 @@ export function textOf(hex: `0x${string}`): string | null {
 
 function skipped(reason: string): Decoded {
   return { kind: "skipped", reason };
-}
-
-function decodeOracleLog(log: MinedLog) {
-  return decodeEventLog({ abi: decisionOracleAbi, data: log.data, topics: log.topics, strict: true });
 }
 
 /** A string is the reason why the event is skipped; null: of no use to agents. */
@@ -137,7 +133,7 @@ function decisionCommitted(args: ArgsOf<"DecisionCommitted">): Body | string {
 }
 
 function registryBody(log: MinedLog): Body | null {
-  const { args } = decodeEventLog({ abi: agentRegistryAbi, data: log.data, topics: log.topics, strict: true });
+  const { args } = decodeRegistryLog(log);
   return "agentId" in args ? { kind: "agentsChanged", agentId: args.agentId as AgentId } : null;
 }
 

@@ -1,8 +1,8 @@
-import { decodeEventLog, hexToBytes } from "viem";
+import { hexToBytes } from "viem";
 import { ONE_PPM, type Address, type AgentId, type Ppm } from "../../core/types.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
-import { agentRegistryAbi } from "conclave/abi";
 import { lower, type MinedLog } from "./decode.ts";
+import { decodeRegistryLog } from "./event-logs.ts";
 
 export type Agents = ReadonlyMap<AgentId, AgentRecord>;
 
@@ -29,10 +29,6 @@ export function foldAgents(agents: Agents, logs: readonly MinedLog[]): Agents {
 
 export function findBySigner(agents: Agents, signer: Address): AgentRecord | null {
   return agents.values().find((agent) => agent.signer === signer) ?? null;
-}
-
-function decodeRegistryLog(log: MinedLog) {
-  return decodeEventLog({ abi: agentRegistryAbi, data: log.data, topics: log.topics, strict: true });
 }
 
 function newAgent(args: ArgsOf<"AgentRegistered">): AgentRecord {

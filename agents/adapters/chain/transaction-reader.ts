@@ -39,9 +39,14 @@ function certificateOf(input: Hex, requestId: RequestId): Certificate["signature
   return typeof head === "string" ? null : unpackCertificate(hexToBytes(certificate), head.seats);
 }
 
-function decodeCall(data: Hex): ReturnType<typeof decodeFunctionData<typeof decisionOracleAbi>> | null {
+/** Viem compares with the hash of every function before the one that is called. */
+const commitAbi = decisionOracleAbi.filter(
+  (item) => "name" in item && (item.name === "commit" || item.name === "tryMulticall"),
+);
+
+function decodeCall(data: Hex): ReturnType<typeof decodeFunctionData<typeof commitAbi>> | null {
   try {
-    return decodeFunctionData({ abi: decisionOracleAbi, data });
+    return decodeFunctionData({ abi: commitAbi, data });
   } catch {
     return null;
   }
