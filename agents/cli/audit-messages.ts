@@ -47,3 +47,16 @@ export function valueOf<T>(outcome: Outcome<T>): T {
   const { code, message, data } = outcome.error;
   throw code === null ? new Error(message) : new ConclaveError(code, message, data);
 }
+
+/** Sends together what is said in one turn of the event loop: to wake the other thread costs more than the message. */
+export function inBatches<Message>(post: (messages: readonly Message[]) => void): (message: Message) => void {
+  let waiting: Message[] = [];
+  return (message) => {
+    if (waiting.push(message) > 1) return;
+    setImmediate(() => {
+      const messages = waiting;
+      waiting = [];
+      post(messages);
+    });
+  };
+}

@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { VerifyOptions, VerifyReport } from "../node/verify.ts";
 import type { Subject } from "../node/audit.ts";
 import {
+  inBatches,
   sentError,
   valueOf,
   type Answer,
@@ -42,15 +43,19 @@ class Auditor {
   readonly #sources: AuditSources;
   readonly #reports = new Map<number, (outcome: Outcome<VerifyReport>) => void>();
   readonly #calls = new Map<number, AbortController>();
+  // A thread, not a window: it has no origin.
+  // eslint-disable-next-line unicorn/require-post-message-target-origin
+  readonly #send = inBatches<ToAuditor>((messages) => this.#worker.postMessage(messages));
   #tasks = 0;
 
   constructor(sources: AuditSources) {
     this.#sources = sources;
     const started = Promise.withResolvers<void>();
     this.ready = started.promise;
-    this.#worker.on("message", (message: FromAuditor) => {
-      if (message.kind === "ready") started.resolve();
-      else this.#hear(message);
+    this.#worker.on("message", (messages: readonly FromAuditor[]) => {
+      for (const message of messages)
+        if (message.kind === "ready") started.resolve();
+        else this.#hear(message);
     });
     const fail = (error: Error): void => {
       started.reject(error);
@@ -110,11 +115,5 @@ class Auditor {
     return wanted.name === "block"
       ? store.get(wanted.digest, signal)
       : chain.certificate(wanted.transactionHash, wanted.requestId, signal);
-  }
-
-  #send(message: ToAuditor): void {
-    // A thread, not a window: it has no origin.
-    // eslint-disable-next-line unicorn/require-post-message-target-origin
-    this.#worker.postMessage(message);
   }
 }

@@ -3,6 +3,7 @@ import { parentPort } from "node:worker_threads";
 import { verifyRequest, type VerifyReport } from "../node/verify.ts";
 import type { Certificate } from "../core/types.ts";
 import {
+  inBatches,
   sentError,
   valueOf,
   type Answer,
@@ -18,9 +19,7 @@ if (port === null) throw new Error("Use `conclave verify`; this file is its work
 const waiting = new Map<number, (answer: Answer) => void>();
 let calls = 0;
 
-function send(message: FromAuditor): void {
-  port?.postMessage(message);
-}
+const send = inBatches<FromAuditor>((messages) => port.postMessage(messages));
 
 function ask(wanted: Wanted, signal?: AbortSignal): Promise<Answer> {
   const call = calls++;
@@ -62,12 +61,14 @@ async function serve(task: Extract<ToAuditor, { kind: "verify" }>): Promise<void
   send({ kind: "report", id: task.id, outcome });
 }
 
-port.on("message", (message: ToAuditor) => {
+function hear(message: ToAuditor): void {
   if (message.kind === "verify") {
     void serve(message);
     return;
   }
   waiting.get(message.call)?.(message.answer);
   waiting.delete(message.call);
-});
+}
+
+port.on("message", (messages: readonly ToAuditor[]) => messages.forEach(hear));
 send({ kind: "ready" });
