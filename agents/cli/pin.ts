@@ -76,9 +76,28 @@ export const pin: CommandSpec<Options> = {
 };
 
 async function openKeep({ into, intoKubo }: KeepFlags, { cwd }: CliHost): Promise<ContentStore> {
-  if (intoKubo === undefined) return createFolderContentStore(resolve(cwd, into));
+  if (intoKubo === undefined) return openFolder(resolve(cwd, into));
   if (!URL.canParse(intoKubo)) throw usage("--into-kubo", "", "give the URL of a Kubo RPC, e.g. http://127.0.0.1:5001");
   return createKuboContentStore({ url: intoKubo });
+}
+
+/** Of whom a full disk, say, is an error of the folder's. */
+async function openFolder(path: string): Promise<ContentStore> {
+  const naming = async <T>(action: Promise<T>): Promise<T> => {
+    try {
+      return await action;
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      const message = `Write to ${path} failed: ${error.message}; make room or correct --into, then repeat the command`;
+      throw new ConclaveError("CONFIG_INVALID", message, { path }, error);
+    }
+  };
+  const store = await naming(createFolderContentStore(path));
+  return {
+    ...store,
+    put: (bytes, signal) => naming(store.put(bytes, signal)),
+    pin: (root, signal) => naming(store.pin(root, signal)),
+  };
 }
 
 /** AV3: by a request's number everything that `conclave verify` checks, by a CID all hashes and what the root says of itself. */
@@ -156,22 +175,24 @@ async function importCar(
   into: ContentStore,
 ): Promise<Digest> {
   const path = resolve(host.cwd, options.car ?? "");
-  const file = createReadStream(path);
+  const { root, blocks } = await readCar(readFileOf(path, host.signal));
+  if (what !== undefined && digestFromCid(what) !== root)
+    throw usage("[what]", what, `the CAR is that of ${cidString(root)}`);
+  for await (const { digest, bytes } of blocks) {
+    if (digest === root) await requireOurs(root, bytes, options, host);
+    await into.put(bytes, host.signal);
+  }
+  return root;
+}
+
+/** A file or a pipe. Throws CONFIG_INVALID that names it, and ends with the signal also where a pipe has nothing to say. */
+async function* readFileOf(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const file = createReadStream(path, { signal });
   try {
-    const { root, blocks } = await readCar(file);
-    if (what !== undefined && digestFromCid(what) !== root)
-      throw usage("[what]", what, `the CAR is that of ${cidString(root)}`);
-    for await (const { digest, bytes } of blocks) {
-      host.signal.throwIfAborted();
-      if (digest === root) await requireOurs(root, bytes, options, host);
-      await into.put(bytes, host.signal);
-    }
-    return root;
+    yield* file as AsyncIterable<Uint8Array>;
   } catch (error) {
     if (!isSystemError(error)) throw error;
     throw new ConclaveError("CONFIG_INVALID", `Read ${path} failed: ${error.message}; correct --car`, { path }, error);
-  } finally {
-    file.destroy();
   }
 }
 

@@ -4,8 +4,8 @@ import * as dagCbor from "@ipld/dag-cbor";
 import { CID } from "multiformats/cid";
 import { varint } from "multiformats";
 import { identity } from "multiformats/hashes/identity";
-import { sha512 } from "multiformats/hashes/sha2";
-import { cidOf, MAX_BLOCK_BYTES } from "../../agents/adapters/ipfs/block.ts";
+import { sha256, sha512 } from "multiformats/hashes/sha2";
+import { cidOf, MAX_BLOCK_BYTES, MAX_PINNED_BYTES } from "../../agents/adapters/ipfs/block.ts";
 import { readCar, writeCar } from "../../agents/adapters/ipfs/car.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Digest } from "../../agents/core/types.ts";
@@ -135,5 +135,19 @@ describe("AV2: CARs", () => {
       for (let count = 0; count < 2_000; count++) yield repeated;
     }
     assert.equal((await read(repeating())).length, 4);
+
+    pulled = 0;
+    const longest = dagCbor.encode(new Uint8Array(MAX_BLOCK_BYTES - 5));
+    const cid = CID.createV1(dagCbor.code, await sha256.digest(longest));
+    const same = section(cid, longest);
+    async function* endlessly(): AsyncGenerator<Uint8Array> {
+      yield header({ roots: [cid], version: 1 });
+      for (; ; pulled += same.length) yield same;
+    }
+    const readAll = async (): Promise<void> => {
+      for await (const _ of (await readCar(endlessly())).blocks) continue;
+    };
+    await assert.rejects(readAll, { code: "CAR_INVALID" });
+    assert.ok(pulled > MAX_PINNED_BYTES && pulled < 1.1 * MAX_PINNED_BYTES, `${pulled} bytes pulled`);
   });
 });

@@ -10,7 +10,7 @@ import * as dagCbor from "@ipld/dag-cbor";
 import { CID } from "multiformats/cid";
 import { sha256 as sha256Hasher } from "multiformats/hashes/sha2";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
-import { cidOf, MAX_PINNED_BLOCKS } from "../../agents/adapters/ipfs/block.ts";
+import { cidOf, MAX_BLOCK_BYTES, MAX_PINNED_BLOCKS, MAX_PINNED_BYTES } from "../../agents/adapters/ipfs/block.ts";
 import { createHeliaContentStore } from "../../agents/adapters/ipfs/helia-content-store.ts";
 import { createKuboContentStore } from "../../agents/adapters/ipfs/kubo-content-store.ts";
 import { walkDag } from "../../agents/adapters/ipfs/walk.ts";
@@ -111,6 +111,20 @@ describe("content store: walking a DAG", () => {
       assert.equal(depth, visits++);
     }
     assert.equal(visits, 61);
+  });
+
+  it("refuses more bytes than a transcript has, in however few blocks", async () => {
+    const leaf = dagCbor.encode(new Uint8Array(MAX_BLOCK_BYTES - 5));
+    const children = Array.from({ length: 2_000 }, (_, i) => sha256(Uint8Array.of(i, i >> 8)));
+    const wide = encodeBlock(children.map((link) => ({ link })));
+    const root = sha256(wide);
+    let bytes = 0;
+    const walk = async (): Promise<void> => {
+      for await (const { block } of walkDag(root, async (digest) => (digest === root ? wide : leaf)))
+        bytes += block.bytes.length;
+    };
+    await assert.rejects(walk, { code: "BLOCK_INVALID" });
+    assert.ok(bytes > MAX_PINNED_BYTES - MAX_BLOCK_BYTES && bytes <= MAX_PINNED_BYTES, `${bytes} bytes`);
   });
 
   it("refuses too many blocks, other codecs and what is no dag-cbor", async () => {

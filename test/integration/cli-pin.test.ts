@@ -141,6 +141,8 @@ describe("conclave pin and serve", () => {
     const foreign = await far.failure("pin", "--car", join(world.folder, "one.car"), "--chain-id", "1", "--into", "f");
     assert.equal(foreign.code, "TRANSCRIPT_INVALID");
     assert.equal((await far.failure("pin", "--car", "absent.car")).code, "CONFIG_INVALID");
+    const nowhere = await far.failure("pin", "--car", join(world.folder, "one.car"), "--into", "bad.car");
+    assert.deepEqual([nowhere.code, nowhere.data["path"]], ["CONFIG_INVALID", join(elsewhere, "bad.car")]);
     assert.ok(!existsSync(join(world.folder, "one.car.part")));
   });
 

@@ -18,6 +18,9 @@ export const MAX_BLOCK_BYTES: number = limits.rootBytes;
 /** Blocks of one pinned DAG: every message, its payload, and as much again to spare. */
 export const MAX_PINNED_BLOCKS: number = 4 * limits.messagesPerTranscript;
 
+/** Bytes of one pinned DAG: no transcript has more (TR4). */
+export const MAX_PINNED_BYTES: number = limits.rootBytes + limits.messagesPerTranscript * limits.messageBytes;
+
 export type Block = BlockView<unknown, number, number, 0 | 1>;
 
 /** The digest of a block about to be stored. Throws BLOCK_INVALID when it is too long to be fetched by others. */

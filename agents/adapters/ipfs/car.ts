@@ -4,7 +4,7 @@ import { varint } from "multiformats";
 import { sha256 } from "../../core/digest.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
-import { cidOf, decodeLinks, digestOfCid, MAX_BLOCK_BYTES, MAX_PINNED_BLOCKS } from "./block.ts";
+import { cidOf, decodeLinks, digestOfCid, MAX_BLOCK_BYTES, MAX_PINNED_BLOCKS, MAX_PINNED_BYTES } from "./block.ts";
 import { walkDag } from "./walk.ts";
 
 /**
@@ -16,6 +16,8 @@ const MAX_HEADER_BYTES = 4_096;
 /** A CID is 36 bytes; others are refused, but have to be read to be named. */
 const MAX_CID_BYTES = 128;
 const MAX_VARINT_BYTES = 9;
+/** Of a file, with what it repeats. */
+const MAX_CAR_BYTES = MAX_PINNED_BYTES + MAX_HEADER_BYTES + MAX_PINNED_BLOCKS * (MAX_CID_BYTES + MAX_VARINT_BYTES);
 
 export interface CarBlock {
   readonly digest: Digest;
@@ -80,6 +82,8 @@ async function* readBlocks(reader: ByteReader, root: Digest): AsyncGenerator<Car
     const offset = reader.offset;
     const length = await readLength(reader, MAX_BLOCK_BYTES + MAX_CID_BYTES);
     if (length === null) break;
+    if (reader.offset + length > MAX_CAR_BYTES)
+      throw carInvalid("too-long", offset, `it has more than ${MAX_CAR_BYTES} bytes, and no transcript does`);
     const { digest, bytes } = splitSection(await reader.take(length), offset);
     if (known.has(digest)) continue;
     const cid = cidOf(digest).toString();

@@ -2,13 +2,14 @@ import { cidString } from "../../core/codec.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
-import { setTimeout as sleep } from "node:timers/promises";
+import { delay } from "../chain/retry.ts";
+import { boundedBody, retryAfterMs } from "../http.ts";
 import { blockMissing, MAX_BLOCK_BYTES, verifiedBlock } from "./block.ts";
 
 const TIMEOUT_MS = 30_000;
 /** After 429 and 503. */
 const TRIES = 5;
-const LONGEST_WAIT_SECONDS = 30;
+const LONGEST_WAIT_MS = 30_000;
 
 /** Blocks from a trustless gateway, which is not trusted with the hash. */
 export function createGatewaySource(gateway: string): Pick<ContentStore, "get"> {
@@ -22,7 +23,7 @@ export function createGatewaySource(gateway: string): Pick<ContentStore, "get"> 
         if (response.status === 404 || response.status === 410) throw blockMissing(digest, TIMEOUT_MS);
         if (left === 1 || (response.status !== 429 && response.status !== 503))
           throw failed(base, digest, `it answers ${response.status}`);
-        await sleep(1_000 * waitOf(response), undefined, signal === undefined ? {} : { signal });
+        await delay(Math.min(retryAfterMs(response.headers) || 1_000, LONGEST_WAIT_MS), signal);
       }
     },
   };
@@ -41,24 +42,10 @@ async function ask(base: string, digest: Digest, signal: AbortSignal | undefined
 
 /** Reads no more than a block may have. */
 async function bodyOf(response: Response, digest: Digest): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of response.body ?? []) {
-    length += part.length;
-    if (length > MAX_BLOCK_BYTES)
-      throw new ConclaveError(
-        "BLOCK_INVALID",
-        `Restore block ${cidString(digest)}: the gateway sends more than ${MAX_BLOCK_BYTES} bytes`,
-        { cid: cidString(digest), maxBytes: MAX_BLOCK_BYTES },
-      );
-    parts.push(part);
-  }
-  return Uint8Array.from(Buffer.concat(parts));
-}
-
-function waitOf(response: Response): number {
-  const seconds = Number(response.headers.get("retry-after") ?? "1");
-  return seconds >= 0 && seconds <= LONGEST_WAIT_SECONDS ? seconds : LONGEST_WAIT_SECONDS;
+  const cid = cidString(digest);
+  const message = `Restore block ${cid}: the gateway sends more than ${MAX_BLOCK_BYTES} bytes`;
+  const tooLong = (): ConclaveError => new ConclaveError("BLOCK_INVALID", message, { cid, maxBytes: MAX_BLOCK_BYTES });
+  return Uint8Array.from(await boundedBody(response, MAX_BLOCK_BYTES, tooLong));
 }
 
 function failed(base: string, digest: Digest, what: string, cause?: unknown): ConclaveError {

@@ -1,7 +1,7 @@
 import type { CID } from "multiformats/cid";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
-import { type Block, cidOf, decodeLinks, MAX_PINNED_BLOCKS } from "./block.ts";
+import { type Block, cidOf, decodeLinks, MAX_PINNED_BLOCKS, MAX_PINNED_BYTES } from "./block.ts";
 
 /** Blocks fetched at once. */
 const CONCURRENCY = 16;
@@ -14,13 +14,14 @@ export interface WalkedBlock {
 
 /**
  * Visits every block below a root once, parents first. A DAG may be hostile: shared children are not walked again and
- * the number of blocks is bounded. Throws BLOCK_INVALID, and whatever `get` throws.
+ * blocks and bytes are bounded. Throws BLOCK_INVALID, and whatever `get` throws.
  */
 export async function* walkDag(
   root: Digest,
   get: (digest: Digest) => Promise<Uint8Array>,
 ): AsyncGenerator<WalkedBlock> {
   const seen = new Set<Digest>([root]);
+  let bytes = 0;
   let level: { digest: Digest; path: CID[] }[] = [{ digest: root, path: [cidOf(root)] }];
   for (let depth = 0; level.length > 0; depth++) {
     const next: typeof level = [];
@@ -29,6 +30,8 @@ export async function* walkDag(
       const blocks = await Promise.all(batch.map(async ({ digest }) => decodeLinks(digest, await get(digest))));
       for (const [index, { block, links }] of blocks.entries()) {
         const path = batch[index]?.path ?? [];
+        bytes += block.bytes.length;
+        if (bytes > MAX_PINNED_BYTES) throw tooMuch(root, `${MAX_PINNED_BYTES} bytes`);
         yield { block, depth, path };
         for (const link of links) {
           if (seen.has(link)) continue;
@@ -36,16 +39,13 @@ export async function* walkDag(
           next.push({ digest: link, path: [...path, cidOf(link)] });
         }
       }
-      if (seen.size > MAX_PINNED_BLOCKS) throw tooMany(root);
+      if (seen.size > MAX_PINNED_BLOCKS) throw tooMuch(root, `${MAX_PINNED_BLOCKS} blocks`);
     }
     level = next;
   }
 }
 
-function tooMany(root: Digest): ConclaveError {
+function tooMuch(root: Digest, most: string): ConclaveError {
   const cid = cidOf(root).toString();
-  return new ConclaveError("BLOCK_INVALID", `Refuse the DAG of ${cid}: it has more than ${MAX_PINNED_BLOCKS} blocks`, {
-    cid,
-    maxBlocks: MAX_PINNED_BLOCKS,
-  });
+  return new ConclaveError("BLOCK_INVALID", `Refuse the DAG of ${cid}: it has more than ${most}`, { cid });
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { apiKeyFields, hasNoCredentials } from "../api-key.ts";
 
 /** Calls that may wait for a place; further ones fail at once. */
 const waiting = z.int().min(0).max(4096).default(256);
@@ -31,13 +32,7 @@ export const modelConfigSchema = z.discriminatedUnion("kind", [
         .url({ protocol: /^https?$/u })
         .refine(hasNoCredentials, "must not contain a user or password; use apiKeyFile"),
       model: z.string().min(1).max(200),
-      /** File whose content is the API key. */
-      apiKeyFile: z.string().min(1).max(4096).optional(),
-      /** Name of the environment variable that holds the API key. */
-      apiKeyEnv: z
-        .string()
-        .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/u)
-        .optional(),
+      ...apiKeyFields,
       temperature: z.number().min(0).max(2).default(0),
       /** For one answer, all attempts included. */
       timeoutMs: z.int().min(100).max(3_600_000).default(120_000),
@@ -50,8 +45,3 @@ export const modelConfigSchema = z.discriminatedUnion("kind", [
 ]);
 
 export type ModelConfig = z.infer<typeof modelConfigSchema>;
-
-function hasNoCredentials(url: string): boolean {
-  const parsed = URL.parse(url);
-  return parsed === null || (parsed.username === "" && parsed.password === "");
-}

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import { ConclaveError } from "../../core/errors.ts";
 import type { ModelRequest } from "../../ports/model.ts";
+import { boundedBody, quoted, retryAfterMs } from "../http.ts";
 import { confidenceOf, modelFailed, parseOutput, valueRange, type TokenSpan } from "./output.ts";
 
 export interface Server {
@@ -125,24 +126,15 @@ async function post(
   try {
     // A redirect could lead anywhere, the key with it.
     const response = await fetch(server.url, { method: "POST", headers, body, signal, redirect: "error" });
-    return { status: response.status, headers: response.headers, text: await boundedText(server, response) };
+    const text = await boundedBody(response, MAX_RESPONSE_BYTES, () =>
+      modelFailed(server.descriptor, "unparsable", `the response has more than ${MAX_RESPONSE_BYTES} bytes`),
+    );
+    return { status: response.status, headers: response.headers, text: text.toString("utf8") };
   } catch (error) {
     if (error instanceof ConclaveError || signal.aborted) throw error;
     const reason = reasonOf(error);
     throw new Retryable(unreachable(server, reason));
   }
-}
-
-async function boundedText({ descriptor }: Server, response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk as Uint8Array);
-    bytes += (chunk as Uint8Array).length;
-    if (bytes > MAX_RESPONSE_BYTES)
-      throw modelFailed(descriptor, "unparsable", `the response has more than ${MAX_RESPONSE_BYTES} bytes`);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 function readCompletion({ descriptor }: Server, request: ModelRequest, body: string): Answer {
@@ -220,7 +212,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message.slice(0, 100) : "the connection broke";
 }
 
-/** What the server says, as harmless text: short, printable, and without the key, which some servers echo. */
+/** What the server says is wrong. */
 function quote({ apiKey }: Server, body: string): string {
   let message: unknown;
   try {
@@ -230,14 +222,5 @@ function quote({ apiKey }: Server, body: string): string {
     message = body;
   }
   if (typeof message !== "string" || message === "") return "";
-  const hidden = apiKey === undefined || apiKey === "" ? message : message.replaceAll(apiKey, "[key]");
-  return `: ${JSON.stringify(hidden.slice(0, 200).replaceAll(/[^\x20-\x7e]+/gu, " "))}`;
-}
-
-function retryAfterMs(headers: Headers): number {
-  const value = headers.get("retry-after");
-  if (value === null) return 0;
-  const seconds = Number(value);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : 0;
+  return `: ${quoted(message, apiKey)}`;
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import { backoffMs, delay } from "../chain/retry.ts";
+import { boundedBody, quoted } from "../http.ts";
 
 /** Where a graph-node answers. Its URL may hold a key: only its origin is ever named. */
 export interface Endpoint {
@@ -20,7 +21,6 @@ export interface Query<Answer extends z.ZodType> {
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 16 << 20;
 const RETRIES = 2;
-const MAX_QUOTE = 200;
 
 const envelope = z.object({
   data: z.unknown().optional(),
@@ -76,8 +76,9 @@ async function post(endpoint: Endpoint, { text, variables }: Query<z.ZodType>, s
       redirect: "error",
       signal: AbortSignal.any([signal, limit]),
     });
-    const answer = await boundedText(endpoint, response);
-    if (response.ok) return answer;
+    const tooLong = (): ConclaveError => invalid(endpoint, `the answer has more than ${MAX_BYTES} bytes`);
+    const answer = await boundedBody(response, MAX_BYTES, tooLong);
+    if (response.ok) return answer.toString("utf8");
     const mayPass = response.status === 429 || response.status >= 500;
     const reason = `it answers with HTTP status ${response.status}`;
     throw subgraphError(mayPass ? "SUBGRAPH_UNREACHABLE" : "SUBGRAPH_FAILED", endpoint, reason, {
@@ -89,17 +90,6 @@ async function post(endpoint: Endpoint, { text, variables }: Query<z.ZodType>, s
     const reason = limit.aborted ? `it has not answered in ${timeoutText(endpoint)}` : reasonOf(error);
     throw subgraphError("SUBGRAPH_UNREACHABLE", endpoint, `${reason}; check the URL and the node`);
   }
-}
-
-async function boundedText(endpoint: Endpoint, response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk as Uint8Array);
-    bytes += (chunk as Uint8Array).length;
-    if (bytes > MAX_BYTES) throw invalid(endpoint, `the answer has more than ${MAX_BYTES} bytes`);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 function readAnswer<Answer extends z.ZodType>(endpoint: Endpoint, query: Query<Answer>, body: string): z.infer<Answer> {
@@ -124,11 +114,6 @@ function readAnswer<Answer extends z.ZodType>(endpoint: Endpoint, query: Query<A
 
 function invalid(endpoint: Endpoint, reason: string, data?: Readonly<Record<string, string>>): ConclaveError {
   return subgraphError("SUBGRAPH_INVALID", endpoint, reason, data);
-}
-
-/** What the endpoint says, short and harmless. */
-function quoted(text: string): string {
-  return JSON.stringify(text.slice(0, MAX_QUOTE).replaceAll(/[^\x20-\x7e]+/gu, " "));
 }
 
 /** Only names of errors: a message could contain the URL. */

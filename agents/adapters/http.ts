@@ -1,0 +1,30 @@
+/** What every client of somebody else's server needs: no body longer than it may be, no wait longer than it may be, no key in a message. */
+
+const MAX_QUOTE = 200;
+
+/** Reads a body of at most so many bytes; of a longer one it throws what `refuse` makes, and no more is read. */
+export async function boundedBody(response: Response, maxBytes: number, refuse: () => Error): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw refuse();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** How long the server asks to be left alone: seconds or a date, 0 where it says nothing that can be read. */
+export function retryAfterMs(headers: Headers): number {
+  const value = headers.get("retry-after");
+  if (value === null) return 0;
+  const seconds = Number(value);
+  const waitMs = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
+  return Number.isFinite(waitMs) ? Math.max(0, waitMs) : 0;
+}
+
+/** What a server says, as harmless text: short, printable, in quotation marks, and without the key, which some servers echo. */
+export function quoted(text: string, key = ""): string {
+  const hidden = key === "" ? text : text.replaceAll(key, "[key]");
+  return JSON.stringify(hidden.slice(0, MAX_QUOTE).replaceAll(/[^\x20-\x7e]+/gu, " "));
+}
