@@ -54,7 +54,8 @@ function summarize(trace: Trace, judge: Judge): Omit<SeedResult, "cpuMs"> {
   };
 }
 
-function callsBehind(trace: Trace, transcript: Digest): number {
+/** Model calls one after the other behind a transcript. */
+export function callsBehind(trace: Trace, transcript: Digest): number {
   const root = trace.block(transcript);
   const read = root === null ? null : readRoot(trace.attempt, trace.protocol, root);
   if (read === null || "refused" in read) return 0;

@@ -1,5 +1,5 @@
 import { ConclaveError } from "../core/errors.ts";
-import type { Attempt, Terms } from "../core/types.ts";
+import type { Attempt, SeatIndex, Terms } from "../core/types.ts";
 import { createMemoryModel } from "../adapters/memory/model.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Model, ModelRequest } from "../ports/model.ts";
@@ -7,6 +7,13 @@ import { agrees, type Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
 
 export type Fields = Readonly<Record<string, string>>;
+
+/** Models of another kind than the simulated ones. What they do takes no virtual time but what they schedule. */
+export interface ForeignModels {
+  of(seat: SeatIndex, clock: Clock): Model;
+  /** Resolves when none of them is at work; virtual time stands still until then. */
+  idle(): Promise<void>;
+}
 
 /** The lines of a prompt (docs/spec/prompts.md P1): `name: value`, untrusted values as JSON strings. */
 export function readPrompt(user: string): ReadonlyMap<string, string> {
@@ -26,6 +33,8 @@ export interface Mind {
   readonly approves: (answer: string) => boolean;
   /** What ends its free texts. */
   readonly words?: string;
+  /** In the place of its free texts: how it derives its answer. */
+  readonly proof?: string;
 }
 
 /** The words by which verdicts say yes and no to the text under judgement, whatever the task calls them. */
@@ -50,10 +59,16 @@ export function respond(request: ModelRequest, terms: Terms, mind: Mind): Fields
       if (name === "answer") return [name, allowed === undefined ? mind.answer : oneOf(allowed, [mind.answer])];
       if (allowed !== undefined) return [name, verdict(allowed, approved, isMatch)];
       if (/score|^[a-z]+Score$|\d$/.test(name)) return [name, String(approved ? BEST_SCORE : WORST_SCORE)];
-      const text = `${approved ? "derived it the same way" : `derived ${mind.answer} instead`} ${mind.words ?? ""}`;
+      const text = freeText(name, mind, judged, approved);
       return [name, text.slice(0, maxLength ?? text.length)];
     }),
   );
+}
+
+function freeText(name: string, { answer, proof, words }: Mind, judged: string, approved: boolean): string {
+  if (proof === undefined)
+    return `${approved ? "derived it the same way" : `derived ${answer} instead`} ${words ?? ""}`;
+  return name === "proof" ? proof : `${proof}; so ${answer}, answered ${judged}`;
 }
 
 function verdict(allowed: readonly string[], approved: boolean, _isMatch: boolean): string {

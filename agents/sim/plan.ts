@@ -71,6 +71,8 @@ export interface Plan {
   readonly truth: string;
   /** Wrong answers, the ones that liars agree on first. */
   readonly lies: readonly string[];
+  /** What liars write to prove the first of them; absent: words without any content. */
+  readonly lieProof?: string;
   readonly byzantine: ReadonlyMap<SeatIndex, ByzantineKind>;
   /** Virtual time from which links are reliable and no process dies any more. */
   readonly healAt: number;

@@ -13,7 +13,7 @@ import { misbehave } from "./byzantine/index.ts";
 import { createSimDisk } from "./disk.ts";
 import { createLife, type Life } from "./life.ts";
 import type { Links } from "./links.ts";
-import { honestModel, readPrompt } from "./model.ts";
+import { honestModel, readPrompt, type ForeignModels } from "./model.ts";
 import type { CrashPlan, Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
 import type { RecordedSeat, Recorder } from "./recorder.ts";
@@ -31,6 +31,8 @@ export interface World {
   readonly random: Random;
   readonly recorder: Recorder;
   readonly watch: Watch;
+  /** null: simulated ones. */
+  readonly models: ForeignModels | null;
   readonly fail: (error: Error) => void;
 }
 
@@ -55,7 +57,9 @@ export function createSeat(world: World, seat: SeatIndex): SimSeat {
   const blocks = new Map<Digest, Uint8Array>();
   const crashes: CrashPlan[] = [...(plan.crashes.get(seat) ?? [])];
   const mayCrash = crashes.length > 0;
-  const model = honestModel(plan, clock, random.fork(`model ${seat}`), (kind) => recorder.count(`model ${kind}`));
+  const model =
+    world.models?.of(seat, clock) ??
+    honestModel(plan, clock, random.fork(`model ${seat}`), (kind) => recorder.count(`model ${kind}`));
   let sessions: readonly Session[] = [];
 
   const start = (): void => {

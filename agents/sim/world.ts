@@ -5,6 +5,7 @@ import { seatsOf } from "../core/order.ts";
 import type { Digest } from "../core/types.ts";
 import { dueAt } from "./bound.ts";
 import { createLinks } from "./links.ts";
+import type { ForeignModels } from "./model.ts";
 import type { Plan } from "./plan.ts";
 import { createRandom } from "./random.ts";
 import { createRecorder, type Recorder, type Tell } from "./recorder.ts";
@@ -18,7 +19,11 @@ const MOST_EVENTS = 400_000;
 const START_SPREAD_MS = 100;
 
 /** Runs one world from its plan until every honest seat has a certificate, or the time for that is over. */
-export async function runWorld(plan: Plan, onLine: ((line: string) => void) | null = null): Promise<Trace> {
+export async function runWorld(
+  plan: Plan,
+  onLine: ((line: string) => void) | null = null,
+  models: ForeignModels | null = null,
+): Promise<Trace> {
   const random = createRandom(plan.seed, "world");
   const clock = createMemoryClock();
   const tell: Tell = (describe) => onLine?.(`${clock.now()} ${describe()}`);
@@ -40,6 +45,7 @@ export async function runWorld(plan: Plan, onLine: ((line: string) => void) | nu
     random,
     recorder,
     watch: createWatch(),
+    models,
     fail: (error) => {
       failure ??= error;
     },
@@ -61,7 +67,7 @@ export async function runWorld(plan: Plan, onLine: ((line: string) => void) | nu
       try {
         if (isOver()) return resolve();
         clock.advance((clock.nextAt ?? clock.now()) - clock.now());
-        setImmediate(turn);
+        setImmediate(models === null ? turn : () => void models.idle().then(turn, reject));
       } catch (error) {
         reject(error);
       }

@@ -15,7 +15,12 @@ export const minds = {
   /** Wrong answers, rejected truths, upheld accusations. */
   lying: (plan: Plan): BentMind => {
     const lie = lieOf(plan);
-    return () => ({ answer: lie, approves: (other) => agrees(plan.attempt.request.terms, other, lie) });
+    const { lieProof } = plan;
+    return () => ({
+      answer: lie,
+      approves: (other) => agrees(plan.attempt.request.terms, other, lie),
+      ...(lieProof === undefined ? {} : { proof: lieProof }),
+    });
   },
   /** Proposes nothing that could be refuted, and accuses whatever is proposed. */
   "stealth-vetoer": (plan: Plan): BentMind => {

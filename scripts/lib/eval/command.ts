@@ -1,0 +1,142 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism, cpus } from "node:os";
+import { join, relative } from "node:path";
+import { CommanderError } from "commander";
+import { ConclaveError } from "../../../agents/core/errors.ts";
+import { proposePrompt } from "../../../agents/core/task-prompt.ts";
+import { replaceSection } from "../generated-section.ts";
+import { createAnswerBook, type AnswerBook, type Variant } from "./answer-book.ts";
+import { attemptFor } from "./attempt.ts";
+import { estimateRound } from "./estimate.ts";
+import type { Evaluation, Mix } from "./evaluate.ts";
+import { openVariant } from "./models.ts";
+import { optionsFrom, type Options } from "./options.ts";
+import { createPanel } from "./panel.ts";
+import { questionsOf } from "./question.ts";
+import { reportText, type Provenance } from "./report.ts";
+import { runEvaluation, type Progress } from "./run.ts";
+import { summarize } from "./summary.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const resultsPath = join(root, "docs/results.md");
+const EXIT_UNUSABLE = 2;
+const PROGRESS_MS = 10_000;
+const MOST_QUESTIONS = 40;
+/** Answers that are timed before anything else. */
+const TIMED = 16;
+
+/** The exit code. */
+export async function main(argv: readonly string[]): Promise<number> {
+  try {
+    const options = optionsFrom(argv);
+    const variants: Variant[] = [];
+    for (const spec of options.variants) variants.push(await openVariant(spec, options.jobs));
+    const book = createAnswerBook(variants, options.cache);
+    try {
+      await evaluateAndTell(options, book, argv);
+    } finally {
+      await book.close();
+    }
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_UNUSABLE;
+    if (!(error instanceof ConclaveError)) throw error;
+    const { code, message, data } = error;
+    if (argv.includes("--json")) process.stdout.write(`${JSON.stringify({ error: { code, message, data } })}\n`);
+    else process.stderr.write(`${code}: ${message}\n`);
+    return EXIT_UNUSABLE;
+  }
+}
+
+async function evaluateAndTell(options: Options, book: AnswerBook, argv: readonly string[]): Promise<void> {
+  const started = performance.now();
+  const elapsed = (): number => (performance.now() - started) / 1000;
+  const evaluation = await prepare(options, book);
+  const cells = await runEvaluation(
+    evaluation,
+    () => options.limitSeconds !== null && elapsed() > options.limitSeconds,
+    teller(elapsed, book),
+  );
+  const provenance: Provenance = {
+    command: ["npm run eval --", ...argv].join(" "),
+    commit: commitOf(),
+    machine: `${availableParallelism()} of ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"})`,
+    models: book.variants.map(({ label, key }) => `${label} (${key})`),
+    seconds: elapsed(),
+  };
+  const summaries = cells.map(summarize);
+  const text = reportText(summaries, provenance);
+  if (options.section !== null) {
+    const before = readFileSync(resultsPath, "utf8");
+    writeFileSync(resultsPath, replaceSection(before, `eval ${options.section}`, text));
+    process.stderr.write(`${relative(process.cwd(), resultsPath)} is written\n`);
+  }
+  const trials = cells.map(({ method, ...cell }) => ({ ...cell, method: method.id }));
+  process.stdout.write(options.json ? `${JSON.stringify({ provenance, summaries, cells: trials })}\n` : `${text}\n`);
+}
+
+/** Measures the models, says what the run will take, and chooses the number of questions where that is left to it. */
+async function prepare(options: Options, book: AnswerBook): Promise<Evaluation> {
+  const { suites, methods, seats, byzantine, badness, assurance, seed } = options;
+  const mixes = mixesOf(book);
+  const shape = { book, mixes, methods, seats, byzantine, badness, assurance, seed };
+  const measured = await measure(options, book);
+  const round = estimateRound(shape, suites.length, measured);
+  const count = options.questions ?? fitting(options.limitSeconds ?? 0, round.seconds);
+  process.stderr.write(
+    `${measured.tokensPerSecond.toFixed(0)} tokens/s, ${measured.tokensPerCall.toFixed(0)} tokens a call: ` +
+      `${count} questions of ${suites.length} suites are at most about ${count * round.calls} calls, ${duration(count * round.seconds)}\n`,
+  );
+  return { ...shape, questions: suites.flatMap((suite) => questionsOf(suite, count, seed)) };
+}
+
+function mixesOf({ variants }: AnswerBook): readonly Mix[] {
+  const all = variants.map((_, index) => index);
+  const alone: Mix = { name: "homogeneous", variants: [0] };
+  return variants.length === 1 ? [alone] : [alone, { name: "heterogeneous", variants: all }];
+}
+
+function fitting(limitSeconds: number, roundSeconds: number): number {
+  return Math.max(1, Math.min(MOST_QUESTIONS, Math.floor(limitSeconds / roundSeconds)));
+}
+
+/** By first answers, without the book: one that has them already would be no measure. */
+async function measure(
+  { suites, seats, assurance, seed }: Options,
+  book: AnswerBook,
+): Promise<{ readonly tokensPerCall: number; readonly tokensPerSecond: number }> {
+  const fresh = createAnswerBook(book.variants, null);
+  const questions = suites.flatMap((suite) => questionsOf(suite, Math.ceil(TIMED / suites.length), seed));
+  const started = performance.now();
+  await Promise.all(
+    questions.map(async (question, index) => {
+      const panel = createPanel({ book: fresh, question, seed, variantOf: () => index % book.variants.length });
+      await panel.ask(0, proposePrompt(attemptFor(question, 0, seats, assurance)));
+    }),
+  );
+  const { calls, tokens } = fresh.asked;
+  return { tokensPerCall: tokens / calls, tokensPerSecond: (1000 * tokens) / (performance.now() - started) };
+}
+
+function teller(elapsed: () => number, { asked }: AnswerBook): (progress: Progress) => void {
+  let told = performance.now();
+  return ({ done, of, trials }) => {
+    if (performance.now() - told < PROGRESS_MS) return;
+    told = performance.now();
+    process.stderr.write(
+      `${duration(elapsed())}: ${done} of ${of} rounds, ${trials} trials, ${asked.calls} calls made, ${asked.tokens} tokens\n`,
+    );
+  };
+}
+
+function duration(seconds: number): string {
+  return seconds < 120 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;
+}
+
+function commitOf(): string {
+  const git = (...words: readonly string[]): string =>
+    execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
+  const isChanged = git("status", "--porcelain", "--untracked-files=no") !== "";
+  return `${git("rev-parse", "--short", "HEAD")}${isChanged ? " with changes" : ""}`;
+}

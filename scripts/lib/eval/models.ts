@@ -1,0 +1,60 @@
+import { basename } from "node:path";
+import { modelConfigSchema } from "../../../agents/adapters/models/config.ts";
+import { createModel } from "../../../agents/adapters/models/create-model.ts";
+import { ConclaveError } from "../../../agents/core/errors.ts";
+import type { Model } from "../../../agents/ports/model.ts";
+import type { Variant } from "./answer-book.ts";
+
+/** A GGUF file and the temperature it is sampled at, written `path@temperature`. */
+export interface VariantSpec {
+  readonly path: string;
+  readonly temperature: number;
+}
+
+/** Throws USAGE. */
+export function variantSpecOf(text: string): VariantSpec {
+  const [path = "", heat = "1", ...rest] = text.split("@");
+  const temperature = Number(heat);
+  if (path !== "" && rest.length === 0 && heat !== "" && temperature >= 0 && temperature <= 2)
+    return { path, temperature };
+  throw new ConclaveError(
+    "USAGE",
+    `Correct --models ${JSON.stringify(text)}: write a GGUF file, or file@temperature with 0 to 2`,
+    { field: "models", value: text },
+  );
+}
+
+/** Starts each model in as many processes as answers are made at the same time. */
+export async function openVariant({ path, temperature }: VariantSpec, processes: number): Promise<Variant> {
+  const config = modelConfigSchema.parse({ kind: "llama", path, temperature, sequences: 1, threads: 1, gpu: false });
+  const models: Model[] = [];
+  try {
+    for (let count = 0; count < processes; count++) models.push(await createModel(config));
+    const { descriptor } = models[0] as Model;
+    return {
+      label: `${basename(path)} at temperature ${temperature}`,
+      key: `${descriptor} ${await engineOf(models[0] as Model)}`,
+      isGreedy: temperature === 0,
+      models,
+    };
+  } catch (error) {
+    await Promise.all(models.map(async (model) => await model.close()));
+    throw error;
+  }
+}
+
+/** Engine and sampling are known from an answer only; other ones answer differently. */
+async function engineOf(model: Model): Promise<string> {
+  const { origin } = await model.ask(
+    {
+      system: "",
+      user: "task: propose",
+      schema: { properties: [{ name: "answer", enum: ["yes", "no"] }] },
+      maxTokens: 64,
+      seed: 0,
+      confidenceOf: "answer",
+    },
+    new AbortController().signal,
+  );
+  return origin === undefined ? "" : `${origin.engine} ${origin.sampling}`;
+}

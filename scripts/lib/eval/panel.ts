@@ -1,0 +1,70 @@
+import { createHash } from "node:crypto";
+import { limits } from "../../../agents/core/limits.ts";
+import type { Prompt } from "../../../agents/core/prompt.ts";
+import type { Answer, AnswerBook } from "./answer-book.ts";
+import type { Question } from "./question.ts";
+
+/** What a decision cost, whether its answers came from the book or from a model. */
+export interface Cost {
+  readonly calls: number;
+  /** Calls without an answer; their tokens are not known, and not counted. */
+  readonly failed: number;
+  readonly promptTokens: number;
+  readonly outputTokens: number;
+}
+
+/** The models around one question. */
+export interface Panel {
+  /** A lane is a seat, or a sample; it has a model and a row of seeds of its own. */
+  ask(lane: number, prompt: Prompt): Promise<Answer>;
+  readonly cost: Cost;
+}
+
+export interface PanelOptions {
+  readonly book: AnswerBook;
+  readonly question: Question;
+  readonly seed: number;
+  /** The model of a lane, an index of the book's variants. */
+  readonly variantOf: (lane: number) => number;
+}
+
+/**
+ * The seed of a call follows from what is asked, not from who asks: protocols that ask the same of the same seat about the same question get
+ * the same answer. Asked the same twice in one decision, a lane answers anew.
+ */
+export function createPanel({ book, question, seed, variantOf }: PanelOptions): Panel {
+  const asked = new Map<string, number>();
+  const cost = { calls: 0, failed: 0, promptTokens: 0, outputTokens: 0 };
+  return {
+    cost,
+    async ask(lane, { system, user, schema, confidenceOf }) {
+      const again = JSON.stringify([lane, system, user, schema]);
+      const times = asked.get(again) ?? 0;
+      asked.set(again, times + 1);
+      const request = {
+        system,
+        user,
+        schema,
+        confidenceOf,
+        maxTokens: limits.modelOutputTokens,
+        seed: hash31([seed, question.text, again, times]),
+      };
+      cost.calls += 1;
+      const answer = await book.ask(variantOf(lane), request);
+      if (answer.kind === "failed") cost.failed += 1;
+      else {
+        cost.promptTokens += answer.promptTokens;
+        cost.outputTokens += answer.outputTokens;
+      }
+      return answer;
+    },
+  };
+}
+
+export function tokensOf({ promptTokens, outputTokens }: Cost): number {
+  return promptTokens + outputTokens;
+}
+
+function hash31(parts: readonly unknown[]): number {
+  return createHash("sha256").update(JSON.stringify(parts)).digest().readUInt32BE(0) >>> 1;
+}

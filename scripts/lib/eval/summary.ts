@@ -1,0 +1,59 @@
+import type { Cell, Mark, Trial } from "./evaluate.ts";
+import { mean, meanOf, pairedDifference, shareOf, type Share } from "./statistics.ts";
+
+/** A cell in numbers; every share is of all its questions, hung ones included. */
+export interface Summary {
+  readonly suite: Cell["suite"];
+  readonly mix: Cell["mix"];
+  readonly method: string;
+  readonly source: Cell["method"]["source"];
+  readonly byzantine: number;
+  readonly questions: number;
+  readonly accuracy: Share;
+  /** Mean grade, of policies only. */
+  readonly graded: Share | null;
+  readonly hung: Share;
+  readonly wrong: Share;
+  /** Means for one question. */
+  readonly calls: number;
+  readonly failedCalls: number;
+  readonly tokens: number;
+  readonly criticalPath: number;
+  /** At the tokens of each question's decision, nobody bad. */
+  readonly selfConsistency: Share;
+  readonly selfConsistencySamples: number;
+  /** The model of the mix that answers most of these very questions right, which favours it. */
+  readonly bestSingle: Share;
+  /** Accuracy minus that of self-consistency, question by question. */
+  readonly gain: Share;
+}
+
+/** Of a cell with at least one trial. */
+export function summarize({ suite, mix, method, byzantine, trials }: Cell): Summary {
+  const isRight = (mark: Mark): boolean => mark.status === "right";
+  const countOf = (holds: (trial: Trial) => boolean): number => trials.filter(holds).length;
+  const share = (holds: (trial: Trial) => boolean): Share => shareOf(countOf(holds), trials.length);
+  const singles = (trials[0] as Trial).single.map((_, model) => share(({ single }) => isRight(single[model] as Mark)));
+  const gained = countOf((trial) => isRight(trial) && !isRight(trial.selfConsistency));
+  const lost = countOf((trial) => !isRight(trial) && isRight(trial.selfConsistency));
+  return {
+    suite,
+    mix,
+    method: method.id,
+    source: method.source,
+    byzantine,
+    questions: trials.length,
+    accuracy: share(isRight),
+    graded: suite === "policies" ? meanOf(trials.map(({ grade }) => grade)) : null,
+    hung: share(({ status }) => status === "hung"),
+    wrong: share(({ status }) => status === "wrong"),
+    calls: mean(trials.map(({ calls }) => calls)),
+    failedCalls: mean(trials.map(({ failedCalls }) => failedCalls)),
+    tokens: mean(trials.map(({ tokens }) => tokens)),
+    criticalPath: mean(trials.map(({ criticalPath }) => criticalPath)),
+    selfConsistency: share(({ selfConsistency }) => isRight(selfConsistency)),
+    selfConsistencySamples: mean(trials.map(({ selfConsistency }) => selfConsistency.samples)),
+    bestSingle: singles.reduce((best, one) => (one.share > best.share ? one : best)),
+    gain: pairedDifference(gained, lost, trials.length),
+  };
+}

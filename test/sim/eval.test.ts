@@ -1,0 +1,414 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
+import { modelFailed } from "../../agents/adapters/models/output.ts";
+import { canonicalOrder } from "../../agents/core/order.ts";
+import { proposePrompt } from "../../agents/core/task-prompt.ts";
+import type { SeatIndex } from "../../agents/core/types.ts";
+import type { Model } from "../../agents/ports/model.ts";
+import { readPrompt, respond, type Mind } from "../../agents/sim/model.ts";
+import { agrees } from "../../agents/sim/plan.ts";
+import { createAnswerBook, type AnswerBook } from "../../scripts/lib/eval/answer-book.ts";
+import { attemptFor } from "../../scripts/lib/eval/attempt.ts";
+import { badSeats, markOf, tryQuestion, type Evaluation, type Trial } from "../../scripts/lib/eval/evaluate.ts";
+import { METHODS, type Method } from "../../scripts/lib/eval/methods.ts";
+import { byzantineOf } from "../../scripts/lib/eval/options.ts";
+import { createPanel, type Panel } from "../../scripts/lib/eval/panel.ts";
+import { formOf, questionsOf, SUITE_NAMES, type Question } from "../../scripts/lib/eval/question.ts";
+import { reportText } from "../../scripts/lib/eval/report.ts";
+import { runEvaluation } from "../../scripts/lib/eval/run.ts";
+import { meanOf, pairedDifference, shareOf } from "../../scripts/lib/eval/statistics.ts";
+import { summarize } from "../../scripts/lib/eval/summary.ts";
+import { plainVote, selfConsistency } from "../../scripts/lib/eval/vote.ts";
+
+const question: Question = {
+  suite: "arithmetic",
+  text: "What is 25 + 38?",
+  form: formOf("number 0"),
+  truth: "63",
+  lie: { answer: "53", proof: "25+38: 5+8=13; 2+3=5; 53" },
+};
+const { terms } = attemptFor(question, 0, 4, "normal").request;
+
+/** Answers what the mind of the moment holds; every answer costs 10 tokens. */
+function bookOf(mindOf: (user: string) => Mind, tokens = 10): AnswerBook {
+  const memory = createMemoryModel((request) => respond(request, terms, mindOf(request.user)), {
+    confidence: () => 900_000,
+  });
+  const model: Model = {
+    ...memory,
+    ask: async (request, signal) => ({
+      ...(await memory.ask(request, signal)),
+      promptTokens: tokens - 1,
+      outputTokens: 1,
+    }),
+  };
+  return createAnswerBook([{ label: "scripted", key: "scripted", isGreedy: false, models: [model] }], null);
+}
+
+const minded = (answer: string): Mind => ({ answer, approves: (other) => agrees(terms, other, answer) });
+const truthful = (): AnswerBook => bookOf(() => minded("63"));
+const panelOf = (book: AnswerBook): Panel => createPanel({ book, question, seed: 1, variantOf: () => 0 });
+const methodOf = (id: string): Method => METHODS.find((one) => one.id === id) as Method;
+
+function evaluationOf(book: AnswerBook, methods: readonly Method[]): Evaluation {
+  return {
+    book,
+    methods,
+    mixes: [{ name: "homogeneous", variants: [0] }],
+    questions: [question],
+    seats: 4,
+    assurance: "normal",
+    byzantine: [0, 1],
+    badness: ["confident"],
+    seed: 1,
+  };
+}
+
+async function trialOf(id: string, byzantine: number, book = truthful(), seed = 1): Promise<Trial> {
+  const method = methodOf(id);
+  const cell = { suite: "arithmetic", mix: "homogeneous", method, byzantine } as const;
+  return (await tryQuestion({ ...evaluationOf(book, [method]), seed }, cell, question)) as Trial;
+}
+
+describe("eval: statistics", () => {
+  it("has Wilson's interval", () => {
+    const { share, interval } = shareOf(8, 10);
+    expect(share).to.equal(0.8);
+    expect(interval[0]).to.be.closeTo(0.4902, 0.0001);
+    expect(interval[1]).to.be.closeTo(0.9433, 0.0001);
+    expect(shareOf(0, 2).interval[1]).to.be.closeTo(0.6576, 0.0001);
+  });
+
+  it("has shares within intervals that shrink with more trials", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 200 }), fc.double({ min: 0, max: 1, noNaN: true }), (trials, part) => {
+        const hits = Math.round(part * trials);
+        const { share, interval } = shareOf(hits, trials);
+        const wider = shareOf(hits, trials).interval;
+        const narrower = shareOf(10 * hits, 10 * trials).interval;
+        expect(share).to.be.within(interval[0] - 1e-12, interval[1] + 1e-12);
+        expect(interval[0]).to.be.at.least(0);
+        expect(interval[1]).to.be.at.most(1);
+        expect(narrower[1] - narrower[0]).to.be.below(wider[1] - wider[0]);
+      }),
+    );
+  });
+
+  it("has Bonett and Price's interval of a paired difference, which two trials never make certain", () => {
+    // n = 10, 3 gained, 1 lost: p = 4/12 and 2/12, variance (6/12 - (2/12)^2) / 12.
+    const { share, interval } = pairedDifference(3, 1, 10);
+    expect(share).to.be.closeTo(0.2, 1e-12);
+    expect(interval[0]).to.be.closeTo(1 / 6 - 1.959964 * Math.sqrt((0.5 - 1 / 36) / 12), 1e-6);
+    expect(interval[1]).to.be.closeTo(1 / 6 + 1.959964 * Math.sqrt((0.5 - 1 / 36) / 12), 1e-6);
+    expect(pairedDifference(0, 2, 2).interval[1]).to.be.above(0);
+    expect(pairedDifference(0, 40, 40).interval[1]).to.be.below(0);
+    expect(pairedDifference(1, 3, 10).interval).to.deep.equal([-interval[1], -interval[0]]);
+  });
+
+  it("bootstraps a mean, the same one every time", () => {
+    const values = [0, 0.25, 0.5, 0.75, 1, 1, 1, 1];
+    const { share, interval } = meanOf(values);
+    expect(share).to.equal(0.6875);
+    expect(interval[0]).to.be.within(0.3, 0.6);
+    expect(interval[1]).to.be.within(0.8, 1);
+    expect(meanOf(values)).to.deep.equal({ share, interval });
+    expect(meanOf([0.5, 0.5]).interval).to.deep.equal([0.5, 0.5]);
+  });
+});
+
+describe("eval: marks", () => {
+  it("are right, wrong or hung, by canonical answers", () => {
+    expect(markOf(terms, "63", "063")).to.deep.equal({ status: "right", grade: 1 });
+    expect(markOf(terms, "63", "53")).to.deep.equal({ status: "wrong", grade: 0 });
+    expect(markOf(terms, "63", null)).to.deep.equal({ status: "hung", grade: 0 });
+  });
+
+  it("grade policies by what both name of all that either names", () => {
+    const policies = { ...terms, ...formOf("policies A-E") };
+    expect(markOf(policies, "A,B,C", "C,A,B")).to.deep.equal({ status: "right", grade: 1 });
+    expect(markOf(policies, "A,B,C", "B,C,D")).to.deep.equal({ status: "wrong", grade: 0.5 });
+    expect(markOf(policies, "A", "B").grade).to.equal(0);
+  });
+});
+
+describe("eval: self-consistency", () => {
+  it("takes the most frequent answer, of equals the one that came first; what is no answer has no vote", () => {
+    expect(plainVote(terms, ["53", "63", "nonsense", "63"]).answer).to.equal("63");
+    expect(plainVote(terms, ["53", "63", "63", "53"]).answer).to.equal("53");
+    expect(plainVote(terms, ["", "x"]).status).to.equal("hung");
+  });
+
+  it("buys as many samples as the tokens pay for, and at least one", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 300 }), async (tokens) => {
+        const vote = await selfConsistency(attemptFor(question, 0, 4, "normal"), panelOf(truthful()), tokens);
+        expect(vote.samples).to.equal(Math.max(1, Math.floor(tokens / 10)));
+        expect(vote.tokens).to.equal(10 * vote.samples);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it("begins with the seats' own first answers", async () => {
+    const asked: number[] = [];
+    const model = createMemoryModel((request) => {
+      if (readPrompt(request.user).get("task") === "propose") asked.push(request.seed);
+      return respond(request, terms, minded("63"));
+    });
+    const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null);
+    const trial = await trialOf("mbft", 0, book);
+    // Four seats, and a step of four samples that were theirs; the next step is beyond the tokens.
+    expect(trial.selfConsistency.samples).to.equal(4);
+    expect(new Set(asked).size).to.equal(8);
+    expect(asked.length).to.equal(8);
+  });
+});
+
+describe("eval: the answer book", () => {
+  const folder = mkdtempSync(join(tmpdir(), "conclave-eval-"));
+  after(() => rmSync(folder, { recursive: true }));
+  const prompt = proposePrompt(attemptFor(question, 0, 4, "normal"));
+  const request = { ...prompt, maxTokens: 512, seed: 7 };
+
+  function counting(fails: string | null = null): { readonly calls: () => number; readonly model: Model } {
+    let calls = 0;
+    const model = createMemoryModel((asked) => {
+      calls += 1;
+      if (fails !== null) throw modelFailed("scripted", fails as "timeout", "on purpose");
+      return respond(asked, terms, minded("63"));
+    });
+    return { model, calls: () => calls };
+  }
+
+  it("asks the same only once, in this run and the next, and reads over a line that was cut", async () => {
+    const path = join(folder, "answers.jsonl");
+    const first = counting();
+    const variant = { label: "", key: "a", isGreedy: false };
+    const book = createAnswerBook([{ ...variant, models: [first.model] }], path);
+    const answers = [await book.ask(0, request), await book.ask(0, request)];
+    await Promise.all([book.ask(0, { ...request, seed: 8 }), book.ask(0, { ...request, seed: 8 })]);
+    expect(first.calls()).to.equal(2);
+    expect(book.asked.calls).to.equal(2);
+
+    writeFileSync(path, `${readFileSync(path, "utf8")}{"key":"cut`);
+    const second = counting();
+    const again = createAnswerBook([{ ...variant, models: [second.model] }], path);
+    expect(await again.ask(0, request)).to.deep.equal(answers[0]);
+    expect(answers[1]).to.deep.equal(answers[0]);
+    expect(second.calls()).to.equal(0);
+    await createAnswerBook([{ ...variant, key: "b", models: [second.model] }], path).ask(0, request);
+    expect(second.calls(), "another model or sampling").to.equal(1);
+  });
+
+  it("keeps failures that come again, and asks anew after those that may not", async () => {
+    for (const [kind, calls] of [
+      ["truncated", 1],
+      ["timeout", 2],
+    ] as const) {
+      const failing = counting(kind);
+      const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [failing.model] }], null);
+      expect(await book.ask(0, request)).to.deep.equal({ kind: "failed", reason: kind });
+      await book.ask(0, request);
+      expect(failing.calls(), kind).to.equal(calls);
+    }
+  });
+
+  it("counts the same whether answers come from it or not", async () => {
+    const book = truthful();
+    const fresh = await trialOf("mbft", 1, book);
+    expect(await trialOf("mbft", 1, book)).to.deep.equal(fresh);
+  });
+
+  it("gives a greedy model no seeds", async () => {
+    const { model, calls } = counting();
+    const book = createAnswerBook([{ label: "", key: "", isGreedy: true, models: [model] }], null);
+    await book.ask(0, request);
+    await book.ask(0, { ...request, seed: 9 });
+    expect(calls()).to.equal(1);
+  });
+});
+
+/** A seed by which the seat that is bad is, or is not, the first in canonical order. */
+function seedWhere(isFirst: boolean): number {
+  const chair = canonicalOrder(attemptFor(question, 0, 4, "normal"))[0] as SeatIndex;
+  for (let seed = 1; ; seed++)
+    if (badSeats({ seats: 4, badness: ["confident"], seed }, question, 1).has(chair) === isFirst) return seed;
+}
+
+describe("eval: committees", () => {
+  it("decide with every protocol that takes the question, at the cost that it states", async () => {
+    const costs: Readonly<Record<string, readonly [calls: number, path: number]>> = {
+      mbft: [4, 1],
+      wbft: [8, 2],
+      unanimous: [4, 1],
+      council: [5, 2],
+      debate: [13, 4],
+    };
+    for (const [id, [calls, criticalPath]] of Object.entries(costs)) {
+      const trial = await trialOf(id, 0);
+      expect({ status: trial.status, calls: trial.calls, criticalPath: trial.criticalPath }, id).to.deep.equal({
+        status: "right",
+        calls,
+        criticalPath,
+      });
+      expect(trial.tokens, id).to.equal(10 * calls);
+    }
+  });
+
+  it("bear one confident liar, whose proof stands in what the others judge", async () => {
+    let proofs = 0;
+    const book = bookOf((user) => {
+      if (readPrompt(user).get("proof") === question.lie.proof) proofs += 1;
+      return minded("63");
+    });
+    expect((await trialOf("mbft", 1, book)).status).to.equal("right");
+    expect(proofs).to.be.above(0);
+  });
+
+  it("certify the lie of a chair: a wrong certificate, which a vote of honest samples is not", async () => {
+    const trial = await trialOf("council", 1, truthful(), seedWhere(true));
+    expect(trial.answer).to.equal("53");
+    expect(trial.status).to.equal("wrong");
+    expect(trial.selfConsistency.status).to.equal("right");
+    expect((await trialOf("council", 1, truthful(), seedWhere(false))).status).to.equal("right");
+  });
+
+  it("hang when models fail, and say what failed", async () => {
+    const model = createMemoryModel(() => {
+      throw modelFailed("scripted", "truncated", "on purpose");
+    });
+    const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null);
+    const trial = await trialOf("mbft", 0, book);
+    expect(trial.status).to.equal("hung");
+    expect(trial.failedCalls).to.equal(trial.calls);
+    expect(trial.tokens).to.equal(0);
+  });
+
+  it("refuse what their protocol does not take", async () => {
+    const committee = { seats: 30, assurance: "normal", bad: new Map() } as const;
+    expect(methodOf("council").refuses(question, committee)).to.be.a("string");
+    expect(methodOf("mbft").refuses(question, committee)).to.equal(null);
+    const cell = { suite: "arithmetic", mix: "homogeneous", method: methodOf("council"), byzantine: 0 } as const;
+    expect(await tryQuestion({ ...evaluationOf(truthful(), []), seats: 30 }, cell, question)).to.equal(null);
+  });
+
+  it("have other bad seats by question and seed, more of them including fewer", () => {
+    const drawn = (seed: number, count: number): readonly number[] => [
+      ...badSeats({ seats: 7, badness: ["confident"], seed }, question, count).keys(),
+    ];
+    expect(drawn(1, 2).slice(0, 1)).to.deep.equal(drawn(1, 1));
+    expect(new Set([1, 2, 3, 4, 5, 6].map((seed) => drawn(seed, 1)[0])).size).to.be.above(1);
+  });
+});
+
+describe("eval: baselines", () => {
+  it("agree on the truth when nobody is bad", async () => {
+    const calls = { "decentllms-best": 16, "fixed-leader-debate": 4, "early-stop": 4 };
+    for (const [id, expected] of Object.entries(calls)) {
+      const trial = await trialOf(id, 0);
+      expect([trial.status, trial.calls], id).to.deep.equal(["right", expected]);
+    }
+  });
+
+  it("fixed-leader-debate: the bad leader has its three rounds, then the next one is heard", async () => {
+    const trial = await trialOf("fixed-leader-debate", 1);
+    // Three proposals and three votes of three, then one of each.
+    expect([trial.status, trial.calls, trial.criticalPath]).to.deep.equal(["right", 3 * 4 + 4, 8]);
+  });
+
+  it("fixed-leader-debate: hangs when no leader finds a majority", async () => {
+    const book = bookOf(() => ({ answer: "63", approves: () => false }));
+    const trial = await trialOf("fixed-leader-debate", 0, book);
+    expect([trial.status, trial.calls]).to.deep.equal(["hung", 2 * 3 * 4]);
+  });
+
+  it("decentllms: the best answer, and those that quorums let pass", async () => {
+    // Seats cannot be told apart by their prompts, so the lie's low marks stand at one seat of four.
+    for (const id of ["decentllms-best", "decentllms-two-thirds", "decentllms-majority"])
+      expect((await trialOf(id, 1)).status, id).to.equal("right");
+  });
+
+  it("early-stop: refines while less than two thirds agree, and hangs after three refinements", async () => {
+    let asked = 0;
+    const book = bookOf(() => minded(String(asked++ % 2)));
+    const trial = await trialOf("early-stop", 0, book);
+    expect([trial.status, trial.calls, trial.criticalPath]).to.deep.equal(["hung", 16, 4]);
+  });
+});
+
+describe("eval: runs and reports", () => {
+  it("put what is worse than self-consistency first", async () => {
+    const evaluation = evaluationOf(truthful(), [methodOf("council"), methodOf("mbft")]);
+    const cells = await runEvaluation(
+      { ...evaluation, seed: seedWhere(true) },
+      () => false,
+      () => {},
+    );
+    expect(cells.map(({ method, byzantine }) => `${method.id} ${byzantine}`)).to.deep.equal([
+      "council 0",
+      "mbft 0",
+      "council 1",
+      "mbft 1",
+    ]);
+    const text = reportText(cells.map(summarize), {
+      command: "npm run eval",
+      commit: "abc",
+      machine: "none",
+      models: [],
+      seconds: 1,
+    });
+    const [first = "", second = ""] = text.split("####");
+    expect(first).to.include("Worse than self-consistency");
+    expect(first).to.include("`council` | arithmetic | homogeneous | 1 | 0.0 % | 100.0 % | -100.0");
+    expect(first).not.to.include("mbft");
+    expect(second).to.include("`mbft` | 1 | 1 | 100.0 %");
+  });
+
+  it("begin no further question when the time is over, and have the same questions in every cell", async () => {
+    const questions = [question, { ...question, text: "What is 26 + 37?" }];
+    const evaluation = {
+      ...evaluationOf(truthful(), [methodOf("fixed-leader-debate"), methodOf("early-stop")]),
+      questions,
+    };
+    const cells = await runEvaluation(
+      evaluation,
+      () => true,
+      () => {},
+    );
+    expect(cells.map(({ trials }) => trials.length)).to.deep.equal([1, 1, 1, 1]);
+    const all = await runEvaluation(
+      evaluation,
+      () => false,
+      () => {},
+    );
+    expect(all.map(({ trials }) => trials.length)).to.deep.equal([2, 2, 2, 2]);
+  });
+});
+
+describe("eval: questions and options", () => {
+  it("has held-out questions of every suite, the seed's own in the seed's order", () => {
+    for (const suite of SUITE_NAMES) {
+      const drawn = questionsOf(suite, 5, 1);
+      expect(drawn.length, suite).to.equal(5);
+      expect(questionsOf(suite, 3, 1)).to.deep.equal(drawn.slice(0, 3));
+      expect(questionsOf(suite, 5, 2)).not.to.deep.equal(drawn);
+      for (const { form, text, truth, lie } of drawn) {
+        const asked = attemptFor({ ...question, form, text }, 0, 4, "normal").request.terms;
+        expect(agrees(asked, truth, truth), `${suite}: ${truth}`).to.equal(true);
+        expect(agrees(asked, truth, lie.answer), `${suite}: ${truth} and ${lie.answer}`).to.equal(false);
+      }
+    }
+  });
+
+  it("reads numbers of bad seats up to f", () => {
+    expect(byzantineOf("0..f", 2)).to.deep.equal([0, 1, 2]);
+    expect(byzantineOf("f,0", 2)).to.deep.equal([0, 2]);
+    expect(byzantineOf("1", 2)).to.deep.equal([1]);
+    for (const text of ["3", "2..1", "x", "", "0..1..2", "-1"]) expect(() => byzantineOf(text, 2), text).to.throw();
+  });
+});
