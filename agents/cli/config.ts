@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
+import { pinningServiceSchema } from "../adapters/ipfs/pinning-service.ts";
 import { modelConfigSchema } from "../adapters/models/config.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { chainConfigSchema, contentConfigSchema, timingConfigSchema } from "../node/config.ts";
@@ -55,6 +56,13 @@ const deploymentSchema = z.object({
   buildProfile: z.enum(["production", "default"]).optional(),
 });
 
+/** Pinning services by the names that `--service` takes. */
+const pinningServicesSchema = z.record(
+  z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "expected a name of small letters, digits and hyphens"),
+  pinningServiceSchema,
+);
+
+export type PinningServices = z.infer<typeof pinningServicesSchema>;
 export type AgentConfig = z.infer<typeof agentConfigSchema>;
 export type AgentChainConfig = AgentConfig["chain"];
 export type DeploymentFile = z.infer<typeof deploymentSchema>;
@@ -97,6 +105,15 @@ export async function readDeployment(path: string): Promise<DeploymentFile> {
   return check(deploymentSchema, await readJson(path, "give a file that npm run deploy wrote"), path);
 }
 
+/** Throws CONFIG_MISSING or CONFIG_INVALID that names the field. */
+export async function readPinningServices(path: string): Promise<PinningServices> {
+  return check(
+    pinningServicesSchema,
+    await readJson(path, "name the file of your pinning services with --services"),
+    path,
+  );
+}
+
 async function readJson(path: string, way: string): Promise<unknown> {
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     throw new ConclaveError("CONFIG_MISSING", `Read ${path} failed; ${way}`, { path }, error);
@@ -136,7 +153,7 @@ function shownValue(root: unknown, path: readonly PropertyKey[]): string {
   const value = path.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), root);
   if (value === undefined) return "it is missing: ";
   if (typeof value === "object") return "";
-  const secret = /url|key|password|secret|token/i.test(String(path.at(-1)));
+  const secret = /url|endpoint|key|password|secret|token/i.test(String(path.at(-1)));
   return secret ? "its value (not shown) is wrong: " : `${JSON.stringify(value).slice(0, 100)} is wrong: `;
 }
 

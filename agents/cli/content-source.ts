@@ -43,6 +43,15 @@ export interface ContentSource extends Pick<ContentStore, "get"> {
 const MAX_PEERS = 16;
 const DIAL_TIMEOUT_MS = 10_000;
 
+/** Whether the flags say where blocks come from. */
+export function isSourceNamed(flags: ContentFlags): boolean {
+  return sourcesNamed(flags) > 0;
+}
+
+function sourcesNamed({ peer, kubo, store, gateway }: ContentFlags): number {
+  return [peer, kubo, store, gateway].filter((flag) => flag !== undefined).length;
+}
+
 /** `agents` is asked for only where the flags name no source. Throws USAGE, CONFIG_INVALID or NETWORK_FAILED. */
 export async function openContentSource(
   flags: ContentFlags,
@@ -50,7 +59,7 @@ export async function openContentSource(
   host: CliHost,
 ): Promise<ContentSource> {
   const { peer, kubo, store, gateway } = flags;
-  if ([peer, kubo, store, gateway].filter((flag) => flag !== undefined).length > 1) {
+  if (sourcesNamed(flags) > 1) {
     throw new ConclaveError("USAGE", "Fetch blocks: give one of --peer, --kubo, --store and --gateway, not several", {
       option: "--peer",
     });
@@ -141,7 +150,8 @@ async function dialAny(network: Libp2pNetwork, addresses: readonly Multiaddr[], 
   return dialled.some(({ status }) => status === "fulfilled");
 }
 
-function addressesOf(agents: readonly AgentRecord[]): readonly Multiaddr[] {
+/** Where agents say that they can be reached, with their peer ids. */
+export function addressesOf(agents: readonly AgentRecord[]): readonly Multiaddr[] {
   return agents.flatMap(({ publicKey, endpoint }) => {
     const peerId = peerIdFromPublicKey(publicKey);
     if (peerId === null) return [];

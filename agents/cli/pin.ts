@@ -8,24 +8,45 @@ import { cidString, digestFromCid } from "../core/codec.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { describedBy, type Described } from "../core/transcript.ts";
 import type { Digest } from "../core/types.ts";
+import type { AgentRecord } from "../ports/chain.ts";
 import type { ContentStore } from "../ports/content-store.ts";
 import { verifyRequest } from "../node/verify.ts";
-import { parseRequestId, usage } from "./arguments.ts";
+import { parseDuration, parseRequestId, usage } from "./arguments.ts";
 import { createAuditReader } from "./audit-reader.ts";
 import { chainFlags, findChain, findPlace, type ChainFlags } from "./chain-source.ts";
 import type { CliHost, CommandSpec, OptionSpec } from "./command.ts";
 import { committeeFirst } from "./committee-first.ts";
 import { readDeployment } from "./config.ts";
-import { contentFlags, openContentSource, type ContentFlags, type ContentSource } from "./content-source.ts";
+import {
+  addressesOf,
+  contentFlags,
+  isSourceNamed,
+  openContentSource,
+  type ContentFlags,
+  type ContentSource,
+} from "./content-source.ts";
 import { rows } from "./output.ts";
+import { openPinningService, servicesFlag, type ServicesFlag } from "./pinning.ts";
 
 interface KeepFlags {
   readonly into: string;
   readonly intoKubo?: string;
 }
 
-interface Options extends ChainFlags, ContentFlags, KeepFlags {
+interface ServiceFlags extends ServicesFlag {
+  readonly service?: string;
+  readonly wait: string;
+}
+
+interface Options extends ChainFlags, ContentFlags, KeepFlags, ServiceFlags {
   readonly car?: string;
+}
+
+/** What is kept now, and who else has it. */
+interface Kept {
+  readonly root: Digest;
+  /** Multiaddrs of nodes that a pinning service may fetch from. */
+  readonly origins: readonly string[];
 }
 
 export const DEFAULT_PINS = "conclave-pins";
@@ -35,6 +56,12 @@ const keepFlags: readonly OptionSpec[] = [
   { flags: "--into-kubo <url>", description: "or pin it in the Kubo node with this RPC" },
 ];
 
+const serviceFlags: readonly OptionSpec[] = [
+  { flags: "--service <name>", description: "and ask this pinning service to keep it, too" },
+  servicesFlag,
+  { flags: "--wait <duration>", description: "how long the service may take", default: "10m" },
+];
+
 export const pin: CommandSpec<Options> = {
   name: "pin [what]",
   summary: "keep a transcript, by its CID or its request: fetched, checked, pinned; `conclave serve` hands it on",
@@ -42,31 +69,37 @@ export const pin: CommandSpec<Options> = {
     "conclave pin 1 --deployment deployments/31337.json",
     "conclave pin bafy... --peer /ip4/203.0.113.7/tcp/4401/p2p/16Uiu2...",
     "conclave pin --car transcript.car",
+    "conclave pin 1 --service example --services pinning.json",
   ].join("\n"),
   options: [
     { flags: "--car <file>", description: "take it from a CAR, in place of fetching it" },
     ...keepFlags,
+    ...serviceFlags,
     ...contentFlags,
     ...chainFlags,
   ],
-  run: async ({ args, options, host }) => {
+  run: async ({ args, options, host, progress }) => {
     const [what] = args;
+    const ask = await prepareService(options, host);
     const into = await openKeep(options, host);
     try {
-      const root =
+      const kept =
         options.car === undefined
           ? await fetchInto(what, options, host, into)
           : await importCar(what, options, host, into);
+      const { root } = kept;
       const blocks = await countBlocks(root, into, host.signal);
       await into.pin(root, host.signal);
       const place = options.intoKubo === undefined ? resolve(host.cwd, options.into) : "the Kubo node";
       const cid = cidString(root);
+      const service = ask === null ? null : await ask(kept, await into.get(root, host.signal), place, progress);
       return {
-        json: { cid, blocks, place },
+        json: { cid, blocks, place, ...(service === null ? {} : { service }) },
         text: rows([
           ["transcript", cid],
           ["blocks", String(blocks)],
           ["kept in", place],
+          ...(service === null ? [] : ([["pinned by", service.name]] as const)),
         ]),
       };
     } finally {
@@ -74,6 +107,33 @@ export const pin: CommandSpec<Options> = {
     }
   },
 };
+
+type AskService = (
+  kept: Kept,
+  rootBlock: Uint8Array,
+  place: string,
+  progress: (line: string) => void,
+) => Promise<{ readonly name: string; readonly id: string; readonly created: string }>;
+
+/** AV8: null where no service is asked. What is wrong with its config or key is said before anything is fetched. */
+async function prepareService(options: ServiceFlags, host: CliHost): Promise<AskService | null> {
+  const { service: name, wait } = options;
+  const patienceMs = 1_000 * parseDuration(wait, "--wait");
+  if (name === undefined) return null;
+  const service = await openPinningService(name, options, host);
+  return async ({ root, origins }, rootBlock, place, progress) => {
+    progress(`kept in ${place}; asking ${name} to pin it, too`);
+    const described = describedBy(rootBlock);
+    const title = described === null ? "conclave" : `conclave ${described.chainId} ${described.requestId}`;
+    let last = "";
+    const onState = (state: string): void => {
+      if (state !== last) progress(`${name}: ${state}`);
+      last = state;
+    };
+    const { id, created } = await service.pin(root, { name: title, origins, patienceMs, onState }, host.signal);
+    return { name, id, created };
+  };
+}
 
 async function openKeep({ into, intoKubo }: KeepFlags, { cwd }: CliHost): Promise<ContentStore> {
   if (intoKubo === undefined) return openFolder(resolve(cwd, into));
@@ -101,42 +161,51 @@ async function openFolder(path: string): Promise<ContentStore> {
 }
 
 /** AV3: by a request's number everything that `conclave verify` checks, by a CID all hashes and what the root says of itself. */
-async function fetchInto(
-  what: string | undefined,
-  options: Options,
-  host: CliHost,
-  into: ContentStore,
-): Promise<Digest> {
+async function fetchInto(what: string | undefined, options: Options, host: CliHost, into: ContentStore): Promise<Kept> {
   const root = what === undefined ? null : digestFromCid(what);
   if (root !== null) {
-    const none = async (): Promise<never> => {
-      throw new ConclaveError("USAGE", "Fetch blocks: name a source with --peer, --gateway, --kubo or --store", {
-        option: "--peer",
-      });
-    };
-    const source = await openContentSource(options, none, host);
-    return closing(source, async () => {
-      const bytes = await through(source, into, host.signal)(root);
-      await requireOurs(root, bytes, options, host);
-      for await (const _ of walkDag(root, through(source, into, host.signal))) continue;
-      return root;
-    });
+    await fetchDag(root, options, host, into);
+    return { root, origins: options.peer ?? [] };
   }
   if (what === undefined || !/^\d+$/.test(what))
     throw usage("[what]", what ?? "", "give a CID, a request's number, or --car FILE");
   const requestId = parseRequestId(what);
   const chain = await createAuditReader(await findChain(options, host), host.signal);
-  const source = await openContentSource(options, () => committeeFirst(chain, requestId, host.signal), host);
+  let origins = options.peer ?? [];
+  const agents = async (): Promise<readonly AgentRecord[]> => {
+    const found = await committeeFirst(chain, requestId, host.signal);
+    origins = addressesOf(found).map(String);
+    return found;
+  };
+  const source = await openContentSource(options, agents, host);
   return closing(source, async () => {
     const store = { get: through(source, into, host.signal) };
     const { ok, failure, decision } = await verifyRequest({ chain, store, requestId, signal: host.signal });
-    if (ok && decision !== null) return decision.transcript;
+    if (ok && decision !== null) return { root: decision.transcript, origins };
     const cid = failure?.cid ?? "none";
     throw new ConclaveError(
       "TRANSCRIPT_INVALID",
       `Verify request ${requestId} failed at ${failure?.step}, block ${cid}: ${failure?.reason}; nothing was pinned`,
       { requestId: String(requestId), cid },
     );
+  });
+}
+
+/** By its hashes alone. What is pinned already needs no source. */
+async function fetchDag(root: Digest, options: Options, host: CliHost, into: ContentStore): Promise<void> {
+  const none = async (): Promise<never> => {
+    throw new ConclaveError("USAGE", "Fetch blocks: name a source with --peer, --gateway, --kubo or --store", {
+      option: "--peer",
+    });
+  };
+  const isHere = !isSourceNamed(options) && (await into.isPinned(root, host.signal));
+  const source = isHere
+    ? { get: (digest: Digest) => into.get(digest, host.signal), close: async () => undefined }
+    : await openContentSource(options, none, host);
+  await closing(source, async () => {
+    const bytes = await through(source, into, host.signal)(root);
+    await requireOurs(root, bytes, options, host);
+    for await (const _ of walkDag(root, through(source, into, host.signal))) continue;
   });
 }
 
@@ -168,12 +237,7 @@ function through(
   };
 }
 
-async function importCar(
-  what: string | undefined,
-  options: Options,
-  host: CliHost,
-  into: ContentStore,
-): Promise<Digest> {
+async function importCar(what: string | undefined, options: Options, host: CliHost, into: ContentStore): Promise<Kept> {
   const path = resolve(host.cwd, options.car ?? "");
   const { root, blocks } = await readCar(readFileOf(path, host.signal));
   if (what !== undefined && digestFromCid(what) !== root)
@@ -182,7 +246,7 @@ async function importCar(
     if (digest === root) await requireOurs(root, bytes, options, host);
     await into.put(bytes, host.signal);
   }
-  return root;
+  return { root, origins: options.peer ?? [] };
 }
 
 /** A file or a pipe. Throws CONFIG_INVALID that names it, and ends with the signal also where a pipe has nothing to say. */

@@ -37,6 +37,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   BLOCK_MISSING: "name a source that holds the block with --peer, --kubo or --store",
   BLOCK_INVALID: "fetch the block from another source",
   CAR_INVALID: "export the CAR again; nothing of it was pinned",
+  PINNING_FAILED: "look at the reason in the message; what was kept here stays kept, and the command can be repeated",
   TRANSCRIPT_INVALID: "report it: somebody signed what does not replay",
   SUBGRAPH_UNREACHABLE:
     "check the URL of the subgraph and its graph-node; `conclave history --blocks N` asks the chain",

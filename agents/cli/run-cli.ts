@@ -21,6 +21,8 @@ import { decision } from "./decision.ts";
 import { history } from "./history.ts";
 import { printable, toJson } from "./output.ts";
 import { pin } from "./pin.ts";
+import { pinningList } from "./pinning-list.ts";
+import { pinningRemove } from "./pinning-remove.ts";
 import { listProtocols } from "./protocols.ts";
 import { wayOut } from "./reasons.ts";
 import { request } from "./request.ts";
@@ -95,6 +97,11 @@ function createProgram(host: CliHost, exit: (code: number) => void): Command {
   addCommand(program, history, host, exit);
   addCommand(program, stats, host, exit);
   addCommand(program, pin, host, exit);
+  const pinning = program
+    .command("pinning")
+    .description("transcripts at pinning services; `pin --service` asks for them");
+  addCommand(pinning, pinningList, host, exit);
+  addCommand(pinning, pinningRemove, host, exit);
   addCommand(program, serve, host, exit);
   addCommand(program, listProtocols, host, exit);
   addCommand(program, doctor, host, exit);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +12,7 @@ import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
 import { cidString } from "../../agents/core/codec.ts";
 import { sha256 } from "../../agents/core/digest.ts";
 import { startDecidedChain, type Decided, type DecidedChain } from "../../scripts/lib/decided-chain.ts";
+import { startPinningServer } from "../adapters/fixtures/pinning-server.ts";
 import { signerKey } from "../adapters/network.suite.ts";
 import { createCli, type Cli } from "./cli-world.ts";
 
@@ -144,6 +145,58 @@ describe("conclave pin and serve", () => {
     const nowhere = await far.failure("pin", "--car", join(world.folder, "one.car"), "--into", "bad.car");
     assert.deepEqual([nowhere.code, nowhere.data["path"]], ["CONFIG_INVALID", join(elsewhere, "bad.car")]);
     assert.ok(!existsSync(join(world.folder, "one.car.part")));
+  });
+
+  it("AV8: a pinning service is asked once it is kept here, with the peers as origins; listed and removed; the key is nowhere", async () => {
+    const key = "a-key-that-nobody-may-see";
+    const server = await startPinningServer(key);
+    const { endpoint } = server;
+    const services = {
+      filed: { endpoint, apiKeyFile: "secret/key" },
+      named: { endpoint, apiKeyEnv: "PINNING_KEY" },
+      absent: { endpoint, apiKeyFile: "secret/none" },
+    };
+    await mkdir(join(world.folder, "secret"));
+    await writeFile(join(world.folder, "secret", "key"), `${key}\n`);
+    await writeFile(join(world.folder, "pinning.json"), JSON.stringify(services));
+    await writeFile(join(world.folder, "bad.json"), JSON.stringify({ x: { endpoint: `http://${key}@example.org` } }));
+    const network = await createLibp2pNetwork({ privateKey: signerKey(1) });
+    const store = await createHeliaContentStore({ libp2p: network.libp2p, path: join(elsewhere, "helia-origin") });
+    try {
+      for (const bytes of decided.blocks) await store.put(bytes);
+      const peer = String(network.libp2p.getMultiaddrs()[0]);
+      const asked = ["pin", id, "--peer", peer, "--deployment", "deployment.json", "--into", "g", "--service", "filed"];
+      const { code, value } = await cli.json(...asked);
+      assert.deepEqual([code, value["cid"]], [0, cid], JSON.stringify(value));
+      assert.equal((value["service"] as Record<string, unknown>)["id"], "request/1");
+      const name = `conclave 31337 ${id}`;
+      assert.deepEqual(server.pins[0]?.pin, { cid, name, origins: [peer] });
+
+      // Kept here already, it needs no source, and is not asked for again.
+      const environment = { PINNING_KEY: key };
+      const again = await cli.run(["pin", cid, "--into", "g", "--service", "named"], { environment });
+      assert.deepEqual([again.code, server.pins.length], [0, 1], again.stderr);
+      assert.match(again.stdout, /pinned by +named/);
+
+      const listed = await cli.json("pinning", "list", "filed");
+      const [pin] = listed.value["pins"] as readonly Record<string, unknown>[];
+      assert.deepEqual([pin?.["cid"], pin?.["state"], pin?.["name"]], [cid, "pinned", name]);
+      assert.equal((await cli.json("pinning", "remove", "filed", cid)).value["removed"], 1);
+      assert.equal((await cli.json("pinning", "remove", "filed", cid)).value["removed"], 0);
+
+      server.states = ["failed"];
+      const failed = await cli.failure("pin", cid, "--into", "g", "--service", "filed");
+      assert.deepEqual([failed.code, failed.data["kind"]], ["PINNING_FAILED", "failed"]);
+      assert.deepEqual(await readdir(join(world.folder, "g", "pins")), [cid]);
+      for (const [service, ...more] of [["unknown"], ["absent"], ["named"], ["x", "--services", "none.json"]] as const)
+        assert.equal((await cli.failure("pinning", "list", service, ...more)).code, "CONFIG_MISSING", service);
+      assert.equal((await cli.failure("pinning", "list", "x", "--services", "bad.json")).code, "CONFIG_INVALID");
+    } finally {
+      await store.close();
+      await network.close();
+      await server.close();
+    }
+    assert.ok(!cli.printed.join("").includes(key));
   });
 
   it("asks for what is missing", async () => {

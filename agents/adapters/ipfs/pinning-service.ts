@@ -1,0 +1,301 @@
+import { z } from "zod";
+import { cidString } from "../../core/codec.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import type { Digest } from "../../core/types.ts";
+import { apiKeyFields, hasNoCredentials } from "../api-key.ts";
+import { backoffMs, delay } from "../chain/retry.ts";
+import { boundedBody, quoted, retryAfterMs } from "../http.ts";
+
+/** AV8: a client of the IPFS Pinning Service API, https://ipfs.github.io/pinning-services-api-spec/. The service is trusted with nothing but its word. */
+
+const TIMEOUT_MS = 30_000;
+/** Of one request, for 429, 5xx and broken connections. */
+const RETRIES = 4;
+const LONGEST_PAUSE_MS = 60_000;
+const MAX_BYTES = 4 << 20;
+/** The specification allows 1000 results and 20 origins. */
+const PAGE = 100;
+const MAX_PAGES = 100;
+const MAX_ORIGINS = 20;
+const FIRST_POLL_MS = 1_000;
+const LONGEST_POLL_MS = 15_000;
+
+const ALIVE = "queued,pinning,pinned";
+const ALL = `${ALIVE},failed`;
+
+/** One service of the config. */
+export const pinningServiceSchema = z
+  .strictObject({
+    /** Without "/pins", e.g. https://api.example.org/psa. */
+    endpoint: z
+      .url({ protocol: /^https?$/u })
+      .max(2048)
+      .refine(isPrivate, "expected https, or http on this machine: the key must not be readable on the way")
+      .refine(hasNoCredentials, "must not contain a user or password; use apiKeyFile")
+      .refine((url) => !/[?#]/u.test(url), "must have no query"),
+    ...apiKeyFields,
+  })
+  .refine(
+    ({ apiKeyFile, apiKeyEnv }) => (apiKeyFile === undefined) !== (apiKeyEnv === undefined),
+    "give apiKeyFile or apiKeyEnv, the file or the environment variable that holds the key",
+  );
+
+const printableId = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,255}$/u)
+  // The URL of the service itself, or of what is above it.
+  .refine((id) => !/^\.+$/u.test(id));
+
+const statusSchema = z.object({
+  requestid: printableId,
+  status: z.enum(["queued", "pinning", "pinned", "failed"]),
+  created: z.iso.datetime({ offset: true }),
+  pin: z.object({ cid: z.string().min(1).max(255), name: z.string().max(255).nullish() }),
+  info: z
+    .object({ status_details: z.string().optional().catch(undefined) })
+    .nullish()
+    .catch(null),
+});
+const listSchema = z.object({ count: z.int().min(0), results: z.array(statusSchema).max(1000) });
+const failureSchema = z.object({ error: z.object({ reason: z.string(), details: z.string().optional() }) });
+
+type Status = z.infer<typeof statusSchema>;
+
+export interface RemotePin {
+  /** The service's name for the request. */
+  readonly id: string;
+  readonly state: Status["status"];
+  /** ISO 8601. */
+  readonly created: string;
+  readonly cid: string;
+  /** Null: it has none. */
+  readonly name: string | null;
+}
+
+export interface PinningServiceOptions {
+  /** The service's name in the config. */
+  readonly name: string;
+  readonly endpoint: string;
+  readonly apiKey: string;
+  /** Of one try. */
+  readonly timeoutMs?: number;
+  /** Between two looks at a pin, at first. */
+  readonly pollMs?: number;
+}
+
+export interface PinningService {
+  /**
+   * Asks for a pin, unless there is one, and resolves when the service says that it holds all of the DAG.
+   * @param origins multiaddrs of nodes that hold the blocks
+   * @param signal of how long to wait, too
+   */
+  pin(root: Digest, wish: Wish, signal: AbortSignal): Promise<RemotePin>;
+  /** The newest first; of one root where it is given. */
+  list(root: Digest | null, signal: AbortSignal): AsyncGenerator<RemotePin>;
+  remove(id: string, signal: AbortSignal): Promise<void>;
+}
+
+export interface Wish {
+  readonly name: string;
+  readonly origins: readonly string[];
+  /** How long the service may take. */
+  readonly patienceMs: number;
+  readonly onState: (state: RemotePin["state"]) => void;
+}
+
+/** Throws PINNING_FAILED where the service refuses or says what makes no sense, NETWORK_FAILED where it does not answer. */
+export function createPinningService(options: PinningServiceOptions): PinningService {
+  async function page(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly Status[]> {
+    const search = new URLSearchParams({ ...query, limit: String(PAGE) });
+    return read(options, await send(options, "GET", `?${search.toString()}`, signal), listSchema).results;
+  }
+
+  /** Whether a request that broke on the way was heard is seen before it is made again. */
+  const request = (root: Digest, { name, origins }: Wish, signal: AbortSignal): Promise<Status> => {
+    const cid = cidString(root);
+    return retrying(signal, async () => {
+      const there = (await page({ cid, status: ALIVE }, signal)).find(({ pin }) => pin.cid === cid);
+      if (there !== undefined) return there;
+      const body = { cid, name, origins: origins.slice(0, MAX_ORIGINS) };
+      return read(options, await send(options, "POST", "", signal, body), statusSchema);
+    });
+  };
+
+  async function waitFor(root: Digest, first: Status, wish: Wish, signal: AbortSignal): Promise<RemotePin> {
+    let status = first;
+    for (let pauseMs = options.pollMs ?? FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_POLL_MS)) {
+      const { requestid, pin } = status;
+      if (pin.cid !== cidString(root))
+        throw failed(options, "answer", `it answers with another CID, ${quoted(pin.cid, options.apiKey)}`);
+      wish.onState(status.status);
+      if (status.status === "pinned") return remotePin(status);
+      if (status.status === "failed")
+        throw failed(options, "failed", `it could not pin it${detailsOf(options, status)}`);
+      await delay(pauseMs, signal);
+      status = await retrying(signal, async () =>
+        read(options, await send(options, "GET", pathOf(requestid), signal), statusSchema),
+      );
+    }
+  }
+
+  return {
+    async pin(root, wish, signal) {
+      const patience = AbortSignal.timeout(wish.patienceMs);
+      const either = AbortSignal.any([signal, patience]);
+      try {
+        return await waitFor(root, await request(root, wish, either), wish, either);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!patience.aborted) throw error;
+        throw failed(
+          options,
+          "late",
+          `it is not pinned after ${wish.patienceMs / 1000} s; repeat the command to go on waiting`,
+        );
+      }
+    },
+    async *list(root, signal) {
+      const query = { status: ALL, ...(root === null ? {} : { cid: cidString(root) }) };
+      let before: string | null = null;
+      for (let pages = 0; pages < MAX_PAGES; pages++) {
+        const bound: Readonly<Record<string, string>> = before === null ? {} : { before };
+        const results = await retrying(signal, () => page({ ...query, ...bound }, signal));
+        for (const status of results) yield remotePin(status);
+        const last = results.at(-1)?.created;
+        if (results.length < PAGE || last === undefined) return;
+        if (before !== null && Date.parse(last) >= Date.parse(before)) break;
+        before = last;
+      }
+      throw failed(options, "answer", `its list does not end, or has more than ${PAGE * MAX_PAGES} pins`);
+    },
+    async remove(id, signal) {
+      await retrying(signal, () => send(options, "DELETE", pathOf(id), signal));
+    },
+  };
+}
+
+/** One try of one request; resolves with the text of its answer. */
+async function send(
+  options: PinningServiceOptions,
+  method: "GET" | "POST" | "DELETE",
+  path: string,
+  signal: AbortSignal,
+  body?: object,
+): Promise<string> {
+  const { endpoint, apiKey, timeoutMs = TIMEOUT_MS } = options;
+  const limit = AbortSignal.timeout(timeoutMs);
+  try {
+    const response = await fetch(`${endpoint.replace(/\/+$/u, "")}/pins${path}`, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}`, accept: "application/json", "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.any([signal, limit]),
+      // A redirect could lead anywhere, the key with it.
+      redirect: "error",
+    });
+    const tooLong = (): ConclaveError => failed(options, "answer", `its answer has more than ${MAX_BYTES} bytes`);
+    const text = (await boundedBody(response, MAX_BYTES, tooLong)).toString("utf8");
+    if (response.ok) return text;
+    throw refusal(options, response, text);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ConclaveError || error instanceof Passing) throw error;
+    throw new Passing(unreachable(options, limit.aborted ? `no answer in ${timeoutMs / 1000} s` : reasonOf(error)));
+  }
+}
+
+/** A failure that another try may not meet. */
+class Passing extends Error {
+  readonly final: ConclaveError;
+  readonly pauseMs: number;
+
+  constructor(final: ConclaveError, pauseMs = 0) {
+    super(final.message);
+    this.final = final;
+    this.pauseMs = pauseMs;
+  }
+}
+
+async function retrying<T>(signal: AbortSignal, action: () => Promise<T>): Promise<T> {
+  for (let failures = 0; ; failures++) {
+    try {
+      return await action();
+    } catch (error) {
+      if (!(error instanceof Passing)) throw error;
+      if (failures === RETRIES || error.pauseMs > LONGEST_PAUSE_MS) throw error.final;
+      await delay(Math.max(error.pauseMs, backoffMs(failures)), signal);
+    }
+  }
+}
+
+function refusal(options: PinningServiceOptions, { status, headers }: Response, text: string): Error {
+  const said = saidIn(options, text);
+  if (status === 429 || status >= 500) {
+    const pauseMs = retryAfterMs(headers);
+    const until = pauseMs > LONGEST_PAUSE_MS ? `, and asks to be left alone for ${Math.ceil(pauseMs / 1000)} s` : "";
+    return new Passing(unreachable(options, `it answers ${status}${said}${until}`), pauseMs);
+  }
+  if (status === 401 || status === 403)
+    return failed(options, "key", `it refuses the key (${status})${said}; check apiKeyFile or apiKeyEnv`);
+  return failed(options, "refused", `it answers ${status}${said}`);
+}
+
+function read<Schema extends z.ZodType>(options: PinningServiceOptions, text: string, schema: Schema): z.infer<Schema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw failed(options, "answer", "its answer is not JSON");
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const field = parsed.error.issues[0]?.path.join(".") ?? "";
+  throw failed(options, "answer", `its answer does not fit the specification at ${field === "" ? "the top" : field}`);
+}
+
+function saidIn({ apiKey }: PinningServiceOptions, text: string): string {
+  try {
+    const { error } = failureSchema.parse(JSON.parse(text));
+    return `: ${quoted([error.reason, error.details].filter((part) => part !== undefined).join(": "), apiKey)}`;
+  } catch {
+    return "";
+  }
+}
+
+function detailsOf({ apiKey }: PinningServiceOptions, { info }: Status): string {
+  return info?.status_details === undefined ? "" : `: ${quoted(info.status_details, apiKey)}`;
+}
+
+function remotePin({ requestid, status, created, pin }: Status): RemotePin {
+  return { id: requestid, state: status, created, cid: pin.cid, name: pin.name ?? null };
+}
+
+function pathOf(id: string): string {
+  return `/${encodeURIComponent(id)}`;
+}
+
+type Fault = "key" | "refused" | "failed" | "late" | "answer";
+
+function failed(options: PinningServiceOptions, kind: Fault, reason: string): ConclaveError {
+  return new ConclaveError("PINNING_FAILED", `Pin at ${nameOf(options)}: ${reason}`, { service: options.name, kind });
+}
+
+function unreachable(options: PinningServiceOptions, reason: string): ConclaveError {
+  return new ConclaveError("NETWORK_FAILED", `Reach ${nameOf(options)}: ${reason}`, { service: options.name });
+}
+
+function nameOf({ name, endpoint }: PinningServiceOptions): string {
+  return `the pinning service ${name} (${new URL(endpoint).origin})`;
+}
+
+/** Only codes of errors: a message could contain the request with its headers. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause as { readonly code?: unknown } | undefined) : undefined;
+  return typeof cause?.code === "string" ? `the connection failed with ${cause.code}` : "the connection failed";
+}
+
+function isPrivate(url: string): boolean {
+  const parsed = URL.parse(url);
+  if (parsed === null || parsed.protocol === "https:") return true;
+  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/u.test(parsed.hostname);
+}

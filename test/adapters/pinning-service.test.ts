@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import {
+  createPinningService,
+  pinningServiceSchema,
+  type PinningService,
+  type RemotePin,
+} from "../../agents/adapters/ipfs/pinning-service.ts";
+import { cidString } from "../../agents/core/codec.ts";
+import { sha256 } from "../../agents/core/digest.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import { fail, reply, startPinningServer, type PinningServer } from "./fixtures/pinning-server.ts";
+
+const KEY = "a-key-that-nobody-may-see";
+const root = sha256(Uint8Array.of(1));
+const cid = cidString(root);
+const origins = ["/ip4/127.0.0.1/tcp/4401/p2p/16Uiu2HAmPeer"];
+const never = new AbortController().signal;
+
+let server: PinningServer;
+let service: PinningService;
+let states: string[];
+
+beforeEach(async () => {
+  server = await startPinningServer(KEY);
+  service = open();
+  states = [];
+});
+
+afterEach(() => server.close());
+
+function open(changes: Partial<Parameters<typeof createPinningService>[0]> = {}): PinningService {
+  const { endpoint } = server;
+  return createPinningService({ name: "test", endpoint, apiKey: KEY, timeoutMs: 2_000, pollMs: 5, ...changes });
+}
+
+function pin(with_: PinningService = service, patienceMs = 20_000, signal = never): Promise<RemotePin> {
+  return with_.pin(root, { name: "a name", origins, patienceMs, onState: (state) => void states.push(state) }, signal);
+}
+
+/** The error, in which the key must not be. */
+async function refused(action: Promise<unknown>): Promise<readonly [code: string, kind: unknown, message: string]> {
+  const error: unknown = await action.then(
+    () => assert.fail("it succeeds"),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof ConclaveError, String(error));
+  for (let at: unknown = error; at instanceof Error; at = at.cause)
+    assert.ok(!`${at.message} ${JSON.stringify(at)} ${at.stack}`.includes(KEY), at.stack);
+  return [error.code, error.data["kind"], error.message];
+}
+
+async function list(of = service): Promise<readonly RemotePin[]> {
+  const pins: RemotePin[] = [];
+  for await (const one of of.list(null, never)) pins.push(one);
+  return pins;
+}
+
+describe("AV8: pinning services", () => {
+  it("asks for a pin once, with name and origins, waits until it is pinned, lists and removes it", async () => {
+    const pinned = await pin();
+    assert.deepEqual([pinned.state, pinned.cid, pinned.id], ["pinned", cid, "request/1"]);
+    assert.deepEqual(states, ["queued", "pinning", "pinned"]);
+    assert.deepEqual(server.pins[0]?.pin, { cid, name: "a name", origins });
+    assert.equal((await pin()).id, "request/1");
+    assert.equal(server.requests.filter((line) => line.startsWith("POST")).length, 1);
+    assert.deepEqual(await list(), [pinned]);
+    await service.remove(pinned.id, never);
+    assert.deepEqual([await list(), server.pins.length], [[], 0]);
+  });
+
+  it("lists all pages, also of what failed, the newest first", async () => {
+    for (let number = 0; number < 250; number++) {
+      const created = new Date(Date.UTC(2026, 0, 1) + number * 1_000).toISOString();
+      const status = number % 2 === 0 ? "failed" : "pinned";
+      server.pins.push({ requestid: `${number}`, status, created, pin: { cid } });
+    }
+    const pins = await list();
+    assert.deepEqual(
+      pins.map(({ id }) => Number(id)),
+      Array.from({ length: 250 }, (_, index) => 249 - index),
+    );
+  });
+
+  it("a list without end is given up", async () => {
+    const created = new Date(Date.UTC(2026, 0, 1)).toISOString();
+    const results = Array.from({ length: 100 }, () => ({ requestid: "1", status: "pinned", created, pin: { cid } }));
+    server.misbehave = (_, response) => {
+      reply(response, 200, { count: 1_000_000, results });
+      return true;
+    };
+    assert.deepEqual((await refused(list())).slice(0, 2), ["PINNING_FAILED", "answer"]);
+    assert.ok(server.requests.length <= 3);
+  });
+
+  it("a wrong key is said, and neither it nor what the server echoes of it", async () => {
+    const [code, kind] = await refused(pin(open({ apiKey: "wrong" })));
+    assert.deepEqual([code, kind, server.requests.length], ["PINNING_FAILED", "key", 1]);
+    server.misbehave = (request, response) => {
+      fail(response, 403, `no: ${request.headers.authorization ?? ""}`);
+      return true;
+    };
+    const [, , message] = await refused(pin());
+    assert.match(message, /no: Bearer \[key\]/);
+  });
+
+  it("429 is tried again after as long as it asks, 500 and a broken connection at once, and the pin is asked for once", async () => {
+    const times: number[] = [];
+    const faults: readonly ((response: ServerResponse) => void)[] = [
+      (response) => fail(response, 429, "SLOW_DOWN", { "retry-after": "1" }),
+      (response) => fail(response, 500, "INTERNAL"),
+      (response) => void response.socket?.destroy(),
+    ];
+    server.misbehave = (_, response, count) => {
+      times.push(performance.now());
+      faults[count - 1]?.(response);
+      return count <= faults.length;
+    };
+    assert.equal((await pin()).state, "pinned");
+    assert.ok((times[1] ?? 0) - (times[0] ?? 0) >= 990, times.join(" "));
+    assert.equal(server.pins.length, 1);
+  });
+
+  it("a request that was heard but not answered is not made twice", async () => {
+    let broken = false;
+    server.misbehave = (request, response) => {
+      if (request.method !== "POST" || broken) return false;
+      broken = true;
+      // Its answer is lost on the way.
+      response.end = (() => response.socket?.destroy()) as never;
+      return false;
+    };
+    assert.equal((await pin()).state, "pinned");
+    assert.deepEqual([broken, server.pins.length], [true, 1]);
+  });
+
+  it("one that never recovers, asks for an hour, or does not answer at all is named as not reached", async () => {
+    server.misbehave = (_, response) => {
+      fail(response, 503, "DOWN", { "retry-after": "3600" });
+      return true;
+    };
+    const [code, , message] = await refused(pin());
+    assert.equal(code, "NETWORK_FAILED");
+    assert.match(message, /503.*DOWN.*3600 s/);
+    assert.equal(server.requests.length, 1);
+    server.misbehave = () => true;
+    const slow = open({ timeoutMs: 20 });
+    assert.equal((await refused(pin(slow)))[0], "NETWORK_FAILED");
+    assert.equal(server.requests.length, 1 + 5);
+    const { endpoint } = server;
+    await server.close();
+    assert.equal((await refused(pin(open({ endpoint }))))[0], "NETWORK_FAILED");
+    server = await startPinningServer(KEY);
+  });
+
+  it("what fails there is said with its words, what takes too long with what to do", async () => {
+    server.states = ["queued", "failed"];
+    server.misbehave = (request) => {
+      for (const one of server.pins)
+        one.info = { status_details: `no provider\n${request.headers.authorization ?? ""}` };
+      return false;
+    };
+    const [code, kind, message] = await refused(pin());
+    assert.deepEqual([code, kind], ["PINNING_FAILED", "failed"]);
+    assert.match(message, /"no provider Bearer \[key\]"/);
+    server.states = ["queued"];
+    const [, late, words] = await refused(pin(service, 100));
+    assert.equal(late, "late");
+    assert.match(words, /repeat the command/);
+    // What failed there is asked for anew.
+    assert.equal(server.pins.length, 2);
+  });
+
+  it("a huge answer, one that is no JSON, and one that does not fit are refused, and nothing leads elsewhere", async () => {
+    let sent = 0;
+    const good = { requestid: "1", status: "pinned", created: "2026-01-01T00:00:00Z", pin: { cid } };
+    const bodies: readonly (readonly [body: string, name: RegExp])[] = [
+      ["<html>", /not JSON/],
+      ["[]", /at the top/],
+      [JSON.stringify({ count: 1, results: [{ ...good, status: "perhaps" }] }), /results\.0\.status/],
+      [JSON.stringify({ count: 1, results: [{ ...good, requestid: ".." }] }), /results\.0\.requestid/],
+      [JSON.stringify({ count: 1, results: [{ ...good, created: "yesterday" }] }), /results\.0\.created/],
+    ];
+    for (const [body, expected] of bodies) {
+      server.misbehave = (_, response) => {
+        reply(response, 200, body);
+        return true;
+      };
+      const [code, kind, message] = await refused(pin());
+      assert.deepEqual([code, kind], ["PINNING_FAILED", "answer"]);
+      assert.match(message, expected);
+    }
+    server.misbehave = async (_, response) => {
+      response.writeHead(200);
+      for (const piece = Buffer.alloc(1 << 20, 32); !response.destroyed && sent < 100; sent++)
+        if (!response.write(piece)) await Promise.race([once(response, "drain"), once(response, "close")]);
+      return true;
+    };
+    assert.match((await refused(pin()))[2], /more than \d+ bytes/);
+    assert.ok(sent < 100, `${sent} MiB`);
+    server.misbehave = (_, response) => {
+      response.writeHead(307, { location: "http://127.0.0.1:9/pins" }).end();
+      return true;
+    };
+    assert.equal((await refused(pin()))[0], "NETWORK_FAILED");
+  });
+
+  it("another CID than the one asked for is no pin of it", async () => {
+    const other = {
+      requestid: "1",
+      status: "pinned",
+      created: "2026-01-01T00:00:00Z",
+      pin: { cid: cidString(sha256(Uint8Array.of(2))) },
+    };
+    server.misbehave = (request, response) => {
+      reply(response, 202, request.method === "POST" ? other : { count: 1, results: [other] });
+      return true;
+    };
+    assert.deepEqual((await refused(pin())).slice(0, 2), ["PINNING_FAILED", "answer"]);
+  });
+
+  it("ends at once when the caller gives up", async () => {
+    server.states = ["queued"];
+    const startedAt = performance.now();
+    await assert.rejects(pin(open({ pollMs: 60_000 }), 600_000, AbortSignal.timeout(200)), { name: "TimeoutError" });
+    assert.ok(performance.now() - startedAt < 5_000);
+  });
+
+  it("its config: https, or http on this machine; a key in a file or in the environment, and nowhere else", () => {
+    const fits = (endpoint: string, more: object = { apiKeyEnv: "KEY" }): boolean =>
+      pinningServiceSchema.safeParse({ endpoint, ...more }).success;
+    for (const endpoint of [
+      "https://api.example.org/psa",
+      "http://127.0.0.1:1/x",
+      "http://localhost",
+      "http://[::1]:5",
+    ])
+      assert.ok(fits(endpoint), endpoint);
+    for (const endpoint of [
+      "http://api.example.org",
+      "http://10.0.0.1",
+      "http://127.0.0.1.example.org",
+      "https://user:secret@api.example.org",
+      "https://api.example.org?key=secret",
+      "ftp://127.0.0.1",
+    ])
+      assert.ok(!fits(endpoint), endpoint);
+    const endpoint = "https://api.example.org";
+    assert.ok(fits(endpoint, { apiKeyFile: "key" }));
+    for (const more of [{}, { apiKeyEnv: "A", apiKeyFile: "b" }, { apiKey: KEY }, { apiKeyEnv: "A", apiKey: KEY }])
+      assert.ok(!fits(endpoint, more), JSON.stringify(more));
+  });
+});
