@@ -18,7 +18,7 @@ interface DeploymentFile extends Deployed {
 const EXIT_USAGE = 2;
 const EXIT_INTERRUPTED = 130;
 const FOLLOW_MS = 1_000;
-const COMPOSE = "deploy/subgraph/docker-compose.yml";
+const COMPOSE = "deploy/docker-compose.yml";
 
 const started = Date.now();
 const progress = (line: string): void =>
