@@ -166,6 +166,23 @@ describe("model: llama, what it answers", () => {
     await model.close();
   });
 
+  it("shows a character of several tokens once it is whole", async () => {
+    const model = await load({ path: gguf({ unicode: true }) });
+    const parts: string[] = [];
+    const schema = { properties: [{ name: "answer", enum: ["\u{1f600} \u00e9\u4e2d"] }] };
+    const { fields, outputTokens, confidencePpm } = await model.ask(modelRequest({ schema }), never(), (text) =>
+      parts.push(text),
+    );
+    assert.equal(JSON.stringify(fields), parts.join(""));
+    assert.ok(
+      parts.every((part) => part.isWellFormed() && !part.includes("\ufffd")),
+      JSON.stringify(parts),
+    );
+    assert.ok(parts.includes("\u{1f600}") && parts.length < outputTokens);
+    assert.equal(confidencePpm, 1_000_000);
+    await model.close();
+  });
+
   it("says when the answer or the prompt does not fit", async () => {
     const model = await load({ path: gguf({ context: 256 }) });
     await assert.rejects(

@@ -68,9 +68,8 @@ export async function generate(
   await sequence.clearHistory();
 
   let firstTokenMs = 0;
-  const output: Token[] = [];
-  const spans: TokenSpan[] = [];
-  let text = "";
+  let outputTokens = 0;
+  const written = new Written(model, onText);
   const key = JSON.stringify(ask.confidenceOf).slice(0, -1);
   let input = await evaluatePrompt(sequence, prompt, signal);
   for (const measured of [false, true]) {
@@ -86,15 +85,12 @@ export async function generate(
     let ended = true;
     for await (const { token, ...step } of sequence.evaluateWithMetadata([...input], metadata, sampling)) {
       if (signal.aborted) throw new Unfinished("aborted", "the call was aborted");
-      if (output.length === 0) firstTokenMs = performance.now() - startMs;
-      if (output.length >= limit) throw new Unfinished("truncated", `the answer is not complete after ${limit} tokens`);
-      output.push(token);
-      const before = text.length;
-      text = model.detokenize(output);
-      onText(text.slice(before));
-      if (measured)
-        spans.push({ start: before, end: text.length, probability: probabilityAtOne(token, step, temperature) });
-      if (!measured && text.includes(key)) {
+      if (outputTokens === 0) firstTokenMs = performance.now() - startMs;
+      if (outputTokens >= limit) throw new Unfinished("truncated", `the answer is not complete after ${limit} tokens`);
+      outputTokens++;
+      const before = written.text.length;
+      written.add(token, measured ? probabilityAtOne(token, step, temperature) : null);
+      if (!measured && written.text.includes(key, before - key.length)) {
         ended = false;
         input = [token];
         break;
@@ -102,8 +98,56 @@ export async function generate(
     }
     if (ended) break;
   }
+  written.end();
+  const { text, spans } = written;
   const confidencePpm = confidenceOf(spans, valueRange(text, ask.schema, ask.confidenceOf));
-  return { text, confidencePpm, promptTokens: prompt.length, outputTokens: output.length, firstTokenMs };
+  return { text, confidencePpm, promptTokens: prompt.length, outputTokens, firstTokenMs };
+}
+
+/** A character may be spread over so many tokens; what is incomplete after more is none. */
+const MAX_TOKENS_PER_CHARACTER = 8;
+
+/** The text of the tokens so far; it grows by whole characters. */
+class Written {
+  text = "";
+  readonly spans: TokenSpan[] = [];
+  private readonly model: LlamaModel;
+  private readonly onText: (text: string) => void;
+  private readonly before: Token[] = [];
+  private open: { readonly token: Token; readonly probability: number | null }[] = [];
+
+  constructor(model: LlamaModel, onText: (text: string) => void) {
+    this.model = model;
+    this.onText = onText;
+  }
+
+  /** `probability`: null where it is not measured. */
+  add(token: Token, probability: number | null): void {
+    this.open.push({ token, probability });
+    const piece = this.piece();
+    if (!piece.endsWith("\ufffd") || this.open.length >= MAX_TOKENS_PER_CHARACTER) this.close(piece);
+  }
+
+  /** Nothing more comes. */
+  end(): void {
+    if (this.open.length > 0) this.close(this.piece());
+  }
+
+  private piece(): string {
+    const tokens = this.open.map(({ token }) => token);
+    return this.model.detokenize(tokens, false, this.before.slice(-MAX_TOKENS_PER_CHARACTER));
+  }
+
+  private close(piece: string): void {
+    const start = this.text.length;
+    this.text += piece;
+    for (const { token, probability } of this.open) {
+      this.before.push(token);
+      if (probability !== null) this.spans.push({ start, end: this.text.length, probability });
+    }
+    this.open = [];
+    this.onText(piece);
+  }
 }
 
 /** All but the last piece of the prompt, which it returns. A piece is what one batch takes, so that an abort waits for one batch only. */
