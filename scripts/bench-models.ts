@@ -18,7 +18,7 @@ those by CPU time (Linux only) are the steadier ones; they count the asking proc
 
   --seats K,...     default 1,4,8
   --rounds N        default 7
-  --questions N     of each seat in a round (default 4)
+  --questions N     of all seats in a round (default 48)
   --threads N       of the engine (default 1)
   --model FILE      another GGUF file that knows the same prompts
   --json            one JSON object instead of a table
@@ -32,7 +32,7 @@ async function main(argv: readonly string[]): Promise<number> {
       json: { type: "boolean", default: false },
       seats: { type: "string", default: "1,4,8" },
       rounds: { type: "string", default: "7" },
-      questions: { type: "string", default: "4" },
+      questions: { type: "string", default: "48" },
       threads: { type: "string", default: "1" },
       model: { type: "string", default: join(models, "conclave-small.gguf") },
       help: { type: "boolean", default: false },

@@ -65,6 +65,7 @@ export function memoryWorld(
   scripts: readonly Script[],
   wrap: (network: Network, keys: Keys, index: number) => Network = (network) => network,
   log: Log = silentLog,
+  timing: AgentTiming = fastTiming,
 ): MemoryWorld {
   const clock = createSystemClock();
   const chain = createMemoryChain();
@@ -101,7 +102,7 @@ export function memoryWorld(
         log,
         ...bend,
       };
-      const agent = createAgent(ports, fastTiming);
+      const agent = createAgent(ports, timing);
       const abort = new AbortController();
       const done = agent.run(abort.signal);
       const stop = async (): Promise<void> => {

@@ -73,15 +73,20 @@ export function readGgufHeader(path: string): GgufHeader {
 
 const hashes = new Map<string, Promise<string>>();
 
-/** `name@version sha256:<16 hex>`. Throws MODEL_DIGEST_WRONG when the file has not the digest (64 hex digits) that is wanted. */
-export async function describeGguf(path: string, { name, version }: GgufHeader, wanted?: string): Promise<string> {
+/** 64 hex digits. Throws MODEL_DIGEST_WRONG when others are wanted. */
+export async function digestGguf(path: string, wanted?: string): Promise<string> {
   const hash = await digestOf(path);
   if (wanted !== undefined && wanted.toLowerCase() !== hash) {
     const message = `Load model ${path} failed: its sha256 is ${hash}, not ${wanted.toLowerCase()}; download the file again or correct model.sha256 in the config`;
     throw new ConclaveError("MODEL_DIGEST_WRONG", message, { path, found: hash, wanted: wanted.toLowerCase() });
   }
+  return hash;
+}
+
+/** `name@version sha256:<16 hex>`, for transcripts and the chain. */
+export function describeGguf({ name, version }: GgufHeader, sha256: string): string {
   const versioned = version === null ? name : `${name}@${version}`;
-  return `${versioned} sha256:${hash.slice(0, 16)}`;
+  return `${versioned} sha256:${sha256.slice(0, 16)}`;
 }
 
 /** A file is hashed once per process. */

@@ -1,8 +1,11 @@
+import PQueue from "p-queue";
+
 import { limits } from "../../core/limits.ts";
-import type { Model, ModelRequest, ModelResponse } from "../../ports/model.ts";
+import type { Model, ModelFailureKind, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { createCallQueue } from "./call-queue.ts";
-import { checkContext, describeGguf, readGgufHeader } from "./gguf.ts";
-import type { WorkerOptions } from "./llama-messages.ts";
+import { checkContext, describeGguf, digestGguf, readGgufHeader } from "./gguf.ts";
+import type { EngineFacts, WorkerAnswer, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
+import type { CallFailure } from "./llama-process.ts";
 import { supervise } from "./llama-supervisor.ts";
 import { aborted, closed, modelFailed, parseOutput } from "./output.ts";
 
@@ -25,6 +28,27 @@ export interface LlamaModelOptions {
   readonly onStart?: (pid: number) => void;
 }
 
+type TokenListener = (text: string) => void;
+
+interface Attempt {
+  readonly result: WorkerAnswer | CallFailure;
+  readonly startMs: number;
+  readonly facts: EngineFacts;
+}
+
+interface Timed {
+  readonly response: Omit<ModelResponse, "firstTokenMs">;
+  readonly firstTokenAtMs: number;
+}
+
+const KINDS: Readonly<Record<CallFailure["why"], ModelFailureKind>> = {
+  "prompt-too-long": "prompt-too-long",
+  truncated: "truncated",
+  crashed: "crashed",
+  died: "crashed",
+  aborted: "timeout",
+};
+
 /**
  * A GGUF model in a process of its own, which is started again when it dies. Resolves once the model is loaded; throws
  * MODEL_FILE_MISSING, MODEL_FILE_BROKEN, MODEL_DIGEST_WRONG or MODEL_CONTEXT_TOO_SMALL before, and MODEL_FAILED (crashed)
@@ -34,42 +58,66 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Mode
   const { path, sequences, threads, gpu, temperature, contextSize = null } = options;
   const header = readGgufHeader(path);
   if (contextSize !== null) checkContext(path, header, contextSize);
-  const descriptor = await describeGguf(path, header, options.sha256);
+  const sha256 = await digestGguf(path, options.sha256);
+  const descriptor = describeGguf(header, sha256);
   const worker: WorkerOptions = { path, sequences, threads, gpu, temperature, contextSize, prompt: header.prompt };
-  const supervisor = supervise(worker, descriptor, options.onStart ?? (() => {}));
+  // What answers under a digest has that digest, after a restart, too.
+  const checkFile = async (): Promise<void> => void (await digestGguf(path, sha256));
+  const supervisor = supervise(worker, descriptor, checkFile, options.onStart ?? (() => {}));
   await supervisor.process();
   const queue = createCallQueue(descriptor, sequences, options.waiting);
+  /** One of these calls may have killed the process: repeated one by one, it takes no other along a second time. */
+  const suspects = new PQueue({ concurrency: 1 });
+
+  const attempt = async (ask: WorkerAsk, signal: AbortSignal, onText: (text: string) => void): Promise<Attempt> => {
+    const process = await supervisor.process();
+    if (signal.aborted) throw aborted(descriptor, signal);
+    const startMs = performance.now();
+    const result = await process.ask(ask, signal, onText);
+    if (signal.aborted) throw aborted(descriptor, signal);
+    return { result, startMs, facts: process.facts };
+  };
+
+  /** A call during which the process dies is made once more. */
+  const answer = async (ask: WorkerAsk, signal: AbortSignal, onText: (text: string) => void): Promise<Attempt> => {
+    let shown = "";
+    const first = await attempt(ask, signal, (text) => {
+      shown += text;
+      onText(text);
+    });
+    if (!("why" in first.result) || first.result.why !== "died" || supervisor.closed()) return first;
+    const second = await suspects.add(async () => await attempt(ask, signal, () => {}));
+    if (!("why" in second.result) && second.result.text.startsWith(shown))
+      onText(second.result.text.slice(shown.length));
+    return second;
+  };
 
   const run = async (
     request: ModelRequest,
     signal: AbortSignal,
-    onToken: ((text: string) => void) | undefined,
-  ): Promise<Omit<ModelResponse, "firstTokenMs"> & { readonly firstTokenAtMs: number }> => {
-    const process = await supervisor.process();
-    if (signal.aborted) throw aborted(descriptor, signal);
-    const startMs = performance.now();
+    onToken: TokenListener | undefined,
+  ): Promise<Timed> => {
     const maxTokens = Math.min(request.maxTokens, limits.modelOutputTokens);
     const { system, user, schema, confidenceOf } = request;
     const seed = request.seed >>> 0;
     const ask = { system, user, schema, seed, confidenceOf, maxTokens, stream: onToken !== undefined };
-    const result = await process.ask(ask, signal, (text) => (signal.aborted ? undefined : onToken?.(text)));
-    if (signal.aborted) throw aborted(descriptor, signal);
-    if ("why" in result)
-      throw modelFailed(descriptor, result.why === "aborted" ? "timeout" : result.why, result.reason);
+    const onText = (text: string): void => (signal.aborted ? undefined : onToken?.(text));
+    const { result, startMs, facts } = await answer(ask, signal, onText);
+    if ("why" in result) throw modelFailed(descriptor, KINDS[result.why], result.reason);
     supervisor.succeeded();
     const output = parseOutput(result.text, schema);
     if ("reason" in output) throw modelFailed(descriptor, "unparsable", output.reason);
     const { confidencePpm, promptTokens, outputTokens } = result;
-    const { engine, sampling } = process.facts;
-    return {
+    const { engine, sampling } = facts;
+    const response = {
       fields: output.fields,
       confidencePpm,
       origin: { model: descriptor, engine, sampling, seed },
       promptTokens,
       outputTokens,
-      firstTokenAtMs: startMs + result.firstTokenMs,
       durationMs: Math.round(performance.now() - startMs),
     };
+    return { response, firstTokenAtMs: startMs + result.firstTokenMs };
   };
 
   return {
@@ -77,7 +125,8 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Mode
     async ask(request, signal, onToken) {
       if (supervisor.closed()) throw closed(descriptor);
       const askedMs = performance.now();
-      const { firstTokenAtMs, ...response } = await queue.run(signal, async () => await run(request, signal, onToken));
+      const work = async (): Promise<Timed> => await run(request, signal, onToken);
+      const { response, firstTokenAtMs } = await queue.run(signal, work);
       return { ...response, firstTokenMs: Math.round(firstTokenAtMs - askedMs) };
     },
     async close() {

@@ -8,8 +8,11 @@ export type WorkerFailure =
   | { readonly kind: "unloadable"; readonly what: "engine" | "model" | "context"; readonly reason: string }
   | { readonly kind: "died"; readonly reason: string };
 
-/** A call that the worker did not answer; `dead` when the process is gone. */
-export type CallFailure = Pick<Extract<FromWorker, { kind: "failed" }>, "why" | "reason">;
+/** A call that the worker did not answer; `died`: the process is gone. */
+export interface CallFailure {
+  readonly why: Extract<FromWorker, { kind: "failed" }>["why"] | "died";
+  readonly reason: string;
+}
 
 export interface LlamaProcess {
   readonly pid: number;
@@ -52,7 +55,7 @@ export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
     if (end !== null) return;
     end = `${how}${stderr() === "" ? "" : `: ${stderr()}`}`;
     loaded.resolve({ kind: "died", reason: end });
-    for (const call of calls.values()) call.settle({ why: "crashed", reason: `the model process ended (${how})` });
+    for (const call of calls.values()) call.settle({ why: "died", reason: `the model process ended (${how})` });
     calls.clear();
     ended.resolve(end);
   };
@@ -77,7 +80,7 @@ export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
     ended: ended.promise,
     kill: () => void child.kill("SIGKILL"),
     async ask(ask, signal, onToken) {
-      if (end !== null) return { why: "crashed", reason: `the model process ended (${end})` };
+      if (end !== null) return { why: "died", reason: `the model process ended (${end})` };
       const id = ++lastId;
       const { promise, resolve } = Promise.withResolvers<WorkerAnswer | CallFailure>();
       calls.set(id, { settle: resolve, onToken });

@@ -24,8 +24,16 @@ const MAX_PAUSE_MS = 30_000;
 const LOAD_ATTEMPTS = 2;
 const LOAD_TIMEOUT_MS = 600_000;
 
-/** The pause before a restart doubles with each crash without an answer in between, up to MAX_PAUSE_MS. */
-export function supervise(options: WorkerOptions, descriptor: string, onStart: (pid: number) => void): Supervisor {
+/**
+ * A process that does not load at first is an error; one that dies later is started again, as often as need be. The pause before doubles with
+ * each crash without an answer in between, up to MAX_PAUSE_MS.
+ */
+export function supervise(
+  options: WorkerOptions,
+  descriptor: string,
+  checkFile: () => Promise<void>,
+  onStart: (pid: number) => void,
+): Supervisor {
   const closing = new AbortController();
   let crashes = 0;
   let live: LlamaProcess | null = null;
@@ -33,6 +41,7 @@ export function supervise(options: WorkerOptions, descriptor: string, onStart: (
   const load = async (): Promise<LoadedProcess> => {
     for (let attempt = 1; ; attempt++) {
       if (closing.signal.aborted) throw closed(descriptor);
+      if (live !== null) await checkFile();
       live = startLlamaProcess(options);
       onStart(live.pid);
       const process = live;
@@ -48,21 +57,27 @@ export function supervise(options: WorkerOptions, descriptor: string, onStart: (
     }
   };
 
-  /** Starts the next process as soon as this one has ended and the pause is over. */
+  const backoff = async (): Promise<void> => {
+    await pause(Math.min(FIRST_PAUSE_MS * 2 ** crashes++, MAX_PAUSE_MS), closing.signal);
+  };
+
+  /** Starts the next process when this one has ended. Calls wait for the first try; once one has failed, they fail until one succeeds. */
   const watched = (process: LoadedProcess): LoadedProcess => {
     const restart = async (): Promise<void> => {
       await process.ended;
       if (closing.signal.aborted) return;
-      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** crashes++, MAX_PAUSE_MS);
-      current = pause(pauseMs, closing.signal).then(load);
-      current.catch(() => {});
+      current = backoff().then(load);
+      while (!(await isLoaded(current)) && !closing.signal.aborted) {
+        await backoff();
+        current = load();
+      }
     };
     void restart();
     return process;
   };
 
   let current = load();
-  current.catch(() => {});
+  void isLoaded(current);
   return {
     process: async () => await current,
     succeeded: () => void (crashes = 0),
@@ -73,6 +88,13 @@ export function supervise(options: WorkerOptions, descriptor: string, onStart: (
       await current.then(async (process) => await process.ended).catch(() => {});
     },
   };
+}
+
+async function isLoaded(process: Promise<LoadedProcess>): Promise<boolean> {
+  return await process.then(
+    () => true,
+    () => false,
+  );
 }
 
 function loadError(path: string, descriptor: string, failure: WorkerFailure): ConclaveError {

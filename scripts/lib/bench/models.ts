@@ -13,8 +13,9 @@ export interface Workload {
   readonly threads: number;
   readonly contextSize: number;
   readonly rounds: number;
-  /** Rendered prompts; each seat asks so many of them a round. */
+  /** Rendered prompts. */
   readonly users: readonly string[];
+  /** Of all seats together: rounds are equally long whatever their number. */
   readonly questionsPerRound: number;
   readonly schema: OutputSchema;
   readonly confidenceOf: string;
@@ -111,10 +112,9 @@ function reportOf(seats: number, rounds: readonly Round[]): SeatsReport {
 }
 
 function usersOf({ seats, users, questionsPerRound }: Workload, round: number): readonly (readonly string[])[] {
-  const at = (index: number): string => users[index % users.length] ?? "";
-  const first = round * seats * questionsPerRound;
+  const asked = Array.from({ length: questionsPerRound }, (_, index) => round * questionsPerRound + index);
   return Array.from({ length: seats }, (_, seat) =>
-    Array.from({ length: questionsPerRound }, (__, index) => at(first + seat * questionsPerRound + index)),
+    asked.filter((_question, index) => index % seats === seat).map((index) => users[index % users.length] ?? ""),
   );
 }
 

@@ -1,0 +1,95 @@
+// Real runtime, real model process; the process is killed in the middle of an answer.
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { join } from "node:path";
+import { createLlamaModel } from "../../agents/adapters/models/llama-model.ts";
+import type { Script } from "../../agents/adapters/memory/model.ts";
+import type { ConclaveError } from "../../agents/core/errors.ts";
+import type { Address, Decision } from "../../agents/core/types.ts";
+import type { Model } from "../../agents/ports/model.ts";
+import { booleanTerms } from "../core/committee.ts";
+import { fastTiming, memoryWorld, silentLog, truthful, until } from "./world.ts";
+
+const consumer = `0x${"cc".repeat(20)}` as Address;
+/** Of models/held-out.json, with its answer. */
+const question =
+  "Loan rules: 1) age 25 or more; 2) no open debt; 3) loan up to 450. Case: age 31, debt free, loan 190. Does the applicant qualify?";
+const truth = "yes";
+const seats = [0, 1, 2, 3];
+/** The machine may be busy. */
+const timing = { ...fastTiming, phaseMs: 60_000, graceMs: 5_000 };
+
+interface Killed {
+  readonly model: Model;
+  /** Of the process, first and again. */
+  readonly starts: readonly number[];
+  readonly failures: readonly ConclaveError[];
+}
+
+/** A model whose process is killed at the first token of its first answer, and then at every start unless it may go on. */
+async function killed(mayGoOn: boolean): Promise<Killed> {
+  const path = join(import.meta.dirname, "../../models/conclave-small.gguf");
+  const starts: number[] = [];
+  const failures: ConclaveError[] = [];
+  const onStart = (pid: number): void => {
+    starts.push(pid);
+    if (starts.length > 1 && !mayGoOn) process.kill(pid, "SIGKILL");
+  };
+  const options = { sequences: seats.length, waiting: 64, threads: 1, gpu: false, temperature: 0 } as const;
+  const model = await createLlamaModel({ path, ...options, onStart });
+  let isAlive = true;
+  const ask: Model["ask"] = async (request, signal) => {
+    try {
+      return await model.ask(request, signal, () => {
+        if (isAlive) process.kill(starts[0] as number, "SIGKILL");
+        isAlive = false;
+      });
+    } catch (error) {
+      failures.push(error as ConclaveError);
+      throw error;
+    }
+  };
+  return { model: { ...model, ask }, starts, failures };
+}
+
+/** By four seats, each with its model; those without one know the truth, once they may say it. */
+async function decide(models: readonly (Model | null)[], maySpeak: () => boolean = () => true): Promise<Decision> {
+  const scripts = seats.map((): Script => async (request, signal) => {
+    await until(maySpeak);
+    return await truthful(truth)(request, signal);
+  });
+  const world = memoryWorld(scripts, undefined, silentLog, timing);
+  const running = world.agents.map((agent, index) => {
+    const model = models[index] ?? null;
+    return agent.start(model === null ? {} : { model });
+  });
+  const { request } = world.chain.ask(consumer, booleanTerms, question);
+  const ticker = setInterval(() => world.chain.mine(), 50);
+  try {
+    return await until(async () => {
+      const events = await world.chain.reader().requestEvents(request.id);
+      return events.find((event) => event.kind === "decisionCommitted")?.decision;
+    }, 240_000);
+  } finally {
+    clearInterval(ticker);
+    for (const one of running) await one.stop();
+    for (const model of new Set(models)) await model?.close();
+  }
+}
+
+describe("a model's process that is killed in the middle of an answer", { timeout: 280_000 }, () => {
+  it("four seats that share it ask it again, and decide", async () => {
+    const { model, starts, failures } = await killed(true);
+    const { status, answer } = await decide(seats.map(() => model));
+    expect({ status, answer, starts: starts.length }).to.deep.equal({ status: "decided", answer: truth, starts: 2 });
+    expect(failures).to.deep.equal([]);
+  });
+
+  it("a seat whose process cannot be started again abstains, and the others decide", async () => {
+    const { model, starts, failures } = await killed(false);
+    const { status, answer } = await decide([model, null, null, null], () => failures.length > 0);
+    expect({ status, answer }).to.deep.equal({ status: "decided", answer: truth });
+    expect(starts.length).to.be.at.least(3);
+    expect(failures[0]?.code).to.equal("MODEL_FILE_BROKEN");
+  });
+});
