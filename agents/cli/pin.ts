@@ -138,7 +138,7 @@ async function prepareService(options: ServiceFlags, host: CliHost): Promise<Ask
 async function openKeep({ into, intoKubo }: KeepFlags, { cwd }: CliHost): Promise<ContentStore> {
   if (intoKubo === undefined) return openFolder(resolve(cwd, into));
   if (!URL.canParse(intoKubo)) throw usage("--into-kubo", "", "give the URL of a Kubo RPC, e.g. http://127.0.0.1:5001");
-  return createKuboContentStore({ url: intoKubo });
+  return createKuboContentStore({ url: intoKubo, owner: "operator" });
 }
 
 /** Of whom a full disk, say, is an error of the folder's. */

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
-import { createFolderContentStore } from "../adapters/ipfs/folder-content-store.ts";
+import { openFolderReader } from "../adapters/ipfs/folder-content-store.ts";
 import { startGateway } from "../adapters/ipfs/gateway.ts";
 import { parseListen } from "./arguments.ts";
 import type { CommandSpec } from "./command.ts";
@@ -26,7 +26,7 @@ export const serve: CommandSpec<Options> = {
   ],
   run: async ({ options, host, json }) => {
     const place = parseListen(options.listen, "--listen");
-    const store = await createFolderContentStore(resolve(host.cwd, options.from));
+    const store = await openFolderReader(resolve(host.cwd, options.from));
     const gateway = await startGateway({ store, ...place });
     try {
       const ready = { event: "ready", url: gateway.url };

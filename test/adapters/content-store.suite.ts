@@ -7,11 +7,11 @@ import { bytesToHex, sha256 } from "../../agents/core/digest.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Digest } from "../../agents/core/types.ts";
-import type { ContentStore } from "../../agents/ports/content-store.ts";
+import type { CollectedStore, ContentStore, PinOwner } from "../../agents/ports/content-store.ts";
 
 /** The stores of one test: nodes 0, 1 ... are connected with each other, node by node closed and opened again. */
 export interface ContentWorld {
-  open(node: number, getTimeoutMs?: number): Promise<ContentStore>;
+  open(node: number, getTimeoutMs?: number, owner?: PinOwner): Promise<CollectedStore>;
   /** Replaces the bytes of a stored block behind the store's back. */
   readonly damage?: (node: number, digest: Digest, bytes: Uint8Array) => Promise<void>;
   dispose(): Promise<void>;
@@ -24,6 +24,8 @@ export interface ContentSuiteOptions {
   readonly durable: boolean;
   /** Asks nobody, so that it need not wait for an answer. */
   readonly alone?: true;
+  /** Whether it leaves it to the node that it talks to to remove blocks. */
+  readonly collectsItself?: true;
 }
 
 /** A block that nobody has stored before. */
@@ -133,12 +135,135 @@ export function contentStoreSuite(
       await waiting;
     });
 
+    ownerTests(test);
+    if (options.collectsItself === true) unsweptTest(test);
+    else sweepTests(test);
     if (options.durable) durabilityTests(test);
     if (options.exchange) exchangeTests(test);
   });
 }
 
 type Test = (title: string, body: (world: ContentWorld) => Promise<void>) => void;
+
+/** Everything that was stored up to now is old. */
+function allOld(): number {
+  return Date.now() + 1_000;
+}
+
+function ownerTests(test: Test): void {
+  test("AV7: ends its own pins, and never the other owner's", async (world) => {
+    const operator = await world.open(0, 300, "operator");
+    const [root = assert.fail()] = await putDiamond(operator);
+    await operator.pin(root);
+    const pin = (await operator.pins()).find((one) => one.root === root) ?? assert.fail("no pin");
+    assert.ok(Math.abs(Date.now() - pin.sinceMs) < 60_000, `since ${pin.sinceMs}`);
+    await operator.close();
+
+    const seat = await world.open(0, 300, "seat");
+    const isListed = async (store: CollectedStore): Promise<boolean> =>
+      (await store.pins()).some((one) => one.root === root);
+    assert.deepEqual([await isListed(seat), await seat.isPinned(root)], [false, true]);
+    assert.equal(await seat.unpin(root), false);
+    await seat.pin(root);
+    assert.equal(await isListed(seat), true);
+    assert.equal(await seat.unpin(root), true);
+    assert.deepEqual([await isListed(seat), await seat.isPinned(root), await seat.unpin(root)], [false, true, false]);
+    await seat.close();
+
+    const again = await world.open(0, 300, "operator");
+    assert.equal(await isListed(again), true);
+    assert.equal(await again.unpin(root), true);
+    assert.deepEqual([await again.isPinned(root), await again.unpin(root)], [false, false]);
+  });
+}
+
+function unsweptTest(test: Test): void {
+  test("AV7: removes no block: that is the node's own", async (world) => {
+    const store = await world.open(0, 300);
+    const { bytes, digest } = freshBlock();
+    await store.put(bytes);
+    const nothing = { blocks: 0, bytes: 0, more: false };
+    assert.deepEqual(await store.wouldSweep({ beforeMs: allOld(), maxBlocks: 9 }, new Set()), nothing);
+    assert.deepEqual(await store.sweep({ beforeMs: allOld(), maxBlocks: 9 }), nothing);
+    assert.equal(await store.has(digest), true);
+  });
+}
+
+function sweepTests(test: Test): void {
+  test("AV7: sweeps what is below no pin; shared blocks stay while one root is kept", async (world) => {
+    const store = await world.open(0, 300);
+    const [shared, own, other, loose] = [freshBlock(), freshBlock(), freshBlock(), freshBlock()] as const;
+    const first = freshBlock(shared.digest, own.digest);
+    const second = freshBlock(shared.digest, other.digest);
+    for (const { bytes } of [shared, own, other, loose, first, second]) await store.put(bytes);
+    for (const { digest } of [first, second]) await store.pin(digest);
+    const sweep = { beforeMs: allOld(), maxBlocks: 100 };
+    const expected = { blocks: 1, bytes: loose.bytes.length, more: false };
+    assert.deepEqual(await store.wouldSweep(sweep, new Set()), expected);
+    assert.equal(await store.has(loose.digest), true);
+    assert.deepEqual(await store.sweep(sweep), expected);
+    assert.equal(await store.has(loose.digest), false);
+
+    const freed = { blocks: 2, bytes: first.bytes.length + own.bytes.length, more: false };
+    assert.deepEqual(await store.wouldSweep(sweep, new Set([first.digest])), freed);
+    assert.equal(await store.unpin(first.digest), true);
+    assert.deepEqual(await store.sweep(sweep), freed);
+    const here = await Promise.all([first, own, shared, second, other].map(({ digest }) => store.has(digest)));
+    assert.deepEqual(here, [false, false, true, true, true]);
+    await store.pin(second.digest);
+    assert.deepEqual(await store.sweep(sweep), { blocks: 0, bytes: 0, more: false });
+  });
+
+  test("AV7: keeps what the other owner pinned", async (world) => {
+    const operator = await world.open(0, 300, "operator");
+    const digests = await putDiamond(operator);
+    await operator.pin(digests[0] ?? assert.fail());
+    await operator.close();
+    const seat = await world.open(0, 300, "seat");
+    const { blocks } = await seat.sweep({ beforeMs: allOld(), maxBlocks: 100 });
+    assert.equal(blocks, 0);
+    for (const digest of digests) assert.equal(await seat.has(digest), true);
+  });
+
+  test("AV7: leaves what is young, and takes no more than it may", async (world) => {
+    const store = await world.open(0, 300);
+    const blocks = Array.from({ length: 5 }, () => freshBlock());
+    for (const { bytes } of blocks) await store.put(bytes);
+    assert.equal((await store.sweep({ beforeMs: Date.now() - 60_000, maxBlocks: 9 })).blocks, 0);
+    const seen: unknown[] = [];
+    for (let pass = 0; pass < 3; pass++) {
+      const { blocks: taken, more } = await store.sweep({ beforeMs: allOld(), maxBlocks: 2 });
+      seen.push([taken, more]);
+    }
+    assert.deepEqual(seen, [
+      [2, true],
+      [2, true],
+      [1, false],
+    ]);
+  });
+
+  test("AV7: loses nothing that is stored or pinned while it sweeps", async (world) => {
+    const store = await world.open(0, 300);
+    const blocks = Array.from({ length: 40 }, () => freshBlock());
+    const root = freshBlock(...blocks.slice(20).map(({ digest }) => digest));
+    for (const { bytes } of [...blocks, root]) await store.put(bytes);
+    await sleep(20);
+    const beforeMs = Date.now();
+    await sleep(20);
+    const stored = async (): Promise<void> => {
+      for (const { bytes } of blocks.slice(0, 20)) await store.put(bytes);
+    };
+    const pinned = store.pin(root.digest).then(
+      () => true,
+      () => false,
+    );
+    await Promise.all([store.sweep({ beforeMs, maxBlocks: 100 }), stored()]);
+    for (const { digest } of blocks.slice(0, 20)) assert.equal(await store.has(digest), true);
+    // A pin either comes too late for a block, and says so, or holds all of them.
+    if (!(await pinned)) return;
+    for (const { digest } of [root, ...blocks.slice(20)]) assert.equal(await store.has(digest), true);
+  });
+}
 
 function durabilityTests(test: Test): void {
   test("keeps blocks and pins when it is closed and opened again", async (world) => {

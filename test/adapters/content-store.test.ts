@@ -15,7 +15,11 @@ import { createHeliaContentStore } from "../../agents/adapters/ipfs/helia-conten
 import { createKuboContentStore } from "../../agents/adapters/ipfs/kubo-content-store.ts";
 import { walkDag } from "../../agents/adapters/ipfs/walk.ts";
 import { createLibp2pNetwork, type Libp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
-import { createMemoryContentHub, createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
+import {
+  createMemoryContentHub,
+  createMemoryContentStore,
+  createMemoryPins,
+} from "../../agents/adapters/memory/content-store.ts";
 import { encodeBlock } from "../../agents/core/codec.ts";
 import { sha256 } from "../../agents/core/digest.ts";
 import type { Digest } from "../../agents/core/types.ts";
@@ -29,16 +33,17 @@ contentStoreSuite("Helia with bitswap", createHeliaWorld, { exchange: true, dura
 contentStoreSuite("Kubo client against a loopback stand-in", createKuboLoopbackWorld, {
   exchange: false,
   durable: true,
+  collectsItself: true,
 });
 
 async function createMemoryWorld(): Promise<ContentWorld> {
   const clock = createSystemClock();
   const hub = createMemoryContentHub();
-  const disks = [0, 1].map(() => ({ blocks: new Map<Digest, Uint8Array>(), pins: new Set<Digest>() }));
+  const disks = [0, 1].map(() => ({ blocks: new Map<Digest, Uint8Array>(), pins: createMemoryPins() }));
   const opened: ContentStore[] = [];
   return {
-    async open(node, getTimeoutMs = 5_000) {
-      const store = createMemoryContentStore({ clock, hub, getTimeoutMs, ...disks[node] });
+    async open(node, getTimeoutMs = 5_000, owner = "seat") {
+      const store = createMemoryContentStore({ clock, hub, getTimeoutMs, owner, ...disks[node] });
       opened.push(store);
       return store;
     },
@@ -62,12 +67,13 @@ async function createHeliaWorld(): Promise<ContentWorld> {
   await until("connected", () => networks.every((network) => network.connected().length === 1));
   const opened: ContentStore[] = [];
   return {
-    async open(node, getTimeoutMs = 15_000) {
+    async open(node, getTimeoutMs = 15_000, owner = "seat") {
       const network = networks[node] ?? assert.fail(`no node ${node}`);
       const store = await createHeliaContentStore({
         libp2p: network.libp2p,
         path: join(directory, `${node}`),
         getTimeoutMs,
+        owner,
       });
       opened.push(store);
       return store;
@@ -88,7 +94,7 @@ async function createHeliaWorld(): Promise<ContentWorld> {
 async function createKuboLoopbackWorld(): Promise<ContentWorld> {
   const server = await startKuboLoopback();
   return {
-    open: async (_, timeoutMs = 5_000) => createKuboContentStore({ url: server.url, timeoutMs }),
+    open: async (_, timeoutMs = 5_000, owner = "seat") => createKuboContentStore({ url: server.url, timeoutMs, owner }),
     async damage(_, digest, bytes) {
       server.blocks.set(cidOf(digest).toString(), bytes);
     },

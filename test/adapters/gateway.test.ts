@@ -21,7 +21,7 @@ contentStoreSuite(
   async () => {
     const folder = await mkdtemp(join(tmpdir(), "conclave-folder-"));
     return {
-      open: (node) => createFolderContentStore(join(folder, String(node))),
+      open: (node, _, owner = "operator") => createFolderContentStore(join(folder, String(node)), owner),
       async damage(node, digest, bytes) {
         const blocks = new LocalBlocks(join(folder, String(node), "blocks"));
         await blocks.open();

@@ -23,7 +23,8 @@ class RpcError extends Error {}
 
 export async function startKuboLoopback(): Promise<KuboLoopback> {
   const blocks = new Map<string, Uint8Array>();
-  const pins = new Set<string>();
+  /** Names by CID. */
+  const pins = new Map<string, string>();
   const requests: string[] = [];
 
   async function find(url: URL): Promise<Uint8Array> {
@@ -70,14 +71,22 @@ export async function startKuboLoopback(): Promise<KuboLoopback> {
       assert.equal(url.searchParams.get("recursive"), "true");
       const root = url.searchParams.get("arg") ?? "";
       await pinBelow(root, url);
-      pins.add(root);
+      pins.set(root, url.searchParams.get("name") ?? "");
+      return { Pins: [root] };
+    },
+    async "pin/rm"(url) {
+      const root = url.searchParams.get("arg") ?? "";
+      if (!pins.delete(root)) throw new RpcError("not pinned or pinned indirectly");
       return { Pins: [root] };
     },
     async "pin/ls"(url) {
       assert.equal(url.searchParams.get("type"), "recursive");
-      const root = url.searchParams.get("arg") ?? "";
-      if (!pins.has(root)) throw new RpcError(`path '${root}' is not pinned recursively`);
-      return { Cid: root, Type: "recursive" };
+      assert.equal(url.searchParams.get("names"), "true");
+      const root = url.searchParams.get("arg");
+      if (root !== null && !pins.has(root)) throw new RpcError(`path '${root}' is not pinned recursively`);
+      const part = url.searchParams.get("name") ?? "";
+      const found = [...pins].filter(([cid, name]) => (root === null || cid === root) && name.includes(part));
+      return Buffer.from(found.map(([Cid, Name]) => `${JSON.stringify({ Cid, Type: "recursive", Name })}\n`).join(""));
     },
   };
 

@@ -28,11 +28,11 @@ before(async () => {
 
 after(() => kubo.stop());
 
-contentStoreSuite("the real Kubo", createKuboWorld, { exchange: false, durable: true });
+contentStoreSuite("the real Kubo", createKuboWorld, { exchange: false, durable: true, collectsItself: true });
 
 async function createKuboWorld(): Promise<ContentWorld> {
   return {
-    open: async (_, timeoutMs = 5_000) => createKuboContentStore({ url: kubo.url, timeoutMs }),
+    open: async (_, timeoutMs = 5_000, owner = "seat") => createKuboContentStore({ url: kubo.url, timeoutMs, owner }),
     damage: (_, digest, bytes) => damage(digest, bytes),
     dispose: async () => {},
   };

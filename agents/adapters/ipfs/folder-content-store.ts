@@ -1,60 +1,46 @@
-import { mkdir, open, stat } from "node:fs/promises";
-import { join } from "node:path";
-import { cidString } from "../../core/codec.ts";
-import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
-import type { ContentStore } from "../../ports/content-store.ts";
+import type { CollectedStore, ContentStore, PinList, PinOwner } from "../../ports/content-store.ts";
 import { blockMissing, cidOf, digestOfBlock } from "./block.ts";
-import { LocalBlocks } from "./local-blocks.ts";
-import { walkDag } from "./walk.ts";
+import { openKeptFolder, type KeptFolder } from "./kept-folder.ts";
 
-/** A folder that fetches nothing: `blocks` and, as an empty file per root, `pins`. */
-export async function createFolderContentStore(path: string): Promise<ContentStore> {
-  const pins = join(path, "pins");
-  await mkdir(pins, { recursive: true });
-  const local = new LocalBlocks(join(path, "blocks"));
-  await local.open();
-  let closed = false;
-
-  async function get(digest: Digest, signal?: AbortSignal): Promise<Uint8Array> {
-    const bytes = closed || signal?.aborted === true ? null : await local.read(digest);
-    if (bytes === null) throw blockMissing(digest, 0);
-    return bytes;
-  }
-
+/** A folder that fetches nothing, for this process alone. Throws STORE_LOCKED. */
+export async function createFolderContentStore(path: string, owner: PinOwner = "operator"): Promise<CollectedStore> {
+  const folder = await openKeptFolder(path, owner, true);
+  const reader = readFolder(folder);
   return {
+    ...folder,
+    ...reader,
     async put(bytes, signal) {
       signal?.throwIfAborted();
       const digest = digestOfBlock(bytes);
-      if (!(await isSound(local, digest))) await local.put(cidOf(digest), bytes);
-      await local.flush(cidOf(digest));
+      await folder.local.store(digest, bytes);
       return digest;
     },
-    get,
-    has: (digest) => local.has(cidOf(digest)),
-    async pin(root, signal) {
-      for await (const _ of walkDag(root, (digest) => get(digest, signal))) continue;
-      const file = await open(join(pins, cidString(root)), "a");
-      await file.sync();
-      await file.close();
-    },
-    isPinned: (root) =>
-      stat(join(pins, cidString(root))).then(
-        () => true,
-        () => false,
-      ),
-    async close() {
-      closed = true;
-    },
+    pin: (root, signal) => folder.pin(root, (digest) => reader.get(digest, signal)),
   };
 }
 
-/** Whether a block is here with the right bytes. */
-export async function isSound(local: LocalBlocks, digest: Digest): Promise<boolean> {
-  try {
-    return (await local.read(digest)) !== null;
-  } catch (error) {
-    if (error instanceof ConclaveError && error.code === "BLOCK_INVALID") return false;
-    throw error;
-  }
+/** The same to look at only, also while another process writes to it. */
+export type FolderReader = Pick<ContentStore, "get" | "has" | "close"> & PinList;
+
+export async function openFolderReader(path: string, owner: PinOwner = "operator"): Promise<FolderReader> {
+  const folder = await openKeptFolder(path, owner, false);
+  const { pins, wouldSweep } = folder;
+  return { ...readFolder(folder), pins, wouldSweep };
+}
+
+function readFolder(folder: KeptFolder): Pick<ContentStore, "get" | "has" | "close"> {
+  let closed = false;
+  return {
+    async get(digest: Digest, signal?: AbortSignal): Promise<Uint8Array> {
+      const bytes = closed || signal?.aborted === true ? null : await folder.local.read(digest);
+      if (bytes === null) throw blockMissing(digest, 0);
+      return bytes;
+    },
+    has: (digest) => folder.local.has(cidOf(digest)),
+    async close() {
+      if (!closed) folder.close();
+      closed = true;
+    },
+  };
 }

@@ -1,26 +1,16 @@
-import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { withBitswap } from "@helia/bitswap";
 import { withLibp2p } from "@helia/libp2p";
 import * as dagCbor from "@ipld/dag-cbor";
 import type { Libp2p } from "@libp2p/interface";
-import { FsDatastore } from "datastore-fs";
-import {
-  type BlockBroker,
-  createHeliaLight,
-  type GraphNode,
-  type Helia,
-  type GraphWalkerFactory,
-  type Pins,
-} from "helia";
+import { type BlockBroker, createHeliaLight, type Helia } from "helia";
 import { ConclaveError } from "../../core/errors.ts";
 import type { CID } from "multiformats/cid";
 import type { Digest } from "../../core/types.ts";
-import type { ContentStore } from "../../ports/content-store.ts";
+import type { CollectedStore, PinOwner } from "../../ports/content-store.ts";
 import { blockMissing, cidOf, digestOfBlock, MAX_BLOCK_BYTES, verifiedBlock } from "./block.ts";
-import { isSound } from "./folder-content-store.ts";
-import { LocalBlocks } from "./local-blocks.ts";
-import { walkDag } from "./walk.ts";
+import { openKeptFolder } from "./kept-folder.ts";
+import type { LocalBlocks } from "./local-blocks.ts";
 
 /** A want may get lost, and bitswap asks only who is connected at that time. */
 const FIRST_TRY_MS = 1_000;
@@ -36,16 +26,18 @@ export interface HeliaContentStoreOptions {
   readonly path: string;
   /** How long `get` waits for peers when its signal does not end it earlier. */
   readonly getTimeoutMs?: number;
+  readonly owner?: PinOwner;
 }
 
-/** IPFS inside the agent: blocks in files, bitswap with connected peers, no gateways, no routing, no discovery. */
-export async function createHeliaContentStore(options: HeliaContentStoreOptions): Promise<ContentStore> {
-  const { getTimeoutMs = 30_000 } = options;
-  const local = new LocalBlocks(path.join(options.path, "blocks"));
-  const datastore = new FsDatastore(path.join(options.path, "pins"));
-  await local.open();
-  await datastore.open();
-  const { helia, announce } = assemble(options.libp2p, local, datastore);
+/**
+ * IPFS inside the agent: blocks and pins in files, bitswap with connected peers, no gateways, no routing, no discovery. Throws
+ * STORE_LOCKED.
+ */
+export async function createHeliaContentStore(options: HeliaContentStoreOptions): Promise<CollectedStore> {
+  const { getTimeoutMs = 30_000, owner = "seat" } = options;
+  const folder = await openKeptFolder(options.path, owner, true);
+  const { local } = folder;
+  const { helia, announce } = assemble(options.libp2p, local);
   await helia.start();
   const closing = new AbortController();
   let closed: Promise<void> | null = null;
@@ -72,30 +64,16 @@ export async function createHeliaContentStore(options: HeliaContentStoreOptions)
   }
 
   return {
+    ...folder,
     async put(bytes, signal) {
       signal?.throwIfAborted();
       const digest = digestOfBlock(bytes);
-      const cid = cidOf(digest);
-      // Also mends a block that broke on disk.
-      if (!(await isSound(local, digest))) {
-        await local.put(cid, bytes);
-        await announce(cid);
-      }
-      await local.flush(cid);
+      if (await local.store(digest, bytes)) await announce(cidOf(digest));
       return digest;
     },
     get,
     has: (digest) => local.has(cidOf(digest)),
-    async pin(root, signal) {
-      const fetchAndFlush = async (digest: Digest): Promise<Uint8Array> => {
-        const bytes = await get(digest, signal);
-        await local.flush(cidOf(digest));
-        return bytes;
-      };
-      if (await hasPin(helia.pins, root)) for await (const _ of walkDag(root, fetchAndFlush)) continue;
-      else await addPin(helia.pins, root, fetchAndFlush);
-    },
-    isPinned: (root) => hasPin(helia.pins, root),
+    pin: (root, signal) => folder.pin(root, (digest) => get(digest, signal)),
     close() {
       closing.abort(new Error("content store closed"));
       closed ??= stop();
@@ -105,7 +83,7 @@ export async function createHeliaContentStore(options: HeliaContentStoreOptions)
 
   async function stop(): Promise<void> {
     await helia.stop();
-    await datastore.close();
+    folder.close();
   }
 }
 
@@ -124,9 +102,9 @@ interface Assembly {
 }
 
 /** Helia announces before it stores, too early for peers that wait: we store first and announce ourselves. */
-function assemble(libp2p: Libp2p, local: LocalBlocks, datastore: FsDatastore): Assembly {
+function assemble(libp2p: Libp2p, local: LocalBlocks): Assembly {
   const brokers: BlockBroker[] = [];
-  const light = createHeliaLight({ blockstore: local, datastore, codecs: [dagCbor] });
+  const light = createHeliaLight({ blockstore: local, codecs: [dagCbor] });
   const addBlockBroker = light.addBlockBroker.bind(light);
   light.addBlockBroker = (broker) => {
     if (typeof broker !== "function") brokers.push(broker);
@@ -145,33 +123,6 @@ function assemble(libp2p: Libp2p, local: LocalBlocks, datastore: FsDatastore): A
   };
 }
 
-/** Pins recursively. The pin itself is written last, so that an interrupted one does not count. */
-async function addPin(pins: Pins, root: Digest, get: (digest: Digest) => Promise<Uint8Array>): Promise<void> {
-  const walker: GraphWalkerFactory = () => ({
-    walk: <T>() => walkDag(root, get) as AsyncGenerator<GraphNode<T>>,
-  });
-  try {
-    // The iterator must be drained for the pin to be written.
-    for await (const _ of pins.add(cidOf(root), { walker })) continue;
-  } catch (error) {
-    if (!isNamed(error, "AlreadyPinnedError")) throw error;
-  }
-}
-
-async function hasPin(pins: Pins, root: Digest): Promise<boolean> {
-  try {
-    await pins.get(cidOf(root));
-    return true;
-  } catch (error) {
-    if (isNamed(error, "NotFoundError")) return false;
-    throw error;
-  }
-}
-
 function pause(durationMs: number, signal: AbortSignal): Promise<void> {
   return sleep(durationMs, undefined, { signal }).catch(() => undefined);
-}
-
-function isNamed(error: unknown, name: string): boolean {
-  return error instanceof Error && error.name === name;
 }

@@ -1,12 +1,12 @@
-import type { KuboRPCClient } from "kubo-rpc-client";
-import { cidString } from "../../core/codec.ts";
 import type { Digest } from "../../core/types.ts";
-import type { ContentStore } from "../../ports/content-store.ts";
+import type { CollectedStore, PinOwner, Swept } from "../../ports/content-store.ts";
 import { cidOf, digestOfBlock, verifiedBlock } from "./block.ts";
-import { createKuboRpc, isMissing, messageOf, OFFLINE, storeSoundly, type CallOptions } from "./kubo-rpc.ts";
+import { createKuboPins } from "./kubo-pins.ts";
+import { createKuboRpc, isMissing, OFFLINE, storeSoundly } from "./kubo-rpc.ts";
 import { walkDag } from "./walk.ts";
 
-const NOT_PINNED = /not pinned/i;
+/** The blocks are the node's: it collects what is unpinned itself (`ipfs repo gc`). */
+const NOTHING: Swept = { blocks: 0, bytes: 0, more: false };
 
 export interface KuboContentStoreOptions {
   /** RPC address, e.g. http://127.0.0.1:5001. Never expose it: whoever reaches it owns the node. */
@@ -15,12 +15,14 @@ export interface KuboContentStoreOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Per call, and how long Kubo looks for a block. */
   readonly timeoutMs?: number;
+  readonly owner?: PinOwner;
 }
 
 /** An external Kubo node. NETWORK_FAILED when it is unreachable or fails, BLOCK_MISSING when it has and finds no block. */
-export function createKuboContentStore(options: KuboContentStoreOptions): ContentStore {
-  const { url, headers, timeoutMs = 30_000 } = options;
+export function createKuboContentStore(options: KuboContentStoreOptions): CollectedStore {
+  const { url, headers, timeoutMs = 30_000, owner = "seat" } = options;
   const rpc = createKuboRpc(url, headers, timeoutMs);
+  const pins = createKuboPins(rpc, owner, () => Date.now());
 
   async function get(digest: Digest, signal?: AbortSignal): Promise<Uint8Array> {
     const bytes = await rpc.call(digest, signal, (client, call) => client.block.get(cidOf(digest), call));
@@ -46,21 +48,13 @@ export function createKuboContentStore(options: KuboContentStoreOptions): Conten
     async pin(root, signal) {
       // Kubo does not check hashes when it reads its disk, nor does it bound the DAG.
       for await (const _ of walkDag(root, (digest) => get(digest, signal))) continue;
-      await rpc.call(root, signal, (client, call) => client.pin.add(cidOf(root), { ...call, recursive: true }));
+      await pins.add(root, signal);
     },
-    isPinned: (root, signal) => rpc.call(root, signal, (client, call) => hasPin(client, root, call)),
+    isPinned: (root, signal) => pins.has(root, signal),
+    unpin: (root, signal) => pins.remove(root, signal),
+    pins: (signal) => pins.list(signal),
+    wouldSweep: async () => NOTHING,
+    sweep: async () => NOTHING,
     close: async () => rpc.close(),
   };
-}
-
-async function hasPin(client: KuboRPCClient, root: Digest, call: CallOptions): Promise<boolean> {
-  try {
-    for await (const pin of client.pin.ls({ ...call, paths: cidOf(root), type: "recursive" })) {
-      if (pin.cid.toString() === cidString(root)) return true;
-    }
-    return false;
-  } catch (error) {
-    if (NOT_PINNED.test(messageOf(error))) return false;
-    throw error;
-  }
 }

@@ -23,6 +23,11 @@ export interface KuboRpc {
     signal: AbortSignal | undefined,
     request: (client: KuboRPCClient, call: CallOptions) => Promise<T>,
   ): Promise<T>;
+  /** One call about the node. Throws NETWORK_FAILED. */
+  callNode<T>(
+    signal: AbortSignal | undefined,
+    request: (client: KuboRPCClient, call: CallOptions) => Promise<T>,
+  ): Promise<T>;
   /** Ends what is under way. */
   close(): void;
 }
@@ -38,22 +43,30 @@ export function createKuboRpc(
   const origin = URL.canParse(url) ? new URL(url).origin : "an invalid URL";
   const client = create({ url, headers: { ...headers } });
   const closing = new AbortController();
+  const callerOf = (signal: AbortSignal | undefined): AbortSignal =>
+    AbortSignal.any([closing.signal, ...(signal === undefined ? [] : [signal])]);
+  const optionsFor = (caller: AbortSignal): CallOptions => ({
+    signal: AbortSignal.any([caller, AbortSignal.timeout(timeoutMs + GRACE_MS)]),
+    timeout: timeoutMs,
+  });
+  const failed = (error: unknown, data: Readonly<Record<string, string>>): ConclaveError =>
+    new ConclaveError("NETWORK_FAILED", `Check the Kubo node at ${origin}: ${messageOf(error)}`, data, error);
   return {
     origin,
     async call(digest, signal, request) {
-      const caller = AbortSignal.any([closing.signal, ...(signal === undefined ? [] : [signal])]);
+      const caller = callerOf(signal);
       try {
-        return await request(client, {
-          signal: AbortSignal.any([caller, AbortSignal.timeout(timeoutMs + GRACE_MS)]),
-          timeout: timeoutMs,
-        });
+        return await request(client, optionsFor(caller));
       } catch (error) {
         if (error instanceof ConclaveError) throw error;
         if (caller.aborted || ABSENT.test(messageOf(error))) throw blockMissing(digest, timeoutMs, error);
-        const message = `Check the Kubo node at ${origin}: ${messageOf(error)}`;
-        throw new ConclaveError("NETWORK_FAILED", message, { cid: cidString(digest) }, error);
+        throw failed(error, { cid: cidString(digest) });
       }
     },
+    callNode: (signal, request) =>
+      request(client, optionsFor(callerOf(signal))).catch((error: unknown) => {
+        throw failed(error, {});
+      }),
     close: () => closing.abort(new Error("content store closed")),
   };
 }

@@ -1,23 +1,34 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { open, readdir, stat, unlink, utimes } from "node:fs/promises";
 import path from "node:path";
 import { BaseBlockstore } from "blockstore-core/base";
 import { FsBlockstore } from "blockstore-fs";
 import { NextToLast } from "blockstore-fs/sharding";
 import { type AbortOptions, NotFoundError } from "@libp2p/interface";
 import type { InputPair, Pair } from "interface-blockstore";
+import { base32upper } from "multiformats/bases/base32";
 import type { CID } from "multiformats/cid";
 import { bytesToHex, sha256 } from "../../core/digest.ts";
+import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { cidOf, MAX_BLOCK_BYTES, SHA2_256_CODE, verifiedBlock } from "./block.ts";
 
+/** Blocks that are known to be flushed; when there are more, all are flushed again. */
+const MAX_FLUSHED = 65_536;
+const EXTENSION = ".data";
+
 /**
  * Blocks in files. What a disk made up is never handed on: `read` throws BLOCK_INVALID for it, and to Helia, which would
- * serve it to peers, it does not exist.
+ * serve it to peers, it does not exist. A block's time stamp says when it was stored last.
  */
 export class LocalBlocks extends BaseBlockstore {
   readonly #files: FsBlockstore;
-  readonly #sharding = new NextToLast();
+  readonly #sharding = new NextToLast({ extension: EXTENSION });
+  readonly #flushed = new Set<string>();
+  /** How many write a block now; it is not removed meanwhile. */
+  readonly #writers = new Map<string, number>();
+  /** Who writes a block waits until its removal is over. */
+  readonly #removals = new Map<string, Promise<number>>();
 
   constructor(location: string) {
     super();
@@ -39,7 +50,23 @@ export class LocalBlocks extends BaseBlockstore {
   }
 
   override put(cid: CID, bytes: InputPair["bytes"], options?: AbortOptions): Promise<CID> {
-    return this.#files.put(cid, bytes, options);
+    const key = keyOf(cid);
+    return this.#writing(key, () => {
+      this.#flushed.delete(key);
+      return this.#files.put(cid, bytes, options);
+    });
+  }
+
+  /** Stores a block so that it survives a power failure, and mends one that broke. True when it was not here before. */
+  store(digest: Digest, bytes: Uint8Array): Promise<boolean> {
+    const cid = cidOf(digest);
+    return this.#writing(digest, async () => {
+      const isNew = !(await this.#isSound(digest));
+      if (isNew) await this.put(cid, bytes);
+      else await utimes(this.#pathOf(cid), new Date(), new Date());
+      await this.flush(digest);
+      return isNew;
+    });
   }
 
   override async *get(cid: CID, options?: AbortOptions): AsyncGenerator<Uint8Array> {
@@ -47,12 +74,13 @@ export class LocalBlocks extends BaseBlockstore {
     const bytes = readBounded(this.#pathOf(cid));
     if (bytes === null) throw new NotFoundError(`Block ${cid.toString()} is not here`);
     // Files are found by multihash, whatever codec a peer's CID claims.
-    const matches = cid.multihash.code === SHA2_256_CODE && sha256(bytes) === bytesToHex(cid.multihash.digest);
+    const matches = cid.multihash.code === SHA2_256_CODE && sha256(bytes) === keyOf(cid);
     if (!matches) throw new NotFoundError(`Block ${cid.toString()} is broken`);
     yield bytes;
   }
 
   override async delete(cid: CID, options?: AbortOptions): Promise<void> {
+    this.#flushed.delete(keyOf(cid));
     await this.#files.delete(cid, options);
   }
 
@@ -61,15 +89,99 @@ export class LocalBlocks extends BaseBlockstore {
   }
 
   /** Resolves once the block survives a power failure, too. */
-  async flush(cid: CID): Promise<void> {
-    const { dir, file } = this.#sharding.encode(cid);
-    for (const target of [path.join(dir, file), dir, "."]) await flushPath(path.join(this.#files.path, target));
+  async flush(digest: Digest): Promise<void> {
+    if (this.#flushed.has(digest)) return;
+    const file = this.#pathOf(cidOf(digest));
+    for (const target of [file, path.dirname(file), this.#files.path]) await flushPath(target);
+    if (this.#flushed.size >= MAX_FLUSHED) this.#flushed.clear();
+    this.#flushed.add(digest);
+  }
+
+  /** The blocks here, by the names of their files. */
+  async *stored(): AsyncGenerator<Digest> {
+    for (const shard of await readdir(this.#files.path, { withFileTypes: true })) {
+      if (!shard.isDirectory()) continue;
+      for (const name of await readdir(path.join(this.#files.path, shard.name))) {
+        const digest = digestOfName(name);
+        if (digest !== null) yield digest;
+      }
+    }
+  }
+
+  /** The bytes of a block that nobody has stored since the time (Unix milliseconds); null when there is no such block. */
+  async bytesIfOlder(digest: Digest, beforeMs: number): Promise<number | null> {
+    const found = await stat(this.#pathOf(cidOf(digest))).catch(absent);
+    return found === null || found.mtimeMs >= beforeMs ? null : found.size;
+  }
+
+  /** Removes such a block; how many bytes it had, null when it stays. */
+  async removeIfOlder(digest: Digest, beforeMs: number): Promise<number | null> {
+    if (this.#writers.has(digest)) return null;
+    const removal = this.#remove(digest, beforeMs);
+    this.#removals.set(digest, removal);
+    try {
+      const bytes = await removal;
+      return bytes < 0 ? null : bytes;
+    } finally {
+      this.#removals.delete(digest);
+    }
+  }
+
+  /** Resolves once the removals that have begun are over. */
+  async removed(): Promise<void> {
+    await Promise.allSettled(this.#removals.values());
+  }
+
+  async #remove(digest: Digest, beforeMs: number): Promise<number> {
+    const bytes = await this.bytesIfOlder(digest, beforeMs);
+    if (bytes === null) return -1;
+    this.#flushed.delete(digest);
+    await unlink(this.#pathOf(cidOf(digest)));
+    return bytes;
+  }
+
+  async #writing<T>(key: string, work: () => Promise<T>): Promise<T> {
+    this.#writers.set(key, (this.#writers.get(key) ?? 0) + 1);
+    try {
+      await this.#removals.get(key)?.catch(() => undefined);
+      return await work();
+    } finally {
+      const left = (this.#writers.get(key) ?? 1) - 1;
+      if (left === 0) this.#writers.delete(key);
+      else this.#writers.set(key, left);
+    }
+  }
+
+  async #isSound(digest: Digest): Promise<boolean> {
+    try {
+      return (await this.read(digest)) !== null;
+    } catch (error) {
+      if (error instanceof ConclaveError && error.code === "BLOCK_INVALID") return false;
+      throw error;
+    }
   }
 
   #pathOf(cid: CID): string {
     const { dir, file } = this.#sharding.encode(cid);
     return path.join(this.#files.path, dir, file);
   }
+}
+
+function keyOf(cid: CID): string {
+  return bytesToHex(cid.multihash.digest);
+}
+
+/** A file is named by its multihash; null for any other file. */
+function digestOfName(name: string): Digest | null {
+  if (!name.endsWith(EXTENSION) || !/^B[A-Z2-7]+$/.test(name.slice(0, -EXTENSION.length))) return null;
+  const multihash = base32upper.decode(name.slice(0, -EXTENSION.length));
+  const fits = multihash.length === 34 && multihash[0] === SHA2_256_CODE && multihash[1] === 32;
+  return fits ? (bytesToHex(multihash.subarray(2)) as Digest) : null;
+}
+
+function absent(error: unknown): null {
+  if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+  throw error;
 }
 
 /**
@@ -96,7 +208,8 @@ function openIfThere(file: string): number | null {
   }
 }
 
-async function flushPath(target: string): Promise<void> {
+/** Also of a folder, whose names are then durable. */
+export async function flushPath(target: string): Promise<void> {
   const handle = await open(target, "r");
   try {
     await handle.sync();

@@ -1,4 +1,3 @@
-import type { CID } from "multiformats/cid";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { type Block, cidOf, decodeLinks, MAX_PINNED_BLOCKS, MAX_PINNED_BYTES } from "./block.ts";
@@ -7,9 +6,9 @@ import { type Block, cidOf, decodeLinks, MAX_PINNED_BLOCKS, MAX_PINNED_BYTES } f
 const CONCURRENCY = 16;
 
 export interface WalkedBlock {
+  readonly digest: Digest;
   readonly block: Block;
   readonly depth: number;
-  readonly path: CID[];
 }
 
 /**
@@ -22,21 +21,22 @@ export async function* walkDag(
 ): AsyncGenerator<WalkedBlock> {
   const seen = new Set<Digest>([root]);
   let bytes = 0;
-  let level: { digest: Digest; path: CID[] }[] = [{ digest: root, path: [cidOf(root)] }];
+  let level: Digest[] = [root];
   for (let depth = 0; level.length > 0; depth++) {
-    const next: typeof level = [];
+    const next: Digest[] = [];
     for (let start = 0; start < level.length; start += CONCURRENCY) {
       const batch = level.slice(start, start + CONCURRENCY);
-      const blocks = await Promise.all(batch.map(async ({ digest }) => decodeLinks(digest, await get(digest))));
-      for (const [index, { block, links }] of blocks.entries()) {
-        const path = batch[index]?.path ?? [];
+      const blocks = await Promise.all(
+        batch.map(async (digest) => ({ digest, ...decodeLinks(digest, await get(digest)) })),
+      );
+      for (const { digest, block, links } of blocks) {
         bytes += block.bytes.length;
         if (bytes > MAX_PINNED_BYTES) throw tooMuch(root, `${MAX_PINNED_BYTES} bytes`);
-        yield { block, depth, path };
+        yield { digest, block, depth };
         for (const link of links) {
           if (seen.has(link)) continue;
           seen.add(link);
-          next.push({ digest: link, path: [...path, cidOf(link)] });
+          next.push(link);
         }
       }
       if (seen.size > MAX_PINNED_BLOCKS) throw tooMuch(root, `${MAX_PINNED_BLOCKS} blocks`);

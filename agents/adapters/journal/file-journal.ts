@@ -12,7 +12,7 @@ import {
   scanRecords,
   type ReadAt,
 } from "./codec.ts";
-import { lockDirectory } from "./lock.ts";
+import { lockDirectory } from "../lock.ts";
 import { checkJournalName, corrupt, locked } from "./names.ts";
 
 const SUFFIX = ".journal";
@@ -36,7 +36,7 @@ export function createFileJournals(directory: string): JournalFactory {
 
   const enter = (name: string): void => {
     if (opened.has(name)) throw locked(join(directory, name + SUFFIX));
-    release ??= lockDirectory(directory);
+    release ??= lockDirectory(directory, (cause) => busy(directory, cause));
     opened.add(name);
   };
 
@@ -71,6 +71,15 @@ export function createFileJournals(directory: string): JournalFactory {
       }
     },
   };
+}
+
+function busy(directory: string, cause: unknown): ConclaveError {
+  return new ConclaveError(
+    "JOURNAL_LOCKED",
+    `Open journals in ${directory} failed: another process writes there; stop it, or give each agent its own data directory`,
+    { path: directory },
+    cause,
+  );
 }
 
 async function openJournal(directory: string, name: string, onClose: () => void): Promise<Journal> {

@@ -1,19 +1,18 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-
-import { ConclaveError } from "../../core/errors.ts";
+import type { ConclaveError } from "../core/errors.ts";
 
 /** Stays behind empty: removing it would let two processes lock two files of one name. */
 const LOCK_FILE = "lock";
 const SQLITE_BUSY = 5;
 
 /**
- * Takes a directory for this process and returns the release function; throws JOURNAL_LOCKED when another process, or another
+ * Takes a directory for this process and returns the release function; throws `busy` when another process, or another
  * part of this one, has it. The lock is the operating system's on the file, taken through SQLite because Node has no call for
  * it: it ends with the process, however that dies, so there is no stale lock to recognise and no race in recovering one.
  */
-export function lockDirectory(directory: string): () => void {
+export function lockDirectory(directory: string, busy: (cause: unknown) => ConclaveError): () => void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, LOCK_FILE);
   const database = new DatabaseSync(path, { timeout: 0 });
@@ -23,12 +22,7 @@ export function lockDirectory(directory: string): () => void {
   } catch (cause) {
     database.close();
     if ((cause as { errcode?: number }).errcode !== SQLITE_BUSY) throw cause;
-    throw new ConclaveError(
-      "JOURNAL_LOCKED",
-      `Open journals in ${directory} failed: another process writes there; stop it, or give each agent its own data directory`,
-      { path: directory },
-      cause,
-    );
+    throw busy(cause);
   }
   return () => database.close();
 }

@@ -1,0 +1,104 @@
+import type { KuboRPCClient } from "kubo-rpc-client";
+import { cidString } from "../../core/codec.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import type { Digest } from "../../core/types.ts";
+import type { Pin, PinOwner } from "../../ports/content-store.ts";
+import { cidOf, digestOfCid } from "./block.ts";
+import { messageOf, type CallOptions, type KuboRpc } from "./kubo-rpc.ts";
+
+const NOT_PINNED = /not pinned/i;
+const PREFIX = "conclave";
+const OWNERS: readonly PinOwner[] = ["seat", "operator"];
+
+/** Since when an owner wants a root, in Unix milliseconds. */
+type Owners = ReadonlyMap<PinOwner, number>;
+
+/**
+ * AV7: a Kubo node has one pin per root, with a name: "conclave seat:1763812345678 operator:1763812349999" says who wants it. Other
+ * names, and none, are other programs' pins, which are left as they are.
+ */
+export interface KuboPins {
+  add(root: Digest, signal: AbortSignal | undefined): Promise<void>;
+  remove(root: Digest, signal: AbortSignal | undefined): Promise<boolean>;
+  has(root: Digest, signal: AbortSignal | undefined): Promise<boolean>;
+  list(signal: AbortSignal | undefined): Promise<readonly Pin[]>;
+}
+
+export function createKuboPins(rpc: KuboRpc, owner: PinOwner, now: () => number): KuboPins {
+  const nameOf = (root: Digest, signal: AbortSignal | undefined): Promise<string | null> =>
+    rpc.call(root, signal, (client, call) => readName(client, root, call));
+
+  /** Another process may have written the name meanwhile. */
+  async function rename(root: Digest, owners: Owners, signal: AbortSignal | undefined): Promise<void> {
+    const name = write(owners);
+    await rpc.call(root, signal, (client, call) => client.pin.add(cidOf(root), { ...call, recursive: true, name }));
+    if ((await nameOf(root, signal)) === name) return;
+    throw new ConclaveError(
+      "NETWORK_FAILED",
+      `Pin ${cidString(root)} in the Kubo node at ${rpc.origin} again: its pin was renamed meanwhile, or the node keeps no names of pins (Kubo 0.27 or newer does)`,
+      { cid: cidString(root) },
+    );
+  }
+
+  return {
+    async add(root, signal) {
+      const name = await nameOf(root, signal);
+      const owners = name === null ? new Map<PinOwner, number>() : read(name);
+      if (owners !== null && !owners.has(owner)) await rename(root, new Map(owners).set(owner, now()), signal);
+    },
+    async remove(root, signal) {
+      const name = await nameOf(root, signal);
+      const owners = new Map(name === null ? [] : read(name));
+      if (!owners.delete(owner)) return false;
+      if (owners.size > 0) await rename(root, owners, signal);
+      else await rpc.call(root, signal, (client, call) => client.pin.rm(cidOf(root), { ...call, recursive: true }));
+      return true;
+    },
+    has: async (root, signal) => (await nameOf(root, signal)) !== null,
+    list: (signal) => rpc.callNode(signal, (client, call) => listPins(client, owner, call)),
+  };
+}
+
+/** The name of a recursive pin, "" without one; null when the root is not pinned. */
+async function readName(client: KuboRPCClient, root: Digest, call: CallOptions): Promise<string | null> {
+  try {
+    for await (const { cid, name } of client.pin.ls({ ...call, paths: cidOf(root), type: "recursive", names: true })) {
+      if (cid.toString() === cidString(root)) return name ?? "";
+    }
+    return null;
+  } catch (error) {
+    if (NOT_PINNED.test(messageOf(error))) return null;
+    throw error;
+  }
+}
+
+async function listPins(client: KuboRPCClient, owner: PinOwner, call: CallOptions): Promise<readonly Pin[]> {
+  const pins: Pin[] = [];
+  for await (const { cid, name } of client.pin.ls({ ...call, type: "recursive", name: PREFIX, names: true })) {
+    const root = digestOfCid(cid);
+    const sinceMs = read(name ?? "")?.get(owner);
+    if (root !== null && sinceMs !== undefined) pins.push({ root, sinceMs });
+  }
+  return pins;
+}
+
+function write(owners: Owners): string {
+  const said = OWNERS.flatMap((owner) => {
+    const sinceMs = owners.get(owner);
+    return sinceMs === undefined ? [] : [`${owner}:${sinceMs}`];
+  });
+  return [PREFIX, ...said].join(" ");
+}
+
+/** Null when the pin is another program's. */
+function read(name: string): Owners | null {
+  const [prefix, ...said] = name.split(" ");
+  if (prefix !== PREFIX || said.length === 0) return null;
+  const owners = new Map<PinOwner, number>();
+  for (const one of said) {
+    const [, owner, sinceMs] = /^(seat|operator):(\d{1,15})$/.exec(one) ?? [];
+    if (owner === undefined) return null;
+    owners.set(owner as PinOwner, Number(sinceMs));
+  }
+  return owners;
+}
