@@ -17,12 +17,12 @@ import { attemptFor } from "../../scripts/lib/eval/attempt.ts";
 import { badSeats, markOf, tryQuestion, type Evaluation, type Trial } from "../../scripts/lib/eval/evaluate.ts";
 import { METHODS, type Method } from "../../scripts/lib/eval/methods.ts";
 import { byzantineOf } from "../../scripts/lib/eval/options.ts";
+import { poisoned } from "../../scripts/lib/eval/poison.ts";
 import { createPanel, type Panel } from "../../scripts/lib/eval/panel.ts";
 import { formOf, questionsOf, SUITE_NAMES, type Question } from "../../scripts/lib/eval/question.ts";
 import { reportText } from "../../scripts/lib/eval/report.ts";
 import { runEvaluation } from "../../scripts/lib/eval/run.ts";
 import { meanOf, pairedDifference, shareOf } from "../../scripts/lib/eval/statistics.ts";
-import { summarize } from "../../scripts/lib/eval/summary.ts";
 import { plainVote, selfConsistency } from "../../scripts/lib/eval/vote.ts";
 
 const question: Question = {
@@ -290,7 +290,7 @@ describe("eval: committees", () => {
   });
 
   it("refuse what their protocol does not take", async () => {
-    const committee = { seats: 30, assurance: "normal", bad: new Map() } as const;
+    const committee = { seats: 30, assurance: "normal", bad: new Map(), misled: new Set<SeatIndex>() } as const;
     expect(methodOf("council").refuses(question, committee)).to.be.a("string");
     expect(methodOf("mbft").refuses(question, committee)).to.equal(null);
     const cell = { suite: "arithmetic", mix: "homogeneous", method: methodOf("council"), byzantine: 0 } as const;
@@ -303,6 +303,58 @@ describe("eval: committees", () => {
     ];
     expect(drawn(1, 2).slice(0, 1)).to.deep.equal(drawn(1, 1));
     expect(new Set([1, 2, 3, 4, 5, 6].map((seed) => drawn(seed, 1)[0])).size).to.be.above(1);
+  });
+});
+
+describe("eval: look-up with one poisoned source", () => {
+  const text = "Policy: (1) refunds within 30 days; (2) item unused. Claim: day 12, unused. Is the refund due?";
+  const proof = "c1 12 max 30 ok; c2 unused ok";
+  const read = poisoned(text, "yes", proof) as string;
+
+  it("turns the answer by one limit of the rules", () => {
+    expect(read).to.equal(text.replace("30", "8"));
+    const late = "Policy: 1. item unused; 2. at least 2 items. Facts: unused, 1 items. Is it due?";
+    expect(poisoned(late, "no", "c1 unused ok; c2 1 min 2 fails")).to.equal(null);
+    expect(poisoned(late.replace("1 items", "10 items"), "yes", "c1 unused ok; c2 10 min 2 ok")).to.equal(
+      "Policy: 1. item unused; 2. at least 13 items. Facts: unused, 10 items. Is it due?",
+    );
+  });
+
+  it("leaves alone what it cannot turn: words only, or a rule after which others may fail", () => {
+    expect(poisoned("Cover: 1) paid. Case: paid. Is it covered?", "yes", "c1 paid ok")).to.equal(null);
+    expect(poisoned(text.replace("day 12", "day 40"), "no", "c1 40 max 30 fails")).to.equal(null);
+  });
+
+  it("has questions whose poisoned reading differs, and none that liars decide", async () => {
+    for (const one of questionsOf("lookup", 10, 1)) expect(one.poisoned).not.to.equal(one.text);
+    const asked: string[] = [];
+    const looked: Question = {
+      ...question,
+      suite: "lookup",
+      text,
+      form: formOf("boolean"),
+      truth: "yes",
+      poisoned: read,
+    };
+    const model = createMemoryModel((request) => {
+      const held = readPrompt(request.user).get("question") ?? "";
+      asked.push(held);
+      const answer = held === read ? "no" : "yes";
+      return respond(request, attemptFor(looked, 0, 4, "normal").request.terms, {
+        answer,
+        approves: (other) => other === answer,
+      });
+    });
+    const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null);
+    for (const id of ["mbft", "fixed-leader-debate"]) {
+      const method = methodOf(id);
+      asked.length = 0;
+      const cell = { suite: "lookup", mix: "homogeneous", method, byzantine: 1 } as const;
+      const trial = await tryQuestion(evaluationOf(book, [method]), cell, looked);
+      expect(trial?.status, id).to.equal("right");
+      expect(trial?.selfConsistency.status, id).to.equal("right");
+      expect(asked.filter((held) => held === read).length, id).to.be.within(1, asked.length / 3);
+    }
   });
 });
 
@@ -355,18 +407,19 @@ describe("eval: runs and reports", () => {
       "council 1",
       "mbft 1",
     ]);
-    const text = reportText(cells.map(summarize), {
+    const text = reportText(cells, {
       command: "npm run eval",
       commit: "abc",
       machine: "none",
       models: [],
       seconds: 1,
     });
-    const [first = "", second = ""] = text.split("####");
+    const [first = "", second = "", third = ""] = text.split("####");
     expect(first).to.include("Worse than self-consistency");
-    expect(first).to.include("`council` | arithmetic | homogeneous | 1 | 0.0 % | 100.0 % | -100.0");
+    expect(first).to.include("`council` | all | homogeneous | 1 | 0.0 | 100.0 | -100.0");
     expect(first).not.to.include("mbft");
-    expect(second).to.include("`mbft` | 1 | 1 | 100.0 %");
+    expect(second).to.include("`mbft` | 1 | 1 | 100.0 (20.7 to 100.0) | 0.0");
+    expect(third).to.include("`council` | 1 | 0.0 / 0.0 / 100.0 (100.0) |");
   });
 
   it("begin no further question when the time is over, and have the same questions in every cell", async () => {

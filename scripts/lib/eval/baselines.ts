@@ -10,7 +10,7 @@ import { TIER_MAX } from "../../../agents/core/tiers.ts";
 import type { Attempt, Digest, SeatIndex } from "../../../agents/core/types.ts";
 import { respond } from "../../../agents/sim/model.ts";
 import { agrees } from "../../../agents/sim/plan.ts";
-import type { Verdict } from "./deliberate.ts";
+import type { Committee, Verdict } from "./deliberate.ts";
 import type { Panel } from "./panel.ts";
 import type { Question } from "./question.ts";
 import { groupsOf } from "./vote.ts";
@@ -23,7 +23,7 @@ export interface Table {
   readonly attempt: Attempt;
   /** The fields of a seat's reply, bent if it is bad; null when the model failed. */
   readonly ask: (seat: SeatIndex, prompt: Prompt) => Promise<Readonly<Record<string, string>> | null>;
-  /** In canonical order, bad seats first: the papers assume that the first leaders are bad. */
+  /** In canonical order, bad or misled seats first: the papers assume that the first leaders are bad. */
   readonly leaders: readonly SeatIndex[];
 }
 
@@ -37,14 +37,19 @@ export const BASELINES: Readonly<Record<string, Baseline>> = {
   "early-stop": earlyStop,
 };
 
-export function tableOf(attempt: Attempt, question: Question, bad: ReadonlySet<SeatIndex>, panel: Panel): Table {
+export function tableOf(
+  attempt: Attempt,
+  question: Question,
+  { bad, misled }: Pick<Committee, "bad" | "misled">,
+  panel: Panel,
+): Table {
   const { terms } = attempt.request;
   const { answer: lie, proof } = question.lie;
   const mind = { answer: lie, proof, approves: (other: string) => agrees(terms, other, lie) };
-  const order = canonicalOrder(attempt);
+  const isOff = (seat: SeatIndex): boolean => bad.has(seat) || misled.has(seat);
   return {
     attempt,
-    leaders: [...order.filter((seat) => bad.has(seat)), ...order.filter((seat) => !bad.has(seat))],
+    leaders: canonicalOrder(attempt).toSorted((a, b) => Number(isOff(b)) - Number(isOff(a))),
     async ask(seat, prompt) {
       // A bad seat has a model as well: it costs what an honest one costs.
       const answer = await panel.ask(seat, prompt);

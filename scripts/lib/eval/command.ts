@@ -9,14 +9,14 @@ import { replaceSection } from "../generated-section.ts";
 import { createAnswerBook, type AnswerBook, type Variant } from "./answer-book.ts";
 import { attemptFor } from "./attempt.ts";
 import { estimateRound } from "./estimate.ts";
-import type { Evaluation, Mix } from "./evaluate.ts";
+import type { Cell, Evaluation, Mix } from "./evaluate.ts";
 import { openVariant } from "./models.ts";
 import { optionsFrom, type Options } from "./options.ts";
 import { createPanel } from "./panel.ts";
 import { questionsOf } from "./question.ts";
 import { reportText, type Provenance } from "./report.ts";
 import { runEvaluation, type Progress } from "./run.ts";
-import { summarize } from "./summary.ts";
+import { pooled, summarize } from "./summary.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const resultsPath = join(root, "docs/results.md");
@@ -53,11 +53,7 @@ async function evaluateAndTell(options: Options, book: AnswerBook, argv: readonl
   const started = performance.now();
   const elapsed = (): number => (performance.now() - started) / 1000;
   const evaluation = await prepare(options, book);
-  const cells = await runEvaluation(
-    evaluation,
-    () => options.limitSeconds !== null && elapsed() > options.limitSeconds,
-    teller(elapsed, book),
-  );
+  const cells = await runEvaluation(evaluation, createDeadline(options.limitSeconds, elapsed), teller(elapsed, book));
   const provenance: Provenance = {
     command: ["npm run eval --", ...argv].join(" "),
     commit: commitOf(),
@@ -65,15 +61,34 @@ async function evaluateAndTell(options: Options, book: AnswerBook, argv: readonl
     models: book.variants.map(({ label, key }) => `${label} (${key})`),
     seconds: elapsed(),
   };
-  const summaries = cells.map(summarize);
-  const text = reportText(summaries, provenance);
+  const text = reportText(cells, provenance);
   if (options.section !== null) {
     const before = readFileSync(resultsPath, "utf8");
     writeFileSync(resultsPath, replaceSection(before, `eval ${options.section}`, text));
     process.stderr.write(`${relative(process.cwd(), resultsPath)} is written\n`);
   }
-  const trials = cells.map(({ method, ...cell }) => ({ ...cell, method: method.id }));
-  process.stdout.write(options.json ? `${JSON.stringify({ provenance, summaries, cells: trials })}\n` : `${text}\n`);
+  process.stdout.write(options.json ? `${JSON.stringify(asJson(cells, provenance))}\n` : `${text}\n`);
+}
+
+/** Whether another round, as long as the longest so far, would end after the limit; a round has begun when it is asked. */
+function createDeadline(limitSeconds: number | null, elapsed: () => number): () => boolean {
+  let longest = 0;
+  let before = elapsed();
+  return () => {
+    const now = elapsed();
+    longest = Math.max(longest, now - before);
+    before = now;
+    return limitSeconds !== null && now + longest > limitSeconds;
+  };
+}
+
+function asJson(cells: readonly Cell[], provenance: Provenance): object {
+  return {
+    provenance,
+    together: pooled(cells).map(summarize),
+    summaries: cells.map(summarize),
+    cells: cells.map(({ method, ...cell }) => ({ ...cell, method: method.id })),
+  };
 }
 
 /** Measures the models, says what the run will take, and chooses the number of questions where that is left to it. */

@@ -28,6 +28,8 @@ export type Badness = ByzantineKind | "confident";
 export interface Committee {
   readonly seats: number;
   readonly bad: ReadonlyMap<SeatIndex, Badness>;
+  /** Honest seats that read a poisoned source. */
+  readonly misled: ReadonlySet<SeatIndex>;
   readonly assurance: Assurance;
 }
 

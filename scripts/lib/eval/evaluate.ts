@@ -85,12 +85,21 @@ export async function tryQuestion(
 ): Promise<Trial | null> {
   const { book, seats, assurance, seed } = evaluation;
   const { variants } = evaluation.mixes.find(({ name }) => name === cell.mix) as Mix;
-  const committee: Committee = { seats, assurance, bad: badSeats(evaluation, question, cell.byzantine) };
+  const drawn = badSeats(evaluation, question, cell.byzantine);
+  const isLookup = question.poisoned !== undefined;
+  const committee: Committee = {
+    seats,
+    assurance,
+    bad: isLookup ? new Map() : drawn,
+    misled: new Set(isLookup ? drawn.keys() : []),
+  };
   if (cell.method.refuses(question, committee) !== null) return null;
-  const panelWith = (chosen: readonly number[]): Panel =>
-    createPanel({ book, question, seed, variantOf: (lane) => chosen[lane % chosen.length] as number });
+  const panelWith = (chosen: readonly number[], misled: ReadonlySet<number> = new Set()): Panel => {
+    const variantOf = (lane: number): number => chosen[lane % chosen.length] as number;
+    return createPanel({ book, question, seed, variantOf, poisoned: misled });
+  };
 
-  const panel = panelWith(variants);
+  const panel = panelWith(variants, committee.misled);
   const verdict = await cell.method.decide(question, committee, panel, seed);
   const attempt = attemptFor(question, 0, seats, assurance);
   const { terms } = attempt.request;

@@ -38,9 +38,9 @@ function fromBaseline(id: string, baseline: Baseline): Method {
     source: "baseline",
     assurance: null,
     refuses: () => null,
-    async decide(question, { seats, bad, assurance }, panel) {
-      const attempt = attemptFor(question, 0, seats, assurance);
-      return await baseline(tableOf(attempt, question, new Set(bad.keys()), panel));
+    async decide(question, committee, panel) {
+      const attempt = attemptFor(question, 0, committee.seats, committee.assurance);
+      return await baseline(tableOf(attempt, question, committee, panel));
     },
   };
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { limits } from "../../../agents/core/limits.ts";
-import type { Prompt } from "../../../agents/core/prompt.ts";
+import { renderFields, type Prompt } from "../../../agents/core/prompt.ts";
 import type { Answer, AnswerBook } from "./answer-book.ts";
 import type { Question } from "./question.ts";
 
@@ -26,13 +26,15 @@ export interface PanelOptions {
   readonly seed: number;
   /** The model of a lane, an index of the book's variants. */
   readonly variantOf: (lane: number) => number;
+  /** Lanes that read the poisoned source; none if not given. */
+  readonly poisoned?: ReadonlySet<number>;
 }
 
 /**
  * The seed of a call follows from what is asked, not from who asks: protocols that ask the same of the same seat about the same question get
  * the same answer. Asked the same twice in one decision, a lane answers anew.
  */
-export function createPanel({ book, question, seed, variantOf }: PanelOptions): Panel {
+export function createPanel({ book, question, seed, variantOf, poisoned }: PanelOptions): Panel {
   const asked = new Map<string, number>();
   const cost = { calls: 0, failed: 0, promptTokens: 0, outputTokens: 0 };
   return {
@@ -43,7 +45,7 @@ export function createPanel({ book, question, seed, variantOf }: PanelOptions): 
       asked.set(again, times + 1);
       const request = {
         system,
-        user,
+        user: poisoned?.has(lane) === true ? withPoison(user, question) : user,
         schema,
         confidenceOf,
         maxTokens: limits.modelOutputTokens,
@@ -63,6 +65,12 @@ export function createPanel({ book, question, seed, variantOf }: PanelOptions): 
 
 export function tokensOf({ promptTokens, outputTokens }: Cost): number {
   return promptTokens + outputTokens;
+}
+
+/** The same prompt as whoever looked the rules up in the poisoned source reads it. */
+function withPoison(user: string, { text, poisoned = text }: Question): string {
+  const line = (question: string): string => renderFields([["question", question, "untrusted"]]);
+  return user.replace(line(text), () => line(poisoned));
 }
 
 function hash31(parts: readonly unknown[]): number {

@@ -2,12 +2,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createRandom } from "../../../agents/sim/random.ts";
 import type { AnswerKind, Terms } from "../../../agents/core/types.ts";
+import { poisoned } from "./poison.ts";
 
 /** Suites and the family of models/questions.py that each asks. */
 export const SUITES = {
   arithmetic: "sum",
   wason: "wason",
   policy: "policy",
+  lookup: "policy",
   policies: "policies",
   text: "text",
 } as const;
@@ -21,6 +23,8 @@ export interface Question {
   readonly truth: string;
   /** What liars agree on, and what they write to prove it. */
   readonly lie: { readonly answer: string; readonly proof: string };
+  /** Of look-up: the question as it reads with the rules from the poisoned source. */
+  readonly poisoned?: string;
 }
 
 /** The part of a request's terms that a question fixes. */
@@ -31,6 +35,7 @@ interface HeldOut {
   readonly kind: string;
   readonly question: string;
   readonly expected: string;
+  readonly proof: string;
   readonly wrongAnswer: string;
   readonly wrongProof: string;
   readonly sources?: readonly string[];
@@ -44,14 +49,17 @@ export function questionsOf(suite: Suite, count: number, seed: number): readonly
   const own = rows.filter(({ family, sources }) => family === SUITES[suite] && sources === undefined);
   return createRandom(seed, `questions ${suite}`)
     .shuffled(own)
-    .slice(0, count)
-    .map(({ kind, question, expected, wrongAnswer, wrongProof }) => ({
-      suite,
-      text: question,
-      form: formOf(kind),
-      truth: expected,
-      lie: { answer: wrongAnswer, proof: wrongProof },
-    }));
+    .flatMap((row) => questionFrom(suite, row) ?? [])
+    .slice(0, count);
+}
+
+/** Null when there is no way to poison what is to be looked up. */
+function questionFrom(suite: Suite, row: HeldOut): Question | null {
+  const { kind, question: text, expected: truth, wrongAnswer, wrongProof } = row;
+  const question = { suite, text, form: formOf(kind), truth, lie: { answer: wrongAnswer, proof: wrongProof } };
+  if (suite !== "lookup") return question;
+  const read = poisoned(text, truth, row.proof);
+  return read === null ? null : { ...question, poisoned: read };
 }
 
 /** Of the line that prompts have: "boolean", "choice A-D", "number 0", "text", "policies A-E". */

@@ -1,9 +1,12 @@
 import type { Cell, Mark, Trial } from "./evaluate.ts";
 import { mean, meanOf, pairedDifference, shareOf, type Share } from "./statistics.ts";
 
+/** A cell of all suites together is one, too. */
+type Pooled = Omit<Cell, "suite"> & { readonly suite: Cell["suite"] | "all" };
+
 /** A cell in numbers; every share is of all its questions, hung ones included. */
 export interface Summary {
-  readonly suite: Cell["suite"];
+  readonly suite: Pooled["suite"];
   readonly mix: Cell["mix"];
   readonly method: string;
   readonly source: Cell["method"]["source"];
@@ -29,7 +32,7 @@ export interface Summary {
 }
 
 /** Of a cell with at least one trial. */
-export function summarize({ suite, mix, method, byzantine, trials }: Cell): Summary {
+export function summarize({ suite, mix, method, byzantine, trials }: Pooled): Summary {
   const isRight = (mark: Mark): boolean => mark.status === "right";
   const countOf = (holds: (trial: Trial) => boolean): number => trials.filter(holds).length;
   const share = (holds: (trial: Trial) => boolean): Share => shareOf(countOf(holds), trials.length);
@@ -56,4 +59,14 @@ export function summarize({ suite, mix, method, byzantine, trials }: Cell): Summ
     bestSingle: singles.reduce((best, one) => (one.share > best.share ? one : best)),
     gain: pairedDifference(gained, lost, trials.length),
   };
+}
+
+/** Every method under every condition with the trials of all suites. */
+export function pooled(cells: readonly Cell[]): readonly Pooled[] {
+  const groups = Map.groupBy(cells, ({ mix, method, byzantine }) => `${mix} ${byzantine} ${method.id}`);
+  return [...groups.values()].map((group) => ({
+    ...(group[0] as Cell),
+    suite: "all",
+    trials: group.flatMap(({ trials }) => trials),
+  }));
 }
