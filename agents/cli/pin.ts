@@ -50,6 +50,7 @@ interface Kept {
 }
 
 export const DEFAULT_PINS = "conclave-pins";
+const MAX_WAIT_SECONDS = 86_400;
 
 const keepFlags: readonly OptionSpec[] = [
   { flags: "--into <dir>", description: "keep it in this folder", default: DEFAULT_PINS },
@@ -118,7 +119,8 @@ type AskService = (
 /** AV8: null where no service is asked. What is wrong with its config or key is said before anything is fetched. */
 async function prepareService(options: ServiceFlags, host: CliHost): Promise<AskService | null> {
   const { service: name, wait } = options;
-  const patienceMs = 1_000 * parseDuration(wait, "--wait");
+  const seconds = parseDuration(wait, "--wait");
+  if (seconds > MAX_WAIT_SECONDS) throw usage("--wait", wait, "give a day at most; the command can be repeated");
   if (name === undefined) return null;
   const service = await openPinningService(name, options, host);
   return async ({ root, origins }, rootBlock, place, progress) => {
@@ -130,7 +132,11 @@ async function prepareService(options: ServiceFlags, host: CliHost): Promise<Ask
       if (state !== last) progress(`${name}: ${state}`);
       last = state;
     };
-    const { id, created } = await service.pin(root, { name: title, origins, patienceMs, onState }, host.signal);
+    const { id, created } = await service.pin(
+      root,
+      { name: title, origins, patienceMs: 1_000 * seconds, onState },
+      host.signal,
+    );
     return { name, id, created };
   };
 }

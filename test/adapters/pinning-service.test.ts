@@ -146,9 +146,11 @@ describe("AV8: pinning services", () => {
     assert.match(message, /503.*DOWN.*3600 s/);
     assert.equal(server.requests.length, 1);
     server.misbehave = () => true;
-    const slow = open({ timeoutMs: 20 });
-    assert.equal((await refused(pin(slow)))[0], "NETWORK_FAILED");
-    assert.equal(server.requests.length, 1 + 5);
+    const [slow, , words] = await refused(pin(open({ timeoutMs: 100 })));
+    assert.equal(slow, "NETWORK_FAILED");
+    assert.match(words, /no answer in 0.1 s/);
+    // A busy machine may give up before it has asked.
+    assert.ok(server.requests.length <= 1 + 5, server.requests.join("\n"));
     const { endpoint } = server;
     await server.close();
     assert.equal((await refused(pin(open({ endpoint }))))[0], "NETWORK_FAILED");
@@ -201,10 +203,11 @@ describe("AV8: pinning services", () => {
     assert.match((await refused(pin()))[2], /more than \d+ bytes/);
     assert.ok(sent < 100, `${sent} MiB`);
     server.misbehave = (_, response) => {
-      response.writeHead(307, { location: "http://127.0.0.1:9/pins" }).end();
+      response.writeHead(307, { location: `${server.endpoint}/elsewhere` }).end();
       return true;
     };
     assert.equal((await refused(pin()))[0], "NETWORK_FAILED");
+    assert.ok(!server.requests.some((line) => line.includes("elsewhere")));
   });
 
   it("another CID than the one asked for is no pin of it", async () => {

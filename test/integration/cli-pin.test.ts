@@ -200,7 +200,7 @@ describe("conclave pin and serve", () => {
   });
 
   it("asks for what is missing", async () => {
-    for (const args of [[], ["bafynonsense"], [cid], ["-1"]])
+    for (const args of [[], ["bafynonsense"], [cid], ["-1"], [cid, "--wait", "30d"]])
       assert.equal((await far.failure("pin", ...args)).code, "USAGE", args.join(" "));
     assert.equal((await far.failure("serve", "--listen", "8080")).code, "USAGE");
   });
