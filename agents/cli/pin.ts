@@ -11,7 +11,7 @@ import type { Digest } from "../core/types.ts";
 import type { AgentRecord } from "../ports/chain.ts";
 import type { ContentStore } from "../ports/content-store.ts";
 import { verifyRequest } from "../node/verify.ts";
-import { parseDuration, parseRequestId, usage } from "./arguments.ts";
+import { parseRequestId, usage } from "./arguments.ts";
 import { createAuditReader } from "./audit-reader.ts";
 import { chainFlags, findChain, findPlace, type ChainFlags } from "./chain-source.ts";
 import type { CliHost, CommandSpec, OptionSpec } from "./command.ts";
@@ -26,41 +26,22 @@ import {
   type ContentSource,
 } from "./content-source.ts";
 import { rows } from "./output.ts";
-import { openPinningService, servicesFlag, type ServicesFlag } from "./pinning.ts";
+import { prepareService, serviceFlags, type Kept, type ServiceFlags } from "./pinning.ts";
 
 interface KeepFlags {
   readonly into: string;
   readonly intoKubo?: string;
 }
 
-interface ServiceFlags extends ServicesFlag {
-  readonly service?: string;
-  readonly wait: string;
-}
-
 interface Options extends ChainFlags, ContentFlags, KeepFlags, ServiceFlags {
   readonly car?: string;
 }
 
-/** What is kept now, and who else has it. */
-interface Kept {
-  readonly root: Digest;
-  /** Multiaddrs of nodes that a pinning service may fetch from. */
-  readonly origins: readonly string[];
-}
-
 export const DEFAULT_PINS = "conclave-pins";
-const MAX_WAIT_SECONDS = 86_400;
 
 const keepFlags: readonly OptionSpec[] = [
   { flags: "--into <dir>", description: "keep it in this folder", default: DEFAULT_PINS },
   { flags: "--into-kubo <url>", description: "or pin it in the Kubo node with this RPC" },
-];
-
-const serviceFlags: readonly OptionSpec[] = [
-  { flags: "--service <name>", description: "and ask this pinning service to keep it, too" },
-  servicesFlag,
-  { flags: "--wait <duration>", description: "how long the service may take", default: "10m" },
 ];
 
 export const pin: CommandSpec<Options> = {
@@ -108,38 +89,6 @@ export const pin: CommandSpec<Options> = {
     }
   },
 };
-
-type AskService = (
-  kept: Kept,
-  rootBlock: Uint8Array,
-  place: string,
-  progress: (line: string) => void,
-) => Promise<{ readonly name: string; readonly id: string; readonly created: string }>;
-
-/** AV8: null where no service is asked. What is wrong with its config or key is said before anything is fetched. */
-async function prepareService(options: ServiceFlags, host: CliHost): Promise<AskService | null> {
-  const { service: name, wait } = options;
-  const seconds = parseDuration(wait, "--wait");
-  if (seconds > MAX_WAIT_SECONDS) throw usage("--wait", wait, "give a day at most; the command can be repeated");
-  if (name === undefined) return null;
-  const service = await openPinningService(name, options, host);
-  return async ({ root, origins }, rootBlock, place, progress) => {
-    progress(`kept in ${place}; asking ${name} to pin it, too`);
-    const described = describedBy(rootBlock);
-    const title = described === null ? "conclave" : `conclave ${described.chainId} ${described.requestId}`;
-    let last = "";
-    const onState = (state: string): void => {
-      if (state !== last) progress(`${name}: ${state}`);
-      last = state;
-    };
-    const { id, created } = await service.pin(
-      root,
-      { name: title, origins, patienceMs: 1_000 * seconds, onState },
-      host.signal,
-    );
-    return { name, id, created };
-  };
-}
 
 async function openKeep({ into, intoKubo }: KeepFlags, { cwd }: CliHost): Promise<ContentStore> {
   if (intoKubo === undefined) return openFolder(resolve(cwd, into));
