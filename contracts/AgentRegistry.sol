@@ -181,7 +181,7 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
         bytes calldata possession
     ) external onlyOperator(agentId) {
         address signer = _provenSigner(publicKey, possession);
-        _book.rotate(_rules(), agentId, signer);
+        _book.rotate(_rules(), agentId, signer, _afterDelay());
         emit SignerRotated(agentId, signer, publicKey);
     }
 
@@ -211,8 +211,7 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
                 services[i].steps,
                 services[i].earned
             );
-            uint32 reputation = _book.settle(rules, agentId, steps);
-            if (steps != 0) emit ReputationChanged(agentId, steps, reputation);
+            _book.settle(rules, agentId, steps);
             if (earned == 0) continue;
             _book.records[agentId].rewards.credit(currency, earned);
             emit RewardsCredited(agentId, currency, earned);
@@ -273,8 +272,9 @@ contract AgentRegistry is IAgentRegistry, EIP712 {
     }
 
     /// @inheritdoc IAgentRegistry
-    function agentOf(address signer) external view returns (AgentId agentId) {
-        return _book.agentOf[signer];
+    function keyOf(address signer) external view returns (AgentId agentId, uint40 end) {
+        AgentBook.Key storage key = _book.keys[signer];
+        return (key.agentId, key.end);
     }
 
     /// @inheritdoc IAgentRegistry

@@ -164,7 +164,7 @@ contract DecisionOracle is Accounts, Requests {
     ) external {
         RequestId requestId = request_.id;
         (bytes32 structHash, uint64 signers) = _requireCommittable(request_, round, certificate, decision);
-        Relay relay = RelayLib.pack(signers, tx.gasprice, msg.sender);
+        Relay relay = RelayLib.pack(signers, RelayLib.paidGasPrice(), msg.sender);
         decision.emitCommitted(requestId, relay);
         bool isFinal = _advance(request_, round, decision.head, certificate.committeeHash(), structHash, relay);
         if (isFinal) _deliver(request_, decision);
@@ -370,7 +370,7 @@ contract DecisionOracle is Accounts, Requests {
         RequestId requestId = request_.id;
         RequestTerms terms = request_.terms;
         Prices prices = _pricesOf(request_);
-        uint256 pay = prices.gasCost(PricesLib.deliveryGas(terms), tx.gasprice);
+        uint256 pay = prices.gasCost(PricesLib.deliveryGas(terms), RelayLib.paidGasPrice());
         uint256 rest = prices.deliveryReserve(terms) - pay;
         emit DecisionFinalized(requestId, decision.head.attempt());
         emit DeliveryPaid(requestId, msg.sender, pay, rest);

@@ -9,7 +9,7 @@ import {RequestLib} from "./libraries/RequestLib.sol";
 import {AgentId, Request, RequestId, Status} from "./types/Types.sol";
 
 /// @title Slashing by proof
-/// @dev No owner, no upgrade, nothing to configure. Keys are bound to agents for ever, so proofs hold after a rotation.
+/// @dev No owner, no upgrade, nothing to configure. Proofs hold after a rotation, as long as stake that leaves can be slashed.
 contract Slasher is ISlasher {
     using EvidenceLib for MessageSlot;
     using EvidenceLib for DecisionSlot;
@@ -64,16 +64,17 @@ contract Slasher is ISlasher {
     }
 
     /// @inheritdoc ISlasher
-    function isConsumed(AgentId agentId, bytes32 requestHash, uint32 attempt) external view returns (bool) {
-        return _consumed[_faultId(agentId, requestHash, attempt)];
+    function isConsumed(AgentId agentId, RequestId requestId, uint32 attempt) external view returns (bool) {
+        return _consumed[_faultId(agentId, requestId, attempt)];
     }
 
     function _slash(address signer, RequestId requestId, bytes32 requestHash, uint32 attempt, Fault fault) private {
-        AgentId agentId = registry.agentOf(signer);
+        (AgentId agentId, uint40 end) = registry.keyOf(signer);
         require(AgentId.unwrap(agentId) != 0, UnknownSigner(signer));
+        require(end == 0 || block.timestamp <= end, KeyHasEnded(signer, end));
         _requireDrawn(requestId, attempt);
-        bytes32 faultId = _faultId(agentId, requestHash, attempt);
-        require(!_consumed[faultId], EvidenceConsumed(agentId, requestHash, attempt));
+        bytes32 faultId = _faultId(agentId, requestId, attempt);
+        require(!_consumed[faultId], EvidenceConsumed(agentId, requestId, attempt));
         _consumed[faultId] = true;
         emit EquivocationProven(agentId, requestHash, msg.sender, attempt, fault);
         registry.slash(agentId, msg.sender);
@@ -91,7 +92,8 @@ contract Slasher is ISlasher {
         );
     }
 
-    function _faultId(AgentId agentId, bytes32 requestHash, uint32 attempt) private pure returns (bytes32) {
-        return keccak256(abi.encode(agentId, requestHash, attempt));
+    /// @dev By what the chain knows of the request: its hash may be of a consumer, terms and question that nobody asked.
+    function _faultId(AgentId agentId, RequestId requestId, uint32 attempt) private pure returns (bytes32) {
+        return keccak256(abi.encode(agentId, requestId, attempt));
     }
 }

@@ -11,7 +11,10 @@ export interface EvidenceStore {
   keep(proof: EquivocationProof): Promise<boolean>;
 }
 
-/** What the chain slashes once. */
-export function faultOf({ agentId, slot }: EquivocationProof): string {
-  return `${slot.requestHash.slice(2)}-${slot.attempt}-${agentId}`;
+/** Of the largest request id in decimal (TR5). */
+const ID_DIGITS = 39;
+
+/** What the chain slashes once; sorts as the request ids do. */
+export function faultOf({ agentId, request, slot }: EquivocationProof): string {
+  return `${String(request.id).padStart(ID_DIGITS, "0")}-${slot.attempt}-${agentId}`;
 }

@@ -4,11 +4,12 @@ pragma solidity 0.8.34;
 import {IDecisionConsumer} from "../interfaces/IDecisionConsumer.sol";
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
 import {RequestTermsLib} from "../libraries/RequestTermsLib.sol";
-import {RequestId, Status, Terms} from "../types/Types.sol";
+import {Currency, RequestId, Status, Terms} from "../types/Types.sol";
 
 /// @title Base of a contract that asks
 /// @notice Derive from it, let a funded subscription's owner allow it with `oracle.setConsumer(subscriptionId, this, true)`, ask
-/// with `_ask`, and act in `_onDecision`. What is not spent goes back to the subscription.
+/// with `_ask`, and act in `_onDecision`. What is not spent goes back to the subscription, or, where this contract paid at once
+/// (subscription 0), to its credit, which leaves by `_withdrawCredit`.
 abstract contract DecisionConsumer is IDecisionConsumer {
     /// @notice The only contract that may deliver decisions.
     IDecisionOracle public immutable oracle;
@@ -44,6 +45,13 @@ abstract contract DecisionConsumer is IDecisionConsumer {
         bytes memory question
     ) internal returns (RequestId requestId) {
         return oracle.request(subscriptionId, RequestTermsLib.pack(terms), question);
+    }
+
+    /// @notice Pays out what the oracle owes this contract: what was left of fees that it paid at once, and returned bonds.
+    /// @dev Warning: guard whatever calls this.
+    /// @param amount at most `oracle.creditOf(address(this), currency)`
+    function _withdrawCredit(Currency currency, uint256 amount, address to) internal {
+        oracle.withdraw(currency, amount, to);
     }
 
     /// @notice Acts on a decision; the parameters are those of `onDecision`.

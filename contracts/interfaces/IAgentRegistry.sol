@@ -461,7 +461,8 @@ interface IAgentRegistry {
     /// @dev Warning: a rotated-out signer still answers its agent; compare with `getAgent(agentId).signer`.
     /// @param signer address of a hot key
     /// @return agentId 0 if the key was never used
-    function agentOf(address signer) external view returns (AgentId agentId);
+    /// @return end unix seconds after which it proves nothing any more, an unbonding delay after its rotation; 0 = in use
+    function keyOf(address signer) external view returns (AgentId agentId, uint40 end);
 
     /// @notice Who owns an agent; never changes. Reverts with `UnknownAgent`.
     /// @param agentId the agent

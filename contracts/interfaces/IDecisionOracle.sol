@@ -247,7 +247,7 @@ interface IDecisionOracle is IAccounts {
     /// @notice Takes a committee's decision. A final one is delivered to the consumer; one that hung calls another committee while
     /// retries are left; else, while appeals are left, it is provisional for the duration in the terms. Anybody may call.
     /// @dev A `Decided` outcome must fit the kind: boolean 0 or 1, choice an index below `options`, text the keccak256 of the
-    /// answer, policies a bitmap that is not 0 and below 2^options. Of one seat at most three slashes are accepted.
+    /// answer, policies a bitmap that is not 0 and below 2^options. Of one seat at most three slashes are accepted; how many take effect is RE4 (docs/spec/invariants.md).
     /// @dev The signers are those of the drawn seats: a key rotated since then still owes its signature here.
     /// @dev The order of the parameters makes a low selector, which is found early: 682 gas for each commit.
     /// @param request_ as in the `Requested` event

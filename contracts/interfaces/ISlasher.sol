@@ -96,7 +96,9 @@ interface ISlasher {
     /// @notice The request's committee of this attempt is not drawn, or there is no such request.
     error AttemptNotDrawn(RequestId requestId, uint32 attempt);
     /// @notice The agent has been slashed for this attempt.
-    error EvidenceConsumed(AgentId agentId, bytes32 requestHash, uint32 attempt);
+    error EvidenceConsumed(AgentId agentId, RequestId requestId, uint32 attempt);
+    /// @notice The key was rotated out so long ago that it proves nothing any more.
+    error KeyHasEnded(address signer, uint40 end);
 
     /// @notice Slashes an agent for two payloads that it signed for one slot; the order does not matter.
     /// @dev An agent that reports itself loses nine tenths of the penalty on its operator's stake, and its delegators lose
@@ -134,10 +136,10 @@ interface ISlasher {
 
     /// @notice Whether the agent has been slashed for this attempt.
     /// @param agentId the agent
-    /// @param requestHash of the request
+    /// @param requestId of the request
     /// @param attempt from 0
     /// @return true after one accepted proof
-    function isConsumed(AgentId agentId, bytes32 requestHash, uint32 attempt) external view returns (bool);
+    function isConsumed(AgentId agentId, RequestId requestId, uint32 attempt) external view returns (bool);
 
     /// @notice Whose agents are slashed.
     /// @return the registry

@@ -21,6 +21,7 @@ library AgentBook {
 
     /// @param position index in the latest view of `active` plus 1; 0 = not active
     /// @param service settled requests that it was paid for, up to PROVEN_SERVICE
+    /// @param fall see `ReputationLib.fallen`
     /// @param exited the reputation once fell below EXIT_REPUTATION, or a slash met the agent while it was not active
     /// @param commission parts per million
     /// @param announced a higher commission, from `raiseTime` on if the operator then says so
@@ -30,6 +31,7 @@ library AgentBook {
         uint32 reputation;
         uint32 position;
         uint8 service;
+        uint16 fall;
         bool exited;
         address signer;
         uint24 commission;
@@ -39,11 +41,18 @@ library AgentBook {
         RewardsLib.State rewards;
     }
 
+    /// @param agentId whose it is, for ever; 0 = nobody's
+    /// @param end unix seconds after which it proves nothing any more; 0 = in use
+    struct Key {
+        AgentId agentId;
+        uint40 end;
+    }
+
     struct State {
         uint32 count;
         EpochArray.State active;
         mapping(AgentId agentId => Record record) records;
-        mapping(address signer => AgentId agentId) agentOf;
+        mapping(address signer => Key key) keys;
     }
 
     /// @param minStake smallest own stake of an active agent's operator
@@ -73,13 +82,15 @@ library AgentBook {
 
     /// @notice Binds a key to an agent, forever.
     function claimSigner(State storage self, AgentId agentId, address signer) internal {
-        require(AgentId.unwrap(self.agentOf[signer]) == 0, IAgentRegistry.SignerInUse(signer));
-        self.agentOf[signer] = agentId;
+        require(AgentId.unwrap(self.keys[signer].agentId) == 0, IAgentRegistry.SignerInUse(signer));
+        self.keys[signer].agentId = agentId;
     }
 
-    function rotate(State storage self, Rules memory rules, AgentId agentId, address signer) internal {
+    /// @param end of what the earlier key proves
+    function rotate(State storage self, Rules memory rules, AgentId agentId, address signer, uint40 end) internal {
         claimSigner(self, agentId, signer);
         Record storage record = self.records[agentId];
+        self.keys[record.signer].end = end;
         record.signer = signer;
         _sync(self, rules, agentId, record);
     }
@@ -132,17 +143,14 @@ library AgentBook {
     }
 
     /// @notice Moves the reputation, and counts the service of an agent that was not slashed.
-    function settle(
-        State storage self,
-        Rules memory rules,
-        AgentId agentId,
-        int8 steps
-    ) internal returns (uint32 reputation) {
+    function settle(State storage self, Rules memory rules, AgentId agentId, int8 steps) internal {
         Record storage record = self.records[agentId];
         (uint32 earlier, uint8 service) = (record.reputation, record.service);
         bool served = steps >= 0 && service < PROVEN_SERVICE;
-        reputation = ReputationLib.moved(earlier, steps);
-        if (!served && reputation == earlier) return reputation;
+        if (steps < 0) (steps, record.fall) = ReputationLib.fallen(record.fall, steps);
+        uint32 reputation = ReputationLib.moved(earlier, steps);
+        if (steps != 0) emit IAgentRegistry.ReputationChanged(agentId, steps, reputation);
+        if (!served && reputation == earlier) return;
         record.reputation = reputation;
         if (served) record.service = ++service;
         if (reputation < EXIT_REPUTATION && !record.exited) {

@@ -2,7 +2,7 @@
 pragma solidity 0.8.34;
 
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
-import {CONFIDENCE_ONE, MAX_ANSWER_BYTES, MAX_SLASHES} from "../types/Limits.sol";
+import {CONFIDENCE_ONE, MAX_ANSWER_BYTES, MAX_SHORT_ANSWER_BYTES, MAX_SLASHES} from "../types/Limits.sol";
 import {Decision, DecisionHead, Message, Relay, RequestId, RequestTerms, Status} from "../types/Types.sol";
 import {CalldataLib} from "./CalldataLib.sol";
 import {DecisionHeadLib} from "./DecisionHeadLib.sol";
@@ -111,7 +111,8 @@ library DecisionLib {
             require(answerLength == 0, IDecisionOracle.InvalidDecision("answer", answerLength));
         } else {
             require(status == uint256(Status.Decided), IDecisionOracle.InvalidDecision("status", status));
-            require(answerLength <= MAX_ANSWER_BYTES, IDecisionOracle.InvalidDecision("answer", answerLength));
+            uint256 longest = terms.kind() == RequestTermsLib.KIND_TEXT ? MAX_ANSWER_BYTES : MAX_SHORT_ANSWER_BYTES;
+            require(answerLength <= longest, IDecisionOracle.InvalidDecision("answer", answerLength));
             _validateOutcome(decision, terms);
         }
         uint256 confidence = head.confidence();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {DECIDED_UNITS} from "../types/Limits.sol";
+import {DECIDED_UNITS, SLASHING_COMMITTEE} from "../types/Limits.sol";
 import {Decision, RequestTerms, Status} from "../types/Types.sol";
 import {DecisionHeadLib} from "./DecisionHeadLib.sol";
 import {RequestTermsLib} from "./RequestTermsLib.sol";
@@ -62,11 +62,14 @@ library PayLib {
         }
     }
 
-    /// @notice The reputation change of each seat.
+    /// @notice The reputation change of each seat; a small committee slashes once where its decision says more (SE11).
     /// @param changes pairs of bytes, see `Decision.merits`; at most one for each seat
     function steps(bytes calldata changes, uint256 size) internal pure returns (int8[] memory result) {
         result = new int8[](size);
-        // The second byte is a two's complement number.
-        for (uint256 i = 0; i < changes.length; i += 2) result[uint8(changes[i])] = int8(uint8(changes[i + 1]));
+        for (uint256 i = 0; i < changes.length; i += 2) {
+            // A two's complement number.
+            int8 change = int8(uint8(changes[i + 1]));
+            result[uint8(changes[i])] = change < -1 && size < SLASHING_COMMITTEE ? int8(-1) : change;
+        }
     }
 }

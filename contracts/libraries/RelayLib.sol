@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {GAS_PRICE_UNIT} from "../types/Limits.sol";
+import {GAS_PRICE_UNIT, MAX_TIP} from "../types/Limits.sol";
 import {Relay} from "../types/Types.sol";
 
 /// @title Who relayed a decision, in one word
@@ -15,6 +15,17 @@ library RelayLib {
         uint256 units = gasPriceWei / GAS_PRICE_UNIT;
         if (units > type(uint32).max) units = type(uint32).max;
         return Relay.wrap((uint256(signers_) << 192) | (units << 160) | uint256(uint160(relayer_)));
+    }
+
+    /// @notice What the caller is paid back per gas: its price, up to the tip that it may add to what is burnt. Without that bound
+    /// bidding the cap would pay best, since more gas is paid for than used.
+    /// @return wei per gas
+    function paidGasPrice() internal view returns (uint256) {
+        unchecked {
+            // Wei per gas stay far below 2^255.
+            uint256 most = block.basefee + MAX_TIP;
+            return tx.gasprice < most ? tx.gasprice : most;
+        }
     }
 
     function signers(Relay relay) internal pure returns (uint64) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 
-import {RECOVERY_STEP_PPM, REPUTATION_FLOOR, REPUTATION_ONE, SLASH_FACTOR_PPM} from "../types/Limits.sol";
+import {FALL_PERIOD, RECOVERY_STEP_PPM, REPUTATION_FLOOR, REPUTATION_ONE, SLASH_FACTOR_PPM} from "../types/Limits.sol";
 
 /// @title How a reputation moves
 library ReputationLib {
@@ -23,5 +23,18 @@ library ReputationLib {
         }
         // At most REPUTATION_ONE.
         return uint32(value);
+    }
+
+    /// @notice What counts of a fall: of those of one period only the deepest, so what an earlier one took is taken off (RE4).
+    /// @param fall the deepest of the last period with one: number of the period, 14 bits, then slashes, 2 bits
+    /// @param steps -`MAX_SLASHES` to -1
+    /// @return counted 0 if there was one as deep in this period
+    /// @return deepest of this period
+    function fallen(uint16 fall, int8 steps) internal view returns (int8 counted, uint16 deepest) {
+        // 14 bits of weeks are 314 years.
+        uint16 period = uint16((block.timestamp / FALL_PERIOD) % (1 << 14));
+        int8 before = fall >> 2 == period ? int8(uint8(fall & 3)) : int8(0);
+        if (-steps <= before) return (0, fall);
+        return (steps + before, (period << 2) | uint16(uint8(-steps)));
     }
 }

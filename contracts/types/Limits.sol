@@ -14,8 +14,10 @@ uint256 constant MIN_COMMITTEE = 4;
 uint256 constant MAX_COMMITTEE = 64;
 /// @dev Longest question, in bytes.
 uint256 constant MAX_QUESTION_BYTES = 8192;
-/// @dev Longest answer, in bytes.
+/// @dev Longest answer to a question for a text, in bytes.
 uint256 constant MAX_ANSWER_BYTES = 1024;
+/// @dev Longest answer of any other kind: a number has at most 79 characters.
+uint256 constant MAX_SHORT_ANSWER_BYTES = 128;
 /// @dev Most gas a consumer can ask for its callback.
 uint256 constant MAX_CALLBACK_GAS = 2_000_000;
 /// @dev Gas that must remain beside the callback's: cold account access, the last storage write, the last event.
@@ -46,6 +48,9 @@ uint256 constant RELAY_SIGNATURE_GAS = 4_900;
 /// @dev Gas that who finalizes or falls back is paid for, without what the callback uses: what `npm run bench:gas` measures, with
 /// a first credit, and a callback that fails.
 uint256 constant DELIVERY_GAS = 70_000;
+/// @dev Most wei per gas above the block's base fee that a relayer or deliverer is paid: what whoever pays it may get back by
+/// building the block. The base fee is burnt.
+uint256 constant MAX_TIP = 1 gwei;
 /// @dev An upheld appeal earns what the seats of the overturned round would have got, divided by this: with all of it, a
 /// committee that knows it is wrong would lose nothing by appealing against itself.
 uint256 constant APPEAL_REWARD_DIVISOR = 2;
@@ -62,8 +67,12 @@ uint256 constant MAX_OPTIONS = 26;
 /// @dev Confidence is in parts per million.
 uint256 constant CONFIDENCE_ONE = 1_000_000;
 
-/// @dev Most slashes of one seat by one decision: no committee can destroy a reputation at once.
+/// @dev Most slashes of one seat by one decision, and of one agent in a week: no committee can destroy a reputation at once.
 uint256 constant MAX_SLASHES = 3;
+/// @dev A smaller committee slashes a seat once at most: it is cheap to ask until one's own agents hold it (docs/adr/012).
+uint256 constant SLASHING_COMMITTEE = 13;
+/// @dev In so many seconds, counted from 1970, only the deepest fall of an agent's reputation takes effect (docs/adr/012).
+uint256 constant FALL_PERIOD = 7 days;
 
 /// @dev Reputation of 1.
 uint256 constant REPUTATION_ONE = 1_000_000;

@@ -183,6 +183,12 @@ function keyOfSeat(world: World, seat: string): SigningKey {
 export const commitArgs = (world: World, drawn: Drawn, decision: SignedDecision, signers?: number[]) =>
   [drawn.request, drawn.round, certificateFor(world, drawn, decision, signers), packDecision(decision)] as const;
 
+/** Of the next transaction, nearly all of whose price is the base fee: only that and a tip are paid back (SE13). */
+export async function priceGas({ ethers }: World, gasPrice: bigint): Promise<{ readonly gasPrice: bigint }> {
+  await ethers.provider.send("hardhat_setNextBlockBaseFeePerGas", [`0x${gasPrice.toString(16)}`]);
+  return { gasPrice };
+}
+
 /** Commits with a valid certificate. */
 export async function commit(
   world: World,
@@ -190,8 +196,18 @@ export async function commit(
   decision = decisionFor(drawn),
   overrides: Overrides = {},
 ): Promise<Committed> {
+  if (typeof overrides.gasPrice === "bigint") await priceGas(world, overrides.gasPrice);
   const sent: ContractTransactionResponse = await world.oracle.commit(...commitArgs(world, drawn, decision), overrides);
-  const receipt = (await sent.wait())!;
+  return committedBy(world, drawn, decision, (await sent.wait())!);
+}
+
+/** What a commit made of the request. */
+export function committedBy(
+  world: World,
+  drawn: Drawn,
+  decision: SignedDecision,
+  receipt: ContractTransactionReceipt,
+): Committed {
   const { request, committee } = drawn;
   const relay = word(findEvent(world.oracle, receipt, "DecisionCommitted").args["relay"] as bigint);
   const [provisional] = findEvents(world.oracle, receipt, "DecisionProvisional");

@@ -82,7 +82,7 @@ export type Registry = WithMethods<
   | "positionOf"
   | "owedTo"
   | "rewardsOf"
-  | "agentOf"
+  | "keyOf"
   | "operatorOf"
   | "activeCount"
   | "drawableCount"

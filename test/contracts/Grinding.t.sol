@@ -24,7 +24,7 @@ contract GrindingTest is ConclaveTest {
         for (uint256 i = 0; i < SLEEPERS; ++i) registry.startUnbonding(_sleepers[i], 1);
         nextEpoch();
         assertEq(registry.drawableCount(), 20, "asleep");
-        drawForEvidence();
+        drawForEvidence(2);
     }
 
     function test_whoKnowsTheSeedCannotChangeTheDraw() public {
@@ -43,7 +43,7 @@ contract GrindingTest is ConclaveTest {
         Seat[] memory seats = registry.draw(seed, 7, nobody());
         for (uint256 i = 0; i < 2; ++i) moveReputation(seats[i].agentId(), -3);
         assertEq(_drawn(seed), fair, "slashes");
-        submit(equivocation(seats[2].agentId(), "proof"));
+        submit(equivocation(seats[2].agentId(), 0));
         assertEq(_drawn(seed), fair, "a slash by proof");
         registry.bond(seats[2].agentId(), 1);
         assertEq(_drawn(seed), fair, "more stake");

@@ -284,6 +284,41 @@ contract LibrariesTest is Assertions {
         assertTrue(state.covers(other) == (other >> 24 == commitment >> 24), "covers no other");
     }
 
+    /// @dev RE4: falls of one week come to the deepest of them, those of different weeks to their sum.
+    function testFuzz_onlyTheDeepestFallOfAWeekCounts(
+        uint32 start,
+        uint8[6] memory depths,
+        bool[6] memory weekPasses
+    ) public {
+        vm.warp(start);
+        (uint16 fall, uint256 sum, uint256 deepest, uint256 earlier) = (0, 0, 0, 0);
+        for (uint256 i = 0; i < depths.length; ++i) {
+            if (weekPasses[i]) {
+                vm.warp(block.timestamp + 7 days);
+                (earlier, deepest) = (earlier + deepest, 0);
+            }
+            uint256 depth = 1 + (depths[i] % 3);
+            if (depth > deepest) deepest = depth;
+            int8 counted;
+            (counted, fall) = ReputationLib.fallen(fall, -int8(uint8(depth)));
+            assertTrue(counted <= 0, "a fall");
+            sum += uint8(-counted);
+            assertEq(sum, earlier + deepest, "the deepest of each week");
+        }
+    }
+
+    /// @dev RE4: weeks are counted from 1970, in the same way for everybody.
+    function test_weeksOfFalls() public {
+        vm.warp(10 * 7 days - 1);
+        (int8 counted, uint16 fall) = ReputationLib.fallen(0, -3);
+        assertEq(uint8(-counted), 3, "all of it");
+        (counted, fall) = ReputationLib.fallen(fall, -3);
+        assertEq(uint8(-counted), 0, "the same week");
+        vm.warp(10 * 7 days);
+        (counted, fall) = ReputationLib.fallen(fall, -2);
+        assertEq(uint8(-counted), 2, "another week");
+    }
+
     function testFuzz_reputationStaysInBounds(uint32 reputation, int8 steps) public pure {
         reputation = uint32(bound(reputation, 10_000, 1_000_000));
         uint256 moved = ReputationLib.moved(reputation, steps);
@@ -493,6 +528,7 @@ contract CertificateTest is Assertions {
 
 contract DecisionRulesTest is Assertions {
     RequestTerms private constant BOOLEAN = RequestTerms.wrap(0);
+    RequestTerms private constant TEXT = RequestTerms.wrap(3 << 8);
 
     function test_hungHasNoOutcome() public {
         Draft memory decision = _hung();
@@ -527,11 +563,17 @@ contract DecisionRulesTest is Assertions {
         _refused("merits", 3);
         this.validate(short, BOOLEAN, 4);
         decision.status = Status.Decided;
-        decision.answer = new bytes(1024);
+        decision.answer = new bytes(128);
         this.validate(decision.packed(), BOOLEAN, 4);
+        decision.answer = new bytes(129);
+        _refused("answer", 129);
+        this.validate(decision.packed(), BOOLEAN, 4);
+        decision.answer = new bytes(1024);
+        decision.outcome = keccak256(decision.answer);
+        this.validate(decision.packed(), TEXT, 4);
         decision.answer = new bytes(1025);
         _refused("answer", 1025);
-        this.validate(decision.packed(), BOOLEAN, 4);
+        this.validate(decision.packed(), TEXT, 4);
     }
 
     /// @dev The rule again, in other words: pairs, ascending seats below n, steps of +1 or -1 to -3.

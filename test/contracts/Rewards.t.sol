@@ -66,7 +66,7 @@ contract RewardsTest is ConclaveTest {
         _bond(ALICE, 3 * MIN_STAKE);
         drawForSlash();
         _earn(1000);
-        submit(equivocation(AGENT, "proof"));
+        submit(equivocation(AGENT, 0));
         _assertRewards(ALICE, 675);
         _earn(1000);
         _assertRewards(ALICE, 1350);
@@ -211,7 +211,7 @@ contract RewardsTest is ConclaveTest {
 
     function drawForSlash() private {
         registerAgents(4, MIN_STAKE);
-        drawForEvidence();
+        drawForEvidence(2);
     }
 
     function _of(RewardsLib.Division memory by, address account, uint256 shares) private view returns (uint256) {

@@ -50,6 +50,22 @@ contract ServiceTest is ConclaveTest {
         assertEq(agent.reputation, 810_000, "both steps");
     }
 
+    /// @dev RE4: what does not count changes nothing and is not announced; a recovery between two falls makes no room for more.
+    function test_onlyTheDeepestFallOfAWeekTakesEffect() public {
+        vm.warp(block.timestamp + 7 days - (block.timestamp % 7 days));
+        _settle(-1);
+        _settle(1);
+        vm.recordLogs();
+        _settle(-1);
+        assertEq(vm.getRecordedLogs().length, 0, "nothing happened");
+        assertEq(registry.getAgent(AGENT).reputation, 810_000, "one slash, one recovery");
+        _settle(-3);
+        assertEq(registry.getAgent(AGENT).reputation, 518_400, "two more, 0.81 x 0.8^2");
+        vm.warp(block.timestamp + 7 days);
+        _settle(-1);
+        assertEq(registry.getAgent(AGENT).reputation, 414_720, "another week");
+    }
+
     /// @dev The weight stays halved, or full, through whatever else writes the agent's word.
     function test_otherChangesKeepTheWeight() public {
         for (uint256 i = 0; i < PROVEN; ++i) _settle(0);

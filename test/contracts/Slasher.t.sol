@@ -36,7 +36,7 @@ contract SlasherTest is ConclaveTest {
         token.approve(address(registry), type(uint256).max);
         registry.bond(AGENT, 6 ether);
         vm.stopPrank();
-        drawForEvidence();
+        drawForEvidence(2);
     }
 
     /// @dev ST6, ST9: a tenth of everybody's, a tenth of the operator's tenth to the reporter, the rest to the treasury.
@@ -45,7 +45,7 @@ contract SlasherTest is ConclaveTest {
         vm.prank(DELEGATOR);
         registry.startUnbonding(AGENT, 2 ether);
         bytes32 others = _othersHash();
-        Equivocation memory pair = equivocation(AGENT, "request");
+        Equivocation memory pair = equivocation(AGENT, 0);
         vm.prank(REPORTER);
         submit(pair);
 
@@ -69,37 +69,32 @@ contract SlasherTest is ConclaveTest {
 
     /// @dev ST6: one per agent, request and attempt, whatever the proof.
     function test_isConsumedOnce() public {
-        assertTrue(!slasher.isConsumed(AGENT, _hashOf("request"), 0), "open");
-        submit(equivocation(AGENT, "request"));
-        assertTrue(slasher.isConsumed(AGENT, _hashOf("request"), 0), "consumed");
-        Equivocation memory other = equivocation(AGENT, "request");
+        assertTrue(!slasher.isConsumed(AGENT, drawnIds[0], 0), "open");
+        submit(equivocation(AGENT, 0));
+        assertTrue(slasher.isConsumed(AGENT, drawnIds[0], 0), "consumed");
+        Equivocation memory other = equivocation(AGENT, 0);
         other.slot.phase = 7;
         uint256 key = keys[registry.getAgent(AGENT).signer];
         other.firstSignature = signMessage(key, other.request, other.slot, other.firstPayload);
         other.secondSignature = signMessage(key, other.request, other.slot, other.secondPayload);
-        bytes memory consumed = abi.encodeWithSelector(
-            ISlasher.EvidenceConsumed.selector,
-            AGENT,
-            _hashOf("request"),
-            0
-        );
+        bytes memory consumed = abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, other.request.id, 0);
         vm.expectRevert(consumed);
         this.submitPair(other);
         ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot("committee", 0, 0);
         vm.expectRevert(consumed);
         this.submitBodies(key, slot, _body("a"), slot, _body("b"));
 
-        submit(equivocation(AGENT, "other"));
-        submit(equivocation(AgentId.wrap(2), "request"));
+        submit(equivocation(AGENT, 1));
+        submit(equivocation(AgentId.wrap(2), 0));
         assertEq(registry.getAgent(AGENT).bonded.assets, 6.48 ether, "8 x 0.9^2");
     }
 
     function test_orderOfThePairDoesNotMatter() public {
-        Equivocation memory pair = equivocation(AGENT, "request");
+        Equivocation memory pair = equivocation(AGENT, 0);
         (pair.firstPayload, pair.secondPayload) = (pair.secondPayload, pair.firstPayload);
         (pair.firstSignature, pair.secondSignature) = (pair.secondSignature, pair.firstSignature);
         submit(pair);
-        assertTrue(slasher.isConsumed(AGENT, _hashOf("request"), 0), "consumed");
+        assertTrue(slasher.isConsumed(AGENT, drawnIds[0], 0), "consumed");
     }
 
     /// @dev ST7: drawn, gone at once, and proven guilty in the last second of the window of the longest request.
@@ -109,7 +104,7 @@ contract SlasherTest is ConclaveTest {
         uint256 end = block.timestamp + 7 days + 7 days;
         Seat[] memory committee = drawCommittee(request, seedBlock);
         AgentId drawn = committee[0].agentId();
-        Equivocation memory pair = equivocation(drawn, "request");
+        Equivocation memory pair = equivocation(drawn, 0);
         registry.startUnbonding(drawn, registry.positionOf(drawn, address(this)).shares);
         uint256 leaving = registry.getAgent(drawn).unbonding.assets;
 
@@ -122,23 +117,40 @@ contract SlasherTest is ConclaveTest {
         assertEq(registry.withdrawStake(drawn, address(this)), leaving - leaving / 10, "what is left");
     }
 
-    /// @dev Keys are bound for ever.
+    /// @dev ST6: a key that was rotated out proves what it signed as long as stake that left with it could be slashed.
     function test_worksAfterRotation() public {
-        Equivocation memory pair = equivocation(AGENT, "request");
+        (Equivocation memory pair, Equivocation memory late) = (equivocation(AGENT, 0), equivocation(AGENT, 1));
+        address signer = registry.getAgent(AGENT).signer;
         (bytes memory publicKey, bytes memory possession) = freshKey(address(this));
         registry.rotateSigner(AGENT, publicKey, possession);
+        uint40 end = uint40(block.timestamp) + UNBONDING_DELAY;
+        vm.warp(end);
         submit(pair);
         assertEq(registry.getAgent(AGENT).bonded.assets, 7.2 ether, "slashed");
+        vm.warp(end + 1);
+        vm.expectRevert(abi.encodeWithSelector(ISlasher.KeyHasEnded.selector, signer, end));
+        this.submitPair(late);
+        submit(equivocation(AGENT, 1));
+        assertEq(registry.getAgent(AGENT).bonded.assets, 6.48 ether, "the key in use");
+    }
+
+    /// @dev ST6: about one attempt, whatever the rest of the request is said to be.
+    function test_anInventedRequestIsNoOtherFault() public {
+        submit(equivocation(AGENT, 0));
+        Request memory invented = drawnRequest(0);
+        (invented.consumer, invented.questionHash) = (address(1), "another question");
+        Equivocation memory pair = equivocation(AGENT, invented, 0);
+        _assertRefused(pair, abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, drawnIds[0], 0));
     }
 
     /// @dev ST9: an operator that leaves first and then reports itself gets nothing of its delegators' loss.
     function test_selfReportDoesNotPay() public {
-        submit(equivocation(AGENT, "request"));
+        submit(equivocation(AGENT, 0));
         assertEq(registry.owedTo(address(this)), 0.02 ether, "a tenth of its own 0.2");
         registry.startUnbonding(AGENT, registry.positionOf(AGENT, address(this)).shares);
         vm.warp(block.timestamp + UNBONDING_DELAY);
         registry.withdrawStake(AGENT, address(this));
-        submit(equivocation(AGENT, "another"));
+        submit(equivocation(AGENT, 1));
         assertEq(registry.owedTo(address(this)), 0.02 ether, "nothing for its delegators' 0.54");
         assertEq(registry.owedTo(TREASURY), 0.78 ether + 0.54 ether, "the treasury");
     }
@@ -151,14 +163,14 @@ contract SlasherTest is ConclaveTest {
         registry.withdrawStake(agentId, address(this));
         registry.bond(agentId, 1000);
         assertTrue(!registry.getAgent(agentId).exited, "it may come back");
-        submit(equivocation(agentId, "request"));
+        submit(equivocation(agentId, 0));
         assertEq(registry.getAgent(agentId).bonded.assets, 900, "100 units");
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.AgentHasExited.selector, agentId));
         registry.bond(agentId, MAX_STAKE - 900);
         nextEpoch();
         assertEq(registry.drawableCount(), 4, "never drawn");
 
-        submit(equivocation(AGENT, "request"));
+        submit(equivocation(AGENT, 0));
         assertTrue(!registry.getAgent(AGENT).exited, "an active agent only pays");
     }
 
@@ -175,7 +187,7 @@ contract SlasherTest is ConclaveTest {
 
         // The hash covers the id: the signatures do not count for a request that is drawn.
         Equivocation memory disguised = _copy(pair);
-        disguised.request.id = drawnId;
+        disguised.request.id = drawnIds[0];
         _assertRefusedAsUnknown(disguised);
         drawCommittee(request, seedBlock);
         submit(pair);
@@ -207,7 +219,7 @@ contract SlasherTest is ConclaveTest {
         registry.startUnbonding(agentId, 2 ether);
         vm.warp(block.timestamp + UNBONDING_DELAY);
         registry.withdrawStake(agentId, address(this));
-        Equivocation memory pair = equivocation(agentId, "request");
+        Equivocation memory pair = equivocation(agentId, 0);
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.NothingToSlash.selector, agentId));
         this.submitPair(pair);
         registry.bond(agentId, 1 ether);
@@ -216,7 +228,7 @@ contract SlasherTest is ConclaveTest {
     }
 
     function test_refusesWhatIsNoProof() public {
-        Equivocation memory pair = equivocation(AGENT, "request");
+        Equivocation memory pair = equivocation(AGENT, 0);
         address signer = registry.getAgent(AGENT).signer;
         uint256 key = keys[signer];
 
@@ -229,7 +241,7 @@ contract SlasherTest is ConclaveTest {
         bad.secondSignature = signMessage(keys[second], bad.request, bad.slot, bad.secondPayload);
         _assertRefused(bad, abi.encodeWithSelector(ISlasher.InvalidEvidence.selector, signer, second));
 
-        bad = equivocationBy(1, drawnRequest("request"), 0);
+        bad = equivocationBy(1, drawnRequest(0), 0);
         _assertRefused(bad, abi.encodeWithSelector(ISlasher.UnknownSigner.selector, vm.addr(1)));
 
         bad = _copy(pair);
@@ -247,7 +259,7 @@ contract SlasherTest is ConclaveTest {
         // Two slots are no conflict: each member of the slot counts.
         for (uint256 member = 0; member < 7; ++member) {
             bad = _copy(pair);
-            (Request memory request, ISlasher.MessageSlot memory slot) = (drawnRequest("request"), pair.slot);
+            (Request memory request, ISlasher.MessageSlot memory slot) = (drawnRequest(0), pair.slot);
             if (member == 0) request.questionHash = "x";
             else if (member == 1) slot.committeeHash = "x";
             else if (member == 2) slot.attempt = 9;
@@ -257,13 +269,13 @@ contract SlasherTest is ConclaveTest {
             else slot.seat = 9;
             bad.secondSignature = signMessage(key, request, slot, bad.secondPayload);
             _assertRefusedAsUnknown(bad);
-            pair = equivocation(AGENT, "request");
+            pair = equivocation(AGENT, 0);
         }
     }
 
     /// @dev A signature for another chain or another oracle proves nothing.
     function test_refusesOtherDomains() public {
-        Equivocation memory pair = equivocation(AGENT, "request");
+        Equivocation memory pair = equivocation(AGENT, 0);
         uint256 chain = this.chainId();
         vm.chainId(chain + 1);
         _assertRefusedAsUnknown(pair);
@@ -271,7 +283,7 @@ contract SlasherTest is ConclaveTest {
         Slasher earlier = slasher;
         uint256 key = keys[registry.getAgent(AGENT).signer];
         deployRegistry(EPOCH_BLOCKS);
-        Equivocation memory foreign = equivocationBy(key, drawnRequest("request"), 0);
+        Equivocation memory foreign = equivocationBy(key, drawnRequest(0), 0);
         (slasher, earlier) = (earlier, slasher);
         _assertRefusedAsUnknown(foreign);
         submit(pair);
@@ -288,12 +300,12 @@ contract SlasherTest is ConclaveTest {
         this.submitBodies(key, slot, _body("a"), later, _body("b"));
         vm.prank(REPORTER);
         slasher.submitDecisions(
-            drawnRequest("request"),
+            drawnRequest(0),
             slot,
             _body("a"),
-            _signDecision(key, _hashOf("request"), slot, _body("a")),
+            _signDecision(key, _hashOf(0), slot, _body("a")),
             _body("b"),
-            _signDecision(key, _hashOf("request"), slot, _body("b"))
+            _signDecision(key, _hashOf(0), slot, _body("b"))
         );
         assertEq(registry.getAgent(AGENT).bonded.assets, 7.2 ether, "slashed");
         assertEq(registry.owedTo(REPORTER), 0.02 ether, "rewarded");
@@ -315,7 +327,7 @@ contract SlasherTest is ConclaveTest {
         bytes memory second = signDigest(key, oracle.decisionDigest(request, committeeHash, decision.packed()));
         ISlasher.DecisionSlot memory slot = ISlasher.DecisionSlot(committeeHash, decision.attempt, decision.round);
         slasher.submitDecisions(request, slot, yes, first, _bodyOf(decision), second);
-        assertTrue(slasher.isConsumed(committee[2].agentId(), keccak256(abi.encode(request)), 0), "slashed");
+        assertTrue(slasher.isConsumed(committee[2].agentId(), request.id, 0), "slashed");
     }
 
     function test_onlyTheSlasherSlashes() public {
@@ -329,7 +341,10 @@ contract SlasherTest is ConclaveTest {
 
     /// @dev ST8: below the exit reputation for good, whatever comes later.
     function test_exitIsForGood() public {
-        moveReputation(AGENT, -10);
+        for (uint256 i = 0; i < 10; ++i) {
+            moveReputation(AGENT, -1);
+            vm.warp(block.timestamp + 7 days);
+        }
         assertEq(registry.getAgent(AGENT).reputation, 107_373, "0.8^10, rounded down at each step");
         assertTrue(registry.getAgent(AGENT).active, "still in");
         moveReputation(AGENT, -1);
@@ -343,7 +358,7 @@ contract SlasherTest is ConclaveTest {
         registry.rotateSigner(AGENT, publicKey, possession);
         nextEpoch();
         assertEq(registry.drawableCount(), 4, "never drawn");
-        submit(equivocation(AGENT, "request"));
+        submit(equivocation(AGENT, 0));
         vm.prank(DELEGATOR);
         (uint128 amount, ) = registry.startUnbonding(AGENT, 6 ether);
         assertEq(amount, 5.4 ether, "delegators leave");
@@ -380,12 +395,12 @@ contract SlasherTest is ConclaveTest {
         ISlasher.DecisionBody memory second
     ) external {
         slasher.submitDecisions(
-            drawnRequest("request"),
+            drawnRequest(0),
             firstSlot,
             first,
-            _signDecision(key, _hashOf("request"), firstSlot, first),
+            _signDecision(key, _hashOf(0), firstSlot, first),
             second,
-            _signDecision(key, _hashOf("request"), secondSlot, second)
+            _signDecision(key, _hashOf(0), secondSlot, second)
         );
     }
 
@@ -410,9 +425,9 @@ contract SlasherTest is ConclaveTest {
         assertEq(position.unbonding, unbonding, "position unbonding");
     }
 
-    /// @dev Of the `drawnRequest` with that label.
-    function _hashOf(bytes32 label) private view returns (bytes32) {
-        return keccak256(abi.encode(drawnRequest(label)));
+    /// @dev Of a `drawnRequest`.
+    function _hashOf(uint256 index) private view returns (bytes32) {
+        return keccak256(abi.encode(drawnRequest(index)));
     }
 
     function _othersHash() private view returns (bytes32 all) {

@@ -16,6 +16,7 @@ import {
   latestOf,
   packDecided,
   passDeadline,
+  priceGas,
   recordOf,
   refundArgs,
   termsFor,
@@ -137,7 +138,8 @@ describe("callbacks", () => {
     const gasPrice = 10n ** 10n;
     const relay = packRelay(signers, gasPrice, relayer);
     const decided = { round: entry.round, committee: entry.committee, decision, relay, appellant: ZeroAddress };
-    const settleAt = () => oracle.commit(entry.request, entry.round, certificate, packed, { gasPrice });
+    const settleAt = async () =>
+      oracle.commit(entry.request, entry.round, certificate, packed, await priceGas(world, gasPrice));
     const encode = (name: string, args: readonly unknown[]): string => oracle.interface.encodeFunctionData(name, args);
     const latest = [entry.request, entry.round, committeeHash, packed, relay];
     const snapshot = await networkHelpers.takeSnapshot();

@@ -1,17 +1,23 @@
 import { expect } from "chai";
+import { concat, toBeHex } from "ethers";
 import hre from "hardhat";
 
 import {
   appeal,
   ask,
   bondOf,
+  commit,
+  commitArgs,
+  committedBy,
   decide,
+  decisionFor,
   draw,
   fallBackArgs,
   hung,
   latestOf,
   no,
   passDeadline,
+  priceGas,
   recordOf,
   replace,
   termsFor,
@@ -159,6 +165,7 @@ describe("nobody gains", () => {
       const committed = await decide(world, asked, {}, { gasPrice: 5n * gwei });
       await passDeadline(world, committed.rounds[0]!.round);
       const [credit, asker] = [await creditOf(mallory), await spent()];
+      await priceGas(world, gasPrice);
       const sent = await oracle.connect(mallory).finalize(...latestOf(committed), { gasPrice, gasLimit: 4_000_000n });
       const { gasUsed } = (await sent.wait())!;
       const paidPrice = gasPrice < gasPriceCap ? gasPrice : gasPriceCap;
@@ -174,6 +181,25 @@ describe("nobody gains", () => {
     expect(await earned()).to.equal(3n * 8n * 10n ** 14n);
   });
 
+  it("SE13: by bidding the cap where the base fee is lower: what is paid above it is a tip", async () => {
+    const { world, oracle, mallory, creditOf, settle, charge } = await loadFixture(playground);
+    await charge({ unitPrice: 10n ** 14n, gasRate: 10n ** 18n, gasPriceCap: 50n * gwei });
+    const terms = termsFor({ appeals: 1, callbackGasLimit: 100_000 });
+    const fee = (await oracle.quote(packTerms(terms))) as bigint;
+    const drawn = await draw(world, await ask(world, { ...terms, fee }));
+    const bidding = { ...world, oracle: oracle.connect(mallory) };
+    await priceGas(world, 3n * gwei);
+    const args = commitArgs(world, drawn, decisionFor(drawn));
+    const sent = await bidding.oracle.commit(...args, { gasPrice: 50n * gwei });
+    const committed = committedBy(world, drawn, decisionFor(drawn), await sent.wait());
+    await passDeadline(world, committed.rounds[0]!.round);
+    await priceGas(world, 2n * gwei);
+    await oracle.connect(mallory).finalize(...latestOf(committed), { gasPrice: 50n * gwei, gasLimit: 1_000_000n });
+    expect(await creditOf(mallory)).to.equal(170_000n * 3n * gwei);
+    await settle(committed);
+    expect((await creditOf(mallory)) - 170_000n * 3n * gwei).to.equal((42_000n + 3n * 4_900n) * 4n * gwei);
+  });
+
   it("SE12, SE13: at the asker's cost by a wrong appeal: its bond pays the relayers of what it called, too", async () => {
     const { world, alice, creditOf, spent, appealed, settle, charge } = await loadFixture(playground);
     await charge({ unitPrice: 10n ** 12n, gasRate: 10n ** 18n, gasPriceCap: 20n * gwei });
@@ -187,6 +213,26 @@ describe("nobody gains", () => {
     // The first committee and its relayer; the second decision was final at once and delivered by its commit.
     expect(await spent()).to.equal(8n * 10n ** 12n + (42_000n + 3n * 4_900n) * 20n * gwei);
     expect(await creditOf(alice)).to.equal(0n);
+  });
+
+  it("SE11, RE4: by asking until one's own agents hold a committee: in a week small ones slash an agent once", async () => {
+    const { world, settle } = await loadFixture(playground);
+    const reputations = async (): Promise<readonly bigint[]> =>
+      Promise.all(
+        Array.from({ length: 24 }, async (_, index) => (await world.registry.getAgent(index + 1)).reputation as bigint),
+      );
+    const slashAll = async (committeeSize: number): Promise<void> => {
+      const drawn = await draw(world, await ask(world, { committeeSize }));
+      const reputationChanges = concat(drawn.committee.map((_, seat) => toBeHex((seat << 8) | 0xfd, 2)));
+      await settle(await commit(world, drawn, decisionFor(drawn, { reputationChanges })));
+    };
+    const week = 7n * 86_400n;
+    await networkHelpers.time.increaseTo((BigInt(await networkHelpers.time.latest()) / week + 1n) * week);
+    for (let request = 0; request < 30; request++) await slashAll(request % 2 === 0 ? 4 : 12);
+    expect(new Set(await reputations())).to.deep.equal(new Set([800_000n]));
+    await slashAll(13);
+    expect((await reputations()).filter((reputation) => reputation === 512_000n)).to.have.length(13);
+    expect((await reputations()).filter((reputation) => reputation === 800_000n)).to.have.length(11);
   });
 
   it("SE11: by slashing who was right: the changes of an overturned decision are never applied", async () => {

@@ -14,6 +14,7 @@ import {
   no,
   packDecided,
   passDeadline,
+  priceGas,
   recordOf,
   termsFor,
   type Asked,
@@ -95,7 +96,7 @@ async function start() {
     const { currency } = terms;
     const deployer = world.deployer.address.toLowerCase();
     const before = await books.credits(currency);
-    const receipt = (await (await send({ gasPrice })).wait())!;
+    const receipt = (await (await send(await priceGas(world, gasPrice))).wait())!;
     const [, , amount, rest] = findEvent(world.oracle, receipt, "DeliveryPaid").args;
     expect(amount).to.equal(deliveryPayOf(terms, list, gasPrice));
     expect(amount + rest).to.equal(deliveryPayOf(terms, list, list.gasPriceCap));
@@ -255,7 +256,7 @@ describe("pay", () => {
       await passDeadline(world, committed.rounds[0]!.round);
       const creditOf = (account: string): Promise<bigint> => oracle.creditOf(account, currency) as Promise<bigint>;
       const before = [await creditOf(appellant.address), await creditOf(deployer.address)] as const;
-      await oracle.connect(appellant).finalize(...latestOf(committed), { gasPrice: 6n * gwei });
+      await oracle.connect(appellant).finalize(...latestOf(committed), await priceGas(world, 6n * gwei));
       const pay = deliveryPayOf(asking, list, 6n * gwei);
       const rest = deliveryPayOf(asking, list, list.gasPriceCap) - pay;
       expect(await creditOf(appellant.address)).to.equal(before[0] + pay);

@@ -67,8 +67,8 @@ describe("AgentRegistry", () => {
       ]);
       expect(await registry.positionOf(2, stranger.address)).to.deep.equal([maxStake, maxStake, 0n, 0n, 0n]);
       expect(await token.balanceOf(registry.target)).to.equal(before + maxStake);
-      expect(await registry.agentOf(addressOf(key))).to.equal(1n);
-      expect(await registry.agentOf(stranger.address)).to.equal(0n);
+      expect([...(await registry.keyOf(addressOf(key)))]).to.deep.equal([1n, 0n]);
+      expect([...(await registry.keyOf(stranger.address))]).to.deep.equal([0n, 0n]);
       expect(await registry.operatorOf(1)).to.equal(deployer.address);
       expect(await registry.activeCount()).to.equal(2n);
       expect(await registry.agentCount()).to.equal(2n);
@@ -189,12 +189,14 @@ describe("AgentRegistry", () => {
       await expect(registry.rotateSigner(1, publicKeyOf(next), possession))
         .to.emit(registry, "SignerRotated")
         .withArgs(1, addressOf(next), publicKeyOf(next));
+      const end = BigInt(await networkHelpers.time.latest()) + ((await registry.unbondingDelay()) as bigint);
       expect((await registry.getAgent(1)).signer).to.equal(addressOf(next));
       await nextEpoch(world);
       expect([...(await registry.draw(ethers.ZeroHash, 1, []))]).to.deep.equal([
         BigInt(packSeat(1, 1_000_000, addressOf(next))),
       ]);
-      expect(await registry.agentOf(addressOf(key))).to.equal(1n);
+      expect([...(await registry.keyOf(addressOf(key)))]).to.deep.equal([1n, end]);
+      expect([...(await registry.keyOf(addressOf(next)))]).to.deep.equal([1n, 0n]);
       for (const used of [key, next]) {
         const proof = provePossession(world, deployer.address, used);
         await expect(registry.rotateSigner(1, publicKeyOf(used), proof))

@@ -74,7 +74,7 @@ async function play(world: World, { appeals, retries }: Shape, step: string, ask
   for (let index = 0; ; index++) {
     const drawn = await draw(world, running);
     const isHung = index >= appeals && index < rounds;
-    const decided = { answer: hexlify(toUtf8Bytes("y".repeat(1024))) };
+    const decided = { answer: hexlify(toUtf8Bytes("y".repeat(128))) };
     const reputationChanges = concat(drawn.committee.flatMap((_, seat) => [toBeHex(seat, 1), step]));
     const decision = decisionFor(drawn, { ...(isHung ? hung : decided), reputationChanges });
     const relaying = { ...world, oracle: world.oracle.connect(signers[10 + index]!) };

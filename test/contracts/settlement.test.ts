@@ -24,6 +24,7 @@ import {
   hung,
   latestOf,
   passDeadline,
+  priceGas,
   recordOf,
   refundArgs,
 } from "../../scripts/lib/course.ts";
@@ -54,6 +55,7 @@ describe("settlement", () => {
       const { id } = entry.request;
       const packed = packDecision(decision);
       const gasPrice = 12_345_678_901n;
+      await priceGas(world, gasPrice);
       const send = () => oracle.connect(stranger).commit(entry.request, entry.round, certificate, packed, { gasPrice });
       await expect(send())
         .to.emit(oracle, "DecisionCommitted")
@@ -280,7 +282,7 @@ describe("settlement", () => {
   });
 
   describe("reputations", () => {
-    it("SE11: change with the settlement, also of seats that are paid nothing", async () => {
+    it("SE11: change with the settlement, also of seats that are paid nothing; four seats slash once at most", async () => {
       const { world, drawn: entry } = await loadFixture(drawn);
       const { registry, settlement } = world;
       const decision = decisionFor(entry, { reputationChanges: "0x00fe03ff", shares: "0x00010101" });
@@ -290,7 +292,7 @@ describe("settlement", () => {
       expect(await reputationOf(0)).to.equal(1_000_000n);
       const receipt = await (await settlement.settle(...recordOf(committed))).wait();
       expect(await Promise.all([0, 1, 2, 3].map(reputationOf))).to.deep.equal([
-        640_000n,
+        800_000n,
         1_000_000n,
         1_000_000n,
         800_000n,

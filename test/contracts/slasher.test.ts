@@ -44,8 +44,8 @@ describe("Slasher", () => {
       .withArgs(1, requestHash, reporter.address, 0, 0)
       .and.to.emit(registry, "StakeSlashed")
       .withArgs(1, reporter.address, minStake / 5n, minStake / 10n, (3n * minStake) / 100n);
-    expect(await slasher.isConsumed(1, requestHash, 0)).to.equal(true);
-    expect(await slasher.isConsumed(1, requestHash, 1)).to.equal(false);
+    expect(await slasher.isConsumed(1, proof[0].id, 0)).to.equal(true);
+    expect(await slasher.isConsumed(1, proof[0].id, 1)).to.equal(false);
     expect(await registry.owedTo(treasury)).to.equal((27n * minStake) / 100n);
     await expect(registry.connect(reporter).claim(treasury))
       .to.emit(registry, "Claimed")

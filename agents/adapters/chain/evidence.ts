@@ -15,7 +15,7 @@ export function encodeEvidence(proof: EquivocationProof): Hex {
   return encodeFunctionData({ abi: slasherAbi, functionName: "submitDecisions", args });
 }
 
-export function isConsumedCall(slasher: Address, { agentId, slot }: EquivocationProof) {
-  const args = [agentId, slot.requestHash, slot.attempt] as const;
+export function isConsumedCall(slasher: Address, { agentId, request, slot }: EquivocationProof) {
+  const args = [agentId, request.id, slot.attempt] as const;
   return { address: slasher, abi: slasherAbi, functionName: "isConsumed", args } as const;
 }

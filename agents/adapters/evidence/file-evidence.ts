@@ -56,9 +56,7 @@ const proofSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** Of the largest request id in decimal (TR5), so that names sort as the ids do. */
-const ID_DIGITS = 39;
-const NAME = /^\d{39}-[0-9a-f]{64}-\d+-\d+\.json$/;
+const NAME = /^\d{39}-\d+-\d+\.json$/;
 
 /** One JSON file per proof. */
 export function createFileEvidence(folder: string): EvidenceStore {
@@ -74,7 +72,7 @@ export function createFileEvidence(folder: string): EvidenceStore {
     keep: async (proof) => {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const kept = await names();
-      const name = `${String(proof.request.id).padStart(ID_DIGITS, "0")}-${faultOf(proof)}.json`;
+      const name = `${faultOf(proof)}.json`;
       if (kept.includes(name)) return false;
       const { id, terms } = proof.request;
       const request = { ...proof.request, id: String(id), terms: String(terms) };

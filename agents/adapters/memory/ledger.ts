@@ -87,6 +87,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     blocks: [],
     agents: new Map(),
     services: new Map(),
+    falls: new Map(),
     requests: new Map(),
     credits: new Map(),
     owed: new Map(),

@@ -1,7 +1,7 @@
 import { committeeHash, decisionStructHash, keccak256, requestHash, utf8 } from "../../core/digest.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { committeeSizeAfter, hasRetry, linkAfter, packRound, unpackRound } from "../../core/rounds.ts";
-import type { Address, Decision, Digest, Request, RequestId, Round, Terms } from "../../core/types.ts";
+import type { Address, AgentId, Decision, Digest, Request, RequestId, Round, Terms } from "../../core/types.ts";
 import {
   PROVEN_SERVICES,
   type AwaitedRound,
@@ -28,6 +28,9 @@ const SEED_DELAY = 8n;
 const EPOCH_BLOCKS = 256n;
 /** So many blocks of the epoch come after it at least. */
 const DRAW_BLOCKS = 16n;
+/** A smaller committee slashes a seat once at most. */
+const SLASHING_COMMITTEE = 13;
+const WEEK_SECONDS = 604_800;
 
 export function ask(state: State, consumer: Address, terms: Terms, question: string): AskedRequest {
   requireDuration(terms);
@@ -252,7 +255,8 @@ function callBack({ options }: State, request: Request, decision: Decision): boo
 }
 
 /** As contracts/libraries/AgentBook.sol: who is paid or recovers has served, who is slashed has not (ADR 10). */
-function recordService({ agents, services }: State, terms: Terms, one: DecidedRound): readonly Body[] {
+function recordService(state: State, terms: Terms, one: DecidedRound): readonly Body[] {
+  const { agents, services } = state;
   const amounts = earnings(terms, one);
   return one.committee.flatMap(({ agentId }, seat): readonly Body[] => {
     const agent = agents.get(agentId);
@@ -260,11 +264,26 @@ function recordService({ agents, services }: State, terms: Terms, one: DecidedRo
     if (agent === undefined || (amounts[seat] === 0n && steps === 0)) return [];
     const served = Math.min(PROVEN_SERVICES, (services.get(agentId) ?? 0) + (steps >= 0 ? 1 : 0));
     services.set(agentId, served);
-    const next = { ...withReputation(agent, steps), proven: served === PROVEN_SERVICES };
+    const next = {
+      ...withReputation(agent, counted(state, agentId, one.committee.length, steps)),
+      proven: served === PROVEN_SERVICES,
+    };
     if (next.reputation === agent.reputation && next.proven === agent.proven) return [];
     agents.set(agentId, next);
     return [{ kind: "agentsChanged", agentId }];
   });
+}
+
+/** SE11, RE4: what of a decision's steps takes effect; as contracts/libraries/PayLib.sol and ReputationLib.sol. */
+function counted(state: State, agentId: AgentId, size: number, steps: number): number {
+  if (steps >= 0) return steps;
+  const slashes = size < SLASHING_COMMITTEE ? 1 : -steps;
+  const week = Math.floor(nextTimestamp(state) / WEEK_SECONDS);
+  const fall = state.falls.get(agentId);
+  const earlier = fall?.week === week ? fall.slashes : 0;
+  if (slashes <= earlier) return 0;
+  state.falls.set(agentId, { week, slashes });
+  return earlier - slashes;
 }
 
 function standing(status: RequestStatus, attempt: number, commitment: Digest): RequestEntry {

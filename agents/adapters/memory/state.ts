@@ -35,12 +35,20 @@ export interface RequestEntry extends RequestState {
   readonly commitment: Digest;
 }
 
+/** RE4. */
+export interface Fall {
+  readonly week: number;
+  readonly slashes: number;
+}
+
 export interface State {
   readonly options: LedgerOptions;
   readonly blocks: Block[];
   readonly agents: Map<AgentId, AgentRecord>;
   /** Of each agent, up to `PROVEN_SERVICES`. */
   readonly services: Map<AgentId, number>;
+  /** Of each agent whose reputation fell, its deepest fall in the last week with one. */
+  readonly falls: Map<AgentId, Fall>;
   readonly requests: Map<RequestId, RequestEntry>;
   /** By account and currency. */
   readonly credits: Map<string, bigint>;

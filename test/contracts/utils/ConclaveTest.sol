@@ -53,6 +53,8 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     uint128 internal constant MIN_STAKE = 1 ether;
     uint128 internal constant MAX_STAKE = 16 ether;
     uint40 internal constant UNBONDING_DELAY = 14 days;
+    /// @dev Faults that a handler can prove in a walk.
+    uint256 internal constant EVIDENCE = 64;
     uint256 internal constant EPOCH_BLOCKS = 32;
     uint256 internal constant PROTOCOLS = 2;
     uint32 internal constant DURATION = 1 hours;
@@ -68,8 +70,8 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     uint48 internal subscriptionId;
     /// @dev The first round of every request that `ask` made.
     mapping(RequestId requestId => Round round) internal firstRounds;
-    /// @dev A request with a committee, see `drawForEvidence`.
-    RequestId internal drawnId;
+    /// @dev Requests with a committee, see `drawForEvidence`.
+    RequestId[] internal drawnIds;
     /// @dev Private keys by signer.
     mapping(address signer => uint256 privateKey) internal keys;
 
@@ -116,16 +118,17 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     }
 
     /// @dev A request of its own hash whose id is that of a drawn one: the slasher looks at no more.
-    function drawnRequest(bytes32 label) internal view returns (Request memory request) {
-        request.id = drawnId;
-        request.questionHash = label;
+    function drawnRequest(uint256 index) internal view returns (Request memory request) {
+        request.id = drawnIds[index];
     }
 
-    /// @dev From now on evidence about `drawnRequest` is about a drawn attempt.
-    function drawForEvidence() internal {
-        (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
-        drawCommittee(request, seedBlock);
-        drawnId = request.id;
+    /// @dev From now on evidence about so many of `drawnRequest` is about a drawn attempt.
+    function drawForEvidence(uint256 count) internal {
+        for (uint256 i = 0; i < count; ++i) {
+            (Request memory request, uint64 seedBlock) = ask(termsFor(4, 0));
+            drawCommittee(request, seedBlock);
+            drawnIds.push(request.id);
+        }
     }
 
     /// @dev Two payloads that the agent's present key signed for one slot of a request.
@@ -138,8 +141,8 @@ abstract contract ConclaveTest is Assertions, KeyChain {
     }
 
     /// @dev The same about the first attempt at a `drawnRequest`.
-    function equivocation(AgentId agentId, bytes32 label) internal view returns (Equivocation memory) {
-        return equivocation(agentId, drawnRequest(label), 0);
+    function equivocation(AgentId agentId, uint256 index) internal view returns (Equivocation memory) {
+        return equivocation(agentId, drawnRequest(index), 0);
     }
 
     function equivocationBy(
@@ -348,7 +351,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
 
     /// @dev As the oracle makes it when this contract submits.
     function relayOf(uint256 signers) internal view returns (Relay) {
-        return RelayLib.pack(uint64(signers), tx.gasprice, address(this));
+        return RelayLib.pack(uint64(signers), RelayLib.paidGasPrice(), address(this));
     }
 
     /// @dev The first seats, just more than two thirds.

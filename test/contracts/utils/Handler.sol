@@ -233,7 +233,7 @@ contract Handler is ConclaveTest {
         }
         bytes memory certificate = certify(entry.request, entry.committee, decision, quorumOf(size));
         uint256 calls = consumer.calls();
-        vm.txGasPrice(((random >> 16) % 30) * 1 gwei);
+        _priceGas(random >> 16);
         oracle.commit(entry.request, entry.round, certificate, decision.packed());
         _decided(entry, decision, calls);
         ++done["commit"];
@@ -439,8 +439,15 @@ contract Handler is ConclaveTest {
     function _deliverer(Entry storage entry, uint256 random) private returns (address deliverer, uint256 credit) {
         deliverer = _operator(random);
         credit = oracle.creditOf(deliverer, entry.request.terms.currency());
-        vm.txGasPrice(((random >> 8) % 30) * 1 gwei);
+        _priceGas(random >> 8);
         vm.prank(deliverer);
+    }
+
+    /// @dev A tip below, at and above the one that is paid.
+    function _priceGas(uint256 random) private {
+        uint256 baseFee = (random % 30) * 1 gwei;
+        vm.fee(baseFee);
+        vm.txGasPrice(baseFee + ((random >> 8) % 5) * 0.5 gwei);
     }
 
     /// @dev SE13: its gas at no more than the cap, from what was put by, of which nothing is left.
@@ -449,9 +456,10 @@ contract Handler is ConclaveTest {
         RequestTerms terms = entry.request.terms;
         Prices prices = oracle.priceListOf(terms.currency(), entry.request.id.priceVersion());
         uint256 cap = prices.gasPriceCap();
+        uint256 price = tx.gasprice < block.basefee + 1 gwei ? tx.gasprice : block.basefee + 1 gwei;
         // A wei of gas is a unit of either currency.
         uint256 gas = 70_000 + terms.callbackGasLimit();
-        uint256 pay = gas * (tx.gasprice < cap ? tx.gasprice : cap);
+        uint256 pay = gas * (price < cap ? price : cap);
         if (oracle.creditOf(deliverer, terms.currency()) != credit + pay) _break("another pay of a delivery");
         if (entry.delivery != 0) _break("a second delivery");
         entry.delivery = gas * cap;

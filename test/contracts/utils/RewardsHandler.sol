@@ -61,7 +61,7 @@ contract RewardsHandler is ConclaveTest {
         oracle.fund(subscriptionId, 1e29);
         vm.deal(address(this), 1e29);
         oracle.fundNative{value: 1e29}(subscriptionId);
-        drawForEvidence();
+        drawForEvidence(EVIDENCE);
     }
 
     function bond(uint256 agent, uint256 account, uint256 amount, bool small) external keepsRewards(agent) {
@@ -103,8 +103,8 @@ contract RewardsHandler is ConclaveTest {
     /// @dev Of an active agent, which goes on.
     function slash(uint256 agent) external keepsRewards(agent) {
         AgentId id = _id(agent);
-        if (!registry.getAgent(id).active) return;
-        submit(equivocation(id, keccak256(abi.encode(++_slashes))));
+        if (!registry.getAgent(id).active || _slashes == EVIDENCE) return;
+        submit(equivocation(id, _slashes++));
         ++done["slash"];
     }
 

@@ -58,7 +58,7 @@ contract StakeHandler is ConclaveTest {
             put[operator] += registration.stake;
         }
         nextEpoch();
-        drawForEvidence();
+        drawForEvidence(EVIDENCE);
     }
 
     function bond(uint256 agent, uint256 account, uint256 amount, bool small) external keepsPrices(agent) {
@@ -110,12 +110,13 @@ contract StakeHandler is ConclaveTest {
     }
 
     function slash(uint256 agent, uint256 reporter) external {
+        if (_submitted.length == EVIDENCE) return;
         AgentId id = _id(agent);
         Pot[2][] memory before = _pots();
         uint256 own = _own(id);
         uint256 owing = _owed();
         bool leaves = _leaves(id);
-        Equivocation memory pair = equivocation(id, keccak256(abi.encode(_submitted.length)));
+        Equivocation memory pair = equivocation(id, _submitted.length);
         address from = accounts[reporter % ACCOUNTS];
         uint256 reward = registry.owedTo(from);
         vm.prank(from);

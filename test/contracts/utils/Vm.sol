@@ -24,6 +24,7 @@ interface Vm {
     function roll(uint256 number) external;
     function deal(address account, uint256 balance) external;
     function txGasPrice(uint256 price) external;
+    function fee(uint256 baseFee) external;
     function warp(uint256 timestamp) external;
     function setBlockhash(uint256 number, bytes32 hash) external;
     function chainId(uint256 id) external;
