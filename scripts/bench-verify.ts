@@ -7,15 +7,16 @@ import { runCli } from "../agents/cli/run-cli.ts";
 import { cidString } from "../agents/core/codec.ts";
 import { decisionDigest, messageDigest, recoverSigner, sha256 } from "../agents/core/digest.ts";
 import { decodeMessage } from "../agents/core/transcript.ts";
-import type { Digest, Hex } from "../agents/core/types.ts";
+import type { Digest, Hex, Message } from "../agents/core/types.ts";
 import { startDecidedChain, type Decided, type DecidedChain } from "./lib/decided-chain.ts";
 
 const help = `Usage: npm run bench:verify -- [--count N] [--json] [--help]
 
 Makes N decisions of four seats on a local chain (default 1000), spoils one byte of one transcript, and runs
-\`conclave verify --since 0 --jobs 1\` over all of them, from a folder. Then it hashes every block and recovers every signature
-once, with all digests at hand, in one thread. Ends with 1 when the ratio of the processor times is above 1.3, or when the
-spoilt transcript is not the one that is found.
+\`conclave verify --since 0 --jobs 1\` over all of them, from a folder. Beside it, half before and half after, one thread hashes
+every block and every signed message of the others once and recovers the signer, all decoded and in memory. Ends with 1 when the
+ratio of the processor times (all threads, without the start of the program) is above 1.3, or when the spoilt transcript is not
+the one that is found.
 
 Example: npm run -s bench:verify -- --count 100 --json`;
 
@@ -61,20 +62,28 @@ async function main(argv: readonly string[]): Promise<number> {
 
 async function measure(world: DecidedChain) {
   const { decisions } = world;
-  const spoilt = await spoil(world.folder, decisions[Math.floor(decisions.length / 2)] as Decided);
+  const victim = decisions[Math.floor(decisions.length / 2)] as Decided;
+  const sound = decisions.filter((decided) => decided !== victim).map(decodedOf);
+  const half = Math.floor(sound.length / 2);
+  const spoilt = await spoil(world.folder, victim);
+  const before = await timed(async () => checkOnce(sound.slice(0, half)));
   const { found, ...verified } = await verifyAll(world.folder);
-  const baseline = await timed(async () => checkOnce(decisions.flatMap(signaturesOf), decisions));
+  const after = await timed(async () => checkOnce(sound.slice(half)));
+  const baseline = {
+    wallSeconds: before.wallSeconds + after.wallSeconds,
+    cpuSeconds: before.cpuSeconds + after.cpuSeconds,
+  };
   const [failure] = found.failures;
   const named = found.refuted === 1 && failure?.requestId === spoilt.requestId && failure.cid === spoilt.cid;
   const cpuRatio = verified.cpuSeconds / baseline.cpuSeconds;
   return {
-    ok: named && cpuRatio <= MAX_RATIO && found.proven === decisions.length - 1,
+    ok: named && cpuRatio <= MAX_RATIO && found.proven === sound.length,
     decisions: decisions.length,
     signatures: found.signatures,
     spoilt,
     named,
     verify: { ...verified, perSecond: decisions.length / verified.wallSeconds },
-    baseline: { ...baseline, perSecond: decisions.length / baseline.wallSeconds },
+    baseline: { ...baseline, perSecond: sound.length / baseline.wallSeconds },
     cpuRatio,
     wallRatio: verified.wallSeconds / baseline.wallSeconds,
   };
@@ -107,22 +116,24 @@ async function verifyAll(folder: string): Promise<Times & { readonly found: Veri
   return { found, ...times };
 }
 
-type Signed = readonly [digest: Digest, signature: Hex];
+type Decoded = Decided & { readonly messages: readonly Message[] };
 
-/** Of the messages and of the decision. */
-function signaturesOf({ attempt, certificate, blocks }: Decided): readonly Signed[] {
-  const messages = blocks.slice(1).flatMap((bytes): readonly Signed[] => {
-    const message = decodeMessage(bytes);
-    return message === null ? [] : [[messageDigest(attempt, message.header), message.signature]];
-  });
-  const digest = decisionDigest(attempt, certificate.decision);
-  return [...messages, ...certificate.signatures.map(({ signature }): Signed => [digest, signature])];
+function decodedOf(decided: Decided): Decoded {
+  const messages = decided.blocks.slice(1).map((bytes) => decodeMessage(bytes));
+  return { ...decided, messages: messages.filter((message) => message !== null) };
 }
 
-function checkOnce(signatures: readonly Signed[], decisions: readonly Decided[]): void {
-  for (const { blocks } of decisions) for (const bytes of blocks) sha256(bytes);
-  for (const [digest, signature] of signatures)
-    if (recoverSigner(digest, signature) === null) throw new Error("a signature of the bench's own is bad");
+function checkOnce(decisions: readonly Decoded[]): void {
+  for (const { attempt, certificate, blocks, messages } of decisions) {
+    for (const bytes of blocks) sha256(bytes);
+    for (const { header, signature } of messages) requireSigned(messageDigest(attempt, header), signature);
+    const digest = decisionDigest(attempt, certificate.decision);
+    for (const { signature } of certificate.signatures) requireSigned(digest, signature);
+  }
+}
+
+function requireSigned(digest: Digest, signature: Hex): void {
+  if (recoverSigner(digest, signature) === null) throw new Error("a signature of the bench's own is bad");
 }
 
 async function timed(action: () => Promise<unknown>): Promise<Times> {

@@ -33,8 +33,8 @@ interface Options extends SubgraphFlags {
   readonly consumer?: string;
   readonly protocol?: string;
   readonly status?: string;
-  readonly since?: string;
-  readonly until?: string;
+  readonly after?: string;
+  readonly before?: string;
   readonly limit: string;
   readonly cursor?: string;
   readonly blocks?: string;
@@ -54,14 +54,14 @@ export const history: CommandSpec<Options> = {
   summary:
     "list requests and their decisions, the newest first, from a subgraph, or from the events of the last blocks",
   example:
-    "conclave history --status decided,hung --protocol mbft --since 7d --subgraph http://127.0.0.1:8000/subgraphs/name/conclave\nconclave history --agent 3 --csv --deployment deployments/31337.json",
+    "conclave history --status decided,hung --protocol mbft --after 7d --subgraph http://127.0.0.1:8000/subgraphs/name/conclave\nconclave history --agent 3 --csv --deployment deployments/31337.json",
   options: [
     { flags: "--agent <number>", description: "that this agent sat on a committee of" },
     { flags: "--consumer <address>", description: "asked by this account" },
     { flags: "--protocol <id>", description: `decided under this protocol, by its id or code` },
     { flags: "--status <list>", description: `one or more of ${STATUSES.join(",")}` },
-    { flags: "--since <time>", description: "asked from then on: 2026-11-22, 2026-11-22T08:30:00Z (UTC), or 7d ago" },
-    { flags: "--until <time>", description: "asked up to then" },
+    { flags: "--after <time>", description: "asked from then on: 2026-11-22, 2026-11-22T08:30:00Z (UTC), or 7d ago" },
+    { flags: "--before <time>", description: "asked up to then" },
     { flags: "--limit <count>", description: `rows of a page, at most ${MAX_PAGE}`, default: "25" },
     { flags: "--cursor <text>", description: "the next page, as the page before names it" },
     { flags: "--blocks <count>", description: "read the events of so many last blocks from the chain, no subgraph" },
@@ -123,14 +123,14 @@ function resultOf(
 }
 
 /** Throws USAGE or PROTOCOL_UNKNOWN. */
-function filterOf({ agent, consumer, protocol, status, since, until }: Options, now: number): RequestFilter {
+function filterOf({ agent, consumer, protocol, status, after, before }: Options, now: number): RequestFilter {
   return {
     agentId: agent === undefined ? null : (parseInteger(agent, "--agent", 1, MAX_AGENT) as AgentId),
     consumer: consumer === undefined ? null : parseAddress(consumer, "--consumer"),
     protocol: protocol === undefined ? null : codeOf(protocol),
     statuses: status === undefined ? null : status.split(",").map((one) => parseChoice(one, "--status", STATUSES)),
-    since: since === undefined ? null : parseTime(since, "--since", now),
-    until: until === undefined ? null : parseTime(until, "--until", now),
+    since: after === undefined ? null : parseTime(after, "--after", now),
+    until: before === undefined ? null : parseTime(before, "--before", now),
   };
 }
 

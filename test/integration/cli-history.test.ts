@@ -103,8 +103,10 @@ describe("command line: history", () => {
     const { cli, url } = await startPlace(context, []);
     for (const wrong of [
       ["--status", "decided,lost"],
-      ["--since", "yesterday"],
-      ["--until", "2026-13-40"],
+      ["--after", "yesterday"],
+      // Of `conclave verify`, a block.
+      ["--since", "0"],
+      ["--before", "2026-13-40"],
       ["--agent", "0"],
       ["--consumer", "0x12"],
       ["--protocol", "hearsay"],
@@ -114,7 +116,7 @@ describe("command line: history", () => {
       ["--max-behind", "-1"],
     ])
       assert.equal((await cli.failure("history", ...wrong, "--subgraph", url)).code, "USAGE", wrong.join(" "));
-    assert.equal((await cli.run(["history", "--since", "2h", "--until", "2026-11-22", "--subgraph", url])).code, 0);
+    assert.equal((await cli.run(["history", "--after", "2h", "--before", "2026-11-22", "--subgraph", url])).code, 0);
   });
 
   it("finds the endpoint in the option, then in the variable, then in the deployment file", async (context) => {
