@@ -5,13 +5,22 @@ const MAX_QUOTE = 200;
 /** Reads a body of at most so many bytes; of a longer one it throws what `refuse` makes, and no more is read. */
 export async function boundedBody(response: Response, maxBytes: number, refuse: () => Error): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
+  for await (const chunk of boundedChunks(response, maxBytes, refuse)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** The same as it comes. */
+export async function* boundedChunks(
+  response: Response,
+  maxBytes: number,
+  refuse: () => Error,
+): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw refuse();
-    chunks.push(chunk);
+    yield chunk;
   }
-  return Buffer.concat(chunks);
 }
 
 /** How long the server asks to be left alone: seconds or a date, 0 where it says nothing that can be read. */

@@ -2,7 +2,9 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createKeystore } from "../adapters/keystore/keystore.ts";
+import { providerIds } from "../adapters/models/openai-providers.ts";
 import { ConclaveError } from "../core/errors.ts";
+import { parseChoice } from "./arguments.ts";
 import { findChainConfig, type ChainFlags } from "./chain-source.ts";
 import type { CliHost, CommandSpec } from "./command.ts";
 import {
@@ -25,6 +27,7 @@ interface Options extends Omit<ChainFlags, "dir"> {
   readonly modelPath?: string;
   readonly modelUrl?: string;
   readonly modelName?: string;
+  readonly modelProvider?: string;
   readonly apiKeyEnv?: string;
   readonly apiKeyFile?: string;
   readonly listen?: readonly string[];
@@ -57,6 +60,7 @@ export const agentInit: CommandSpec<Options> = {
     },
     { flags: "--model-url <url>", description: "or an OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1" },
     { flags: "--model-name <name>", description: "model on that server" },
+    { flags: "--model-provider <name>", description: `what the server is: ${providerIds.join(", ")} (default: openai)` },
     { flags: "--api-key-env <name>", description: "environment variable that holds the server's API key" },
     { flags: "--api-key-file <file>", description: "file that holds the server's API key" },
     { flags: "--listen <multiaddr...>", description: "where other agents connect (default: a free port of 127.0.0.1)" },
@@ -106,7 +110,10 @@ async function buildConfig(options: Options, host: CliHost): Promise<AgentConfig
   return checkAgentConfig(draft, "the options");
 }
 
-function modelOf({ modelPath, modelUrl, modelName, apiKeyEnv, apiKeyFile }: Options, host: CliHost): object {
+function modelOf(
+  { modelPath, modelUrl, modelName, modelProvider, apiKeyEnv, apiKeyFile }: Options,
+  host: CliHost,
+): object {
   if (modelUrl === undefined)
     return { kind: "llama", path: modelPath === undefined ? smallModel() : resolve(host.cwd, modelPath) };
   if (modelPath !== undefined)
@@ -119,6 +126,7 @@ function modelOf({ modelPath, modelUrl, modelName, apiKeyEnv, apiKeyFile }: Opti
     });
   return {
     kind: "openai",
+    ...(modelProvider === undefined ? {} : { provider: parseChoice(modelProvider, "--model-provider", providerIds) }),
     url: modelUrl,
     model: modelName,
     ...(apiKeyEnv === undefined ? {} : { apiKeyEnv }),

@@ -48,6 +48,8 @@ export type ModelFailureKind =
   | "unparsable"
   /** The server or model will not answer this. */
   | "refused"
+  /** The server cannot hold a model to a schema. */
+  | "unsupported"
   /** The model's process ended, or is closed. */
   | "crashed";
 

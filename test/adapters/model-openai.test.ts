@@ -23,11 +23,11 @@ async function served(
 ): Promise<ModelHarness & { readonly seen: Seen[] }> {
   const { url, seen, close } = await startOpenAiServer(handler);
   const model = createOpenAiModel({
-    baseUrl: url,
-    model: "test-model",
-    apiKey: KEY,
+    endpoints: [{ provider: "openai", baseUrl: url, model: "test-model", apiKey: KEY }],
     timeoutMs: 5000,
     retries: 2,
+    concurrency: 16,
+    waiting: 64,
     ...options,
   });
   return {
@@ -243,10 +243,10 @@ describe("model: openai, servers that misbehave", () => {
       };
       pump();
     },
-    fails("MODEL_FAILED", "unparsable", 1, /more than 1048576 bytes/u),
+    fails("MODEL_FAILED", "answer-too-large", 1, /more than 1048576 bytes/u),
   );
   const bodies: [string, string, string, RegExp][] = [
-    ["no JSON", "<html>", "unparsable", /not JSON/u],
+    ["no JSON", "<html>", "unparsable", /not a chat completion/u],
     ["other JSON", '{"choices":[]}', "unparsable", /not a chat completion/u],
     ["content that is not JSON", completion("yes"), "unparsable", /not JSON/u],
     ["no content", completion(null as never), "unparsable", /not JSON/u],
@@ -280,11 +280,11 @@ describe("model: openai, servers that misbehave", () => {
   it("server that is not there", async () => {
     const seen: Seen[] = [];
     const gone = createOpenAiModel({
-      baseUrl: "http://127.0.0.1:1/v1",
-      model: "m",
-      apiKey: KEY,
+      endpoints: [{ provider: "openai", baseUrl: "http://127.0.0.1:1/v1", model: "m", apiKey: KEY }],
       timeoutMs: 5000,
       retries: 1,
+      concurrency: 1,
+      waiting: 0,
     });
     await fails("MODEL_UNREACHABLE", undefined, 0, /127\.0\.0\.1:1.*check that the server runs/u)(gone, seen);
   });

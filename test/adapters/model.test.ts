@@ -116,6 +116,10 @@ describe("model: config", () => {
       { ...openai, url: "http://user:secret@x/v1" },
       { ...openai, apiKeyEnv: "A", apiKeyFile: "b" },
       { ...openai, apiKeyEnv: "not a name" },
+      { ...openai, provider: "nobody" },
+      { ...openai, provider: "openrouter" },
+      { ...openai, fallbacks: [{ url: "http://x/v1" }] },
+      { ...openai, fallbacks: [{ url: "http://x/v1", model: "m", provider: "openrouter" }] },
     ];
     for (const config of bad) assert.equal(modelConfigSchema.safeParse(config).success, false, JSON.stringify(config));
   });

@@ -1,47 +1,72 @@
 import { z } from "zod";
-import { apiKeyFields, hasNoCredentials } from "../api-key.ts";
+
+import { apiKeyFields, hasNoCredentials, type ApiKeyPlace } from "../api-key.ts";
+import { providerIds, providers, type ProviderId } from "./openai-providers.ts";
 
 /** Calls that may wait for a place; further ones fail at once. */
 const waiting = z.int().min(0).max(4096).default(256);
 
-/** One node-wide choice: a GGUF file, or a server. */
-export const modelConfigSchema = z.discriminatedUnion("kind", [
+const llamaSchema = z.strictObject({
+  kind: z.literal("llama"),
+  /** GGUF file. */
+  path: z.string().min(1).max(4096),
+  /** Answers generated at the same time. */
+  sequences: z.int().min(1).max(64).default(4),
+  threads: z.int().min(1).max(256).default(1),
+  gpu: z.union([z.literal("auto"), z.literal(false)]).default("auto"),
+  temperature: z.number().min(0).max(2).default(0),
+  /** Tokens per sequence; absent: what the model was trained for, at most 8192. */
+  contextSize: z.int().min(128).max(1_048_576).optional(),
+  /** The file's sha256; absent: whatever is there. */
+  sha256: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$/u, "expected 64 hex digits")
+    .optional(),
+  waiting,
+});
+
+const serverFields = {
+  provider: z.enum(providerIds).default("openai"),
+  /** Up to and with the version, e.g. http://127.0.0.1:8000/v1. */
+  url: z.url({ protocol: /^https?$/u }).refine(hasNoCredentials, "must not contain a user or password; use apiKeyFile"),
+  /** What the server calls the model. */
+  model: z.string().min(1).max(200),
+  ...apiKeyFields,
+};
+
+const openAiSchema = withKey(
   z.strictObject({
-    kind: z.literal("llama"),
-    /** GGUF file. */
-    path: z.string().min(1).max(4096),
-    /** Answers generated at the same time. */
-    sequences: z.int().min(1).max(64).default(4),
-    threads: z.int().min(1).max(256).default(1),
-    gpu: z.union([z.literal("auto"), z.literal(false)]).default("auto"),
+    kind: z.literal("openai"),
+    ...serverFields,
+    /** Asked when the one above, or the one before, does not answer. They have to serve the same model. */
+    fallbacks: z
+      .array(withKey(z.strictObject(serverFields)))
+      .max(8)
+      .default([]),
     temperature: z.number().min(0).max(2).default(0),
-    /** Tokens per sequence; absent: what the model was trained for, at most 8192. */
-    contextSize: z.int().min(128).max(1_048_576).optional(),
-    /** The file's sha256; absent: whatever is there. */
-    sha256: z
-      .string()
-      .regex(/^[0-9a-fA-F]{64}$/u, "expected 64 hex digits")
-      .optional(),
+    /** For one answer, all attempts included. */
+    timeoutMs: z.int().min(100).max(3_600_000).default(120_000),
+    retries: z.int().min(0).max(10).default(3),
+    /** Calls at the same time. */
+    concurrency: z.int().min(1).max(256).default(8),
     waiting,
   }),
-  z
-    .strictObject({
-      kind: z.literal("openai"),
-      /** Up to and with the version, e.g. http://127.0.0.1:8000/v1. */
-      url: z
-        .url({ protocol: /^https?$/u })
-        .refine(hasNoCredentials, "must not contain a user or password; use apiKeyFile"),
-      model: z.string().min(1).max(200),
-      ...apiKeyFields,
-      temperature: z.number().min(0).max(2).default(0),
-      /** For one answer, all attempts included. */
-      timeoutMs: z.int().min(100).max(3_600_000).default(120_000),
-      retries: z.int().min(0).max(10).default(3),
-    })
-    .refine(
-      ({ apiKeyFile, apiKeyEnv }) => apiKeyFile === undefined || apiKeyEnv === undefined,
-      "give apiKeyFile or apiKeyEnv, not both",
-    ),
-]);
+);
+
+/** One node-wide choice: a GGUF file, or a server and those that stand in for it. */
+export const modelConfigSchema = z.discriminatedUnion("kind", [llamaSchema, openAiSchema]);
 
 export type ModelConfig = z.infer<typeof modelConfigSchema>;
+
+interface Keyed extends ApiKeyPlace {
+  readonly provider: ProviderId;
+}
+
+function withKey<Schema extends z.ZodType<Keyed>>(schema: Schema): Schema {
+  const isOne = ({ apiKeyFile, apiKeyEnv }: Keyed): boolean => apiKeyFile === undefined || apiKeyEnv === undefined;
+  const isThere = ({ provider, apiKeyFile, apiKeyEnv }: Keyed): boolean =>
+    !providers[provider].needsKey || (apiKeyFile ?? apiKeyEnv) !== undefined;
+  return schema
+    .refine(isOne, "give apiKeyFile or apiKeyEnv, not both")
+    .refine(isThere, { path: ["apiKeyFile"], error: "this provider wants a key: give apiKeyFile or apiKeyEnv" });
+}

@@ -2,7 +2,9 @@ import type { Model } from "../../ports/model.ts";
 import { readApiKey } from "../api-key.ts";
 import type { ModelConfig } from "./config.ts";
 import { createLlamaModel } from "./llama-model.ts";
-import { createOpenAiModel } from "./openai-model.ts";
+import { createOpenAiModel, type OpenAiEndpoint } from "./openai-model.ts";
+
+type Endpoint = Extract<ModelConfig, { kind: "openai" }>["fallbacks"][number];
 
 /** The model that the config names; resolves when it is ready to be asked (a server is not contacted before the first question). */
 export async function createModel(
@@ -13,14 +15,22 @@ export async function createModel(
     case "llama":
       return await createLlamaModel(config);
     case "openai": {
-      const { url, model, temperature, timeoutMs, retries } = config;
+      const { fallbacks, temperature, timeoutMs, retries, concurrency, waiting } = config;
+      const endpointOf = async (one: Endpoint, place: string): Promise<OpenAiEndpoint> => {
+        const { provider, url, model } = one;
+        return { provider, baseUrl: url, model, apiKey: await readApiKey(one, place, environment) };
+      };
+      const first = await endpointOf(config, "model");
+      const others = await Promise.all(
+        fallbacks.map(async (one, index) => await endpointOf(one, `model.fallbacks.${index}`)),
+      );
       return createOpenAiModel({
-        baseUrl: url,
-        model,
+        endpoints: [first, ...others],
         temperature,
         timeoutMs,
         retries,
-        apiKey: await readApiKey(config, "model", environment),
+        concurrency,
+        waiting,
       });
     }
   }

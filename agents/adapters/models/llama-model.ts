@@ -7,7 +7,7 @@ import { checkContext, describeGguf, digestGguf, readGgufHeader } from "./gguf.t
 import type { EngineFacts, WorkerAnswer, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
 import type { CallFailure } from "./llama-process.ts";
 import { supervise } from "./llama-supervisor.ts";
-import { aborted, closed, modelFailed, parseOutput } from "./output.ts";
+import { aborted, closed, modelFailed, parseOutput, resumable } from "./output.ts";
 
 export interface LlamaModelOptions {
   /** A GGUF file. */
@@ -80,16 +80,10 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Mode
 
   /** A call during which the process dies is made once more. */
   const answer = async (ask: WorkerAsk, signal: AbortSignal, onText: (text: string) => void): Promise<Attempt> => {
-    let shown = "";
-    const first = await attempt(ask, signal, (text) => {
-      shown += text;
-      onText(text);
-    });
+    const begin = resumable(onText);
+    const first = await attempt(ask, signal, begin());
     if (!("why" in first.result) || first.result.why !== "died" || supervisor.closed()) return first;
-    const second = await suspects.add(async () => await attempt(ask, signal, () => {}));
-    if (!("why" in second.result) && second.result.text.startsWith(shown))
-      onText(second.result.text.slice(shown.length));
-    return second;
+    return await suspects.add(async () => await attempt(ask, signal, begin()));
   };
 
   const run = async (

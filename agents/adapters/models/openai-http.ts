@@ -1,11 +1,20 @@
-import { z } from "zod";
-
 import { ConclaveError } from "../../core/errors.ts";
-import type { ModelRequest } from "../../ports/model.ts";
-import { boundedBody, quoted, retryAfterMs } from "../http.ts";
+import type { ModelFailureKind, ModelRequest, OutputSchema } from "../../ports/model.ts";
+import { quoted, retryAfterMs } from "../http.ts";
+import { plainer, providers, type Dialect, type ProviderId } from "./openai-providers.ts";
+import {
+  boundedText,
+  readCompletion,
+  StreamError,
+  TooLarge,
+  type Completion,
+  type LoggedToken,
+} from "./openai-stream.ts";
 import { confidenceOf, modelFailed, parseOutput, valueRange, type TokenSpan } from "./output.ts";
 
 export interface Server {
+  readonly provider: ProviderId;
+  /** Of the chat completions. */
   readonly url: URL;
   readonly model: string;
   readonly apiKey: string | undefined;
@@ -13,50 +22,33 @@ export interface Server {
   readonly descriptor: string;
 }
 
-/** Parts of the protocol that not every server knows. */
-export interface Dialect {
-  readonly logprobs: boolean;
-  readonly maxLength: boolean;
-}
-
 export interface Answer {
-  readonly text: string;
   readonly fields: Readonly<Record<string, string>>;
   readonly confidencePpm: number | null;
   readonly promptTokens: number;
   readonly outputTokens: number;
+  readonly fingerprint: string | null;
 }
 
-/** A failure that another attempt may not meet; `final` is what the caller gets when it does. */
+/** A failure that another server, or another attempt if `isPassing`, may not meet; `final` is what the caller gets when it does. */
 export class Retryable extends Error {
   readonly final: ConclaveError;
+  readonly isPassing: boolean;
   readonly retryAfterMs: number;
 
-  constructor(final: ConclaveError, waitMs = 0) {
+  constructor(final: ConclaveError, isPassing = true, waitMs = 0) {
     super(final.message);
     this.final = final;
+    this.isPassing = isPassing;
     this.retryAfterMs = waitMs;
   }
 }
 
-const MAX_RESPONSE_BYTES = 1 << 20;
-
-const completionSchema = z.object({
-  choices: z
-    .array(
-      z.object({
-        finish_reason: z.string().nullish(),
-        message: z.object({ content: z.string().nullish(), refusal: z.string().nullish() }),
-        logprobs: z
-          .object({ content: z.array(z.object({ token: z.string(), logprob: z.number().nullish() })).nullish() })
-          .nullish()
-          .catch(null),
-      }),
-    )
-    .min(1),
-  usage: z.object({ prompt_tokens: z.number(), completion_tokens: z.number() }).nullish().catch(null),
-});
-type Choice = z.infer<typeof completionSchema>["choices"][number];
+/** Of a prompt that was read whole: more characters per token are in no language, and shorter prompts are not cut. */
+const MAX_CHARACTERS_PER_TOKEN = 8;
+const LEAST_CUT_TOKENS = 1000;
+const TOO_LONG = /context[ _](length|size|window)|maximum context|exceed_context|prompt is too long|too many tokens/iu;
+const NO_SCHEMA = /response_format|json_schema|structured output|guided|grammar/iu;
 
 /** One attempt. A server that rejects a part of our dialect is asked again at once without it. */
 export async function ask(
@@ -64,108 +56,105 @@ export async function ask(
   request: ModelRequest,
   dialect: Dialect,
   signal: AbortSignal,
+  onText: (text: string) => void,
   onPlainer: (dialect: Dialect) => void,
 ): Promise<Answer> {
-  const { status, headers, text } = await post(server, bodyOf(server, request, dialect), signal);
-  if (status >= 200 && status < 300) return readCompletion(server, request, text);
-  if (status === 400 || status === 422) {
-    const plainer = {
-      logprobs: dialect.logprobs && !/logprobs/iu.test(text),
-      maxLength: dialect.maxLength && !/maxLength/iu.test(text),
-    };
-    if (plainer.logprobs !== dialect.logprobs || plainer.maxLength !== dialect.maxLength) {
-      onPlainer(plainer);
-      return await ask(server, request, plainer, signal, onPlainer);
-    }
-  }
-  throw failureOf(server, status, headers, text);
+  const response = await post(server, bodyOf(server, request, dialect), signal);
+  const read = async <Result>(body: Promise<Result>): Promise<Result> => await body.catch(brokenBody(server, signal));
+  if (response.ok) return answerOf(server, request, await read(readCompletion(response, onText)));
+  const text = await read(boundedText(response));
+  const simpler = response.status === 400 || response.status === 422 ? plainer(dialect, text) : null;
+  if (simpler === null) throw failureOf(server, response.status, response.headers, text);
+  onPlainer(simpler);
+  return await ask(server, request, simpler, signal, onText, onPlainer);
 }
 
 function bodyOf(
-  { model, temperature }: Server,
+  { provider, model, temperature }: Server,
   { system, user, schema, maxTokens, seed }: ModelRequest,
   dialect: Dialect,
 ): string {
-  const properties = schema.properties.map(({ name, enum: allowed, maxLength }) => {
-    const bounded =
-      maxLength === undefined
-        ? {}
-        : { description: `at most ${maxLength} characters`, ...(dialect.maxLength && { maxLength }) };
-    return [name, { type: "string", ...(allowed === undefined ? bounded : { enum: allowed }) }];
-  });
-  const required = schema.properties.map(({ name }) => name);
-  const jsonSchema = {
-    type: "object",
-    properties: Object.fromEntries(properties),
-    required,
-    additionalProperties: false,
-  };
+  const strict = { name: "answer", strict: true, schema: jsonSchema(schema, dialect) };
   return JSON.stringify({
     model,
     messages: [
       { role: "system", content: system },
       { role: "user", content: user },
     ],
-    response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema: jsonSchema } },
+    response_format: { type: "json_schema", json_schema: strict },
     max_tokens: maxTokens,
     temperature,
-    seed: seed & 0x7fffffff,
+    stream: true,
+    ...(dialect.streamUsage && { stream_options: { include_usage: true } }),
+    ...(dialect.seed && { seed: seedOf(seed) }),
     ...(dialect.logprobs && { logprobs: true }),
+    ...providers[provider].extra,
   });
 }
 
-async function post(
-  server: Server,
-  body: string,
-  signal: AbortSignal,
-): Promise<{ readonly status: number; readonly headers: Headers; readonly text: string }> {
+/** Servers want it below 2^31. */
+export function seedOf(seed: number): number {
+  return seed & 0x7fffffff;
+}
+
+function jsonSchema({ properties }: OutputSchema, dialect: Dialect): object {
+  const forms = properties.map(({ name, enum: allowed, maxLength }) => {
+    const bounded =
+      maxLength === undefined
+        ? {}
+        : { description: `at most ${maxLength} characters`, ...(dialect.maxLength && { maxLength }) };
+    return [name, { type: "string", ...(allowed === undefined ? bounded : { enum: allowed }) }];
+  });
+  return {
+    type: "object",
+    properties: Object.fromEntries(forms),
+    required: properties.map(({ name }) => name),
+    additionalProperties: false,
+  };
+}
+
+async function post(server: Server, body: string, signal: AbortSignal): Promise<Response> {
   const headers = {
     "content-type": "application/json",
     ...(server.apiKey !== undefined && { authorization: `Bearer ${server.apiKey}` }),
   };
-  try {
-    // A redirect could lead anywhere, the key with it.
-    const response = await fetch(server.url, { method: "POST", headers, body, signal, redirect: "error" });
-    const text = await boundedBody(response, MAX_RESPONSE_BYTES, () =>
-      modelFailed(server.descriptor, "unparsable", `the response has more than ${MAX_RESPONSE_BYTES} bytes`),
-    );
-    return { status: response.status, headers: response.headers, text: text.toString("utf8") };
-  } catch (error) {
-    if (error instanceof ConclaveError || signal.aborted) throw error;
-    const reason = reasonOf(error);
-    throw new Retryable(unreachable(server, reason));
-  }
+  // A redirect could lead anywhere, the key with it.
+  const options = { method: "POST", headers, body, signal, redirect: "error" } as const;
+  return await fetch(server.url, options).catch(brokenBody(server, signal));
 }
 
-function readCompletion({ descriptor }: Server, request: ModelRequest, body: string): Answer {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    throw modelFailed(descriptor, "unparsable", "the response is not JSON");
-  }
-  const parsed = completionSchema.safeParse(value);
-  const choice = parsed.data?.choices[0];
-  if (!parsed.success || choice === undefined)
-    throw modelFailed(descriptor, "unparsable", "the response is not a chat completion");
-  const { finish_reason: finish, message } = choice;
-  if (message.refusal !== undefined && message.refusal !== null)
-    throw modelFailed(descriptor, "refused", "the model refused to answer");
-  if (finish === "content_filter")
-    throw modelFailed(descriptor, "refused", "the server's content filter stopped the answer");
-  if (finish === "length")
-    throw modelFailed(descriptor, "truncated", `the answer is not complete after ${request.maxTokens} tokens`);
-  const text = message.content ?? "";
-  const output = parseOutput(text, request.schema);
-  if ("reason" in output) throw modelFailed(descriptor, "unparsable", output.reason);
-  const confidencePpm = confidenceOf(spansOf(choice, text), valueRange(text, request.schema, request.confidenceOf));
-  const { prompt_tokens: promptTokens = 0, completion_tokens: outputTokens = 0 } = parsed.data.usage ?? {};
-  return { text, fields: output.fields, confidencePpm, promptTokens, outputTokens };
+/** What it means that a connection, or what came over it, broke. */
+function brokenBody(server: Server, signal: AbortSignal): (error: unknown) => never {
+  return (error) => {
+    if (signal.aborted) throw error;
+    if (error instanceof TooLarge) throw modelFailed(server.descriptor, "answer-too-large", error.message);
+    if (error instanceof StreamError) throw failureOf(server, error.status, new Headers(), error.body);
+    throw new Retryable(unreachable(server, reasonOf(error)));
+  };
+}
+
+function answerOf(server: Server, request: ModelRequest, completion: Completion | null): Answer {
+  const fail = (kind: ModelFailureKind, reason: string): ConclaveError => modelFailed(server.descriptor, kind, reason);
+  if (completion === null) throw fail("unparsable", "the response is not a chat completion");
+  const { content, refusal, finish, usage, tokens, fingerprint } = completion;
+  if (refusal !== null) throw fail("refused", `the model refused to answer${said(server, refusal)}`);
+  if (finish === "content_filter") throw fail("refused", "the server's content filter stopped the answer");
+  if (finish === "length") throw fail("truncated", `the answer is not complete after ${request.maxTokens} tokens`);
+  if (finish === null) throw new Retryable(unreachable(server, "the server broke its answer off"));
+  const { prompt_tokens: promptTokens = 0, completion_tokens: outputTokens = 0 } = usage ?? {};
+  const characters = request.system.length + request.user.length;
+  const isCut = promptTokens >= LEAST_CUT_TOKENS && characters > MAX_CHARACTERS_PER_TOKEN * promptTokens;
+  if (providers[server.provider].cutsPrompts && isCut)
+    throw fail("prompt-too-long", `the server read only ${promptTokens} tokens of ${characters} characters`);
+  const output = parseOutput(content, request.schema);
+  if ("reason" in output) throw fail("unparsable", output.reason);
+  const range = valueRange(content, request.schema, request.confidenceOf);
+  const confidencePpm = confidenceOf(spansOf(tokens, content), range);
+  return { fields: output.fields, confidencePpm, promptTokens, outputTokens, fingerprint };
 }
 
 /** The model's own probabilities, without a grammar: a server reports them so. Minus infinity comes as null. */
-function spansOf({ logprobs }: Choice, text: string): TokenSpan[] {
-  const tokens = logprobs?.content ?? [];
+function spansOf(tokens: readonly LoggedToken[], text: string): TokenSpan[] {
   const all = tokens.map(({ token }) => token).join("");
   // Reasoning or an end mark may stand around the content; where it cannot be placed there is no confidence.
   let position = -all.lastIndexOf(text);
@@ -178,26 +167,27 @@ function spansOf({ logprobs }: Choice, text: string): TokenSpan[] {
 }
 
 function failureOf(server: Server, status: number, headers: Headers, body: string): Error {
-  const { descriptor } = server;
-  const said = quote(server, body);
-  if (status === 429) {
-    return new Retryable(
-      modelFailed(descriptor, "rate-limit", `the server limits the rate (429)${said}`),
-      retryAfterMs(headers),
-    );
-  }
+  const why = said(server, body);
+  const fail = (kind: ModelFailureKind, reason: string): ConclaveError => modelFailed(server.descriptor, kind, reason);
+  if (status === 429)
+    return new Retryable(fail("rate-limit", `the server limits the rate (429)${why}`), true, retryAfterMs(headers));
   if (status >= 500)
-    return new Retryable(unreachable(server, `the server answers ${status}${said}`), retryAfterMs(headers));
-  if (status === 401 || status === 403) {
-    return modelFailed(
-      descriptor,
-      "refused",
-      `the server refuses the API key (${status})${said}; check apiKeyFile or apiKeyEnv in the config`,
+    return new Retryable(unreachable(server, `the server answers ${status}${why}`), true, retryAfterMs(headers));
+  if (status === 413 || ((status === 400 || status === 422) && TOO_LONG.test(body)))
+    return fail("prompt-too-long", `the prompt does not fit into the server's context (${status})${why}`);
+  if ((status === 400 || status === 422) && NO_SCHEMA.test(body))
+    return new Retryable(
+      fail("unsupported", `the server cannot hold the model to a JSON schema (${status})${why}`),
+      false,
     );
-  }
-  if (status === 404)
-    return modelFailed(descriptor, "refused", `the server has no such model or path (404)${said}; check url and model`);
-  return modelFailed(descriptor, "refused", `the server answers ${status}${said}`);
+  const way = new Map([
+    [401, "; check apiKeyFile or apiKeyEnv in the config"],
+    [402, "; top the account up"],
+    [403, "; check apiKeyFile or apiKeyEnv in the config"],
+    [404, "; check url and model in the config"],
+  ]).get(status);
+  const refused = fail("refused", `the server answers ${status}${why}${way ?? ""}`);
+  return way === undefined ? refused : new Retryable(refused, false);
 }
 
 function unreachable({ descriptor, url }: Server, reason: string): ConclaveError {
@@ -212,8 +202,8 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message.slice(0, 100) : "the connection broke";
 }
 
-/** What the server says is wrong. */
-function quote({ apiKey }: Server, body: string): string {
+/** The message in an error of the server's, quoted. */
+function said({ apiKey }: Server, body: string): string {
   let message: unknown;
   try {
     const value = JSON.parse(body) as { error?: { message?: unknown } | string; message?: unknown } | null;
@@ -221,6 +211,5 @@ function quote({ apiKey }: Server, body: string): string {
   } catch {
     message = body;
   }
-  if (typeof message !== "string" || message === "") return "";
-  return `: ${quoted(message, apiKey)}`;
+  return typeof message !== "string" || message === "" ? "" : `: ${quoted(message, apiKey)}`;
 }

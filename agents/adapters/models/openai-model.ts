@@ -3,85 +3,143 @@ import pRetry from "p-retry";
 import type { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Model, ModelRequest, ModelResponse } from "../../ports/model.ts";
-import { ask, Retryable, type Dialect, type Server } from "./openai-http.ts";
-import { aborted, closed, modelFailed } from "./output.ts";
+import { createCallQueue } from "./call-queue.ts";
+import { createEndpoints, type Answered } from "./openai-endpoints.ts";
+import { Retryable, seedOf, type Server } from "./openai-http.ts";
+import type { ProviderId } from "./openai-providers.ts";
+import { aborted, closed, modelFailed, resumable } from "./output.ts";
 
-export interface OpenAiModelOptions {
+export interface OpenAiEndpoint {
+  readonly provider: ProviderId;
   /** Up to and with the version, e.g. `http://127.0.0.1:8000/v1`. */
   readonly baseUrl: string;
+  /** What the server calls the model. */
   readonly model: string;
   readonly apiKey?: string | undefined;
+}
+
+export interface OpenAiModelOptions {
+  /** Servers of one model, the preferred one first; the others stand in for it. */
+  readonly endpoints: readonly [OpenAiEndpoint, ...OpenAiEndpoint[]];
   readonly temperature?: number;
   /** For one ask, all attempts and pauses included. */
   readonly timeoutMs: number;
   /** Attempts after the first, for 429, 5xx and broken connections. */
   readonly retries: number;
+  /** Calls at the same time, and such that may wait. */
+  readonly concurrency: number;
+  readonly waiting: number;
 }
 
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 8000;
 const MAX_RETRY_AFTER_MS = 30_000;
+/** All calls together: so many retries may be saved up, and each call earns a part of one. When a server is down, few ask it again. */
+const RETRIES_SAVED = 10;
+const RETRIES_PER_CALL = 0.2;
 
 /** Any server that speaks OpenAI's chat completions: vLLM, llama.cpp's server, Ollama, OpenRouter and others. */
 export function createOpenAiModel(options: OpenAiModelOptions): Model {
-  const { baseUrl, model, apiKey, temperature = 0, timeoutMs, retries } = options;
-  const descriptor = `openai:${model.replaceAll(/[^\x21-\x7e]+/gu, "-").slice(0, 100)}`;
-  const server: Server = {
-    url: new URL(`${baseUrl.replace(/\/+$/u, "")}/chat/completions`),
-    model,
-    apiKey,
-    temperature,
-    descriptor,
-  };
+  const { temperature = 0, timeoutMs, retries } = options;
+  const servers = options.endpoints.map((endpoint) => serverOf(endpoint, temperature));
+  const { descriptor } = servers[0] as Server;
+  const endpoints = createEndpoints(servers);
+  const queue = createCallQueue(descriptor, options.concurrency, options.waiting);
   const closing = new AbortController();
-  /** What this server turned out not to understand is not sent again. */
-  let dialect: Dialect = { logprobs: true, maxLength: true };
+  let savedRetries = RETRIES_SAVED;
+
+  /** Whether a failed attempt may be repeated; a repetition costs one of the saved retries. */
+  const mayRetry = (error: unknown): boolean => {
+    if (!(error instanceof Retryable) || !error.isPassing || savedRetries < 1) return false;
+    savedRetries--;
+    return true;
+  };
+
+  const attempts = async (
+    request: ModelRequest,
+    signal: AbortSignal,
+    begin: () => (text: string) => void,
+  ): Promise<Answered> =>
+    await pRetry(async () => await endpoints.ask(request, signal, begin()), {
+      retries,
+      minTimeout: FIRST_PAUSE_MS,
+      maxTimeout: MAX_PAUSE_MS,
+      factor: 2,
+      randomize: true,
+      signal,
+      shouldRetry: async ({ error, retriesLeft }) => {
+        if (retriesLeft === 0 || !mayRetry(error)) return false;
+        await sleep(Math.min((error as Retryable).retryAfterMs, MAX_RETRY_AFTER_MS), signal);
+        return true;
+      },
+    });
+
+  const run = async (request: ModelRequest, signal: AbortSignal, onText: (text: string) => void): Promise<Timed> => {
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const either = AbortSignal.any([signal, timeout, closing.signal]);
+    const startMs = performance.now();
+    savedRetries = Math.min(RETRIES_SAVED, savedRetries + RETRIES_PER_CALL);
+    const bounded = { ...request, maxTokens: Math.min(request.maxTokens, limits.modelOutputTokens) };
+    const begin = resumable(onText);
+    let firstTokenAtMs: number | null = null;
+    try {
+      const answer = await attempts(bounded, either, () => {
+        const show = begin();
+        return (text) => {
+          firstTokenAtMs ??= performance.now();
+          show(text);
+        };
+      });
+      const endMs = performance.now();
+      return { ...answer, firstTokenAtMs: firstTokenAtMs ?? endMs, durationMs: Math.round(endMs - startMs) };
+    } catch (error) {
+      if (signal.aborted) throw aborted(descriptor, signal);
+      if (closing.signal.aborted) throw closed(descriptor);
+      if (timeout.aborted) throw modelFailed(descriptor, "timeout", `no answer within ${timeoutMs} ms`);
+      throw error instanceof Retryable ? error.final : (error as ConclaveError);
+    }
+  };
 
   return {
     descriptor,
-    async ask(request: ModelRequest, signal, onToken): Promise<ModelResponse> {
+    async ask(request, signal, onToken): Promise<ModelResponse> {
       if (closing.signal.aborted) throw closed(descriptor);
-      if (signal.aborted) throw aborted(descriptor, signal);
-      const timeout = AbortSignal.timeout(timeoutMs);
-      const either = AbortSignal.any([signal, timeout, closing.signal]);
-      const startMs = performance.now();
-      const bounded = { ...request, maxTokens: Math.min(request.maxTokens, limits.modelOutputTokens) };
-      try {
-        const answer = await pRetry(
-          async () => await ask(server, bounded, dialect, either, (plainer) => (dialect = plainer)),
-          {
-            retries,
-            minTimeout: FIRST_PAUSE_MS,
-            maxTimeout: MAX_PAUSE_MS,
-            factor: 2,
-            randomize: true,
-            signal: either,
-            shouldRetry: ({ error }) => error instanceof Retryable,
-            onFailedAttempt: async ({ error, retriesLeft }) => {
-              if (error instanceof Retryable && retriesLeft > 0)
-                await sleep(Math.min(error.retryAfterMs, MAX_RETRY_AFTER_MS), either);
-            },
-          },
-        );
-        onToken?.(answer.text);
-        const { fields, confidencePpm, promptTokens, outputTokens } = answer;
-        return {
-          fields,
-          confidencePpm,
-          promptTokens,
-          outputTokens,
-          firstTokenMs: Math.round(performance.now() - startMs),
-          durationMs: Math.round(performance.now() - startMs),
-        };
-      } catch (error) {
-        if (signal.aborted) throw aborted(descriptor, signal);
-        if (closing.signal.aborted) throw closed(descriptor);
-        if (timeout.aborted) throw modelFailed(descriptor, "timeout", `no answer within ${timeoutMs} ms`);
-        throw error instanceof Retryable ? error.final : (error as ConclaveError);
-      }
+      const askedMs = performance.now();
+      const onText = (text: string): void => (signal.aborted ? undefined : onToken?.(text));
+      const answer = await queue.run(signal, async () => await run(request, signal, onText));
+      const { fields, confidencePpm, promptTokens, outputTokens, durationMs, server } = answer;
+      const engine = [server.provider, answer.fingerprint].filter((part) => part !== null).join(" ");
+      const sampling = `temperature=${temperature}`;
+      return {
+        fields,
+        confidencePpm,
+        origin: { model: server.descriptor, engine: printable(engine), sampling, seed: seedOf(request.seed) },
+        promptTokens,
+        outputTokens,
+        firstTokenMs: Math.round(answer.firstTokenAtMs - askedMs),
+        durationMs,
+      };
     },
-    close: async () => closing.abort(),
+    async close() {
+      closing.abort();
+      await queue.idle();
+    },
   };
+}
+
+interface Timed extends Answered {
+  readonly firstTokenAtMs: number;
+  readonly durationMs: number;
+}
+
+function serverOf({ provider, baseUrl, model, apiKey }: OpenAiEndpoint, temperature: number): Server {
+  const url = new URL(`${baseUrl.replace(/\/+$/u, "")}/chat/completions`);
+  return { provider, url, model, apiKey, temperature, descriptor: `openai:${printable(model).replaceAll(" ", "-")}` };
+}
+
+/** It goes into transcripts and on the chain. */
+function printable(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]+/gu, "-").slice(0, 100);
 }
 
 async function sleep(ms: number, signal: AbortSignal): Promise<void> {

@@ -25,6 +25,23 @@ export function closed(descriptor: string): ConclaveError {
   return modelFailed(descriptor, "crashed", "the model is closed");
 }
 
+/**
+ * Shows a text once, though it is made several times: each call begins it anew, and of a repetition only what goes on from what was shown
+ * is shown.
+ */
+export function resumable(onText: (text: string) => void): () => (text: string) => void {
+  let shown = "";
+  return () => {
+    let made = "";
+    return (text) => {
+      made += text;
+      if (made.length <= shown.length || !made.startsWith(shown)) return;
+      onText(made.slice(shown.length));
+      shown = made;
+    };
+  };
+}
+
 /** The fields of the model's JSON, or the reason why it is not what the schema says. Engines promise it; we check it again. */
 export function parseOutput(
   text: string,

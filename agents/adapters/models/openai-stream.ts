@@ -1,0 +1,151 @@
+import { z } from "zod";
+
+import { boundedBody, boundedChunks } from "../http.ts";
+
+/** What a server said in answer to one request, as it came. */
+export interface Completion {
+  readonly content: string;
+  readonly refusal: string | null;
+  /** Null when the answer broke off. */
+  readonly finish: string | null;
+  readonly tokens: readonly LoggedToken[];
+  readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number } | null;
+  /** Of the server's build or configuration; null when it says none. */
+  readonly fingerprint: string | null;
+}
+
+export interface LoggedToken {
+  readonly token: string;
+  readonly logprob?: number | null | undefined;
+}
+
+/** An error that the server put into a stream it had begun; `status` as in HTTP. */
+export class StreamError extends Error {
+  readonly status: number;
+  readonly body: string;
+
+  constructor(status: number, body: string) {
+    super(`the server ends its answer with an error (${status})`);
+    this.status = status;
+    this.body = body;
+  }
+}
+
+/** The body is longer than any answer may be. */
+export class TooLarge extends Error {}
+
+const MAX_RESPONSE_BYTES = 1 << 20;
+
+const logprobsSchema = z
+  .object({ content: z.array(z.object({ token: z.string(), logprob: z.number().nullish() })).nullish() })
+  .nullish()
+  .catch(null);
+const saidSchema = z.object({ content: z.string().nullish(), refusal: z.string().nullish() });
+const choiceSchema = z.object({
+  finish_reason: z.string().nullish(),
+  message: saidSchema.nullish(),
+  delta: saidSchema.nullish(),
+  logprobs: logprobsSchema,
+});
+const chunkSchema = z.object({
+  choices: z.array(choiceSchema),
+  usage: z.object({ prompt_tokens: z.number(), completion_tokens: z.number() }).nullish().catch(null),
+  system_fingerprint: z.string().nullish().catch(null),
+});
+type Chunk = z.infer<typeof chunkSchema>;
+
+/** Of a whole completion, or of a stream of server-sent events. Null when it is neither. */
+export async function readCompletion(response: Response, onText: (text: string) => void): Promise<Completion | null> {
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+  return isStream ? await readStream(response, onText) : readWhole(await boundedText(response), onText);
+}
+
+/** Throws TooLarge. */
+export async function boundedText(response: Response): Promise<string> {
+  return (await boundedBody(response, MAX_RESPONSE_BYTES, tooLarge)).toString("utf8");
+}
+
+function readWhole(text: string, onText: (text: string) => void): Completion | null {
+  const chunk = parseChunk(text);
+  if (chunk === null || chunk.choices.length === 0) return null;
+  const completion = new Collected();
+  completion.add(chunk, onText);
+  return completion.result();
+}
+
+/** Comments, events without data and unknown fields are passed over. */
+async function readStream(response: Response, onText: (text: string) => void): Promise<Completion | null> {
+  const completion = new Collected();
+  for await (const line of lines(response)) {
+    if (!line.startsWith("data:")) continue;
+    const data = line.slice("data:".length).trim();
+    if (data === "[DONE]") break;
+    const chunk = parseChunk(data);
+    if (chunk === null) return null;
+    completion.add(chunk, onText);
+  }
+  return completion.result();
+}
+
+/** Throws StreamError when it is an error. */
+function parseChunk(text: string): Chunk | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const error = (value as { error?: { code?: unknown } } | null)?.error;
+  if (error !== undefined && error !== null)
+    throw new StreamError(typeof error.code === "number" ? error.code : 500, text);
+  const parsed = chunkSchema.safeParse(value);
+  return parsed.success ? parsed.data : null;
+}
+
+class Collected {
+  private content = "";
+  private refusal: string | null = null;
+  private finish: string | null = null;
+  private usage: Completion["usage"] = null;
+  private fingerprint: string | null = null;
+  private readonly tokens: LoggedToken[] = [];
+
+  add({ choices: [choice], usage, system_fingerprint: fingerprint }: Chunk, onText: (text: string) => void): void {
+    this.usage = usage ?? this.usage;
+    this.fingerprint = fingerprint ?? this.fingerprint;
+    if (choice === undefined) return;
+    const said = choice.delta ?? choice.message;
+    const text = said?.content ?? "";
+    this.content += text;
+    if (said?.refusal !== undefined && said.refusal !== null) this.refusal = (this.refusal ?? "") + said.refusal;
+    this.finish = choice.finish_reason ?? this.finish;
+    this.tokens.push(...(choice.logprobs?.content ?? []));
+    if (text !== "") onText(text);
+  }
+
+  result(): Completion {
+    const { content, refusal, finish, tokens, usage, fingerprint } = this;
+    return { content, refusal, finish, tokens, usage, fingerprint };
+  }
+}
+
+async function* lines(response: Response): AsyncGenerator<string> {
+  let open = "";
+  for await (const piece of pieces(response)) {
+    const whole = (open + piece).split(/\r?\n/u);
+    open = whole.pop() ?? "";
+    yield* whole;
+  }
+  if (open !== "") yield open;
+}
+
+async function* pieces(response: Response): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  for await (const chunk of boundedChunks(response, MAX_RESPONSE_BYTES, tooLarge))
+    yield decoder.decode(chunk, { stream: true });
+  yield decoder.decode();
+}
+
+function tooLarge(): TooLarge {
+  return new TooLarge(`the response has more than ${MAX_RESPONSE_BYTES} bytes`);
+}

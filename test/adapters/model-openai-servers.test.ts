@@ -1,0 +1,332 @@
+import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
+import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { createOpenAiModel, type OpenAiModelOptions } from "../../agents/adapters/models/openai-model.ts";
+import { providerIds, type ProviderId } from "../../agents/adapters/models/openai-providers.ts";
+import type { Model } from "../../agents/ports/model.ts";
+import { minimalAnswer, reply, startOpenAiServer, stream, type Handler, type Seen } from "./fixtures/openai-server.ts";
+import { failsWith, modelRequest, modelSuite, never, type ModelHarness } from "./model.suite.ts";
+
+const good = '{"proof":"p","answer":"yes"}';
+const answers: Handler = (seen, response) => stream(response, JSON.stringify(minimalAnswer(seen)));
+const hangs: Handler = async () => await new Promise(() => {});
+
+interface Served extends ModelHarness {
+  /** By server. */
+  readonly seen: readonly (readonly Seen[])[];
+}
+
+/** A model behind servers that behave as their handlers do. */
+async function served(
+  handlers: readonly Handler[],
+  options: Partial<OpenAiModelOptions> = {},
+  provider: ProviderId = "openai",
+): Promise<Served> {
+  const servers = await Promise.all(handlers.map(async (handler) => await startOpenAiServer(handler)));
+  const endpoints = servers.map(({ url }, index) => ({ provider, baseUrl: url, model: `model-${index}` }));
+  const model = createOpenAiModel({
+    endpoints: endpoints as unknown as OpenAiModelOptions["endpoints"],
+    timeoutMs: 5000,
+    retries: 2,
+    concurrency: 16,
+    waiting: 64,
+    ...options,
+  });
+  const dispose = async (): Promise<void> => {
+    await model.close();
+    await Promise.all(servers.map(async ({ close }) => await close()));
+  };
+  return { model, dispose, seen: servers.map(({ seen }) => seen) };
+}
+
+function against(
+  title: string,
+  handlers: readonly Handler[],
+  body: (model: Model, seen: Served["seen"]) => Promise<void>,
+  options: Partial<OpenAiModelOptions> = {},
+  provider: ProviderId = "openai",
+): void {
+  it(title, async () => {
+    const { model, seen, dispose } = await served(handlers, options, provider);
+    try {
+      await body(model, seen);
+    } finally {
+      await dispose();
+    }
+  });
+}
+
+for (const provider of providerIds)
+  modelSuite(
+    `openai, ${provider}, streamed`,
+    async () => await served([answers], {}, provider),
+    async () => await served([hangs], {}, provider),
+  );
+
+describe("model: openai, streams", () => {
+  against("shows the text piece by piece and counts its tokens", [answers], async (model, [seen]) => {
+    const parts: string[] = [];
+    const response = await model.ask(modelRequest(), never(), (text) => parts.push(text));
+    assert.ok(parts.length >= 3, JSON.stringify(parts));
+    assert.deepEqual(JSON.parse(parts.join("")), response.fields);
+    assert.deepEqual([response.promptTokens, response.outputTokens], [20, 3]);
+    assert.ok(response.confidencePpm !== null && response.confidencePpm < 1_000_000);
+    assert.ok(response.firstTokenMs <= response.durationMs + 1);
+    assert.deepEqual(response.origin, {
+      model: "openai:model-0",
+      engine: "openai b1234",
+      sampling: "temperature=0",
+      seed: 7,
+    });
+    assert.deepEqual([seen?.[0]?.body.stream, seen?.[0]?.body.stream_options], [true, { include_usage: true }]);
+  });
+
+  const cut: Handler = (_, response) => stream(response, good, (open) => void open.destroy());
+  const half = '{"proof":"p","ans';
+  const cutInside = (response: ServerResponse): void => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(`data: ${JSON.stringify({ choices: [{ delta: { content: half } }] })}\n\n`);
+    setTimeout(() => response.end(), 20);
+  };
+  against(
+    "asks again when a stream is cut, and shows the text once",
+    [(seen, response, attempt) => (attempt === 1 ? cutInside(response) : answers(seen, response, attempt))],
+    async (model, [seen]) => {
+      let text = "";
+      const { fields } = await model.ask(modelRequest(), never(), (part) => (text += part));
+      assert.equal(seen?.length, 2);
+      assert.ok(fields["answer"]);
+      assert.ok(text === JSON.stringify(fields) || text === half, text);
+    },
+  );
+  against("gives up on a server whose streams are always cut", [cut], async (model, [seen]) => {
+    await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_UNREACHABLE"));
+    assert.equal(seen?.length, 3);
+  });
+  against(
+    "takes an error within a stream for what it is",
+    [
+      (_, response) => {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.end('data: {"error":{"code":429,"message":"slow down"}}\n\n');
+      },
+    ],
+    async (model, [seen]) => {
+      await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_FAILED", "rate-limit", /slow down/u));
+      assert.equal(seen?.length, 3);
+    },
+  );
+  against(
+    "refuses a stream of something else",
+    [
+      (_, response) => {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.end("data: {]\n\n");
+      },
+    ],
+    async (model) => {
+      await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_FAILED", "unparsable"));
+    },
+  );
+  against(
+    "reads no more than a megabyte of an answer of ten",
+    [(_, response) => stream(response, JSON.stringify({ proof: "x".repeat(10_000_000), answer: "yes" }))],
+    async (model, [seen]) => {
+      await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_FAILED", "answer-too-large"));
+      assert.equal(seen?.length, 1);
+    },
+  );
+  it("closes the connection of an aborted call, so that the server stops", async () => {
+    const gone = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const slow: Handler = (_, response) => {
+      response.on("close", () => gone.resolve());
+      stream(response, good, () => begun.resolve());
+    };
+    const { model, dispose } = await served([slow]);
+    const stop = new AbortController();
+    const asked = assert.rejects(model.ask(modelRequest(), stop.signal), failsWith("MODEL_FAILED", "timeout"));
+    await begun.promise;
+    stop.abort();
+    await asked;
+    await gone.promise;
+    await dispose();
+  });
+});
+
+describe("model: openai, several servers", () => {
+  const down: Handler = (_, response) => reply(response, 503, "busy");
+  const yes: Handler = (_, response) => stream(response, good);
+  against(
+    "asks the next one at once, and the one that failed last for a while",
+    [down, yes],
+    async (model, seen) => {
+      const startMs = performance.now();
+      const { origin } = await model.ask(modelRequest(), never());
+      assert.equal(origin?.model, "openai:model-1");
+      await model.ask(modelRequest(), never());
+      assert.deepEqual(
+        seen.map(({ length }) => length),
+        [1, 2],
+      );
+      assert.ok(performance.now() - startMs < 1000);
+    },
+    { retries: 0 },
+  );
+  against(
+    "goes back to the preferred one once it has rested",
+    [(_, response, attempt) => (attempt === 1 ? reply(response, 500, "") : stream(response, good)), yes],
+    async (model, seen) => {
+      await model.ask(modelRequest(), never());
+      await sleep(1100);
+      await model.ask(modelRequest(), never());
+      assert.deepEqual(
+        seen.map(({ length }) => length),
+        [2, 1],
+      );
+    },
+  );
+  against(
+    "stands in for one with a wrong key or an unknown model, too",
+    [(_, response) => reply(response, 401, "{}"), (_, response) => reply(response, 404, "{}"), yes],
+    async (model, seen) => {
+      assert.equal((await model.ask(modelRequest(), never())).fields["answer"], "yes");
+      assert.deepEqual(
+        seen.map(({ length }) => length),
+        [1, 1, 1],
+      );
+    },
+  );
+  against(
+    "does not ask others what the first has answered badly",
+    [(_, response) => stream(response, '{"proof":"p","answer":"perhaps"}'), yes],
+    async (model, seen) => {
+      await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_FAILED", "unparsable"));
+      assert.deepEqual(
+        seen.map(({ length }) => length),
+        [1, 0],
+      );
+    },
+  );
+  against(
+    "fails when all fail, as the one that may recover first",
+    [(_, response) => reply(response, 401, "{}"), down],
+    async (model, seen) => {
+      await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_UNREACHABLE"));
+      assert.deepEqual(
+        seen.map(({ length }) => length),
+        [2, 2],
+      );
+    },
+    { retries: 1 },
+  );
+  against(
+    "does not pile retries onto a server that is down",
+    [down],
+    async (model, [seen]) => {
+      const asks = Array.from({ length: 30 }, async () => await model.ask(modelRequest(), never()));
+      const outcomes = await Promise.allSettled(asks);
+      assert.ok(outcomes.every(({ status }) => status === "rejected"));
+      assert.ok(seen !== undefined && seen.length <= 30 + 10 + 6, `${seen?.length} requests`);
+    },
+    { retries: 5, concurrency: 30, timeoutMs: 20_000 },
+  );
+});
+
+describe("model: openai, what servers lack", () => {
+  const refuses =
+    (message: string): Handler =>
+    (_, response) =>
+      reply(response, 400, JSON.stringify({ error: { message } }));
+  against(
+    "no JSON schema",
+    [refuses("response_format of type json_schema is not supported")],
+    async (model, [seen]) => {
+      await assert.rejects(
+        model.ask(modelRequest(), never()),
+        failsWith("MODEL_FAILED", "unsupported", /json_schema is not supported/u),
+      );
+      assert.equal(seen?.length, 1);
+    },
+  );
+  against(
+    "no seed, no stream options",
+    [
+      ({ body }, response) => {
+        if (body.stream_options !== undefined)
+          return refuses("unknown field stream_options")({ body } as Seen, response, 1);
+        if (body.seed !== undefined) return refuses("seed is not allowed")({ body } as Seen, response, 1);
+        return stream(response, good);
+      },
+    ],
+    async (model, [seen]) => {
+      for (let i = 0; i < 2; i++) await model.ask(modelRequest(), never());
+      assert.equal(seen?.length, 4);
+    },
+  );
+  const overflows = [
+    "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens",
+    "the request exceeds the available context size, try increasing it",
+  ];
+  for (const message of overflows)
+    against(`a context that is long enough: ${message.slice(0, 24)}`, [refuses(message)], async (model) => {
+      await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_FAILED", "prompt-too-long"));
+    });
+  const cutting: Handler = (_, response) =>
+    reply(
+      response,
+      200,
+      JSON.stringify({
+        choices: [{ finish_reason: "stop", message: { content: good } }],
+        usage: { prompt_tokens: 2050, completion_tokens: 9 },
+      }),
+    );
+  const long = modelRequest({ user: "word ".repeat(4000) });
+  against(
+    "a word about a prompt that it cut",
+    [cutting],
+    async (model) => {
+      await assert.rejects(model.ask(long, never()), failsWith("MODEL_FAILED", "prompt-too-long", /only 2050 tokens/u));
+      assert.ok(await model.ask(modelRequest({ user: "word ".repeat(3000) }), never()));
+    },
+    {},
+    "ollama",
+  );
+  against(
+    "nothing, where others do not cut",
+    [cutting],
+    async (model) => void (await model.ask(long, never())),
+    {},
+    "vllm",
+  );
+  against(
+    "hosts that ignore the schema: OpenRouter is told to use none of them",
+    [answers],
+    async (model, [seen]) => {
+      await model.ask(modelRequest(), never());
+      assert.deepEqual(seen?.[0]?.body.provider, { require_parameters: true });
+    },
+    {},
+    "openrouter",
+  );
+
+  it("more places than it is given: the others wait, and what is too much fails at once", async () => {
+    let most = 0;
+    let running = 0;
+    const slow: Handler = (_, response) => {
+      most = Math.max(most, ++running);
+      setTimeout(() => {
+        running--;
+        stream(response, good);
+      }, 100);
+    };
+    const { model, dispose } = await served([slow], { concurrency: 2, waiting: 2 });
+    const asks = Array.from({ length: 5 }, async () => await model.ask(modelRequest(), never()));
+    const failed = (await Promise.allSettled(asks)).filter((one) => one.status === "rejected");
+    assert.deepEqual([failed.length, most], [1, 2]);
+    assert.ok(failsWith("MODEL_FAILED", "overloaded")(failed[0]?.reason));
+    await dispose();
+  });
+});
