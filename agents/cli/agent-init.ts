@@ -60,7 +60,10 @@ export const agentInit: CommandSpec<Options> = {
     },
     { flags: "--model-url <url>", description: "or an OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1" },
     { flags: "--model-name <name>", description: "model on that server" },
-    { flags: "--model-provider <name>", description: `what the server is: ${providerIds.join(", ")} (default: openai)` },
+    {
+      flags: "--model-provider <name>",
+      description: `what the server is: ${providerIds.join(", ")} (default: openai)`,
+    },
     { flags: "--api-key-env <name>", description: "environment variable that holds the server's API key" },
     { flags: "--api-key-file <file>", description: "file that holds the server's API key" },
     { flags: "--listen <multiaddr...>", description: "where other agents connect (default: a free port of 127.0.0.1)" },

@@ -4,7 +4,7 @@ import type { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Model, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { createCallQueue } from "./call-queue.ts";
-import { createEndpoints, type Answered } from "./openai-endpoints.ts";
+import { createEndpoints, type Answered, type Endpoints } from "./openai-endpoints.ts";
 import { Retryable, seedOf, type Server } from "./openai-http.ts";
 import type { ProviderId } from "./openai-providers.ts";
 import { aborted, closed, modelFailed, resumable } from "./output.ts";
@@ -40,45 +40,18 @@ const RETRIES_PER_CALL = 0.2;
 
 /** Any server that speaks OpenAI's chat completions: vLLM, llama.cpp's server, Ollama, OpenRouter and others. */
 export function createOpenAiModel(options: OpenAiModelOptions): Model {
-  const { temperature = 0, timeoutMs, retries } = options;
+  const { temperature = 0, timeoutMs } = options;
   const servers = options.endpoints.map((endpoint) => serverOf(endpoint, temperature));
   const { descriptor } = servers[0] as Server;
   const endpoints = createEndpoints(servers);
   const queue = createCallQueue(descriptor, options.concurrency, options.waiting);
   const closing = new AbortController();
-  let savedRetries = RETRIES_SAVED;
-
-  /** Whether a failed attempt may be repeated; a repetition costs one of the saved retries. */
-  const mayRetry = (error: unknown): boolean => {
-    if (!(error instanceof Retryable) || !error.isPassing || savedRetries < 1) return false;
-    savedRetries--;
-    return true;
-  };
-
-  const attempts = async (
-    request: ModelRequest,
-    signal: AbortSignal,
-    begin: () => (text: string) => void,
-  ): Promise<Answered> =>
-    await pRetry(async () => await endpoints.ask(request, signal, begin()), {
-      retries,
-      minTimeout: FIRST_PAUSE_MS,
-      maxTimeout: MAX_PAUSE_MS,
-      factor: 2,
-      randomize: true,
-      signal,
-      shouldRetry: async ({ error, retriesLeft }) => {
-        if (retriesLeft === 0 || !mayRetry(error)) return false;
-        await sleep(Math.min((error as Retryable).retryAfterMs, MAX_RETRY_AFTER_MS), signal);
-        return true;
-      },
-    });
+  const attempts = createAttempts(endpoints, options.retries);
 
   const run = async (request: ModelRequest, signal: AbortSignal, onText: (text: string) => void): Promise<Timed> => {
     const timeout = AbortSignal.timeout(timeoutMs);
     const either = AbortSignal.any([signal, timeout, closing.signal]);
     const startMs = performance.now();
-    savedRetries = Math.min(RETRIES_SAVED, savedRetries + RETRIES_PER_CALL);
     const bounded = { ...request, maxTokens: Math.min(request.maxTokens, limits.modelOutputTokens) };
     const begin = resumable(onText);
     let firstTokenAtMs: number | null = null;
@@ -124,6 +97,34 @@ export function createOpenAiModel(options: OpenAiModelOptions): Model {
       closing.abort();
       await queue.idle();
     },
+  };
+}
+
+type Attempts = (request: ModelRequest, signal: AbortSignal, begin: () => (text: string) => void) => Promise<Answered>;
+
+/** Attempts of one call after another, as far as its own retries and those of all calls reach; `begin` is called before each. */
+function createAttempts(endpoints: Endpoints, retries: number): Attempts {
+  let savedRetries = RETRIES_SAVED;
+  const mayRetry = (error: unknown): boolean => {
+    if (!(error instanceof Retryable) || !error.isPassing || savedRetries < 1) return false;
+    savedRetries--;
+    return true;
+  };
+  return async (request, signal, begin) => {
+    savedRetries = Math.min(RETRIES_SAVED, savedRetries + RETRIES_PER_CALL);
+    return await pRetry(async () => await endpoints.ask(request, signal, begin()), {
+      retries,
+      minTimeout: FIRST_PAUSE_MS,
+      maxTimeout: MAX_PAUSE_MS,
+      factor: 2,
+      randomize: true,
+      signal,
+      shouldRetry: async ({ error, retriesLeft }) => {
+        if (retriesLeft === 0 || !mayRetry(error)) return false;
+        await sleep(Math.min((error as Retryable).retryAfterMs, MAX_RETRY_AFTER_MS), signal);
+        return true;
+      },
+    });
   };
 }
 
