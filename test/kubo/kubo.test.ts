@@ -17,6 +17,7 @@ import { startDecidedChain, type Decided, type DecidedChain } from "../../script
 import { buildKubo } from "../../scripts/lib/kubo/build.ts";
 import { startKubo, type Kubo } from "../../scripts/lib/kubo/daemon.ts";
 import { contentStoreSuite, freshBlock, type ContentWorld } from "../adapters/content-store.suite.ts";
+import { startPinningServer } from "../adapters/fixtures/pinning-server.ts";
 import { signerKey } from "../adapters/network.suite.ts";
 import { createCli, type Cli } from "../integration/cli-world.ts";
 
@@ -67,7 +68,7 @@ describe("transcripts and the real Kubo", () => {
   let far: Cli;
 
   before(async () => {
-    world = await startDecidedChain(4);
+    world = await startDecidedChain(5);
     elsewhere = await mkdtemp(join(tmpdir(), "conclave-elsewhere-"));
     cli = createCli(world.folder);
     far = createCli(elsewhere);
@@ -144,20 +145,48 @@ describe("transcripts and the real Kubo", () => {
     assert.deepEqual([verified.code, verified.value["ok"]], [0, true]);
   });
 
-  it("AV3: Kubo fetches it by bitswap from an agent's node, as other pinning services do", async () => {
+  it("AV8: a pinning service that is a Kubo fetches it by bitswap from the agent that is named as its origin", async () => {
     choose(3);
     await assertAbsent();
     const network = await createLibp2pNetwork({ privateKey: signerKey(0) });
     const agent = await createHeliaContentStore({ libp2p: network.libp2p, path: join(elsewhere, "helia") });
+    const server = await startPinningServer("key");
+    // It begins when it is first asked how far it is.
+    server.misbehave = async ({ method, url = "" }) => {
+      const [asked] = server.pins;
+      if (method !== "GET" || !url.includes("/pins/") || asked === undefined) return false;
+      await kubo.ipfs("swarm", "connect", asked.pin.origins?.[0] ?? assert.fail());
+      await kubo.ipfs("pin", "add", "--progress=false", asked.pin.cid);
+      return false;
+    };
+    server.states = ["queued", "pinned"];
     try {
       for (const bytes of decided.blocks) await agent.put(bytes);
       const [address] = network.libp2p.getMultiaddrs();
-      await kubo.ipfs("swarm", "connect", String(address));
-      await kubo.ipfs("pin", "add", "--progress=false", cid);
+      const services = { kubo: { endpoint: server.endpoint, apiKeyEnv: "KEY" } };
+      await writeFile(join(elsewhere, "pinning.json"), JSON.stringify(services));
+      const asked = ["pin", cid, "--peer", String(address), "--into", "asked", "--service", "kubo"];
+      const { code, stderr } = await far.run(asked, { environment: { KEY: "key" } });
+      assert.equal(code, 0, stderr);
     } finally {
+      await server.close();
       await agent.close();
       await network.close();
     }
     await assertKept();
+  });
+
+  it("AV5: Kubo's own gateway is read as ours is: block by block, and as a CAR", async () => {
+    choose(4);
+    await assertAbsent();
+    const store = createKuboContentStore({ url: kubo.url });
+    for (const bytes of decided.blocks) await store.put(bytes);
+    await store.close();
+    const { code, value } = await far.json("pin", cid, "--gateway", kubo.gatewayUrl, "--into", "read");
+    assert.deepEqual([code, value["blocks"]], [0, decided.blocks.length]);
+    const car = await fetch(`${kubo.gatewayUrl}/ipfs/${cid}?format=car`);
+    await writeFile(join(elsewhere, "gateway.car"), Buffer.from(await car.arrayBuffer()));
+    const imported = await far.json("pin", "--car", "gateway.car", "--into", "imported");
+    assert.deepEqual([imported.code, imported.value["cid"], imported.value["blocks"]], [0, cid, decided.blocks.length]);
   });
 });

@@ -10,6 +10,8 @@ import { spawnGuarded, type GuardedChild } from "../guarded-child.ts";
 export interface Kubo {
   /** RPC, on 127.0.0.1. */
   readonly url: string;
+  /** Trustless and other gateways, on 127.0.0.1. */
+  readonly gatewayUrl: string;
   /** The folder of its blocks and config. */
   readonly repository: string;
   /** Runs `ipfs` on the daemon; resolves with its standard output. */
@@ -47,7 +49,8 @@ export async function startKubo(binary: string): Promise<Kubo> {
         await child.stop();
         await removeAll();
       };
-      return { url: await apiUrl(repository), repository, ipfs, stop };
+      const gatewayUrl = (await readFile(join(repository, "gateway"), "utf8")).trim();
+      return { url: await apiUrl(repository), gatewayUrl, repository, ipfs, stop };
     } catch (error) {
       await child.stop();
       throw error;
