@@ -137,6 +137,7 @@ describe("model: openai, streams", () => {
       await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_FAILED", "answer-too-large"));
       assert.equal(seen?.length, 1);
     },
+    { timeoutMs: 60_000 },
   );
   it("closes the connection of an aborted call, so that the server stops", async () => {
     const gone = Promise.withResolvers<void>();

@@ -129,14 +129,18 @@ class Collected {
   }
 }
 
+/** A line may come in many pieces; each is looked through once. */
 async function* lines(response: Response): AsyncGenerator<string> {
-  let open = "";
+  let open: string[] = [];
   for await (const piece of pieces(response)) {
-    const whole = (open + piece).split(/\r?\n/u);
-    open = whole.pop() ?? "";
-    yield* whole;
+    const [end = "", ...next] = piece.split("\n");
+    open.push(end);
+    for (const begin of next) {
+      yield open.join("").replace(/\r$/u, "");
+      open = [begin];
+    }
   }
-  if (open !== "") yield open;
+  yield open.join("");
 }
 
 async function* pieces(response: Response): AsyncGenerator<string> {
