@@ -14,7 +14,11 @@ const SQLITE_BUSY = 5;
  */
 export function lockDirectory(directory: string, busy: (cause: unknown) => ConclaveError): () => void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const path = join(directory, LOCK_FILE);
+  return lockFile(join(directory, LOCK_FILE), busy);
+}
+
+/** The same by a file of its own, in a folder that is there. */
+export function lockFile(path: string, busy: (cause: unknown) => ConclaveError): () => void {
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
     database.exec("PRAGMA journal_mode = MEMORY");

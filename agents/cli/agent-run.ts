@@ -1,10 +1,13 @@
 import { pino, type Logger } from "pino";
+import { createSystemClock } from "../adapters/clock/system-clock.ts";
 import { createOperatorActions } from "../adapters/chain/operator.ts";
 import { ConclaveError } from "../core/errors.ts";
+import { collectEvery, createCollector } from "../node/collector.ts";
 import type { Log } from "../ports/log.ts";
 import { parseChoice } from "./arguments.ts";
 import type { CommandSpec } from "./command.ts";
 import { endpointOf, publishEndpoint } from "./endpoint.ts";
+import { judgesOf, retentionOf } from "./gc.ts";
 import { joinAgent } from "./join.ts";
 import { agentFlags, openAgentKeys, type AgentFlags } from "./keys.ts";
 import { lookUpAgent, requireRegistered } from "./operator.ts";
@@ -25,6 +28,7 @@ export const agentRun: CommandSpec<Options> = {
     const level = parseChoice(options.logLevel, "--log-level", LEVELS);
     const onChain = await lookUpAgent(options, host);
     const { config, source } = onChain;
+    const windowMs = retentionOf(onChain, options, host);
     const record = requireRegistered(onChain);
     const keys = await openAgentKeys(config, options, host);
     if (keys.address !== onChain.signer) {
@@ -37,6 +41,8 @@ export const agentRun: CommandSpec<Options> = {
     const logger = pino({ level, base: { agent: record.agentId } }, pino.destination({ dest: 2, sync: true }));
     const log = logTo(logger);
     const joined = await joinAgent(config, keys, log);
+    const ended = new AbortController();
+    let collecting = Promise.resolve();
     try {
       host.signal.throwIfAborted();
       // Only once the journals are this process's own: a second one for the same agent must not publish where it listens.
@@ -65,12 +71,22 @@ export const agentRun: CommandSpec<Options> = {
           ["endpoint", `${endpoint.join(", ")} (${published ? "written to the chain" : "as on the chain"})`],
         ]);
         host.stdout(json ? `${toJson(ready)}\n` : `${table}\n`);
+        const ports = { ...judgesOf(onChain), store: joined.store };
+        const intervalMs = config.collection.intervalMinutes * 60_000;
+        const signal = AbortSignal.any([host.signal, ended.signal]);
+        collecting = collectEvery(
+          createCollector(ports, windowMs),
+          { clock: createSystemClock(), log, intervalMs },
+          signal,
+        );
       });
     } catch (error) {
       // To be stopped is how this command ends, at whatever point.
       if (!host.signal.aborted) throw error;
     } finally {
       log.info({}, "stopping");
+      ended.abort();
+      await collecting;
       await joined.close();
     }
     return { json: { event: "stopped", agentId: record.agentId }, text: "stopped" };

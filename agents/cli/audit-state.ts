@@ -1,6 +1,7 @@
 import { open, type FileHandle } from "node:fs/promises";
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
+import { lockFile } from "../adapters/lock.ts";
 import { ConclaveError } from "../core/errors.ts";
 import type { Domain } from "../core/types.ts";
 import type { Subject } from "../node/audit.ts";
@@ -28,22 +29,40 @@ interface Entry {
 
 const FORMAT = "conclave verify 1";
 
-/** Throws CONFIG_INVALID when the file is that of something else, or cannot be written. */
+/**
+ * One process has a file at a time: another would cut off the line that the first one is writing. Throws STATE_LOCKED, or
+ * CONFIG_INVALID when the file is that of something else, or cannot be written.
+ */
 export async function openAuditState(path: string, domain: Domain): Promise<AuditState> {
   const file = await open(path, "a+").catch((error: unknown) => {
     throw new ConclaveError("CONFIG_INVALID", `Open ${path} failed; correct --state`, { path }, error);
   });
+  let release = (): void => {};
+  const close = async (): Promise<void> => {
+    await file.close();
+    release();
+  };
   try {
+    release = lockFile(`${path}.lock`, (cause) => busy(path, cause));
     const proven = await readProven(file, path, domain);
     return {
       isProven: (subject) => proven.has(keyOf(subject)),
       add: (subject, report) => append(file, { key: keyOf(subject), report: briefly(report) }),
-      close: () => file.close(),
+      close,
     };
   } catch (error) {
-    await file.close();
+    await close();
     throw error;
   }
+}
+
+function busy(path: string, cause: unknown): ConclaveError {
+  return new ConclaveError(
+    "STATE_LOCKED",
+    `Open ${path} failed: another process writes to it; wait for it, or name another file with --state`,
+    { path, option: "--state" },
+    cause,
+  );
 }
 
 /** A reorganisation of the chain, or an appeal, makes it another one. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { pinningServiceSchema } from "../adapters/ipfs/pinning-service.ts";
 import { modelConfigSchema } from "../adapters/models/config.ts";
 import { ConclaveError } from "../core/errors.ts";
-import { chainConfigSchema, contentConfigSchema, timingConfigSchema } from "../node/config.ts";
+import { chainConfigSchema, collectionConfigSchema, contentConfigSchema, timingConfigSchema } from "../node/config.ts";
 
 /** An agent's folder when none is named. */
 export const DEFAULT_DIR = "conclave-agent";
@@ -39,6 +39,7 @@ const agentConfigSchema = z.strictObject({
   /** HOST:PORT of a read-only gateway to what the agent holds; none if not given. */
   gateway: z.string().regex(LISTEN, "expected HOST:PORT such as 127.0.0.1:8080").optional(),
   timing: timingConfigSchema,
+  collection: collectionConfigSchema,
   /** GraphQL endpoint of the deployment's subgraph, for `conclave history`. */
   subgraphUrl: z.url().optional(),
   /** Journals and blocks. */

@@ -14,6 +14,7 @@ import { createLibp2pNetwork } from "../adapters/libp2p/network.ts";
 import { createModel } from "../adapters/models/create-model.ts";
 import { createAgent, type Agent } from "../node/agent.ts";
 import type { ChainReader } from "../ports/chain.ts";
+import type { CollectedStore } from "../ports/content-store.ts";
 import type { Model } from "../ports/model.ts";
 import type { Log } from "../ports/log.ts";
 import type { Network } from "../ports/network.ts";
@@ -24,10 +25,16 @@ import type { AgentConfig } from "./config.ts";
 /** In the data directory. */
 export const EVIDENCE_FOLDER = "evidence";
 
+/** Of an agent that keeps its blocks itself. */
+export function storeFolder({ dataDir }: Pick<AgentConfig, "dataDir">): string {
+  return join(dataDir, "ipfs");
+}
+
 export interface JoinedAgent {
   readonly agent: Agent;
   /** What the agent listens on. */
   readonly multiaddrs: readonly string[];
+  readonly store: CollectedStore;
   close(): Promise<void>;
 }
 
@@ -62,7 +69,7 @@ export async function joinAgent(
     const store =
       config.content.kind === "kubo"
         ? createKuboContentStore({ url: config.content.url })
-        : await createHeliaContentStore({ libp2p: network.libp2p, path: join(dataDir, "ipfs") });
+        : await createHeliaContentStore({ libp2p: network.libp2p, path: storeFolder(config) });
     closers.push(() => store.close());
     if (config.gateway !== undefined) {
       const gateway = await startGateway({ store, ...parseListen(config.gateway, "gateway") });
@@ -85,7 +92,7 @@ export async function joinAgent(
       },
       config.timing,
     );
-    return { agent, multiaddrs: network.multiaddrs, close };
+    return { agent, multiaddrs: network.multiaddrs, store, close };
   } catch (error) {
     await close();
     throw error;

@@ -36,6 +36,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   JOURNAL_CONFLICT: "leave it: the agent abstains from this attempt",
   BLOCK_MISSING: "name a source that holds the block with --peer, --kubo or --store",
   BLOCK_INVALID: "fetch the block from another source",
+  STATE_LOCKED: "wait for the other `conclave verify`, or name another file with --state",
   STORE_LOCKED: "wait for the process that writes there or stop it; `--dry-run` only looks",
   STORE_INVALID: "pin the transcript again; until then nothing is collected in that store",
   PIN_UNKNOWN: "look at the CID and at --from or --from-kubo",

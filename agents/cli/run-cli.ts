@@ -17,6 +17,7 @@ import { doctor } from "./doctor.ts";
 import { evidenceClaim } from "./evidence-claim.ts";
 import { evidenceList } from "./evidence-list.ts";
 import { evidenceSubmit } from "./evidence-submit.ts";
+import { gc } from "./gc.ts";
 import { decision } from "./decision.ts";
 import { history } from "./history.ts";
 import { printable, toJson } from "./output.ts";
@@ -37,6 +38,7 @@ import { subscriptionTransfer } from "./subscription-transfer.ts";
 import { subscriptionWithdraw } from "./subscription-withdraw.ts";
 import { transcript } from "./transcript.ts";
 import { undelegate } from "./undelegate.ts";
+import { unpin } from "./unpin.ts";
 import { verify } from "./verify.ts";
 import { withdraw } from "./withdraw.ts";
 
@@ -97,6 +99,8 @@ function createProgram(host: CliHost, exit: (code: number) => void): Command {
   addCommand(program, history, host, exit);
   addCommand(program, stats, host, exit);
   addCommand(program, pin, host, exit);
+  addCommand(program, unpin, host, exit);
+  addCommand(program, gc, host, exit);
   const pinning = program
     .command("pinning")
     .description("transcripts at pinning services; `pin --service` asks for them");

@@ -34,6 +34,7 @@ export type ErrorCode =
   | "JOURNAL_CONFLICT"
   | "BLOCK_MISSING"
   | "BLOCK_INVALID"
+  | "STATE_LOCKED"
   | "STORE_LOCKED"
   | "STORE_INVALID"
   | "PIN_UNKNOWN"

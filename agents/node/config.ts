@@ -41,6 +41,15 @@ export const timingConfigSchema = z
   })
   .prefault({});
 
+/** AV10: which transcripts an agent forgets, and how often it looks. */
+export const collectionConfigSchema = z
+  .strictObject({
+    /** Days; more than the longest appeal period and the deployment's unbonding delay. Absent: twice that. */
+    retentionDays: z.int().min(1).max(36_500).optional(),
+    intervalMinutes: z.int().min(1).max(10_080).default(60),
+  })
+  .prefault({});
+
 export type ChainConfig = z.infer<typeof chainConfigSchema>;
 export type ContentConfig = z.infer<typeof contentConfigSchema>;
 export type AgentTiming = Timing & { readonly relayStaggerMs: number; readonly relayBatchMs: number };

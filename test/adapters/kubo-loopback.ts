@@ -6,6 +6,8 @@ import * as dagCbor from "@ipld/dag-cbor";
 import { CID } from "multiformats/cid";
 import { sha256 } from "multiformats/hashes/sha2";
 import { createUnsafe } from "multiformats/block";
+import { cidString } from "../../agents/core/codec.ts";
+import { sha256 as digestOf } from "../../agents/core/digest.ts";
 
 /**
  * NOT Kubo: an HTTP server on 127.0.0.1 over a Map that answers the few RPC routes our adapter calls in Kubo's words. It
@@ -15,7 +17,11 @@ export interface KuboLoopback {
   readonly url: string;
   /** By CID. */
   readonly blocks: Map<string, Uint8Array>;
+  /** Names by CID, "" where a pin has none. */
+  readonly pins: Map<string, string>;
   readonly requests: string[];
+  keep(bytes: Uint8Array): void;
+  holds(bytes: Uint8Array): boolean;
   close(): Promise<void>;
 }
 
@@ -23,7 +29,6 @@ class RpcError extends Error {}
 
 export async function startKuboLoopback(): Promise<KuboLoopback> {
   const blocks = new Map<string, Uint8Array>();
-  /** Names by CID. */
   const pins = new Map<string, string>();
   const requests: string[] = [];
 
@@ -112,7 +117,10 @@ export async function startKuboLoopback(): Promise<KuboLoopback> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     blocks,
+    pins,
     requests,
+    keep: (bytes) => void blocks.set(cidString(digestOf(bytes)), bytes),
+    holds: (bytes) => blocks.has(cidString(digestOf(bytes))),
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => void server.close(resolve));

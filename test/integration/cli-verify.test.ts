@@ -4,9 +4,11 @@ import { once } from "node:events";
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cidOf } from "../../agents/adapters/ipfs/block.ts";
 import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
+import { openAuditState } from "../../agents/cli/audit-state.ts";
 import { cidString } from "../../agents/core/codec.ts";
 import { sha256 } from "../../agents/core/digest.ts";
 import { startDecidedChain, type DecidedChain } from "../../scripts/lib/decided-chain.ts";
@@ -64,12 +66,31 @@ describe("conclave verify of many requests", () => {
     const [failure] = value["failures"] as readonly Record<string, unknown>[];
     assert.deepEqual([value["proven"], value["refuted"]], [COUNT - 1, 1]);
     assert.deepEqual([failure?.["requestId"], failure?.["step"], failure?.["cid"]], [ids[2], "messages", cid]);
-    const text = await cli.run(["verify", "--since", "0", ...source]);
-    assert.equal(text.code, 1);
-    assert.match(text.stdout, new RegExp(`\nrequest ${ids[2]} REFUTED at messages: block ${cid}: hash mismatch`));
+    const shown = await cli.run(["verify", "--since", "0", ...source]);
+    assert.equal(shown.code, 1);
+    assert.match(shown.stdout, new RegExp(`\nrequest ${ids[2]} REFUTED at messages: block ${cid}: hash mismatch`));
     await spoil(2, false);
     const again = await cli.json("verify", "--since", "0", ...source, ...state);
     assert.deepEqual([again.code, again.value["proven"], again.value["provenBefore"]], [0, 1, COUNT - 1]);
+  });
+
+  it("TR7: two processes on one state file: the second is refused, and the first loses nothing", async () => {
+    const path = join(world.folder, "shared.jsonl");
+    const domain = { chainId: world.deployment.chainId, oracle: world.deployment.oracle };
+    const first = await openAuditState(path, domain);
+    try {
+      const args = [join(root, "agents/cli/main.ts"), "verify", "--since", "0", ...source, "--state", path, "--json"];
+      const child = spawn(process.execPath, args, { cwd: world.folder, stdio: ["ignore", "pipe", "ignore"] });
+      const [printed, [exit]] = await Promise.all([text(child.stdout), once(child, "exit")]);
+      const { error } = JSON.parse(printed) as { readonly error: { readonly code: string; readonly message: string } };
+      assert.deepEqual([exit, error.code], [1, "STATE_LOCKED"]);
+      assert.match(error.message, /another process writes to it; wait for it, or name another file with --state/);
+    } finally {
+      await first.close();
+    }
+    assert.equal((await readFile(path, "utf8")).split("\n").length, 2);
+    const { code, value } = await cli.json("verify", "--since", "0", ...source, "--state", path);
+    assert.deepEqual([code, value["proven"]], [0, COUNT]);
   });
 
   it("TR7: killed in the middle it goes on where it was; a torn line counts for nothing", async () => {

@@ -1,0 +1,189 @@
+import { ConclaveError } from "../core/errors.ts";
+import { cidString } from "../core/codec.ts";
+import { limits } from "../core/limits.ts";
+import { describedBy } from "../core/transcript.ts";
+import type { Digest, RequestId } from "../core/types.ts";
+import type { ChainReader, EquivocationProof } from "../ports/chain.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { CollectedStore, ContentStore, Pin, PinList, Swept } from "../ports/content-store.ts";
+import { isDecided, isFinalState } from "../ports/course.ts";
+import type { EvidenceStore } from "../ports/evidence.ts";
+import type { Log } from "../ports/log.ts";
+import { sleep } from "../relayer/relayer.ts";
+import { textOf } from "./effects.ts";
+
+/** AV10: what a look at the pins of seats needs. */
+export interface CollectionPorts {
+  readonly store: Pick<ContentStore, "get" | "has"> & PinList;
+  readonly chain: Pick<ChainReader, "domain" | "requestState">;
+  readonly evidence: Pick<EvidenceStore, "list">;
+  /** Whether the chain has slashed for it. */
+  readonly isConsumed: (proof: EquivocationProof, signal?: AbortSignal) => Promise<boolean>;
+  readonly clock: Pick<Clock, "now">;
+}
+
+export interface CollectorPorts extends CollectionPorts {
+  readonly store: CollectedStore;
+}
+
+/** Why a pin stays. */
+const REASONS = ["young", "undecided", "provisional", "unsettled", "evidence", "elsewhere", "unreadable"] as const;
+export type Reason = (typeof REASONS)[number];
+
+export interface Collectable extends Pin {
+  readonly requestId: RequestId;
+  readonly attempt: number;
+}
+
+export interface Collected {
+  /** Transcripts that are over, and unpinned or to be. */
+  readonly over: readonly Collectable[];
+  readonly kept: Readonly<Record<Reason, number>>;
+  readonly swept: Swept;
+  /** Whether another pass may find more. */
+  readonly more: boolean;
+}
+
+/** Of one pass. */
+export interface PassLimits {
+  /** Pins older than the window that are looked at: a read and, for each request, a call to the chain. */
+  readonly looks: number;
+  readonly blocks: number;
+}
+
+const usual: PassLimits = { looks: 256, blocks: 10_000 };
+const DAY_SECONDS = 86_400;
+
+/**
+ * Days that a transcript is kept at least: the longest appeal period, and the unbonding delay, up to whose end what its committee
+ * signed can cost a stake.
+ */
+export function leastRetentionDays(unbondingDelaySeconds: number): number {
+  return Math.ceil((limits.maxDurationSeconds + unbondingDelaySeconds) / DAY_SECONDS);
+}
+
+/** The window of the policy; twice the least when none is given. Throws CONFIG_INVALID that names field, value and minimum. */
+export function retentionMs(retentionDays: number | undefined, unbondingDelaySeconds: number, source: string): number {
+  const minimum = leastRetentionDays(unbondingDelaySeconds);
+  const days = retentionDays ?? 2 * minimum;
+  if (days > minimum) return days * DAY_SECONDS * 1_000;
+  const field = "collection.retentionDays";
+  const parts = `the longest appeal period (${limits.maxDurationSeconds / DAY_SECONDS}) and this deployment's unbonding delay (${unbondingDelaySeconds / DAY_SECONDS})`;
+  throw new ConclaveError(
+    "CONFIG_INVALID",
+    `Check ${source} failed at ${field}: ${days} is wrong: expected more than ${minimum} days, which are ${parts}; raise it, or leave it out`,
+    { path: source, field, value: days, minimum },
+  );
+}
+
+/** What a collection would do now, without doing it; all pins are looked at. */
+export async function previewCollection(
+  ports: CollectionPorts,
+  windowMs: number,
+  signal: AbortSignal,
+): Promise<Collected> {
+  const beforeMs = ports.clock.now() - windowMs;
+  const judged = await judge(ports, await ports.store.pins(signal), beforeMs, signal);
+  const without = new Set(judged.over.map(({ root }) => root));
+  const swept = await ports.store.wouldSweep({ beforeMs, maxBlocks: Number.MAX_SAFE_INTEGER }, without, signal);
+  return { ...judged, swept, more: false };
+}
+
+/** Collects in bounded passes, each of which goes on where the one before has stopped. */
+export interface Collector {
+  pass(signal: AbortSignal): Promise<Collected>;
+}
+
+export function createCollector(ports: CollectorPorts, windowMs: number, bounds: PassLimits = usual): Collector {
+  const { store, clock } = ports;
+  /** The last one looked at. */
+  let last: Digest | null = null;
+  return {
+    async pass(signal) {
+      const beforeMs = clock.now() - windowMs;
+      const pins = (await store.pins(signal)).toSorted((a, b) => (a.root < b.root ? -1 : 1));
+      const old = pins.filter(({ sinceMs }) => sinceMs < beforeMs);
+      const rest = old.filter(({ root }) => last === null || root > last);
+      const looked = rest.slice(0, bounds.looks);
+      last = rest.length > looked.length ? (looked.at(-1)?.root ?? null) : null;
+      const judged = await judge(ports, looked, beforeMs, signal);
+      for (const { root } of judged.over) await store.unpin(root, signal);
+      const swept = await store.sweep({ beforeMs, maxBlocks: bounds.blocks }, signal);
+      const kept = { ...judged.kept, young: pins.length - old.length };
+      return { over: judged.over, kept, swept, more: last !== null || swept.more };
+    },
+  };
+}
+
+/** Runs a pass after every interval until the signal aborts. What fails is tried again at the next. */
+export async function collectEvery(
+  collector: Collector,
+  { clock, log, intervalMs }: { readonly clock: Clock; readonly log: Log; readonly intervalMs: number },
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    await sleep(clock, intervalMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    try {
+      const { over, kept, swept } = await collector.pass(signal);
+      const unpinned = over.map(({ root }) => cidString(root));
+      if (unpinned.length > 0 || swept.blocks > 0)
+        log.info({ unpinned, kept, ...swept }, "collected transcripts that are over");
+    } catch (error) {
+      if (!signal.aborted) log.warn({ error: textOf(error) }, "could not collect transcripts");
+    }
+  }
+}
+
+/** AV10: never a transcript whose request is undecided, provisional or unsettled, or of which a proof waits for its slash. */
+async function judge(
+  ports: CollectionPorts,
+  pins: readonly Pin[],
+  beforeMs: number,
+  signal: AbortSignal,
+): Promise<Pick<Collected, "over" | "kept">> {
+  const kept = Object.fromEntries(REASONS.map((reason) => [reason, 0])) as Record<Reason, number>;
+  const over: Collectable[] = [];
+  const known = new Map<RequestId, Promise<Reason | null>>();
+  for (const pin of pins) {
+    const found = pin.sinceMs >= beforeMs ? "young" : await describe(ports, pin, signal);
+    if (typeof found === "string") {
+      kept[found] += 1;
+      continue;
+    }
+    const holding = known.get(found.requestId) ?? holdingBack(ports, found.requestId, signal);
+    known.set(found.requestId, holding);
+    const reason = await holding;
+    if (reason === null) over.push(found);
+    else kept[reason] += 1;
+  }
+  return { over, kept };
+}
+
+/** Which attempt the transcript is of, by its own word: a seat has checked it before it pinned it. */
+async function describe(
+  { store, chain: { domain } }: CollectionPorts,
+  pin: Pin,
+  signal: AbortSignal,
+): Promise<Collectable | Reason> {
+  // A damaged one is kept, for whoever can mend it; nothing is fetched.
+  const rootBlock = (await store.has(pin.root, signal)) ? await store.get(pin.root, signal).catch(() => null) : null;
+  const described = rootBlock === null ? null : describedBy(rootBlock);
+  if (described === null) return "unreadable";
+  const { chainId, oracle, requestId, attempt } = described;
+  return chainId === domain.chainId && oracle === domain.oracle ? { ...pin, requestId, attempt } : "elsewhere";
+}
+
+/** Null when nothing holds the request's transcripts back any more. */
+async function holdingBack(
+  { chain, evidence, isConsumed }: CollectionPorts,
+  requestId: RequestId,
+  signal: AbortSignal,
+): Promise<Reason | null> {
+  const state = await chain.requestState(requestId, signal);
+  if (!isFinalState(state)) return isDecided(state) ? "provisional" : "undecided";
+  if (state.status !== "refunded" && !state.settled) return "unsettled";
+  for (const proof of await evidence.list())
+    if (proof.request.id === requestId && !(await isConsumed(proof, signal))) return "evidence";
+  return null;
+}

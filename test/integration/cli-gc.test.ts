@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { existsSync, globSync } from "node:fs";
+import { readFile, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { privateKeyToAccount } from "viem/accounts";
+import { createChainReader } from "../../agents/adapters/chain/reader.ts";
+import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
+import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
+import { cidString } from "../../agents/core/codec.ts";
+import { courseOf, roundsOf } from "../../agents/ports/course.ts";
+import { startDecidedChain, type Decided, type DecidedChain } from "../../scripts/lib/decided-chain.ts";
+import { startKuboLoopback, type KuboLoopback } from "../adapters/kubo-loopback.ts";
+import { createCli, type Cli, type ConfigJson } from "./cli-world.ts";
+
+let world: DecidedChain;
+let cli: Cli;
+let kubo: KuboLoopback;
+/** Settled, and final but unsettled. */
+let settled: Decided;
+let unsettled: Decided;
+
+before(async () => {
+  world = await startDecidedChain(2);
+  [settled = assert.fail(), unsettled = assert.fail()] = world.decisions;
+  cli = createCli(world.folder);
+  kubo = await startKuboLoopback();
+  await settle(settled);
+});
+
+after(async () => {
+  await kubo.close();
+  await world.close();
+});
+
+async function settle({ attempt: { request } }: Decided): Promise<void> {
+  const { oracle, registry, chainId } = world.deployment;
+  const source = { rpcUrl: world.chain.rpcUrl, chainId, oracle, registry };
+  const account = privateKeyToAccount((world.chain.accounts[1] ?? assert.fail()).privateKey);
+  const chain = await createChainReader({ ...source, finalityDepth: 0, pollIntervalMs: 100, deploymentBlock: 0n });
+  const course = courseOf(await chain.requestEvents(request.id)) ?? assert.fail("no course");
+  const writer = await createChainWriter({ ...source, account });
+  await writer.settle(request, roundsOf(course) ?? assert.fail("no rounds"));
+}
+
+function cidOf({ certificate }: Decided): string {
+  return cidString(certificate.decision.transcript);
+}
+
+async function editConfig(name: string, change: (config: ConfigJson) => object): Promise<void> {
+  const path = join(world.folder, name, "conclave.json");
+  await writeFile(path, JSON.stringify(change(JSON.parse(await readFile(path, "utf8")) as ConfigJson)));
+}
+
+/** An agent that pinned both transcripts a hundred days ago. */
+async function createAgent(name: string, ...flags: readonly string[]): Promise<string> {
+  const { code } = await cli.run(["agent", "init", "--dir", name, "--deployment", "deployment.json", ...flags]);
+  assert.equal(code, 0);
+  return join(world.folder, name, "data", "ipfs");
+}
+
+async function fill(folder: string): Promise<void> {
+  const store = await createFolderContentStore(folder, "seat");
+  for (const { blocks, certificate } of [settled, unsettled]) {
+    for (const bytes of blocks) await store.put(bytes);
+    await store.pin(certificate.decision.transcript);
+  }
+  await store.close();
+  const longAgo = new Date(Date.now() - 100 * 86_400_000);
+  for (const file of globSync(["seat-pins/*", "blocks/*/*"], { cwd: folder }))
+    await utimes(join(folder, file), longAgo, longAgo);
+}
+
+async function isProven({ attempt }: Decided, folder: string): Promise<boolean> {
+  const id = String(attempt.request.id);
+  return (await cli.json("verify", id, "--deployment", "deployment.json", "--store", folder)).code === 0;
+}
+
+describe("AV10: conclave gc", () => {
+  it("removes what is over and old: said first by --dry-run, which also works while an agent runs", async () => {
+    const folder = await createAgent("keeper");
+    await fill(folder);
+    const holder = await createFolderContentStore(folder, "seat");
+    const preview = await cli.json("gc", "--dir", "keeper", "--dry-run");
+    const locked = await cli.failure("gc", "--dir", "keeper");
+    await holder.close();
+    assert.deepEqual([locked.code, locked.data["path"]], ["STORE_LOCKED", folder]);
+    assert.equal(await isProven(settled, folder), true);
+    const collected = await cli.json("gc", "--dir", "keeper");
+    for (const [{ code, value }, dryRun] of [
+      [preview, true],
+      [collected, false],
+    ] as const) {
+      assert.deepEqual([code, value["dryRun"], value["retentionDays"]], [0, dryRun, 42]);
+      const [only, ...others] = value["unpinned"] as readonly Record<string, unknown>[];
+      assert.deepEqual([only?.["cid"], only?.["requestId"]], [cidOf(settled), String(settled.attempt.request.id)]);
+      assert.deepEqual([others, value["blocks"]], [[], settled.blocks.length]);
+      const { unsettled: waiting, ...rest } = value["kept"] as Record<string, number>;
+      assert.deepEqual([waiting, [...new Set(Object.values(rest))]], [1, [0]]);
+    }
+    assert.deepEqual([await isProven(settled, folder), await isProven(unsettled, folder)], [false, true]);
+    const text = await cli.run(["gc", "--dir", "keeper"]);
+    assert.match(text.stdout, /kept +1 unsettled\nremoved +0 blocks, 0 bytes/);
+  });
+
+  it("names a window that is too short, with field, value and minimum, and a store that is not there", async () => {
+    await createAgent("hasty");
+    await editConfig("hasty", (config) => ({ ...config, collection: { retentionDays: 21 } }));
+    const path = join(world.folder, "hasty", "conclave.json");
+    const short = await cli.failure("gc", "--dir", "hasty");
+    assert.deepEqual(short.data, { path, field: "collection.retentionDays", value: 21, minimum: 21 });
+    assert.equal(short.code, "CONFIG_INVALID");
+    const run = await cli.failure("agent", "run", "--dir", "hasty");
+    assert.deepEqual([run.code, run.data["field"]], ["CONFIG_INVALID", "collection.retentionDays"]);
+    for (const collection of [{ retentionDays: 0 }, { retentionDays: "30" }, { intervalMinutes: 0 }, { days: 30 }]) {
+      await editConfig("hasty", (config) => ({ ...config, collection }));
+      const { code, data } = await cli.failure("gc", "--dir", "hasty");
+      assert.equal(code, "CONFIG_INVALID", JSON.stringify(collection));
+      assert.match(String(data["field"]), /^collection/);
+    }
+    await editConfig("hasty", (config) => ({ ...config, collection: { retentionDays: 22 } }));
+    for (const flags of [[], ["--dry-run"]]) {
+      const { code, message } = await cli.failure("gc", "--dir", "hasty", ...flags);
+      assert.deepEqual([code, /nothing is kept there; correct --dir/.test(message)], ["CONFIG_INVALID", true]);
+    }
+    assert.equal(existsSync(join(world.folder, "hasty", "data", "ipfs")), false);
+  });
+
+  it("ends the seat's pin in a Kubo node, and leaves operators', other programs' and the blocks alone", async () => {
+    await createAgent("kubo", "--kubo", kubo.url);
+    const longAgo = Date.now() - 100 * 86_400_000;
+    for (const { blocks, certificate } of [settled, unsettled]) {
+      for (const bytes of blocks) kubo.keep(bytes);
+      kubo.pins.set(cidString(certificate.decision.transcript), `conclave seat:${longAgo}`);
+    }
+    const source = ["--store", ".", "--deployment", "deployment.json"];
+    const id = String(settled.attempt.request.id);
+    assert.equal((await cli.run(["pin", id, "--into-kubo", kubo.url, ...source])).code, 0);
+    assert.match(kubo.pins.get(cidOf(settled)) ?? "", new RegExp(`^conclave seat:${longAgo} operator:\\d+$`));
+    const { value } = await cli.json("gc", "--dir", "kubo");
+    assert.equal((value["unpinned"] as readonly unknown[]).length, 1);
+    assert.match(kubo.pins.get(cidOf(settled)) ?? "", /^conclave operator:\d+$/);
+    assert.equal(kubo.pins.get(cidOf(unsettled)), `conclave seat:${longAgo}`);
+    for (const bytes of settled.blocks) assert.equal(kubo.holds(bytes), true);
+
+    assert.equal((await cli.json("unpin", cidOf(settled), "--from-kubo", kubo.url)).code, 0);
+    assert.equal(kubo.pins.has(cidOf(settled)), false);
+    for (const name of ["", "somebody's", `conclave seat:${longAgo}`]) {
+      kubo.pins.set(cidOf(settled), name);
+      assert.equal((await cli.failure("unpin", cidOf(settled), "--from-kubo", kubo.url)).code, "PIN_UNKNOWN", name);
+      assert.equal(kubo.pins.get(cidOf(settled)), name);
+    }
+  });
+});
+
+describe("AV7: conclave unpin", () => {
+  it("ends what `conclave pin` pinned; gc --from then removes its blocks, and no others", async () => {
+    const source = ["--store", ".", "--deployment", "deployment.json"];
+    for (const { attempt } of [settled, unsettled])
+      assert.equal((await cli.run(["pin", String(attempt.request.id), "--into", "pins", ...source])).code, 0);
+    const nothing = await cli.json("gc", "--from", "pins");
+    assert.deepEqual(nothing.value, { dryRun: false, blocks: 0, bytes: 0 });
+
+    const { code, stdout } = await cli.run(["unpin", cidOf(settled), "--from", "pins"]);
+    assert.equal(code, 0);
+    assert.match(stdout, /stay until: conclave gc --from pins/);
+    assert.equal(await isProven(settled, join(world.folder, "pins")), true);
+    for (const dryRun of [true, false]) {
+      const { value } = await cli.json("gc", "--from", "pins", ...(dryRun ? ["--dry-run"] : []));
+      assert.deepEqual([value["dryRun"], value["blocks"]], [dryRun, settled.blocks.length]);
+      assert.equal(await isProven(settled, join(world.folder, "pins")), dryRun);
+    }
+    assert.equal(await isProven(unsettled, join(world.folder, "pins")), true);
+  });
+
+  it("names what is wrong: no CID, no such pin, no such folder, a folder in use, no URL", async () => {
+    const unknown = await cli.failure("unpin", cidOf(settled), "--from", "pins");
+    assert.deepEqual([unknown.code, unknown.data["cid"]], ["PIN_UNKNOWN", cidOf(settled)]);
+    assert.equal((await cli.failure("unpin", "bafynonsense")).code, "USAGE");
+    for (const command of [["unpin", cidOf(settled)], ["gc"]]) {
+      const { code, data } = await cli.failure(...command, "--from", "nowhere");
+      assert.deepEqual([code, data["option"]], ["CONFIG_INVALID", "--from"]);
+    }
+    assert.equal((await cli.failure("unpin", cidOf(settled), "--from-kubo", "kubo")).code, "USAGE");
+    const holder = await createFolderContentStore(join(world.folder, "pins"));
+    const source = ["--store", ".", "--deployment", "deployment.json"];
+    for (const args of [
+      ["unpin", cidOf(unsettled), "--from", "pins"],
+      ["gc", "--from", "pins"],
+      ["pin", String(settled.attempt.request.id), "--into", "pins", ...source],
+    ])
+      assert.equal((await cli.failure(...args)).code, "STORE_LOCKED", args[0]);
+    assert.equal((await cli.json("gc", "--from", "pins", "--dry-run")).code, 0);
+    await holder.close();
+  });
+});
