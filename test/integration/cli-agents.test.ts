@@ -123,7 +123,7 @@ describe("command line with agents that run", () => {
     const atFirst = await published();
     const second = await exec(["agent", "run", "--dir", "a", "--json"]);
     assert.equal(second.code, 1);
-    assert.match(second.stdout, /JOURNAL_LOCKED/);
+    assert.match(second.stdout, /STORE_LOCKED/);
     assert.deepEqual(await published(), atFirst);
 
     agent.kill("SIGTERM");
