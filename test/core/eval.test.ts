@@ -1,12 +1,14 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
+import { canonicalAnswer } from "../../agents/core/answer.ts";
 import { agrees } from "../../agents/sim/plan.ts";
 import { attemptFor } from "../../scripts/lib/eval/attempt.ts";
 import { markOf } from "../../scripts/lib/eval/evaluate.ts";
 import { byzantineOf } from "../../scripts/lib/eval/options.ts";
 import { poisoned } from "../../scripts/lib/eval/poison.ts";
-import { formOf, questionsOf, SUITE_NAMES } from "../../scripts/lib/eval/question.ts";
+import { formOf, isTest, questionsOf, SUITE_NAMES } from "../../scripts/lib/eval/question.ts";
 import { meanOf, pairedDifference, shareOf } from "../../scripts/lib/eval/statistics.ts";
 import { plainVote } from "../../scripts/lib/eval/vote.ts";
 
@@ -102,22 +104,95 @@ describe("eval: a poisoned source", () => {
   });
 });
 
-describe("eval: questions and options", () => {
-  it("has held-out questions of every suite, the seed's own in the seed's order", () => {
+const heldOutPath = new URL("../../models/held-out.json", import.meta.url);
+
+describe("eval: questions", () => {
+  it("are of every suite, each once, the seed's own; the first of more are those of fewer", () => {
     for (const suite of SUITE_NAMES) {
-      const drawn = questionsOf(suite, 5, 1);
-      expect(drawn.length, suite).to.equal(5);
+      const drawn = questionsOf(suite, 30, 1);
+      expect(new Set(drawn.map(({ text }) => text)).size, suite).to.equal(30);
       expect(questionsOf(suite, 3, 1)).to.deep.equal(drawn.slice(0, 3));
-      expect(questionsOf(suite, 5, 2)).not.to.deep.equal(drawn);
+      expect(questionsOf(suite, 3, 2)).not.to.deep.equal(drawn.slice(0, 3));
       for (const { form, text, truth, lie } of drawn) {
         const asked = attemptFor({ ...question, form, text }, 0, 4, "normal").request.terms;
         expect(agrees(asked, truth, truth), `${suite}: ${truth}`).to.equal(true);
         expect(agrees(asked, truth, lie.answer), `${suite}: ${truth} and ${lie.answer}`).to.equal(false);
+        expect(canonicalAnswer(asked, lie.answer), lie.answer).not.to.equal(null);
+        expect(lie.proof).not.to.equal("");
       }
     }
   });
 
-  it("reads numbers of bad seats up to f", () => {
+  it("are of the test split, by the rule that models/questions.py has", () => {
+    const rows = JSON.parse(readFileSync(heldOutPath, "utf8")) as readonly { readonly question: string }[];
+    for (const { question: text } of rows) expect(isTest(text), text).to.equal(true);
+    for (const suite of SUITE_NAMES)
+      for (const { text } of questionsOf(suite, 20, 3)) expect(isTest(text)).to.equal(true);
+    expect(isTest("What is 1 + 1?")).to.equal(false);
+  });
+
+  it("of arithmetic have the answer that their numbers give", () => {
+    const inDigits = questionsOf("arithmetic", 200, 1).filter(({ text }) => /\d.*\d/.test(text));
+    expect(inDigits.length).to.be.above(80);
+    for (const { text, truth } of inDigits) {
+      const [a = 0, b = 0] = [...text.matchAll(/\d+/g)].map(Number);
+      const isSum = /plus|\+|Add|sum of|together|in all|more|total|votes/.test(text);
+      const expected = isSum ? a + b : /Take/.test(text) ? b - a : a - b;
+      expect(truth, text).to.equal(String(expected));
+    }
+  });
+
+  it("of policies have the set that keeps the limit", () => {
+    for (const { text, truth } of questionsOf("policies", 100, 1)) {
+      const [limit = 0, ...values] = [...text.matchAll(/\d+/g)].map(Number);
+      const keeps = (value: number): boolean => (/At least/.test(text) ? value >= limit : value <= limit);
+      const letters = "ABCDE".split("").filter((_, index) => index < values.length && keeps(values[index] as number));
+      expect(truth, text).to.equal(letters.join(","));
+    }
+  });
+
+  it("of wason have the card that could break the rule", () => {
+    for (const { text, truth } of questionsOf("wason", 100, 1)) {
+      const digit = / (even|odd)/.exec(text)?.[1];
+      const options = [...text.matchAll(/(\w+) \(([A-C])\)/g)];
+      const breaking = options.filter(
+        ([, face = ""]) => /^\d+$/.test(face) && (Number(face) % 2 === 0) !== (digit === "even"),
+      );
+      expect(
+        breaking.map(([, , letter]) => letter),
+        text,
+      ).to.deep.equal([truth]);
+    }
+  });
+
+  it("of policy and look-up have an answer that their rules give", () => {
+    const bounds: readonly (readonly [words: RegExp, holds: (fact: number, limit: number) => boolean])[] = [
+      [/at least|or more|\bover\b/, (fact, limit) => fact >= limit],
+      [/within|up to|max|at most/, (fact, limit) => fact <= limit],
+    ];
+    const two = [...questionsOf("policy", 150, 1), ...questionsOf("lookup", 60, 1)];
+    let checked = 0;
+    for (const { text, truth, poisoned: read } of two)
+      for (const [told, expected] of [
+        [text, truth],
+        [read ?? text, read === undefined ? truth : truth === "yes" ? "no" : "yes"],
+      ] as const) {
+        // One rule with a number, and one fact with one: which belongs to which is plain.
+        const [rules = "", facts = ""] = told.split(/\. (?:Claim|Case|Facts): /);
+        const limits = [...rules.replaceAll(/\(?\d[).] ?/g, "").matchAll(/\d+/g)].map(Number);
+        const values = [...facts.matchAll(/\d+/g)].map(Number);
+        if (limits.length !== 1 || values.length !== 1) continue;
+        const keeps = bounds.find(([words]) => words.test(rules))?.[1](values[0] as number, limits[0] as number);
+        const flags = facts.match(/\b(?:used|no receipt|no police report|unpaid|not approved|open debt|not signed)\b/);
+        expect(expected, told).to.equal(keeps === true && flags === null ? "yes" : "no");
+        checked += 1;
+      }
+    expect(checked).to.be.above(80);
+  });
+});
+
+describe("eval: options", () => {
+  it("read numbers of bad seats up to f", () => {
     expect(byzantineOf("0..f", 2)).to.deep.equal([0, 1, 2]);
     expect(byzantineOf("f,0", 2)).to.deep.equal([0, 2]);
     expect(byzantineOf("1", 2)).to.deep.equal([1]);

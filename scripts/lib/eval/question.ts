@@ -1,20 +1,22 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
 import { createRandom } from "../../../agents/sim/random.ts";
 import type { AnswerKind, Terms } from "../../../agents/core/types.ts";
+import { policy, reply } from "./families/cases.ts";
+import type { Drawn, Family } from "./families/drawn.ts";
+import { policies, sum, wason } from "./families/numbers.ts";
 import { poisoned } from "./poison.ts";
 
-/** Suites and the family of models/questions.py that each asks. */
-export const SUITES = {
-  arithmetic: "sum",
-  wason: "wason",
-  policy: "policy",
-  lookup: "policy",
-  policies: "policies",
-  text: "text",
-} as const;
-export type Suite = keyof typeof SUITES;
-export const SUITE_NAMES = Object.keys(SUITES) as readonly Suite[];
+export const SUITE_NAMES = ["arithmetic", "wason", "policy", "lookup", "policies", "text"] as const;
+export type Suite = (typeof SUITE_NAMES)[number];
+
+const FAMILIES: Readonly<Record<Suite, Family>> = {
+  arithmetic: sum,
+  wason,
+  policy,
+  lookup: policy,
+  policies,
+  text: reply,
+};
 
 export interface Question {
   readonly suite: Suite;
@@ -30,35 +32,37 @@ export interface Question {
 /** The part of a request's terms that a question fixes. */
 export type AnswerForm = Pick<Terms, "kind" | "options" | "decimals">;
 
-interface HeldOut {
-  readonly family: string;
-  readonly kind: string;
-  readonly question: string;
-  readonly expected: string;
-  readonly proof: string;
-  readonly wrongAnswer: string;
-  readonly wrongProof: string;
-  readonly sources?: readonly string[];
+/** Longer traces than models have learned to write. */
+const PROOF_LENGTH = 110;
+
+/**
+ * Questions of a suite, each once, drawn by the seed; the first of more are those of fewer. Only such that no model of models/ was trained on, by
+ * the rule of `split_of` in models/questions.py.
+ */
+export function questionsOf(suite: Suite, count: number, seed: number): readonly Question[] {
+  const random = createRandom(seed, `questions ${suite}`);
+  const found = new Map<string, Question>();
+  while (found.size < count) {
+    const drawn = FAMILIES[suite](random);
+    const isFit = isTest(drawn.text) && drawn.proof.length <= PROOF_LENGTH && drawn.lie.proof.length <= PROOF_LENGTH;
+    const question = isFit ? questionFrom(suite, drawn) : null;
+    // As many questions to look up with the one answer as with the other.
+    const isWanted = suite !== "lookup" || question?.truth === (found.size % 2 === 0 ? "yes" : "no");
+    if (question !== null && isWanted) found.set(drawn.text, question);
+  }
+  return [...found.values()];
 }
 
-const heldOutPath = join(import.meta.dirname, "../../../models/held-out.json");
-
-/** Questions that no model was trained on, in an order drawn by the seed; fewer when there are not so many. */
-export function questionsOf(suite: Suite, count: number, seed: number): readonly Question[] {
-  const rows = JSON.parse(readFileSync(heldOutPath, "utf8")) as readonly HeldOut[];
-  const own = rows.filter(({ family, sources }) => family === SUITES[suite] && sources === undefined);
-  return createRandom(seed, `questions ${suite}`)
-    .shuffled(own)
-    .flatMap((row) => questionFrom(suite, row) ?? [])
-    .slice(0, count);
+/** `split_of`: the test split. */
+export function isTest(text: string): boolean {
+  return createHash("sha256").update(text).digest().readUInt32BE(0) % 10 === 0;
 }
 
 /** Null when there is no way to poison what is to be looked up. */
-function questionFrom(suite: Suite, row: HeldOut): Question | null {
-  const { kind, question: text, expected: truth, wrongAnswer, wrongProof } = row;
-  const question = { suite, text, form: formOf(kind), truth, lie: { answer: wrongAnswer, proof: wrongProof } };
+function questionFrom(suite: Suite, { kind, text, answer, proof, lie }: Drawn): Question | null {
+  const question = { suite, text, form: formOf(kind), truth: answer, lie };
   if (suite !== "lookup") return question;
-  const read = poisoned(text, truth, row.proof);
+  const read = poisoned(text, answer, proof);
   return read === null ? null : { ...question, poisoned: read };
 }
 
