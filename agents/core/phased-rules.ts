@@ -1,4 +1,4 @@
-import type { Prompt } from "./prompt.ts";
+import type { Origin, Prompt } from "./prompt.ts";
 import type { Assured } from "./protocol.ts";
 import type { AnyForm, RoundBook } from "./round-book.ts";
 import type { Attempt, Digest, Outcome, Ppm, SeatIndex } from "./types.ts";
@@ -53,6 +53,7 @@ export interface Answered {
   readonly about: readonly string[];
   readonly fields: Readonly<Record<string, string>>;
   readonly confidence: Ppm | null;
+  readonly origin?: Origin;
 }
 
 /** What a seat can see when it asks and speaks. */

@@ -1,5 +1,6 @@
 /** Runs a seat through the phases of a protocol (docs/spec/phases.md); what a protocol states is in phased-rules.ts. */
 import { limits } from "./limits.ts";
+import { withOrigins } from "./origin.ts";
 import { seatsOf } from "./order.ts";
 import type { Answered, Judged, PhasedRules, View } from "./phased-rules.ts";
 import { comparePositions, type Conclusion, type Effect, type Observation, type Position } from "./protocol.ts";
@@ -457,16 +458,17 @@ class Engine<Carry> {
   ): PhasedState["answered"] {
     if (observation.kind === "failed") return state.answered;
     const { phase } = this.formAt(context, state);
-    const { fields, confidence } = observation;
+    const { kind: _, ...answer } = observation;
     const before = state.answered.get(phase) ?? [];
-    return new Map(state.answered).set(phase, [...before, { about, fields, confidence }]);
+    return new Map(state.answered).set(phase, [...before, { about, ...answer }]);
   }
 
   private sayPhase(state: PhasedState, context: SeatContext, tally: Tally): Effect {
     const form = this.formAt(context, state);
     const body = form.encode(this.rules.say(this.view(state, context, tally), form.phase));
     const { partial } = this.plan(context.attempt, state.round);
-    const payload = partial.has(form.phase) ? body : withSeen(body, ...state.seen);
-    return { kind: "send", phase: form.phase, round: state.round, payload };
+    const said = partial.has(form.phase) ? body : withSeen(body, ...state.seen);
+    const origins = (state.answered.get(form.phase) ?? []).flatMap(({ origin }) => origin ?? []);
+    return { kind: "send", phase: form.phase, round: state.round, payload: withOrigins(said, origins) };
   }
 }

@@ -11,12 +11,18 @@ import type {
   SeatIndex,
   Value,
 } from "./types.ts";
-import type { Prompt } from "./prompt.ts";
+import type { Origin, Prompt } from "./prompt.ts";
 import type { Tally } from "./tally.ts";
 
 /** What a model call came to. A failure is a typed abstention; it can never look like agreement. */
 export type Observation =
-  | { readonly kind: "answered"; readonly fields: Readonly<Record<string, string>>; readonly confidence: Ppm | null }
+  | {
+      readonly kind: "answered";
+      readonly fields: Readonly<Record<string, string>>;
+      readonly confidence: Ppm | null;
+      /** PH12; absent where there is nothing to tell. */
+      readonly origin?: Origin;
+    }
   | { readonly kind: "failed"; readonly reason: string };
 
 /** Everything that can happen to a seat. The runtime journals each input before it acts on it. */

@@ -1,6 +1,7 @@
 import { isMapOf } from "./codec.ts";
 import { hexToBytes } from "./digest.ts";
 import { seatsOf } from "./order.ts";
+import { decodeOrigins, withoutOrigins } from "./origin.ts";
 import { asDigest, isPayloadMap, listOf } from "./payload.ts";
 import type { PayloadMap, Reading } from "./protocol.ts";
 import { isMajority } from "./quorum.ts";
@@ -180,13 +181,13 @@ export function withSeen(body: PayloadMap, ...seen: readonly Seen[]): PayloadMap
 
 /** Whether a payload has the form of its phase. */
 export function hasForm(attempt: Attempt, plan: RoundPlan, form: AnyForm, payload: Value): boolean {
-  if (!isPayloadMap(payload)) return false;
+  if (!isPayloadMap(payload) || decodeOrigins(payload["made"]) === null) return false;
   const lists = phasesSeenIn(plan, form).length;
   if (lists > 0 && decodeSeen(attempt, payload["seen"])?.length !== lists) return false;
   return form.decode(attempt, bodyOf(plan, form, payload)) !== null;
 }
 
-/** What a payload says, apart from what its sender held; null when it has not the form of the phase. */
+/** What a payload says, and by what it was made, apart from what its sender held; null when it has not the form of the phase. */
 export function readingOf(attempt: Attempt, plan: RoundPlan, phase: number, payload: Value): Reading | null {
   const form = plan.forms.find((one) => one.phase === phase);
   if (form === undefined || !isPayloadMap(payload) || !hasForm(attempt, plan, form, payload)) return null;
@@ -194,12 +195,14 @@ export function readingOf(attempt: Attempt, plan: RoundPlan, phase: number, payl
   const parents = seen.flatMap((list) =>
     list.flatMap((digest, seat) => (digest === null ? [] : [{ seat: seat as SeatIndex, digest }])),
   );
-  return { name: form.name, body: bodyOf(plan, form, payload) as PayloadMap, parents };
+  const made = payload["made"] === undefined ? {} : { made: payload["made"] };
+  return { name: form.name, body: { ...(bodyOf(plan, form, payload) as PayloadMap), ...made }, parents };
 }
 
 function bodyOf(plan: RoundPlan, form: AnyForm, payload: Value): Value {
-  if (phasesSeenIn(plan, form).length === 0 || !isPayloadMap(payload)) return payload;
-  const { seen: _, ...body } = payload;
+  const plain = withoutOrigins(payload);
+  if (phasesSeenIn(plan, form).length === 0 || !isPayloadMap(plain)) return plain;
+  const { seen: _, ...body } = plain;
   return body;
 }
 

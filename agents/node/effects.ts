@@ -3,6 +3,7 @@ import { cidString, digestOf } from "../core/codec.ts";
 import { decisionDigest, hexToBytes, messageDigest } from "../core/digest.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
+import { tidyOrigin } from "../core/origin.ts";
 import type { Effect, Input, Observation, Protocol, SeatContext } from "../core/protocol.ts";
 import { readDocument } from "../core/sources.ts";
 import { encodeMessage, messageBytesIn } from "../core/transcript.ts";
@@ -212,7 +213,9 @@ export class Effects {
       const fields = Object.fromEntries(
         Object.entries(response.fields).map(([name, text]) => [name, composeText(text)]),
       );
-      observation = { kind: "answered", fields, confidence: response.confidencePpm as Ppm | null };
+      const confidence = response.confidencePpm as Ppm | null;
+      const { origin } = response;
+      observation = { kind: "answered", fields, confidence, ...(origin && { origin: tidyOrigin(origin) }) };
     } catch (error) {
       const reason = error instanceof ConclaveError ? String(error.data["kind"] ?? error.code) : "crashed";
       this.warn(error, "model call failed: abstaining");

@@ -1,6 +1,7 @@
 import { decode, encode, isMapOf } from "../core/codec.ts";
 import { bytesToHex, hexToBytes, sha256 } from "../core/digest.ts";
 import { ConclaveError } from "../core/errors.ts";
+import type { Origin } from "../core/prompt.ts";
 import type { Input, Observation } from "../core/protocol.ts";
 import { decodeMessage, encodeMessage } from "../core/transcript.ts";
 import type { Digest, Ppm, Value } from "../core/types.ts";
@@ -93,18 +94,20 @@ function blocksIn(digests: Value, blocks: ReadonlyMap<Digest, Uint8Array>): Bloc
 }
 
 function observationValue(observation: Observation): Value {
-  return observation.kind === "failed"
-    ? { kind: "failed", reason: observation.reason }
-    : { kind: "answered", fields: observation.fields, confidence: observation.confidence };
+  if (observation.kind === "failed") return { kind: "failed", reason: observation.reason };
+  const { origin, ...answered } = observation;
+  return origin === undefined ? answered : { ...answered, origin: { ...origin } };
 }
 
 function decodeObservation(value: Value): Observation | null {
   if (isMapOf(value, ["kind", "reason"]) && typeof value.reason === "string")
     return { kind: "failed", reason: value.reason };
-  if (!isMapOf(value, ["kind", "fields", "confidence"])) return null;
+  const isOriginal = isMapOf(value, ["kind", "fields", "confidence", "origin"]);
+  if (!isOriginal && !isMapOf(value, ["kind", "fields", "confidence"])) return null;
   return {
     kind: "answered",
     fields: value.fields as Record<string, string>,
     confidence: value.confidence as Ppm | null,
+    ...(isOriginal ? { origin: value.origin as unknown as Origin } : {}),
   };
 }

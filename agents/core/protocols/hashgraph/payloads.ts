@@ -1,7 +1,9 @@
 import { isMapOf } from "../../codec.ts";
 import { hexToBytes } from "../../digest.ts";
 import { matchForm } from "../../equivalence.ts";
-import { asDigest, listOf } from "../../payload.ts";
+import { decodeOrigins, withOrigins, withoutOrigins } from "../../origin.ts";
+import { asDigest, isPayloadMap, listOf } from "../../payload.ts";
+import type { Origin } from "../../prompt.ts";
 import { commitForm, decodeProposal, encodeProposal, revealForm, type Proposal } from "../../proposals.ts";
 import type { PayloadMap, Reading, Slot } from "../../protocol.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "../../types.ts";
@@ -33,7 +35,12 @@ export interface EventRef {
 type Matches = NonNullable<ReturnType<typeof matchForm.decode>>;
 
 /** HG3: null = the model failed, or came too late: a typed abstention. */
-export type StageRecord =
+export type StageRecord = StageBody & {
+  /** PH12; absent: none. */
+  readonly origins?: readonly Origin[];
+};
+
+type StageBody =
   | { readonly kind: "commit"; readonly stage: number; readonly commitment: Digest | null }
   | {
       readonly kind: "output";
@@ -56,7 +63,8 @@ export function encodeEvent({ selfParent, otherParent, time, closed, mode, wants
     closed,
     mode,
     wants: wants.map(encodeRef),
-    record: record === null ? null : { stage: record.stage, body: encodeRecord(record) },
+    record:
+      record === null ? null : withOrigins({ stage: record.stage, body: encodeRecord(record) }, record.origins ?? []),
   };
 }
 
@@ -130,7 +138,14 @@ function decodeRef(attempt: Attempt, value: Value): EventRef | null {
   return { seat: seat as SeatIndex, sequence, digest };
 }
 
-function decodeRecord(attempt: Attempt, value: Value): StageRecord | null {
+function decodeRecord(attempt: Attempt, value: Value | undefined): StageRecord | null {
+  if (!isPayloadMap(value)) return null;
+  const origins = decodeOrigins(value["made"]);
+  const record = origins === null ? null : decodeBody(attempt, withoutOrigins(value));
+  return record === null || origins === null || origins.length === 0 ? record : { ...record, origins };
+}
+
+function decodeBody(attempt: Attempt, value: Value): StageBody | null {
   if (!isMapOf(value, ["body", "stage"])) return null;
   const { stage, body } = value;
   const place = typeof stage === "number" ? stagesOf(attempt)[stage] : undefined;
@@ -154,7 +169,7 @@ function decodeRecord(attempt: Attempt, value: Value): StageRecord | null {
   }
 }
 
-function decodeReveal(attempt: Attempt, stage: number, body: Value): StageRecord | null {
+function decodeReveal(attempt: Attempt, stage: number, body: Value): StageBody | null {
   const reveal = revealForm.decode(attempt, body);
   if (reveal === null) return null;
   if (reveal.proposal === null) return { kind: "output", stage, proposal: null, salt: null };
@@ -162,7 +177,7 @@ function decodeReveal(attempt: Attempt, stage: number, body: Value): StageRecord
   return { kind: "output", stage, proposal, salt };
 }
 
-function decodeOutput(stage: number, body: Value): StageRecord | null {
+function decodeOutput(stage: number, body: Value): StageBody | null {
   if (!isMapOf(body, ["proposal"])) return null;
   const proposal = decodeProposal(body["proposal"]);
   return proposal === null && body["proposal"] !== null ? null : { kind: "output", stage, proposal, salt: null };

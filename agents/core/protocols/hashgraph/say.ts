@@ -84,11 +84,19 @@ function readerIn(context: SeatContext, round: number): Reader {
   return { attempt: context.attempt, seat: context.self, salt: saltOf(context, round) };
 }
 
-/** The record of the stage from what the model said; what it did not say is an abstention. */
-export function recordOf(
-  state: HashgraphState,
-  context: SeatContext,
-): { readonly record: StageRecord; readonly proposal: Proposal | null } {
+/** The record of the stage from what the model said, and what made that; what it did not say is an abstention. */
+export function recordOf(state: HashgraphState, context: SeatContext): Recorded {
+  const { record, proposal } = bodyOf(state, context);
+  const origins = state.heard.flatMap(({ answered }) => answered.origin ?? []);
+  return { record: origins.length === 0 ? record : { ...record, origins }, proposal };
+}
+
+interface Recorded {
+  readonly record: StageRecord;
+  readonly proposal: Proposal | null;
+}
+
+function bodyOf(state: HashgraphState, context: SeatContext): Recorded {
   const { attempt, self } = context;
   const { stage, heard } = state;
   const { kind, round } = stageAt(attempt, stage);

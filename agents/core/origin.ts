@@ -1,0 +1,63 @@
+import { isMapOf } from "./codec.ts";
+import { isPayloadMap, listOf } from "./payload.ts";
+import type { Origin } from "./prompt.ts";
+import type { PayloadMap } from "./protocol.ts";
+import type { Value } from "./types.ts";
+
+/** PH12: what the answers behind a message were made by. Signed with it, read by people; no rule looks at it. */
+
+/** Engines that one message may rest on, and answers of each. */
+const MAX_ENGINES = 4;
+const MAX_SEEDS = 128;
+const TEXT = /^[\x20-\x7e]{1,160}$/;
+
+/** Makes what an adapter says fit into a message. */
+export function tidyOrigin({ model, engine, sampling, seed }: Origin): Origin {
+  const tidy = (text: string): string => text.replace(/[^\x20-\x7e]+/g, "-").slice(0, 160) || "-";
+  return { model: tidy(model), engine: tidy(engine), sampling: tidy(sampling), seed: seed >>> 0 };
+}
+
+/** One entry for each engine, with the seeds of its answers in order; null for no origins. */
+export function encodeOrigins(origins: readonly Origin[]): Value {
+  const engines: { model: string; engine: string; sampling: string; seeds: number[] }[] = [];
+  for (const { model, engine, sampling, seed } of origins) {
+    const known = engines.find((one) => one.model === model && one.engine === engine && one.sampling === sampling);
+    if (known === undefined) engines.push({ model, engine, sampling, seeds: [seed] });
+    else if (known.seeds.length < MAX_SEEDS) known.seeds.push(seed);
+  }
+  return engines.length === 0 ? null : engines.slice(0, MAX_ENGINES);
+}
+
+/** Strict; none for a value that is not there. Null for anything that `encodeOrigins` does not make. */
+export function decodeOrigins(value: Value | undefined): readonly Origin[] | null {
+  if (value === undefined) return [];
+  const engines = listOf(value, MAX_ENGINES, decodeEngine);
+  return engines === null || engines.length === 0 ? null : engines.flat();
+}
+
+function decodeEngine(value: Value): readonly Origin[] | null {
+  if (!isMapOf(value, ["model", "engine", "sampling", "seeds"])) return null;
+  const { model, engine, sampling } = value;
+  if (!isLabel(model) || !isLabel(engine) || !isLabel(sampling)) return null;
+  const seeds = listOf(value.seeds, MAX_SEEDS, (seed) => (isSeed(seed) ? seed : null));
+  return seeds === null || seeds.length === 0 ? null : seeds.map((seed) => ({ model, engine, sampling, seed }));
+}
+
+export function withOrigins(payload: PayloadMap, origins: readonly Origin[]): PayloadMap {
+  const made = encodeOrigins(origins);
+  return made === null ? payload : { ...payload, made };
+}
+
+export function withoutOrigins(payload: Value): Value {
+  if (!isPayloadMap(payload) || !("made" in payload)) return payload;
+  const { made: _, ...rest } = payload;
+  return rest;
+}
+
+function isLabel(value: Value): value is string {
+  return typeof value === "string" && TEXT.test(value);
+}
+
+function isSeed(value: Value): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= 0xffff_ffff;
+}

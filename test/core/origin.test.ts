@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { decodeOrigins, encodeOrigins, tidyOrigin, withOrigins } from "../../agents/core/origin.ts";
+import type { Origin } from "../../agents/core/prompt.ts";
+import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import type { SeatIndex, Value } from "../../agents/core/types.ts";
+import { attemptOf } from "./committee.ts";
+
+const origin: Origin = { model: "m@1 sha256:0011223344556677", engine: "e@2 cpu", sampling: "temperature=0", seed: 7 };
+const entry = { model: origin.model, engine: origin.engine, sampling: origin.sampling, seeds: [7] };
+
+describe("origins (PH12)", () => {
+  it("has one entry for each engine, with the seeds in order", () => {
+    const other = { ...origin, engine: "e@3 cpu", seed: 1 };
+    const encoded = encodeOrigins([origin, other, { ...origin, seed: 9 }]);
+    assert.deepEqual(encoded, [
+      { ...entry, seeds: [7, 9] },
+      { ...entry, engine: "e@3 cpu", seeds: [1] },
+    ]);
+    assert.deepEqual(decodeOrigins(encoded), [origin, { ...origin, seed: 9 }, other]);
+    assert.equal(encodeOrigins([]), null);
+    assert.deepEqual(decodeOrigins(undefined), []);
+  });
+
+  it("is bounded, and says so of what strangers send", () => {
+    const seeds = Array.from({ length: 200 }, (_, seed) => ({ ...origin, seed }));
+    const engines = Array.from({ length: 9 }, (_, index) => ({ ...origin, engine: `e${index}` }));
+    assert.equal(decodeOrigins(encodeOrigins(seeds))?.length, 128);
+    assert.equal(decodeOrigins(encodeOrigins(engines))?.length, 4);
+    const bad: Value[] = [
+      null,
+      [],
+      {},
+      [entry, entry, entry, entry, entry],
+      [{ ...entry, more: 1 }],
+      [{ ...entry, model: "" }],
+      [{ ...entry, model: "x".repeat(161) }],
+      [{ ...entry, engine: "line\nend" }],
+      [{ ...entry, sampling: 5 }],
+      [{ ...entry, seeds: [] }],
+      [{ ...entry, seeds: [-1] }],
+      [{ ...entry, seeds: [2 ** 32] }],
+      [{ ...entry, seeds: Array.from({ length: 129 }, () => 1) }],
+    ];
+    for (const value of bad) assert.equal(decodeOrigins(value), null, JSON.stringify(value));
+    const tidy = tidyOrigin({ model: "é\n", engine: "", sampling: "x".repeat(999), seed: -1 });
+    assert.ok(decodeOrigins(encodeOrigins([tidy])));
+  });
+
+  it("may stand in a message of phases, and makes it malformed when it is", () => {
+    const attempt = attemptOf(4);
+    const slot = { seat: 1 as SeatIndex, round: 0, phase: 1 };
+    const body = { commitment: new Uint8Array(32) };
+    assert.equal(mbft.refuses(attempt, slot, withOrigins(body, [origin])), null);
+    assert.equal(mbft.refuses(attempt, slot, { ...body, made: [{ ...entry, seeds: [] }] }), "malformed-payload");
+    assert.deepEqual(mbft.read(attempt, slot, withOrigins(body, [origin]))?.body, { ...body, made: [entry] });
+    assert.deepEqual(mbft.read(attempt, slot, body)?.body, body);
+  });
+
+  it("may stand in the record of an event, and makes it malformed when it is", () => {
+    const attempt = attemptOf(4);
+    const slot = { seat: 1 as SeatIndex, round: 0, phase: 1 };
+    const event = (record: Value): { readonly [key: string]: Value } => {
+      return { selfParent: null, otherParent: null, time: 0, closed: 0, mode: "gossip", wants: [], record };
+    };
+    const record = { stage: 0, body: { commitment: new Uint8Array(32) } };
+    assert.equal(hashgraph.refuses(attempt, slot, event(record)), null);
+    assert.equal(hashgraph.refuses(attempt, slot, event(withOrigins(record, [origin]))), null);
+    assert.equal(hashgraph.refuses(attempt, slot, event({ ...record, made: [] })), "malformed-payload");
+    const said = hashgraph.read(attempt, slot, event(withOrigins(record, [origin])))?.body["record"];
+    assert.deepEqual(said, { ...record, made: [entry] });
+  });
+});

@@ -1,0 +1,53 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
+import { decodeOrigins } from "../../agents/core/origin.ts";
+import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import type { PayloadMap, Protocol } from "../../agents/core/protocol.ts";
+import { createInputReader } from "../../agents/node/records.ts";
+import type { Model } from "../../agents/ports/model.ts";
+import { attemptOf } from "../core/committee.ts";
+import { openSeatOf } from "./seat.ts";
+import { truthful, until } from "./world.ts";
+
+const attempt = attemptOf(4);
+const made = { model: "m@1 sha256:0011223344556677", engine: "e@2 cpu", sampling: "temperature=0" };
+
+/** Says what it was made by, as real ones do. */
+function original(): Model {
+  const model = createMemoryModel(truthful("yes"));
+  const ask: Model["ask"] = async (request, signal) => ({
+    ...(await model.ask(request, signal)),
+    origin: { ...made, engine: "e@2\ncpu", seed: request.seed },
+  });
+  return { ...model, ask };
+}
+
+const where: readonly (readonly [Protocol, (payload: PayloadMap) => PayloadMap])[] = [
+  [mbft, (payload) => payload],
+  [hashgraph, (payload) => payload["record"] as PayloadMap],
+];
+
+describe("PH12: what an answer was made by", () => {
+  for (const [protocol, recordOf] of where)
+    it(`stands in the signed message that rests on it, also after a restart: ${protocol.id}`, async () => {
+      const seat = await openSeatOf(attempt, 0, { protocol, ports: { model: original() } });
+      const [message] = await until(() => (seat.sent.length > 0 ? seat.sent : null), 10_000);
+      await seat.session.close();
+      const origins = decodeOrigins(recordOf(message!.payload as PayloadMap)["made"]);
+      expect(origins?.map(({ seed: _, ...rest }) => rest)).to.deep.equal([{ ...made, engine: "e@2-cpu" }]);
+
+      const records = await seat.journal();
+      const read = createInputReader();
+      const observed = records
+        .slice(1)
+        .map(read)
+        .find((input) => input?.kind === "observed");
+      expect(observed).to.have.nested.property("observation.origin.model", made.model);
+      const again = await openSeatOf(attempt, 0, { protocol, records, ports: { model: original() } });
+      const digests = (): readonly string[] => again.sent.map(({ header }) => header.payloadDigest);
+      await until(() => digests().includes(message!.header.payloadDigest), 10_000);
+      await again.session.close();
+    });
+});
