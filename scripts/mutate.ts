@@ -1,42 +1,49 @@
 // Mutation testing of the contracts: how many small faults the contract tests notice.
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { readContracts } from "./lib/solidity/ast.ts";
 import type { Sources } from "./lib/solidity/ast.ts";
 import { diff, findMutants, sample } from "./lib/solidity/mutants.ts";
 import type { Mutant } from "./lib/solidity/mutants.ts";
-import { reportOf, staleExplanations } from "./lib/solidity/mutation-report.ts";
+import { explanationOf, reportOf, staleExplanations } from "./lib/solidity/mutation-report.ts";
 import type { Explanation, Report } from "./lib/solidity/mutation-report.ts";
 import { runMutants } from "./lib/solidity/mutation-run.ts";
 import type { Result } from "./lib/solidity/mutation-run.ts";
 
-const help = `Usage: npm run mutate -- [--sample N] [--seed S] [--file PART] [--min 90] [--list] [--json] [--help]
+const help = `Usage: npm run mutate -- [--sample N] [--seed S] [--file PART] [--limit SECONDS] [--min 90] [--list] [--json] [--help]
 
-Changes the contracts in one place at a time (mocks excepted) and runs the contract tests: TypeScript first, which stop at the
-first failure, then Solidity with fewer fuzz runs. Prints the mutants that no test noticed, and the score: killed of all that
-compile. Many mutants share one build and are switched at run time. Fails below --min percent, and when a survivor is not
-explained in test/contracts/mutants.json. Results are kept in cache/mutate until a contract or one of its tests changes: the
-same command goes on where it was stopped.
+Changes the contracts in one place at a time (mocks excepted) and runs the contract tests that reach the place, the likeliest to
+notice first, until one fails. Prints the mutants that no test noticed, and the score of each file: killed of all that compile.
+All mutants share one build and are switched at run time. Fails below --min percent, and when a survivor is not explained in
+test/contracts/mutants.json. Tests that fail on the build with no mutant switched on, because they judge gas or the size of
+code, are named and left out.
 
-  --sample N    N mutants drawn by --seed (default: all, which takes hours)
-  --seed S      another sample (default 1)
-  --file PART   only files whose name contains PART
-  --min N       the least score in percent (default 90)
-  --list        print the mutants, run nothing
-  --json        one JSON object on the last line instead of text
+Results are kept in cache/mutate: the same command goes on where it was stopped. A mutant that was killed is taken as killed
+while its file stays as it is: delete cache/mutate after tests were removed or loosened. One that survived is tried again when
+any contract or test has changed. Explained mutants are taken as survivors and not run.
+
+  --sample N       N mutants drawn by --seed (default: all)
+  --seed S         another sample (default 1)
+  --file PART      only files whose name contains PART
+  --limit SECONDS  of tests for each mutant; one that outlives them stays open, and counts as a survivor
+  --min N          the least score in percent (default 90)
+  --list           print the mutants, run nothing
+  --json           one JSON object on the last line instead of text
 
 Example: npm run mutate -- --sample 60 --seed 2 --file libraries/`;
 
 const root = join(import.meta.dirname, "..");
+const resultsFile = join(root, "cache/mutate/results.jsonl");
 
 const { values } = parseArgs({
   options: {
     sample: { type: "string" },
     seed: { type: "string", default: "1" },
     file: { type: "string", default: "" },
+    limit: { type: "string" },
     min: { type: "string", default: "90" },
     list: { type: "boolean" },
     json: { type: "boolean" },
@@ -54,30 +61,32 @@ async function main(): Promise<void> {
     for (const mutant of chosen) console.log(`${title(mutant)}\n${diff(sources[mutant.file]!, mutant)}`);
     return;
   }
-  const file = resultsFile(sources);
-  const known = readResults(file);
+  const path = join(root, "test/contracts/mutants.json");
+  const { survivors: explanations } = JSON.parse(readFileSync(path, "utf8")) as { survivors: readonly Explanation[] };
+  const explained = chosen.filter((mutant) => explanationOf(sources, mutant, explanations) !== undefined);
+  const state = hashOf(globSync("{test/contracts,contracts,scripts/lib}/**/*.{sol,ts}", { cwd: root }));
+  const known = readResults(sources, all, state);
+  for (const { id } of explained) known.set(id, { id, verdict: "survived", by: "nothing", seconds: 0 });
   const pending = chosen.filter(({ id }) => !known.has(id));
   console.error(`${chosen.length} of ${all.length} mutants, ${chosen.length - pending.length} known from before`);
   let done = 0;
   const onResult = (result: Result): void => {
     known.set(result.id, result);
-    appendFileSync(file, `${JSON.stringify(result)}\n`);
     done++;
     const mutant = all[result.id - 1]!;
+    appendFileSync(resultsFile, `${JSON.stringify({ ...result, key: keyOf(sources, mutant), state })}\n`);
     console.error(`${done}/${pending.length} ${result.verdict} by ${result.by}, ${result.seconds} s: ${title(mutant)}`);
   };
-  // Gas figures change with the switches.
-  const mochaFiles = globSync("test/contracts/*.test.ts", { cwd: root, exclude: ["**/draw-cost.test.ts"] }).toSorted();
-  await runMutants({ sources, folder: join(root, "cache/mutate/build"), mochaFiles, onResult }, pending);
+  const limit = values.limit === undefined ? Infinity : wholeNumber("limit", values.limit);
+  const folder = join(root, "cache/mutate/build");
+  await runMutants({ sources, folder, limit, onResult }, all, new Set(pending.map(({ id }) => id)));
 
-  const path = join(root, "test/contracts/mutants.json");
-  const { survivors: explanations } = JSON.parse(readFileSync(path, "utf8")) as { survivors: readonly Explanation[] };
   const report = reportOf(sources, chosen, [...known.values()], explanations);
   const stale = staleExplanations(sources, all, explanations);
   print(report, stale);
   const min = wholeNumber("min", values.min);
-  const explained = report.survivors.every(({ why }) => why !== undefined);
-  process.exitCode = report.score >= min && explained && stale.length === 0 ? 0 : 1;
+  const ok = report.score >= min && report.survivors.every(({ why }) => why !== undefined) && stale.length === 0;
+  process.exitCode = ok ? 0 : 1;
 }
 
 function choose(all: readonly Mutant[]): readonly Mutant[] {
@@ -96,28 +105,38 @@ function title({ id, file, line, operator }: Mutant): string {
   return `#${id} ${file}:${line} ${operator}`;
 }
 
-/** Named by everything that decides a result. */
-function resultsFile(sources: Sources): string {
-  const hash = createHash("sha256").update(JSON.stringify(sources));
-  const files = [
-    "{test/contracts,contracts/mocks}/**/*.{sol,ts}",
-    "test/vectors/*",
-    "scripts/lib/*.ts",
-    "scripts/lib/solidity/*",
-  ];
-  for (const file of globSync(files, { cwd: root }).toSorted())
-    hash.update(file).update(readFileSync(join(root, file)));
-  const folder = join(root, "cache/mutate");
-  mkdirSync(folder, { recursive: true });
-  return join(folder, `results-${hash.digest("hex").slice(0, 16)}.jsonl`);
+/** The mutant and its file as they are, whatever the numbers of other mutants. */
+function keyOf(sources: Sources, { file, start, end, replacement }: Mutant): string {
+  const parts = [file, sources[file]!, start, end, replacement];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 16);
 }
 
-function readResults(file: string): Map<number, Result> {
-  if (!existsSync(file)) return new Map();
-  const lines = readFileSync(file, "utf8")
-    .split("\n")
-    .filter((line) => line !== "");
-  return new Map(lines.map((line) => JSON.parse(line) as Result).map((result) => [result.id, result]));
+function hashOf(files: readonly string[]): string {
+  const hash = createHash("sha256");
+  for (const file of files.toSorted()) hash.update(file).update(readFileSync(join(root, file)));
+  return hash.digest("hex").slice(0, 16);
+}
+
+interface Line extends Result {
+  readonly key: string;
+  /** Of all contracts and tests. */
+  readonly state: string;
+}
+
+/** Of earlier results those that still count. */
+function readResults(sources: Sources, mutants: readonly Mutant[], state: string): Map<number, Result> {
+  mkdirSync(dirname(resultsFile), { recursive: true });
+  if (!existsSync(resultsFile)) return new Map();
+  const lines = readFileSync(resultsFile, "utf8").trimEnd().split("\n");
+  const counts = (line: Line): boolean =>
+    line.verdict === "killed" || (line.state === state && (line.verdict !== "open" || values.limit !== undefined));
+  const byKey = new Map(lines.map((line) => [(JSON.parse(line) as Line).key, JSON.parse(line) as Line]));
+  const known = new Map<number, Result>();
+  for (const mutant of mutants) {
+    const line = byKey.get(keyOf(sources, mutant));
+    if (line !== undefined && counts(line)) known.set(mutant.id, { ...line, id: mutant.id });
+  }
+  return known;
 }
 
 function print(report: Report, stale: readonly Explanation[]): void {
@@ -129,9 +148,10 @@ function print(report: Report, stale: readonly Explanation[]): void {
     console.log(`survivor #${id} ${at} ${operator}\n  ${lines.join("\n  ")}\n  ${why ?? "not explained"}`);
   }
   for (const entry of stale) console.log(`no such mutant, ${entry.file}\n  ${entry.diff.join("\n  ")}`);
-  const { tried, killed, survived, invalid, timeouts, score } = report;
-  console.log(
-    `${tried} tried: ${killed} killed (${timeouts} by time-out), ${survived} survived, ${invalid} do not compile`,
-  );
-  console.log(`score ${score.toFixed(1)} %`);
+  const numbers = ["tried", "killed", "survived", "open", "invalid"] as const;
+  console.log(`${"".padEnd(48)}${numbers.map((name) => name.padStart(9)).join("")}    score`);
+  for (const row of [...report.files, { ...report, file: "all" }]) {
+    const cells = numbers.map((name) => String(row[name]).padStart(9)).join("");
+    console.log(`${row.file.padEnd(48)}${cells}${row.score.toFixed(1).padStart(7)} %`);
+  }
 }

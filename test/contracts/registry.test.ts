@@ -283,6 +283,7 @@ describe("AgentRegistry", () => {
       await nextEpoch(world);
       const [drawn]: bigint[] = await registry.draw(ethers.ZeroHash, 1, []);
       expect((drawn! >> 160n) & 0xffffffffn).to.equal(650_000n);
+      await trusted.recordServices(0, servicesOf(Array(160).fill(1), 0));
       await expect(trusted.recordServices(0, servicesOf(Array(161).fill(1), 1)))
         .to.be.revertedWithCustomError(registry, "TooManyServices")
         .withArgs(161, 160);

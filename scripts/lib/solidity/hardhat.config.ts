@@ -15,12 +15,6 @@ const root = join(import.meta.dirname, "../../..");
 /** One profile; its type allows several. */
 const solidityTests: object = base.test?.solidity ?? {};
 const invariantRuns = Number(process.env["INVARIANT_RUNS"] ?? 64);
-/** Mutated contracts read the number of the active mutant from here (mutants.ts). */
-const mutant = process.env["CONCLAVE_MUTANT"];
-const coinbase = `0x${Number(mutant ?? 0)
-  .toString(16)
-  .padStart(40, "0")}`;
-
 const instrument: HardhatPlugin = {
   id: "conclave-instrument",
   hookHandlers: {
@@ -49,10 +43,15 @@ export default defineConfig({
   // Hardhat's own probes would be beside ours.
   coverage: { skipFiles: ["contracts/**"] },
   networks: {
-    default: { type: "edr-simulated", chainType: "l1", hardfork: "osaka", coinbase, allowUnlimitedContractSize: true },
+    default: {
+      type: "edr-simulated",
+      chainType: "l1",
+      hardfork: "osaka",
+      allowUnlimitedContractSize: true,
+      transactionGasCap: false,
+    },
   },
   test: {
-    solidity: { ...solidityTests, coinbase, invariant: { runs: invariantRuns, depth: 64, failOnRevert: false } },
-    mocha: { ...base.test?.mocha, bail: mutant !== undefined },
+    solidity: { ...solidityTests, invariant: { runs: invariantRuns, depth: 64, failOnRevert: false } },
   },
 });

@@ -20,14 +20,19 @@ interface Survivor {
   readonly why: string | undefined;
 }
 
-export interface Report {
+interface Score {
   readonly tried: number;
   readonly killed: number;
   readonly survived: number;
+  readonly open: number;
   readonly invalid: number;
-  readonly timeouts: number;
   /** Percent killed of all that compile, the explained ones included. */
   readonly score: number;
+}
+
+export interface Report extends Score {
+  readonly files: readonly (Score & { readonly file: string })[];
+  /** The open ones among them. */
   readonly survivors: readonly Survivor[];
 }
 
@@ -38,30 +43,38 @@ export function reportOf(
   explanations: readonly Explanation[],
 ): Report {
   const byId = new Map(mutants.map((mutant) => [mutant.id, mutant]));
-  const own = results.filter(({ id }) => byId.has(id));
-  const count = (verdict: Result["verdict"]): number => own.filter((result) => result.verdict === verdict).length;
-  const [killed, survived, invalid] = [count("killed"), count("survived"), count("invalid")];
+  const own = results.filter(({ id }) => byId.has(id)).toSorted((one, other) => one.id - other.id);
+  const files = Map.groupBy(own, ({ id }) => byId.get(id)!.file);
   const survivors = own
-    .filter(({ verdict }) => verdict === "survived")
+    .filter(({ verdict }) => verdict === "survived" || verdict === "open")
     .map(({ id }) => describe(sources, byId.get(id)!, explanations));
-  return {
-    tried: own.length,
-    killed,
-    survived,
-    invalid,
-    timeouts: own.filter(({ by }) => by === "timeout").length,
-    score: killed + survived === 0 ? 100 : (100 * killed) / (killed + survived),
-    survivors,
-  };
+  return { ...scoreOf(own), files: [...files].map(([file, part]) => ({ file, ...scoreOf(part) })), survivors };
+}
+
+function scoreOf(results: readonly Result[]): Score {
+  const count = (verdict: Result["verdict"]): number => results.filter((result) => result.verdict === verdict).length;
+  const [killed, invalid] = [count("killed"), count("invalid")];
+  const valid = results.length - invalid;
+  const score = valid === 0 ? 100 : (100 * killed) / valid;
+  return { tried: results.length, killed, survived: count("survived"), open: count("open"), invalid, score };
 }
 
 function describe(sources: Sources, mutant: Mutant, explanations: readonly Explanation[]): Survivor {
-  const lines = diff(sources[mutant.file]!, mutant).split("\n");
-  const known = explanations.find(
-    (entry) => entry.file === mutant.file && entry.diff[0] === lines[0] && entry.diff[1] === lines[1],
-  );
-  const at = `${mutant.file}:${mutant.line}`;
-  return { id: mutant.id, at, operator: mutant.operator, diff: lines, why: known?.why };
+  const { id, file, line, operator } = mutant;
+  const why = explanationOf(sources, mutant, explanations);
+  return { id, at: `${file}:${line}`, operator, diff: diff(sources[file]!, mutant).split("\n"), why };
+}
+
+/** Why nothing notices the mutant, as far as somebody said. */
+export function explanationOf(
+  sources: Sources,
+  mutant: Mutant,
+  explanations: readonly Explanation[],
+): string | undefined {
+  const own = explanations.filter(({ file }) => file === mutant.file);
+  if (own.length === 0) return undefined;
+  const change = diff(sources[mutant.file]!, mutant);
+  return own.find((entry) => entry.diff.join("\n") === change)?.why;
 }
 
 /** Explanations of mutants that no longer exist: the contract has changed since. */
