@@ -59,7 +59,8 @@ describe("npm run eval", () => {
       [["--suite", "chess"], /USAGE: Correct --suite: "chess" is none of .*arithmetic/],
       [["--suite", "wason", "--byzantine", "2"], /USAGE: Correct --byzantine "2": .*0 to 1/],
       [["--suite", "wason", "--models", "a.gguf@9"], /USAGE: Correct --models/],
-      [["--suite", "wason", "--models", "a.gguf"], /MODEL_FILE_MISSING/],
+      [["--suite", "wason", "--models", "models/conclave-small.gguf,a.gguf"], /MODEL_FILE_MISSING/],
+      [["--suite", "none"], /USAGE: Correct --suite "none": name all/],
       [["--suite", "wason", "--quick", "--full"], /USAGE: .*not both/],
       [[], /--suite/],
     ];

@@ -6,11 +6,11 @@ import { CommanderError } from "commander";
 import { ConclaveError } from "../../../agents/core/errors.ts";
 import { proposePrompt } from "../../../agents/core/task-prompt.ts";
 import { replaceSection } from "../generated-section.ts";
-import { createAnswerBook, type AnswerBook, type Variant } from "./answer-book.ts";
+import { createAnswerBook, type AnswerBook } from "./answer-book.ts";
 import { attemptFor } from "./attempt.ts";
 import { estimateRound } from "./estimate.ts";
 import type { Cell, Evaluation, Mix } from "./evaluate.ts";
-import { openVariant } from "./models.ts";
+import { openVariants } from "./models.ts";
 import { optionsFrom, type Options } from "./options.ts";
 import { createPanel } from "./panel.ts";
 import { questionsOf } from "./question.ts";
@@ -30,9 +30,7 @@ const TIMED = 16;
 export async function main(argv: readonly string[]): Promise<number> {
   try {
     const options = optionsFrom(argv);
-    const variants: Variant[] = [];
-    for (const spec of options.variants) variants.push(await openVariant(spec, options.jobs));
-    const book = createAnswerBook(variants, options.cache);
+    const book = createAnswerBook(await openVariants(options.variants, options.jobs), options.cache);
     try {
       await evaluateAndTell(options, book, argv);
     } finally {

@@ -24,8 +24,19 @@ export function variantSpecOf(text: string): VariantSpec {
   );
 }
 
-/** Starts each model in as many processes as answers are made at the same time. */
-export async function openVariant({ path, temperature }: VariantSpec, processes: number): Promise<Variant> {
+/** Starts each model in as many processes as answers are made at the same time; when one fails, none goes on. */
+export async function openVariants(specs: readonly VariantSpec[], processes: number): Promise<readonly Variant[]> {
+  const opened: Variant[] = [];
+  try {
+    for (const spec of specs) opened.push(await openVariant(spec, processes));
+    return opened;
+  } catch (error) {
+    await closeAll(opened.flatMap(({ models }) => models));
+    throw error;
+  }
+}
+
+async function openVariant({ path, temperature }: VariantSpec, processes: number): Promise<Variant> {
   const config = modelConfigSchema.parse({ kind: "llama", path, temperature, sequences: 1, threads: 1, gpu: false });
   const models: Model[] = [];
   try {
@@ -38,9 +49,13 @@ export async function openVariant({ path, temperature }: VariantSpec, processes:
       models,
     };
   } catch (error) {
-    await Promise.all(models.map(async (model) => await model.close()));
+    await closeAll(models);
     throw error;
   }
+}
+
+async function closeAll(models: readonly Model[]): Promise<void> {
+  await Promise.all(models.map(async (model) => await model.close()));
 }
 
 /** Engine and sampling are known from an answer only; other ones answer differently. */

@@ -108,14 +108,14 @@ export function optionsFrom(argv: readonly string[]): Options {
   const questions = flags.questions ?? (quick === true || full === true ? null : FEW_QUESTIONS);
   const mode = quick === true ? "quick" : full === true ? "full" : "selected";
   const seconds = { quick: QUICK_SECONDS, full: FULL_SECONDS, selected: null };
-  const methods = parseList("protocol", flags.protocol, [...PROTOCOLS, ...BASELINES]);
+  const methods = someOf("protocol", flags.protocol, [...PROTOCOLS, ...BASELINES]);
   return {
-    suites: parseList("suite", flags.suite, SUITE_NAMES),
+    suites: someOf("suite", flags.suite, SUITE_NAMES),
     methods: METHODS.filter(({ id }) => methods.includes(id)),
     variants: flags.models.split(",").map(variantSpecOf),
     seats,
     byzantine: byzantineOf(flags.byzantine, faultTolerance(seats)),
-    badness: parseList("byzantine-kinds", flags.byzantineKinds, BADNESS),
+    badness: someOf("byzantine-kinds", flags.byzantineKinds, BADNESS),
     assurance,
     seed,
     jobs,
@@ -125,6 +125,13 @@ export function optionsFrom(argv: readonly string[]): Options {
     json,
     section: flags.write === true ? mode : null,
   };
+}
+
+/** At least one of them. Throws USAGE. */
+function someOf<T extends string>(field: string, text: string, known: readonly T[]): readonly T[] {
+  const found = parseList(field, text, known);
+  if (found.length === 0) throw usage(field, text, `name all, or some of ${known.join(", ")}`);
+  return found;
 }
 
 /** "0..f", "1", "0,2", where f is the most that the committee bears. Throws USAGE. */
