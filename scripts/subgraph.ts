@@ -57,9 +57,7 @@ program
 
 program
   .command("bench")
-  .description(
-    "Play an economy on anvil, index it with graph-node, compare every entity; speed and memory (linux-x64).",
-  )
+  .description("Play an economy, index it with graph-node, compare every entity; speed and memory (linux-x64).")
   .option("--requests <count>", "4 to 10,000", between(4, 10_000), 2_000)
   .option("--operators <count>", "22 to 200", between(22, 200), 40)
   .option("--seed <number>", "the same seed gives the same economy", between(0, 999_999_999), 1)

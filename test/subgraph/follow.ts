@@ -13,7 +13,7 @@ export const OPERATORS = 22;
 export const LIMIT_MS = 280_000;
 
 export async function startChain(context: TestContext): Promise<EconomyChain> {
-  const economy = await startEconomyChain(OPERATORS);
+  const economy = await startEconomyChain("anvil", OPERATORS);
   context.after(() => economy.chain.stop());
   return economy;
 }

@@ -34,11 +34,11 @@ export interface BenchOptions {
   readonly progress: (line: string) => void;
 }
 
-/** Plays the scenario's economy on anvil, then indexes it with a new graph-node and compares every entity. */
+/** Plays the scenario's economy on Hardhat's chain, then indexes it with a new graph-node and compares every entity. */
 export async function benchSubgraph({ requests, operators, seed, signal, progress }: BenchOptions): Promise<Bench> {
   const random = createRandom(seed, "subgraph");
-  progress("starting anvil, deploying the contracts");
-  const { chain, ethers, client } = await startEconomyChain(operators);
+  progress("starting a chain, deploying the contracts");
+  const { chain, ethers, client } = await startEconomyChain("hardhat", operators);
   try {
     const economy = await openEconomy(ethers, operators, random.fork("economy"));
     progress(`${economy.agents.length} agents; playing ${requests} requests`);

@@ -1,4 +1,4 @@
-// The scenario's economy on an anvil that graph-node can follow.
+// The scenario's economy on a chain that graph-node can follow.
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, http, type Hex, type PublicClient } from "viem";
 import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
@@ -14,11 +14,11 @@ export interface EconomyChain {
   readonly client: PublicClient;
 }
 
-/** Each transaction is a block. */
-export async function startEconomyChain(operators: number): Promise<EconomyChain> {
+/** Each transaction is a block. Anvil can drop blocks; on Hardhat's chain the empty ones that a draw waits for cost nothing, which a long life needs. */
+export async function startEconomyChain(engine: LocalChain["engine"], operators: number): Promise<EconomyChain> {
   // Hardhat's ethers deploys what was compiled last, however old.
   await loadArtifacts(["contracts/DecisionOracle.sol:DecisionOracle"], "default");
-  const chain = await startLocalChain({ engine: "anvil", accounts: accountsFor(operators) });
+  const chain = await startLocalChain({ engine, accounts: accountsFor(operators) });
   const { network } = await import("hardhat");
   // A connection by a network of the configuration; the plugin adds ethers to it.
   const connection: object = await network.create({ network: "custom", override: { url: chain.rpcUrl } });

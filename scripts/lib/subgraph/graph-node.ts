@@ -105,6 +105,8 @@ function spawnGraphNode(gnd: string, { directory, rpcUrl, postgresUrl, ipfsUrl, 
     ...process.env,
     // A local chain makes a block whenever it is asked.
     ETHEREUM_POLLING_INTERVAL: "100",
+    // With RUST_BACKTRACE=1 in the environment it would spend most of its time on traces of errors that nobody reads.
+    RUST_LIB_BACKTRACE: "0",
     GRAPH_LOG: process.env["GRAPH_LOG"] ?? "info",
   };
   return spawnGuarded(gnd, args, { signal: "INT", output: ["pipe", "pipe"], cwd: directory, env });

@@ -4,6 +4,9 @@ import type { Deployed } from "./manifest.ts";
 
 const ABI = [...agentRegistryAbi, ...decisionOracleAbi, ...settlementAbi, ...slasherAbi];
 
+/** Blocks read at once: the answer to all of a long chain is larger than viem takes. */
+const RANGE = 2_000n;
+
 export type DecodedLog = ReturnType<typeof decodeLogs>[number];
 
 function decodeLogs(logs: Log<bigint, number, false>[]) {
@@ -18,5 +21,11 @@ export async function readLogs(
 ): Promise<readonly DecodedLog[]> {
   const { registry, oracle, settlement, slasher, deploymentBlock } = deployed;
   const address = [registry, oracle, settlement, slasher];
-  return decodeLogs(await client.getLogs({ address, fromBlock: BigInt(deploymentBlock), toBlock }));
+  const found: DecodedLog[] = [];
+  for (let from = BigInt(deploymentBlock); from <= toBlock; from += RANGE) {
+    const end = from + RANGE - 1n;
+    const logs = await client.getLogs({ address, fromBlock: from, toBlock: end < toBlock ? end : toBlock });
+    found.push(...decodeLogs(logs));
+  }
+  return found;
 }
