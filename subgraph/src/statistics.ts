@@ -41,28 +41,29 @@ export class Tally {
   private addTo(id: string, scope: string, protocol: i32, day: i32): void {
     let sum = Statistic.load(id);
     if (sum == null) sum = create(id, scope, protocol, day);
-    sum.requests += this.requests;
-    sum.committees += this.committees;
-    sum.decided += this.decided;
-    sum.hung += this.hung;
-    sum.refunded += this.refunded;
-    sum.settled += this.settled;
-    sum.appeals += this.appeals;
-    sum.appealsUpheld += this.appealsUpheld;
-    sum.callbacksFailed += this.callbacksFailed;
-    sum.evidence += this.evidence;
+    // Most events add to one or two: to write the others would be a ninth of all that the mappings do.
+    if (this.requests != 0) sum.requests += this.requests;
+    if (this.committees != 0) sum.committees += this.committees;
+    if (this.decided != 0) sum.decided += this.decided;
+    if (this.hung != 0) sum.hung += this.hung;
+    if (this.refunded != 0) sum.refunded += this.refunded;
+    if (this.settled != 0) sum.settled += this.settled;
+    if (this.appeals != 0) sum.appeals += this.appeals;
+    if (this.appealsUpheld != 0) sum.appealsUpheld += this.appealsUpheld;
+    if (this.callbacksFailed != 0) sum.callbacksFailed += this.callbacksFailed;
+    if (this.evidence != 0) sum.evidence += this.evidence;
     if (this.currency == TOKEN) {
-      sum.feesToken = sum.feesToken.plus(this.fees);
-      sum.refundsToken = sum.refundsToken.plus(this.refunds);
-      sum.payToken = sum.payToken.plus(this.pay);
-      sum.treasuryToken = sum.treasuryToken.plus(this.treasury);
-      sum.relayersToken = sum.relayersToken.plus(this.relayers);
+      if (!this.fees.isZero()) sum.feesToken = sum.feesToken.plus(this.fees);
+      if (!this.refunds.isZero()) sum.refundsToken = sum.refundsToken.plus(this.refunds);
+      if (!this.pay.isZero()) sum.payToken = sum.payToken.plus(this.pay);
+      if (!this.treasury.isZero()) sum.treasuryToken = sum.treasuryToken.plus(this.treasury);
+      if (!this.relayers.isZero()) sum.relayersToken = sum.relayersToken.plus(this.relayers);
     } else {
-      sum.feesNative = sum.feesNative.plus(this.fees);
-      sum.refundsNative = sum.refundsNative.plus(this.refunds);
-      sum.payNative = sum.payNative.plus(this.pay);
-      sum.treasuryNative = sum.treasuryNative.plus(this.treasury);
-      sum.relayersNative = sum.relayersNative.plus(this.relayers);
+      if (!this.fees.isZero()) sum.feesNative = sum.feesNative.plus(this.fees);
+      if (!this.refunds.isZero()) sum.refundsNative = sum.refundsNative.plus(this.refunds);
+      if (!this.pay.isZero()) sum.payNative = sum.payNative.plus(this.pay);
+      if (!this.treasury.isZero()) sum.treasuryNative = sum.treasuryNative.plus(this.treasury);
+      if (!this.relayers.isZero()) sum.relayersNative = sum.relayersNative.plus(this.relayers);
     }
     sum.save();
   }
