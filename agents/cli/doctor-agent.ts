@@ -1,4 +1,4 @@
-import { access, constants, open } from "node:fs/promises";
+import { access, constants } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { dirname } from "node:path";
 import { formatEther } from "viem";
@@ -6,6 +6,8 @@ import { createDeploymentReader } from "../adapters/chain/deployment.ts";
 import { createChainReader } from "../adapters/chain/reader.ts";
 import { readChainTerms } from "../adapters/chain/terms.ts";
 import { openKeystore } from "../adapters/keystore/keystore.ts";
+import { checkContext, describeGguf, digestGguf, readGgufHeader } from "../adapters/models/gguf.ts";
+import { probeEngine } from "../adapters/models/llama-probe.ts";
 import type { Address } from "../core/types.ts";
 import { formatAmount } from "./arguments.ts";
 import { chainSource } from "./chain-source.ts";
@@ -18,6 +20,9 @@ import { agentPassword, keystoreAddress } from "./keys.ts";
 const GAS_OF_A_DUTY = 300_000n;
 const DUTIES_IN_RESERVE = 10n;
 const ANSWER_MS = 3_000;
+const ENGINE_MS = 120_000;
+/** Tokens that the longest prompts need. */
+const LEAST_CONTEXT = 4096;
 
 /** The agent's own side; `hasChain` is false when the chain cannot be asked. */
 export async function examineAgent(
@@ -34,7 +39,7 @@ export async function examineAgent(
     ...(await Promise.all(config.listen.map((address) => examineListen(address)))),
     ...(await Promise.all(config.announce.map((address) => examineAnnounce(address)))),
     await examineContent(config, host),
-    await examineModel(config, host),
+    ...(await examineModel(config, host)),
   ];
 }
 
@@ -127,22 +132,44 @@ function examineContent({ content, dataDir }: AgentConfig, host: CliHost): Promi
   });
 }
 
-function examineModel({ model }: AgentConfig, host: CliHost): Promise<Check> {
+async function examineModel({ model }: AgentConfig, host: CliHost): Promise<readonly Check[]> {
+  if (model.kind === "openai") return [await examineServer(model.url, host)];
+  const file = await check("model", async () => {
+    const header = readGgufHeader(model.path);
+    if (model.contextSize !== undefined) checkContext(model.path, header, model.contextSize);
+    const described = describeGguf(header, await digestGguf(model.path, model.sha256));
+    const context = model.contextSize ?? header.contextLength ?? LEAST_CONTEXT;
+    const fact = `${model.path} is a GGUF file: ${described}, ${context} tokens of context`;
+    if (context >= LEAST_CONTEXT) return ok(fact);
+    return warn(
+      `${fact}; prompts may need ${LEAST_CONTEXT}`,
+      "choose a model with a longer context for real questions",
+    );
+  });
+  return [file, await examineEngine(model.gpu, host)];
+}
+
+function examineServer(url: string, host: CliHost): Promise<Check> {
   return check("model", async () => {
-    if (model.kind === "openai") {
-      const said = await reach(`${model.url.replace(/\/$/, "")}/models`, "GET", host);
-      if (said === null) return ok("the model server answers");
-      return fail(`MODEL_UNREACHABLE: the model server does not answer (${said})`, "start it, or correct model.url");
-    }
-    const file = await open(model.path).catch(() => null);
-    if (file === null) return fail(`MODEL_FILE_MISSING: ${model.path} cannot be read`, "put the GGUF file there");
-    try {
-      const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
-      if (buffer.toString("latin1") === "GGUF") return ok(`${model.path} is a GGUF file`);
-      return fail(`MODEL_FILE_BROKEN: ${model.path} is no GGUF file`, "download or export it again");
-    } finally {
-      await file.close();
-    }
+    const said = await reach(`${url.replace(/\/$/, "")}/models`, "GET", host);
+    if (said === null) return ok("the model server answers");
+    return fail(`MODEL_UNREACHABLE: the model server does not answer (${said})`, "start it, or correct model.url");
+  });
+}
+
+/** Which backend the embedded model runs on, and how to get a better one. */
+function examineEngine(gpu: "auto" | false, host: CliHost): Promise<Check> {
+  return check("engine", async () => {
+    const report = await probeEngine(AbortSignal.any([host.signal, AbortSignal.timeout(ENGINE_MS)]));
+    const { backend, devices, vramBytes, cores, drivers } = report;
+    if (backend !== "cpu" && gpu !== false)
+      return ok(`${backend}: ${devices.join(", ")}, ${(vramBytes / 2 ** 30).toFixed(1)} GiB`);
+    if (gpu === false) return ok(`the CPU, ${cores} cores, as model.gpu says`);
+    const cpu = `the CPU, ${cores} cores`;
+    if (drivers.length === 0)
+      return ok(`${cpu}: no driver of a GPU is found; with one, run npm run gpu to get the engine's builds for it`);
+    const way = "run npm run gpu, also after each npm ci (docs/operations.md, GPU nodes)";
+    return warn(`${cpu}, although there is a driver for ${drivers.join(", ")}`, way);
   });
 }
 

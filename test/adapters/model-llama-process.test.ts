@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 import { readGgufHeader } from "../../agents/adapters/models/gguf.ts";
+import { probeEngine } from "../../agents/adapters/models/llama-probe.ts";
 import type { Model, ModelResponse } from "../../agents/ports/model.ts";
 import { llamaModels, longAnswer } from "./fixtures/llama-models.ts";
 import { tinyGguf, writeTinyGguf } from "./fixtures/tiny-gguf.ts";
@@ -145,6 +146,14 @@ describe("model: llama, process", () => {
     await failing;
     assert.equal(pids.length, 3);
     await model.close();
+  });
+
+  it("says what the engine finds on this machine", async () => {
+    const { backend, devices, cores, drivers } = await probeEngine(never());
+    assert.ok(cores > 0);
+    if (backend === "cpu") assert.deepEqual(devices, []);
+    else assert.ok(devices.length > 0 && drivers.includes(backend));
+    await assert.rejects(probeEngine(AbortSignal.abort()), failsWith("MODEL_FAILED", "crashed"));
   });
 
   it(
