@@ -11,6 +11,9 @@ import { persistently } from "./persist.ts";
 import { conflictsOnChain, decisionProof, messageProof, type CommittedDecision } from "./proofs.ts";
 import type { SignedBySeat } from "./session.ts";
 
+/** Why the chain refuses evidence that it will refuse again. */
+const FUTILE: ReadonlySet<string> = new Set(["NothingToSlash", "KeyHasEnded"]);
+
 export interface EvidencePorts {
   readonly writer: ChainWriter;
   readonly transactions: Pick<TransactionReader, "certificate">;
@@ -104,7 +107,7 @@ async function submit({ writer, log }: EvidencePorts, proof: EquivocationProof, 
   } catch (error) {
     signal.throwIfAborted();
     log.warn({ ...about, error: textOf(error) }, "could not submit evidence");
-    // Another try would be refused as well; the stake may come back, so the proof is kept.
-    return error instanceof ConclaveError && error.data["error"] === "NothingToSlash";
+    // Another try would be refused as well. The stake may come back, so the proof is kept.
+    return error instanceof ConclaveError && FUTILE.has(String(error.data["error"]));
   }
 }

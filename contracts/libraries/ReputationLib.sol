@@ -32,7 +32,8 @@ library ReputationLib {
     /// @return deepest of this period
     function fallen(uint16 fall, int8 steps) internal view returns (int8 counted, uint16 deepest) {
         // 14 bits of weeks are 314 years.
-        uint16 period = uint16((block.timestamp / FALL_PERIOD) % (1 << 14));
+        uint16 period = uint16(block.timestamp / FALL_PERIOD) & 0x3fff;
+        // slither-disable-next-line incorrect-equality: numbers of weeks; who could move a block over a weekend gains a week
         int8 before = fall >> 2 == period ? int8(uint8(fall & 3)) : int8(0);
         if (-steps <= before) return (0, fall);
         return (steps + before, (period << 2) | uint16(uint8(-steps)));

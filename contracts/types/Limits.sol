@@ -48,8 +48,8 @@ uint256 constant RELAY_SIGNATURE_GAS = 4_900;
 /// @dev Gas that who finalizes or falls back is paid for, without what the callback uses: what `npm run bench:gas` measures, with
 /// a first credit, and a callback that fails.
 uint256 constant DELIVERY_GAS = 70_000;
-/// @dev Most wei per gas above the block's base fee that a relayer or deliverer is paid: what whoever pays it may get back by
-/// building the block. The base fee is burnt.
+/// @dev Most wei per gas above the block's base fee that a relayer or deliverer is paid. Where blocks take no smaller tip than this,
+/// relaying is paid below its cost; where it is much, the cap of the price list is the bound.
 uint256 constant MAX_TIP = 1 gwei;
 /// @dev An upheld appeal earns what the seats of the overturned round would have got, divided by this: with all of it, a
 /// committee that knows it is wrong would lose nothing by appealing against itself.

@@ -183,6 +183,9 @@ function keyOfSeat(world: World, seat: string): SigningKey {
 export const commitArgs = (world: World, drawn: Drawn, decision: SignedDecision, signers?: number[]) =>
   [drawn.request, drawn.round, certificateFor(world, drawn, decision, signers), packDecision(decision)] as const;
 
+/** Of what is paid for its gas: an estimate is to the unit, and of the last block's base fee, at which a branch may take less. */
+export const enoughGas = { gasLimit: 4_000_000n } as const;
+
 /** Of the next transaction, nearly all of whose price is the base fee: only that and a tip are paid back (SE13). */
 export async function priceGas({ ethers }: World, gasPrice: bigint): Promise<{ readonly gasPrice: bigint }> {
   await ethers.provider.send("hardhat_setNextBlockBaseFeePerGas", [`0x${gasPrice.toString(16)}`]);
@@ -196,9 +199,11 @@ export async function commit(
   decision = decisionFor(drawn),
   overrides: Overrides = {},
 ): Promise<Committed> {
-  if (typeof overrides.gasPrice === "bigint") await priceGas(world, overrides.gasPrice);
-  const sent: ContractTransactionResponse = await world.oracle.commit(...commitArgs(world, drawn, decision), overrides);
-  return committedBy(world, drawn, decision, (await sent.wait())!);
+  const args = commitArgs(world, drawn, decision);
+  const { gasPrice } = overrides;
+  const priced = typeof gasPrice === "bigint" ? { ...enoughGas, ...(await priceGas(world, gasPrice)) } : {};
+  const sent: ContractTransactionResponse = await world.oracle.commit(...args, { ...priced, ...overrides });
+  return committedBy(world, drawn, decision, await sent.wait());
 }
 
 /** What a commit made of the request. */

@@ -17,14 +17,14 @@ export function chainServicesSuite(name: string, createHarness: () => Promise<Ch
     after(() => harness.stop());
 
     /** All agents sit. One that is named gets nothing, and one is slashed. */
-    const settle = async (unpaid: number | null, slashed: number | null): Promise<void> => {
+    const settle = async (unpaid: number | null, slashed: number | null, steps = -1): Promise<void> => {
       const writer = await harness.writer(0);
       const { request, round, committee, certifying } = await drawn(harness, { committeeSize: harness.keys.length });
       const seatOf = (agentId: number | null): number => committee.findIndex((seat) => seat.agentId === agentId);
       const isUnpaid = (seat: number): boolean => seat === seatOf(unpaid) || seat === seatOf(slashed);
       const certificate = certifying({
         shares: committee.map((_, seat) => (isUnpaid(seat) ? 0 : 85)),
-        reputationChanges: slashed === null ? [] : [{ seat: seatOf(slashed) as SeatIndex, steps: -1 }],
+        reputationChanges: slashed === null ? [] : [{ seat: seatOf(slashed) as SeatIndex, steps }],
       });
       await writer.commit(request, round, committee, certificate);
       await writer.settle(request, [await lastOf(reader, request.id)]);
@@ -50,6 +50,37 @@ export function chainServicesSuite(name: string, createHarness: () => Promise<Ch
       assert.equal((await proven()).length, harness.keys.length);
       assert.equal(await harness.services(slashed), PROVEN_SERVICES);
       assert.equal((await reader.agentBySigner(harness.keys[2]?.address ?? reader.domain.oracle))?.reputation, 800_000);
+    });
+
+    it("RE4: of a week's falls the deepest counts", async () => {
+      const week = 604_800;
+      const agentId = (await reader.agents()).at(-1)?.agentId ?? 0;
+      const fallen = async (steps: number): Promise<number | undefined> => {
+        await settle(null, agentId, steps);
+        return (await reader.agents()).at(-1)?.reputation;
+      };
+      await harness.passTime(week - ((await reader.head()).timestamp % week));
+      assert.deepEqual([await fallen(-1), await fallen(-3), await fallen(-2)], [800_000, 512_000, 512_000]);
+      await harness.passTime(week);
+      assert.equal(await fallen(-1), 409_600);
+    });
+
+    it("SE11: a small committee slashes a seat once", async () => {
+      await harness.passTime(604_800);
+      const writer = await harness.writer(0);
+      const { request, round, committee, certifying } = await drawn(harness, { committeeSize: 4 });
+      const reputations = async (): Promise<readonly (number | undefined)[]> => {
+        const agents = await reader.agents();
+        return committee.map(({ agentId }) => agents.find((agent) => agent.agentId === agentId)?.reputation);
+      };
+      const before = await reputations();
+      const reputationChanges = committee.map((_, seat) => ({ seat: seat as SeatIndex, steps: -3 }));
+      await writer.commit(request, round, committee, certifying({ reputationChanges }));
+      await writer.settle(request, [await lastOf(reader, request.id)]);
+      assert.deepEqual(
+        await reputations(),
+        before.map((reputation) => Math.floor((reputation ?? 0) * 0.8)),
+      );
     });
   });
 }

@@ -58,6 +58,7 @@ contract ServiceTest is ConclaveTest {
         vm.recordLogs();
         _settle(-1);
         assertEq(vm.getRecordedLogs().length, 0, "nothing happened");
+        assertEq(registry.getAgent(AGENT).service, 1, "nor was it a service");
         assertEq(registry.getAgent(AGENT).reputation, 810_000, "one slash, one recovery");
         _settle(-3);
         assertEq(registry.getAgent(AGENT).reputation, 518_400, "two more, 0.81 x 0.8^2");

@@ -113,11 +113,11 @@ describe("conclave verify of many requests", () => {
   });
 
   it("TR7: what is no state of this oracle is refused and left as it is", async () => {
-    for (const text of ["a letter", '{"format":"conclave verify 1","chainId":1}\n']) {
-      await writeFile(join(world.folder, "other"), text);
+    for (const other of ["a letter", '{"format":"conclave verify 1","chainId":1}\n']) {
+      await writeFile(join(world.folder, "other"), other);
       const { code, data } = await cli.failure("verify", "--since", "0", ...source, "--state", "other");
       assert.deepEqual([code, data["option"]], ["CONFIG_INVALID", "--state"]);
-      assert.equal(await readFile(join(world.folder, "other"), "utf8"), text);
+      assert.equal(await readFile(join(world.folder, "other"), "utf8"), other);
     }
   });
 

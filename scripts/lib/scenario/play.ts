@@ -8,6 +8,7 @@ import {
   commit,
   decisionFor,
   draw,
+  enoughGas,
   fallBackArgs,
   givenUp,
   hung,
@@ -120,7 +121,7 @@ async function lead(
     case "finalized": {
       const committed = await by(asked, right);
       await passDeadline(world, committed.rounds.at(-1)!.round);
-      await world.oracle.finalize(...latestOf(committed));
+      await world.oracle.finalize(...latestOf(committed), enoughGas);
       return committed;
     }
     case "upheld":
@@ -130,7 +131,7 @@ async function lead(
     case "unanswered": {
       const running = await silent(world, await appealTo(await by(asked, right)), random);
       await passDeadline(world, running.round);
-      await world.oracle.fallBack(...fallBackArgs(running));
+      await world.oracle.fallBack(...fallBackArgs(running), enoughGas);
       return givenUp(running);
     }
   }
