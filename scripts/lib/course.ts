@@ -203,7 +203,7 @@ export async function commit(
   const { gasPrice } = overrides;
   const priced = typeof gasPrice === "bigint" ? { ...enoughGas, ...(await priceGas(world, gasPrice)) } : {};
   const sent: ContractTransactionResponse = await world.oracle.commit(...args, { ...priced, ...overrides });
-  return committedBy(world, drawn, decision, await sent.wait());
+  return committedBy(world, drawn, decision, (await sent.wait())!);
 }
 
 /** What a commit made of the request. */

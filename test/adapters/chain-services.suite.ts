@@ -73,13 +73,13 @@ export function chainServicesSuite(name: string, createHarness: () => Promise<Ch
         const agents = await reader.agents();
         return committee.map(({ agentId }) => agents.find((agent) => agent.agentId === agentId)?.reputation);
       };
-      const before = await reputations();
+      const earlier = await reputations();
       const reputationChanges = committee.map((_, seat) => ({ seat: seat as SeatIndex, steps: -3 }));
       await writer.commit(request, round, committee, certifying({ reputationChanges }));
       await writer.settle(request, [await lastOf(reader, request.id)]);
       assert.deepEqual(
         await reputations(),
-        before.map((reputation) => Math.floor((reputation ?? 0) * 0.8)),
+        earlier.map((reputation) => Math.floor((reputation ?? 0) * 0.8)),
       );
     });
   });
