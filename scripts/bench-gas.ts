@@ -115,6 +115,10 @@ async function main(): Promise<void> {
   if (agents.some((size) => !Number.isSafeInteger(size) || size < 4)) {
     throw new Error(`Give --agents as whole numbers of at least 4, not "${values.agents}"`);
   }
+  if (agents.some((size, index) => index > 0 && size <= agents[index - 1]!)) {
+    throw new Error(`Give --agents in ascending order, not "${values.agents}": each is the one before and more agents`);
+  }
+  if (values.write && values.check) throw new Error("Give --write or --check: what was just written is no check");
   const figures = await measure(agents);
   if (values.write) writeFileSync(file, `${JSON.stringify({ agents, gas: named(figures) }, null, 2)}\n`);
   if (values.check) check({ agents, gas: named(figures) });

@@ -11,7 +11,7 @@ import { isHex } from "../agents/core/digest.ts";
 import { ConclaveError } from "../agents/core/errors.ts";
 import type { Address } from "../agents/core/types.ts";
 import { keystoreAddress } from "../agents/cli/keys.ts";
-import { wayOut } from "../agents/cli/reasons.ts";
+import { isUsage, wayOut } from "../agents/cli/reasons.ts";
 import { toJson } from "../agents/cli/output.ts";
 import type { Step } from "./lib/deploy-plan.ts";
 import { LOCAL_CHAINS, deploy, planDeployment, type Deployment, type PlanOptions } from "./lib/deploy.ts";
@@ -130,7 +130,7 @@ async function main(argv: readonly string[]): Promise<number> {
     const { code, message } = error;
     if (flags.json === true) console.log(JSON.stringify({ error: { code, message } }));
     else console.error(`${code}: ${message}\nway out: ${wayOut[code]}`);
-    return code === "USAGE" ? EXIT_USAGE : EXIT_FAILED;
+    return isUsage(code) ? EXIT_USAGE : EXIT_FAILED;
   }
 }
 
@@ -187,15 +187,15 @@ async function readRules(
 ): Promise<{ readonly chainId: number; readonly rules: Omit<PlanOptions, "account"> }> {
   const buildProfile = flags.profile;
   if (buildProfile !== "production" && buildProfile !== "default") throw usage("--profile", "is production or default");
-  const days = Number(flags.unbondingDays);
+  const days = numberOf(flags.unbondingDays);
   if (!(days >= 14 && days <= 365)) throw usage("--unbonding-days", "is a number from 14 to 365");
-  const epochBlocks = Number(flags.epochBlocks);
+  const epochBlocks = numberOf(flags.epochBlocks);
   if (!Number.isInteger(epochBlocks) || epochBlocks < 25 || epochBlocks > 7_200)
     throw usage("--epoch-blocks", "is a whole number from 25 to 7200");
   const token = flags.token === undefined ? null : addressOf(flags.token, "--token");
   if ((token === null) !== (flags.testToken === true)) throw usage("--token", "or --test-token is needed, one of them");
   const admin = flags.admin === undefined ? {} : { admin: addressOf(flags.admin, "--admin") };
-  const hours = Number(flags.governanceHours);
+  const hours = numberOf(flags.governanceHours);
   if (!(hours >= 0 && hours <= 720)) throw usage("--governance-hours", "is a number from 0 to 720");
   const governanceDelaySeconds = Math.round(hours * SECONDS_PER_HOUR);
   const treasury = flags.treasury === undefined ? {} : { treasury: addressOf(flags.treasury, "--treasury") };
@@ -258,7 +258,20 @@ async function readAccount(flags: Flags): Promise<LocalAccount> {
   if (key === undefined)
     throw usage("--keystore", `or --key-file, or the environment variable ${KEY_VARIABLE}, is needed`);
   if (!isHex(key, 32)) throw usage(KEY_VARIABLE, "is 0x and 64 hexadecimal digits (not shown here)");
-  return privateKeyToAccount(key);
+  try {
+    return privateKeyToAccount(key);
+  } catch {
+    // Its error quotes the key.
+    throw usage(
+      KEY_VARIABLE,
+      "is no private key of secp256k1: it is 0 or above the order of the curve (not shown here)",
+    );
+  }
+}
+
+/** NaN for an empty text, which `Number` takes for 0: an unset variable must not remove a delay. */
+function numberOf(text: string): number {
+  return text.trim() === "" ? Number.NaN : Number(text);
 }
 
 /** Whose nonce the addresses follow from; a keystore states it without its password. */

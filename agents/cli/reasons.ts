@@ -52,3 +52,8 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   NETWORK_FAILED: "check the addresses and that the other side runs",
   USAGE: "see --help of the command",
 };
+
+/** Errors of the command line or the configuration, which end with another exit code. */
+export function isUsage(code: string): boolean {
+  return code === "USAGE" || code === "CONFIG_INVALID" || code === "CONFIG_MISSING";
+}

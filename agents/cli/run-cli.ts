@@ -25,7 +25,7 @@ import { pin } from "./pin.ts";
 import { pinningList } from "./pinning-list.ts";
 import { pinningRemove } from "./pinning-remove.ts";
 import { listProtocols } from "./protocols.ts";
-import { wayOut } from "./reasons.ts";
+import { isUsage, wayOut } from "./reasons.ts";
 import { request } from "./request.ts";
 import { stats } from "./stats.ts";
 import { serve } from "./serve.ts";
@@ -147,8 +147,4 @@ function usageFailure({ code, message, exitCode }: CommanderError): Failure | nu
   if (code === "commander.help")
     return { code: "USAGE", message: "name a command", way: wayOut.USAGE, data: {}, exitCode: EXIT_USAGE };
   return { code: "USAGE", message: message.replace(/^error: /, ""), way: wayOut.USAGE, data: {}, exitCode: EXIT_USAGE };
-}
-
-function isUsage(code: string): boolean {
-  return code === "USAGE" || code === "CONFIG_INVALID" || code === "CONFIG_MISSING";
 }

@@ -228,6 +228,25 @@ describe("deploy", () => {
     assert.equal(codeOf(await run(...elsewhere, "--test-token", "--network", "sepolia")), "CHAIN_WRONG_ID");
     assert.equal(codeOf(await run(...elsewhere, "--test-token", "--network", "mainnet")), "CONFIG_MISSING");
     assert.equal((await run("--private-key", "0x1")).code, 2);
+    // As an unset variable gives it: no delay must come of it.
+    const admin = [
+      "--test-token",
+      "--admin",
+      `0x${"12".repeat(20)}`,
+      "--dry-run",
+      "--key-file",
+      join(folder, "key.env"),
+    ];
+    assert.equal(codeOf(await run(...elsewhere, ...admin, "--governance-hours", "")), "USAGE");
+  });
+
+  it("says of a number that is no private key what is wrong, and never the number", async () => {
+    for (const key of ["f".repeat(64), "0".repeat(64)]) {
+      await writeFile(join(folder, "bad.env"), `CONCLAVE_DEPLOYER_KEY=0x${key}\n`);
+      const refused = await run("--test-token", "--key-file", join(folder, "bad.env"));
+      assert.deepEqual([codeOf(refused), refused.code], ["USAGE", 2]);
+      assert.doesNotMatch(refused.stdout + refused.stderr, new RegExp(`${key}|${BigInt(`0x${key}`)}[^0-9x]`));
+    }
   });
 
   it("works on Hardhat's chain, where the platform has no anvil", async () => {

@@ -1,6 +1,7 @@
 import { BaseError, HttpRequestError, RpcRequestError, decodeErrorResult, type Abi, type Hex } from "viem";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import { agentRegistryAbi, decisionOracleAbi, settlementAbi, slasherAbi, tokenAbi } from "conclave/abi";
+import { refusals } from "./refusals.ts";
 
 /** Custom errors that have a code of their own; every other one is CHAIN_REVERTED. */
 const codeOfError: Readonly<Record<string, ErrorCode>> = {
@@ -60,10 +61,13 @@ export function revertError(data: Hex, doing: string): ConclaveError {
   const { name, values } = decodeRevert(data);
   const listed = Object.entries(values).map(([key, value]) => `${key} ${value}`);
   const reason = listed.length === 0 ? name : `${name} (${listed.join(", ")})`;
-  return new ConclaveError(codeOfError[name] ?? "CHAIN_REVERTED", `${doing}: the contract refused with ${reason}`, {
-    ...values,
-    error: name,
-  });
+  const wayOut = refusals[name];
+  const sentence = wayOut === undefined ? "" : `: ${wayOut}`;
+  return new ConclaveError(
+    codeOfError[name] ?? "CHAIN_REVERTED",
+    `${doing}: the contract refused with ${reason}${sentence}`,
+    { ...values, error: name },
+  );
 }
 
 /** Name of the custom error that an error of this module stands for; null when it is no revert. */
