@@ -241,11 +241,12 @@ describe("deploy", () => {
   });
 
   it("says of a number that is no private key what is wrong, and never the number", async () => {
-    for (const key of ["f".repeat(64), "0".repeat(64)]) {
+    // The second is the order of the curve.
+    for (const key of ["f".repeat(64), "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"]) {
       await writeFile(join(folder, "bad.env"), `CONCLAVE_DEPLOYER_KEY=0x${key}\n`);
       const refused = await run("--test-token", "--key-file", join(folder, "bad.env"));
       assert.deepEqual([codeOf(refused), refused.code], ["USAGE", 2]);
-      assert.doesNotMatch(refused.stdout + refused.stderr, new RegExp(`${key}|${BigInt(`0x${key}`)}[^0-9x]`));
+      assert.doesNotMatch(refused.stdout + refused.stderr, new RegExp(`${key}|${BigInt(`0x${key}`)}`));
     }
   });
 
