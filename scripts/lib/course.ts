@@ -187,9 +187,12 @@ export const commitArgs = (world: World, drawn: Drawn, decision: SignedDecision,
 export const enoughGas = { gasLimit: 4_000_000n } as const;
 
 /** Of the next transaction, nearly all of whose price is the base fee: only that and a tip are paid back (SE13). */
-export async function priceGas({ ethers }: World, gasPrice: bigint): Promise<{ readonly gasPrice: bigint }> {
+export async function priceGas(
+  { ethers }: World,
+  gasPrice: bigint,
+): Promise<typeof enoughGas & { readonly gasPrice: bigint }> {
   await ethers.provider.send("hardhat_setNextBlockBaseFeePerGas", [`0x${gasPrice.toString(16)}`]);
-  return { gasPrice };
+  return { ...enoughGas, gasPrice };
 }
 
 /** Commits with a valid certificate. */
@@ -201,7 +204,7 @@ export async function commit(
 ): Promise<Committed> {
   const args = commitArgs(world, drawn, decision);
   const { gasPrice } = overrides;
-  const priced = typeof gasPrice === "bigint" ? { ...enoughGas, ...(await priceGas(world, gasPrice)) } : {};
+  const priced = typeof gasPrice === "bigint" ? await priceGas(world, gasPrice) : {};
   const sent: ContractTransactionResponse = await world.oracle.commit(...args, { ...priced, ...overrides });
   return committedBy(world, drawn, decision, (await sent.wait())!);
 }

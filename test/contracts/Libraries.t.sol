@@ -294,7 +294,7 @@ contract LibrariesTest is Assertions {
         (uint16 fall, uint256 sum, uint256 deepest, uint256 earlier) = (0, 0, 0, 0);
         for (uint256 i = 0; i < depths.length; ++i) {
             if (weekPasses[i]) {
-                vm.warp(block.timestamp + 7 days);
+                vm.warp(vm.getBlockTimestamp() + 7 days);
                 (earlier, deepest) = (earlier + deepest, 0);
             }
             uint256 depth = 1 + (depths[i] % 3);

@@ -52,7 +52,7 @@ contract ServiceTest is ConclaveTest {
 
     /// @dev RE4: what does not count changes nothing and is not announced; a recovery between two falls makes no room for more.
     function test_onlyTheDeepestFallOfAWeekTakesEffect() public {
-        vm.warp(block.timestamp + 7 days - (block.timestamp % 7 days));
+        vm.warp(vm.getBlockTimestamp() + 7 days - (vm.getBlockTimestamp() % 7 days));
         _settle(-1);
         _settle(1);
         vm.recordLogs();
@@ -62,7 +62,7 @@ contract ServiceTest is ConclaveTest {
         assertEq(registry.getAgent(AGENT).reputation, 810_000, "one slash, one recovery");
         _settle(-3);
         assertEq(registry.getAgent(AGENT).reputation, 518_400, "two more, 0.81 x 0.8^2");
-        vm.warp(block.timestamp + 7 days);
+        vm.warp(vm.getBlockTimestamp() + 7 days);
         _settle(-1);
         assertEq(registry.getAgent(AGENT).reputation, 414_720, "another week");
     }

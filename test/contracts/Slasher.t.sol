@@ -343,7 +343,7 @@ contract SlasherTest is ConclaveTest {
     function test_exitIsForGood() public {
         for (uint256 i = 0; i < 10; ++i) {
             moveReputation(AGENT, -1);
-            vm.warp(block.timestamp + 7 days);
+            vm.warp(vm.getBlockTimestamp() + 7 days);
         }
         assertEq(registry.getAgent(AGENT).reputation, 107_373, "0.8^10, rounded down at each step");
         assertTrue(registry.getAgent(AGENT).active, "still in");

@@ -90,7 +90,7 @@ async function start() {
   /** Finalizes or falls back, for which the deployer is paid; what was put by for that goes back but for it (SE13). */
   const conclude = async (
     terms: Terms,
-    send: (overrides: { readonly gasPrice: bigint }) => Promise<ContractTransactionResponse>,
+    send: (overrides: Awaited<ReturnType<typeof priceGas>>) => Promise<ContractTransactionResponse>,
     { list = pricesOf(terms), gasPrice = 6n * gwei }: Delivery = {},
   ): Promise<ContractTransactionReceipt> => {
     const { currency } = terms;

@@ -55,8 +55,8 @@ describe("settlement", () => {
       const { id } = entry.request;
       const packed = packDecision(decision);
       const gasPrice = 12_345_678_901n;
-      await priceGas(world, gasPrice);
-      const send = () => oracle.connect(stranger).commit(entry.request, entry.round, certificate, packed, { gasPrice });
+      const priced = await priceGas(world, gasPrice);
+      const send = () => oracle.connect(stranger).commit(entry.request, entry.round, certificate, packed, priced);
       await expect(send())
         .to.emit(oracle, "DecisionCommitted")
         .withArgs(

@@ -222,7 +222,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
 
     /// @dev From now on draws see everything done so far.
     function nextEpoch() internal {
-        vm.roll((block.number / EPOCH_BLOCKS + 1) * EPOCH_BLOCKS);
+        vm.roll((vm.getBlockNumber() / EPOCH_BLOCKS + 1) * EPOCH_BLOCKS);
     }
 
     function termsFor(uint256 size, uint96 fee) internal pure returns (Terms memory terms) {
@@ -239,7 +239,7 @@ abstract contract ConclaveTest is Assertions, KeyChain {
         request.questionHash = keccak256("question");
         request.id = oracle.request(subscriptionId, request.terms, "question");
         firstRounds[request.id] = RoundLib.pack(0, 0, block.timestamp + terms.duration);
-        seedBlock = seedBlockAfter(block.number);
+        seedBlock = seedBlockAfter(vm.getBlockNumber());
     }
 
     function seedBlockAfter(uint256 number) internal pure returns (uint64) {

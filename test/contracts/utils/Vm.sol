@@ -26,6 +26,9 @@ interface Vm {
     function txGasPrice(uint256 price) external;
     function fee(uint256 baseFee) external;
     function warp(uint256 timestamp) external;
+    /// @dev After `roll` and `warp` in one function the IR compiler may take `block.number` and `block.timestamp` as they were.
+    function getBlockNumber() external view returns (uint256);
+    function getBlockTimestamp() external view returns (uint256);
     function setBlockhash(uint256 number, bytes32 hash) external;
     function chainId(uint256 id) external;
     function etch(address target, bytes calldata code) external;
