@@ -1,3 +1,4 @@
+import { refusals } from "../adapters/chain/refusals.ts";
 import { createChainWriter } from "../adapters/chain/writer.ts";
 import { ConclaveError } from "../core/errors.ts";
 import type { Receipt } from "../ports/chain.ts";
@@ -54,16 +55,11 @@ function toJson({ proof, result }: Outcome): object {
   return result === "already" ? { ...about, already: true } : { ...about, ...result };
 }
 
-/** What to do about the refusals that pass. */
-const hints: Readonly<Record<string, string>> = {
-  AttemptNotDrawn: "AttemptNotDrawn: the request's committee is not drawn yet; submit again after the draw",
-  NothingToSlash: "NothingToSlash: the agent has no stake; submit again when it has some",
-};
-
 function wordOf(result: Outcome["result"]): string {
   if (result instanceof ConclaveError) {
     const name = String(result.data["error"]);
-    return `refused (${hints[name] ?? name})`;
+    const wayOut = refusals[name];
+    return `refused (${wayOut === undefined ? name : `${name}: ${wayOut}`})`;
   }
   return result === "already" ? "already" : "slashed";
 }

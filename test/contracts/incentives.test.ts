@@ -165,8 +165,8 @@ describe("nobody gains", () => {
       const committed = await decide(world, asked, {}, { gasPrice: 5n * gwei });
       await passDeadline(world, committed.rounds[0]!.round);
       const [credit, asker] = [await creditOf(mallory), await spent()];
-      await priceGas(world, gasPrice);
-      const sent = await oracle.connect(mallory).finalize(...latestOf(committed), { gasPrice, gasLimit: 4_000_000n });
+      const priced = await priceGas(world, gasPrice);
+      const sent = await oracle.connect(mallory).finalize(...latestOf(committed), priced);
       const { gasUsed } = (await sent.wait())!;
       const paidPrice = gasPrice < gasPriceCap ? gasPrice : gasPriceCap;
       const pay = (await creditOf(mallory)) - credit;

@@ -76,9 +76,9 @@ export const refusals: Readonly<Record<string, string>> = {
   InvalidEvidence: "hand in two signatures of one key for one place",
   UnknownSigner: "check the evidence: no agent ever used this key",
   KeyHasEnded: "nothing to do: the key was rotated out too long ago to prove anything",
-  AttemptNotDrawn: "wait for the draw: evidence counts once the attempt has a committee",
+  AttemptNotDrawn: "the request's committee is not drawn yet; submit again after the draw",
   EvidenceConsumed: "nothing to do: the agent has been slashed for this attempt",
-  NothingToSlash: "try again when the agent has stake",
+  NothingToSlash: "the agent has no stake; submit again when it has some",
   // Deployment and governance
   InvalidStakeBounds: "deploy with bounds of the stake that fit each other",
   InvalidUnbondingDelay: "deploy with an unbonding delay in the bounds",
