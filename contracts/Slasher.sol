@@ -76,7 +76,7 @@ contract Slasher is ISlasher {
         bytes32 faultId = _faultId(agentId, requestId, attempt);
         require(!_consumed[faultId], EvidenceConsumed(agentId, requestId, attempt));
         _consumed[faultId] = true;
-        emit EquivocationProven(agentId, requestHash, msg.sender, attempt, fault);
+        emit EquivocationProven(agentId, requestId, msg.sender, attempt, fault, requestHash);
         registry.slash(agentId, msg.sender);
     }
 

@@ -9,6 +9,8 @@ export const limits = {
   maxDurationSeconds: 604_800,
   questionBytes: 8192,
   answerBytes: 1024,
+  /** An answer that is not a text. */
+  shortAnswerBytes: 128,
   proofBytes: 512,
   counterProofBytes: 512,
   /** All that speaks against an own answer in a revision prompt. */

@@ -73,7 +73,7 @@ const TEXT = limits.proofBytes;
 /** A text that is reasoned first, then an answer of the question's kind. */
 export function answerSchema(terms: Terms): OutputSchema {
   const allowed = answerSchemaEnum(terms);
-  const maxLength = terms.kind === "text" ? limits.answerBytes / 2 : 128;
+  const maxLength = terms.kind === "text" ? limits.answerBytes / 2 : limits.shortAnswerBytes;
   const answer = allowed === null ? { name: "answer", maxLength } : { name: "answer", enum: allowed };
   return { properties: [{ name: "proof", maxLength: TEXT }, answer] };
 }

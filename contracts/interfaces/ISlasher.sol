@@ -73,16 +73,18 @@ interface ISlasher {
 
     /// @notice An agent signed two things for one place. The registry's `StakeSlashed` has the amounts.
     /// @param agentId the agent
-    /// @param requestHash of the request
+    /// @param requestId of the request; asked, and drawn at this attempt
     /// @param reporter who submitted the proof
     /// @param attempt of the request
     /// @param fault what it signed twice
+    /// @param requestHash that it signed: not the request's own if it was shown other terms or another question
     event EquivocationProven(
         AgentId indexed agentId,
-        bytes32 indexed requestHash,
+        RequestId indexed requestId,
         address indexed reporter,
         uint32 attempt,
-        Fault fault
+        Fault fault,
+        bytes32 requestHash
     );
 
     /// @notice Deployment: the registry is bound to this other slasher.

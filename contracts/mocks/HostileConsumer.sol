@@ -5,7 +5,7 @@ import {Address} from "@openzeppelin/contracts/utils/Address.sol";
 
 import {DecisionConsumer} from "../consumers/DecisionConsumer.sol";
 import {IDecisionOracle} from "../interfaces/IDecisionOracle.sol";
-import {RequestId, Status, Terms} from "../types/Types.sol";
+import {Currency, RequestId, Status, Terms} from "../types/Types.sol";
 
 /// @title A consumer that misbehaves as told, for tests
 contract HostileConsumer is DecisionConsumer {
@@ -41,6 +41,11 @@ contract HostileConsumer is DecisionConsumer {
     /// @notice Asks with any terms.
     function ask(uint48 subscriptionId, Terms calldata terms, bytes calldata question) external returns (RequestId) {
         return _ask(subscriptionId, terms, question);
+    }
+
+    /// @notice Takes what the oracle owes it.
+    function withdrawCredit(Currency currency, uint256 amount, address to) external {
+        _withdrawCredit(currency, amount, to);
     }
 
     /// @notice Calls anybody, with the coins that come along.

@@ -17,17 +17,7 @@ import {
   Requested,
   SeedRescheduled,
 } from "../generated/DecisionOracle/DecisionOracle";
-import {
-  Appeal,
-  Attempt,
-  Callback,
-  Decision,
-  Delivery,
-  Request,
-  RequestHash,
-  RequestSubscription,
-  Seat,
-} from "../generated/schema";
+import { Appeal, Attempt, Callback, Decision, Delivery, Request, RequestSubscription, Seat } from "../generated/schema";
 import { cidOf } from "./cid";
 import { ZERO, attemptId, currencyOf, eventId, isZero, kindOf, priceListId, seatId, statusOf } from "./names";
 import { Tally } from "./statistics";
@@ -85,10 +75,6 @@ export function handleRequested(event: Requested): void {
   const subscription = subscriptionOf(requestId);
   if (subscription) spend(request, subscription);
   request.save();
-
-  const hash = new RequestHash(request.hash);
-  hash.request = request.id;
-  hash.save();
   createAttempt(request, "First", event.params.round, event.params.seedBlock, event);
 
   const tally = new Tally();

@@ -1,8 +1,8 @@
 // Evidence.
 import { EquivocationProven, SlasherDeployed } from "../generated/Slasher/Slasher";
-import { Evidence, Request, RequestHash } from "../generated/schema";
+import { Evidence, Request } from "../generated/schema";
 import { eventId, faultOf } from "./names";
-import { NO_PROTOCOL, Tally } from "./statistics";
+import { Tally } from "./statistics";
 import { loadAccount, loadAgent, loadDeployment } from "./stores";
 
 export function handleSlasherDeployed(event: SlasherDeployed): void {
@@ -14,7 +14,9 @@ export function handleSlasherDeployed(event: SlasherDeployed): void {
 /** The registry's `StakeSlashed` follows. */
 export function handleEquivocationProven(event: EquivocationProven): void {
   const evidence = new Evidence(eventId(event));
+  const request = Request.load(event.params.requestId.toString())!;
   evidence.agent = loadAgent(event.params.agentId).id;
+  evidence.request = request.id;
   evidence.requestHash = event.params.requestHash;
   evidence.attempt = event.params.attempt.toI32();
   evidence.fault = faultOf(event.params.fault);
@@ -23,12 +25,10 @@ export function handleEquivocationProven(event: EquivocationProven): void {
   evidence.block = event.block.number;
   evidence.logIndex = event.logIndex;
   evidence.transaction = event.transaction.hash;
-  const known = RequestHash.load(event.params.requestHash);
+  evidence.save();
   const tally = new Tally();
   tally.evidence = 1;
-  if (known != null) evidence.request = known.request;
-  evidence.save();
-  tally.count(known == null ? NO_PROTOCOL : Request.load(known.request)!.protocol, event.block.timestamp);
+  tally.count(request.protocol, event.block.timestamp);
   const deployment = loadDeployment();
   deployment.lastEvidence = evidence.id;
   deployment.save();

@@ -143,6 +143,20 @@ contract SlasherTest is ConclaveTest {
         _assertRefused(pair, abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, drawnIds[0], 0));
     }
 
+    /// @dev ST6: the event says which request it was, even when the proof is of terms that nobody asked for.
+    function test_anInventedRequestHidesNothing() public {
+        Request memory invented = drawnRequest(0);
+        invented.questionHash = "another question";
+        bytes32 inventedHash = keccak256(abi.encode(invented));
+        vm.expectEmit(address(slasher));
+        emit ISlasher.EquivocationProven(AGENT, drawnIds[0], address(this), 0, ISlasher.Fault.Messages, inventedHash);
+        submit(equivocation(AGENT, invented, 0));
+        _assertRefused(
+            equivocation(AGENT, 0),
+            abi.encodeWithSelector(ISlasher.EvidenceConsumed.selector, AGENT, drawnIds[0], 0)
+        );
+    }
+
     /// @dev ST9: an operator that leaves first and then reports itself gets nothing of its delegators' loss.
     function test_selfReportDoesNotPay() public {
         submit(equivocation(AGENT, 0));

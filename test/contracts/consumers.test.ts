@@ -22,7 +22,7 @@ import {
   termsFor,
   type Drawn,
 } from "../../scripts/lib/course.ts";
-import { Status, hashCommittee, packDecision, packRelay, packTerms } from "../../scripts/lib/typed-data.ts";
+import { Currency, Status, hashCommittee, packDecision, packRelay, packTerms } from "../../scripts/lib/typed-data.ts";
 import type { Terms } from "../../scripts/lib/typed-data.ts";
 import { deployWorld, findEvent, registerAgents, subscription, type World } from "../../scripts/lib/world.ts";
 
@@ -170,11 +170,62 @@ describe("callbacks", () => {
     await expect(world.settlement.settle(...record)).to.be.revertedWithCustomError(oracle, "AlreadySettled");
   });
 
+  it("read from within what stays: there is no read-only reentrancy", async () => {
+    const { world, oracle, consumer, drawFor } = await loadFixture(hostile);
+    const { registry } = world;
+    const entry = await drawFor(Mode.Reenter, { callbackGasLimit: 1_000_000 });
+    const views = [
+      [oracle, "statusOf", [entry.request.id]],
+      [oracle, "subscriptionOf", [subscription]],
+      [oracle, "creditOf", [consumer.target, Currency.Token]],
+      [oracle, "creditOf", [world.deployer.address, Currency.Token]],
+      [oracle, "creditOf", [registry.target, Currency.Token]],
+      [registry, "getAgent", [BigInt(entry.committee[0]!) >> 192n]],
+    ] as const;
+    const snapshot = await networkHelpers.takeSnapshot();
+    for (const [contract, name, args] of views) {
+      const { target, interface: abi } = contract;
+      await consumer.getFunction("setReentry")(target, abi.encodeFunctionData(name, [...args]));
+      await commit(world, entry);
+      const within = abi.decodeFunctionResult(name, await consumer.getFunction("reentryResult")());
+      const after = await contract.getFunction(name).staticCallResult(...args);
+      expect(within, name).to.deep.equal(after);
+      if (name === "statusOf") expect(within[0]).to.equal(BigInt(Status.Decided));
+      await snapshot.restore();
+    }
+  });
+
   it("are taken from the oracle alone", async () => {
     const { world, consumer } = await loadFixture(hostile);
     await expect(consumer.getFunction("onDecision")(1, Status.Decided, ZeroHash, "0x", 0))
       .to.be.revertedWithCustomError(consumer, "NotOracle")
       .withArgs(world.deployer.address);
+  });
+});
+
+describe("DecisionConsumer", () => {
+  it("that paid at once takes out what the oracle owes it, and no more", async () => {
+    const { world, oracle, consumer } = await loadFixture(hostile);
+    const { token } = world;
+    const [, stranger] = await ethers.getSigners();
+    const terms = termsFor({ callbackGasLimit: 0 });
+    const fee = (await oracle.quote(packTerms(terms))) as bigint;
+    await token.mint(consumer.target, fee);
+    const approval = token.interface.encodeFunctionData("approve", [oracle.target, fee]);
+    await consumer.getFunction("execute")(token.target, approval);
+    const by = (_: string, question: Uint8Array) => consumer.getFunction("ask").send(0, { ...terms, fee }, question);
+    const entry = await draw(world, await ask(world, {}, "Is it paid at once?", by));
+    await passDeadline(world, entry.round);
+    await oracle.refund(...refundArgs(entry));
+    expect(await oracle.creditOf(consumer.target, Currency.Token)).to.equal(fee);
+    const withdraw = consumer.getFunction("withdrawCredit");
+    await expect(withdraw(Currency.Token, fee + 1n, stranger!.address)).to.be.revertedWithCustomError(
+      oracle,
+      "InsufficientCredit",
+    );
+    await withdraw(Currency.Token, fee, stranger!.address);
+    expect(await token.balanceOf(stranger!.address)).to.equal(fee);
+    expect(await oracle.creditOf(consumer.target, Currency.Token)).to.equal(0n);
   });
 });
 

@@ -148,4 +148,14 @@ describe("coins", () => {
     expect(await ethers.provider.getBalance(target)).to.equal(fee);
     expect(await ethers.provider.getBalance(oracle.target)).to.equal(subscriptionCoins);
   });
+
+  it("leave a credit that is read as spent while they arrive: no read-only reentrancy", async () => {
+    const { oracle, contract, encode, execute } = await loadFixture(receiver);
+    const target = contract.target as string;
+    await contract.getFunction("setMode")(Mode.Reenter);
+    await contract.getFunction("setReentry")(oracle.target, encode("creditOf", [target, Currency.Native]));
+    await execute("withdraw", [Currency.Native, fee - 1n, target]);
+    expect(await contract.getFunction("reentered")()).to.be.true;
+    expect(BigInt(await contract.getFunction("reentryResult")())).to.equal(1n);
+  });
 });

@@ -41,7 +41,7 @@ describe("Slasher", () => {
     const { slasher, registry, token } = world;
     await expect(slasher.connect(reporter).submitMessages(...proof))
       .to.emit(slasher, "EquivocationProven")
-      .withArgs(1, requestHash, reporter.address, 0, 0)
+      .withArgs(1, proof[0].id, reporter.address, 0, 0, requestHash)
       .and.to.emit(registry, "StakeSlashed")
       .withArgs(1, reporter.address, minStake / 5n, minStake / 10n, (3n * minStake) / 100n);
     expect(await slasher.isConsumed(1, proof[0].id, 0)).to.equal(true);

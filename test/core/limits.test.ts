@@ -21,6 +21,7 @@ describe("bounds that TypeScript and Solidity share", () => {
     expect({
       question: limits.questionBytes,
       answer: limits.answerBytes,
+      short: limits.shortAnswerBytes,
       least: limits.minCommittee,
       most: limits.maxCommittee,
       seats: limits.requestSeats,
@@ -32,6 +33,7 @@ describe("bounds that TypeScript and Solidity share", () => {
     }).to.deep.equal({
       question: constant("MAX_QUESTION_BYTES"),
       answer: constant("MAX_ANSWER_BYTES"),
+      short: constant("MAX_SHORT_ANSWER_BYTES"),
       least: constant("MIN_COMMITTEE"),
       most: constant("MAX_COMMITTEE"),
       seats: constant("MAX_REQUEST_SEATS"),

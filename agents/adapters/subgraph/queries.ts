@@ -146,8 +146,8 @@ export type RequestFilter = Where<{
   readonly evidence_?: Where<{
     id: Hex;
     agent: string;
-    requestHash: Hex;
     request: string;
+    requestHash: Hex;
     attempt: number;
     fault: z.infer<typeof fault>;
     reporter: string;
@@ -228,9 +228,7 @@ const agentHistoryAnswer = z.object({
           bonded: bigInt,
           unbonding: bigInt,
           reporter: z.object({ id: bytes }),
-          evidence: z
-            .object({ fault: fault, attempt: int, request: z.object({ id: requestId }).nullable() })
-            .nullable(),
+          evidence: z.object({ fault: fault, attempt: int, request: z.object({ id: requestId }) }).nullable(),
           timestamp: time,
           transaction: bytes,
         }),

@@ -14,7 +14,6 @@ const made: Readonly<Record<string, readonly string[]>> = {
   StakeChange: ["StakeBonded", "UnbondingStarted", "StakeWithdrawn", "StakeSlashed"],
   ReputationChange: ["ReputationChanged"],
   Request: ["Requested"],
-  RequestHash: ["Requested"],
   Attempt: ["Requested", "RequestReopened"],
   Decision: ["DecisionCommitted"],
   Pay: ["PayCredited"],
@@ -74,6 +73,7 @@ function checkAgentEvent(entities: Entities, log: DecodedLog, settled: string, l
     case "EquivocationProven":
       compare(ledger, `evidence ${id}`, find(entities, "Evidence", id), {
         agent: log.args.agentId,
+        request: log.args.requestId,
         requestHash: log.args.requestHash,
         attempt: log.args.attempt,
         reporter: lower(log.args.reporter),

@@ -18,6 +18,7 @@ interface Vm {
     function expectRevert() external;
     function expectPartialRevert(bytes4 selector) external;
     function expectRevert(bytes calldata data) external;
+    function expectEmit(address emitter) external;
     function prank(address sender) external;
     function startPrank(address sender) external;
     function stopPrank() external;
