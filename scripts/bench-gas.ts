@@ -2,8 +2,9 @@
 // are non-zero before anything is measured, and the agents have served long enough to weigh in full.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { parseArgs } from "node:util";
 
+import { InvalidArgumentError, Option } from "commander";
+import { between, scriptCommand } from "./lib/arguments.ts";
 import { measureEvidence, type EvidenceFigures } from "./lib/bench/evidence.ts";
 import { differencesOf, TOLERANCE, type GasFigures, type GasFile } from "./lib/bench/gas-file.ts";
 import { proveAgents } from "./lib/bench/prove.ts";
@@ -25,22 +26,6 @@ import {
 import { startProductionChain } from "./lib/production-chain.ts";
 import { Currency } from "./lib/typed-data.ts";
 import { deployWorld, freeTokens, registerAgents, subscription, type World } from "./lib/world.ts";
-
-const help = `Usage: npm run bench:gas -- [--json | --write | --check] [--agents 10,1000] [--help]
-
-Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, draw, commit with callback, alone
-and in a batch, of settle, finalize, fallBack and of evidence, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. Requests
-are paid from a subscription, or at once in tokens or coins. The consumer writes one new slot. The agents are proven: they have
-served sixteen settled requests and weigh in full in the draw. One draw, of 4 seats of the smallest registry, is measured before
-that, too. Draws and commits of more seats than the largest registry has agents are left out.
-
-  --json           one JSON object on the last line instead of tables
-  --write          keeps the figures in test/contracts/gas.json
-  --check          compares them with that file, and fails with a table if one differs by more than ${TOLERANCE} gas
-  --agents LIST    registry sizes for the draw, ascending (default 10,1000)
-
-Examples: npm run bench:gas -- --json | tail -n 1
-          npm run bench:gas -- --write --agents 10,100`;
 
 const file = join(dirname(import.meta.dirname), "test/contracts/gas.json");
 const sizes = [4, 7, 13, 31] as const;
@@ -98,31 +83,38 @@ interface Figures {
   readonly evidence: EvidenceFigures;
 }
 
-const { values } = parseArgs({
-  options: {
-    json: { type: "boolean", default: false },
-    write: { type: "boolean", default: false },
-    check: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-    agents: { type: "string", default: "10,1000" },
-  },
-});
-if (values.help) console.log(help);
-else await main();
+const flags = scriptCommand(
+  "bench:gas",
+  "Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, draw, commit with callback, alone and in a batch, of settle, finalize, fallBack and of evidence, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. Requests are paid from a subscription, or at once in tokens or coins. The consumer writes one new slot. The agents are proven: they have served sixteen settled requests and weigh in full in the draw. One draw, of 4 seats of the smallest registry, is measured before that, too. Draws and commits of more seats than the largest registry has agents are left out.",
+)
+  .option("--agents <list>", "registry sizes for the draw, ascending", registrySizes, [10, 1000])
+  .addOption(new Option("--json", "print one JSON object on the last line instead of tables").conflicts("check"))
+  .addOption(new Option("--write", "keep the figures in test/contracts/gas.json").conflicts("check"))
+  .option("--check", `compare with that file, and fail with a table if a figure differs by more than ${TOLERANCE} gas`)
+  .addHelpText(
+    "after",
+    `
+Examples:
+  npm run bench:gas -- --json | tail -n 1
+  npm run bench:gas -- --write --agents 10,100
+`,
+  )
+  .parse()
+  .opts<{ readonly agents: readonly number[]; readonly json?: true; readonly write?: true; readonly check?: true }>();
+await main();
+
+function registrySizes(text: string): readonly number[] {
+  const list = text.split(",").map(between(4, 1_000_000));
+  if (list.every((size, index) => index === 0 || size > list[index - 1]!)) return list;
+  throw new InvalidArgumentError("Give them in ascending order: each is the one before and more agents.");
+}
 
 async function main(): Promise<void> {
-  const agents = values.agents.split(",").map(Number);
-  if (agents.some((size) => !Number.isSafeInteger(size) || size < 4)) {
-    throw new Error(`Give --agents as whole numbers of at least 4, not "${values.agents}"`);
-  }
-  if (agents.some((size, index) => index > 0 && size <= agents[index - 1]!)) {
-    throw new Error(`Give --agents in ascending order, not "${values.agents}": each is the one before and more agents`);
-  }
-  if (values.write && values.check) throw new Error("Give --write or --check: what was just written is no check");
+  const { agents } = flags;
   const figures = await measure(agents);
-  if (values.write) writeFileSync(file, `${JSON.stringify({ agents, gas: named(figures) }, null, 2)}\n`);
-  if (values.check) check({ agents, gas: named(figures) });
-  else if (values.json) console.log(JSON.stringify(asJson(figures)));
+  if (flags.write) writeFileSync(file, `${JSON.stringify({ agents, gas: named(figures) }, null, 2)}\n`);
+  if (flags.check) check({ agents, gas: named(figures) });
+  else if (flags.json) console.log(JSON.stringify(asJson(figures)));
   else report(figures);
 }
 

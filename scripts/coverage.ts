@@ -2,26 +2,12 @@
 import { spawnSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs, stripVTControlCharacters } from "node:util";
+import { stripVTControlCharacters } from "node:util";
 
+import { between, scriptCommand } from "./lib/arguments.ts";
 import { readContracts } from "./lib/solidity/ast.ts";
 import { addProbes, percent, probeLibrary, probeSource, sum, summarize } from "./lib/solidity/probes.ts";
 import type { FileCoverage, Part } from "./lib/solidity/probes.ts";
-
-const help = `Usage: npm run coverage -- [--json] [--min 98] [--help]
-
-Runs the Solidity and TypeScript tests of the contracts (test/contracts) on contracts with probes, and prints lines and
-branches of each file; mocks are left out. Fails below --min percent of all lines or of all branches. Tests that judge gas
-fail on probes: failed tests are named and can only lower the figures; npm run test:contracts is what judges them.
-
-  line     one on which a statement begins; covered when every statement that begins on it ran
-  branch   one result (true or false) of a condition: of if, loops, require, assert and ?:, and the left side of && and ||
-Inline assembly counts as one statement; what happens inside is not measured.
-
-  --json      one JSON object on the last line instead of a table
-  --min N     the floor in percent (default 98)
-
-Example: npm run -s coverage -- --json | tail -n 1`;
 
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "cache/coverage");
@@ -30,14 +16,28 @@ const data = join(root, "coverage/data");
 /** Fewer cases than in test:contracts: probes make each several times as slow. */
 const effort = { FUZZ_RUNS: "64", INVARIANT_RUNS: "16" };
 
-const { values } = parseArgs({
-  options: { json: { type: "boolean" }, help: { type: "boolean" }, min: { type: "string", default: "98" } },
-});
-if (values.help === true) console.log(help);
-else main(Number(values.min));
+const flags = scriptCommand(
+  "coverage",
+  "Runs the Solidity and TypeScript tests of the contracts (test/contracts) on contracts with probes, and prints lines and branches of each file; mocks are left out. Fails below --min percent of all lines or of all branches. Tests that judge gas fail on probes: failed tests are named and can only lower the figures; npm run test:contracts is what judges them.",
+)
+  .option("--min <percent>", "the floor", between(0, 100), 98)
+  .option("--json", "print one JSON object on the last line instead of a table")
+  .addHelpText(
+    "after",
+    `
+line     one on which a statement begins; covered when every statement that begins on it ran
+branch   one result (true or false) of a condition: of if, loops, require, assert and ?:, and the left side of && and ||
+Inline assembly counts as one statement; what happens inside is not measured.
+
+Example:
+  npm run -s coverage -- --json | tail -n 1
+`,
+  )
+  .parse()
+  .opts<{ readonly min: number; readonly json?: true }>();
+main(flags.min);
 
 function main(min: number): void {
-  if (!(min >= 0 && min <= 100)) throw new Error(`Give --min as a number from 0 to 100, not "${values.min}"`);
   const { sources, probes } = addProbes(readContracts());
   rmSync(data, { recursive: true, force: true });
   rmSync(folder, { recursive: true, force: true });
@@ -47,7 +47,7 @@ function main(min: number): void {
   const files = summarize(probes, readHits());
   const total = { lines: sum(files.map(({ lines }) => lines)), branches: sum(files.map(({ branches }) => branches)) };
   const ok = percent(total.lines) >= min && percent(total.branches) >= min;
-  if (values.json === true) console.log(JSON.stringify({ ok, failedTests, min, ...total, files }));
+  if (flags.json === true) console.log(JSON.stringify({ ok, failedTests, min, ...total, files }));
   else print(files, total, min);
   for (const name of failedTests) console.error(`failed with probes: ${name}`);
   process.exitCode = ok ? 0 : 1;

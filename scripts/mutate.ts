@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { parseArgs } from "node:util";
 
+import { between, scriptCommand } from "./lib/arguments.ts";
 import { readContracts } from "./lib/solidity/ast.ts";
 import type { Sources } from "./lib/solidity/ast.ts";
 import { diff, findMutants, sample } from "./lib/solidity/mutants.ts";
@@ -13,54 +13,55 @@ import type { Explanation, Report } from "./lib/solidity/mutation-report.ts";
 import { runMutants } from "./lib/solidity/mutation-run.ts";
 import type { Result } from "./lib/solidity/mutation-run.ts";
 
-const help = `Usage: npm run mutate -- [--sample N] [--seed S] [--file PART] [--limit SECONDS] [--min 90] [--list] [--json] [--help]
-
-Changes the contracts in one place at a time (mocks excepted) and runs the contract tests that reach the place, the likeliest to
-notice first, until one fails. Prints the mutants that no test noticed, and the score of each file: killed of all that compile.
-All mutants share one build and are switched at run time. Fails below --min percent, and when a survivor is not explained in
-test/contracts/mutants.json. Tests that fail on the build with no mutant switched on, because they judge gas or the size of
-code, are named and left out.
-
-Results are kept in cache/mutate: the same command goes on where it was stopped. A mutant that was killed is taken as killed
-while its file stays as it is: delete cache/mutate after tests were removed or loosened. One that survived is tried again when
-any contract or test has changed. Explained mutants are taken as survivors and not run.
-
-  --sample N       N mutants drawn by --seed (default: all)
-  --seed S         another sample (default 1)
-  --file PART      only files whose name contains PART
-  --limit SECONDS  of tests for each mutant; one that outlives them stays open, and counts as a survivor
-  --min N          the least score in percent (default 90)
-  --list           print the mutants, run nothing
-  --json           one JSON object on the last line instead of text
-
-Example: npm run mutate -- --sample 60 --seed 2 --file libraries/`;
+interface Flags {
+  readonly sample?: number;
+  readonly seed: number;
+  readonly file: string;
+  readonly limit?: number;
+  readonly min: number;
+  readonly list?: true;
+  readonly json?: true;
+}
 
 const root = join(import.meta.dirname, "..");
 const resultsFile = join(root, "cache/mutate/results.jsonl");
 
-const { values } = parseArgs({
-  options: {
-    sample: { type: "string" },
-    seed: { type: "string", default: "1" },
-    file: { type: "string", default: "" },
-    limit: { type: "string" },
-    min: { type: "string", default: "90" },
-    list: { type: "boolean" },
-    json: { type: "boolean" },
-    help: { type: "boolean" },
-  },
-});
-if (values.help === true) console.log(help);
-else await main();
+const flags = scriptCommand(
+  "mutate",
+  "Changes the contracts in one place at a time (mocks excepted) and runs the contract tests that reach the place, the likeliest to notice first, until one fails. Prints the mutants that no test noticed, and the score of each file: killed of all that compile. All mutants share one build and are switched at run time. Fails below --min percent, and when a survivor is not explained in test/contracts/mutants.json. Tests that fail on the build with no mutant switched on, because they judge gas or the size of code, are named and left out.",
+)
+  .option("--sample <count>", "so many mutants drawn by --seed (default: all)", between(1, 1_000_000))
+  .option("--seed <number>", "another sample", between(0, 999_999_999), 1)
+  .option("--file <part>", "only files whose name contains it", "")
+  .option(
+    "--limit <seconds>",
+    "of tests for each mutant; one that outlives them stays open: a survivor",
+    between(1, 86_400),
+  )
+  .option("--min <percent>", "the least score", between(0, 100), 90)
+  .option("--list", "print the mutants, run nothing")
+  .option("--json", "print one JSON object on the last line instead of text")
+  .addHelpText(
+    "after",
+    `
+Results are kept in cache/mutate: the same command goes on where it was stopped. A mutant that was killed is taken as killed
+while its file stays as it is: delete cache/mutate after tests were removed or loosened. One that survived is tried again when
+any contract or test has changed. Explained mutants are taken as survivors and not run.
+
+Example:
+  npm run mutate -- --sample 60 --seed 2 --file libraries/
+`,
+  )
+  .parse()
+  .opts<Flags>();
+await main();
 
 async function main(): Promise<void> {
   const sources = readContracts();
   const all = findMutants(sources);
   const chosen = choose(all);
-  // Hours before they are needed, so that a slip costs none.
-  const min = wholeNumber("min", values.min);
-  const limit = values.limit === undefined ? Infinity : wholeNumber("limit", values.limit);
-  if (values.list === true) {
+  const { min, limit = Infinity } = flags;
+  if (flags.list === true) {
     for (const mutant of chosen) console.log(`${title(mutant)}\n${diff(sources[mutant.file]!, mutant)}`);
     return;
   }
@@ -91,15 +92,9 @@ async function main(): Promise<void> {
 }
 
 function choose(all: readonly Mutant[]): readonly Mutant[] {
-  const named = all.filter(({ file }) => file.includes(values.file));
-  if (named.length === 0) throw new Error(`Cannot find a mutant in a file like "${values.file}"`);
-  if (values.sample === undefined) return named;
-  return sample(named, wholeNumber("sample", values.sample), wholeNumber("seed", values.seed));
-}
-
-function wholeNumber(option: string, text: string): number {
-  if (!/^\d+$/.test(text)) throw new Error(`Give --${option} as a whole number, not "${text}"`);
-  return Number(text);
+  const named = all.filter(({ file }) => file.includes(flags.file));
+  if (named.length === 0) throw new Error(`Cannot find a mutant in a file like "${flags.file}"`);
+  return flags.sample === undefined ? named : sample(named, flags.sample, flags.seed);
 }
 
 function title({ id, file, line, operator }: Mutant): string {
@@ -130,7 +125,7 @@ function readResults(sources: Sources, mutants: readonly Mutant[], state: string
   if (!existsSync(resultsFile)) return new Map();
   const lines = readFileSync(resultsFile, "utf8").trimEnd().split("\n");
   const counts = (line: Line): boolean =>
-    line.verdict === "killed" || (line.state === state && (line.verdict !== "open" || values.limit !== undefined));
+    line.verdict === "killed" || (line.state === state && (line.verdict !== "open" || flags.limit !== undefined));
   const byKey = new Map(lines.map((line) => [(JSON.parse(line) as Line).key, JSON.parse(line) as Line]));
   const known = new Map<number, Result>();
   for (const mutant of mutants) {
@@ -141,7 +136,7 @@ function readResults(sources: Sources, mutants: readonly Mutant[], state: string
 }
 
 function print(report: Report, stale: readonly Explanation[]): void {
-  if (values.json === true) {
+  if (flags.json === true) {
     console.log(JSON.stringify({ ...report, stale }));
     return;
   }

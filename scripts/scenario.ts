@@ -1,11 +1,10 @@
 // One scripted life of an economy on a chain in this process, and where every token and coin of it went.
 import Table from "cli-table3";
-import { Command } from "commander";
 import { formatEther } from "ethers";
 
 import { toJson } from "../agents/cli/output.ts";
 import { createRandom } from "../agents/sim/random.ts";
-import { between } from "./lib/arguments.ts";
+import { between, scriptCommand } from "./lib/arguments.ts";
 import { startProductionChain } from "./lib/production-chain.ts";
 import { audit, type Audit } from "./lib/scenario/audit.ts";
 import { accountsFor, openEconomy } from "./lib/scenario/economy.ts";
@@ -18,20 +17,18 @@ interface Flags {
   readonly json?: true;
 }
 
-const EXIT_USAGE = 2;
 /** An appeal against a committee of seven calls fifteen others. */
 const LEAST_OPERATORS = 22;
 
-const program = new Command("scenario")
-  .description(
-    "Plays an economy on a local chain: operators with delegators, requests of every kind in both currencies, hung and silent committees, appeals, an equivocator, an operator that leaves, new prices by governance. Exit code 1 if a single unit is not accounted for.",
-  )
+const program = scriptCommand(
+  "scenario",
+  "Plays an economy on a local chain: operators with delegators, requests of every kind in both currencies, hung and silent committees, appeals, an equivocator, an operator that leaves, new prices by governance. Exit code 1 if a single unit is not accounted for.",
+)
   .option("--operators <count>", `${LEAST_OPERATORS} to 200`, between(LEAST_OPERATORS, 200), 40)
   .option("--requests <count>", "4 to 10,000", between(4, 10_000), 500)
   .option("--seed <number>", "the same seed gives the same life", between(0, 999_999_999), 1)
   .option("--json", "print one JSON object instead of tables")
   .addHelpText("after", "\nExample:\n  npm run scenario -- --requests 50 --seed 7\n")
-  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_USAGE))
   .parse();
 
 const flags = program.opts<Flags>();

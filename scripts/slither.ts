@@ -2,23 +2,11 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 
+import { scriptCommand } from "./lib/arguments.ts";
 import { evmVersion, readContracts } from "./lib/solidity/ast.ts";
 import { findSuppressions, impacts, problemsIn, readFindings } from "./lib/solidity/slither-findings.ts";
 import type { Finding, Suppression } from "./lib/solidity/slither-findings.ts";
-
-const help = `Usage: npm run slither -- [--json] [--help]
-
-Analyzes the contracts (mocks and packages excepted) with Slither and prints the findings by severity. Fails on a finding of
-high or medium severity and on a suppression without an argument. To suppress one, write in the line above it
-  // slither-disable-next-line CHECK: why it is no fault here
-Needs Python >= 3.10 with venv. The first run installs Slither from PyPI into cache/slither/venv, in the versions of
-scripts/lib/solidity/slither-requirements.txt; later runs need no network.
-
-  --json    one JSON object on the last line instead of tables
-
-Example: npm run -s slither -- --json | tail -n 1`;
 
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "cache/slither");
@@ -27,9 +15,26 @@ const requirements = join(root, "scripts/lib/solidity/slither-requirements.txt")
 /** What is installed; written last, so that a broken installation is made anew. */
 const installed = join(folder, "installed.txt");
 
-const { values } = parseArgs({ options: { json: { type: "boolean" }, help: { type: "boolean" } } });
-if (values.help === true) console.log(help);
-else main();
+const flags = scriptCommand(
+  "slither",
+  "Analyzes the contracts (mocks and packages excepted) with Slither and prints the findings by severity. Fails on a finding of high or medium severity and on a suppression without an argument.",
+)
+  .option("--json", "print one JSON object on the last line instead of tables")
+  .addHelpText(
+    "after",
+    `
+To suppress a finding, write in the line above it
+  // slither-disable-next-line CHECK: why it is no fault here
+Needs Python >= 3.10 with venv. The first run installs Slither from PyPI into cache/slither/venv, in the versions of
+scripts/lib/solidity/slither-requirements.txt; later runs need no network.
+
+Example:
+  npm run -s slither -- --json | tail -n 1
+`,
+  )
+  .parse()
+  .opts<{ readonly json?: true }>();
+main();
 
 function main(): void {
   ensureSlither();
@@ -37,7 +42,7 @@ function main(): void {
   const findings = readFindings(analyze(sources));
   const suppressions = findSuppressions(sources);
   const problems = problemsIn(findings, suppressions);
-  if (values.json === true) {
+  if (flags.json === true) {
     console.log(JSON.stringify({ ok: problems.length === 0, counts: countOf(findings), findings, suppressions }));
   } else {
     print(findings, suppressions, problems);

@@ -2,9 +2,8 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Command } from "commander";
 import { createPublicClient, http, type PublicClient } from "viem";
-import { between } from "./lib/arguments.ts";
+import { EXIT_USAGE, between, scriptCommand } from "./lib/arguments.ts";
 import { benchSubgraph } from "./lib/subgraph/bench.ts";
 import { NO_GRAPH_NODE, buildFor, findGraphNode } from "./lib/subgraph/build.ts";
 import { startGraphNode, type GraphNode } from "./lib/subgraph/graph-node.ts";
@@ -15,7 +14,6 @@ interface DeploymentFile extends Deployed {
   readonly rpcUrl?: string;
 }
 
-const EXIT_USAGE = 2;
 const EXIT_INTERRUPTED = 130;
 const FOLLOW_MS = 1_000;
 const COMPOSE = "deploy/docker-compose.yml";
@@ -24,9 +22,7 @@ const started = Date.now();
 const progress = (line: string): void =>
   void process.stderr.write(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
 
-const program = new Command("subgraph")
-  .description("The history of a deployment for The Graph.")
-  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE));
+const program = scriptCommand("subgraph", "The history of a deployment for The Graph.");
 
 program
   .command("build")

@@ -1,20 +1,18 @@
 // npm run demo: a local chain, five agents, a contract that asks three questions, and the proof of each answer.
-import { Command, Option } from "commander";
+import { Option } from "commander";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { planFor } from "./questions.ts";
 import { runDemo, type DemoReport } from "./run.ts";
 import { renderReport } from "./report.ts";
 import { renderSubgraph } from "./subgraph.ts";
+import { scriptCommand } from "../lib/arguments.ts";
 import { NO_GRAPH_NODE, findGraphNode } from "../lib/subgraph/build.ts";
 
-/** As `npm run sim` has it: 1 is for what went wrong in a run. */
-const EXIT_USAGE = 2;
-
-const program = new Command("demo")
-  .description(
-    "Start a local chain and five agents (one lies and equivocates), have a contract ask three questions, verify the decisions.",
-  )
+const program = scriptCommand(
+  "demo",
+  "Start a local chain and five agents (one lies and equivocates), have a contract ask three questions, verify the decisions.",
+)
   .addOption(
     new Option("--protocol <id>", "how the committee comes to its decisions")
       .choices(protocols.map(({ id }) => id))
@@ -28,8 +26,7 @@ const program = new Command("demo")
   )
   .option("--logs <dir>", "copy the agents' logs there at the end")
   .addHelpText("after", "\nExample:\n  $ npm run demo -- --protocol unanimous --json\n")
-  .addHelpText("after", "Exit codes: 0 all as expected, 1 a decision is not, or the demo failed, 2 usage.")
-  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE));
+  .addHelpText("after", "Exit codes: 0 all as expected, 1 a decision is not, or the demo failed, 2 usage.");
 
 const options = program.parse().opts<{ protocol: string; json?: true; keep?: true; subgraph?: true; logs?: string }>();
 const protocol = protocolById(options.protocol) as Protocol;
