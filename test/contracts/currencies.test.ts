@@ -149,6 +149,15 @@ describe("coins", () => {
     expect(await ethers.provider.getBalance(oracle.target)).to.equal(subscriptionCoins);
   });
 
+  it("go back to the last unit", async () => {
+    const { world, oracle, contract, execute } = await loadFixture(receiver);
+    const terms = termsIn(Currency.Native, { fee: 1n });
+    const asked = await ask(world, {}, "Is it?", () => execute("request", [0, terms, question], 1n));
+    await passDeadline(world, asked.round);
+    await oracle.refund(...refundArgs(asked));
+    expect(await oracle.creditOf(contract.target, Currency.Native)).to.equal(fee + 1n);
+  });
+
   it("leave a credit that is read as spent while they arrive: no read-only reentrancy", async () => {
     const { oracle, contract, encode, execute } = await loadFixture(receiver);
     const target = contract.target as string;

@@ -22,6 +22,7 @@ describe("the registry's constructor", () => {
   it("refuses bounds under which draws would take long or shares would not fit", async () => {
     const { registry, deploy } = await loadFixture(deployed);
     for (const [minStake, maxStake] of [
+      [0n, 0n],
       [0n, 1n],
       [2n, 1n],
       [1n, 17n],
@@ -31,7 +32,12 @@ describe("the registry's constructor", () => {
         .to.be.revertedWithCustomError(registry, "InvalidStakeBounds")
         .withArgs(minStake, maxStake);
     }
-    await deploy({ minStake: 1n << 95n, maxStake: (1n << 96n) - 1n });
+    for (const [minStake, maxStake] of [
+      [1n, 16n],
+      [5n, 5n],
+      [1n << 95n, (1n << 96n) - 1n],
+    ])
+      await deploy({ minStake, maxStake });
   });
 
   it("refuses delays and epochs out of bounds, and announces those it takes", async () => {

@@ -263,7 +263,34 @@ describe("AgentRegistry", () => {
           .withArgs(1, "/dns4/a");
         await expect(registry.connect(account).setModel(1, "m2")).to.emit(registry, "ModelUpdated").withArgs(1, "m2");
       }
-      await expect(registry.setModel(1, "m".repeat(257))).to.be.revertedWithCustomError(registry, "TextTooLong");
+      for (const [set, maximum] of [
+        [registry.setModel, 256],
+        [registry.setEndpoint, 512],
+      ] as const) {
+        await set(1, "x".repeat(maximum));
+        await expect(set(1, "x".repeat(maximum + 1)))
+          .to.be.revertedWithCustomError(registry, "TextTooLong")
+          .withArgs(maximum + 1, maximum);
+      }
+    });
+
+    it("credits pay down to a single unit, and says nothing of none", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry, oracle } = world;
+      const trusted = registry.connect(await impersonate(oracle.target));
+      await expect(trusted.recordServices(0, servicesOf([1], 0, 1n)))
+        .to.emit(registry, "RewardsCredited")
+        .withArgs(1, 0, 1);
+      await expect(trusted.recordServices(0, servicesOf([1], 0, 0n))).not.to.emit(registry, "RewardsCredited");
+    });
+
+    it("knows whom it slashes", async () => {
+      const { world } = await loadFixture(oneAgent);
+      const { registry, slasher, deployer } = world;
+      const trusted = registry.connect(await impersonate(slasher.target as string));
+      await expect(trusted.slash(2, deployer.address))
+        .to.be.revertedWithCustomError(registry, "UnknownAgent")
+        .withArgs(2);
     });
 
     it("lets only the oracle change reputations", async () => {
