@@ -4,4 +4,6 @@ import { installHooks } from "../agents/sim/hooks.ts";
 // Before anything of the core is loaded: signatures and hashes of a simulated world cost next to nothing.
 installHooks({ realSignatures: false, mutant: null });
 const { main } = await import("./lib/eval/command.ts");
-process.exitCode = await main(process.argv.slice(2));
+const { exitCodeOf } = await import("./lib/arguments.ts");
+const words = process.argv.slice(2);
+process.exitCode = await exitCodeOf(words, () => main(words));

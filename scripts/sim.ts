@@ -1,6 +1,6 @@
 // Runs seeded worlds of one protocol and judges them (docs/spec/simulator.md).
 import { availableParallelism } from "node:os";
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError } from "commander";
 import { ConclaveError } from "../agents/core/errors.ts";
 import { protocols } from "../agents/core/protocols/index.ts";
 import type { AnswerKind } from "../agents/core/types.ts";
@@ -20,10 +20,10 @@ import { createPlan } from "../agents/sim/plan.ts";
 import { createPool, type Pool } from "../agents/sim/pool.ts";
 import { buildReport, reportText } from "../agents/sim/report.ts";
 import { showsSame, shrink } from "../agents/sim/shrink.ts";
+import { exitCodeOf } from "./lib/arguments.ts";
 
-/** 1 says that an invariant was violated, so that everything else that goes wrong is 2. */
+/** Everything else that goes wrong is 2. */
 const EXIT_VIOLATED = 1;
-const EXIT_UNUSABLE = 2;
 /** Keeps the numbers of seeds in 32 bits. */
 const MOST_SEEDS = 10_000_000;
 const PROGRESS_MS = 5_000;
@@ -84,18 +84,9 @@ function commandLine(): Command {
 
 async function main(argv: readonly string[]): Promise<number> {
   const program = commandLine();
-  try {
-    refuseRepeated(argv);
-    program.parse(argv, { from: "user" });
-    return await simulate(program.opts<Flags>(), program.getOptionValueSource("byzantineKinds") === "cli");
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_UNUSABLE;
-    if (!(error instanceof ConclaveError)) throw error;
-    const { code, message, data } = error;
-    if (argv.includes("--json")) process.stdout.write(`${JSON.stringify({ error: { code, message, data } })}\n`);
-    else process.stderr.write(`${code}: ${message}\n`);
-    return EXIT_UNUSABLE;
-  }
+  refuseRepeated(argv);
+  program.parse(argv, { from: "user" });
+  return simulate(program.opts<Flags>(), program.getOptionValueSource("byzantineKinds") === "cli");
 }
 
 /** Every flag has one value: of two, one would be passed over in silence. */
@@ -219,4 +210,5 @@ function checkRange(field: string, value: number, least: number, most: number): 
   throw new ConclaveError("USAGE", `Correct --${field} ${value}: ${least} to ${most} are possible`, { field, value });
 }
 
-process.exitCode = await main(process.argv.slice(2));
+const words = process.argv.slice(2);
+process.exitCode = await exitCodeOf(words, () => main(words));

@@ -1,4 +1,5 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { ConclaveError } from "../../agents/core/errors.ts";
 
 /** As everywhere: 1 says that what was asked for was done, and failed. */
 export const EXIT_USAGE = 2;
@@ -17,4 +18,18 @@ export function between(least: number, most: number): (text: string) => number {
     if (/^\d+$/.test(text) && value >= least && value <= most) return value;
     throw new InvalidArgumentError(`A whole number from ${least} to ${most} is needed.`);
   };
+}
+
+/** Runs a script whose command line throws, and tells what it was stopped by: 2, since 1 is a result. */
+export async function exitCodeOf(argv: readonly string[], run: () => Promise<number>): Promise<number> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+    if (!(error instanceof ConclaveError)) throw error;
+    const { code, message, data } = error;
+    if (argv.includes("--json")) process.stdout.write(`${JSON.stringify({ error: { code, message, data } })}\n`);
+    else process.stderr.write(`${code}: ${message}\n`);
+    return EXIT_USAGE;
+  }
 }

@@ -287,7 +287,7 @@ describe("AgentRegistry", () => {
     it("knows whom it slashes", async () => {
       const { world } = await loadFixture(oneAgent);
       const { registry, slasher, deployer } = world;
-      const trusted = registry.connect(await impersonate(slasher.target as string));
+      const trusted = registry.connect(await impersonate(slasher.target));
       await expect(trusted.slash(2, deployer.address))
         .to.be.revertedWithCustomError(registry, "UnknownAgent")
         .withArgs(2);

@@ -2,8 +2,6 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { join, relative } from "node:path";
-import { CommanderError } from "commander";
-import { ConclaveError } from "../../../agents/core/errors.ts";
 import { proposePrompt } from "../../../agents/core/task-prompt.ts";
 import { replaceSection } from "../generated-section.ts";
 import { createAnswerBook, type AnswerBook } from "./answer-book.ts";
@@ -20,7 +18,6 @@ import { pooled, summarize } from "./summary.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const resultsPath = join(root, "docs/results.md");
-const EXIT_UNUSABLE = 2;
 const PROGRESS_MS = 10_000;
 const MOST_QUESTIONS = 400;
 /** Answers that are timed before anything else. */
@@ -28,23 +25,14 @@ const TIMED = 16;
 
 /** The exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
+  const options = optionsFrom(argv);
+  const book = createAnswerBook(await openVariants(options.variants, options.jobs), options.cache);
   try {
-    const options = optionsFrom(argv);
-    const book = createAnswerBook(await openVariants(options.variants, options.jobs), options.cache);
-    try {
-      await evaluateAndTell(options, book, argv);
-    } finally {
-      await book.close();
-    }
-    return 0;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_UNUSABLE;
-    if (!(error instanceof ConclaveError)) throw error;
-    const { code, message, data } = error;
-    if (argv.includes("--json")) process.stdout.write(`${JSON.stringify({ error: { code, message, data } })}\n`);
-    else process.stderr.write(`${code}: ${message}\n`);
-    return EXIT_UNUSABLE;
+    await evaluateAndTell(options, book, argv);
+  } finally {
+    await book.close();
   }
+  return 0;
 }
 
 async function evaluateAndTell(options: Options, book: AnswerBook, argv: readonly string[]): Promise<void> {
