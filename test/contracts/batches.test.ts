@@ -19,6 +19,7 @@ import {
 import { Currency, Status, packTerms } from "../../scripts/lib/typed-data.ts";
 import {
   deployWorld,
+  findEvents,
   freeCoins,
   freeTokens,
   pauserRole,
@@ -161,6 +162,8 @@ describe("tryMulticall", () => {
     await expect(oracle.tryMulticall(Array(129).fill("0x")))
       .to.be.revertedWithCustomError(oracle, "TooManyCalls")
       .withArgs(129, 128);
+    const receipt = (await (await oracle.tryMulticall(Array(128).fill("0x"))).wait())!;
+    expect(findEvents(oracle, receipt, "CallFailed")).to.have.length(128);
   });
 });
 

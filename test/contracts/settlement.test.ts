@@ -38,7 +38,7 @@ import {
   testKey,
   unpackRound,
 } from "../../scripts/lib/typed-data.ts";
-import { findEvents, registerAgents, subscription, subscriptionFunds } from "../../scripts/lib/world.ts";
+import { deployWorld, findEvents, registerAgents, subscription, subscriptionFunds } from "../../scripts/lib/world.ts";
 import { stages } from "./utils/stages.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
@@ -298,6 +298,44 @@ describe("settlement", () => {
         800_000n,
       ]);
       expect(findEvents(registry, receipt, "ReputationChanged")).to.have.length(2);
+    });
+  });
+
+  describe("a seat", () => {
+    /** All four agents of a registry sit in every committee. */
+    const four = async () => {
+      const world = await deployWorld(ethers);
+      await registerAgents(world, 4);
+      return world;
+    };
+
+    it("falls and rises without pay, alone in its committee", async () => {
+      const world = await loadFixture(four);
+      const { registry, settlement } = world;
+      for (const [steps, reputation] of [
+        [-1, 800_000],
+        [1, 810_000],
+      ] as const) {
+        const entry = await draw(world, await ask(world, { fee: 0n }));
+        const seat = entry.committee.findIndex((word) => BigInt(word) >> 192n === 1n);
+        const reputationChanges = concat([toBeHex(seat), toBeHex(BigInt.asUintN(8, BigInt(steps)))]);
+        const committed = await commit(world, entry, decisionFor(entry, { reputationChanges }));
+        await expect(settlement.settle(...recordOf(committed)))
+          .to.emit(registry, "ReputationChanged")
+          .withArgs(1, steps, reputation);
+      }
+    });
+
+    it("is paid a single unit", async () => {
+      const world = await loadFixture(four);
+      const { registry, settlement } = world;
+      const committed = await decide(world, await ask(world, { fee: 8n }), { shares: "0x05010101" });
+      const receipt = (await (await settlement.settle(...recordOf(committed))).wait())!;
+      for (const [contract, event] of [
+        [settlement, "PayCredited"],
+        [registry, "RewardsCredited"],
+      ] as const)
+        expect(findEvents(contract, receipt, event).map(({ args }) => args["amount"])).to.deep.equal([5n, 1n, 1n, 1n]);
     });
   });
 
