@@ -133,12 +133,17 @@ async function start() {
   /** Settles, compares every credit, and returns which appeals were upheld. */
   const settle = async (terms: Terms, committed: Committed, list = pricesOf(terms)): Promise<readonly boolean[]> => {
     const { id, consumer } = committed.request;
-    const { credits, rest } = payOf(terms, committed.rounds, list, { seats: world.registry.target, treasury });
+    const { credits, rest, deductions } = payOf(terms, committed.rounds, list, {
+      seats: world.registry.target,
+      treasury,
+    });
     const expected = await books.credits(terms.currency);
     for (const [account, amount] of credits) expected.set(account, expected.get(account)! + amount);
     const receipt = await (await world.settlement.connect(appellant).settle(...recordOf(committed))).wait();
     expect(await books.credits(terms.currency)).to.deep.equal(expected);
     expect([...findEvent(world.oracle, receipt, "FeeRefunded").args]).to.deep.equal([id, consumer, rest]);
+    const deducted = findEvents(world.settlement, receipt, "RoundDeducted").map(({ args }) => [...args]);
+    expect(deducted).to.deep.equal(deductions.map((one) => [id, ...one]));
     books.escrow[terms.currency as 0 | 1] = 0n;
     await books.expectBalanced();
     return findEvents(world.settlement, receipt, "AppealResolved").map(({ args }) => args["upheld"] as boolean);

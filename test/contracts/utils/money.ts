@@ -1,6 +1,6 @@
 // What the rules of docs/spec/settlement.md come to, written without the contracts.
 import { expect } from "chai";
-import { ZeroAddress, getBytes } from "ethers";
+import { ZeroAddress, getAddress, getBytes } from "ethers";
 
 import { quorum, type DecidedRound } from "../../../scripts/lib/course.ts";
 import { Currency, Status, unpackRound, type Terms } from "../../../scripts/lib/typed-data.ts";
@@ -63,6 +63,8 @@ export interface Pay {
   readonly credits: Map<string, bigint>;
   /** What goes back to the asker. */
   readonly rest: bigint;
+  /** Of each round: attempt, the treasury's part, the relayer and what its gas is paid with. */
+  readonly deductions: readonly (readonly [bigint, bigint, string, bigint])[];
 }
 
 /** What a final record pays (SE10 to SE14). */
@@ -73,6 +75,7 @@ export function payOf(
   payees: { readonly seats: string; readonly treasury: string },
 ): Pay {
   const credits = new Map<string, bigint>();
+  const deductions: (readonly [bigint, bigint, string, bigint])[] = [];
   const unit = unitOf(terms, prices);
   const last = rounds.at(-1)!.decision;
   let rest = BigInt(terms.fee);
@@ -89,7 +92,10 @@ export function payOf(
     const treasuryPay = (pay * prices.treasuryPpm) / 1_000_000n;
     credit(payees.treasury, treasuryPay);
     const callback = isFinalAtOnce(terms, one) ? BigInt(terms.callbackGasLimit) : 0n;
-    credit(`0x${relay.slice(-40)}`, costOf(prices, gasOf(one.committee.length) + callback, gasPriceOf(one)));
+    const relayerPay = costOf(prices, gasOf(one.committee.length) + callback, gasPriceOf(one));
+    const relayer = getAddress(`0x${relay.slice(-40)}`);
+    credit(relayer, relayerPay);
+    deductions.push([BigInt(decision.attempt), treasuryPay, relayer, relayerPay]);
     const left = pay - treasuryPay;
     if (index < rounds.length - 1 && appellant !== ZeroAddress) {
       const bond = bondAfter(terms, unpackRound(round).appeals, prices);
@@ -111,7 +117,7 @@ export function payOf(
     if (total === 0n) continue;
     for (const share of shares) credit(payees.seats, (left * share) / total);
   }
-  return { credits, rest };
+  return { credits, rest, deductions };
 }
 
 const unitsOf = ({ committee, decision }: DecidedRound): bigint =>
