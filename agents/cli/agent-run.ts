@@ -64,11 +64,13 @@ export const agentRun: CommandSpec<Options> = {
           multiaddrs: joined.multiaddrs,
           endpoint,
           published,
+          metrics: joined.metricsUrl,
         };
         const table = rows([
           ["agent", `${record.agentId} (${keys.address})`],
           ["listening", joined.multiaddrs.join(", ")],
           ["endpoint", `${endpoint.join(", ")} (${published ? "written to the chain" : "as on the chain"})`],
+          ...(joined.metricsUrl === null ? [] : [["metrics", joined.metricsUrl] as const]),
         ]);
         host.stdout(json ? `${toJson(ready)}\n` : `${table}\n`);
         const ports = { ...judgesOf(onChain), store: joined.store };

@@ -23,6 +23,25 @@ const multiaddr = z
 
 const LISTEN = /^(\[[0-9a-fA-F:.]+\]|[^\s:/]+):\d{1,5}$/;
 
+const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
+
+/** Where /metrics is served; nobody is asked for a password there. */
+const metricsSchema = z
+  .strictObject({
+    host: z
+      .string()
+      .regex(/^[^\s/[\]]{1,253}$/, "expected an address or a name such as 127.0.0.1 or ::1, without a port")
+      .default("127.0.0.1"),
+    /** 0: a free one. */
+    port: z.int().min(0).max(65_535),
+    /** Whoever reaches the host may read. */
+    public: z.boolean().default(false),
+  })
+  .refine((metrics) => metrics.public || LOOPBACK.test(metrics.host), {
+    path: ["host"],
+    error: 'other machines reach it, and nobody is asked for a password: add "public": true to allow that',
+  });
+
 /** The config file of an agent; relative paths are relative to its folder. */
 const agentConfigSchema = z.strictObject({
   chain: chainConfigSchema,
@@ -38,6 +57,8 @@ const agentConfigSchema = z.strictObject({
   content: contentConfigSchema.default({ kind: "helia" }),
   /** HOST:PORT of a read-only gateway to what the agent holds; none if not given. */
   gateway: z.string().regex(LISTEN, "expected HOST:PORT such as 127.0.0.1:8080").optional(),
+  /** Off if not given. */
+  metrics: metricsSchema.optional(),
   timing: timingConfigSchema,
   collection: collectionConfigSchema,
   /** GraphQL endpoint of the deployment's subgraph, for `conclave history`. */

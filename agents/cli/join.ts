@@ -11,6 +11,7 @@ import { createFileEvidence } from "../adapters/evidence/file-evidence.ts";
 import { createFileJournals } from "../adapters/journal/file-journal.ts";
 import type { Keys } from "../adapters/keystore/keys.ts";
 import { createLibp2pNetwork } from "../adapters/libp2p/network.ts";
+import { createMetrics } from "../adapters/metrics/metrics.ts";
 import { createModel } from "../adapters/models/create-model.ts";
 import { createAgent, type Agent } from "../node/agent.ts";
 import type { ChainReader } from "../ports/chain.ts";
@@ -35,6 +36,8 @@ export interface JoinedAgent {
   /** What the agent listens on. */
   readonly multiaddrs: readonly string[];
   readonly store: CollectedStore;
+  /** Where the metrics are served; null when the config has none. */
+  readonly metricsUrl: string | null;
   close(): Promise<void>;
 }
 
@@ -62,8 +65,10 @@ export async function joinAgent(
     const source = chainSource(config.chain);
     const chain = await createChainReader({ ...source, logger: log });
     const writer = await createChainWriter({ ...source, account: keys.viemAccount() });
-    const model = await createModel(config.model);
-    closers.push(() => model.close());
+    const metrics = config.metrics === undefined ? null : createMetrics();
+    const hosted = await createModel(config.model);
+    closers.push(() => hosted.close());
+    const model = metrics?.measured(hosted) ?? hosted;
     const network = await createLibp2pNetwork({ privateKey: keys.libp2pPrivateKey(), listen: config.listen });
     closers.push(() => network.close());
     const store =
@@ -92,7 +97,14 @@ export async function joinAgent(
       },
       config.timing,
     );
-    return { agent, multiaddrs: network.multiaddrs, store, close };
+    let metricsUrl: string | null = null;
+    if (metrics !== null && config.metrics !== undefined) {
+      metrics.showAgent(() => agent.facts());
+      const server = await metrics.serve(config.metrics);
+      closers.push(() => server.close());
+      metricsUrl = `${server.url}/metrics`;
+    }
+    return { agent, multiaddrs: network.multiaddrs, store, metricsUrl, close };
   } catch (error) {
     await close();
     throw error;

@@ -22,6 +22,7 @@ import type { ContentStore } from "../ports/content-store.ts";
 import type { EvidenceStore } from "../ports/evidence.ts";
 import type { JournalFactory } from "../ports/journal.ts";
 import type { Log } from "../ports/log.ts";
+import type { AgentFacts, AttemptOutcome, RelayOutcome } from "../ports/metrics.ts";
 import type { Model } from "../ports/model.ts";
 import type { Network } from "../ports/network.ts";
 import type { Signer } from "../ports/signer.ts";
@@ -73,6 +74,7 @@ export interface Agent {
    */
   run(signal: AbortSignal, opened?: () => Promise<void>): Promise<void>;
   status(): AgentStatus;
+  facts(): AgentFacts;
 }
 
 interface Duty {
@@ -116,6 +118,11 @@ class RunningAgent implements Agent {
   private readonly duties = new Map<RequestId, Duty>();
   /** Journals of requests, those of earlier runs included. */
   private readonly requestJournals = new Set<string>();
+  private readonly attempts: Record<AttemptOutcome, number> = { decided: 0, hung: 0, left: 0 };
+  private readonly relays: Record<RelayOutcome, number> = { committed: 0, already: 0, refused: 0 };
+  /** Of the seats that were left. */
+  private withheld = 0;
+  private followed: AgentFacts["chain"] = null;
 
   constructor(ports: AgentPorts, timing: AgentTiming) {
     this.ports = ports;
@@ -151,6 +158,7 @@ class RunningAgent implements Agent {
       if (batch.events.some(({ kind }) => kind === "agentsChanged")) await this.persistently(() => this.refreshPeers());
       for (const event of batch.events) await this.guarded(event, cursor);
       if (this.lifetime.signal.aborted) return;
+      this.followed = { blockNumber: batch.cursor.blockNumber, atMs: this.ports.clock.now() };
       const unsettled = this.keeper.unsettled(batch.cursor.blockNumber - LOOK_BACK_BLOCKS);
       await cursor.advance(batch.cursor, openRequests(batch.events), [...this.courses.keys(), ...unsettled]);
     };
@@ -182,6 +190,19 @@ class RunningAgent implements Agent {
         silent: duty.session.silent(),
         withheld: duty.session.withheld(),
       })),
+    };
+  }
+
+  facts(): AgentFacts {
+    const sessions = [...this.duties.values()].map(({ session }) => session);
+    return {
+      peers: this.ports.network.connected().length,
+      seats: sessions.length,
+      silentSeats: sessions.filter((session) => session.silent() !== null).length,
+      attempts: { ...this.attempts },
+      relays: { ...this.relays },
+      withheld: sessions.reduce((sum, session) => sum + (session.withheld()?.times ?? 0), this.withheld),
+      chain: this.followed,
     };
   }
 
@@ -324,7 +345,7 @@ class RunningAgent implements Agent {
     );
     try {
       const receipt = await relay(
-        { ...this.ports, committer: this.committer },
+        { ...this.ports, committer: this.committer, onRefused: () => this.relays.refused++ },
         attempt,
         round,
         seat,
@@ -332,6 +353,7 @@ class RunningAgent implements Agent {
         this.timing.relayStaggerMs,
         this.lifetime.signal,
       );
+      this.relays[receipt === "already" ? "already" : "committed"]++;
       if (receipt !== "already")
         log.info({ requestId, transaction: receipt.transactionHash, gas: receipt.gasUsed.toString() }, "committed");
       // Not before the chain has it: whoever knows the root can read the decision, and act on it first.
@@ -348,6 +370,8 @@ class RunningAgent implements Agent {
     if (duty === undefined) return;
     this.duties.delete(requestId);
     this.ingress.closed(duty.session);
+    this.attempts[duty.session.certified() ?? "left"]++;
+    this.withheld += duty.session.withheld()?.times ?? 0;
     await duty.session.close();
     this.ports.log.info({ requestId: requestId.toString(), why }, "left the seat");
   }

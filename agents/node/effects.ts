@@ -11,6 +11,7 @@ import type {
   Attempt,
   Certificate,
   DecisionConflict,
+  DecisionStatus,
   Digest,
   Evidence,
   Header,
@@ -76,6 +77,7 @@ export class Effects {
   private readonly loader: Loader;
   private readonly keeping: Keeping;
   private refusals: Withheld | null = null;
+  private decided: DecisionStatus | null = null;
   private readonly timers = new Set<() => void>();
 
   constructor(host: EffectHost) {
@@ -92,6 +94,11 @@ export class Effects {
   /** AV6: the signatures that this seat withheld since its start. */
   withheld(): Withheld | null {
     return this.refusals;
+  }
+
+  /** What the certificate says that this seat holds; null while it holds none. */
+  certified(): DecisionStatus | null {
+    return this.decided;
   }
 
   cancelTimers(): void {
@@ -121,6 +128,7 @@ export class Effects {
         this.background(this.fetch(effect));
         return;
       case "certified":
+        this.decided = effect.certificate.decision.status;
         this.background(this.settle(effect));
         return;
       case "evidence":

@@ -4,7 +4,7 @@ import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../core/protocol.ts";
 import { isSeatDone, refuseSlot, startSeat, stepSeat, type SeatState } from "../core/seat.ts";
-import type { Attempt, Digest, Header, Message, SeatIndex, SignedDecision } from "../core/types.ts";
+import type { Attempt, DecisionStatus, Digest, Header, Message, SeatIndex, SignedDecision } from "../core/types.ts";
 import { maxRecordBytes } from "../ports/journal.ts";
 import { Effects, tagOf, textOf, type SessionEvents, type SessionPorts, type Withheld } from "./effects.ts";
 import { createOutbox, slotOfSeat, type Outbox } from "./outbox.ts";
@@ -31,6 +31,8 @@ export interface Session {
   silent(): string | null;
   /** Signatures that the seat did not give because its store did not hold the transcript (AV6); null while there are none. */
   withheld(): Withheld | null;
+  /** What the certificate says that this seat holds; null while it holds none. */
+  certified(): DecisionStatus | null;
   closed(): boolean;
   close(): Promise<void>;
 }
@@ -178,6 +180,10 @@ class RunningSession implements Session {
 
   withheld(): Withheld | null {
     return this.effects.withheld();
+  }
+
+  certified(): DecisionStatus | null {
+    return this.effects.certified();
   }
 
   closed(): boolean {

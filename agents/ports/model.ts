@@ -60,3 +60,16 @@ export interface Model {
   ask(request: ModelRequest, signal: AbortSignal, onToken?: (text: string) => void): Promise<ModelResponse>;
   close(): Promise<void>;
 }
+
+/** A model with the places that it answers in. */
+export interface HostedModel extends Model {
+  state(): ModelState;
+}
+
+export interface ModelState {
+  /** Calls at work, and calls that wait for a place. */
+  readonly running: number;
+  readonly waiting: number;
+  /** Times that its process was started again; 0 for a model without one. */
+  readonly restarts: number;
+}

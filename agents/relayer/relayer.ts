@@ -10,6 +10,8 @@ export interface RelayPorts {
   readonly committer: Committer;
   readonly clock: Clock;
   readonly log: Log;
+  /** A try failed; another one follows. */
+  readonly onRefused?: () => void;
 }
 
 /**
@@ -36,6 +38,7 @@ export async function relay(
       return await ports.committer.commit({ request, round, committee, certificate });
     } catch (error) {
       signal.throwIfAborted();
+      ports.onRefused?.();
       const text = error instanceof Error ? error.message : String(error);
       ports.log.warn(
         { requestId: request.id.toString(), error: text },

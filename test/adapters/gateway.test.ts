@@ -8,7 +8,8 @@ import { after, before, describe, it } from "node:test";
 import { readCar } from "../../agents/adapters/ipfs/car.ts";
 import { cidOf } from "../../agents/adapters/ipfs/block.ts";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
-import { startGateway, type Gateway } from "../../agents/adapters/ipfs/gateway.ts";
+import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
+import type { HttpServer } from "../../agents/adapters/http-server.ts";
 import { createGatewaySource } from "../../agents/adapters/ipfs/gateway-source.ts";
 import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
 import { cidString } from "../../agents/core/codec.ts";
@@ -36,7 +37,7 @@ contentStoreSuite(
 describe("AV5: the trustless gateway", () => {
   let folder: string;
   let store: ContentStore;
-  let gateway: Gateway;
+  let gateway: HttpServer;
   let diamond: readonly Digest[];
 
   before(async () => {

@@ -1,115 +1,39 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { digestFromCid } from "../../core/codec.ts";
-import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
+import { refuse, startHttpServer, type HttpServer, type HttpServerLimits } from "../http-server.ts";
 import { writeCar } from "./car.ts";
-
-/** https://specs.ipfs.tech/http-gateways/trustless-gateway/ over what the store holds itself: raw blocks and CARs, nothing else. */
-export interface Gateway {
-  readonly url: string;
-  close(): Promise<void>;
-}
 
 export interface GatewayOptions {
   readonly store: Pick<ContentStore, "get" | "has">;
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;
-  readonly limits?: Partial<GatewayLimits>;
+  readonly limits?: Partial<HttpServerLimits>;
 }
 
-export interface GatewayLimits {
-  /** Answers under way at once; more are told to come later. */
-  readonly concurrency: number;
-  /** Requests of one address in a window. */
-  readonly requests: number;
-  readonly windowMs: number;
-}
-
-const defaults: GatewayLimits = { concurrency: 16, requests: 600, windowMs: 10_000 };
-/** Addresses remembered; when there are more, all begin anew. */
-const MAX_ADDRESSES = 4_096;
-const MAX_CONNECTIONS = 128;
-const MAX_HEADER_BYTES = 8_192;
-const REQUEST_TIMEOUT_MS = 10_000;
-/** A reader that takes nothing for so long is gone. */
-const IDLE_MS = 30_000;
+const defaults: HttpServerLimits = { concurrency: 16, requests: 600, windowMs: 10_000 };
 const RAW = "application/vnd.ipld.raw";
 const CAR = "application/vnd.ipld.car";
 const CACHED = "public, max-age=29030400, immutable";
 
 type Format = "raw" | "car";
 
-/** Throws NETWORK_FAILED when the port is taken. */
-export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const limits = { ...defaults, ...options.limits };
-  const admit = createAdmission(limits);
-  let running = 0;
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
-    // What comes as a body is not wanted.
-    request.resume();
-    if (!admit(request.socket.remoteAddress ?? "")) {
-      refuse(response, 429, "too many requests", { "retry-after": String(Math.ceil(limits.windowMs / 1_000)) });
-      return;
-    }
-    if (running >= limits.concurrency) {
-      refuse(response, 503, "busy", { "retry-after": "1" });
-      return;
-    }
-    running += 1;
-    answer(options.store, request, response)
-      .catch(() => response.destroy())
-      .finally(() => (running -= 1));
+/**
+ * https://specs.ipfs.tech/http-gateways/trustless-gateway/ over what the store holds itself: raw blocks and CARs, nothing else.
+ * Throws NETWORK_FAILED when the port is taken.
+ */
+export async function startGateway({ store, host, port, limits }: GatewayOptions): Promise<HttpServer> {
+  return await startHttpServer({
+    name: "gateway",
+    host,
+    port,
+    limits: { ...defaults, ...limits },
+    answer: (request, response) => answer(store, request, response),
   });
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
-  server.headersTimeout = REQUEST_TIMEOUT_MS;
-  server.timeout = IDLE_MS;
-  server.maxConnections = MAX_CONNECTIONS;
-  await listen(server, options);
-  const { address, family, port } = server.address() as AddressInfo;
-  return {
-    url: `http://${family === "IPv6" ? `[${address}]` : address}:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
-}
-
-async function listen(server: Server, { host, port }: GatewayOptions): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error) =>
-      reject(
-        new ConclaveError(
-          "NETWORK_FAILED",
-          `Listen on ${host}:${port} for the gateway failed: ${error.message}`,
-          { host, port },
-          error,
-        ),
-      ),
-    );
-    server.listen(port, host, resolve);
-  });
-}
-
-/** Counts requests by address in windows of time. */
-function createAdmission({ requests, windowMs }: GatewayLimits): (address: string) => boolean {
-  const counts = new Map<string, number>();
-  let started = performance.now();
-  return (address) => {
-    if (performance.now() - started >= windowMs || counts.size > MAX_ADDRESSES) {
-      counts.clear();
-      started = performance.now();
-    }
-    const count = (counts.get(address) ?? 0) + 1;
-    counts.set(address, count);
-    return count <= requests;
-  };
 }
 
 async function answer(
@@ -117,10 +41,6 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (request.method !== "GET" && request.method !== "HEAD") {
-    refuse(response, 405, "GET and HEAD only", { allow: "GET, HEAD" });
-    return;
-  }
   const url = URL.parse(`http://gateway${request.url ?? "/"}`);
   const [, text = ""] = /^\/ipfs\/([^/]+)\/?$/.exec(url?.pathname ?? "") ?? [];
   const digest = digestFromCid(text);
@@ -180,9 +100,4 @@ function formatOf(parameter: string | null, accept: string | undefined): Format 
   const wanted = (accept ?? "").split(",").map((entry) => entry.split(";")[0]?.trim());
   if (wanted.includes(RAW)) return "raw";
   return wanted.includes(CAR) ? "car" : null;
-}
-
-function refuse(response: ServerResponse, status: number, text: string, headers: Record<string, string> = {}): void {
-  response.writeHead(status, { "content-type": "text/plain", "cache-control": "no-store", ...headers });
-  response.end(`${text}\n`);
 }

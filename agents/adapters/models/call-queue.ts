@@ -1,5 +1,6 @@
 import PQueue from "p-queue";
 
+import type { ModelState } from "../../ports/model.ts";
 import { aborted, modelFailed } from "./output.ts";
 
 /** The calls of one model: so many run, so many wait, and what is more fails at once. */
@@ -9,14 +10,9 @@ export interface CallQueue {
    * (overloaded, timeout) and whatever the call throws.
    */
   run<Result>(signal: AbortSignal, call: () => Promise<Result>): Promise<Result>;
-  load(): ModelLoad;
+  load(): Pick<ModelState, "running" | "waiting">;
   /** Resolves when nothing runs or waits. */
   idle(): Promise<void>;
-}
-
-export interface ModelLoad {
-  readonly running: number;
-  readonly waiting: number;
 }
 
 export function createCallQueue(descriptor: string, running: number, waiting: number): CallQueue {

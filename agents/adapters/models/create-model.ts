@@ -1,4 +1,4 @@
-import type { Model } from "../../ports/model.ts";
+import type { HostedModel } from "../../ports/model.ts";
 import { readApiKey } from "../api-key.ts";
 import type { ModelConfig } from "./config.ts";
 import { createLlamaModel } from "./llama-model.ts";
@@ -10,7 +10,7 @@ type Endpoint = Extract<ModelConfig, { kind: "openai" }>["fallbacks"][number];
 export async function createModel(
   config: ModelConfig,
   environment: Readonly<Record<string, string | undefined>> = process.env,
-): Promise<Model> {
+): Promise<HostedModel> {
   switch (config.kind) {
     case "llama":
       return await createLlamaModel(config);

@@ -1,7 +1,7 @@
 import PQueue from "p-queue";
 
 import { limits } from "../../core/limits.ts";
-import type { Model, ModelFailureKind, ModelRequest, ModelResponse } from "../../ports/model.ts";
+import type { HostedModel, ModelFailureKind, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { createCallQueue } from "./call-queue.ts";
 import { checkContext, describeGguf, digestGguf, readGgufHeader } from "./gguf.ts";
 import type { EngineFacts, WorkerAnswer, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
@@ -54,7 +54,7 @@ const KINDS: Readonly<Record<CallFailure["why"], ModelFailureKind>> = {
  * MODEL_FILE_MISSING, MODEL_FILE_BROKEN, MODEL_DIGEST_WRONG or MODEL_CONTEXT_TOO_SMALL before, and MODEL_FAILED (crashed)
  * when the engine itself does not work here.
  */
-export async function createLlamaModel(options: LlamaModelOptions): Promise<Model> {
+export async function createLlamaModel(options: LlamaModelOptions): Promise<HostedModel> {
   const { path, sequences, threads, gpu, temperature, contextSize = null } = options;
   const header = readGgufHeader(path);
   if (contextSize !== null) checkContext(path, header, contextSize);
@@ -63,7 +63,11 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Mode
   const worker: WorkerOptions = { path, sequences, threads, gpu, temperature, contextSize, prompt: header.prompt };
   // What answers under a digest has that digest, after a restart, too.
   const checkFile = async (): Promise<void> => void (await digestGguf(path, sha256));
-  const supervisor = supervise(worker, descriptor, checkFile, options.onStart ?? (() => {}));
+  let starts = 0;
+  const supervisor = supervise(worker, descriptor, checkFile, (pid) => {
+    starts++;
+    options.onStart?.(pid);
+  });
   await supervisor.process();
   const queue = createCallQueue(descriptor, sequences, options.waiting);
   /** One of these calls may have killed the process: repeated one by one, it takes no other along a second time. */
@@ -123,6 +127,7 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Mode
       const { response, firstTokenAtMs } = await queue.run(signal, work);
       return { ...response, firstTokenMs: Math.round(firstTokenAtMs - askedMs) };
     },
+    state: () => ({ ...queue.load(), restarts: starts - 1 }),
     async close() {
       await supervisor.close();
       await queue.idle();

@@ -2,7 +2,7 @@ import pRetry from "p-retry";
 
 import type { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
-import type { Model, ModelRequest, ModelResponse } from "../../ports/model.ts";
+import type { HostedModel, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { createCallQueue } from "./call-queue.ts";
 import { createEndpoints, type Answered, type Endpoints } from "./openai-endpoints.ts";
 import { Retryable, seedOf, type Server } from "./openai-http.ts";
@@ -39,7 +39,7 @@ const RETRIES_SAVED = 10;
 const RETRIES_PER_CALL = 0.2;
 
 /** Any server that speaks OpenAI's chat completions: vLLM, llama.cpp's server, Ollama, OpenRouter and others. */
-export function createOpenAiModel(options: OpenAiModelOptions): Model {
+export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
   const { temperature = 0, timeoutMs } = options;
   const servers = options.endpoints.map((endpoint) => serverOf(endpoint, temperature));
   const { descriptor } = servers[0] as Server;
@@ -93,6 +93,7 @@ export function createOpenAiModel(options: OpenAiModelOptions): Model {
         durationMs,
       };
     },
+    state: () => ({ ...queue.load(), restarts: 0 }),
     async close() {
       closing.abort();
       await queue.idle();

@@ -1,0 +1,36 @@
+import type { Registry } from "prom-client";
+import type { AgentFacts } from "../../ports/metrics.ts";
+import { seriesOf } from "./registry.ts";
+
+/** Shows in the registry what the agent says of itself whenever the metrics are asked for. */
+export function showAgent(facts: () => AgentFacts, registry: Registry): void {
+  const { gauge, total, totals } = seriesOf(registry);
+  gauge("conclave_agent_peers", "Agents that this one is connected with", () => facts().peers);
+  gauge("conclave_agent_seats", "Seats held now", () => facts().seats);
+  gauge("conclave_agent_silent_seats", "Seats held now that say nothing any more", () => facts().silentSeats);
+  totals(
+    "conclave_agent_attempts_total",
+    "Attempts that ended for a seat of this agent, by what its certificate said; left: without a certificate of its own",
+    "outcome",
+    () => facts().attempts,
+  );
+  totals(
+    "conclave_agent_relays_total",
+    "Certificates by what became of them; refused: a try that failed and is made again",
+    "outcome",
+    () => facts().relays,
+  );
+  total(
+    "conclave_agent_withheld_signatures_total",
+    "Decisions not signed because the store did not hold the transcript",
+    () => facts().withheld,
+  );
+  gauge("conclave_chain_block_number", "Newest block whose events were acted on", () =>
+    Number(facts().chain?.blockNumber ?? 0n),
+  );
+  gauge(
+    "conclave_chain_followed_timestamp_seconds",
+    "Unix time at which that block's events were acted on",
+    () => (facts().chain?.atMs ?? 0) / 1000,
+  );
+}
