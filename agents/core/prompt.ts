@@ -30,8 +30,12 @@ export interface Origin {
   readonly seed: number;
 }
 
-/** What JSON leaves as it is, but a reader or tokenizer may take for a line end, for nothing, or for another direction. */
-const DECEPTIVE = /[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+/**
+ * What JSON leaves as it is, but a reader or tokenizer may take for a line end, for nothing (letters of Unicode's tags among them), or for
+ * another direction. A fixed list: Unicode tables differ between engine versions.
+ */
+const DECEPTIVE =
+  /\u034f|[\ufe00-\ufe0f]|[\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
 
 /**
  * Renders data for a model, one `name: value` per line. Untrusted text is a JSON string literal, so it can neither
@@ -44,6 +48,6 @@ export function renderFields(
 }
 
 function quote(text: string): string {
-  const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return JSON.stringify(text).replace(DECEPTIVE, escape);
+  const escape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(text).replace(DECEPTIVE, (character) => character.split("").map(escape).join(""));
 }

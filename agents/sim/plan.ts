@@ -73,6 +73,8 @@ export interface Plan {
   readonly lies: readonly string[];
   /** What liars write to prove the first of them; absent: words without any content. */
   readonly lieProof?: string;
+  /** Blocks that every seat's store holds from the start: the documents that the question names. */
+  readonly documents?: readonly Uint8Array[];
   readonly byzantine: ReadonlyMap<SeatIndex, ByzantineKind>;
   /** Virtual time from which links are reliable and no process dies any more. */
   readonly healAt: number;

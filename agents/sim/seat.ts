@@ -1,3 +1,4 @@
+import { sha256 } from "../core/digest.ts";
 import { CRITERIA, TOTAL_MAX } from "../core/scores.ts";
 import type { MemoryHub } from "../adapters/memory/network.ts";
 import type { Digest, Header, Message, SeatIndex } from "../core/types.ts";
@@ -54,7 +55,7 @@ const SYNC_MS = 2;
 export function createSeat(world: World, seat: SeatIndex): SimSeat {
   const { plan, recorder, clock, random } = world;
   const disk = createSimDisk();
-  const blocks = new Map<Digest, Uint8Array>();
+  const blocks = new Map((plan.documents ?? []).map((block): [Digest, Uint8Array] => [sha256(block), block]));
   const crashes: CrashPlan[] = [...(plan.crashes.get(seat) ?? [])];
   const mayCrash = crashes.length > 0;
   const model =

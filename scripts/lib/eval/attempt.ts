@@ -6,7 +6,10 @@ import type { Question } from "./question.ts";
 
 /** Whatever protocol decides it, a question has one request id, so that leaders, chairs and roles are drawn by the question. */
 export function attemptFor(question: Question, protocol: number, seats: number, assurance: Assurance): Attempt {
-  const id = createHash("sha256").update(question.text).digest().readUInt32BE(0);
+  const id = createHash("sha256")
+    .update(question.drawnBy ?? question.text)
+    .digest()
+    .readUInt32BE(0);
   return {
     domain: { chainId: 31_337, oracle: `0x${"0a".repeat(20)}` as Address },
     request: {

@@ -1,5 +1,6 @@
 import { ConclaveError } from "../../../agents/core/errors.ts";
 import type { Protocol } from "../../../agents/core/protocol.ts";
+import { documentBlock } from "../../../agents/core/sources.ts";
 import type { Assurance, SeatIndex } from "../../../agents/core/types.ts";
 import type { Model } from "../../../agents/ports/model.ts";
 import { callsBehind } from "../../../agents/sim/batch.ts";
@@ -51,7 +52,13 @@ export async function deliberate(
   return verdictOf(await runWorld(plan, null, foreignModels(panel)));
 }
 
-function planFor(protocol: Protocol, question: Question, { seats, bad, assurance }: Committee, seed: number): Plan {
+/** A calm world: nothing fails but who is meant to. */
+export function planFor(
+  protocol: Protocol,
+  question: Question,
+  { seats, bad, assurance }: Committee,
+  seed: number,
+): Plan {
   const isConfident = [...bad.values()].includes("confident");
   const nothing = { dropPpm: 0, stormPpm: 0, delayPpm: 0, delayMs: 0, reorderPpm: 0, duplicatePpm: 0 };
   return {
@@ -61,6 +68,7 @@ function planFor(protocol: Protocol, question: Question, { seats, bad, assurance
     timing: TIMING,
     truth: question.truth,
     lies: [question.lie.answer],
+    documents: (question.documents ?? []).map((text) => documentBlock(text) as Uint8Array),
     ...(isConfident ? { lieProof: question.lie.proof } : {}),
     byzantine: new Map([...bad].map(([seat, kind]) => [seat, kind === "confident" ? "lying" : kind])),
     healAt: 0,

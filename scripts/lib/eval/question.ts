@@ -27,6 +27,10 @@ export interface Question {
   readonly lie: { readonly answer: string; readonly proof: string };
   /** Of look-up: the question as it reads with the rules from the poisoned source. */
   readonly poisoned?: string;
+  /** What leaders, chairs and roles are drawn by; the text if not given. */
+  readonly drawnBy?: string;
+  /** Documents that the text names in its last lines (docs/spec/sources.md). */
+  readonly documents?: readonly string[];
 }
 
 /** The part of a request's terms that a question fixes. */
