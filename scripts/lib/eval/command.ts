@@ -1,9 +1,8 @@
-import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { availableParallelism, cpus } from "node:os";
 import { join, relative } from "node:path";
 import { proposePrompt } from "../../../agents/core/task-prompt.ts";
 import { replaceSection } from "../generated-section.ts";
+import { provenanceOf, type Provenance } from "../provenance.ts";
 import { createAnswerBook, type AnswerBook } from "./answer-book.ts";
 import { attemptFor } from "./attempt.ts";
 import { estimateRound } from "./estimate.ts";
@@ -12,7 +11,7 @@ import { openVariants } from "./models.ts";
 import { optionsFrom, type Options } from "./options.ts";
 import { createPanel } from "./panel.ts";
 import { questionsOf } from "./question.ts";
-import { reportText, type Provenance } from "./report.ts";
+import { reportText } from "./report.ts";
 import { runEvaluation, type Progress } from "./run.ts";
 import { pooled, summarize } from "./summary.ts";
 
@@ -40,13 +39,8 @@ async function evaluateAndTell(options: Options, book: AnswerBook, argv: readonl
   const elapsed = (): number => (performance.now() - started) / 1000;
   const evaluation = await prepare(options, book);
   const cells = await runEvaluation(evaluation, createDeadline(options.limitSeconds, elapsed), teller(elapsed, book));
-  const provenance: Provenance = {
-    command: ["npm run eval --", ...argv].join(" "),
-    commit: commitOf(),
-    machine: `${availableParallelism()} of ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"})`,
-    models: book.variants.map(({ label, key }) => `${label} (${key})`),
-    seconds: elapsed(),
-  };
+  const models = book.variants.map(({ label, key }) => `${label} (${key})`);
+  const provenance = provenanceOf("eval", argv, models, elapsed());
   const text = reportText(cells, provenance);
   if (options.section !== null) {
     const before = readFileSync(resultsPath, "utf8");
@@ -133,11 +127,4 @@ function teller(elapsed: () => number, { asked }: AnswerBook): (progress: Progre
 
 function duration(seconds: number): string {
   return seconds < 120 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;
-}
-
-function commitOf(): string {
-  const git = (...words: readonly string[]): string =>
-    execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
-  const isChanged = git("status", "--porcelain", "--untracked-files=no") !== "";
-  return `${git("rev-parse", "--short", "HEAD")}${isChanged ? " with changes" : ""}`;
 }

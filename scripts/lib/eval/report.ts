@@ -1,16 +1,8 @@
 import { markdownTable } from "../markdown.ts";
+import { provenanceText, type Provenance } from "../provenance.ts";
 import type { Cell } from "./evaluate.ts";
 import type { Share } from "./statistics.ts";
 import { pooled, summarize, type Summary } from "./summary.ts";
-
-/** How an evaluation was run, for whoever wants to run it again. */
-export interface Provenance {
-  readonly command: string;
-  readonly commit: string;
-  readonly machine: string;
-  readonly models: readonly string[];
-  readonly seconds: number;
-}
 
 /** Where protocols lose first, then all tables. Shares are in percent. */
 export function reportText(cells: readonly Cell[], provenance: Provenance): string {
@@ -124,15 +116,6 @@ function matrixOf(rows: readonly Summary[]): string {
       return [nameOf(first), String(first.byzantine), ...cells, ...(isGraded ? [grade] : [])];
     }),
   );
-}
-
-function provenanceText({ command, commit, machine, models, seconds }: Provenance): string {
-  return [
-    `\`${command}\``,
-    "",
-    `* commit ${commit}, ${machine}, ${Math.round(seconds)} s`,
-    ...models.map((model) => `* model: ${model}`),
-  ].join("\n");
 }
 
 /** Protocols are code, baselines are not. */

@@ -1,0 +1,64 @@
+import type { AnswerBook } from "../eval/answer-book.ts";
+
+/** A paper's evaluation, done again. */
+export interface Study {
+  readonly id: string;
+  /** Author and short title. */
+  readonly paper: string;
+  run(setting: Setting): Promise<Findings>;
+}
+
+export interface Setting {
+  readonly isQuick: boolean;
+  readonly seed: number;
+  /** The embedded model; opened when first asked for, since some studies need none. */
+  readonly book: () => Promise<AnswerBook>;
+  /** Progress, for people. */
+  readonly tell: (line: string) => void;
+}
+
+export interface Findings {
+  readonly claims: readonly Claim[];
+  readonly tables: readonly Table[];
+  readonly charts: readonly Chart[];
+}
+
+/** What a paper says beside what came out here. Whether they agree is computed from the figures, never written down. */
+export interface Claim {
+  readonly paper: string;
+  readonly here: string;
+  readonly agrees: "yes" | "no" | "in part" | "not redone";
+  readonly why: string;
+}
+
+export interface Table {
+  readonly title: string;
+  /** What was run, how often, and how to read it. */
+  readonly note: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** Lines over a numeric axis. */
+export interface Chart {
+  /** Of docs/plots, without ".svg". */
+  readonly file: string;
+  readonly title: string;
+  readonly x: { readonly title: string; readonly values: readonly number[] };
+  readonly y: { readonly title: string; readonly most: number };
+  readonly lines: readonly Line[];
+}
+
+export interface Line {
+  readonly name: string;
+  readonly points: readonly (readonly [x: number, y: number])[];
+}
+
+/** How a claim fares that either holds or does not. */
+export function verdictOf(holds: boolean): Claim["agrees"] {
+  return holds ? "yes" : "no";
+}
+
+export function percent(share: number): string {
+  return (100 * share).toFixed(1);
+}
