@@ -171,7 +171,7 @@ function wrongChart(rows: readonly MonteCarloResult[]): Chart {
     file: "mbft-wrong",
     title: "MBFT: wrong decisions, two confident liars of seven",
     x: { title: "share of wrong answers that fool an honest verifier (p)", values: FOOLED },
-    y: { title: "wrong decisions, %", most: 60 },
+    y: { title: "wrong decisions, %", most: 30 },
     lines: COLUMNS.map(([column, name]) => ({
       name,
       points: rows.map(({ fooled, shares }) => [fooled, 100 * shares[column].wrong.share]),
