@@ -261,7 +261,7 @@ export async function nextEpoch(world: World): Promise<void> {
   await mineTo(world, (block / epochBlocks + 1n) * epochBlocks);
 }
 
-type Emitter = Pick<Oracle, "interface" | "target">;
+type Emitter = Pick<BaseContract, "interface" | "target">;
 
 /** The events of that name that the contract emitted in the transaction. */
 export function findEvents(

@@ -9,7 +9,7 @@ import {SeatLib} from "../../contracts/libraries/SeatLib.sol";
 import {AgentId, Currency, Request, RequestId, Seat, Service, Status} from "../../contracts/types/Types.sol";
 import {ConclaveTest} from "./utils/ConclaveTest.sol";
 import {Draft} from "./utils/Draft.sol";
-import {vm} from "./utils/Vm.sol";
+import {Vm, vm} from "./utils/Vm.sol";
 
 /// @dev An oracle whose answer is in the id.
 contract StatusStub {
@@ -177,15 +177,27 @@ contract SlasherTest is ConclaveTest {
         registry.withdrawStake(agentId, address(this));
         registry.bond(agentId, 1000);
         assertTrue(!registry.getAgent(agentId).exited, "it may come back");
+        vm.recordLogs();
         submit(equivocation(agentId, 0));
+        assertEq(_exitsAnnounced(), 1, "announced");
         assertEq(registry.getAgent(agentId).bonded.assets, 900, "100 units");
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.AgentHasExited.selector, agentId));
         registry.bond(agentId, MAX_STAKE - 900);
         nextEpoch();
         assertEq(registry.drawableCount(), 4, "never drawn");
 
+        vm.recordLogs();
         submit(equivocation(AGENT, 0));
         assertTrue(!registry.getAgent(AGENT).exited, "an active agent only pays");
+        submit(equivocation(agentId, 1));
+        assertEq(_exitsAnnounced(), 0, "once");
+    }
+
+    function _exitsAnnounced() private returns (uint256 count) {
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+        for (uint256 i = 0; i < logs.length; ++i) {
+            if (logs[i].topics[0] == IAgentRegistry.AgentExited.selector) ++count;
+        }
     }
 
     /// @dev ST10: evidence that was made before the draw is not consumed before it.

@@ -273,7 +273,11 @@ describe("PolicyDesk", () => {
         outcome: toBeHex(outcome, 32),
         answer: hexlify(toUtf8Bytes(answer)),
       });
-      await commit(world, drawn, decision);
+      const told = findEvent(contract, asked.receipt, "Asked").args;
+      expect([told["requestId"], told["question"]]).to.deep.equal([id, "Which clause applies?"]);
+      const { receipt } = await commit(world, drawn, decision);
+      const expectedArgs = [id, BigInt(Status.Decided), decision.outcome, decision.answer, 900_000n];
+      expect([...findEvent(contract, receipt, "Answered").args]).to.deep.equal(expectedArgs);
       expect((await world.oracle.statusOf(id)).callbackPending).to.be.false;
       expect(await call(read)(id)).to.equal(expected);
       expect(await call("outcomes")(id)).to.deep.equal([BigInt(Status.Decided), 900_000n, toBeHex(outcome, 32)]);
@@ -320,6 +324,8 @@ describe("PolicyDesk", () => {
         .to.be.revertedWithCustomError(contract, "OwnableUnauthorizedAccount")
         .withArgs(stranger.address);
     }
+    const first = (await contract.deploymentTransaction()!.wait())!;
+    expect(findEvent(contract, first, "SettingsChanged").args["settings"]["committeeSize"]).to.equal(4n);
     await expect(contract.getFunction("setSettings")({ ...settings, committeeSize: 5 })).to.emit(
       contract,
       "SettingsChanged",
