@@ -23,6 +23,27 @@ export async function* boundedChunks(
   }
 }
 
+/** A user and password in a URL as the header that says them: fetch takes them in no other form, and shows the URL in its error. */
+export function credentialsApart(url: string): {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+} {
+  const parsed = URL.parse(url);
+  if (parsed === null || (parsed.username === "" && parsed.password === "")) return { url, headers: {} };
+  const said = [parsed.username, parsed.password].map(decoded).join(":");
+  parsed.username = "";
+  parsed.password = "";
+  return { url: parsed.href, headers: { authorization: `Basic ${Buffer.from(said).toString("base64")}` } };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** How long the server asks to be left alone: seconds or a date, 0 where it says nothing that can be read. */
 export function retryAfterMs(headers: Headers): number {
   const value = headers.get("retry-after");

@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { readCar } from "../../agents/adapters/ipfs/car.ts";
-import { cidOf } from "../../agents/adapters/ipfs/block.ts";
+import { cidOf, MAX_BLOCK_BYTES } from "../../agents/adapters/ipfs/block.ts";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { startGateway } from "../../agents/adapters/ipfs/gateway.ts";
 import type { HttpServer } from "../../agents/adapters/http-server.ts";
 import { createGatewaySource } from "../../agents/adapters/ipfs/gateway-source.ts";
+import { createKuboContentStore } from "../../agents/adapters/ipfs/kubo-content-store.ts";
 import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
 import { cidString } from "../../agents/core/codec.ts";
 import type { Digest } from "../../agents/core/types.ts";
@@ -133,6 +134,33 @@ describe("AV5: the trustless gateway", () => {
     }
   });
 
+  it("CARs take half of the answers at most, so that readers who take nothing leave the other half to blocks", async () => {
+    const limits = { requests: 100, concurrency: 4 };
+    const big = { has: async () => true, get: async () => new Uint8Array(MAX_BLOCK_BYTES) };
+    const never = { has: async () => true, get: () => new Promise<Uint8Array>(() => {}) };
+    let current: Pick<ContentStore, "get" | "has"> = never;
+    const switched = { has: () => current.has(diamond[0]!), get: () => current.get(diamond[0]!) };
+    const shared = await startGateway({ store: switched, host: "127.0.0.1", port: 0, limits });
+    const leaving = new AbortController();
+    try {
+      const url = `${shared.url}/ipfs/${cidString(diamond[0]!)}`;
+      const cars = Array.from({ length: 4 }, () => fetch(`${url}?format=car`, { signal: leaving.signal }));
+      const statuses = await Promise.all(cars.map(async (car) => (await car).status));
+      assert.deepEqual(
+        statuses.toSorted((a, b) => a - b),
+        [200, 200, 503, 503],
+      );
+      current = big;
+      for (let count = 0; count < 5; count++) {
+        const raw = await fetch(`${url}?format=raw`);
+        assert.deepEqual([raw.status, (await raw.arrayBuffer()).byteLength], [200, MAX_BLOCK_BYTES]);
+      }
+    } finally {
+      leaving.abort();
+      await shared.close();
+    }
+  });
+
   it("a port that is taken is an error of its own", async () => {
     const { port } = new URL(gateway.url);
     const taken = startGateway({ store, host: "127.0.0.1", port: Number(port) });
@@ -181,5 +209,63 @@ describe("AV3: blocks from a gateway", () => {
     ] as const;
     for (const [answers, code] of cases) await assert.rejects(fetched(answers), { code });
     await assert.rejects(createGatewaySource("http://127.0.0.1:1").get(digest), { code: "NETWORK_FAILED" });
+  });
+
+  it("one that breaks off or stalls within a block is named; a redirect is not followed", async () => {
+    const asked: (string | undefined)[] = [];
+    const serve = async (answer: (response: ServerResponse, base: string) => void): Promise<string> => {
+      const server = createServer(({ url }, response) => {
+        asked.push(url);
+        answer(response, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      });
+      await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+      servers.push(server);
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    };
+    const servers: Server[] = [];
+    try {
+      const cut = await serve((response) => {
+        response.writeHead(200, { "content-length": bytes.length }).write(bytes.subarray(0, 3));
+        setTimeout(() => response.destroy(), 50);
+      });
+      await assert.rejects(createGatewaySource(cut).get(digest), { code: "NETWORK_FAILED" });
+      const stalled = await serve((response) => void response.writeHead(200).write(bytes.subarray(0, 3)));
+      const given = createGatewaySource(stalled).get(digest, AbortSignal.timeout(300));
+      await assert.rejects(given, { code: "BLOCK_MISSING" });
+      asked.length = 0;
+      const leading = await serve((response, base) => {
+        response.writeHead(asked.length === 1 ? 302 : 200, { location: `${base}/inside` }).end(bytes);
+      });
+      const error = { code: "NETWORK_FAILED", message: /leads elsewhere \(302\)/ };
+      await assert.rejects(createGatewaySource(leading).get(digest), error);
+      assert.equal(asked.length, 1);
+    } finally {
+      for (const server of servers) {
+        server.closeAllConnections();
+        server.close();
+      }
+    }
+  });
+
+  it("AV5: a user and password in its URL are sent as a header, and are in no error", async () => {
+    const said: (string | undefined)[] = [];
+    const server = createServer(({ headers }, response) => {
+      said.push(headers.authorization);
+      response.writeHead(200).end(bytes);
+    });
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    const place = `user:p%40ss-word@127.0.0.1:${(server.address() as AddressInfo).port}`;
+    try {
+      await createGatewaySource(`http://${place}/`).get(digest);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+    assert.deepEqual(said, [`Basic ${Buffer.from("user:p@ss-word").toString("base64")}`]);
+    for (const store of [createGatewaySource(`http://${place}`), createKuboContentStore({ url: `http://${place}` })])
+      await assert.rejects(store.get(digest), (error: Error) => {
+        assert.doesNotMatch(`${error.message} ${JSON.stringify(error)}`, /p%40ss|p@ss/);
+        return (error as { code?: string }).code === "NETWORK_FAILED";
+      });
   });
 });

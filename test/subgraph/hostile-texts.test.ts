@@ -28,7 +28,9 @@ test("texts that are no UTF-8, and those with zeros, do not stop the index", { t
 
   const bytes = `0x${HOSTILE}`;
   const terms = { kind: 3 };
-  const asked = await ask(world, terms, "", () => world.oracle.request(subscription, packTerms(termsFor(terms)), bytes));
+  const asked = await ask(world, terms, "", () =>
+    world.oracle.request(subscription, packTerms(termsFor(terms)), bytes),
+  );
   const drawn = await draw(world, { ...asked, request: { ...asked.request, questionHash: keccak256(bytes) } });
   const committed = await commit(world, drawn, decisionFor(drawn, { answer: bytes, outcome: keccak256(bytes) }));
   await (await world.settlement.settle(...recordOf(committed))).wait();

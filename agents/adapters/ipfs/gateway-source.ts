@@ -3,7 +3,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 import { delay } from "../chain/retry.ts";
-import { boundedBody, retryAfterMs } from "../http.ts";
+import { boundedBody, credentialsApart, retryAfterMs } from "../http.ts";
 import { blockMissing, MAX_BLOCK_BYTES, verifiedBlock } from "./block.ts";
 
 const TIMEOUT_MS = 30_000;
@@ -11,32 +11,47 @@ const TIMEOUT_MS = 30_000;
 const TRIES = 5;
 const LONGEST_WAIT_MS = 30_000;
 
-/** Blocks from a trustless gateway, which is not trusted with the hash. */
+/** Blocks from a trustless gateway, which is not trusted with the hash, nor with where else to ask. */
 export function createGatewaySource(gateway: string): Pick<ContentStore, "get"> {
-  const base = gateway.replace(/\/+$/, "");
+  const { url, headers } = credentialsApart(gateway);
+  const place = { base: url.replace(/\/+$/, ""), headers: { ...headers, accept: "application/vnd.ipld.raw" } };
   return {
     async get(digest, signal) {
       for (let left = TRIES; ; left--) {
-        const response = await ask(base, digest, signal);
-        if (response.ok) return verifiedBlock(digest, await bodyOf(response, digest));
-        await response.body?.cancel();
-        if (response.status === 404 || response.status === 410) throw blockMissing(digest, TIMEOUT_MS);
-        if (left === 1 || (response.status !== 429 && response.status !== 503))
-          throw failed(base, digest, `it answers ${response.status}`);
-        await delay(Math.min(retryAfterMs(response.headers) || 1_000, LONGEST_WAIT_MS), signal);
+        const said = await ask(place, digest, signal);
+        if ("bytes" in said) return verifiedBlock(digest, said.bytes);
+        if (said.status === 404 || said.status === 410) throw blockMissing(digest, TIMEOUT_MS);
+        if (said.status >= 300 && said.status < 400)
+          throw failed(place, digest, `it leads elsewhere (${said.status}), where nobody follows; name that gateway`);
+        if (left === 1 || (said.status !== 429 && said.status !== 503))
+          throw failed(place, digest, `it answers ${said.status}`);
+        await delay(Math.min(said.pauseMs || 1_000, LONGEST_WAIT_MS), signal);
       }
     },
   };
 }
 
-async function ask(base: string, digest: Digest, signal: AbortSignal | undefined): Promise<Response> {
+interface Place {
+  readonly base: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+type Said = { readonly bytes: Uint8Array } | { readonly status: number; readonly pauseMs: number };
+
+/** One try, up to the last byte of the block. */
+async function ask({ base, headers }: Place, digest: Digest, signal: AbortSignal | undefined): Promise<Said> {
   const patience = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])]);
-  const headers = { accept: "application/vnd.ipld.raw" };
   try {
-    return await fetch(`${base}/ipfs/${cidString(digest)}?format=raw`, { headers, signal: patience });
+    // A redirect could lead to whatever this machine can reach.
+    const init = { headers, signal: patience, redirect: "manual" } as const;
+    const response = await fetch(`${base}/ipfs/${cidString(digest)}?format=raw`, init);
+    if (response.ok) return { bytes: await bodyOf(response, digest) };
+    await response.body?.cancel();
+    return { status: response.status, pauseMs: retryAfterMs(response.headers) };
   } catch (error) {
+    if (error instanceof ConclaveError) throw error;
     if (patience.aborted) throw blockMissing(digest, TIMEOUT_MS, error);
-    throw failed(base, digest, error instanceof Error ? error.message : String(error), error);
+    throw failed({ base }, digest, error instanceof Error ? error.message : String(error), error);
   }
 }
 
@@ -48,7 +63,7 @@ async function bodyOf(response: Response, digest: Digest): Promise<Uint8Array> {
   return Uint8Array.from(await boundedBody(response, MAX_BLOCK_BYTES, tooLong));
 }
 
-function failed(base: string, digest: Digest, what: string, cause?: unknown): ConclaveError {
+function failed({ base }: Pick<Place, "base">, digest: Digest, what: string, cause?: unknown): ConclaveError {
   const origin = URL.canParse(base) ? new URL(base).origin : "an invalid URL";
   const message = `Check the gateway ${origin}: ${what.slice(0, 200)}`;
   return new ConclaveError("NETWORK_FAILED", message, { cid: cidString(digest) }, cause);

@@ -27,19 +27,40 @@ type Format = "raw" | "car";
  * Throws NETWORK_FAILED when the port is taken.
  */
 export async function startGateway({ store, host, port, limits }: GatewayOptions): Promise<HttpServer> {
+  const bounds = { ...defaults, ...limits };
+  const shareOut = createShare(Math.ceil(bounds.concurrency / 2));
   return await startHttpServer({
     name: "gateway",
     host,
     port,
-    limits: { ...defaults, ...limits },
-    answer: (request, response) => answer(store, request, response),
+    limits: bounds,
+    answer: (request, response) => answer(store, request, response, shareOut),
   });
 }
 
+/** Runs what gets one of so many places, and says whether it did. */
+type Share = (work: () => Promise<void>) => Promise<boolean>;
+
+function createShare(places: number): Share {
+  let taken = 0;
+  return async (work) => {
+    if (taken >= places) return false;
+    taken += 1;
+    try {
+      await work();
+    } finally {
+      taken -= 1;
+    }
+    return true;
+  };
+}
+
+/** @param shareOut places for CARs, which last as long as their readers like; a block is out of our hands at once */
 async function answer(
   store: GatewayOptions["store"],
   request: IncomingMessage,
   response: ServerResponse,
+  shareOut: Share,
 ): Promise<void> {
   const url = URL.parse(`http://gateway${request.url ?? "/"}`);
   const [, text = ""] = /^\/ipfs\/([^/]+)\/?$/.exec(url?.pathname ?? "") ?? [];
@@ -63,10 +84,11 @@ async function answer(
     response.writeHead(304, { etag: tag, "cache-control": CACHED }).end();
     return;
   }
-  response.setHeaders(new Headers({ ...headersOf(text, format), etag: tag }));
-  if (request.method === "HEAD") response.writeHead(200).end();
-  else if (format === "raw") response.end(await store.get(digest));
-  else await sendCar(store, digest, isWhole, response);
+  const headers = new Headers({ ...headersOf(text, format), etag: tag });
+  if (request.method === "HEAD") response.setHeaders(headers).writeHead(200).end();
+  else if (format === "raw") response.setHeaders(headers).end(await store.get(digest));
+  else if (!(await shareOut(() => sendCar(store, digest, isWhole, response.setHeaders(headers)))))
+    refuse(response, 503, "busy", { "retry-after": "1" });
 }
 
 function headersOf(cid: string, format: Format): Record<string, string> {

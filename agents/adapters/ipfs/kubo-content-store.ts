@@ -9,10 +9,8 @@ import { walkDag } from "./walk.ts";
 const NOTHING: Swept = { blocks: 0, bytes: 0, more: false };
 
 export interface KuboContentStoreOptions {
-  /** RPC address, e.g. http://127.0.0.1:5001. Never expose it: whoever reaches it owns the node. */
+  /** RPC address, e.g. http://127.0.0.1:5001, or http://USER:PASSWORD@... Never expose it: whoever reaches it owns the node. */
   readonly url: string;
-  /** E.g. { authorization: "Bearer …" }. */
-  readonly headers?: Readonly<Record<string, string>>;
   /** Per call, and how long Kubo looks for a block. */
   readonly timeoutMs?: number;
   readonly owner?: PinOwner;
@@ -20,8 +18,8 @@ export interface KuboContentStoreOptions {
 
 /** An external Kubo node. NETWORK_FAILED when it is unreachable or fails, BLOCK_MISSING when it has and finds no block. */
 export function createKuboContentStore(options: KuboContentStoreOptions): CollectedStore {
-  const { url, headers, timeoutMs = 30_000, owner = "seat" } = options;
-  const rpc = createKuboRpc(url, headers, timeoutMs);
+  const { url, timeoutMs = 30_000, owner = "seat" } = options;
+  const rpc = createKuboRpc(url, timeoutMs);
   const pins = createKuboPins(rpc, owner, () => Date.now());
 
   async function get(digest: Digest, signal?: AbortSignal): Promise<Uint8Array> {

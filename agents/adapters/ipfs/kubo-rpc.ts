@@ -3,6 +3,7 @@ import { cidString } from "../../core/codec.ts";
 import { sha256 } from "../../core/digest.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
+import { credentialsApart } from "../http.ts";
 import { blockMissing, cidOf } from "./block.ts";
 
 /** Kubo answers a time-out itself; when it does not even do that, it is gone. */
@@ -35,13 +36,10 @@ export interface KuboRpc {
 /** A parameter of every Kubo call that the client passes on but does not declare. */
 export const OFFLINE: object = { offline: true };
 
-export function createKuboRpc(
-  url: string,
-  headers: Readonly<Record<string, string>> | undefined,
-  timeoutMs: number,
-): KuboRpc {
+export function createKuboRpc(url: string, timeoutMs: number): KuboRpc {
   const origin = URL.canParse(url) ? new URL(url).origin : "an invalid URL";
-  const client = create({ url, headers: { ...headers } });
+  const apart = credentialsApart(url);
+  const client = create({ url: apart.url, headers: { ...apart.headers } });
   const closing = new AbortController();
   const callerOf = (signal: AbortSignal | undefined): AbortSignal =>
     AbortSignal.any([closing.signal, ...(signal === undefined ? [] : [signal])]);
