@@ -15,7 +15,7 @@ import { textOf } from "./effects.ts";
 /** AV10: what a look at the pins of seats needs. */
 export interface CollectionPorts {
   readonly store: Pick<ContentStore, "get" | "has"> & PinList;
-  readonly chain: Pick<ChainReader, "domain" | "requestState">;
+  readonly chain: Pick<ChainReader, "domain" | "requestState" | "head">;
   readonly evidence: Pick<EvidenceStore, "list">;
   /** Whether the chain has slashed for it. */
   readonly isConsumed: (proof: EquivocationProof, signal?: AbortSignal) => Promise<boolean>;
@@ -76,13 +76,19 @@ export function retentionMs(retentionDays: number | undefined, unbondingDelaySec
   );
 }
 
+/** Before when a pin is old. A clock that runs ahead of the chain's says nothing: it would let go what stakes still answer for. */
+async function oldBefore({ chain, clock }: CollectionPorts, windowMs: number, signal: AbortSignal): Promise<number> {
+  const { timestamp } = await chain.head(signal);
+  return Math.min(clock.now(), timestamp * 1_000) - windowMs;
+}
+
 /** What a collection would do now, without doing it; all pins are looked at. */
 export async function previewCollection(
   ports: CollectionPorts,
   windowMs: number,
   signal: AbortSignal,
 ): Promise<Collected> {
-  const beforeMs = ports.clock.now() - windowMs;
+  const beforeMs = await oldBefore(ports, windowMs, signal);
   const judged = await judge(ports, await ports.store.pins(signal), beforeMs, signal);
   const without = new Set(judged.over.map(({ root }) => root));
   const swept = await ports.store.wouldSweep({ beforeMs, maxBlocks: Number.MAX_SAFE_INTEGER }, without, signal);
@@ -95,12 +101,12 @@ export interface Collector {
 }
 
 export function createCollector(ports: CollectorPorts, windowMs: number, bounds: PassLimits = usual): Collector {
-  const { store, clock } = ports;
+  const { store } = ports;
   /** The last one looked at. */
   let last: Digest | null = null;
   return {
     async pass(signal) {
-      const beforeMs = clock.now() - windowMs;
+      const beforeMs = await oldBefore(ports, windowMs, signal);
       const pins = (await store.pins(signal)).toSorted((a, b) => (a.root < b.root ? -1 : 1));
       const old = pins.filter(({ sinceMs }) => sinceMs < beforeMs);
       const rest = old.filter(({ root }) => last === null || root > last);
@@ -115,15 +121,13 @@ export function createCollector(ports: CollectorPorts, windowMs: number, bounds:
   };
 }
 
-/** Runs a pass after every interval until the signal aborts. What fails is tried again at the next. */
+/** Runs a pass at once and after every interval until the signal aborts. What fails is tried again at the next. */
 export async function collectEvery(
   collector: Collector,
   { clock, log, intervalMs }: { readonly clock: Clock; readonly log: Log; readonly intervalMs: number },
   signal: AbortSignal,
 ): Promise<void> {
-  for (;;) {
-    await sleep(clock, intervalMs, signal).catch(() => undefined);
-    if (signal.aborted) return;
+  while (!signal.aborted) {
     try {
       const { over, kept, swept } = await collector.pass(signal);
       const unpinned = over.map(({ root }) => cidString(root));
@@ -132,6 +136,7 @@ export async function collectEvery(
     } catch (error) {
       if (!signal.aborted) log.warn({ error: textOf(error) }, "could not collect transcripts");
     }
+    await sleep(clock, intervalMs, signal).catch(() => undefined);
   }
 }
 

@@ -48,6 +48,8 @@ class World {
   readonly proofs: EquivocationProof[] = [];
   slashed = false;
   asked = 0;
+  /** The chain's, where it is not that of this machine. */
+  chainTime: number | null = null;
   readonly pins = createMemoryPins();
   readonly clock = { now: () => this.now, schedule: () => () => {} };
   readonly store = createMemoryContentStore({ clock: this.clock, pins: this.pins });
@@ -55,6 +57,7 @@ class World {
     store: this.store,
     chain: {
       domain: base.domain,
+      head: async () => ({ number: 1n, timestamp: (this.chainTime ?? this.now) / 1_000 }),
       requestState: async (id) => {
         this.asked += 1;
         return this.states.get(Number(id)) ?? { ...settled, status: "none" };
@@ -195,18 +198,35 @@ describe("AV10: the policy of collection", () => {
       schedule: (_: number, tick: () => void) => (ticks.push(tick), () => {}),
     };
     const running = collectEvery(collector, { clock, log, intervalMs: 1_000 }, ended.signal);
-    const tick = async (): Promise<void> => {
-      const before = lines.length;
-      ticks.shift()?.();
-      await until(() => lines.length > before);
-    };
-    await tick();
+    // At the start, too: an agent that is started anew before each interval is over would never collect.
+    await until(() => ticks.length > 0);
     assert.deepEqual([lines, await world.store.isPinned(root)], [["could not collect transcripts"], true]);
     isDown = false;
-    await tick();
+    ticks.shift()?.();
+    await until(() => lines.length > 1);
     assert.deepEqual([lines.at(-1), await world.store.isPinned(root)], ["collected transcripts that are over", false]);
     ended.abort();
     await running;
+  });
+
+  it("a clock that runs ahead of the chain's, and a chain that does not say its time, remove nothing", async () => {
+    const world = new World();
+    const root = await world.keep(1, {});
+    const loose = await world.store.put(freshBlock().bytes);
+    world.chainTime = world.now + WINDOW_MS - 1_000;
+    world.now += 10 * WINDOW_MS;
+    const collector = createCollector(world.ports, WINDOW_MS);
+    for (const { over, kept, swept } of [
+      await collector.pass(signal),
+      await previewCollection(world.ports, WINDOW_MS, signal),
+    ])
+      assert.deepEqual([over, kept.young, swept.blocks], [[], 1, 0]);
+    const head = (): Promise<never> => Promise.reject(new ConclaveError("CHAIN_UNREACHABLE", "Reach the node"));
+    const lost = createCollector({ ...world.ports, chain: { ...world.ports.chain, head } }, WINDOW_MS);
+    await assert.rejects(lost.pass(signal), { code: "CHAIN_UNREACHABLE" });
+    assert.deepEqual([await world.store.isPinned(root), await world.store.has(loose)], [true, true]);
+    world.chainTime += 2_000;
+    assert.deepEqual((await collector.pass(signal)).swept.blocks, 3);
   });
 
   it("refuses a window that is not longer than appeals and unbonding, naming field, value and minimum", () => {
