@@ -1,17 +1,21 @@
 import assert from "node:assert/strict";
 import { existsSync, globSync } from "node:fs";
-import { readFile, utimes, writeFile } from "node:fs/promises";
+import { readFile, readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
+import { keystoreAddress } from "../../agents/cli/keys.ts";
 import { cidString } from "../../agents/core/codec.ts";
 import { courseOf, roundsOf } from "../../agents/ports/course.ts";
+import { openBank } from "../../scripts/demo/bank.ts";
 import { startDecidedChain, type Decided, type DecidedChain } from "../../scripts/lib/decided-chain.ts";
 import { startKuboLoopback, type KuboLoopback } from "../adapters/kubo-loopback.ts";
 import { createCli, type Cli, type ConfigJson } from "./cli-world.ts";
+import { until } from "./world.ts";
 
 let world: DecidedChain;
 let cli: Cli;
@@ -192,5 +196,34 @@ describe("AV7: conclave unpin", () => {
       assert.equal((await cli.failure(...args)).code, "STORE_LOCKED", args[0]);
     assert.equal((await cli.json("gc", "--from", "pins", "--dry-run")).code, 0);
     await holder.close();
+  });
+});
+
+describe("AV10: an agent that runs", () => {
+  it("collects by itself what is over and old, leaves what is young, and ends with its store free again", async () => {
+    const model = ["--model-url", "http://127.0.0.1:1/v1", "--model-name", "none"];
+    const folder = await createAgent("running", ...model);
+    await fill(folder);
+    const store = await createFolderContentStore(folder, "seat");
+    const young = unsettled.certificate.decision.transcript;
+    await store.pin(young);
+    await store.close();
+    const owner = privateKeyToAccount((world.chain.accounts[0] ?? assert.fail()).privateKey);
+    const signer = await keystoreAddress(join(world.folder, "running", "keystore.json"));
+    await openBank(world.chain, world.deployment.token, owner).fund(signer, parseEther("2"));
+    assert.equal((await cli.run(["agent", "register", "--dir", "running", "--stake", "1"])).code, 0);
+
+    const stop = new AbortController();
+    const args = ["agent", "run", "--dir", "running", "--json", "--log-level", "error"];
+    const running = cli.run(args, { signal: stop.signal });
+    try {
+      await until(async () => !(await isProven(settled, folder)), 60_000);
+      assert.deepEqual(await readdir(join(folder, "seat-pins")), [cidString(young)]);
+      assert.equal(await isProven(unsettled, folder), true);
+    } finally {
+      stop.abort();
+      assert.equal((await running).code, 0);
+    }
+    await (await createFolderContentStore(folder, "seat")).close();
   });
 });
