@@ -5,20 +5,23 @@ import { formatEther } from "viem";
 import { createDeploymentReader } from "../adapters/chain/deployment.ts";
 import { createChainReader } from "../adapters/chain/reader.ts";
 import { readChainTerms } from "../adapters/chain/terms.ts";
+import { credentialsApart } from "../adapters/http.ts";
 import { openKeystore } from "../adapters/keystore/keystore.ts";
 import { checkContext, describeGguf, digestGguf, readGgufHeader } from "../adapters/models/gguf.ts";
 import { probeEngine } from "../adapters/models/llama-probe.ts";
 import type { Address } from "../core/types.ts";
+import { leastRetentionDays, retentionMs } from "../node/collector.ts";
 import { formatAmount } from "./arguments.ts";
 import { chainSource } from "./chain-source.ts";
 import type { CliHost } from "./command.ts";
-import type { AgentConfig } from "./config.ts";
+import { CONFIG_FILE, type AgentConfig } from "./config.ts";
 import { check, fail, ok, warn, type Check } from "./doctor-checks.ts";
 import { agentPassword, keystoreAddress } from "./keys.ts";
 
 /** What drawing, committing or refunding once costs at most, about. */
 const GAS_OF_A_DUTY = 300_000n;
 const DUTIES_IN_RESERVE = 10n;
+const DAY_MS = 86_400_000;
 const ANSWER_MS = 3_000;
 const ENGINE_MS = 120_000;
 /** Tokens that the longest prompts need. */
@@ -36,6 +39,7 @@ export async function examineAgent(
   return [
     keystore,
     ...(hasChain && signer !== null ? await examineRegistration(config, signer, host) : []),
+    ...(hasChain ? [await examineRetention(config, host)] : []),
     ...(await Promise.all(config.listen.map((address) => examineListen(address)))),
     ...(await Promise.all(config.announce.map((address) => examineAnnounce(address)))),
     await examineContent(config, host),
@@ -90,6 +94,18 @@ async function examineRegistration(config: AgentConfig, signer: Address, host: C
     return ok(held);
   });
   return [registration, gas];
+}
+
+/** AV10: what an agent refuses to start with. */
+function examineRetention({ chain, collection }: AgentConfig, host: CliHost): Promise<Check> {
+  return check("retention", async () => {
+    const { unbondingDelaySeconds } = await readChainTerms(chainSource(chain), host.signal);
+    const days = retentionMs(collection.retentionDays, unbondingDelaySeconds, CONFIG_FILE) / DAY_MS;
+    const least = leastRetentionDays(unbondingDelaySeconds);
+    return ok(
+      `transcripts are kept for ${days} days, longer than the ${least} of the longest appeal period and this deployment's unbonding delay`,
+    );
+  });
 }
 
 /** Free, or in use by something that answers: the agent itself, if it runs. */
@@ -202,10 +218,11 @@ async function answers(host: string, port: number): Promise<boolean> {
 }
 
 /** Null when something answers HTTP, whatever its status; else why not, without the URL. */
-async function reach(url: string, method: "GET" | "POST", host: CliHost): Promise<string | null> {
+async function reach(place: string, method: "GET" | "POST", host: CliHost): Promise<string | null> {
   try {
     const signal = AbortSignal.any([host.signal, AbortSignal.timeout(ANSWER_MS)]);
-    const response = await fetch(url, { method, signal });
+    const { url, headers } = credentialsApart(place);
+    const response = await fetch(url, { method, headers, signal });
     await response.body?.cancel();
     return null;
   } catch (error) {

@@ -220,6 +220,22 @@ describe("conclave doctor", () => {
     assert.notEqual((await examine("--dir", "poor", "--profile", "default")).get("gas")?.level, "ok");
   });
 
+  it("AV10: a retention window that is shorter than appeals and unbonding, or just as long", async () => {
+    for (const [collection, level, pattern] of [
+      [{}, "ok", /^transcripts are kept for 42 days, longer than the 21 of /],
+      [{ retentionDays: 22 }, "ok", /^transcripts are kept for 22 days/],
+      [{ retentionDays: 21 }, "fail", /CONFIG_INVALID.*retentionDays: 21 is wrong: expected more than 21 days/],
+    ] as const) {
+      await world.editConfig("sound", (config) => ({ ...config, collection }));
+      const found = (await examine(...agent)).get("retention");
+      assert.equal(found?.level, level, JSON.stringify(collection));
+      assert.match(found.message, pattern);
+    }
+    await world.editConfig("sound", (config) => ({ ...config, collection: {} }));
+    assert.equal((await examine("--deployment", "deployment.json")).has("retention"), false);
+    assert.equal((await examine(...agent, "--rpc", "http://127.0.0.1:1")).has("retention"), false);
+  });
+
   it("too little stake", async () => {
     await world.enlist("thin", "12");
     assert.equal((await world.json("agent", "unstake", "--dir", "thin", "--amount", "5")).code, 0);
