@@ -111,6 +111,24 @@ export function parseChoice<Choice extends string>(text: string, option: string,
   return found;
 }
 
+/** A URL, which may hold a key: a wrong one is not shown. Throws USAGE. */
+export function parseUrl(text: string, option: string, what: string, example: string): string {
+  if (URL.canParse(text) && /^https?:/.test(text)) return text;
+  const message = `Read ${option}: its value (not shown) is no use; give the http or https URL of ${what}, e.g. ${example}`;
+  throw new ConclaveError("USAGE", message, { option });
+}
+
+/** Throws USAGE. */
+export function parseKuboUrl(text: string, option: string): string {
+  return parseUrl(text, option, "a Kubo RPC", "http://127.0.0.1:5001");
+}
+
+/** A folder that is named: an empty text would be the one where the command runs. Throws USAGE. */
+export function parseFolder(text: string, option: string): string {
+  if (text === "") throw usage(option, text, "give the path of a folder, . for this one");
+  return text;
+}
+
 export function usage(option: string, value: string, way: string): ConclaveError {
   const shown = value.length > 80 ? `${value.slice(0, 80)}...` : value;
   return new ConclaveError("USAGE", `Read ${option}: ${JSON.stringify(shown)} is no use; ${way}`, {

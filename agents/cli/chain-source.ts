@@ -77,11 +77,15 @@ export async function findChainConfig(flags: ChainFlags, host: CliHost): Promise
   }
   if (oracle === undefined) throw missing("--oracle ADDRESS");
   if (registry === undefined) throw missing("--registry ADDRESS");
-  const wanted =
-    flags.chainId === undefined ? base?.chainId : parseInteger(flags.chainId, "--chain-id", 1, MAX_CHAIN_ID);
+  const wanted = flags.chainId === undefined ? base?.chainId : parseChainId(flags.chainId);
   const chainId = wanted ?? (await readChainId(rpcUrl, host.signal));
   const { finalityDepth, pollIntervalMs, deploymentBlock } = { ...defaults, ...base };
   return { rpcUrl, chainId, oracle, registry, finalityDepth, pollIntervalMs, deploymentBlock };
+}
+
+/** Throws USAGE. */
+export function parseChainId(text: string): number {
+  return parseInteger(text, "--chain-id", 1, MAX_CHAIN_ID);
 }
 
 const defaults = { finalityDepth: 0, pollIntervalMs: 1_000, deploymentBlock: 0 };

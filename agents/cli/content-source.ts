@@ -14,7 +14,7 @@ import { createLibp2pNetwork, type Libp2pNetwork } from "../adapters/libp2p/netw
 import { ConclaveError } from "../core/errors.ts";
 import type { AgentRecord } from "../ports/chain.ts";
 import type { ContentStore } from "../ports/content-store.ts";
-import { usage } from "./arguments.ts";
+import { parseFolder, parseKuboUrl, parseUrl, usage } from "./arguments.ts";
 import type { CliHost, OptionSpec } from "./command.ts";
 
 export interface ContentFlags {
@@ -64,16 +64,12 @@ export async function openContentSource(
       option: "--peer",
     });
   }
-  if (kubo !== undefined) {
-    if (!URL.canParse(kubo)) throw usage("--kubo", "", "give the URL of a Kubo RPC, e.g. http://127.0.0.1:5001");
-    return createKuboContentStore({ url: kubo });
-  }
+  if (kubo !== undefined) return createKuboContentStore({ url: parseKuboUrl(kubo, "--kubo") });
   if (gateway !== undefined) {
-    if (!URL.canParse(gateway) || !/^https?:/.test(gateway))
-      throw usage("--gateway", "", "give the URL of a gateway, e.g. http://127.0.0.1:8080");
-    return { ...createGatewaySource(gateway), close: async () => undefined };
+    const url = parseUrl(gateway, "--gateway", "a gateway", "http://127.0.0.1:8080");
+    return { ...createGatewaySource(url), close: async () => undefined };
   }
-  if (store !== undefined) return openFolder(resolve(host.cwd, store));
+  if (store !== undefined) return openFolder(resolve(host.cwd, parseFolder(store, "--store")));
   const addresses = peer === undefined ? addressesOf(await agents()) : peer.map(parsePeer);
   const way = "start one, or name a source with --peer, --kubo, --store or --gateway";
   return openPeers(addresses, host.signal, "Fetch blocks", way);
@@ -94,8 +90,8 @@ async function openFolder(folder: string): Promise<ContentSource> {
   if (!existsSync(location)) {
     throw new ConclaveError(
       "CONFIG_INVALID",
-      `Open the blockstore ${folder}: there is no such folder; correct --store`,
-      { field: "store" },
+      `Open the blockstore ${folder} failed: there is no such folder; correct --store`,
+      { path: folder, option: "--store" },
     );
   }
   const blocks = new LocalBlocks(location);

@@ -20,6 +20,7 @@ import { EVIDENCE_FOLDER, storeFolder } from "./join.ts";
 import { dirFlag, type AgentFlags } from "./keys.ts";
 import { lookUpAgent, type AgentOnChain } from "./operator.ts";
 import { rows, utc } from "./output.ts";
+import { pinsFolder } from "./pins-folder.ts";
 
 interface Options extends AgentFlags {
   readonly from?: string;
@@ -42,7 +43,7 @@ export const gc: CommandSpec<Options> = {
     const dryRun = options.dryRun === true;
     return options.from === undefined
       ? collectAgent(options, host, dryRun)
-      : sweepFolder(resolve(host.cwd, options.from), host, dryRun);
+      : sweepFolder(pinsFolder(options.from, host.cwd), host, dryRun);
   },
 };
 
@@ -138,7 +139,6 @@ function amount({ blocks, bytes }: Swept): string {
 
 /** Blocks of pins that were ended, or never completed. */
 async function sweepFolder(path: string, host: CliHost, dryRun: boolean): Promise<Result> {
-  requireFolder(path, "--from");
   const all = { beforeMs: Number.MAX_SAFE_INTEGER, maxBlocks: Number.MAX_SAFE_INTEGER };
   const swept = dryRun
     ? await closing(await openFolderReader(path), (store) => store.wouldSweep(all, new Set(), host.signal))
@@ -152,21 +152,21 @@ async function sweepFolder(path: string, host: CliHost, dryRun: boolean): Promis
 
 function openToLook(config: AgentConfig): Promise<Pick<ContentStore, "get" | "has" | "close"> & PinList> {
   if (config.content.kind === "kubo") return openToCollect(config);
-  requireFolder(storeFolder(config), "--dir");
-  return openFolderReader(storeFolder(config), "seat");
+  return openFolderReader(requireStore(config), "seat");
 }
 
 async function openToCollect(config: AgentConfig): Promise<CollectedStore> {
   if (config.content.kind === "kubo") return createKuboContentStore({ url: config.content.url });
-  requireFolder(storeFolder(config), "--dir");
-  return createFolderContentStore(storeFolder(config), "seat");
+  return createFolderContentStore(requireStore(config), "seat");
 }
 
-function requireFolder(path: string, option: string): void {
-  if (existsSync(join(path, "blocks"))) return;
-  throw new ConclaveError("CONFIG_INVALID", `Open the store ${path} failed: nothing is kept there; correct ${option}`, {
+/** The agent's folder of blocks. Throws CONFIG_INVALID where it has kept nothing yet. */
+function requireStore(config: AgentConfig): string {
+  const path = storeFolder(config);
+  if (existsSync(join(path, "blocks"))) return path;
+  throw new ConclaveError("CONFIG_INVALID", `Open the store ${path} failed: nothing is kept there; correct --dir`, {
     path,
-    option,
+    option: "--dir",
   });
 }
 

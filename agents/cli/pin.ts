@@ -11,9 +11,9 @@ import type { Digest } from "../core/types.ts";
 import type { AgentRecord } from "../ports/chain.ts";
 import type { ContentStore } from "../ports/content-store.ts";
 import { verifyRequest } from "../node/verify.ts";
-import { parseRequestId, usage } from "./arguments.ts";
+import { parseAddress, parseFolder, parseKuboUrl, parseRequestId, usage } from "./arguments.ts";
 import { createAuditReader } from "./audit-reader.ts";
-import { chainFlags, findChain, findPlace, type ChainFlags } from "./chain-source.ts";
+import { chainFlags, findChain, findPlace, parseChainId, type ChainFlags } from "./chain-source.ts";
 import type { CliHost, CommandSpec, OptionSpec } from "./command.ts";
 import { committeeFirst } from "./committee-first.ts";
 import { readDeployment } from "./config.ts";
@@ -26,6 +26,7 @@ import {
   type ContentSource,
 } from "./content-source.ts";
 import { rows } from "./output.ts";
+import { DEFAULT_PINS } from "./pins-folder.ts";
 import { prepareService, serviceFlags, type Kept, type ServiceFlags } from "./pinning.ts";
 
 interface KeepFlags {
@@ -36,8 +37,6 @@ interface KeepFlags {
 interface Options extends ChainFlags, ContentFlags, KeepFlags, ServiceFlags {
   readonly car?: string;
 }
-
-export const DEFAULT_PINS = "conclave-pins";
 
 const keepFlags: readonly OptionSpec[] = [
   { flags: "--into <dir>", description: "keep it in this folder", default: DEFAULT_PINS },
@@ -91,9 +90,8 @@ export const pin: CommandSpec<Options> = {
 };
 
 async function openKeep({ into, intoKubo }: KeepFlags, { cwd }: CliHost): Promise<ContentStore> {
-  if (intoKubo === undefined) return openFolder(resolve(cwd, into));
-  if (!URL.canParse(intoKubo)) throw usage("--into-kubo", "", "give the URL of a Kubo RPC, e.g. http://127.0.0.1:5001");
-  return createKuboContentStore({ url: intoKubo, owner: "operator" });
+  if (intoKubo === undefined) return openFolder(resolve(cwd, parseFolder(into, "--into")));
+  return createKuboContentStore({ url: parseKuboUrl(intoKubo, "--into-kubo"), owner: "operator" });
 }
 
 /** Of whom a full disk, say, is an error of the folder's. */
@@ -102,7 +100,7 @@ async function openFolder(path: string): Promise<ContentStore> {
     try {
       return await action;
     } catch (error) {
-      if (!isSystemError(error)) throw error;
+      if (!isSystemError(error) && !isPutFailure(error)) throw error;
       const message = `Write to ${path} failed: ${error.message}; make room or correct --into, then repeat the command`;
       throw new ConclaveError("CONFIG_INVALID", message, { path }, error);
     }
@@ -134,16 +132,35 @@ async function fetchInto(what: string | undefined, options: Options, host: CliHo
   };
   const source = await openContentSource(options, agents, host);
   return closing(source, async () => {
-    const store = { get: through(source, into, host.signal) };
+    const faults = new Map<string, ConclaveError>();
+    const store = { get: noting(faults, through(source, into, host.signal)) };
     const { ok, failure, decision } = await verifyRequest({ chain, store, requestId, signal: host.signal });
     if (ok && decision !== null) return { root: decision.transcript, origins };
     const cid = failure?.cid ?? "none";
+    const fault = faults.get(cid);
+    // It says nothing of what was signed.
+    if (fault !== undefined) throw fault;
     throw new ConclaveError(
       "TRANSCRIPT_INVALID",
       `Verify request ${requestId} failed at ${failure?.step}, block ${cid}: ${failure?.reason}; nothing was pinned`,
       { requestId: String(requestId), cid },
     );
   });
+}
+
+/** Remembers, by CID, why a block was not to be had. */
+function noting(
+  faults: Map<string, ConclaveError>,
+  get: (digest: Digest) => Promise<Uint8Array>,
+): (digest: Digest) => Promise<Uint8Array> {
+  return async (digest) => {
+    try {
+      return await get(digest);
+    } catch (error) {
+      if (error instanceof ConclaveError) faults.set(cidString(digest), error);
+      throw error;
+    }
+  };
 }
 
 /** By its hashes alone. What is pinned already needs no source. */
@@ -215,6 +232,11 @@ async function* readFileOf(path: string, signal: AbortSignal): AsyncGenerator<Ui
   }
 }
 
+/** The blockstore's word for what the system refuses. */
+function isPutFailure(error: unknown): error is Error {
+  return error instanceof Error && error.name === "PutFailedError";
+}
+
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error;
 }
@@ -243,8 +265,8 @@ async function expectedOrigin(
 ): Promise<Partial<Pick<Described, "chainId" | "oracle">>> {
   const { deployment } = flags.deployment === undefined ? { deployment: null } : findPlace(flags, host);
   const file = deployment === null ? {} : await readDeployment(deployment);
-  const chainId = flags.chainId === undefined ? {} : { chainId: Number(flags.chainId) };
-  const oracle = flags.oracle === undefined ? {} : { oracle: flags.oracle };
+  const chainId = flags.chainId === undefined ? {} : { chainId: parseChainId(flags.chainId) };
+  const oracle = flags.oracle === undefined ? {} : { oracle: parseAddress(flags.oracle, "--oracle") };
   return { ...file, ...chainId, ...oracle } as Partial<Pick<Described, "chainId" | "oracle">>;
 }
 

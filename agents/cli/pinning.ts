@@ -76,10 +76,11 @@ export async function openPinningService(
 ): Promise<PinningService> {
   const path = resolve(cwd, file);
   const services = await readPinningServices(path);
-  const service = name === undefined ? undefined : services[name];
+  const service = name === undefined || !Object.hasOwn(services, name) ? undefined : services[name];
   if (name === undefined || service === undefined) {
-    const known = Object.keys(services).join(", ");
-    throw new ConclaveError("CONFIG_MISSING", `Find the pinning service in ${path}: name one of ${known}`, { path });
+    const known = Object.keys(services).join(", ") || "none: write one into it";
+    const message = `Find the pinning service ${JSON.stringify(name ?? "")} in ${path}: it is none of those there (${known})`;
+    throw new ConclaveError("CONFIG_MISSING", message, { path, service: name ?? "" });
   }
   const { endpoint, apiKeyFile, apiKeyEnv } = service;
   const place = apiKeyFile === undefined ? { apiKeyEnv } : { apiKeyFile: resolve(dirname(path), apiKeyFile) };

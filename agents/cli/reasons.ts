@@ -38,11 +38,11 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   BLOCK_INVALID: "fetch the block from another source",
   STATE_LOCKED: "wait for the other `conclave verify`, or name another file with --state",
   STORE_LOCKED: "wait for the process that writes there or stop it; `--dry-run` only looks",
-  STORE_INVALID: "pin the transcript again; until then nothing is collected in that store",
+  STORE_INVALID: "mend the store as the message says; until then nothing is collected in it",
   PIN_UNKNOWN: "look at the CID and at --from or --from-kubo",
   CAR_INVALID: "export the CAR again; nothing of it was pinned",
   PINNING_FAILED: "look at the reason in the message; what was kept here stays kept, and the command can be repeated",
-  TRANSCRIPT_INVALID: "report it: somebody signed what does not replay",
+  TRANSCRIPT_INVALID: "look at the reason in the message; what was signed and does not replay is evidence: report it",
   SUBGRAPH_UNREACHABLE:
     "check the URL of the subgraph and its graph-node; `conclave history --blocks N` asks the chain",
   SUBGRAPH_FAILED: "look at the reason in the message; deploy the subgraph/ of this version, or ask another endpoint",

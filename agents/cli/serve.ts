@@ -1,11 +1,10 @@
 import { once } from "node:events";
-import { resolve } from "node:path";
 import { openFolderReader } from "../adapters/ipfs/folder-content-store.ts";
 import { startGateway } from "../adapters/ipfs/gateway.ts";
 import { parseListen } from "./arguments.ts";
 import type { CommandSpec } from "./command.ts";
 import { rows, toJson } from "./output.ts";
-import { DEFAULT_PINS } from "./pin.ts";
+import { anyFolder, DEFAULT_PINS } from "./pins-folder.ts";
 
 interface Options {
   readonly from: string;
@@ -26,7 +25,7 @@ export const serve: CommandSpec<Options> = {
   ],
   run: async ({ options, host, json }) => {
     const place = parseListen(options.listen, "--listen");
-    const store = await openFolderReader(resolve(host.cwd, options.from));
+    const store = await openFolderReader(anyFolder(options.from, host.cwd));
     const gateway = await startGateway({ store, ...place });
     try {
       const ready = { event: "ready", url: gateway.url };

@@ -1,14 +1,13 @@
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { createFolderContentStore } from "../adapters/ipfs/folder-content-store.ts";
 import { createKuboContentStore } from "../adapters/ipfs/kubo-content-store.ts";
 import { digestFromCid } from "../core/codec.ts";
 import { ConclaveError } from "../core/errors.ts";
 import type { CollectedStore } from "../ports/content-store.ts";
-import { usage } from "./arguments.ts";
+import { parseKuboUrl, usage } from "./arguments.ts";
 import type { CliHost, CommandSpec } from "./command.ts";
 import { rows } from "./output.ts";
-import { DEFAULT_PINS } from "./pin.ts";
+import { DEFAULT_PINS, pinsFolder } from "./pins-folder.ts";
 
 interface Options {
   readonly from: string;
@@ -49,15 +48,7 @@ export const unpin: CommandSpec<Options> = {
 };
 
 async function openStore({ from, fromKubo }: Options, { cwd }: CliHost): Promise<CollectedStore> {
-  if (fromKubo !== undefined) {
-    if (!URL.canParse(fromKubo))
-      throw usage("--from-kubo", "", "give the URL of a Kubo RPC, e.g. http://127.0.0.1:5001");
-    return createKuboContentStore({ url: fromKubo, owner: "operator" });
-  }
-  const path = resolve(cwd, from);
-  if (existsSync(join(path, "blocks"))) return createFolderContentStore(path);
-  throw new ConclaveError("CONFIG_INVALID", `Open the store ${path} failed: nothing is kept there; correct --from`, {
-    path,
-    option: "--from",
-  });
+  if (fromKubo !== undefined)
+    return createKuboContentStore({ url: parseKuboUrl(fromKubo, "--from-kubo"), owner: "operator" });
+  return createFolderContentStore(pinsFolder(from, cwd));
 }

@@ -91,12 +91,17 @@ describe("AV3: conclave pin --into-kubo", () => {
     assert.equal(kubo.pins.size, 0);
     const none = await cli.failure("pin", id, "--into-kubo", "nowhere", ...source);
     assert.deepEqual([none.code, none.data["option"]], ["USAGE", "--into-kubo"]);
+    assert.match(none.message, /^Read --into-kubo: its value \(not shown\) is no use; give the http or https URL/);
 
     const victim = decided.blocks[2] ?? assert.fail();
     kubo.blocks.set(cidString(sha256(victim)), Uint8Array.of(0xa0));
     kubo.pins.set(cidString(sha256(victim)), "");
-    const broken = await cli.failure("pin", cid, "--into-kubo", kubo.url, "--store", ".");
-    assert.deepEqual([broken.code, broken.data["cid"]], ["BLOCK_INVALID", cidString(sha256(victim))]);
+    // Nothing that was signed is at fault.
+    for (const what of [cid, id]) {
+      const broken = await cli.failure("pin", what, "--into-kubo", kubo.url, ...source);
+      assert.deepEqual([broken.code, broken.data["cid"]], ["STORE_INVALID", cidString(sha256(victim))], what);
+      assert.match(broken.message, /ipfs repo verify --drop/);
+    }
     assert.equal(kubo.pins.has(cid), false);
 
     const { url } = kubo;

@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { cidOf } from "../../agents/adapters/ipfs/block.ts";
 import { createHeliaContentStore } from "../../agents/adapters/ipfs/helia-content-store.ts";
+import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
 import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
 import { cidString } from "../../agents/core/codec.ts";
 import { sha256 } from "../../agents/core/digest.ts";
@@ -199,9 +201,88 @@ describe("conclave pin and serve", () => {
     assert.ok(!cli.printed.join("").includes(key));
   });
 
-  it("asks for what is missing", async () => {
+  it("AV3: a block that its source has broken or lost is named as such, and not as what somebody signed", async () => {
+    const victim = decided.blocks[3] ?? assert.fail();
+    const away = cidString(sha256(victim));
+    const place = join(world.folder, "spoilt");
+    const blocks = new LocalBlocks(join(place, "blocks"));
+    await blocks.open();
+    for (const bytes of decided.blocks) await blocks.put(cidOf(sha256(bytes)), bytes);
+    const ours = ["--deployment", "deployment.json", "--store", "spoilt", "--into", "mended"];
+    await blocks.put(cidOf(sha256(victim)), victim.with(9, 0));
+    const broken = await cli.failure("pin", id, ...ours);
+    assert.deepEqual([broken.code, broken.data["cid"]], ["BLOCK_INVALID", away]);
+    await blocks.delete(cidOf(sha256(victim)));
+    const missing = await cli.failure("pin", id, ...ours);
+    assert.deepEqual([missing.code, missing.data["cid"]], ["BLOCK_MISSING", away]);
+    assert.deepEqual(await readdir(join(world.folder, "mended", "pins")), []);
+    const mended = ["--store", ".", "--deployment", "deployment.json", "--into", "mended"];
+    assert.equal((await cli.json("pin", id, ...mended)).code, 0);
+  });
+
+  it("a folder that takes no blocks is named, with the system's words", async () => {
+    const path = join(world.folder, "full");
+    await mkdir(join(path, "blocks"), { recursive: true });
+    const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"];
+    // Nothing can be read there, and nothing written.
+    for (const shard of letters.flatMap((first) => letters.map((second) => first + second)))
+      await symlink("nowhere", join(path, "blocks", shard));
+    for (const what of [id, cid]) {
+      const full = await cli.failure("pin", what, "--store", ".", "--deployment", "deployment.json", "--into", "full");
+      assert.deepEqual([full.code, full.data["path"]], ["CONFIG_INVALID", path], full.message);
+      assert.match(full.message, /^Write to .*full failed: .*E[A-Z]+: .*; make room or correct --into, then repeat/);
+    }
+  });
+
+  it("asks for what is missing, and names option, value and way out of what is wrong", async () => {
     for (const args of [[], ["bafynonsense"], [cid], ["-1"], [cid, "--wait", "30d"]])
       assert.equal((await far.failure("pin", ...args)).code, "USAGE", args.join(" "));
-    assert.equal((await far.failure("serve", "--listen", "8080")).code, "USAGE");
+    for (const [option, value] of [
+      ["--chain-id", "x"],
+      ["--oracle", "0x12"],
+      ["--into", ""],
+      ["--store", ""],
+      ["--peer", "/ip4/127.0.0.1"],
+    ] as const) {
+      const source = option === "--store" || option === "--peer" ? [] : ["--store", world.folder];
+      const { code, data } = await far.failure("pin", cid, ...source, option, value);
+      assert.deepEqual([code, data["option"], data["value"]], ["USAGE", option, value], option);
+    }
+    for (const [command, option] of [
+      [["pin", cid], "--kubo"],
+      [["pin", cid], "--gateway"],
+      [["unpin", cid], "--from-kubo"],
+    ] as const) {
+      const { code, message, data } = await far.failure(...command, option, "ftp://user:secret@host");
+      assert.deepEqual([code, data], ["USAGE", { option }]);
+      assert.doesNotMatch(message, /secret/);
+    }
+    await writeFile(
+      join(elsewhere, "services.json"),
+      JSON.stringify({ one: { endpoint: "https://a.example", apiKeyEnv: "K" } }),
+    );
+    for (const service of ["constructor", "two"]) {
+      const { code, message, data } = await far.failure("pinning", "list", service, "--services", "services.json");
+      assert.deepEqual([code, data["service"]], ["CONFIG_MISSING", service]);
+      assert.match(message, /it is none of those there \(one\)/);
+    }
+    for (const listen of ["8080", "127.0.0.1:99999"]) {
+      const { code, data } = await far.failure("serve", "--listen", listen);
+      assert.deepEqual([code, data], ["USAGE", { option: "--listen", value: listen }]);
+    }
+  });
+
+  it("what nobody pinned is not served, and nothing is removed from it: the folder is named, and left as it is", async () => {
+    await mkdir(join(elsewhere, "plain", "blocks"), { recursive: true });
+    await writeFile(join(elsewhere, "file"), "");
+    for (const from of ["typo", "file", "plain"])
+      for (const command of ["serve", "gc"]) {
+        const { code, message, data } = await far.failure(command, "--from", from);
+        assert.deepEqual([code, data], ["CONFIG_INVALID", { path: join(elsewhere, from), option: "--from" }]);
+        assert.match(message, /nothing is kept there; correct --from/);
+      }
+    assert.equal((await far.failure("gc", "--from", "")).code, "USAGE");
+    assert.equal(existsSync(join(elsewhere, "typo")), false);
+    assert.deepEqual(await readdir(join(elsewhere, "plain")), ["blocks"]);
   });
 });

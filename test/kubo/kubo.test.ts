@@ -52,7 +52,7 @@ describe("content store: a pinned block that Kubo's disk broke", () => {
     await store.put(bytes);
     await store.pin(digest);
     await damage(digest, bytes.with(9, 0));
-    await assert.rejects(store.put(bytes), { code: "BLOCK_INVALID", message: /repo verify --drop/ });
+    await assert.rejects(store.put(bytes), { code: "STORE_INVALID", message: /repo verify --drop/ });
     await store.close();
   });
 });

@@ -20,10 +20,10 @@ export interface KeptFolder extends Omit<CollectedStore, "put" | "get" | "has" |
  * needs no lock.
  */
 export async function openKeptFolder(path: string, owner: PinOwner, locked: boolean): Promise<KeptFolder> {
-  const pins = await openPinFiles(path, owner);
+  const pins = await openPinFiles(path, owner, locked);
   const release = locked ? lockDirectory(path, (cause) => busy(path, cause)) : () => {};
   const local = new LocalBlocks(join(path, "blocks"));
-  await local.open();
+  if (locked) await local.open();
   /** A sweep that sees another number knows too little: something has been pinned since it looked. */
   let pinsBegun = 0;
   let pinning = 0;

@@ -80,7 +80,7 @@ export function isMissing(error: unknown, signal: AbortSignal | undefined): bool
 
 /**
  * Stores a block and reads it back: Kubo writes none that it believes to have, whatever its disk has made of it. Throws
- * BLOCK_INVALID when it lies there broken and pinned, so that Kubo does not remove it.
+ * STORE_INVALID when it lies there broken and pinned, so that Kubo does not remove it.
  */
 export async function storeSoundly(
   rpc: KuboRpc,
@@ -98,7 +98,7 @@ export async function storeSoundly(
   const cid = cidString(digest);
   const way = "run `ipfs repo verify --drop`, start it and store again";
   throw new ConclaveError(
-    "BLOCK_INVALID",
+    "STORE_INVALID",
     `Stop the Kubo node at ${rpc.origin}, ${way}: its disk has broken the pinned block ${cid}`,
     { cid },
   );
@@ -112,7 +112,7 @@ async function store(rpc: KuboRpc, digest: Digest, bytes: Uint8Array, signal: Ab
   const actualCid = stored.toString();
   if (actualCid === cid) return;
   const message = `Check the Kubo node at ${rpc.origin}: it stored ${actualCid} for ${cid}`;
-  throw new ConclaveError("BLOCK_INVALID", message, { cid, actualCid });
+  throw new ConclaveError("STORE_INVALID", message, { cid, actualCid });
 }
 
 async function isSound(rpc: KuboRpc, digest: Digest, signal: AbortSignal | undefined): Promise<boolean> {

@@ -22,9 +22,10 @@ export interface PinFiles {
   blocks(without: ReadonlySet<Digest>): AsyncGenerator<Digest>;
 }
 
-export async function openPinFiles(path: string, owner: PinOwner): Promise<PinFiles> {
+/** `writable`: makes its folder. */
+export async function openPinFiles(path: string, owner: PinOwner, writable: boolean): Promise<PinFiles> {
   const own = join(path, FOLDERS[owner]);
-  await mkdir(own, { recursive: true });
+  if (writable) await mkdir(own, { recursive: true });
   return {
     async add(root, blocks) {
       const name = cidString(root);
