@@ -1,6 +1,5 @@
 import { open, type FileHandle } from "node:fs/promises";
 import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
 import { lockFile } from "../adapters/lock.ts";
 import { ConclaveError } from "../core/errors.ts";
 import type { Domain } from "../core/types.ts";
@@ -35,7 +34,9 @@ const FORMAT = "conclave verify 1";
  */
 export async function openAuditState(path: string, domain: Domain): Promise<AuditState> {
   const file = await open(path, "a+").catch((error: unknown) => {
-    throw new ConclaveError("CONFIG_INVALID", `Open ${path} failed; correct --state`, { path }, error);
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `Open ${path} failed: ${reason}; correct --state`;
+    throw new ConclaveError("CONFIG_INVALID", message, { path, option: "--state" }, error);
   });
   let release = (): void => {};
   const close = async (): Promise<void> => {
@@ -47,7 +48,7 @@ export async function openAuditState(path: string, domain: Domain): Promise<Audi
     const proven = await readProven(file, path, domain);
     return {
       isProven: (subject) => proven.has(keyOf(subject)),
-      add: (subject, report) => append(file, { key: keyOf(subject), report: briefly(report) }),
+      add: (subject, report) => append(file, path, { key: keyOf(subject), report: briefly(report) }),
       close,
     };
   } catch (error) {
@@ -74,8 +75,14 @@ function briefly({ ok, root, failure }: VerifyReport): object {
   return { ok, root, ...(failure === undefined ? {} : { failure }) };
 }
 
-async function append(file: FileHandle, line: object): Promise<void> {
-  await file.appendFile(`${toJson(line)}\n`);
+async function append(file: FileHandle, path: string, line: object): Promise<void> {
+  try {
+    await file.appendFile(`${toJson(line)}\n`);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `Write to ${path} failed: ${reason}; make room or correct --state, then repeat the command: it goes on from there`;
+    throw new ConclaveError("CONFIG_INVALID", message, { path, option: "--state" }, error);
+  }
 }
 
 async function readProven(file: FileHandle, path: string, { chainId, oracle }: Domain): Promise<ReadonlySet<string>> {
@@ -93,9 +100,24 @@ async function readProven(file: FileHandle, path: string, { chainId, oracle }: D
     return proven;
   }
   await dropTornLine(file, size);
-  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity }))
-    addProven(proven, line);
+  for await (const line of linesOf(path)) addProven(proven, line);
   return proven;
+}
+
+/** Of a file that may be anybody's: a line that is longer than ours are is passed over, and not held. */
+async function* linesOf(path: string): AsyncGenerator<string> {
+  let line = "";
+  let isLong = false;
+  for await (const chunk of createReadStream(path, "utf8") as AsyncIterable<string>) {
+    for (const [index, part] of chunk.split("\n").entries()) {
+      if (index > 0) {
+        if (!isLong) yield line;
+        [line, isLong] = ["", false];
+      }
+      isLong ||= line.length + part.length > MAX_LINE;
+      line = isLong ? "" : line + part;
+    }
+  }
 }
 
 /** A line that cannot be read proves nothing. */
@@ -109,6 +131,8 @@ function addProven(proven: Set<string>, line: string): void {
 }
 
 const CHUNK = 65_536;
+/** A verdict is a few hundred characters, with a reason a few thousand. */
+const MAX_LINE = 65_536;
 
 /** Cuts off what comes after the last end of a line. */
 async function dropTornLine(file: FileHandle, size: number): Promise<void> {

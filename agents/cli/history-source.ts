@@ -8,7 +8,7 @@ import { parseInteger, type Unit } from "./arguments.ts";
 import { chainFlags, findChain, findPlace, type ChainFlags } from "./chain-source.ts";
 import type { CliHost, OptionSpec } from "./command.ts";
 import { CONFIG_FILE, loadAgentConfig, readDeployment } from "./config.ts";
-import { utc } from "./output.ts";
+import { printable, utc } from "./output.ts";
 import { join } from "node:path";
 
 export interface SubgraphFlags extends ChainFlags {
@@ -118,7 +118,7 @@ export async function compareWithChain<Answer>(
   });
   const chain = await findChainIfAny(flags, host);
   const unknown = (why: string): Compared<Answer> => {
-    host.stderr(`the subgraph was not compared with the chain: ${why}\n`);
+    host.stderr(`the subgraph was not compared with the chain: ${printable(why)}\n`);
     return compared(null, smallest);
   };
   if (chain === null) return unknown("name its contracts with --deployment FILE");

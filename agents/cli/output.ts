@@ -1,8 +1,19 @@
 import Table from "cli-table3";
 
-/** Bigints as decimal strings: they do not fit JSON's numbers everywhere. */
+/**
+ * Bigints as decimal strings: they do not fit JSON's numbers everywhere. What would steer a terminal stands as its escape, which JSON
+ * itself asks for only of the oldest controls.
+ */
 export function toJson(value: unknown): string {
-  return JSON.stringify(value, (_, item: unknown) => (typeof item === "bigint" ? String(item) : item));
+  const text = JSON.stringify(value, (_, item: unknown) => (typeof item === "bigint" ? String(item) : item));
+  return text.replace(UNPRINTABLE, escaped);
+}
+
+/** By its UTF-16 units. */
+function escaped(character: string): string {
+  return Array.from({ length: character.length }, (_, unit) => {
+    return `\\u${character.charCodeAt(unit).toString(16).padStart(4, "0")}`;
+  }).join("");
 }
 
 export type Row = readonly [name: string, value: string];

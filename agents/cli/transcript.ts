@@ -78,7 +78,9 @@ async function exportCar(path: string, root: Digest, store: ContentSource, signa
   } catch (error) {
     await rm(part, { force: true });
     if (error instanceof ConclaveError) throw error;
-    throw new ConclaveError("CONFIG_INVALID", `Write ${path} failed; correct --car`, { path }, error);
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `Write ${path} failed: ${reason}; make room or correct --car`;
+    throw new ConclaveError("CONFIG_INVALID", message, { path, option: "--car" }, error);
   }
 }
 

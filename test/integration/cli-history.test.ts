@@ -99,6 +99,47 @@ describe("command line: history", () => {
     assert.doesNotMatch(cli.printed.join(""), /secret-key/);
   });
 
+  it("a spreadsheet runs nothing of a text, whatever it takes for the end of a cell; numbers stay numbers", async (context) => {
+    const questions = [
+      "=1+1",
+      "+1+1",
+      "@SUM(A1)",
+      "-2+3",
+      "\uff1d1+1",
+      ' "=1+1',
+      "a;=1+1",
+      "a; @x;-1+1",
+      "-12.5",
+      "a-b=c",
+    ];
+    const rows = questions.map((question, index) => requestRow(questions.length - index, { question }));
+    const { cli, url } = await startPlace(context, rows);
+    const { stdout } = await cli.run(["history", "--limit", "20", "--csv", "--subgraph", url]);
+    const [, ...lines] = stdout.trimEnd().split("\r\n");
+    const cells = lines.map((line) => /,("(?:[^"]|"")*"|[^,"]*)$/.exec(line)?.[1]);
+    assert.deepEqual(cells, [
+      "'=1+1",
+      "'+1+1",
+      "'@SUM(A1)",
+      "'-2+3",
+      "'\uff1d1+1",
+      `"' ""=1+1"`,
+      `"a;'=1+1"`,
+      `"a;' @x;'-1+1"`,
+      "-12.5",
+      "a-b=c",
+    ]);
+  });
+
+  it("what is printed for machines does not steer a terminal either", async (context) => {
+    const question = "a\u001b[2J\u009b31m\u202e\u2028\u{e0041}b";
+    const { cli, url } = await startPlace(context, [requestRow(1, { question })]);
+    const { stdout } = await cli.run(["history", "--json", "--subgraph", url]);
+    assert.match(stdout, /a\\u001b\[2J\\u009b31m\\u202e\\u2028\\udb40\\udc41b/);
+    const [first] = (JSON.parse(stdout) as { readonly requests: readonly { readonly question: string }[] }).requests;
+    assert.equal(first?.question, question);
+  });
+
   it("takes no filter that it does not understand", async (context) => {
     const { cli, url } = await startPlace(context, []);
     for (const wrong of [

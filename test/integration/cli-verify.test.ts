@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { appendFile, open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { text } from "node:stream/consumers";
@@ -9,6 +9,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { cidOf } from "../../agents/adapters/ipfs/block.ts";
 import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
 import { openAuditState } from "../../agents/cli/audit-state.ts";
+import type { Subject } from "../../agents/node/audit.ts";
+import type { VerifyReport } from "../../agents/node/verify.ts";
 import { cidString } from "../../agents/core/codec.ts";
 import { sha256 } from "../../agents/core/digest.ts";
 import { startDecidedChain, type DecidedChain } from "../../scripts/lib/decided-chain.ts";
@@ -118,6 +120,40 @@ describe("conclave verify of many requests", () => {
       const { code, data } = await cli.failure("verify", "--since", "0", ...source, "--state", "other");
       assert.deepEqual([code, data["option"]], ["CONFIG_INVALID", "--state"]);
       assert.equal(await readFile(join(world.folder, "other"), "utf8"), other);
+    }
+  });
+
+  it("TR7: lines of anybody in the state file prove nothing, however long, and one that cannot be written ends it", async () => {
+    const path = join(world.folder, "hostile.jsonl");
+    const domain = { chainId: world.deployment.chainId, oracle: world.deployment.oracle };
+    await (await openAuditState(path, domain)).close();
+    const key = "7".repeat(1 << 20);
+    const lines = ["[", "null", `{"key":"${key}","report":{"ok":true}}`, '{"key":"a","report":{"ok":1}}', ""];
+    await appendFile(path, lines.join("\n"));
+    // As long as a text may be in memory, and longer.
+    const file = await open(path, "a");
+    await file.truncate((await file.stat()).size + 600_000_000);
+    await file.appendFile("\n");
+    await file.close();
+    const { code, value } = await cli.json("verify", "--since", "0", ...source, "--state", path);
+    assert.deepEqual([code, value["proven"], value["provenBefore"]], [0, COUNT, 0]);
+    const again = await cli.json("verify", "--since", "0", ...source, "--state", path);
+    assert.deepEqual([again.value["proven"], again.value["provenBefore"]], [0, COUNT]);
+
+    const state = await openAuditState(path, domain);
+    await state.close();
+    const subject = { requestId: 1n, committed: { blockHash: "0x", decision: { attempt: 0 } } } as unknown as Subject;
+    await assert.rejects(state.add(subject, { ok: true, root: null } as VerifyReport), {
+      code: "CONFIG_INVALID",
+      message: /^Write to .*hostile\.jsonl failed: .*; make room or correct --state, then repeat the command/,
+    });
+    for (const [place, words] of [
+      ["nowhere/x", /ENOENT/],
+      [".", /EISDIR/],
+    ] as const) {
+      const failed = await cli.failure("verify", "--since", "0", ...source, "--state", place);
+      assert.deepEqual([failed.code, failed.data["option"]], ["CONFIG_INVALID", "--state"]);
+      assert.match(failed.message, words);
     }
   });
 
