@@ -267,7 +267,7 @@ async function expectedOrigin(
   const file = deployment === null ? {} : await readDeployment(deployment);
   const chainId = flags.chainId === undefined ? {} : { chainId: parseChainId(flags.chainId) };
   const oracle = flags.oracle === undefined ? {} : { oracle: parseAddress(flags.oracle, "--oracle") };
-  return { ...file, ...chainId, ...oracle } as Partial<Pick<Described, "chainId" | "oracle">>;
+  return { ...file, ...chainId, ...oracle };
 }
 
 async function countBlocks(root: Digest, store: ContentStore, signal: AbortSignal): Promise<number> {

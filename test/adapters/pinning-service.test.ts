@@ -84,6 +84,35 @@ describe("AV8: pinning services", () => {
     );
   });
 
+  it("lists what is as old as the last of a page, and all of a service that gives fewer than it is asked for", async () => {
+    // Ninety at the same time, across the end of a page.
+    for (let number = 0; number < 250; number++) {
+      const second = number < 60 ? 2 : number < 150 ? 1 : 0;
+      const created = new Date(Date.UTC(2026, 0, 1) + (second * 1_000 || number)).toISOString();
+      server.pins.push({ requestid: `${number}`, status: "pinned", created, pin: { cid } });
+    }
+    const all = new Set((await list()).map(({ id }) => id));
+    assert.equal(all.size, 250);
+    server.pins.splice(0, 200);
+    server.most = 7;
+    assert.equal((await list()).length, 50);
+  });
+
+  it("a service that calls a request or a pin by the key is refused", async () => {
+    const created = "2026-01-01T00:00:00Z";
+    for (const pinned of [
+      { requestid: KEY, pin: { cid } },
+      { requestid: "1", pin: { cid, name: `for ${KEY}` } },
+      { requestid: "1", pin: { cid: KEY } },
+    ]) {
+      server.misbehave = (_, response) => {
+        reply(response, 200, { count: 1, results: [{ ...pinned, status: "pinned", created }] });
+        return true;
+      };
+      assert.deepEqual((await refused(list())).slice(0, 2), ["PINNING_FAILED", "answer"]);
+    }
+  });
+
   it("a list without end is given up", async () => {
     const created = new Date(Date.UTC(2026, 0, 1)).toISOString();
     const results = Array.from({ length: 100 }, () => ({ requestid: "1", status: "pinned", created, pin: { cid } }));

@@ -17,6 +17,8 @@ const MAX_BYTES = 4 << 20;
 const PAGE = 100;
 const MAX_PAGES = 100;
 const MAX_ORIGINS = 20;
+/** Shorter ones stand in any text. */
+const LEAST_KEY = 8;
 const FIRST_POLL_MS = 1_000;
 const LONGEST_POLL_MS = 15_000;
 
@@ -60,6 +62,7 @@ const listSchema = z.object({ count: z.int().min(0), results: z.array(statusSche
 const failureSchema = z.object({ error: z.object({ reason: z.string(), details: z.string().optional() }) });
 
 type Status = z.infer<typeof statusSchema>;
+type StatusList = z.infer<typeof listSchema>;
 
 export interface RemotePin {
   /** The service's name for the request. */
@@ -105,16 +108,16 @@ export interface Wish {
 
 /** Throws PINNING_FAILED where the service refuses or says what makes no sense, NETWORK_FAILED where it does not answer. */
 export function createPinningService(options: PinningServiceOptions): PinningService {
-  async function page(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly Status[]> {
+  async function page(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<StatusList> {
     const search = new URLSearchParams({ ...query, limit: String(PAGE) });
-    return read(options, await send(options, "GET", `?${search.toString()}`, signal), listSchema).results;
+    return read(options, await send(options, "GET", `?${search.toString()}`, signal), listSchema);
   }
 
   /** Whether a request that broke on the way was heard is seen before it is made again. */
   const request = (root: Digest, { name, origins }: Wish, signal: AbortSignal): Promise<Status> => {
     const cid = cidString(root);
     return retrying(signal, async () => {
-      const there = (await page({ cid, status: ALIVE }, signal)).find(({ pin }) => pin.cid === cid);
+      const there = (await page({ cid, status: ALIVE }, signal)).results.find(({ pin }) => pin.cid === cid);
       if (there !== undefined) return there;
       const body = { cid, name, origins: origins.slice(0, MAX_ORIGINS) };
       return read(options, await send(options, "POST", "", signal, body), statusSchema);
@@ -128,7 +131,7 @@ export function createPinningService(options: PinningServiceOptions): PinningSer
       if (pin.cid !== cidString(root))
         throw failed(options, "answer", `it answers with another CID, ${quoted(pin.cid, options.apiKey)}`);
       wish.onState(status.status);
-      if (status.status === "pinned") return remotePin(status);
+      if (status.status === "pinned") return remotePin(options, status);
       if (status.status === "failed")
         throw failed(options, "failed", `it could not pin it${detailsOf(options, status)}`);
       await delay(pauseMs, signal);
@@ -156,15 +159,24 @@ export function createPinningService(options: PinningServiceOptions): PinningSer
     },
     async *list(root, signal) {
       const query = { status: ALL, ...(root === null ? {} : { cid: cidString(root) }) };
+      const listed = new Set<string>();
       let before: string | null = null;
       for (let pages = 0; pages < MAX_PAGES; pages++) {
         const bound: Readonly<Record<string, string>> = before === null ? {} : { before };
-        const results = await retrying(signal, () => page({ ...query, ...bound }, signal));
-        for (const status of results) yield remotePin(status);
+        const { count, results } = await retrying(signal, () => page({ ...query, ...bound }, signal));
+        const known = listed.size;
+        for (const status of results) {
+          if (listed.has(status.requestid)) continue;
+          listed.add(status.requestid);
+          yield remotePin(options, status);
+        }
+        // Some give fewer than they are asked for.
+        if (results.length < PAGE && results.length >= count) return;
         const last = results.at(-1)?.created;
-        if (results.length < PAGE || last === undefined) return;
-        if (before !== null && Date.parse(last) >= Date.parse(before)) break;
-        before = last;
+        if (last === undefined) return;
+        if (listed.size === known) break;
+        // Others may be as old as the last one: it is asked for once more.
+        before = new Date(Date.parse(last) + 1).toISOString();
       }
       throw failed(options, "answer", `its list does not end, or has more than ${PAGE * MAX_PAGES} pins`);
     },
@@ -266,7 +278,11 @@ function detailsOf({ apiKey }: PinningServiceOptions, { info }: Status): string 
   return info?.status_details === undefined ? "" : `: ${quoted(info.status_details, apiKey)}`;
 }
 
-function remotePin({ requestid, status, created, pin }: Status): RemotePin {
+/** Its words are printed. */
+function remotePin(options: PinningServiceOptions, { requestid, status, created, pin }: Status): RemotePin {
+  const { apiKey } = options;
+  if (apiKey.length >= LEAST_KEY && [requestid, pin.cid, pin.name].some((text) => text?.includes(apiKey)))
+    throw failed(options, "answer", "it names a pin by the key");
   return { id: requestid, state: status, created, cid: pin.cid, name: pin.name ?? null };
 }
 
