@@ -3,6 +3,8 @@ import fc from "fast-check";
 import { describe, it } from "node:test";
 import { limits } from "../../agents/core/limits.ts";
 import { renderFields } from "../../agents/core/prompt.ts";
+import type { InjectedTrial } from "../../scripts/lib/attacks/injected.ts";
+import { tallied } from "../../scripts/lib/attacks/injection-report.ts";
 import { harmlessText, injectedText, INJECTION_CATEGORIES, injections } from "../../scripts/lib/attacks/injections.ts";
 
 const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
@@ -38,6 +40,33 @@ describe("injections: the corpus", () => {
         expect(Buffer.byteLength(harmlessText(text))).to.equal(bytes);
       }),
     );
+  });
+});
+
+describe("injections: what is counted", () => {
+  const trial = (without: string | null, hostile: string | null, harmless: string | null): InjectedTrial => ({
+    variant: 0,
+    decider: "mbft",
+    place: "question",
+    injection: injections[0] as (typeof injections)[number],
+    question: "",
+    lie: "no",
+    without,
+    hostile,
+    harmless,
+  });
+
+  it("an answer that changes, one that is what the text wants, and one that is missing, beside what a harmless text does", () => {
+    const { tried, changed, changedByHarmless, obeyed, obeyedByChance, silenced } = tallied([
+      trial("yes", "no", "yes"),
+      trial("yes", null, "no"),
+      trial("no", "no", "no"),
+      trial("no", "yes", null),
+      trial(null, "no", null),
+    ]);
+    expect(tried).to.equal(5);
+    const shares = [changed, changedByHarmless, obeyed, obeyedByChance, silenced].map(({ share }) => share);
+    expect(shares).to.deep.equal([0.8, 0.4, 0.4, 0.2, 0.2]);
   });
 });
 

@@ -128,7 +128,7 @@ export function optionsFrom(argv: readonly string[]): Options {
 }
 
 /** At least one of them. Throws USAGE. */
-function someOf<T extends string>(field: string, text: string, known: readonly T[]): readonly T[] {
+export function someOf<T extends string>(field: string, text: string, known: readonly T[]): readonly T[] {
   const found = parseList(field, text, known);
   if (found.length === 0) throw usage(field, text, `name all, or some of ${known.join(", ")}`);
   return found;

@@ -123,7 +123,7 @@ function nameOf({ source, method }: Summary): string {
   return source === "protocol" ? `\`${method}\`` : method;
 }
 
-function withInterval({ share, interval: [low, high] }: Share): string {
+export function withInterval({ share, interval: [low, high] }: Share): string {
   return `${percent(share)} (${percent(low)} to ${percent(high)})`;
 }
 
