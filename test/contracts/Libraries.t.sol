@@ -555,6 +555,8 @@ contract DecisionRulesTest is Assertions {
         decision.confidence = 1_000_001;
         _refused("confidence", 1_000_001);
         this.validate(decision.packed(), BOOLEAN, 4);
+        decision.confidence = 1_000_000;
+        this.validate(decision.packed(), BOOLEAN, 4);
         decision = _hung();
         _refused("seats", 4);
         this.validate(decision.packed(), BOOLEAN, 5);
