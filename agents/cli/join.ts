@@ -96,6 +96,7 @@ export async function joinAgent(
         log,
       },
       config.timing,
+      config.model.tokensPerRequest,
     );
     let metricsUrl: string | null = null;
     if (metrics !== null && config.metrics !== undefined) {

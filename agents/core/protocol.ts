@@ -28,7 +28,13 @@ export type Observation =
 /** Everything that can happen to a seat. The runtime journals each input before it acts on it. */
 export type Input =
   | { readonly kind: "message"; readonly message: Message }
-  | { readonly kind: "observed"; readonly ask: string; readonly observation: Observation }
+  /** `tokens`: what the call cost, for the budget of a session that goes on after a restart (P8). No rule looks at it. */
+  | {
+      readonly kind: "observed";
+      readonly ask: string;
+      readonly observation: Observation;
+      readonly tokens?: number;
+    }
   | { readonly kind: "elapsed"; readonly timer: string }
   /** The blocks asked for by `load`, in that order; null where one could not be had. */
   | { readonly kind: "loaded"; readonly root: Digest; readonly blocks: readonly (Uint8Array | null)[] }

@@ -37,6 +37,7 @@ import { persistently } from "./persist.ts";
 import type { CommittedDecision } from "./proofs.ts";
 import { createResend } from "./resend.ts";
 import { openSession, type Session } from "./session.ts";
+import { createRequestBudget, type RequestBudget } from "./token-budget.ts";
 
 export interface AgentPorts {
   readonly chain: ChainReader;
@@ -101,13 +102,14 @@ interface Batch {
 const LOOK_BACK_BLOCKS = 50_400n;
 
 /** An agent: follows the chain, sits on committees, relays certificates, keeps requests moving. */
-export function createAgent(ports: AgentPorts, timing: AgentTiming): Agent {
-  return new RunningAgent(ports, timing);
+export function createAgent(ports: AgentPorts, timing: AgentTiming, tokensPerRequest: number): Agent {
+  return new RunningAgent(ports, timing, tokensPerRequest);
 }
 
 class RunningAgent implements Agent {
   private readonly ports: AgentPorts;
   private readonly timing: AgentTiming;
+  private readonly tokensPerRequest: number;
   private readonly ingress: Ingress;
   private readonly keeper: Keeper;
   private readonly evidence: EvidenceKeeper;
@@ -115,6 +117,8 @@ class RunningAgent implements Agent {
   private readonly lifetime = new AbortController();
   /** Of the requests that are not final. */
   private readonly courses = new Map<RequestId, Course>();
+  /** P8: of the requests that are not final and that this agent sits or sat on. */
+  private readonly budgets = new Map<RequestId, RequestBudget>();
   private readonly duties = new Map<RequestId, Duty>();
   /** Journals of requests, those of earlier runs included. */
   private readonly requestJournals = new Set<string>();
@@ -124,9 +128,10 @@ class RunningAgent implements Agent {
   private withheld = 0;
   private followed: AgentFacts["chain"] = null;
 
-  constructor(ports: AgentPorts, timing: AgentTiming) {
+  constructor(ports: AgentPorts, timing: AgentTiming, tokensPerRequest: number) {
     this.ports = ports;
     this.timing = timing;
+    this.tokensPerRequest = tokensPerRequest;
     this.ingress = createIngress(ports.log, ports.clock);
     this.keeper = createKeeper(ports, timing.relayStaggerMs, this.lifetime.signal);
     this.committer = createCommitter(ports, timing.relayBatchMs, this.lifetime.signal);
@@ -261,8 +266,10 @@ class RunningAgent implements Agent {
   private see(requestId: RequestId, event: ChainEvent): Course | null {
     const course = advance(this.courses.get(requestId) ?? null, event);
     if (course === null) return null;
-    if (isFinal(course)) this.courses.delete(requestId);
-    else this.courses.set(requestId, course);
+    if (isFinal(course)) {
+      this.courses.delete(requestId);
+      this.budgets.delete(requestId);
+    } else this.courses.set(requestId, course);
     this.keeper.see(course, event.blockNumber);
     return course;
   }
@@ -300,7 +307,10 @@ class RunningAgent implements Agent {
       onConflict: (conflict: DecisionConflict) => this.evidence.conflicting(attempt, seat, conflict),
     };
     try {
-      const session = await openSession(protocol, attempt, seat, this.timing, { ...this.ports, journal }, events);
+      const budget = this.budgets.get(requestId) ?? createRequestBudget(this.tokensPerRequest);
+      this.budgets.set(requestId, budget);
+      const ports = { ...this.ports, journal, budget };
+      const session = await openSession(protocol, attempt, seat, this.timing, ports, events);
       this.duties.set(requestId, { session, seat });
       this.ingress.opened(session);
       log.info(

@@ -29,11 +29,14 @@ import type { Signer } from "../ports/signer.ts";
 import { createKeeping, type Keeping } from "./keeping.ts";
 import { createLoader, type Loader } from "./loader.ts";
 import type { Outbox } from "./outbox.ts";
+import type { RequestBudget } from "./token-budget.ts";
 
 export interface SessionPorts {
   readonly network: Network;
   readonly store: ContentStore;
   readonly model: Model;
+  /** P8: of the request; all calls of the session draw on it. */
+  readonly budget: RequestBudget;
   readonly signer: Signer;
   readonly journal: Journal;
   readonly clock: Clock;
@@ -212,10 +215,11 @@ export class Effects {
   private async ask(effect: Extract<Effect, { kind: "ask" }>): Promise<void> {
     const { signal, cancel } = this.deadline(this.context.timing.phaseMs);
     const seed = Number.parseInt(digestOf({ ask: effect.ask, secret: this.context.secret }).slice(2, 9), 16);
+    const budget = this.ports.budget.open();
     let observation: Observation;
     try {
       const response = await this.ports.model.ask(
-        { ...effect.prompt, maxTokens: limits.modelOutputTokens, seed },
+        { ...effect.prompt, maxTokens: limits.modelOutputTokens, seed, budget },
         signal,
       );
       const fields = Object.fromEntries(
@@ -231,7 +235,7 @@ export class Effects {
     } finally {
       cancel();
     }
-    this.host.enqueue({ kind: "observed", ask: effect.ask, observation });
+    this.host.enqueue({ kind: "observed", ask: effect.ask, observation, tokens: budget.spent() });
   }
 
   private arm(timer: string, delayMs: number): void {

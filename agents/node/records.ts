@@ -20,7 +20,7 @@ export function encodeInput(input: Input): readonly Uint8Array[] {
     case "elapsed":
       return [encode({ kind: "elapsed", timer: input.timer })];
     case "observed":
-      return [encode({ kind: "observed", ask: input.ask, observation: observationValue(input.observation) })];
+      return [encode(observedValue(input))];
     case "loaded":
       return [
         ...blockRecords(input.blocks),
@@ -72,9 +72,11 @@ function decodeInput(value: Value, blocks: ReadonlyMap<Digest, Uint8Array>): Inp
   }
   if (isMapOf(value, ["kind", "timer"]) && typeof value.timer === "string")
     return { kind: "elapsed", timer: value.timer };
-  if (isMapOf(value, ["kind", "ask", "observation"]) && typeof value.ask === "string") {
+  const isCounted = isMapOf(value, ["kind", "ask", "observation", "tokens"]) && typeof value.tokens === "number";
+  if ((isCounted || isMapOf(value, ["kind", "ask", "observation"])) && typeof value.ask === "string") {
     const observation = decodeObservation(value.observation);
-    return observation === null ? null : { kind: "observed", ask: value.ask, observation };
+    const tokens = isCounted ? { tokens: value.tokens } : {};
+    return observation === null ? null : { kind: "observed", ask: value.ask, observation, ...tokens };
   }
   if (isMapOf(value, ["kind", "root", "blocks"]) && value.root instanceof Uint8Array) {
     const found = blocksIn(value.blocks, blocks);
@@ -91,6 +93,10 @@ function blocksIn(digests: Value, blocks: ReadonlyMap<Digest, Uint8Array>): Bloc
     digest instanceof Uint8Array ? blocks.get(bytesToHex(digest) as Digest) : digest,
   );
   return found.every((block) => block === null || block instanceof Uint8Array) ? found : null;
+}
+
+function observedValue({ ask, observation, tokens }: Extract<Input, { kind: "observed" }>): Value {
+  return { kind: "observed", ask, observation: observationValue(observation), ...(tokens !== undefined && { tokens }) };
 }
 
 function observationValue(observation: Observation): Value {

@@ -118,6 +118,7 @@ class RunningSession implements Session {
       if (input === null) continue;
       open = open.filter((effect) => !answers(input, effect, this.context.self));
       this.remember(input);
+      if (input.kind === "observed") this.ports.budget.spend(input.tokens ?? 0);
       const stepped = stepSeat(this.protocol, this.context, this.state, input);
       this.state = stepped.state;
       open.push(...stepped.effects);

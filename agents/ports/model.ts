@@ -13,6 +13,14 @@ export interface ModelRequest {
   readonly seed: number;
   /** Name of the property whose token probability is the confidence (e.g. "answer" or "verdict"). */
   readonly confidenceOf: string;
+  /** Drawn on by every attempt at an answer, repetitions included; absent: no bound. */
+  readonly budget?: TokenBudget;
+}
+
+/** Tokens, of prompts and answers, that may still be spent. */
+export interface TokenBudget {
+  /** Sets tokens aside before an attempt; null when fewer are left. What it returns is called once, with what the attempt did cost. */
+  reserve(most: number): ((tokens: number) => void) | null;
 }
 
 export interface ModelResponse {
@@ -38,6 +46,8 @@ export type ModelFailureKind =
   | "overloaded"
   /** The server takes no more calls for now. */
   | "rate-limit"
+  /** The attempt could cost more tokens than are left for the request. */
+  | "budget-spent"
   /** The prompt does not fit into the context. */
   | "prompt-too-long"
   /** The answer is longer than anything that was asked for. */

@@ -58,6 +58,7 @@ export function createLife(onEffect: () => void): Life {
       clock: guardClock(ports.clock),
       journal: guardJournal(ports.journal),
       model: guardModel(ports.model),
+      budget: ports.budget,
       store: guardStore(ports.store),
       signer: ports.signer,
       log: ports.log,

@@ -83,6 +83,8 @@ export interface Plan {
   readonly thinkMs: number;
   readonly links: LinkPlan;
   readonly model: ModelPlan;
+  /** P8; absent: no bound. */
+  readonly tokensPerRequest?: number;
   readonly partitions: readonly PartitionPlan[];
   readonly crashes: ReadonlyMap<SeatIndex, readonly CrashPlan[]>;
   /** Speed of each seat's timers, parts per million of true time. */

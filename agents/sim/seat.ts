@@ -7,6 +7,7 @@ import { createIngress, type Sink } from "../node/ingress.ts";
 import { createInputReader } from "../node/records.ts";
 import { createResend } from "../node/resend.ts";
 import { openSession, type Session } from "../node/session.ts";
+import { createRequestBudget } from "../node/token-budget.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Network } from "../ports/network.ts";
@@ -86,6 +87,7 @@ export function createSeat(world: World, seat: SeatIndex): SimSeat {
       network,
       store: createSimStore(world.content, clock, seat, blocks),
       model: recordedModel(world, seat, model),
+      budget: createRequestBudget(plan.tokensPerRequest ?? Infinity),
       signer: simSigner(seat),
       journal: disk.open(clock, mayCrash ? SYNC_MS : 0),
       clock: skewedClock(clock, plan.speedPpm[seat] as number),

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { createOpenAiModel, type OpenAiModelOptions } from "../../agents/adapters/models/openai-model.ts";
 import { providerIds, type ProviderId } from "../../agents/adapters/models/openai-providers.ts";
+import { createRequestBudget } from "../../agents/node/token-budget.ts";
 import type { Model } from "../../agents/ports/model.ts";
 import { minimalAnswer, reply, startOpenAiServer, stream, type Handler, type Seen } from "./fixtures/openai-server.ts";
 import { failsWith, modelRequest, modelSuite, never, type ModelHarness } from "./model.suite.ts";
@@ -329,5 +330,49 @@ describe("model: openai, what servers lack", () => {
     assert.deepEqual([failed.length, most], [1, 2]);
     assert.ok(failsWith("MODEL_FAILED", "overloaded")(failed[0]?.reason));
     await dispose();
+  });
+});
+
+describe("model: openai, P8: what each attempt takes from the budget", () => {
+  const down: Handler = (_, response) => reply(response, 503, "busy");
+  const cut: Handler = (_, response) => stream(response, good, (open) => void open.destroy());
+  const uncounted: Handler = (_, response) => reply(response, 200, JSON.stringify({ choices: [goodChoice] }));
+  const negative: Handler = (_, response) =>
+    reply(
+      response,
+      200,
+      JSON.stringify({ choices: [goodChoice], usage: { prompt_tokens: -5000, completion_tokens: 1 } }),
+    );
+  const goodChoice = { finish_reason: "stop", message: { content: good } };
+  const { system, user, maxTokens } = modelRequest();
+  const most = system.length + user.length + 256 + maxTokens;
+  const cases: readonly (readonly [string, readonly Handler[], number])[] = [
+    ["nothing, where a server answers with an error status", [down, answers], 23],
+    ["the most, where a stream breaks off", [cut, answers], most + 23],
+    ["the most, where a server counts no tokens", [uncounted], most],
+    ["the most, where a server counts what cannot be", [negative], most],
+  ];
+  for (const [title, handlers, tokens] of cases)
+    against(title, handlers, async (model) => {
+      const budget = createRequestBudget(100_000).open();
+      await model.ask(modelRequest({ budget }), never());
+      assert.equal(budget.spent(), tokens);
+    });
+
+  it("nothing, where there is no server", async () => {
+    const { url, close } = await startOpenAiServer(answers);
+    await close();
+    const endpoints = [{ provider: "openai", baseUrl: url, model: "m" }] as const;
+    const model = createOpenAiModel({ endpoints, timeoutMs: 5000, retries: 2, concurrency: 1, waiting: 1 });
+    const budget = createRequestBudget(100_000).open();
+    await assert.rejects(model.ask(modelRequest({ budget }), never()), failsWith("MODEL_UNREACHABLE"));
+    assert.equal(budget.spent(), 0);
+    await model.close();
+  });
+
+  against("no more attempts than there is room for", [cut], async (model, [seen]) => {
+    const budget = createRequestBudget(2 * most).open();
+    await assert.rejects(model.ask(modelRequest({ budget }), never()), failsWith("MODEL_FAILED", "budget-spent"));
+    assert.deepEqual([seen?.length, budget.spent()], [2, 2 * most]);
   });
 });

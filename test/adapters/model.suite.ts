@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
+import { createRequestBudget } from "../../agents/node/token-budget.ts";
 import type { Model, ModelRequest, OutputSchema } from "../../agents/ports/model.ts";
 
 export interface ModelHarness {
@@ -140,6 +141,34 @@ export function modelSuite(
       });
       await Promise.all(aborting);
       assert.ok(performance.now() - startMs < 1500, `${performance.now() - startMs} ms`);
+    });
+
+    test("P8: takes what a call cost from its budget", create, async (model) => {
+      const request = createRequestBudget(100_000);
+      const [first, second] = [request.open(), request.open()];
+      const answers = await Promise.all([first, second].map((budget) => model.ask(modelRequest({ budget }), never())));
+      const costs = answers.map(({ promptTokens, outputTokens }) => promptTokens + outputTokens);
+      assert.deepEqual([first.spent(), second.spent()], costs);
+      const left = 100_000 - first.spent() - second.spent();
+      assert.equal(request.open().reserve(left + 1), null);
+      assert.notEqual(request.open().reserve(left), null);
+    });
+
+    test("P8: does not begin what could cost more than is left", create, async (model) => {
+      const budget = createRequestBudget(100).open();
+      await assert.rejects(
+        model.ask(modelRequest({ budget }), never()),
+        failsWith("MODEL_FAILED", "budget-spent", /model\.tokensPerRequest/u),
+      );
+      assert.equal(budget.spent(), 0);
+      assert.ok((await model.ask(modelRequest(), never())).fields["answer"]);
+    });
+
+    test("P8: counts a call that was aborted as the most that it could cost", createSlow, async (model) => {
+      const budget = createRequestBudget(100_000).open();
+      await assert.rejects(model.ask(modelRequest({ budget }), AbortSignal.timeout(150)));
+      await model.close();
+      assert.ok(budget.spent() > 200, String(budget.spent()));
     });
 
     test("closes twice, and ends the calls in flight", createSlow, async (model) => {

@@ -102,6 +102,7 @@ describe("model: config", () => {
       threads: 1,
       gpu: "auto",
       temperature: 0,
+      tokensPerRequest: 1_000_000,
     });
     const openai = { kind: "openai", url: "http://127.0.0.1:8000/v1", model: "m" };
     assert.equal(modelConfigSchema.parse(openai).kind, "openai");
@@ -111,6 +112,8 @@ describe("model: config", () => {
       { kind: "llama", path: "m", sequences: 0 },
       { kind: "llama", path: "m", gpu: true },
       { kind: "llama", path: "m", sha256: "ab" },
+      { kind: "llama", path: "m", tokensPerRequest: 999 },
+      { ...openai, tokensPerRequest: 1_000.5 },
       { ...openai, apiKey: "secret" },
       { ...openai, url: "ftp://x" },
       { ...openai, url: "http://user:secret@x/v1" },

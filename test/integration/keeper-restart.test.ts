@@ -57,7 +57,7 @@ async function run(harness: ChainHarness, journals: MemoryJournals, change: Part
     log: silentLog,
   };
   const abort = new AbortController();
-  const done = createAgent(ports, { ...fastTiming, relayStaggerMs: 50 }).run(abort.signal);
+  const done = createAgent(ports, { ...fastTiming, relayStaggerMs: 50 }, Infinity).run(abort.signal);
   return {
     handled: () => handled,
     stop: async () => {

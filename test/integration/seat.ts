@@ -9,6 +9,7 @@ import { decodeMessage } from "../../agents/core/transcript.ts";
 import type { Attempt, Message, SeatIndex } from "../../agents/core/types.ts";
 import type { SessionPorts } from "../../agents/node/effects.ts";
 import { openSession, type Session } from "../../agents/node/session.ts";
+import { createRequestBudget } from "../../agents/node/token-budget.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import { keyOf } from "../core/committee.ts";
 import { fastTiming, silentLog, truthful } from "./world.ts";
@@ -39,6 +40,7 @@ export async function openSeatOf(attempt: Attempt, seat: number, options: SeatOp
     network,
     store: createMemoryContentStore({ clock }),
     model: createMemoryModel(truthful(options.truth ?? "yes"), { confidence: () => 900_000 }),
+    budget: createRequestBudget(Infinity),
     signer: keysFromPrivateKey(keyOf(seat)),
     clock,
     log: silentLog,

@@ -46,7 +46,7 @@ export interface MemoryAgent {
   readonly evidence: EvidenceStore;
   readonly store: ContentStore;
   /** `bend` replaces some of its adapters. */
-  start(bend?: Partial<AgentPorts>): RunningMemoryAgent;
+  start(bend?: Partial<AgentPorts>, tokensPerRequest?: number): RunningMemoryAgent;
 }
 
 export interface RunningMemoryAgent {
@@ -85,7 +85,7 @@ export function memoryWorld(
       model: "memory",
       stake: 10n ** 18n,
     });
-    const start = (bend: Partial<AgentPorts> = {}): RunningMemoryAgent => {
+    const start = (bend: Partial<AgentPorts> = {}, tokensPerRequest = Infinity): RunningMemoryAgent => {
       const network = wrap(hub.join(address), keys, index);
       const model = createMemoryModel(script, { confidence: () => 900_000 });
       const ports = {
@@ -102,7 +102,7 @@ export function memoryWorld(
         log,
         ...bend,
       };
-      const agent = createAgent(ports, timing);
+      const agent = createAgent(ports, timing, tokensPerRequest);
       const abort = new AbortController();
       const done = agent.run(abort.signal);
       const stop = async (): Promise<void> => {

@@ -1,4 +1,5 @@
 import type { Model, ModelRequest, ModelResponse } from "../../ports/model.ts";
+import { mostTokens, setAside } from "../models/budget.ts";
 import { aborted, closed, modelFailed, parseOutput } from "../models/output.ts";
 
 type Fields = Readonly<Record<string, string>>;
@@ -22,13 +23,15 @@ export function createMemoryModel(script: Script, options: MemoryModelOptions = 
     signal: AbortSignal,
     onToken?: (text: string) => void,
   ): Promise<ModelResponse> => {
+    const settle = setAside(descriptor, request, mostTokens(request));
     const text = JSON.stringify(await script(request, signal));
+    const promptTokens = request.system.length + request.user.length;
+    settle(promptTokens + text.length);
     if (signal.aborted) throw aborted(descriptor, signal);
     const output = parseOutput(text, request.schema);
     if ("reason" in output) throw modelFailed(descriptor, "unparsable", output.reason);
     onToken?.(text);
     const { fields } = output;
-    const promptTokens = request.system.length + request.user.length;
     return {
       fields,
       confidencePpm: confidence(request, fields),

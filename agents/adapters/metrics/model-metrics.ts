@@ -11,6 +11,7 @@ const kinds: Readonly<Record<ModelFailureKind | "unreachable" | "unloadable" | "
   timeout: true,
   overloaded: true,
   "rate-limit": true,
+  "budget-spent": true,
   "prompt-too-long": true,
   "answer-too-large": true,
   truncated: true,

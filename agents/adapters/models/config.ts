@@ -6,6 +6,9 @@ import { providerIds, providers, type ProviderId } from "./openai-providers.ts";
 /** Calls that may wait for a place; further ones fail at once. */
 const waiting = z.int().min(0).max(4096).default(256);
 
+/** P8: of prompts and answers that one request may cost this agent. */
+const tokensPerRequest = z.int().min(1000).max(1_000_000_000).default(1_000_000);
+
 const llamaSchema = z.strictObject({
   kind: z.literal("llama"),
   /** GGUF file. */
@@ -23,6 +26,7 @@ const llamaSchema = z.strictObject({
     .regex(/^[0-9a-fA-F]{64}$/u, "expected 64 hex digits")
     .optional(),
   waiting,
+  tokensPerRequest,
 });
 
 const serverFields = {
@@ -50,6 +54,7 @@ const openAiSchema = withKey(
     /** Calls at the same time. */
     concurrency: z.int().min(1).max(256).default(8),
     waiting,
+    tokensPerRequest,
   }),
 );
 

@@ -2,11 +2,12 @@ import PQueue from "p-queue";
 
 import { limits } from "../../core/limits.ts";
 import type { HostedModel, ModelFailureKind, ModelRequest, ModelResponse } from "../../ports/model.ts";
+import { mostTokens, setAside } from "./budget.ts";
 import { createCallQueue } from "./call-queue.ts";
 import { checkContext, describeGguf, digestGguf, readGgufHeader } from "./gguf.ts";
 import type { EngineFacts, WorkerAnswer, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
 import type { CallFailure } from "./llama-process.ts";
-import { supervise } from "./llama-supervisor.ts";
+import { supervise, type Supervisor } from "./llama-supervisor.ts";
 import { aborted, closed, modelFailed, parseOutput, resumable } from "./output.ts";
 
 export interface LlamaModelOptions {
@@ -70,25 +71,7 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
   });
   await supervisor.process();
   const queue = createCallQueue(descriptor, sequences, options.waiting);
-  /** One of these calls may have killed the process: repeated one by one, it takes no other along a second time. */
-  const suspects = new PQueue({ concurrency: 1 });
-
-  const attempt = async (ask: WorkerAsk, signal: AbortSignal, onText: (text: string) => void): Promise<Attempt> => {
-    const process = await supervisor.process();
-    if (signal.aborted) throw aborted(descriptor, signal);
-    const startMs = performance.now();
-    const result = await process.ask(ask, signal, onText);
-    if (signal.aborted) throw aborted(descriptor, signal);
-    return { result, startMs, facts: process.facts };
-  };
-
-  /** A call during which the process dies is made once more. */
-  const answer = async (ask: WorkerAsk, signal: AbortSignal, onText: (text: string) => void): Promise<Attempt> => {
-    const begin = resumable(onText);
-    const first = await attempt(ask, signal, begin());
-    if (!("why" in first.result) || first.result.why !== "died" || supervisor.closed()) return first;
-    return await suspects.add(async () => await attempt(ask, signal, begin()));
-  };
+  const answer = createAttempts(supervisor, descriptor);
 
   const run = async (
     request: ModelRequest,
@@ -100,7 +83,7 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
     const seed = request.seed >>> 0;
     const ask = { system, user, schema, seed, confidenceOf, maxTokens, stream: onToken !== undefined };
     const onText = (text: string): void => (signal.aborted ? undefined : onToken?.(text));
-    const { result, startMs, facts } = await answer(ask, signal, onText);
+    const { result, startMs, facts } = await answer(ask, request, signal, onText);
     if ("why" in result) throw modelFailed(descriptor, KINDS[result.why], result.reason);
     supervisor.succeeded();
     const output = parseOutput(result.text, schema);
@@ -133,4 +116,41 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
       await queue.idle();
     },
   };
+}
+
+type Answer = (
+  ask: WorkerAsk,
+  budget: Pick<ModelRequest, "budget">,
+  signal: AbortSignal,
+  onText: (text: string) => void,
+) => Promise<Attempt>;
+
+/** A call during which the process dies is made once more. */
+function createAttempts(supervisor: Supervisor, descriptor: string): Answer {
+  /** One of these calls may have killed the process: repeated one by one, it takes no other along a second time. */
+  const suspects = new PQueue({ concurrency: 1 });
+
+  const attempt: Answer = async (ask, budget, signal, onText) => {
+    const process = await supervisor.process();
+    if (signal.aborted) throw aborted(descriptor, signal);
+    const settle = setAside(descriptor, budget, Math.min(mostTokens(ask), process.facts.contextSize));
+    const startMs = performance.now();
+    const result = await process.ask(ask, signal, onText);
+    settle(costOf(result));
+    if (signal.aborted) throw aborted(descriptor, signal);
+    return { result, startMs, facts: process.facts };
+  };
+
+  return async (ask, budget, signal, onText) => {
+    const begin = resumable(onText);
+    const first = await attempt(ask, budget, signal, begin());
+    if (!("why" in first.result) || first.result.why !== "died" || supervisor.closed()) return first;
+    return await suspects.add(async () => await attempt(ask, budget, signal, begin()));
+  };
+}
+
+/** Null for an attempt that broke off. */
+function costOf(result: WorkerAnswer | CallFailure): number | null {
+  if (!("why" in result)) return result.promptTokens + result.outputTokens;
+  return result.why === "prompt-too-long" ? 0 : null;
 }

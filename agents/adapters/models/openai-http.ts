@@ -1,6 +1,7 @@
 import { ConclaveError } from "../../core/errors.ts";
 import type { ModelFailureKind, ModelRequest, OutputSchema } from "../../ports/model.ts";
 import { quoted, retryAfterMs } from "../http.ts";
+import { mostTokens, setAside } from "./budget.ts";
 import { plainer, providers, type Dialect, type ProviderId } from "./openai-providers.ts";
 import {
   boundedText,
@@ -44,10 +45,16 @@ export class Retryable extends Error {
   }
 }
 
+/** The server has not seen the request. */
+class NeverSent extends Retryable {}
+
 /** Of a prompt that was read whole: more characters per token are in no language, and shorter prompts are not cut. */
 const MAX_CHARACTERS_PER_TOKEN = 8;
 const LEAST_CUT_TOKENS = 1000;
 const TOO_LONG = /context[ _](length|size|window)|maximum context|exceed_context|prompt is too long|too many tokens/iu;
+/** Codes of a connection that never was. */
+const NO_CONNECTION =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_.*|.*CERT.*)$/u;
 const NO_SCHEMA = /response_format|json_schema|structured output|guided|grammar/iu;
 
 /** One attempt. A server that rejects a part of our dialect is asked again at once without it. */
@@ -59,9 +66,19 @@ export async function ask(
   onText: (text: string) => void,
   onPlainer: (dialect: Dialect) => void,
 ): Promise<Answer> {
-  const response = await post(server, bodyOf(server, request, dialect), signal);
+  const settle = setAside(server.descriptor, request, mostTokens(request));
+  const response = await post(server, bodyOf(server, request, dialect), signal).catch((error: unknown) => {
+    if (error instanceof NeverSent) settle(0);
+    throw error;
+  });
   const read = async <Result>(body: Promise<Result>): Promise<Result> => await body.catch(brokenBody(server, signal));
-  if (response.ok) return answerOf(server, request, await read(readCompletion(response, onText)));
+  if (response.ok) {
+    const completion = await read(readCompletion(response, onText));
+    const usage = completion?.usage ?? null;
+    settle(usage === null ? null : usage.prompt_tokens + usage.completion_tokens);
+    return answerOf(server, request, completion);
+  }
+  settle(0);
   const text = await read(boundedText(response));
   const simpler = response.status === 400 || response.status === 422 ? plainer(dialect, text) : null;
   if (simpler === null) throw failureOf(server, response.status, response.headers, text);
@@ -129,7 +146,8 @@ function brokenBody(server: Server, signal: AbortSignal): (error: unknown) => ne
     if (signal.aborted) throw error;
     if (error instanceof TooLarge) throw modelFailed(server.descriptor, "answer-too-large", error.message);
     if (error instanceof StreamError) throw failureOf(server, error.status, new Headers(), error.body);
-    throw new Retryable(unreachable(server, reasonOf(error)));
+    const reason = reasonOf(error);
+    throw new (NO_CONNECTION.test(reason) ? NeverSent : Retryable)(unreachable(server, reason));
   };
 }
 

@@ -47,9 +47,10 @@ const choiceSchema = z.object({
   delta: saidSchema.nullish(),
   logprobs: logprobsSchema,
 });
+const tokenCount = z.int().min(0);
 const chunkSchema = z.object({
   choices: z.array(choiceSchema),
-  usage: z.object({ prompt_tokens: z.number(), completion_tokens: z.number() }).nullish().catch(null),
+  usage: z.object({ prompt_tokens: tokenCount, completion_tokens: tokenCount }).nullish().catch(null),
   system_fingerprint: z.string().nullish().catch(null),
 });
 type Chunk = z.infer<typeof chunkSchema>;

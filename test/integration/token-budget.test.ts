@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
+import { protocols } from "../../agents/core/protocols/index.ts";
+import type { ConclaveError } from "../../agents/core/errors.ts";
+import type { Address } from "../../agents/core/types.ts";
+import { createInputReader } from "../../agents/node/records.ts";
+import { createRequestBudget } from "../../agents/node/token-budget.ts";
+import type { Model } from "../../agents/ports/model.ts";
+import { judge } from "../../agents/sim/checkers/index.ts";
+import { createPlan } from "../../agents/sim/plan.ts";
+import { honestSeats } from "../../agents/sim/trace.ts";
+import { runWorld } from "../../agents/sim/world.ts";
+import { attemptOf, booleanTerms } from "../core/committee.ts";
+import { openSeatOf } from "./seat.ts";
+import { memoryWorld, truthful, until } from "./world.ts";
+
+const consumer = `0x${"cc".repeat(20)}` as Address;
+
+interface Watched {
+  readonly model: Model;
+  /** "answered", or the kind of failure, in order. */
+  readonly outcomes: readonly string[];
+}
+
+function watched(truth: string): Watched {
+  const model = createMemoryModel(truthful(truth), { confidence: () => 900_000 });
+  const outcomes: string[] = [];
+  const ask: Model["ask"] = async (...call) => {
+    try {
+      const response = await model.ask(...call);
+      outcomes.push("answered");
+      return response;
+    } catch (error) {
+      outcomes.push(String((error as ConclaveError).data["kind"]));
+      throw error;
+    }
+  };
+  return { model: { ...model, ask }, outcomes };
+}
+
+describe("P8: the tokens that one request may cost an agent", () => {
+  it("once they are spent, the agent abstains, and the others decide", async () => {
+    // One seat errs, so that there are rounds to go: answers are verified and judged.
+    const world = memoryWorld(["yes", "yes", "yes", "no"].map((truth) => truthful(truth)));
+    const poor = watched("yes");
+    const rich = watched("yes");
+    const running = world.agents.map((agent, index) => {
+      if (index === 0) return agent.start({ model: poor.model }, 2_500);
+      return agent.start(index === 1 ? { model: rich.model } : {});
+    });
+    const ticker = setInterval(() => world.chain.mine(), 50);
+    try {
+      const { request } = world.chain.ask(consumer, booleanTerms, "Is 17 prime?");
+      const { status, answer } = await until(async () => {
+        const events = await world.chain.reader().requestEvents(request.id);
+        return events.find((event) => event.kind === "decisionCommitted")?.decision;
+      });
+      assert.deepEqual([status, answer], ["decided", "yes"]);
+      assert.ok(rich.outcomes.length > 1 && rich.outcomes.every((outcome) => outcome === "answered"));
+      assert.equal(poor.outcomes[0], "answered");
+      assert.ok(poor.outcomes.includes("budget-spent"), poor.outcomes.join());
+
+      // Another request has a budget of its own.
+      const before = poor.outcomes.length;
+      world.chain.ask(consumer, booleanTerms, "Is 19 prime?");
+      await until(() => poor.outcomes.length > before);
+      assert.equal(poor.outcomes[before], "answered");
+    } finally {
+      clearInterval(ticker);
+      for (const one of running) await one.stop();
+    }
+  });
+
+  it("a session that goes on after a restart has what was left", async () => {
+    const first = await openSeatOf(attemptOf(4), 0);
+    await until(() => first.sent.length > 0);
+    await first.session.close();
+    const records = await first.journal();
+    const read = createInputReader();
+    const inputs = records.slice(1).flatMap((record) => read(record) ?? []);
+    const tokens = inputs.flatMap((input) => (input.kind === "observed" ? [input.tokens ?? 0] : []));
+    const spent = tokens.reduce((sum, one) => sum + one, 0);
+    assert.ok(tokens.length > 0 && spent > 0);
+
+    const limit = 100_000;
+    const budget = createRequestBudget(limit);
+    const second = await openSeatOf(attemptOf(4), 0, { records, ports: { budget } });
+    assert.equal(budget.open().reserve(limit - spent + 1), null);
+    assert.notEqual(budget.open().reserve(limit - spent), null);
+    await second.session.close();
+  });
+
+  for (const { id } of protocols)
+    it(`${id}: seats with little or nothing to spend break no rule, whatever else goes wrong`, async () => {
+      const statuses = new Set<string>();
+      for (const [seed, tokensPerRequest] of [0, 2_500].entries()) {
+        const plan = createPlan(
+          {
+            protocol: id,
+            n: 4,
+            byzantine: 1,
+            faults: ["drop", "crash", "model"],
+            byzantineKinds: ["lying"],
+            kind: null,
+            errorPpm: 0,
+          },
+          seed + 1,
+        );
+        const trace = await runWorld({ ...plan, tokensPerRequest });
+        assert.deepEqual(judge(trace), [], `seed ${seed + 1}`);
+        const certified = honestSeats(trace).map(({ certificates }) => certificates[0]?.certificate.decision.status);
+        if (tokensPerRequest === 0) assert.deepEqual([...new Set(certified)], ["hung"]);
+        for (const status of certified) if (status !== undefined) statuses.add(status);
+      }
+      assert.ok(statuses.size > 0);
+    });
+});
