@@ -1,29 +1,24 @@
-"""Write a checkpoint as a GGUF file: `python models/export.py /tmp/small.npz models/conclave-small.gguf`."""
+"""Write a checkpoint as a GGUF file, or a noisy copy of one, for experiments with bad members.
+
+    python models/export.py /tmp/tiny.npz models/conclave-tiny.gguf --version 0.5
+    python models/export.py models/conclave-small.gguf /tmp/noisy.gguf --noise 0.2 --seed 3
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 import gguf
 import numpy as np
 
+from checkpoint import LAYER_NAMES, load
+from model import Params
 from tokenizer import EOS_ID, load_merges, vocabulary
-from train import load
 
 NORMAL, CONTROL, UNUSED = gguf.TokenType.NORMAL, gguf.TokenType.CONTROL, gguf.TokenType.UNUSED
 FIRST_HIGH_BYTE = 1 + 0x80  # id of byte 0x80: ids are 1 + byte
-LAYER_NAMES = {
-    "attention_norm": "attn_norm",
-    "query": "attn_q",
-    "key": "attn_k",
-    "value": "attn_v",
-    "attention_output": "attn_output",
-    "feed_norm": "ffn_norm",
-    "gate": "ffn_gate",
-    "up": "ffn_up",
-    "down": "ffn_down",
-}
 
 
 def token_types(count: int) -> list[int]:
@@ -34,18 +29,34 @@ def token_types(count: int) -> list[int]:
     return types
 
 
-def export(checkpoint: Path, target: Path, version: str) -> None:
-    params, config, training = load(checkpoint)
+def noisy(params: Params, share: float, seed: int) -> Params:
+    """Every matrix with normal noise added, `share` times as large as its weights are in the root mean square."""
+    rng, made = np.random.default_rng(seed), {}
+    for name, value in params.items():
+        array = np.asarray(value)
+        scale = 0 if name.endswith("norm") else share * np.sqrt((array**2).mean())
+        made[name] = (array + rng.normal(0, 1, array.shape) * scale).astype(np.float32)
+    return made
+
+
+def described(legs: list[dict]) -> str:
+    return "; then ".join(f"seed {leg['seed']}, {leg['steps']} steps, {leg['tokens']} tokens" for leg in legs)
+
+
+def export(checkpoint: Path, target: Path, version: str, noise: float, seed: int) -> None:
+    params, config, legs = load(checkpoint)
+    if noise:
+        params = noisy(params, noise, seed)
+        version = f"{version}-noise{noise}-seed{seed}"
     merges = load_merges()
     tokens = vocabulary(merges)
     assert len(tokens) == config.vocabulary
     writer = gguf.GGUFWriter(str(target), "llama")
-    writer.add_name("conclave-small")
+    writer.add_name(target.stem)
     writer.add_version(version)
     writer.add_license("MIT")
-    writer.add_description(
-        f"Toy model trained from scratch: seed {training['seed']}, {training['steps']} steps, {training['tokens']} tokens"
-    )
+    writer.add_description(f"Toy model trained from scratch: {described(legs)}")
+    writer.add_string("conclave.training", json.dumps(legs))
     writer.add_string("conclave.prompt", "user-only")
     writer.add_context_length(config.context)
     writer.add_embedding_length(config.width)
@@ -92,8 +103,10 @@ def main() -> None:
     parser.add_argument("checkpoint", type=Path)
     parser.add_argument("target", type=Path)
     parser.add_argument("--version", default="0.1")
+    parser.add_argument("--noise", type=float, default=0, help="of the weights' size; --seed draws it")
+    parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    export(args.checkpoint, args.target, args.version)
+    export(args.checkpoint, args.target, args.version, args.noise, args.seed)
     print(f"{args.target}: {args.target.stat().st_size} bytes")
 
 

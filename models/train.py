@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import model
+from checkpoint import load, save, without_layers
 from model import Config, Params
 from native import MATRICES, Native
 from tasks import CELLS, TASKS, Example, example, families_of
@@ -244,26 +245,15 @@ def whole(pair: Pair) -> tuple[list[int], list[float]]:
 # --------------------------------------------------------------------------------------------------------------
 
 
-def save(path: Path, params: Params, config: Config, facts: dict) -> None:
-    meta = json.dumps({"config": config.as_dict(), "training": facts})
-    temporary = path.with_suffix(".partial.npz")
-    np.savez(temporary, meta=np.array(meta), **{name: np.asarray(value) for name, value in params.items()})
-    temporary.replace(path)
-
-
-def load(path: Path) -> tuple[Params, Config, dict]:
-    with np.load(path) as stored:
-        meta = json.loads(str(stored["meta"]))
-        params = {name: jnp.asarray(stored[name]) for name in stored.files if name != "meta"}
-    return params, Config(**meta["config"]), meta["training"]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=60)
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--minutes", type=float, default=60, help="end after so much time by the clock")
+    length.add_argument("--tokens", type=float, help="end after so many tokens: the same run again, however busy the machine is")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--start", type=Path, help="continue from this checkpoint's weights")
+    parser.add_argument("--start", type=Path, help="continue from the weights of this .npz or .gguf")
+    parser.add_argument("--drop", type=int, nargs="+", default=[], help="of --start, without these layers (0 is the first)")
     parser.add_argument("--threads", type=int, default=0, help="run the step in C++ (native.cpp) on so many threads, not in JAX")
     parser.add_argument("--rows", type=int, default=12)
     parser.add_argument("--length", type=int, default=256)
@@ -279,8 +269,10 @@ def main() -> None:
     args = parser.parse_args()
 
     codec = Codec()
+    before: list[dict] = []
     if args.start:
-        params, config, _ = load(args.start)
+        params, config, before = load(args.start)
+        params, config = without_layers(params, config, args.drop)
     else:
         config = Config(len(codec.tokens), args.width, args.layers, args.heads, args.hidden)
         params = model.initialise(config, args.seed)
@@ -298,7 +290,7 @@ def main() -> None:
     began = saved = time.time()
     number = seen = 0
     losses: list[float] = []
-    while (progress := (time.time() - began) / (60 * args.minutes)) < 1:
+    while (progress := seen / args.tokens if args.tokens else (time.time() - began) / (60 * args.minutes)) < 1:
         number += 1
         warm = min(1.0, number / 50)
         factor = warm * max(0.02, 0.5 * (1 + math.cos(math.pi * progress)))
@@ -308,17 +300,20 @@ def main() -> None:
         if number % 50 == 0:
             elapsed = time.time() - began
             print(f"step {number} loss {np.mean(losses[-50:]):.4f} tokens {seen} {seen / elapsed:.0f}/s {elapsed:.0f}s", flush=True)
-        facts = {"seed": args.seed, "steps": number, "tokens": seen, "seconds": round(time.time() - began)}
+        spent = {"seconds": round(time.time() - began), "cpuSeconds": round(time.process_time())}
+        leg = {"seed": args.seed, "steps": number, "tokens": seen, "rate": args.rate, "adamRate": args.adam_rate, **spent}
+        if args.start:
+            leg |= {"start": args.start.name, "drop": args.drop}
         if number % args.validate_every == 0:
             shares = accuracy()
             mix.update(shares)
             for task in TASKS:
                 print("  " + task.ljust(11) + " ".join(f"{f} {shares[task, f]:.2f}" for f in families_of(task)), flush=True)
         if time.time() - saved > args.save_every:
-            save(args.out, trainer.params, config, facts)
+            save(args.out, trainer.params, config, [*before, leg])
             saved = time.time()
-    save(args.out, trainer.params, config, facts)
-    print(json.dumps(facts))
+    save(args.out, trainer.params, config, [*before, leg])
+    print(json.dumps(leg))
 
 
 if __name__ == "__main__":
