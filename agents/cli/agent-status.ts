@@ -3,6 +3,7 @@ import { createFileJournals } from "../adapters/journal/file-journal.ts";
 import { PROVEN_SERVICES, type AgentRecord } from "../ports/chain.ts";
 import { formatAmount } from "./arguments.ts";
 import type { CommandSpec } from "./command.ts";
+import { addressesOf } from "./content-source.ts";
 import { dirFlag, type AgentFlags } from "./keys.ts";
 import { lookUpAgent, requireRegistered } from "./operator.ts";
 import { percent, printable, rows, utc } from "./output.ts";
@@ -29,12 +30,14 @@ export const agentStatus: CommandSpec<AgentFlags> = {
       terms.holdings(signer, host.signal),
       terms.services(record.agentId, host.signal),
     ]);
+    const peers = addressesOf([record]).map(String);
     const duties = await openDuties(config.dataDir);
     const stake = (amount: bigint): string => formatAmount(amount, terms.stakeToken);
     return {
       json: {
         ...record,
         publicKey: undefined,
+        peers,
         services,
         ownStake: position.bonded,
         ownUnbonding: position.unbonding,
@@ -51,6 +54,7 @@ export const agentStatus: CommandSpec<AgentFlags> = {
         ["operator", `${record.operator} (${stake(own.stakeToken)})`],
         ["model", printable(record.model)],
         ["endpoint", record.endpoint.length === 0 ? "none yet: run the agent" : printable(record.endpoint.join(", "))],
+        ["for --peer", peers.length === 0 ? "none yet" : printable(peers.join(", "))],
         ["stake", stake(position.bonded)],
         [
           "unbonding",

@@ -69,6 +69,9 @@ describe("command line with agents that run", () => {
 
       const proof = await world.json("verify", "1", "--deployment", "deployment.json");
       assert.deepEqual([proof.code, proof.value["ok"], proof.value["root"]], [0, true, transcript]);
+      const [peer] = (await world.json("agent", "status", "--dir", "b")).value["peers"] as string[];
+      const alone = await world.json("verify", "1", "--deployment", "deployment.json", "--peer", peer!);
+      assert.equal(alone.value["ok"], true);
       await refutesFlippedBytes();
 
       await decidesPolicies();
