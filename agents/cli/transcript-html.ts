@@ -1,7 +1,6 @@
 import type { Deliberation } from "../node/deliberation.ts";
-import { numbers } from "./transcript-text.ts";
 import { escapeXml, transcriptSvg } from "./transcript-graph.ts";
-import { factsOf, linesOf, titleOf } from "./transcript-lines.ts";
+import { factsOf, linesOf, numbers, titleOf } from "./transcript-lines.ts";
 
 /** Messages beyond which the page has no picture. */
 const MAX_DRAWN = 200;

@@ -1,6 +1,6 @@
 import { bytesToHex } from "../core/digest.ts";
 import type { Value } from "../core/types.ts";
-import type { Digest } from "../core/types.ts";
+import type { Digest, Header } from "../core/types.ts";
 import type { Deliberation, Spoken } from "../node/deliberation.ts";
 import { percent, printable } from "./output.ts";
 
@@ -23,9 +23,44 @@ export function titleOf({ messages }: Deliberation, index: number): string {
 }
 
 /** What a message says, field by field: texts quoted, digests of messages as the messages they are. */
-export function linesOf(deliberation: Deliberation, { reading }: Spoken): readonly Line[] {
-  if (reading === null) return [{ depth: 0, text: "refused by the protocol", about: [] }];
-  return Object.entries(reading.body).flatMap(([name, value]) => fieldLines(deliberation, name, value, 0));
+export function linesOf(deliberation: Deliberation, spoken: Spoken): readonly Line[] {
+  const { reading } = spoken;
+  const others = conflictsOf(deliberation, spoken);
+  const said =
+    reading === null
+      ? [{ depth: 0, text: "refused by the protocol", about: [] }]
+      : Object.entries(reading.body).flatMap(([name, value]) => fieldLines(deliberation, name, value, 0));
+  if (others.length === 0) return said;
+  return [
+    { depth: 0, text: `EQUIVOCATION: its seat signed ${numbers(others)}, too, in the same place`, about: others },
+    ...said,
+  ];
+}
+
+/** Indices of what its seat signed for the same slot, with another payload. */
+function conflictsOf({ messages }: Deliberation, { header }: Spoken): readonly number[] {
+  return messages.flatMap(({ header: other }, index) => (isConflict(header, other) ? [index] : []));
+}
+
+/** All signatures of a transcript are of one attempt and one protocol. */
+function isConflict(one: Header, other: Header): boolean {
+  return (
+    one.seat === other.seat &&
+    one.round === other.round &&
+    one.phase === other.phase &&
+    one.payloadDigest !== other.payloadDigest
+  );
+}
+
+/** "1-4, 7": of messages, counted from 1. */
+export function numbers(indices: readonly number[]): string {
+  const ranges: [from: number, to: number][] = [];
+  for (const index of indices.toSorted((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === index - 1) last[1] = index;
+    else ranges.push([index, index]);
+  }
+  return ranges.map(([from, to]) => (from === to ? `${from + 1}` : `${from + 1}-${to + 1}`)).join(", ");
 }
 
 function fieldLines(deliberation: Deliberation, name: string, value: Value, depth: number): readonly Line[] {
@@ -74,8 +109,12 @@ export interface Fact {
 }
 
 /** Who asked what, who sat, what came out and why. */
-export function factsOf({ report, attempt, protocol }: Deliberation): readonly Fact[] {
+export function factsOf(deliberation: Deliberation): readonly Fact[] {
+  const { report, attempt, protocol, messages } = deliberation;
   const { request, committee } = attempt;
+  const twice = messages.flatMap((spoken, index) =>
+    conflictsOf(deliberation, spoken).length > 0 ? [`[${index + 1}] of seat ${spoken.header.seat}`] : [],
+  );
   const seats = committee.map(({ agentId, signer, reputation }, seat) => ({
     name: `seat ${seat}`,
     text: `agent ${agentId} (${signer}), reputation ${percent(reputation)}`,
@@ -87,6 +126,7 @@ export function factsOf({ report, attempt, protocol }: Deliberation): readonly F
     ...seats,
     { name: "transcript", text: report.root ?? "none" },
     ...outcomeOf(report),
+    ...(twice.length === 0 ? [] : [{ name: "equivocation", text: `two payloads in one place: ${twice.join(", ")}` }]),
     report.failure === undefined
       ? { name: "audit", text: "PROVEN: the transcript yields exactly what the chain holds" }
       : {

@@ -3,7 +3,8 @@ import { describe, it } from "node:test";
 import { printable } from "../../agents/cli/output.ts";
 import { transcriptDot, transcriptSvg } from "../../agents/cli/transcript-graph.ts";
 import { transcriptHtml } from "../../agents/cli/transcript-html.ts";
-import { numbers, transcriptText } from "../../agents/cli/transcript-text.ts";
+import { numbers } from "../../agents/cli/transcript-lines.ts";
+import { transcriptText } from "../../agents/cli/transcript-text.ts";
 import { sha256 } from "../../agents/core/digest.ts";
 import { packRound } from "../../agents/core/rounds.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
@@ -98,6 +99,25 @@ describe("TR8: a deliberation for reading", () => {
     assert.match(text, /\[5\] seat 0, reveal of round 0, held 1-4\n {4}proposal:\n(?: {6}.+\n)* {6}answer: "no"/);
     assert.match(text, /target: \[5\] seat 0, reveal of round 0\n(?: {8}.+\n)* {8}verdict: "reject"/);
     assert.match(text, /counterProof: "derived yes instead/);
+  });
+
+  it("marks what a seat signed twice for one place", async () => {
+    const deliberation = await read(decide(mbft, "", "Is 2 less than 3?", true));
+    assert.doesNotMatch(transcriptText(deliberation), /equivocation/i);
+    const [first] = deliberation.messages;
+    assert.ok(first !== undefined);
+    const header = { ...first.header, payloadDigest: sha256(new Uint8Array([1])) };
+    // The place is that of no other: another seat, round or phase is no conflict.
+    const messages = [...deliberation.messages, { ...first, header }];
+    const last = messages.length;
+    const text = transcriptText({ ...deliberation, messages });
+    assert.match(
+      text,
+      new RegExp(`\\nequivocation +two payloads in one place: \\[1\\] of seat 0, \\[${last}\\] of seat 0\\n`),
+    );
+    assert.match(text, new RegExp(`\\[1\\] seat 0, .+\\n {4}EQUIVOCATION: its seat signed ${last}, too`));
+    assert.equal(text.match(/EQUIVOCATION/g)?.length, 2);
+    assert.match(transcriptHtml({ ...deliberation, messages }), /<dt>equivocation<\/dt>/);
   });
 
   it("texts of models and askers stay texts: in a terminal, in HTML, in DOT, in SVG", async () => {
