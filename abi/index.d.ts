@@ -455,6 +455,7 @@ export interface Deployment {
   readonly accessManager: `0x${string}`;
   readonly registry: `0x${string}`;
   readonly oracle: `0x${string}`;
+  readonly settlement: `0x${string}`;
   readonly slasher: `0x${string}`;
 }
 

@@ -90,6 +90,7 @@ export interface Deployment {
   readonly accessManager: \`0x\${string}\`;
   readonly registry: \`0x\${string}\`;
   readonly oracle: \`0x\${string}\`;
+  readonly settlement: \`0x\${string}\`;
   readonly slasher: \`0x\${string}\`;
 }
 
@@ -163,7 +164,7 @@ function readDeployments(): Readonly<Record<number, Json>> {
   const found = files.map(
     (file) => JSON.parse(readFileSync(join(projectRoot, file), "utf8")) as Record<string, Json> & { chainId: number },
   );
-  const names = ["chainId", "deploymentBlock", "token", "accessManager", "registry", "oracle", "slasher"];
+  const names = ["chainId", "deploymentBlock", "token", "accessManager", "registry", "oracle", "settlement", "slasher"];
   return Object.fromEntries(
     found
       .filter(({ chainId }) => !LOCAL_CHAINS.includes(chainId))

@@ -197,7 +197,8 @@ async function readRules(
   const admin = flags.admin === undefined ? {} : { admin: addressOf(flags.admin, "--admin") };
   const hours = numberOf(flags.governanceHours);
   if (!(hours >= 0 && hours <= 720)) throw usage("--governance-hours", "is a number from 0 to 720");
-  const governanceDelaySeconds = Math.round(hours * SECONDS_PER_HOUR);
+  // Never shorter than it says: a delay above 0 does not become none.
+  const governanceDelaySeconds = Math.ceil(hours * SECONDS_PER_HOUR);
   const treasury = flags.treasury === undefined ? {} : { treasury: addressOf(flags.treasury, "--treasury") };
 
   const { chainId, decimals } = await inspect(rpcUrl, token);
@@ -291,6 +292,7 @@ async function readKeyFile(path: string): Promise<string> {
 function addressOf(text: string, flag: string): Address {
   const lower = text.toLowerCase();
   if (!isHex(lower, 20)) throw usage(flag, "is 0x and 40 hexadecimal digits");
+  if (BigInt(lower) === 0n) throw usage(flag, "is not the zero address, which is nobody's");
   return lower as Address;
 }
 

@@ -72,6 +72,8 @@ const deploymentSchema = z.object({
   ...chainConfigSchema.pick({ chainId: true, oracle: true, registry: true, deploymentBlock: true }).shape,
   settlement: chainConfigSchema.shape.oracle.optional(),
   slasher: chainConfigSchema.shape.registry.optional(),
+  accessManager: chainConfigSchema.shape.registry.optional(),
+  token: chainConfigSchema.shape.registry.optional(),
   rpcUrl: z.url().optional(),
   subgraphUrl: z.url().optional(),
   /** Which build of the contracts was deployed. */

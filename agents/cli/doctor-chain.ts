@@ -81,8 +81,7 @@ export async function examineChain(
   return [
     served,
     located,
-    ...(await compareStated("settlement", "oracle", contracts, file)),
-    ...(await compareStated("slasher", "registry", contracts, file)),
+    ...(await compareStated(contracts, reader, file)),
     ...(await compareCode(contracts, profile, reader, progress)),
     await examineBindings(contracts, reader),
     ...(await examineRoles(contracts, BigInt(chain.deploymentBlock), reader)),
@@ -98,21 +97,35 @@ function exists(name: string, address: Address, reader: DeploymentReader): Promi
   });
 }
 
-/** The deployment file's, which no config holds, against the one that the contract works with. */
+/** The deployment file's, which no config holds, against those that the contracts work with. */
 async function compareStated(
-  name: "settlement" | "slasher",
-  owner: "oracle" | "registry",
-  { [name]: found }: Contracts,
+  contracts: Contracts,
+  reader: DeploymentReader,
   file: DeploymentFile | null,
 ): Promise<readonly Check[]> {
-  const stated = file?.[name]?.toLowerCase();
-  if (stated === undefined) return [];
-  const compared = await check(name, () => {
-    if (stated === found) return ok(`the ${owner}'s ${name} is that of the deployment file`);
+  const { settlement, slasher, accessManager } = contracts;
+  const compare = (
+    name: "settlement" | "slasher" | "accessManager" | "token",
+    owner: string,
+    found: Address,
+  ): Finding => {
+    const stated = file?.[name]?.toLowerCase();
+    if (stated === undefined || stated === found) return ok(`the ${owner}'s ${name} is that of the deployment file`);
     const difference = `the ${owner}'s ${name} is ${found}, ${stated} in the deployment file`;
     return fail(difference, `correct ${name} in the file, or name another deployment file`);
-  });
-  return [compared];
+  };
+  const findings = {
+    settlement: () => compare("settlement", "oracle", settlement),
+    slasher: () => compare("slasher", "registry", slasher),
+    accessManager: () => compare("accessManager", "oracle", accessManager),
+    token: async () => {
+      const { stake, fee } = await reader.tokens(contracts);
+      const finding = compare("token", "registry", stake);
+      return finding.level === "ok" ? compare("token", "oracle", fee) : finding;
+    },
+  } as const;
+  const stated = (Object.keys(findings) as (keyof typeof findings)[]).filter((name) => file?.[name] !== undefined);
+  return Promise.all(stated.map((name) => check(name, findings[name])));
 }
 
 /** Against the contracts of this checkout, without what constructors wrote into the code. */

@@ -1,5 +1,5 @@
 // Deploys the system by the modules in ignition/modules: token (local chains only), access manager, registry, oracle with its settlement, slasher, an example consumer.
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   DeploymentResultType,
@@ -9,6 +9,7 @@ import {
   type DeploymentResult,
 } from "@nomicfoundation/ignition-core";
 import { createPublicClient, getContractAddress, http, type LocalAccount, type PublicClient } from "viem";
+import { z } from "zod";
 
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
@@ -112,6 +113,15 @@ interface Start {
   readonly block: number;
 }
 
+const startSchema = z.object({
+  deployer: z
+    .string()
+    .regex(/^0x[0-9a-f]{40}$/)
+    .transform((text) => text as Address),
+  nonce: z.int().nonnegative(),
+  block: z.int().nonnegative(),
+});
+
 /** The file of each contract that a module names. */
 export const contracts: Readonly<Record<string, string>> = {
   TestToken: "contracts/mocks/TestToken.sol:TestToken",
@@ -153,7 +163,10 @@ export async function deploy(options: DeployOptions): Promise<Deployment> {
   const artifacts = await openArtifacts(options.buildProfile);
   if (directory !== undefined) {
     await mkdir(directory, { recursive: true });
-    await writeFile(join(directory, START_FILE), `${JSON.stringify(start)}\n`);
+    // Whole or not at all: the nonce that all addresses follow from is nowhere else.
+    const path = join(directory, START_FILE);
+    await writeFile(`${path}.part`, `${JSON.stringify(start)}\n`);
+    await rename(`${path}.part`, path);
   }
   const provider = signingProvider(rpcUrl, chainId, account, {
     beforeSigning: guardOf(plan.steps, start.nonce, artifacts, progress),
@@ -289,9 +302,21 @@ async function readStart({ directory, account }: PlanOptions): Promise<Start | n
   if (directory === undefined) return null;
   const text = await readFile(join(directory, START_FILE), "utf8").catch(() => null);
   if (text === null) return null;
-  const start = JSON.parse(text) as Start;
+  const start = startSchema.safeParse(jsonOf(text)).data;
+  if (start === undefined)
+    throw unfinished(
+      `${join(directory, START_FILE)} is not what the first run wrote; restore it, or forget that run with --reset`,
+    );
   if (start.deployer === account.address.toLowerCase()) return start;
   throw unfinished(`it was begun by ${start.deployer} and cannot go on with ${account.address}`);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 async function startNow({ account }: PlanOptions, client: PublicClient): Promise<Start> {

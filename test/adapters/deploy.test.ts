@@ -9,7 +9,7 @@ import { after, before, describe, it } from "node:test";
 import { text } from "node:stream/consumers";
 
 import { accessManagerAbi } from "conclave/abi";
-import { createPublicClient, createWalletClient, http, pad, parseEther } from "viem";
+import { createPublicClient, createWalletClient, http, pad, parseEther, zeroAddress } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
@@ -203,6 +203,10 @@ describe("deploy", () => {
       deploy({ ...options, account: privateKeyToAccount(chain.accounts[7]!.privateKey) }),
       "DEPLOYMENT_UNFINISHED",
     );
+    for (const broken of ["", "{}", '{"deployer":"0x12","nonce":-1,"block":0}']) {
+      await writeFile(join(folder, "moved", "start.json"), broken);
+      assert.match((await rejects(deploy(options), "DEPLOYMENT_UNFINISHED")).message, /start\.json .*--reset/);
+    }
   });
 
   it("says that the account cannot pay, and goes on once it can", async () => {
@@ -238,6 +242,15 @@ describe("deploy", () => {
       join(folder, "key.env"),
     ];
     assert.equal(codeOf(await run(...elsewhere, ...admin, "--governance-hours", "")), "USAGE");
+    for (const flag of ["--admin", "--treasury", "--token"]) {
+      const token = flag === "--token" ? [] : ["--test-token"];
+      assert.equal(codeOf(await run(...elsewhere, ...token, flag, zeroAddress, "--dry-run")), "USAGE", flag);
+    }
+    // Less than a second is a second, not none.
+    const short = await run(...elsewhere, ...admin, "--governance-hours", "0.0001");
+    const { steps } = JSON.parse(short.stdout) as { steps: Step[] };
+    const granted = steps.filter(({ functionName }) => functionName === "grantRole").map(({ args }) => args[2]);
+    assert.deepEqual(granted.map(Number), [0, 1]);
   });
 
   it("says of a number that is no private key what is wrong, and never the number", async () => {

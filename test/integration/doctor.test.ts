@@ -76,14 +76,16 @@ describe("conclave doctor", () => {
   it("looks at a deployment alone", async () => {
     const checks = await examine("--deployment", "deployment.json");
     assert.deepEqual(levels(checks, "fail"), []);
-    for (const name of ["settlement", "slasher"]) assert.equal(checks.get(name)?.level, "ok", name);
+    const names = ["settlement", "slasher", "accessManager", "token"] as const;
+    for (const name of names) assert.equal(checks.get(name)?.level, "ok", name);
     assert.equal(checks.has("keystore"), false);
-    const file = { ...world.deployment, rpcUrl: world.chain.rpcUrl, settlement: EMPTY, slasher: EMPTY };
+    const wrong = Object.fromEntries(names.map((name) => [name, EMPTY]));
+    const file = { ...world.deployment, rpcUrl: world.chain.rpcUrl, ...wrong };
     await writeFile(join(world.folder, "elsewhere.json"), JSON.stringify(file));
     for (const source of [[], ["--dir", "sound"]]) {
       const mistaken = await examine(...source, "--deployment", "elsewhere.json");
-      assert.deepEqual(levels(mistaken, "fail"), ["settlement", "slasher"]);
-      for (const name of ["settlement", "slasher"] as const)
+      assert.deepEqual(levels(mistaken, "fail"), [...names]);
+      for (const name of names)
         assert.match(mistaken.get(name)?.message ?? "", new RegExp(`is ${world.deployment[name]}, ${EMPTY} in`));
     }
   });
@@ -194,7 +196,7 @@ describe("conclave doctor", () => {
       buildProfile: "default",
     });
     const checks = await examine("--deployment", "deployment.json", "--oracle", foreign.oracle);
-    assert.deepEqual(levels(checks, "fail"), ["settlement", "bindings"]);
+    assert.deepEqual(levels(checks, "fail"), ["settlement", "accessManager", "bindings"]);
     assert.match(
       checks.get("bindings")?.message ?? "",
       new RegExp(`the registry is bound to oracle ${world.deployment.oracle}`),
