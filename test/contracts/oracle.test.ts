@@ -104,6 +104,7 @@ describe("DecisionOracle", () => {
         ["committeeSize", { committeeSize: 16, appeals: 2 }],
         ["committeeSize", { committeeSize: 8, appeals: 3 }],
         ["currency", { currency: 2 }],
+        ["currency", { currency: 3 }],
         ["committeeSize", { committeeSize: 3, appeals: 3 }],
         ["committeeSize", { committeeSize: 65 }],
         ["callbackGasLimit", { callbackGasLimit: 2_000_001 }],

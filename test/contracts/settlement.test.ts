@@ -326,6 +326,17 @@ describe("settlement", () => {
       }
     });
 
+    it("without pay and steps is no service, and nobody's either", async () => {
+      const world = await loadFixture(four);
+      const { registry, settlement } = world;
+      // 18 seats without, where 16 services would make an agent proven.
+      for (let round = 0; round < 6; round++) {
+        const committed = await decide(world, await ask(world, { fee: 0n }), { reputationChanges: "0x0001" });
+        const receipt = (await (await settlement.settle(...recordOf(committed))).wait())!;
+        expect(findEvents(registry, receipt, "AgentProven")).to.deep.equal([]);
+      }
+    });
+
     it("is paid a single unit", async () => {
       const world = await loadFixture(four);
       const { registry, settlement } = world;

@@ -58,7 +58,7 @@ export async function runMutants(run: Run, mutants: readonly Mutant[], chosen: R
   const pending = mutants.filter(({ id }) => chosen.has(id));
   if (pending.length === 0) return;
   if (await build(run, mutants)) {
-    await tryAll(run, pending);
+    await tryAll(run, await findTests(run, mutants), pending);
   } else if (mutants.length === 1) {
     run.onResult({ id: mutants[0]!.id, verdict: "invalid", by: "the compiler", seconds: 0 });
   } else {
@@ -86,8 +86,7 @@ async function build(run: Run, mutants: readonly Mutant[]): Promise<boolean> {
   });
 }
 
-async function tryAll(run: Run, mutants: readonly Mutant[]): Promise<void> {
-  const tests = await findTests(run, mutants);
+async function tryAll(run: Run, tests: readonly Test[], mutants: readonly Mutant[]): Promise<void> {
   const worker = new Worker(environment(run));
   try {
     for (const own of Map.groupBy(mutants, ({ file }) => file).values()) {
