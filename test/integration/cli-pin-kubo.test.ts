@@ -1,28 +1,22 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { cidString } from "../../agents/core/codec.ts";
 import { sha256 } from "../../agents/core/digest.ts";
-import { startDecidedChain, type Decided, type DecidedChain } from "../../scripts/lib/decided-chain.ts";
 import { startKuboLoopback, type KuboLoopback } from "../adapters/kubo-loopback.ts";
-import { createCli, type Cli } from "./cli-world.ts";
+import { fromHere as source, startPinWorld, transcriptAt, type PinWorld } from "./pin-world.ts";
 
-let world: DecidedChain;
-let decided: Decided;
+let world: PinWorld;
+let cli: PinWorld["cli"];
+let blocks: readonly Uint8Array[];
 let cid: string;
-let elsewhere: string;
-let cli: Cli;
+let id: string;
 let kubo: KuboLoopback;
-const source = ["--store", ".", "--deployment", "deployment.json"];
 
 before(async () => {
-  world = await startDecidedChain(1);
-  decided = world.decisions[0] ?? assert.fail();
-  cid = cidString(decided.certificate.decision.transcript);
-  elsewhere = await mkdtemp(join(tmpdir(), "conclave-elsewhere-"));
-  cli = createCli(world.folder);
+  world = await startPinWorld(1);
+  ({ cli } = world);
+  ({ blocks, cid, id } = transcriptAt(world, 0));
   kubo = await startKuboLoopback();
 });
 
@@ -34,19 +28,17 @@ beforeEach(async () => {
 after(async () => {
   await kubo.close();
   await world.close();
-  await rm(elsewhere, { recursive: true, force: true });
 });
 
 function assertKept(): void {
-  for (const bytes of decided.blocks) assert.equal(kubo.holds(bytes), true);
+  for (const bytes of blocks) assert.equal(kubo.holds(bytes), true);
   assert.match(kubo.pins.get(cid) ?? "", /^conclave operator:\d+$/);
 }
 
 describe("AV3: conclave pin --into-kubo", () => {
   it("keeps a verified request, and again without storing or pinning anything twice", async () => {
-    const id = String(decided.attempt.request.id);
     const { code, value } = await cli.json("pin", id, "--into-kubo", kubo.url, ...source);
-    assert.deepEqual([code, value], [0, { cid, blocks: decided.blocks.length, place: "the Kubo node" }]);
+    assert.deepEqual([code, value], [0, { cid, blocks: blocks.length, place: "the Kubo node" }]);
     assertKept();
     const name = kubo.pins.get(cid);
     kubo.requests.length = 0;
@@ -60,32 +52,29 @@ describe("AV3: conclave pin --into-kubo", () => {
 
   it("keeps a CID from another Kubo node, without a chain, and a CAR", async () => {
     const other = await startKuboLoopback();
-    for (const bytes of decided.blocks) other.keep(bytes);
-    const far = createCli(elsewhere);
+    for (const bytes of blocks) other.keep(bytes);
+    const { far } = world;
     assert.equal((await far.json("pin", cid, "--kubo", other.url, "--into-kubo", kubo.url)).code, 0);
     assertKept();
     await other.close();
 
     await kubo.close();
     kubo = await startKuboLoopback();
-    const id = String(decided.attempt.request.id);
     assert.equal((await cli.json("transcript", id, "--car", "one.car", ...source)).code, 0);
     const imported = await far.json("pin", "--car", join(world.folder, "one.car"), "--into-kubo", kubo.url);
-    assert.deepEqual([imported.code, imported.value["blocks"]], [0, decided.blocks.length]);
+    assert.deepEqual([imported.code, imported.value["blocks"]], [0, blocks.length]);
     assertKept();
   });
 
   it("leaves the pin of another program as it is, and says so to who wants to end it", async () => {
-    for (const bytes of decided.blocks) kubo.keep(bytes);
+    for (const bytes of blocks) kubo.keep(bytes);
     kubo.pins.set(cid, "somebody's");
-    const id = String(decided.attempt.request.id);
     assert.equal((await cli.json("pin", id, "--into-kubo", kubo.url, ...source)).code, 0);
     assert.equal(kubo.pins.get(cid), "somebody's");
     assert.equal((await cli.failure("unpin", cid, "--from-kubo", kubo.url)).code, "PIN_UNKNOWN");
   });
 
   it("pins nothing that is refused, and names a node that is away, no URL, and one whose disk broke a block", async () => {
-    const id = String(decided.attempt.request.id);
     const foreign = await cli.failure("pin", cid, "--store", ".", "--chain-id", "1", "--into-kubo", kubo.url);
     assert.equal(foreign.code, "TRANSCRIPT_INVALID");
     assert.equal(kubo.pins.size, 0);
@@ -93,7 +82,7 @@ describe("AV3: conclave pin --into-kubo", () => {
     assert.deepEqual([none.code, none.data["option"]], ["USAGE", "--into-kubo"]);
     assert.match(none.message, /^Read --into-kubo: its value \(not shown\) is no use; give the http or https URL/);
 
-    const victim = decided.blocks[2] ?? assert.fail();
+    const victim = blocks[2] ?? assert.fail();
     kubo.blocks.set(cidString(sha256(victim)), Uint8Array.of(0xa0));
     kubo.pins.set(cidString(sha256(victim)), "");
     // Nothing that was signed is at fault.

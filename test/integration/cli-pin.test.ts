@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { cidOf } from "../../agents/adapters/ipfs/block.ts";
@@ -13,35 +12,27 @@ import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
 import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
 import { cidString } from "../../agents/core/codec.ts";
 import { sha256 } from "../../agents/core/digest.ts";
-import { startDecidedChain, type Decided, type DecidedChain } from "../../scripts/lib/decided-chain.ts";
 import { startPinningServer } from "../adapters/fixtures/pinning-server.ts";
 import { signerKey } from "../adapters/network.suite.ts";
-import { createCli, type Cli } from "./cli-world.ts";
+import { startPinWorld, transcriptAt, type PinnedTranscript, type PinWorld } from "./pin-world.ts";
 
 const main = join(import.meta.dirname, "../../agents/cli/main.ts");
-let world: DecidedChain;
-let decided: Decided;
+let world: PinWorld;
+let decided: PinnedTranscript;
 let cid: string;
 let id: string;
-/** A machine that has no deployment file and no chain. */
 let elsewhere: string;
-let cli: Cli;
-let far: Cli;
+let cli: PinWorld["cli"];
+let far: PinWorld["far"];
 
 before(async () => {
-  world = await startDecidedChain(1);
-  decided = world.decisions[0]!;
-  cid = cidString(decided.certificate.decision.transcript);
-  id = String(decided.attempt.request.id);
-  elsewhere = await mkdtemp(join(tmpdir(), "conclave-elsewhere-"));
-  cli = createCli(world.folder);
-  far = createCli(elsewhere);
+  world = await startPinWorld(1);
+  decided = transcriptAt(world, 0);
+  ({ cid, id } = decided);
+  ({ elsewhere, cli, far } = world);
 });
 
-after(async () => {
-  await world.close();
-  await rm(elsewhere, { recursive: true, force: true });
-});
+after(() => world.close());
 
 interface Served {
   readonly url: string;

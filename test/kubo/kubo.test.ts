@@ -1,8 +1,7 @@
 // The real Kubo, built from its Go module (`npm run test:kubo`), on a repository of its own that talks to this machine alone.
 import assert from "node:assert/strict";
 import { globSync } from "node:fs";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { base32upper } from "multiformats/bases/base32";
@@ -13,13 +12,18 @@ import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
 import { cidString } from "../../agents/core/codec.ts";
 import { sha256 } from "../../agents/core/digest.ts";
 import type { Digest } from "../../agents/core/types.ts";
-import { startDecidedChain, type Decided, type DecidedChain } from "../../scripts/lib/decided-chain.ts";
 import { buildKubo } from "../../scripts/lib/kubo/build.ts";
 import { startKubo, type Kubo } from "../../scripts/lib/kubo/daemon.ts";
 import { contentStoreSuite, freshBlock, type ContentWorld } from "../adapters/content-store.suite.ts";
 import { startPinningServer } from "../adapters/fixtures/pinning-server.ts";
 import { signerKey } from "../adapters/network.suite.ts";
-import { createCli, type Cli } from "../integration/cli-world.ts";
+import {
+  fromHere,
+  startPinWorld,
+  transcriptAt,
+  type PinnedTranscript,
+  type PinWorld,
+} from "../integration/pin-world.ts";
 
 let kubo: Kubo;
 
@@ -58,32 +62,25 @@ describe("content store: a pinned block that Kubo's disk broke", () => {
 });
 
 describe("transcripts and the real Kubo", () => {
-  let world: DecidedChain;
-  let decided: Decided;
+  let world: PinWorld;
+  let decided: PinnedTranscript;
   let cid: string;
   let id: string;
-  /** A machine that has no deployment file and no chain. */
   let elsewhere: string;
-  let cli: Cli;
-  let far: Cli;
+  let cli: PinWorld["cli"];
+  let far: PinWorld["far"];
 
   before(async () => {
-    world = await startDecidedChain(5);
-    elsewhere = await mkdtemp(join(tmpdir(), "conclave-elsewhere-"));
-    cli = createCli(world.folder);
-    far = createCli(elsewhere);
+    world = await startPinWorld(5);
+    ({ elsewhere, cli, far } = world);
   });
 
-  after(async () => {
-    await world.close();
-    await rm(elsewhere, { recursive: true, force: true });
-  });
+  after(() => world.close());
 
   /** Each test has a decision of its own, of which Kubo has heard nothing. */
   function choose(index: number): void {
-    decided = world.decisions[index] ?? assert.fail();
-    cid = cidString(decided.certificate.decision.transcript);
-    id = String(decided.attempt.request.id);
+    decided = transcriptAt(world, index);
+    ({ cid, id } = decided);
   }
 
   async function assertKept(): Promise<void> {
@@ -103,16 +100,7 @@ describe("transcripts and the real Kubo", () => {
   it("AV2: a transcript's CAR imported into Kubo gives the same CIDs, root and every block", async () => {
     choose(0);
     await assertAbsent();
-    const exported = await cli.json(
-      "transcript",
-      id,
-      "--car",
-      "out.car",
-      "--store",
-      ".",
-      "--deployment",
-      "deployment.json",
-    );
+    const exported = await cli.json("transcript", id, "--car", "out.car", ...fromHere);
     assert.equal(exported.code, 0);
     const said = (await kubo.ipfs("dag", "import", "--stats", join(world.folder, "out.car"))).toString();
     assert.match(said, new RegExp(`root.*${cid}`));
@@ -123,8 +111,7 @@ describe("transcripts and the real Kubo", () => {
   it("AV3: pinned into Kubo, it can be fetched from there and is proven", async () => {
     choose(1);
     await assertAbsent();
-    const source = ["--store", ".", "--deployment", "deployment.json"];
-    const pinned = await cli.json("pin", id, "--into-kubo", kubo.url, ...source);
+    const pinned = await cli.json("pin", id, "--into-kubo", kubo.url, ...fromHere);
     assert.deepEqual([pinned.code, pinned.value["cid"], pinned.value["blocks"]], [0, cid, decided.blocks.length]);
     await assertKept();
     const verified = await cli.json("verify", id, "--kubo", kubo.url, "--deployment", "deployment.json");
