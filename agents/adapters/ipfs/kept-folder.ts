@@ -1,9 +1,9 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { CollectedStore, PinOwner, Sweep, Swept } from "../../ports/content-store.ts";
 import { lockDirectory } from "../lock.ts";
-import { LocalBlocks } from "./local-blocks.ts";
+import { flushPath, LocalBlocks } from "./local-blocks.ts";
 import { openPinFiles } from "./pin-files.ts";
 import { walkDag } from "./walk.ts";
 
@@ -23,7 +23,11 @@ export async function openKeptFolder(path: string, owner: PinOwner, locked: bool
   const pins = await openPinFiles(path, owner, locked);
   const release = locked ? lockDirectory(path, (cause) => busy(path, cause)) : () => {};
   const local = new LocalBlocks(join(path, "blocks"));
-  if (locked) await local.open();
+  if (locked) {
+    await local.open();
+    // The names of its folders, without which what is in them is nowhere after a power failure.
+    for (const folder of [path, dirname(path)]) await flushPath(folder);
+  }
   /** A sweep that sees another number knows too little: something has been pinned since it looked. */
   let pinsBegun = 0;
   let pinning = 0;
