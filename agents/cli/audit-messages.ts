@@ -17,7 +17,8 @@ export type ToAuditor =
 
 export type FromAuditor =
   | { readonly kind: "ready" }
-  | { readonly kind: "call"; readonly call: number; readonly wanted: Wanted }
+  /** `id`: of what is verified. */
+  | { readonly kind: "call"; readonly call: number; readonly id: number; readonly wanted: Wanted }
   /** Nobody waits for the answer any more. */
   | { readonly kind: "forget"; readonly call: number }
   | { readonly kind: "report"; readonly id: number; readonly outcome: Outcome<VerifyReport> };

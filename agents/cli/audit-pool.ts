@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { VerifyOptions, VerifyReport } from "../node/verify.ts";
 import type { Subject } from "../node/audit.ts";
+import { createRoom, type Room, type Visitor } from "./audit-room.ts";
 import {
   inBatches,
   sentError,
@@ -25,8 +26,16 @@ export interface AuditSources {
   readonly signal: AbortSignal;
 }
 
-export async function createAuditPool(jobs: number, sources: AuditSources): Promise<AuditPool> {
-  const auditors = Array.from({ length: jobs }, () => new Auditor(sources));
+/** Of a transcript; most have a hundredth of it. */
+const SMALL_BYTES = 8 << 20;
+
+export async function createAuditPool(
+  jobs: number,
+  sources: AuditSources,
+  smallBytes = SMALL_BYTES,
+): Promise<AuditPool> {
+  const room = createRoom(smallBytes);
+  const auditors = Array.from({ length: jobs }, () => new Auditor(sources, room));
   await Promise.all(auditors.map((auditor) => auditor.ready));
   return {
     verify: (subject) =>
@@ -41,6 +50,8 @@ class Auditor {
   readonly ready: Promise<void>;
   readonly #worker = new Worker(new URL("audit-worker.ts", import.meta.url));
   readonly #sources: AuditSources;
+  readonly #room: Room;
+  readonly #visitors = new Map<number, Visitor>();
   readonly #reports = new Map<number, (outcome: Outcome<VerifyReport>) => void>();
   readonly #calls = new Map<number, AbortController>();
   // A thread, not a window: it has no origin.
@@ -48,8 +59,9 @@ class Auditor {
   readonly #send = inBatches<ToAuditor>((messages) => this.#worker.postMessage(messages));
   #tasks = 0;
 
-  constructor(sources: AuditSources) {
+  constructor(sources: AuditSources, room: Room) {
     this.#sources = sources;
+    this.#room = room;
     const started = Promise.withResolvers<void>();
     this.ready = started.promise;
     this.#worker.on("message", (messages: readonly FromAuditor[]) => {
@@ -72,10 +84,14 @@ class Auditor {
 
   async verify({ requestId, events }: Subject, domain: VerifyOptions["chain"]["domain"]): Promise<VerifyReport> {
     const id = this.#tasks++;
+    const visitor = this.#room.enter();
+    this.#visitors.set(id, visitor);
     const outcome = await new Promise<Outcome<VerifyReport>>((resolve) => {
       this.#reports.set(id, resolve);
       this.#send({ kind: "verify", id, domain, requestId, events });
     });
+    this.#visitors.delete(id);
+    visitor.leave();
     return valueOf(outcome);
   }
 
@@ -87,7 +103,7 @@ class Auditor {
   #hear(message: Exclude<FromAuditor, { kind: "ready" }>): void {
     switch (message.kind) {
       case "call":
-        void this.#answer(message.call, message.wanted);
+        void this.#answer(message);
         return;
       case "forget":
         this.#calls.get(message.call)?.abort();
@@ -98,11 +114,11 @@ class Auditor {
     }
   }
 
-  async #answer(call: number, wanted: Wanted): Promise<void> {
+  async #answer({ call, id, wanted }: Extract<FromAuditor, { kind: "call" }>): Promise<void> {
     const forgotten = new AbortController();
     this.#calls.set(call, forgotten);
     const signal = AbortSignal.any([this.#sources.signal, forgotten.signal]);
-    const answer: Answer = await this.#fetch(wanted, signal).then(
+    const answer: Answer = await this.#fetch(id, wanted, signal).then(
       (value) => ({ value }),
       (error: unknown) => ({ error: sentError(error) }),
     );
@@ -110,10 +126,11 @@ class Auditor {
     if (!forgotten.signal.aborted) this.#send({ kind: "answer", call, answer });
   }
 
-  #fetch(wanted: Wanted, signal: AbortSignal): Promise<Extract<Answer, { value: unknown }>["value"]> {
+  async #fetch(id: number, wanted: Wanted, signal: AbortSignal): Promise<Extract<Answer, { value: unknown }>["value"]> {
     const { chain, store } = this.#sources;
-    return wanted.name === "block"
-      ? store.get(wanted.digest, signal)
-      : chain.certificate(wanted.transactionHash, wanted.requestId, signal);
+    if (wanted.name === "certificate") return chain.certificate(wanted.transactionHash, wanted.requestId, signal);
+    const bytes = await store.get(wanted.digest, signal);
+    await this.#visitors.get(id)?.take(bytes.length, signal);
+    return bytes;
   }
 }

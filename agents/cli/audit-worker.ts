@@ -21,7 +21,7 @@ let calls = 0;
 
 const send = inBatches<FromAuditor>((messages) => port.postMessage(messages));
 
-function ask(wanted: Wanted, signal?: AbortSignal): Promise<Answer> {
+function ask(id: number, wanted: Wanted, signal?: AbortSignal): Promise<Answer> {
   const call = calls++;
   return new Promise((resolve) => {
     const forget = (): void => {
@@ -34,19 +34,24 @@ function ask(wanted: Wanted, signal?: AbortSignal): Promise<Answer> {
       resolve(answer);
     });
     signal?.addEventListener("abort", forget, { once: true });
-    send({ kind: "call", call, wanted });
+    send({ kind: "call", call, id, wanted });
   });
 }
 
-async function verify({ domain, requestId, events }: Extract<ToAuditor, { kind: "verify" }>): Promise<VerifyReport> {
+async function verify({
+  id,
+  domain,
+  requestId,
+  events,
+}: Extract<ToAuditor, { kind: "verify" }>): Promise<VerifyReport> {
   return verifyRequest({
     chain: {
       domain,
       requestEvents: async () => events,
       certificate: async (transactionHash) =>
-        valueOf(await ask({ name: "certificate", transactionHash, requestId })) as Certificate["signatures"] | null,
+        valueOf(await ask(id, { name: "certificate", transactionHash, requestId })) as Certificate["signatures"] | null,
     },
-    store: { get: async (digest, signal) => valueOf(await ask({ name: "block", digest }, signal)) as Uint8Array },
+    store: { get: async (digest, signal) => valueOf(await ask(id, { name: "block", digest }, signal)) as Uint8Array },
     requestId,
     // The pool ends the thread.
     signal: new AbortController().signal,

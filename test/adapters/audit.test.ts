@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import { createRoom } from "../../agents/cli/audit-room.ts";
 import { packRound } from "../../agents/core/rounds.ts";
 import type { Decision, Digest, Request, RequestId } from "../../agents/core/types.ts";
 import { audit, type AuditOptions, type Subject } from "../../agents/node/audit.ts";
@@ -85,6 +86,44 @@ function run(events: readonly ChainEvent[], overrides: Partial<AuditOptions> = {
   });
   return { counts, verified };
 }
+
+describe("TR6: the room for transcripts under way", () => {
+  const { signal } = new AbortController();
+  const isOver = (work: Promise<void>): Promise<boolean> => Promise.race([work.then(() => true), turn(false)]);
+
+  it("has any number of small ones, and one large one at a time, in turn", async () => {
+    const room = createRoom(10);
+    const [first, second, third, small] = [room.enter(), room.enter(), room.enter(), room.enter()];
+    for (const one of [first, second, third, small]) assert.ok(await isOver(one.take(10, signal)));
+    assert.ok(await isOver(first.take(1, signal)));
+    const [ahead, behind, last] = [second.take(1, signal), second.take(9, signal), third.take(1, signal)];
+    assert.ok(await isOver(first.take(1_000, signal)));
+    assert.deepEqual([await isOver(ahead), await isOver(behind), await isOver(last)], [false, false, false]);
+    small.leave();
+    assert.equal(await isOver(ahead), false);
+    first.leave();
+    assert.deepEqual([await isOver(ahead), await isOver(behind), await isOver(last)], [true, true, false]);
+    assert.ok(await isOver(second.take(1_000, signal)));
+    second.leave();
+    assert.ok(await isOver(last));
+  });
+
+  it("whoever gives up waiting leaves the turn to the next", async () => {
+    const room = createRoom(10);
+    const [first, second, third] = [room.enter(), room.enter(), room.enter()];
+    await first.take(11, signal);
+    const stop = new AbortController();
+    const given = second.take(11, stop.signal);
+    const last = third.take(11, signal);
+    stop.abort(new Error("enough"));
+    await assert.rejects(given, /enough/);
+    second.leave();
+    first.leave();
+    assert.ok(await isOver(last));
+    third.leave();
+    assert.ok(await isOver(room.enter().take(11, signal)));
+  });
+});
 
 describe("TR6: an audit of many requests", () => {
   const three = [asked(1, 1), asked(2, 2), ...decided(1, 3), asked(3, 4), ...decided(2, 5), ...decided(3, 6)];

@@ -123,6 +123,17 @@ describe("subgraph: an endpoint that misbehaves", () => {
     assert.deepEqual([code, said["status"], broken.asked.length], ["SUBGRAPH_UNREACHABLE", 502, 3]);
   });
 
+  it("whose URL has a user and password gets them as a header", async (context) => {
+    const said: (string | undefined)[] = [];
+    const { url } = await serve(context, (asked, response) => {
+      said.push(response.req.headers.authorization);
+      data({})(asked, response);
+    });
+    const named = openSubgraph({ url: url.replace("http://", "http://user:secret-key@") });
+    await named.requests(ANYTHING, FIRST, context.signal);
+    assert.deepEqual(said, [`Basic ${Buffer.from("user:secret-key").toString("base64")}`]);
+  });
+
   it("that comes back in between is not noticed", async (context) => {
     const { subgraph, asked } = await serve(context, (one, response) =>
       (asked.length < 3 ? raw("", 503) : data({}))(one, response),

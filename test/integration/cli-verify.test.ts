@@ -8,11 +8,14 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cidOf } from "../../agents/adapters/ipfs/block.ts";
 import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
+import { createAuditPool } from "../../agents/cli/audit-pool.ts";
+import { createAuditReader } from "../../agents/cli/audit-reader.ts";
 import { openAuditState } from "../../agents/cli/audit-state.ts";
 import type { Subject } from "../../agents/node/audit.ts";
 import type { VerifyReport } from "../../agents/node/verify.ts";
 import { cidString } from "../../agents/core/codec.ts";
 import { sha256 } from "../../agents/core/digest.ts";
+import type { Digest } from "../../agents/core/types.ts";
 import { startDecidedChain, type DecidedChain } from "../../scripts/lib/decided-chain.ts";
 import { createCli, type Cli } from "./cli-world.ts";
 
@@ -74,6 +77,43 @@ describe("conclave verify of many requests", () => {
     await spoil(2, false);
     const again = await cli.json("verify", "--since", "0", ...source, ...state);
     assert.deepEqual([again.code, again.value["proven"], again.value["provenBefore"]], [0, 1, COUNT - 1]);
+  });
+
+  it("TR6: transcripts that are too large to be in memory together are verified one after the other", async () => {
+    const { rpcUrl } = world.chain;
+    const { signal } = new AbortController();
+    const place = { ...world.deployment, rpcUrl, finalityDepth: 0, pollIntervalMs: 100, deploymentBlock: 0n };
+    const chain = await createAuditReader(place, signal);
+    const owners = new Map(
+      world.decisions.flatMap(({ blocks }, index) => blocks.map((bytes) => [sha256(bytes), { bytes, index }] as const)),
+    );
+    const underWay = new Set<number>();
+    let most = 0;
+    const store = {
+      async get(digest: Digest): Promise<Uint8Array> {
+        const { bytes, index } = owners.get(digest) ?? assert.fail(digest);
+        if (bytes !== world.decisions[index]?.blocks[0]) {
+          most = Math.max(most, underWay.add(index).size);
+          await sleep(20);
+        }
+        return bytes.slice();
+      },
+    };
+    const pool = await createAuditPool(2, { chain, store, signal }, 1);
+    try {
+      const reports = await Promise.all(
+        world.decisions.map(async ({ attempt: { request } }, index) => {
+          const events = await chain.requestEvents(request.id, signal);
+          const report = await pool.verify({ requestId: request.id, events } as Subject);
+          underWay.delete(index);
+          return report;
+        }),
+      );
+      assert.deepEqual([...new Set(reports.map(({ ok }) => ok))], [true]);
+    } finally {
+      await pool.close();
+    }
+    assert.equal(most, 1);
   });
 
   it("TR7: two processes on one state file: the second is refused, and the first loses nothing", async () => {

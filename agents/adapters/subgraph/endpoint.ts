@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import { backoffMs, delay } from "../chain/retry.ts";
-import { boundedBody, quoted } from "../http.ts";
+import { boundedBody, credentialsApart, quoted } from "../http.ts";
 
 /** Where a graph-node answers. Its URL may hold a key: only its origin is ever named. */
 export interface Endpoint {
@@ -67,10 +67,11 @@ async function post(endpoint: Endpoint, { text, variables }: Query<z.ZodType>, s
   const body = JSON.stringify({ query: text, variables }, (_, value: unknown) =>
     typeof value === "bigint" ? String(value) : value,
   );
+  const { url, headers } = credentialsApart(endpoint.url);
   try {
-    const response = await fetch(endpoint.url, {
+    const response = await fetch(url, {
       method: "POST",
-      headers: { "content-type": "application/json" },
+      headers: { ...headers, "content-type": "application/json" },
       body,
       // A redirect could lead anywhere, and the URL's key with it.
       redirect: "error",
