@@ -171,13 +171,13 @@ function check<Schema extends z.ZodType>(schema: Schema, value: unknown, source:
   );
 }
 
-/** The offending value, unless it may be a secret: URLs often hold an API key. */
+/** The offending value, unless it may be a secret: URLs often hold an API key. No number is one. */
 function shownValue(root: unknown, path: readonly PropertyKey[]): string {
   if (path.length === 0) return "";
   const value = path.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), root);
   if (value === undefined) return "it is missing: ";
   if (typeof value === "object") return "";
-  const secret = /url|endpoint|key|password|secret|token/i.test(String(path.at(-1)));
+  const secret = typeof value !== "number" && /url|endpoint|key|password|secret|token/i.test(String(path.at(-1)));
   return secret ? "its value (not shown) is wrong: " : `${JSON.stringify(value).slice(0, 100)} is wrong: `;
 }
 

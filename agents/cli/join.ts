@@ -66,7 +66,9 @@ export async function joinAgent(
     const chain = await createChainReader({ ...source, logger: log });
     const writer = await createChainWriter({ ...source, account: keys.viemAccount() });
     const metrics = config.metrics === undefined ? null : createMetrics();
-    const hosted = await createModel(config.model);
+    const hosted = await createModel(config.model, process.env, (reason) =>
+      log.warn({ reason }, "the model's process ended; it is started again"),
+    );
     closers.push(() => hosted.close());
     const model = metrics?.measured(hosted) ?? hosted;
     const network = await createLibp2pNetwork({ privateKey: keys.libp2pPrivateKey(), listen: config.listen });

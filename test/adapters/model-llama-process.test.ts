@@ -101,7 +101,13 @@ describe("model: llama, process", () => {
 
   it("is started again when it dies, and the calls in flight are made once more", async () => {
     const pids: number[] = [];
-    const model = await load({ path: gguf({ layers: 40 }), sequences: 2, onStart: (pid) => pids.push(pid) });
+    const ends: string[] = [];
+    const model = await load({
+      path: gguf({ layers: 40 }),
+      sequences: 2,
+      onStart: (pid) => pids.push(pid),
+      onEnd: (reason) => ends.push(reason),
+    });
     const kill = (): void => void process.kill(pids.at(-1)!, "SIGSEGV");
     const parts: string[] = [];
     const begun = Promise.withResolvers<void>();
@@ -118,6 +124,8 @@ describe("model: llama, process", () => {
     assert.ok(answers.every(({ fields }) => fields["answer"] !== undefined));
     assert.equal(pids.length, 2);
     await model.close();
+    assert.equal(ends.length, 1, "an end that was wanted is none");
+    assert.match(ends[0] ?? "", /^SIGSEGV/u);
     assert.throws(() => process.kill(pids.at(-1)!, 0), { code: "ESRCH" });
   });
 

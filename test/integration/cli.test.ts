@@ -122,6 +122,7 @@ describe("command line", () => {
       [{ surprise: true }, /top level: .*"surprise"/],
       [{ chain: { rpcUrl: "sekret" } }, /chain\.rpcUrl: its value \(not shown\) is wrong/],
       [{ dataDir: 7 }, /dataDir: 7 is wrong/],
+      [{ model: { kind: "llama", path: "m", tokensPerRequest: 5 } }, /model\.tokensPerRequest: 5 is wrong/],
       [{ content: { kind: "floppy" } }, /content\.kind/],
       [{ timing: { relayBatchMs: 5_000 } }, /timing\.relayBatchMs: 5000 is wrong: expected less than relayStaggerMs/],
     ];

@@ -6,14 +6,18 @@ import { createOpenAiModel, type OpenAiEndpoint } from "./openai-model.ts";
 
 type Endpoint = Extract<ModelConfig, { kind: "openai" }>["fallbacks"][number];
 
-/** The model that the config names; resolves when it is ready to be asked (a server is not contacted before the first question). */
+/**
+ * The model that the config names; resolves when it is ready to be asked (a server is not contacted before the first question). `onEnd` hears
+ * why the process of an embedded model ended.
+ */
 export async function createModel(
   config: ModelConfig,
   environment: Readonly<Record<string, string | undefined>> = process.env,
+  onEnd?: (reason: string) => void,
 ): Promise<HostedModel> {
   switch (config.kind) {
     case "llama":
-      return await createLlamaModel(config);
+      return await createLlamaModel({ ...config, onEnd });
     case "openai": {
       const { fallbacks, temperature, timeoutMs, retries, concurrency, waiting } = config;
       const endpointOf = async (one: Endpoint, place: string): Promise<OpenAiEndpoint> => {

@@ -27,6 +27,8 @@ export interface LlamaModelOptions {
   readonly contextSize?: number | undefined;
   /** A worker process was started, first or again. */
   readonly onStart?: (pid: number) => void;
+  /** A worker process with a loaded model ended by itself, with why; another one is started. */
+  readonly onEnd?: ((reason: string) => void) | undefined;
 }
 
 type TokenListener = (text: string) => void;
@@ -65,10 +67,11 @@ export async function createLlamaModel(options: LlamaModelOptions): Promise<Host
   // What answers under a digest has that digest, after a restart, too.
   const checkFile = async (): Promise<void> => void (await digestGguf(path, sha256));
   let starts = 0;
-  const supervisor = supervise(worker, descriptor, checkFile, (pid) => {
+  const onStart = (pid: number): void => {
     starts++;
     options.onStart?.(pid);
-  });
+  };
+  const supervisor = supervise(worker, descriptor, checkFile, onStart, options.onEnd ?? (() => {}));
   await supervisor.process();
   const queue = createCallQueue(descriptor, sequences, options.waiting);
   const answer = createAttempts(supervisor, descriptor);

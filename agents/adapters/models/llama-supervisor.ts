@@ -33,6 +33,7 @@ export function supervise(
   descriptor: string,
   checkFile: () => Promise<void>,
   onStart: (pid: number) => void,
+  onEnd: (reason: string) => void,
 ): Supervisor {
   const closing = new AbortController();
   let crashes = 0;
@@ -64,8 +65,9 @@ export function supervise(
   /** Starts the next process when this one has ended. Calls wait for the first try; once one has failed, they fail until one succeeds. */
   const watched = (process: LoadedProcess): LoadedProcess => {
     const restart = async (): Promise<void> => {
-      await process.ended;
+      const reason = await process.ended;
       if (closing.signal.aborted) return;
+      onEnd(reason);
       current = backoff().then(load);
       while (!(await isLoaded(current)) && !closing.signal.aborted) {
         await backoff();

@@ -195,7 +195,10 @@ function failureOf(server: Server, status: number, headers: Headers, body: strin
     return fail("prompt-too-long", `the prompt does not fit into the server's context (${status})${why}`);
   if ((status === 400 || status === 422) && NO_SCHEMA.test(body))
     return new Retryable(
-      fail("unsupported", `the server cannot hold the model to a JSON schema (${status})${why}`),
+      fail(
+        "unsupported",
+        `the server cannot hold the model to a JSON schema (${status})${why}; set another one in the config`,
+      ),
       false,
     );
   const way = new Map([
