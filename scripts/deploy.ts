@@ -2,7 +2,15 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { Command, CommanderError } from "commander";
-import { BaseError, createPublicClient, erc20Abi, http, type LocalAccount } from "viem";
+import {
+  BaseError,
+  ContractFunctionExecutionError,
+  HttpRequestError,
+  createPublicClient,
+  erc20Abi,
+  http,
+  type LocalAccount,
+} from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { originOf, toChainError } from "../agents/adapters/chain/errors.ts";
 import { openKeystore } from "../agents/adapters/keystore/keystore.ts";
@@ -245,7 +253,17 @@ async function inspect(
       },
     );
   }
-  return { chainId, decimals: await client.readContract({ address: token, abi: erc20Abi, functionName: "decimals" }) };
+  try {
+    const decimals = await client.readContract({ address: token, abi: erc20Abi, functionName: "decimals" });
+    return { chainId, decimals };
+  } catch (error) {
+    if (
+      error instanceof ContractFunctionExecutionError &&
+      error.walk((cause) => cause instanceof HttpRequestError) === null
+    )
+      throw usage("--token", `names ${token}, which does not say its decimals: it is no ERC-20 token that can be used`);
+    throw error;
+  }
 }
 
 async function readAccount(flags: Flags): Promise<LocalAccount> {

@@ -69,6 +69,7 @@ export async function examineChain(
   const reader = createDeploymentReader(chain.rpcUrl, host.signal);
   const [registry, oracle] = [chain.registry.toLowerCase() as Address, chain.oracle.toLowerCase() as Address];
   const present = [await exists("registry", registry, reader), await exists("oracle", oracle, reader)];
+  present.push(await begun(chain.deploymentBlock, reader));
   if (present.some(({ level }) => level === "fail")) return [served, ...present];
   let contracts: Contracts | null = null;
   const located = await check("contracts", async () => {
@@ -88,6 +89,16 @@ export async function examineChain(
     await examineTokens(contracts, reader),
     ...(await examinePrices(contracts, chain, reader, host.signal)),
   ];
+}
+
+/** Scans begin at this block: of one to come there are no events. */
+function begun(deploymentBlock: number, reader: DeploymentReader): Promise<Check> {
+  return check("deployment block", async () => {
+    const head = await reader.head();
+    if (BigInt(deploymentBlock) <= head) return ok(`${deploymentBlock}, the chain is at ${head}`);
+    const problem = `deploymentBlock ${deploymentBlock} is to come: the chain is at ${head}`;
+    return fail(problem, "correct it to the block that npm run deploy wrote, or wait until the node has synced");
+  });
 }
 
 function exists(name: string, address: Address, reader: DeploymentReader): Promise<Check> {

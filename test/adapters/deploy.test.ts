@@ -232,6 +232,10 @@ describe("deploy", () => {
     assert.equal(codeOf(await run(...elsewhere, "--test-token", "--network", "sepolia")), "CHAIN_WRONG_ID");
     assert.equal(codeOf(await run(...elsewhere, "--test-token", "--network", "mainnet")), "CONFIG_MISSING");
     assert.equal((await run("--private-key", "0x1")).code, 2);
+    const { oracle } = JSON.parse(await readFile(join(folder, "out.json"), "utf8")) as Deployment;
+    const noToken = await run(...elsewhere, "--token", oracle);
+    assert.equal(codeOf(noToken), "USAGE");
+    assert.match(noToken.stdout, /does not say its decimals/);
     // As an unset variable gives it: no delay must come of it.
     const admin = [
       "--test-token",

@@ -90,6 +90,17 @@ describe("conclave doctor", () => {
     }
   });
 
+  it("a deployment block that is still to come", async () => {
+    const file = { ...world.deployment, rpcUrl: world.chain.rpcUrl, deploymentBlock: 999_999 };
+    await writeFile(join(world.folder, "early.json"), JSON.stringify(file));
+    const checks = await examine("--deployment", "early.json");
+    assert.deepEqual(levels(checks, "fail"), ["deployment block"]);
+    assert.match(
+      checks.get("deployment block")?.message ?? "",
+      /^deploymentBlock 999999 is to come: the chain is at \d+$/,
+    );
+  });
+
   it("finds the only deployment file by itself, with its build and what no config holds", async () => {
     const folder = join(world.folder, "deployments");
     await mkdir(folder);

@@ -65,6 +65,8 @@ export interface DeploymentReader {
   prices(contracts: Contracts, currency: Currency): Promise<PriceList>;
   tokens(contracts: Contracts): Promise<{ readonly stake: Address; readonly fee: Address }>;
   gasPrice(): Promise<bigint>;
+  /** Number of the latest block. */
+  head(): Promise<bigint>;
 }
 
 const ADMIN_ROLE = 0n;
@@ -131,6 +133,7 @@ export function createDeploymentReader(rpcUrl: string, signal: AbortSignal): Dep
         fee: lower(await client.readContract({ address: oracle, abi: decisionOracleAbi, functionName: "feeToken" })),
       })),
     gasPrice: () => ask("Read the gas price", () => client.getGasPrice()),
+    head: () => ask("Read the latest block", () => client.getBlockNumber()),
   };
 }
 
