@@ -69,12 +69,15 @@ for (const provider of providerIds)
 describe("model: openai, streams", () => {
   against("shows the text piece by piece and counts its tokens", [answers], async (model, [seen]) => {
     const parts: string[] = [];
+    const askedMs = performance.now();
     const response = await model.ask(modelRequest(), never(), (text) => parts.push(text));
     assert.ok(parts.length >= 3, JSON.stringify(parts));
     assert.deepEqual(JSON.parse(parts.join("")), response.fields);
     assert.deepEqual([response.promptTokens, response.outputTokens], [20, 3]);
     assert.ok(response.confidencePpm !== null && response.confidencePpm < 1_000_000);
-    assert.ok(response.firstTokenMs <= response.durationMs + 1);
+    // The wait for a place is in the one and not in the other, and takes its time on a busy machine.
+    const allMs = Math.ceil(performance.now() - askedMs);
+    assert.ok(response.firstTokenMs <= allMs && response.durationMs <= allMs);
     assert.deepEqual(response.origin, {
       model: "openai:model-0",
       engine: "openai b1234",
