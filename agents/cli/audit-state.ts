@@ -34,9 +34,7 @@ const FORMAT = "conclave verify 1";
  */
 export async function openAuditState(path: string, domain: Domain): Promise<AuditState> {
   const file = await open(path, "a+").catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `Open ${path} failed: ${reason}; correct --state`;
-    throw new ConclaveError("CONFIG_INVALID", message, { path, option: "--state" }, error);
+    throw unusable(path, error instanceof Error ? error.message : String(error), error);
   });
   let release = (): void => {};
   const close = async (): Promise<void> => {
@@ -44,17 +42,24 @@ export async function openAuditState(path: string, domain: Domain): Promise<Audi
     release();
   };
   try {
+    if (!(await file.stat()).isFile()) throw unusable(path, "it is no regular file");
     release = lockFile(`${path}.lock`, (cause) => busy(path, cause));
     const proven = await readProven(file, path, domain);
     return {
       isProven: (subject) => proven.has(keyOf(subject)),
-      add: (subject, report) => append(file, path, { key: keyOf(subject), report: briefly(report) }),
+      add: (subject, report) => append(file, path, `${toJson({ key: keyOf(subject), report: briefly(report) })}\n`),
       close,
     };
   } catch (error) {
     await close();
-    throw error;
+    if (error instanceof ConclaveError) throw error;
+    throw unusable(path, error instanceof Error ? error.message : String(error), error);
   }
+}
+
+function unusable(path: string, reason: string, cause?: unknown): ConclaveError {
+  const message = `Open ${path} failed: ${reason}; correct --state`;
+  return new ConclaveError("CONFIG_INVALID", message, { path, option: "--state" }, cause);
 }
 
 function busy(path: string, cause: unknown): ConclaveError {
@@ -75,9 +80,9 @@ function briefly({ ok, root, failure }: VerifyReport): object {
   return { ok, root, ...(failure === undefined ? {} : { failure }) };
 }
 
-async function append(file: FileHandle, path: string, line: object): Promise<void> {
+async function append(file: FileHandle, path: string, line: string | Uint8Array): Promise<void> {
   try {
-    await file.appendFile(`${toJson(line)}\n`);
+    await file.appendFile(line);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const message = `Write to ${path} failed: ${reason}; make room or correct --state, then repeat the command: it goes on from there`;
@@ -96,7 +101,7 @@ async function readProven(file: FileHandle, path: string, { chainId, oracle }: D
   const proven = new Set<string>();
   if (size < head.length) {
     await file.truncate(0);
-    await file.appendFile(head);
+    await append(file, path, head);
     return proven;
   }
   await dropTornLine(file, size);

@@ -2,6 +2,7 @@ import { bytesToHex } from "../core/digest.ts";
 import type { Value } from "../core/types.ts";
 import type { Digest, Header } from "../core/types.ts";
 import type { Deliberation, Spoken } from "../node/deliberation.ts";
+import { verdictOf } from "../node/verify.ts";
 import { percent, printable } from "./output.ts";
 
 /** What a deliberation came to, and its messages, as lines of plain text that is safe to print. */
@@ -127,13 +128,14 @@ export function factsOf(deliberation: Deliberation): readonly Fact[] {
     { name: "transcript", text: report.root ?? "none" },
     ...outcomeOf(report),
     ...(twice.length === 0 ? [] : [{ name: "equivocation", text: `two payloads in one place: ${twice.join(", ")}` }]),
-    report.failure === undefined
-      ? { name: "audit", text: "PROVEN: the transcript yields exactly what the chain holds" }
-      : {
-          name: "audit",
-          text: `REFUTED at ${report.failure.step}, block ${report.failure.cid ?? "none"}: ${printable(report.failure.reason)}`,
-        },
+    { name: "audit", text: auditOf(report) },
   ];
+}
+
+function auditOf(report: Deliberation["report"]): string {
+  const { failure } = report;
+  const where = failure === undefined ? "" : `, block ${failure.cid ?? "none"}: ${printable(failure.reason)}`;
+  return `${verdictOf(report)}${where}`;
 }
 
 function outcomeOf({ decision, refused, rounds, checked }: Deliberation["report"]): readonly Fact[] {

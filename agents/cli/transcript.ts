@@ -1,5 +1,5 @@
 import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { lstat, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -41,11 +41,15 @@ export const transcript: CommandSpec<Options> = {
     ...contentFlags,
     ...chainFlags,
   ],
-  run: async ({ args, options, host }) => {
+  run: async ({ args, options, host, json }) => {
     const requestId = parseRequestId(args[0]);
+    const car = options.car === undefined ? null : resolve(host.cwd, options.car);
+    if (car !== null) for (const path of [car, partOf(car)]) await requireFile(path);
     const asked = (["html", "dot", "svg"] as const).filter((form) => options[form] === true);
     const [form, second] = asked;
     if (second !== undefined) throw usage(`--${second}`, "", "give one of --html, --dot and --svg");
+    if (json && form !== undefined)
+      throw new ConclaveError("USAGE", `Print the transcript: give --json or --${form}`, { option: `--${form}` });
     const chain = await createAuditReader(await findChain(options, host), host.signal);
     const store = await openContentSource(options, () => committeeFirst(chain, requestId, host.signal), host);
     try {
@@ -54,8 +58,7 @@ export const transcript: CommandSpec<Options> = {
         const reason = printable(report.failure?.reason ?? "");
         return { json: { report, messages: [] }, text: `request ${requestId}: ${reason}`, ok: false };
       }
-      if (options.car !== undefined && report.ok)
-        await exportCar(resolve(host.cwd, options.car), digestOf(report), store, host.signal);
+      if (car !== null && report.ok) await exportCar(car, digestOf(report), store, host.signal);
       const text = (form === undefined ? transcriptText : forms[form])(deliberation);
       return { json: { report, messages: jsonOf(deliberation) }, text, ok: report.ok };
     } finally {
@@ -69,9 +72,21 @@ function digestOf({ decision }: VerifyReport): Digest {
   return decision.transcript;
 }
 
+function partOf(path: string): string {
+  return `${path}.part`;
+}
+
+/** What is there already and no file, say a device or a link, would be replaced by one. Throws CONFIG_INVALID. */
+async function requireFile(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => null);
+  if (found === null || found.isFile()) return;
+  const message = `Write ${path} failed: it is there, and no regular file; correct --car`;
+  throw new ConclaveError("CONFIG_INVALID", message, { path, option: "--car" });
+}
+
 /** A file appears only when it is whole. */
 async function exportCar(path: string, root: Digest, store: ContentSource, signal: AbortSignal): Promise<void> {
-  const part = `${path}.part`;
+  const part = partOf(path);
   try {
     await pipeline(Readable.from(writeCar(root, (digest) => store.get(digest, signal))), createWriteStream(part));
     await rename(part, path);

@@ -4,7 +4,7 @@ import { createChainReader, type ReaderOptions } from "../adapters/chain/reader.
 import { ConclaveError } from "../core/errors.ts";
 import type { RequestId } from "../core/types.ts";
 import { audit, type AuditCounts } from "../node/audit.ts";
-import type { VerifyReport } from "../node/verify.ts";
+import { verdictOf, type VerifyReport } from "../node/verify.ts";
 import { parseInteger, parseRequestId, usage } from "./arguments.ts";
 import { createAuditReader } from "./audit-reader.ts";
 import { createAuditPool, type AuditPool } from "./audit-pool.ts";
@@ -47,8 +47,13 @@ export interface Selection {
 }
 
 /** Null when the flags select nothing, so that one request is named. Throws USAGE. */
-export function parseSelection({ from, to, since }: ManyFlags): Selection | null {
-  if (since === undefined && from === undefined && to === undefined) return null;
+export function parseSelection({ from, to, since, state, jobs }: ManyFlags): Selection | null {
+  if (since === undefined && from === undefined && to === undefined) {
+    const way = "it is for many requests: give --from ID --to ID, or --since BLOCK, with it";
+    if (state !== undefined) throw usage("--state", state, way);
+    if (jobs !== undefined) throw usage("--jobs", jobs, way);
+    return null;
+  }
   if (since !== undefined && (from !== undefined || to !== undefined))
     throw usage("--since", since, "give --since BLOCK, or --from ID --to ID");
   if (since !== undefined) {
@@ -108,6 +113,8 @@ async function auditWith(run: Run, pool: AuditPool, head: { readonly number: big
   const { host, progress } = invocation;
   const begin = max(selection.since, source.deploymentBlock ?? 0n);
   const last = head.number - BigInt(source.finalityDepth);
+  if (selection.since > head.number)
+    throw usage("--since", String(selection.since), `the newest block of the chain is ${head.number}`);
   const found = new Findings(last, progress);
   const counts =
     begin > last
@@ -141,6 +148,7 @@ class Findings {
   readonly #lines: string[] = [];
   #proven = 0;
   #refuted = 0;
+  #unavailable = 0;
   #messages = 0;
   #signatures = 0;
   #block = 0n;
@@ -151,18 +159,21 @@ class Findings {
     this.#progress = progress;
   }
 
+  /** A node may have read on to blocks that do not count yet. */
   reached(block: bigint): void {
-    this.#block = block;
+    this.#block = block < this.#last ? block : this.#last;
     this.#tell();
   }
 
-  add({ requestId, root, ok, messages, checked, failure }: VerifyReport): void {
+  add(report: VerifyReport): void {
+    const { requestId, root, messages, checked, failure } = report;
     this.#messages += messages;
     this.#signatures += checked.messageSignatures + (checked.certificateSignatures ?? 0);
-    if (ok) this.#proven += 1;
+    if (failure === undefined) this.#proven += 1;
+    else if (failure.kind === "unavailable") this.#unavailable += 1;
     else this.#refuted += 1;
     if (failure !== undefined) {
-      const line = `request ${requestId} REFUTED at ${failure.step}: block ${failure.cid ?? "none"}: ${printable(failure.reason)}`;
+      const line = `request ${requestId} ${verdictOf(report)}: block ${failure.cid ?? "none"}: ${printable(failure.reason)}`;
       this.#progress(line);
       if (this.#failures.length < MAX_FAILURES) {
         this.#failures.push({ requestId, transcript: root, ...failure });
@@ -174,15 +185,17 @@ class Findings {
 
   result(selection: Selection, counts: AuditCounts): Result {
     const seconds = this.#seconds();
-    const verified = this.#proven + this.#refuted;
+    const failed = this.#refuted + this.#unavailable;
+    const verified = this.#proven + failed;
     const json = {
-      ok: this.#refuted === 0,
+      ok: failed === 0,
       ...selection.described,
       lastBlock: this.#last,
       requests: counts.requests,
       proven: this.#proven,
       provenBefore: counts.known,
       refuted: this.#refuted,
+      unavailable: this.#unavailable,
       undecided: counts.undecided,
       partial: counts.partial,
       messages: this.#messages,
@@ -190,7 +203,7 @@ class Findings {
       seconds,
       perSecond: seconds === 0 ? 0 : verified / seconds,
       failures: this.#failures,
-      failuresLeftOut: this.#refuted - this.#failures.length,
+      failuresLeftOut: failed - this.#failures.length,
     };
     return { json, text: textOf(json, this.#lines), ok: json.ok };
   }
@@ -202,10 +215,12 @@ class Findings {
   #tell(): void {
     if (performance.now() - this.#told < PROGRESS_MS) return;
     this.#told = performance.now();
-    const verified = this.#proven + this.#refuted;
+    const verified = this.#proven + this.#refuted + this.#unavailable;
     const rate = (verified / this.#seconds()).toFixed(1);
     const place = `block ${this.#block} of ${this.#last}`;
-    this.#progress(`${verified} verified, ${this.#refuted} refuted, ${rate} per second; ${place} read`);
+    this.#progress(
+      `${verified} tried, ${this.#refuted} refuted, ${this.#unavailable} unavailable, ${rate} per second; ${place} read`,
+    );
   }
 }
 
@@ -215,6 +230,7 @@ interface Totals extends Omit<AuditCounts, "known"> {
   readonly proven: number;
   readonly provenBefore: number;
   readonly refuted: number;
+  readonly unavailable: number;
   readonly messages: number;
   readonly signatures: number;
   readonly perSecond: number;
@@ -222,15 +238,17 @@ interface Totals extends Omit<AuditCounts, "known"> {
 }
 
 function textOf(totals: Totals, failures: readonly string[]): string {
-  const { requests, proven, provenBefore, refuted, undecided, partial } = totals;
+  const { requests, proven, provenBefore, refuted, unavailable, undecided, partial } = totals;
   const lines: Row[] = [
     ["requests", `${requests} up to block ${totals.lastBlock}`],
     ["proven", `${proven}${provenBefore === 0 ? "" : `, and ${provenBefore} before`}`],
     ["refuted", String(refuted)],
+    ["unavailable", unavailable === 0 ? "0" : `${unavailable}: name a source that holds the blocks, and verify again`],
     ["undecided", String(undecided)],
     ["signatures", `${totals.signatures}, on ${totals.messages} messages and their decisions`],
     ["rate", `${totals.perSecond.toFixed(1)} requests per second`],
   ];
+  if (requests === 0) lines.push(["nothing", "no request was asked in these blocks, so that nothing is proven"]);
   if (partial > 0) lines.push(["left out", `${partial}: asked before, or with a question that cannot be read`]);
   const more = totals.failuresLeftOut > 0 ? [`and ${totals.failuresLeftOut} more: see the state file`] : [];
   return [rows(lines), ...failures, ...more].join("\n");

@@ -1,4 +1,4 @@
-import { verifyRequest, type VerifyReport, type VerifyStep } from "../node/verify.ts";
+import { verdictOf, verifyRequest, type VerifyReport, type VerifyStep } from "../node/verify.ts";
 import type { AgentRecord } from "../ports/chain.ts";
 import type { RequestId } from "../core/types.ts";
 import { parseRequestId, usage } from "./arguments.ts";
@@ -76,12 +76,9 @@ function textOf(report: VerifyReport): string {
   ];
   if (decision !== null) lines.push(["decision", decision.status === "hung" ? "hung" : printable(decision.answer)]);
   if (refused !== null) lines.push(["refused", refused]);
-  if (failure === undefined) lines.push(["verdict", "PROVEN: the transcript yields exactly what the chain holds"]);
-  else
-    lines.push(
-      ["verdict", `REFUTED at ${failure.step}`],
-      ["block", failure.cid ?? "none"],
-      ["reason", printable(failure.reason)],
-    );
+  lines.push(["verdict", verdictOf(report)]);
+  if (failure !== undefined) lines.push(["block", failure.cid ?? "none"], ["reason", printable(failure.reason)]);
+  if (failure?.kind === "unavailable")
+    lines.push(["way out", "nothing is refuted: name a source that holds the block, and verify again"]);
   return rows(lines);
 }

@@ -21,7 +21,7 @@ export interface AuditOptions {
   /** An error that is no verdict ends the audit. */
   readonly verify: (subject: Subject, signal: AbortSignal) => Promise<VerifyReport>;
   readonly onReport: (subject: Subject, report: VerifyReport) => Promise<void>;
-  /** After each part of the chain that was read. */
+  /** Up to which block the chain was read: of each event, and after each part. */
   readonly onBlock?: (block: bigint) => void;
   readonly onTrouble?: (error: Error) => void;
   /** Verified at once. */
@@ -72,6 +72,7 @@ export async function audit(options: AuditOptions): Promise<AuditCounts> {
   const onBatch: Parameters<ChainReader["follow"]>[1] = async ({ events, cursor }) => {
     for (const event of events) {
       if (event.blockNumber > last) continue;
+      options.onBlock?.(event.blockNumber);
       const followed = record(open, options, event);
       if (followed !== null && followed[1].course !== null && isFinal(followed[1].course)) await close(...followed);
     }

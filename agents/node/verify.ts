@@ -33,6 +33,12 @@ import { courseOf, lastRound, type Course } from "../ports/course.ts";
 /** In this order; the first failure ends the audit. */
 export type VerifyStep = "chain" | "certificate" | "root" | "messages" | "replay" | "decision";
 
+/**
+ * `unavailable`: a block was not to be had, so that nothing is proven and nothing refuted. `broken`: the source delivers bytes with
+ * another hash. `refuted`: what was decided or signed is not what it has to be.
+ */
+export type FailureKind = "unavailable" | "broken" | "refuted";
+
 export interface VerifyReport {
   readonly requestId: string;
   readonly ok: boolean;
@@ -55,6 +61,7 @@ export interface VerifyReport {
   /** Why the protocol refuses the question, which is then Hung (CE19); null where it does not, or the attempt is not known. */
   readonly refused: string | null;
   readonly failure?: {
+    readonly kind: FailureKind;
     readonly step: VerifyStep;
     /** The first block that fails; null where no single block is at fault. */
     readonly cid: string | null;
@@ -73,15 +80,17 @@ export interface VerifyOptions {
 /** Blocks fetched at once. */
 const CONCURRENCY = 16;
 
-/** Ends the audit with a verdict; errors that are no verdict (chain or network out of reach, aborted) are thrown as they come. */
-class Refuted extends Error {
+/** Ends the audit with a report; errors that are none of its own (chain or network out of reach, aborted) are thrown as they come. */
+class Failed extends Error {
   readonly step: VerifyStep;
   readonly block: Digest | null;
+  readonly kind: FailureKind;
 
-  constructor(step: VerifyStep, reason: string, block: Digest | null = null) {
+  constructor(step: VerifyStep, reason: string, block: Digest | null = null, kind: FailureKind = "refuted") {
     super(reason);
     this.step = step;
     this.block = block;
+    this.kind = kind;
   }
 }
 
@@ -116,24 +125,24 @@ export async function verifyRequest(options: VerifyOptions): Promise<VerifyRepor
     await run(audit);
     return report(audit, null);
   } catch (error) {
-    if (error instanceof Refuted) return report(audit, error);
+    if (error instanceof Failed) return report(audit, error);
     throw error;
   }
 }
 
-function report(audit: Audit, refuted: Refuted | null): VerifyReport {
+function report(audit: Audit, failed: Failed | null): VerifyReport {
   const { decision, refused: refusal, messages, rounds, certificateSignatures, blocks, messageSignatures } = audit;
-  const cid = refuted === null || refuted.block === null ? null : cidString(refuted.block);
+  const cid = failed === null || failed.block === null ? null : cidString(failed.block);
   return {
     requestId: String(audit.options.requestId),
-    ok: refuted === null,
+    ok: failed === null,
     root: decision === null ? null : cidString(decision.transcript),
     messages,
     rounds,
     checked: { certificateSignatures, blocks, messageSignatures },
     decision,
     refused: refusal,
-    ...(refuted === null ? {} : { failure: { step: refuted.step, cid, reason: refuted.message } }),
+    ...(failed === null ? {} : { failure: { kind: failed.kind, step: failed.step, cid, reason: failed.message } }),
   };
 }
 
@@ -148,13 +157,12 @@ async function run(audit: Audit): Promise<void> {
   const digests = await checkRoot(audit, attempt, protocol, committed.decision.transcript);
   const messages = await checkMessages(audit, attempt, digests);
   const replayed = replay(attempt, protocol, committed.decision.transcript, messages);
-  if (replayed.kind === "failed") throw new Refuted("replay", replayed.reason, replayed.block);
-  if (replayed.conclusion.kind !== "final")
-    throw new Refuted("replay", "the messages do not conclude the deliberation");
+  if (replayed.kind === "failed") throw new Failed("replay", replayed.reason, replayed.block);
+  if (replayed.conclusion.kind !== "final") throw new Failed("replay", "the messages do not conclude the deliberation");
   audit.rounds = replayed.conclusion.through.round + 1;
   options.onProgress?.("replay", 1, 1);
   const differences = differencesOf(replayed.conclusion.outcome, committed.decision);
-  if (differences.length > 0) throw new Refuted("decision", `the transcript yields ${differences.join(", ")}`);
+  if (differences.length > 0) throw new Failed("decision", `the transcript yields ${differences.join(", ")}`);
   options.onProgress?.("decision", 1, 1);
 }
 
@@ -173,13 +181,13 @@ export function settledAttempt(
   events: readonly ChainEvent[],
 ): { readonly attempt: Attempt; readonly protocol: Protocol; readonly committed: Committed } {
   const course = courseOf(events);
-  if (course === null) throw new Refuted("chain", "its question cannot be read from the chain");
+  if (course === null) throw new Failed("chain", "its question cannot be read from the chain");
   const last = lastRound(course);
   const committed = standingCommit(course, events);
-  if (last === null || committed === null) throw new Refuted("chain", "it has no decision that stands");
+  if (last === null || committed === null) throw new Failed("chain", "it has no decision that stands");
   const { request } = course;
   const protocol = protocolByCode(request.terms.protocol);
-  if (protocol === null) throw new Refuted("chain", `protocol ${request.terms.protocol} is not one of this program's`);
+  if (protocol === null) throw new Failed("chain", `protocol ${request.terms.protocol} is not one of this program's`);
   const attempt = { domain, request, attempt: last.decision.attempt, committee: last.committee };
   return { attempt, protocol, committed };
 }
@@ -200,9 +208,9 @@ async function checkCertificate(audit: Audit, attempt: Attempt, committed: Commi
     onProgress?.("certificate", seats.size, signatures.length);
   }
   if (bitsOf(signatures) !== committed.relay.signers)
-    throw new Refuted("certificate", "the event names other signers than the certificate");
+    throw new Failed("certificate", "the event names other signers than the certificate");
   if (!isSupermajority(seats.size, attempt.committee.length)) {
-    throw new Refuted(
+    throw new Failed(
       "certificate",
       `${seats.size} of ${attempt.committee.length} seats signed, which is not more than 2/3`,
     );
@@ -212,7 +220,7 @@ async function checkCertificate(audit: Audit, attempt: Attempt, committed: Commi
 function requireSeatSigned(attempt: Attempt, digest: Digest, seat: SeatIndex, signature: Hex): void {
   const signer = attempt.committee[seat]?.signer;
   if (signer !== undefined && recoverSigner(digest, signature) === signer) return;
-  throw new Refuted("certificate", `the signature of seat ${seat} on the decision is not that of its agent`);
+  throw new Failed("certificate", `the signature of seat ${seat} on the decision is not that of its agent`);
 }
 
 function bitsOf(signatures: Certificate["signatures"]): bigint {
@@ -224,7 +232,7 @@ async function checkRoot(audit: Audit, attempt: Attempt, protocol: Protocol, roo
   const bytes = requireBlock("root", root, fetched);
   audit.blocks = 1;
   const read = readRoot(attempt, protocol, bytes);
-  if ("refused" in read) throw new Refuted("root", explainRoot(attempt, protocol, bytes) ?? read.refused, root);
+  if ("refused" in read) throw new Failed("root", explainRoot(attempt, protocol, bytes) ?? read.refused, root);
   audit.messages = read.messages.length;
   audit.options.onProgress?.("root", 1, 1);
   return read.messages;
@@ -289,9 +297,9 @@ async function checkMessages(
       const bytes = requireBlock("messages", digest, await (pending.shift() as Promise<Fetched>));
       audit.blocks += 1;
       const message = decodeMessage(bytes);
-      if (message === null) throw new Refuted("messages", "it is no message", digest);
+      if (message === null) throw new Failed("messages", "it is no message", digest);
       const refused = refuseMessage(attempt, message);
-      if (refused !== null) throw new Refuted("messages", refusalText(refused, message), digest);
+      if (refused !== null) throw new Failed("messages", refusalText(refused, message), digest);
       audit.messageSignatures += 1;
       messages.push({ digest, message, verified: true });
       options.onProgress?.("messages", messages.length, digests.length);
@@ -325,14 +333,25 @@ function requireBlock(step: VerifyStep, digest: Digest, fetched: Fetched): Uint8
   if ("error" in fetched) {
     const { error } = fetched;
     if (error instanceof ConclaveError && error.code === "BLOCK_MISSING")
-      throw new Refuted(step, "missing block: nobody delivered it in time", digest);
+      throw new Failed(step, `missing block: ${whyMissing(error)}`, digest, "unavailable");
     if (error instanceof ConclaveError && error.code === "BLOCK_INVALID")
-      throw new Refuted(step, `hash mismatch: ${error.message}`, digest);
+      throw new Failed(step, `hash mismatch: ${error.message}`, digest, "broken");
     throw error;
   }
   const actual = sha256(fetched.bytes);
-  if (actual !== digest) throw new Refuted(step, `hash mismatch: its bytes are those of ${cidString(actual)}`, digest);
-  return fetched.bytes;
+  if (actual === digest) return fetched.bytes;
+  throw new Failed(step, `hash mismatch: its bytes are those of ${cidString(actual)}`, digest, "broken");
+}
+
+/** Nobody waited for a source that knows at once. */
+function whyMissing({ data }: ConclaveError): string {
+  return data["timeoutMs"] === 0 ? "the source does not hold it" : "nobody delivered it in time";
+}
+
+/** For people. */
+export function verdictOf({ failure }: VerifyReport): string {
+  if (failure === undefined) return "PROVEN: the transcript yields exactly what the chain holds";
+  return `${failure.kind === "unavailable" ? "UNAVAILABLE" : "REFUTED"} at ${failure.step}`;
 }
 
 function differencesOf(yielded: Outcome, committed: Decision): readonly string[] {

@@ -149,6 +149,33 @@ describe("TR6: an audit of many requests", () => {
     assert.deepEqual(verified, ["1"]);
   });
 
+  it("says how far it has read while it waits for what it verifies", async () => {
+    const blocks: bigint[] = [];
+    const started: string[] = [];
+    const go = Promise.withResolvers<void>();
+    const { counts } = run([asked(1, 1), ...decided(1, 3), asked(2, 4), ...decided(2, 6)], {
+      concurrency: 1,
+      onBlock: (block) => void blocks.push(block),
+      chain: {
+        follow: async (_, onBatch, signal) => {
+          const events = [asked(1, 1), ...decided(1, 3), asked(2, 4), ...decided(2, 6)];
+          await onBatch({ events, cursor: { blockNumber: 20n, blockHash: hash } });
+          assert.ok(signal.aborted);
+        },
+      },
+      verify: async (subject) => {
+        started.push(String(subject.requestId));
+        await go.promise;
+        return proven(subject);
+      },
+    });
+    for (let turns = 0; turns < 10; turns++) await turn();
+    assert.deepEqual([started, blocks.at(-1)], [["1"], 6n]);
+    go.resolve();
+    await counts;
+    assert.equal(blocks.at(-1), 20n);
+  });
+
   it("reads on only while fewer than so many are being verified", async () => {
     const many = Array.from({ length: 12 }, (_, index) => [asked(index + 1, index), ...decided(index + 1, index)]);
     const pending: (() => void)[] = [];

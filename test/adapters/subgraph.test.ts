@@ -156,7 +156,9 @@ describe("subgraph: an endpoint that misbehaves", () => {
     const halted = await failureOf(stopped.subgraph);
     assert.deepEqual([halted.code, halted.data["block"]], ["SUBGRAPH_FAILED", 90]);
     const moved = await serve(context, (_, response) => void response.writeHead(302, { location: "/" }).end());
-    assert.equal((await failureOf(moved.subgraph)).code, "SUBGRAPH_UNREACHABLE");
+    const led = await failureOf(moved.subgraph);
+    assert.deepEqual([led.code, led.data["status"], moved.asked.length], ["SUBGRAPH_FAILED", 302, 1]);
+    assert.match(led.message, /leads elsewhere \(HTTP status 302\), where nobody follows; name the endpoint/);
   });
 
   it("talks garbage: SUBGRAPH_INVALID that names the field, and nothing of it is used", async (context) => {

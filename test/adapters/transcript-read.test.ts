@@ -136,13 +136,13 @@ describe("TR8: a deliberation for reading", () => {
     assert.match(svg, /prefers-color-scheme:dark/);
   });
 
-  it("of a transcript that is refuted it shows what came before, and says so", async () => {
+  it("of a transcript that cannot be proven it shows what came before, and says so", async () => {
     const made = decide(mbft, "", "Is 2 less than 3?", false);
     const [, , , third = "0x"] = made.blocks.keys();
     made.blocks.delete(third as Digest);
     const deliberation = await read(made);
     assert.equal(deliberation.messages.length, 2);
-    assert.match(transcriptText(deliberation), /\naudit +REFUTED at messages, block bafy\w+: missing block/);
+    assert.match(transcriptText(deliberation), /\naudit +UNAVAILABLE at messages, block bafy\w+: missing block/);
   });
 
   it("a picture of too many messages is refused", async () => {

@@ -183,6 +183,7 @@ describe("verifyRequest", () => {
     blocks.set(links[3]!, good.blocks.get(links[3]!)!);
     const second = await verify({ ...good, blocks });
     assert.deepEqual([second.failure?.step, second.failure?.cid], ["messages", cidString(links[5]!)]);
+    assert.deepEqual([first.failure.kind, second.failure?.kind], ["broken", "unavailable"]);
     assert.match(second.failure?.reason ?? "", /^missing block/);
     assert.equal(second.checked.messageSignatures, 5);
   });
@@ -193,7 +194,8 @@ describe("verifyRequest", () => {
     const bytes = encode({ ...value, signature: flipped(value.signature, 10) });
     const report = await verify(withMessage(index, bytes));
     assert.deepEqual([report.failure?.step, report.failure?.cid], ["messages", cidString(sha256(bytes))]);
-    assert.match(report.failure?.reason ?? "", /^bad signature/);
+    assert.equal(report.failure?.kind, "refuted");
+    assert.match(report.failure.reason, /^bad signature/);
   });
 
   it("a tampered payload under the old signature is found", async () => {
@@ -312,7 +314,8 @@ describe("verifyRequest", () => {
 
   it("a request without a decision is refuted at the chain; trouble that is no verdict is thrown", async () => {
     const open = await verify(good, {}, eventsOf(good).slice(0, 2));
-    assert.deepEqual(open.failure, { step: "chain", cid: null, reason: "it has no decision that stands" });
+    const reason = "it has no decision that stands";
+    assert.deepEqual(open.failure, { kind: "refuted", step: "chain", cid: null, reason });
     assert.equal(open.root, null);
     const down = async (): Promise<never> => {
       throw new ConclaveError("NETWORK_FAILED", "Check the Kubo node");

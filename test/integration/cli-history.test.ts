@@ -154,6 +154,7 @@ describe("command line: history", () => {
       ["--protocol", "999"],
       ["--limit", "501"],
       ["--cursor", "7"],
+      ["--cursor", "s-2147483648"],
       ["--max-behind", "-1"],
     ])
       assert.equal((await cli.failure("history", ...wrong, "--subgraph", url)).code, "USAGE", wrong.join(" "));

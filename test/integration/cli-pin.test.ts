@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -138,6 +138,23 @@ describe("conclave pin and serve", () => {
     const nowhere = await far.failure("pin", "--car", join(world.folder, "one.car"), "--into", "bad.car");
     assert.deepEqual([nowhere.code, nowhere.data["path"]], ["CONFIG_INVALID", join(elsewhere, "bad.car")]);
     assert.ok(!existsSync(join(world.folder, "one.car.part")));
+  });
+
+  it("AV2: a CAR takes the place of no link, folder or pipe, and a picture is not printed as JSON", async () => {
+    const source = ["--store", ".", "--deployment", "deployment.json"];
+    await symlink("deployment.json", join(world.folder, "link.car"));
+    await mkdir(join(world.folder, "folder.car"));
+    await symlink("deployment.json", join(world.folder, "other.car.part"));
+    const deployed = await readFile(join(world.folder, "deployment.json"), "utf8");
+    for (const name of ["link.car", "folder.car", "other.car", "/dev/null"]) {
+      const { code, message, data } = await cli.failure("transcript", id, "--car", name, ...source);
+      assert.deepEqual([code, data["option"]], ["CONFIG_INVALID", "--car"], name);
+      assert.match(message, /it is there, and no regular file; correct --car/);
+    }
+    assert.ok((await lstat(join(world.folder, "link.car"))).isSymbolicLink());
+    assert.equal(await readFile(join(world.folder, "deployment.json"), "utf8"), deployed);
+    for (const form of ["--html", "--dot", "--svg"])
+      assert.equal((await cli.failure("transcript", id, form, ...source)).code, "USAGE", form);
   });
 
   it("AV8: a pinning service is asked once it is kept here, with the peers as origins; listed and removed; the key is nowhere", async () => {

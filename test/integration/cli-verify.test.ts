@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, open, readFile, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { appendFile, mkdir, open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { text } from "node:stream/consumers";
@@ -58,8 +59,13 @@ describe("conclave verify of many requests", () => {
 
     const range = await cli.json("verify", "--from", ids[1]!, "--to", ids[2]!, ...source);
     assert.deepEqual([range.code, range.value["requests"], range.value["proven"]], [0, 2, 2]);
-    const late = await cli.json("verify", "--since", "100000", ...source);
-    assert.deepEqual([late.code, late.value["requests"]], [0, 0]);
+    const { lastBlock } = value as { readonly lastBlock: string };
+    const late = await cli.run(["verify", "--since", lastBlock, ...source]);
+    assert.equal(late.code, 0, late.stderr);
+    assert.match(late.stdout, /\nnothing +no request was asked in these blocks, so that nothing is proven/);
+    const beyond = await cli.failure("verify", "--since", String(Number(lastBlock) + 1), ...source);
+    assert.deepEqual([beyond.code, beyond.data["option"]], ["USAGE", "--since"]);
+    assert.match(beyond.message, new RegExp(`the newest block of the chain is ${lastBlock}$`));
     assert.equal((await cli.failure("verify", "--from", "1", "--to", "3", ...source)).code, "REQUEST_UNKNOWN");
   });
 
@@ -114,6 +120,31 @@ describe("conclave verify of many requests", () => {
       await pool.close();
     }
     assert.equal(most, 1);
+  });
+
+  it("TR6: what no source holds is unavailable, not refuted: counted apart, named, ends with 1, and is tried again", async () => {
+    await mkdir(join(world.folder, "partly"));
+    const sparse = ["--deployment", "deployment.json", "--store", "partly", "--state", "sparse.jsonl"];
+    const blocks = new LocalBlocks(join(world.folder, "partly"));
+    await blocks.open();
+    for (const bytes of world.decisions.slice(1).flatMap((one) => one.blocks))
+      await blocks.put(cidOf(sha256(bytes)), bytes);
+    const { code, value } = await cli.json("verify", "--since", "0", "--jobs", "1", ...sparse);
+    const { ok, proven, refuted, unavailable, failures } = value;
+    assert.deepEqual([code, ok, proven, refuted, unavailable], [1, false, COUNT - 1, 0, 1]);
+    const [failure] = failures as readonly Record<string, unknown>[];
+    assert.deepEqual([failure?.["requestId"], failure?.["kind"]], [ids[0], "unavailable"]);
+    assert.equal(failure?.["reason"], "missing block: the source does not hold it");
+    const alone = await cli.run(["verify", ids[0]!, ...sparse.slice(0, 4)]);
+    assert.equal(alone.code, 1);
+    assert.match(alone.stdout, /\nverdict +UNAVAILABLE at root\nblock +bafy\w+\nreason +missing block: /);
+    assert.match(alone.stdout, /\nway out +nothing is refuted: name a source that holds the block/);
+    const { stdout } = await cli.run(["verify", "--since", "0", "--jobs", "1", ...sparse]);
+    assert.match(stdout, /\nunavailable +1: name a source that holds the blocks, and verify again/);
+    assert.match(stdout, new RegExp(`\nrequest ${ids[0]} UNAVAILABLE at root: block bafy`));
+    for (const bytes of world.decisions[0]!.blocks) await blocks.put(cidOf(sha256(bytes)), bytes);
+    const again = await cli.json("verify", "--since", "0", "--jobs", "1", ...sparse);
+    assert.deepEqual([again.code, again.value["proven"], again.value["provenBefore"]], [0, 1, COUNT - 1]);
   });
 
   it("TR7: two processes on one state file: the second is refused, and the first loses nothing", async () => {
@@ -187,9 +218,12 @@ describe("conclave verify of many requests", () => {
       code: "CONFIG_INVALID",
       message: /^Write to .*hostile\.jsonl failed: .*; make room or correct --state, then repeat the command/,
     });
+    await mkdir(join(world.folder, "full/state.lock"), { recursive: true });
     for (const [place, words] of [
       ["nowhere/x", /ENOENT/],
       [".", /EISDIR/],
+      ["/dev/null", /it is no regular file/],
+      ["full/state", /unable to open database file/],
     ] as const) {
       const failed = await cli.failure("verify", "--since", "0", ...source, "--state", place);
       assert.deepEqual([failed.code, failed.data["option"]], ["CONFIG_INVALID", "--state"]);
@@ -206,7 +240,10 @@ describe("conclave verify of many requests", () => {
       ["--from", "5", "--to", "4"],
       ["--since", "-1"],
       ["--since", "0", "--jobs", "0"],
+      ["1", "--jobs", "3"],
+      ["1", "--state", "unused.jsonl"],
     ])
       assert.equal((await cli.failure("verify", ...args, ...source.slice(0, 4))).code, "USAGE", args.join(" "));
+    assert.equal(existsSync(join(world.folder, "unused.jsonl")), false);
   });
 });

@@ -65,9 +65,13 @@ export function decodeLinks(
   return { block, links: targets.map((target) => digestOfLink(cid, target)) };
 }
 
+/** `timeoutMs`: how long was waited; 0 where the source said at once that it has none. */
 export function blockMissing(digest: Digest, timeoutMs: number, cause?: unknown): ConclaveError {
   const cid = cidString(digest);
-  const message = `Connect a node that holds block ${cid}: nobody delivered it within ${timeoutMs} ms`;
+  const message =
+    timeoutMs === 0
+      ? `Name a source that holds block ${cid}: this one does not`
+      : `Connect a node that holds block ${cid}: nobody delivered it within ${timeoutMs} ms`;
   return new ConclaveError("BLOCK_MISSING", message, { cid, timeoutMs }, cause);
 }
 

@@ -20,7 +20,7 @@ export function createGatewaySource(gateway: string): Pick<ContentStore, "get"> 
       for (let left = TRIES; ; left--) {
         const said = await ask(place, digest, signal);
         if ("bytes" in said) return verifiedBlock(digest, said.bytes);
-        if (said.status === 404 || said.status === 410) throw blockMissing(digest, TIMEOUT_MS);
+        if (said.status === 404 || said.status === 410) throw blockMissing(digest, 0);
         if (said.status >= 300 && said.status < 400)
           throw failed(place, digest, `it leads elsewhere (${said.status}), where nobody follows; name that gateway`);
         if (left === 1 || (said.status !== 429 && said.status !== 503))

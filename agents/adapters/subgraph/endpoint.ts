@@ -74,9 +74,14 @@ async function post(endpoint: Endpoint, { text, variables }: Query<z.ZodType>, s
       headers: { ...headers, "content-type": "application/json" },
       body,
       // A redirect could lead anywhere, and the URL's key with it.
-      redirect: "error",
+      redirect: "manual",
       signal: AbortSignal.any([signal, limit]),
     });
+    if (response.status >= 300 && response.status < 400) {
+      await response.body?.cancel();
+      const reason = `it leads elsewhere (HTTP status ${response.status}), where nobody follows; name the endpoint that it leads to`;
+      throw subgraphError("SUBGRAPH_FAILED", endpoint, reason, { status: response.status });
+    }
     const tooLong = (): ConclaveError => invalid(endpoint, `the answer has more than ${MAX_BYTES} bytes`);
     const answer = await boundedBody(response, MAX_BYTES, tooLong);
     if (response.ok) return answer.toString("utf8");

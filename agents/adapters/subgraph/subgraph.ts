@@ -51,6 +51,8 @@ export interface Standing {
 /** The most rows of a page. */
 export const MAX_PAGE = 500;
 const CURSOR = /^s-([1-9]\d{0,9})$/;
+/** Of GraphQL's Int. */
+const MAX_INT = 2 ** 31 - 1;
 
 export function openSubgraph(endpoint: Endpoint): Subgraph {
   const ask = async <Answer extends z.ZodType<Standings>>(
@@ -99,7 +101,8 @@ function standingOf(endpoint: Endpoint, { _meta: meta, deployment }: Standings):
 
 function numberOf(endpoint: Endpoint, cursor: string): number {
   const [, digits] = CURSOR.exec(cursor) ?? [];
-  if (digits !== undefined) return Number(digits);
+  const number = Number(digits);
+  if (number <= MAX_INT) return number;
   throw subgraphError("USAGE", endpoint, "the cursor is none of a subgraph; give what the page before named", {});
 }
 
