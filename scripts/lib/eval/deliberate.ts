@@ -36,7 +36,7 @@ export interface Committee {
 
 /** Much longer than any call takes in virtual time, so that nobody is late who is not meant to be. */
 const TIMING = { phaseMs: 60_000, graceMs: 5_000, certifyMs: 5_000, certifyDeltaMs: 1_000 };
-const THINK_MS = 100;
+export const THINK_MS = 100;
 const LATENCY_MS = 5;
 
 /** A committee of real seats decides the question: the core, the runtime and certification, in the simulator's virtual time. */
@@ -47,9 +47,13 @@ export async function deliberate(
   panel: Panel,
   seed: number,
 ): Promise<Verdict> {
+  return verdictOf(await deliberation(planFor(protocol, question, committee, seed), panel));
+}
+
+/** All that is seen of it. */
+export async function deliberation(plan: Plan, panel: Panel): Promise<Trace> {
   forget();
-  const plan = planFor(protocol, question, committee, seed);
-  return verdictOf(await runWorld(plan, null, foreignModels(panel)));
+  return await runWorld(plan, null, foreignModels(panel));
 }
 
 /** A calm world: nothing fails but who is meant to. */

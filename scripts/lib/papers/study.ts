@@ -62,3 +62,10 @@ export function verdictOf(holds: boolean): Claim["agrees"] {
 export function percent(share: number): string {
   return (100 * share).toFixed(1);
 }
+
+/** Right, hung and wrong in percent; who has no certificate is hung. */
+export function sharesText(statuses: readonly ("right" | "wrong" | "hung" | "none")[]): string {
+  const share = (...wanted: readonly string[]): string =>
+    percent(statuses.filter((status) => wanted.includes(status)).length / statuses.length);
+  return [share("right"), share("hung", "none"), share("wrong")].join(" / ");
+}
