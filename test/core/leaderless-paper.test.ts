@@ -2,32 +2,15 @@ import { expect } from "chai";
 import { describe, it } from "node:test";
 import { majorityBaseline, ranking, twoThirdsBaseline } from "../../agents/core/protocols/leaderless/baselines.ts";
 import { APPROVED, robustScore } from "../../agents/core/protocols/leaderless/select.ts";
-import { TOTAL_MAX, totalOf, type Marks } from "../../agents/core/scores.ts";
-
-/** DecentLLMs, Table I: totals of evaluators e0..e7 and of the Byzantine e8 (last row) for workers w0..w8 and the Byzantine w9. */
-const HONEST = [
-  [63, 95, 92, 75, 46, 50, 92, 96, 95, 6],
-  [21, 98, 99, 55, 45, 41, 89, 99, 100, 22],
-  [33, 100, 75, 45, 40, 35, 99, 100, 85, 0],
-  [60, 80, 100, 80, 50, 94, 82, 82, 82, 38],
-  [52, 83, 66, 57, 44, 84, 84, 83, 66, 35],
-  [49, 53, 60, 19, 42, 27, 66, 66, 66, 7],
-  [31, 52, 79, 49, 27, 17, 79, 84, 49, 34],
-  [75, 100, 80, 100, 50, 64, 100, 100, 100, 39],
-] as const;
-const BYZANTINE = [0, 0, 0, 0, 0, 0, 0, 0, 0, 100] as const;
-const CORRECT = [1, 2, 3, 6, 7];
-const PAPER = [45.1, 83.8, 80.4, 55.6, 43.5, 42.0, 84.5, 88.2, 83.0, 28.5];
-
-/** The paper prints totals, not vectors: each is spread over the criteria as evenly as integers allow, the rest to the first ones. */
-function spread(total: number): Marks {
-  return Array.from({ length: 5 }, (_, index) => Math.floor(total / 5) + (index < total % 5 ? 1 : 0));
-}
-
-function replay(byzantine: number): readonly number[] {
-  const rows = [...HONEST, ...Array.from({ length: byzantine }, () => BYZANTINE)];
-  return BYZANTINE.map((_, worker) => robustScore(rows.map((row) => spread(row[worker] as number))));
-}
+import { TOTAL_MAX, totalOf } from "../../agents/core/scores.ts";
+import {
+  COLLUDER,
+  CORRECT,
+  HONEST,
+  PAPER_SCORES,
+  replay,
+  resilienceAt,
+} from "../../scripts/lib/papers/decentllms-table.ts";
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] as number;
@@ -37,9 +20,9 @@ describe("DecentLLMs, the paper's figures", () => {
   it("L19: Table I ranks exactly as the paper prints: w7 first, w9 last; scalar medians would tie w6 and w7 at 84", () => {
     const scores = replay(1);
     expect(ranking(scores)).to.deep.equal([7, 6, 1, 8, 2, 3, 0, 4, 5, 9]);
-    expect(ranking(PAPER)).to.deep.equal(ranking(scores));
-    scores.forEach((score, worker) => expect(score / 1000).to.be.closeTo(PAPER[worker] as number, 6));
-    const columns = [6, 7].map((worker) => median([...HONEST, BYZANTINE].map((row) => row[worker] as number)));
+    expect(ranking(PAPER_SCORES)).to.deep.equal(ranking(scores));
+    scores.forEach((score, worker) => expect(score / 1000).to.be.closeTo(PAPER_SCORES[worker] as number, 6));
+    const columns = [6, 7].map((worker) => median([...HONEST, COLLUDER].map((row) => row[worker] as number)));
     expect(columns).to.deep.equal([84, 84]);
   });
 
@@ -54,6 +37,10 @@ describe("DecentLLMs, the paper's figures", () => {
     }
     // 8 of 16 is half: the bound floor((N - 1) / 2) = 7 is passed, and so is what may be asked of the median.
     expect(ranking(replay(9))[0]).to.equal(9);
+    // LL8: at half of the evaluators nobody wins rather than w9; a majority of colluders gets it through.
+    expect(resilienceAt(7)).to.include({ best: 6, pushedRank: 6, approvedBest: 6 });
+    expect(resilienceAt(8)).to.include({ best: 9, pushedRank: 1, approvedBest: null });
+    expect(resilienceAt(9)).to.include({ best: 9, pushedRank: 1, approvedBest: 9 });
   });
 
   it("L13: the scalar is the sum of five components, 0 to 100", () => {
@@ -70,7 +57,7 @@ describe("DecentLLMs, the paper's figures", () => {
     expect([twoThirdsBaseline([5]), majorityBaseline([5])]).to.deep.equal([0, 0]);
     expect(() => majorityBaseline([])).to.throw(RangeError);
     // Table I: what leader-based voting would have made of it.
-    expect(twoThirdsBaseline(PAPER)).to.equal(8);
-    expect(majorityBaseline(PAPER)).to.equal(3);
+    expect(twoThirdsBaseline(PAPER_SCORES)).to.equal(8);
+    expect(majorityBaseline(PAPER_SCORES)).to.equal(3);
   });
 });

@@ -2,8 +2,7 @@ import { expect } from "chai";
 import { describe, it } from "node:test";
 import { attemptFor } from "../../scripts/lib/eval/attempt.ts";
 import { factsOf, pooledFacts } from "../../scripts/lib/papers/facts.ts";
-import { rescueClaims, robustnessClaim } from "../../scripts/lib/papers/hashgraph-claims.ts";
-import type { Course, Robust } from "../../scripts/lib/papers/hashgraph.ts";
+import { rescueClaims, robustnessClaim, type Course, type Robust } from "../../scripts/lib/papers/hashgraph-claims.ts";
 import { sharesText, type Claim } from "../../scripts/lib/papers/study.ts";
 
 const QUESTION = {

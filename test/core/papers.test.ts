@@ -119,7 +119,7 @@ describe("npm run papers", () => {
   };
 
   it("mbft: prints claims, tables and charts as JSON", () => {
-    const { code, out, err } = run("mbft", "--quick", "--json");
+    const { code, out, err } = run("mbft", "--size", "40", "--json");
     expect(code, err).to.equal(0);
     const { claims, tables, charts } = JSON.parse(out) as Findings;
     expect(claims.filter(({ agrees }) => agrees === "no")).to.have.length(5);

@@ -13,12 +13,13 @@ const docs = join(import.meta.dirname, "../../../docs");
 
 /** The exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
-  const { study, isQuick, seed, jobs, cache, model, json, writes } = paperOptionsFrom(argv);
+  const { study, isQuick, size, seed, jobs, cache, model, json, writes } = paperOptionsFrom(argv);
   const started = performance.now();
   const opened: { book: AnswerBook | null } = { book: null };
   try {
     const findings = await study.run({
       isQuick,
+      size,
       seed,
       book: async () => (opened.book ??= createAnswerBook(await openVariants([model], jobs), cache)),
       tell: (line) => process.stderr.write(`${line}\n`),

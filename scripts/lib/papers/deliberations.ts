@@ -1,4 +1,6 @@
 import type { Protocol } from "../../../agents/core/protocol.ts";
+import { revealForm } from "../../../agents/core/proposals.ts";
+import { proposePrompt } from "../../../agents/core/task-prompt.ts";
 import { addMessage, emptyTally, type Tally } from "../../../agents/core/tally.ts";
 import { decodeMessage, readRoot } from "../../../agents/core/transcript.ts";
 import type { Message, SeatIndex } from "../../../agents/core/types.ts";
@@ -7,7 +9,8 @@ import { forget } from "../../../agents/sim/fast/memo.ts";
 import type { Plan } from "../../../agents/sim/plan.ts";
 import { honestSeats, type Trace } from "../../../agents/sim/trace.ts";
 import { runWorld } from "../../../agents/sim/world.ts";
-import type { AnswerBook } from "../eval/answer-book.ts";
+import type { Answer, AnswerBook } from "../eval/answer-book.ts";
+import { attemptFor } from "../eval/attempt.ts";
 import { deliberation, planFor, type Badness } from "../eval/deliberate.ts";
 import { badSeats, markOf } from "../eval/evaluate.ts";
 import { createPanel, type Panel } from "../eval/panel.ts";
@@ -95,4 +98,30 @@ function messagesOf(trace: Trace, transcript: Parameters<Trace["block"]>[0]): re
     const message = bytes === null ? null : decodeMessage(bytes);
     return message ?? [];
   });
+}
+
+/** What seats answered in each round, as a reader of the transcript sees it. */
+export function revealsOf({
+  messages,
+  trace,
+}: Deliberated): readonly { readonly round: number; readonly answer: string }[] {
+  const { attempt, protocol } = trace;
+  return messages.flatMap(({ header, payload }) => {
+    if (header.phase !== revealForm.phase) return [];
+    const body = protocol.read(attempt, header, payload)?.body;
+    const proposal = body === undefined ? null : (revealForm.decode(attempt, body)?.proposal ?? null);
+    return proposal === null ? [] : [{ round: header.round, answer: proposal.answer }];
+  });
+}
+
+/** Of all seats, by themselves. */
+export async function firstAnswers(
+  book: AnswerBook,
+  question: Question,
+  seats: number,
+  seed: number,
+): Promise<readonly Answer[]> {
+  const panel = createPanel({ book, question, seed, variantOf: () => 0 });
+  const prompt = proposePrompt(attemptFor(question, 0, seats, "normal"));
+  return await Promise.all(Array.from({ length: seats }, async (_, seat) => await panel.ask(seat, prompt)));
 }

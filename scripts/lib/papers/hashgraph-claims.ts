@@ -1,8 +1,36 @@
+import type { ConsensusReport } from "../../../agents/core/protocols/hashgraph/report.ts";
+import type { Suite } from "../eval/question.ts";
+import type { Deliberated } from "./deliberations.ts";
 import { faultTolerance } from "../../../agents/core/quorum.ts";
 import { mean } from "../eval/statistics.ts";
-import { pooledFacts } from "./facts.ts";
-import type { Course, Robust } from "./hashgraph.ts";
+import { pooledFacts, type Facts } from "./facts.ts";
 import { percent, verdictOf, type Claim } from "./study.ts";
+
+/** What one question's deliberation shows. */
+export interface Course {
+  readonly suite: Suite;
+  /** First answers of all seats. */
+  readonly firsts: number;
+  readonly firstsRight: number;
+  readonly isUnanimous: boolean;
+  /** Whether a plain vote of the first answers is right. */
+  readonly voteIsRight: boolean;
+  readonly status: Deliberated["status"];
+  readonly rounds: number;
+  readonly path: ConsensusReport["path"];
+  /** Seats that left their class at least once. */
+  readonly changed: number;
+  readonly oscillating: number;
+  /** Of questions for sets of policies. */
+  readonly facts: Facts | null;
+}
+
+/** One point of the robustness table. */
+export interface Robust {
+  readonly models: string;
+  readonly bad: number;
+  readonly statuses: readonly Deliberated["status"][];
+}
 
 /** Of "most" in "in most cases". */
 const MOST = 0.8;

@@ -1,4 +1,4 @@
-import { consensusReport, type ConsensusReport } from "../../../agents/core/protocols/hashgraph/report.ts";
+import { consensusReport } from "../../../agents/core/protocols/hashgraph/report.ts";
 import { protocolById } from "../../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../../agents/core/protocol.ts";
 import type { Terms } from "../../../agents/core/types.ts";
@@ -9,45 +9,19 @@ import { questionsOf, type Question, type Suite } from "../eval/question.ts";
 import { plainVote } from "../eval/vote.ts";
 import { mean } from "../eval/statistics.ts";
 import { deliberateOn, simulate, type Deliberated } from "./deliberations.ts";
-import { robustnessClaim, rescueClaims } from "./hashgraph-claims.ts";
-import { factsOf, pooledFacts, type Facts } from "./facts.ts";
-import { percent, sharesText, type Chart, type Setting, type Study, type Table } from "./study.ts";
+import { robustnessClaim, rescueClaims, type Course, type Robust } from "./hashgraph-claims.ts";
+import { factsOf, pooledFacts } from "./facts.ts";
+import { percent, sharesText, sized, type Chart, type Setting, type Study, type Table } from "./study.ts";
 
 const SEATS = 7;
 const SUITES: readonly Suite[] = ["arithmetic", "wason", "policy", "policies"];
 const QUESTIONS = { quick: 3, full: 12 };
-/** Of them those that are asked again with bad seats. */
-const ATTACKED = { quick: 1, full: 4 };
+/** Of all suites together those that are asked again with bad seats. */
+const ATTACKED = { quick: 4, full: 16 };
 const WORLDS = { quick: 4, full: 30 };
 /** How often a simulated honest model errs in a call, parts per million. */
 const ERRORS = [0, 200_000] as const;
 const MOST_BAD = 4;
-
-/** What one question's deliberation shows. */
-export interface Course {
-  readonly suite: Suite;
-  /** First answers of all seats. */
-  readonly firsts: number;
-  readonly firstsRight: number;
-  readonly isUnanimous: boolean;
-  /** Whether a plain vote of the first answers is right. */
-  readonly voteIsRight: boolean;
-  readonly status: Deliberated["status"];
-  readonly rounds: number;
-  readonly path: ConsensusReport["path"];
-  /** Seats that left their class at least once. */
-  readonly changed: number;
-  readonly oscillating: number;
-  /** Of questions for sets of policies. */
-  readonly facts: Facts | null;
-}
-
-/** One point of the robustness table. */
-export interface Robust {
-  readonly models: string;
-  readonly bad: number;
-  readonly statuses: readonly Deliberated["status"][];
-}
 
 export const hashgraphStudy: Study = {
   id: "hashgraph",
@@ -67,12 +41,11 @@ function hashgraph(): Protocol {
   return protocolById("hashgraph") as Protocol;
 }
 
-async function coursesOf({ isQuick, seed, book, tell }: Setting): Promise<readonly Course[]> {
+async function coursesOf(setting: Setting): Promise<readonly Course[]> {
+  const { seed, book, tell } = setting;
   const asking = { book: await book(), protocol: hashgraph(), seats: SEATS, seed };
   const courses: Course[] = [];
-  for (const question of SUITES.flatMap((suite) =>
-    questionsOf(suite, isQuick ? QUESTIONS.quick : QUESTIONS.full, seed),
-  ))
+  for (const question of SUITES.flatMap((suite) => questionsOf(suite, sized(setting, QUESTIONS), seed)))
     courses.push(courseOf(await deliberateOn(question, asking)));
   tell(`${courses.length} questions deliberated`);
   return courses;
@@ -103,8 +76,9 @@ function countRight(terms: Terms, answers: readonly string[], { truth }: Questio
 }
 
 /** Simulated models keep their opinion whatever others say; more bad seats than the protocol bears, too. */
-async function simulated({ isQuick, seed, tell }: Setting): Promise<readonly Robust[]> {
-  const questions = questionsOf("policy", isQuick ? WORLDS.quick : WORLDS.full, seed);
+async function simulated(setting: Setting): Promise<readonly Robust[]> {
+  const { seed, tell } = setting;
+  const questions = questionsOf("policy", sized(setting, WORLDS), seed);
   const points: Robust[] = [];
   for (const errorPpm of ERRORS)
     for (let bad = 0; bad <= MOST_BAD; bad++) {
@@ -122,9 +96,12 @@ async function simulated({ isQuick, seed, tell }: Setting): Promise<readonly Rob
   return points;
 }
 
-async function embedded({ isQuick, seed, book, tell }: Setting): Promise<readonly Robust[]> {
+async function embedded(setting: Setting): Promise<readonly Robust[]> {
+  const { seed, book, tell } = setting;
   const asking = { book: await book(), protocol: hashgraph(), seats: SEATS, seed };
-  const questions = SUITES.flatMap((suite) => questionsOf(suite, isQuick ? ATTACKED.quick : ATTACKED.full, seed));
+  const count = sized(setting, ATTACKED);
+  const bySuite = SUITES.map((suite) => questionsOf(suite, Math.ceil(count / SUITES.length), seed));
+  const questions = bySuite.flat().slice(0, count);
   const points: Robust[] = [];
   for (let bad = 0; bad <= MOST_BAD; bad++) {
     const statuses: Deliberated["status"][] = [];
@@ -137,7 +114,7 @@ async function embedded({ isQuick, seed, book, tell }: Setting): Promise<readonl
 }
 
 function rescueTable(courses: readonly Course[]): Table {
-  const groups = [
+  const groups: readonly (readonly [string, readonly Course[]])[] = [
     ...SUITES.map((suite) => [suite, courses.filter((one) => one.suite === suite)] as const),
     ["all", courses] as const,
   ];

@@ -7,7 +7,7 @@ import { runMonteCarlo, type MonteCarloResult, type Shares } from "../attacks/mo
 import { scriptedAttacks, type ScriptedAttack } from "../attacks/scripted.ts";
 import { checkVectors, parseVectors } from "../conformance.ts";
 import { fooledNeeded, isOrderBlind, missedEqualities, risingReputations, shrinkingWeights } from "./mbft-reference.ts";
-import { percent, verdictOf, type Chart, type Claim, type Setting, type Study, type Table } from "./study.ts";
+import { percent, sized, verdictOf, type Chart, type Claim, type Setting, type Study, type Table } from "./study.ts";
 
 const SIZES = [4, 7, 10, 13] as const;
 const FOOLED = [0, 0.1, 0.2, 0.3, 0.4, 0.5] as const;
@@ -140,8 +140,9 @@ function fooledTable(): Table {
   };
 }
 
-function monteCarlo({ isQuick, seed, tell }: Setting): readonly MonteCarloResult[] {
-  const trials = isQuick ? TRIALS.quick : TRIALS.full;
+function monteCarlo(setting: Setting): readonly MonteCarloResult[] {
+  const { seed, tell } = setting;
+  const trials = sized(setting, TRIALS);
   return FOOLED.map((fooled) => {
     tell(`confident liars, p = ${fooled}: ${trials} decisions`);
     const row = { attack: "confident liars", seats: SEATS, fooled, countered: COUNTERED } as const;

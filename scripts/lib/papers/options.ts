@@ -8,6 +8,8 @@ import type { Study } from "./study.ts";
 export interface PaperOptions {
   readonly study: Study;
   readonly isQuick: boolean;
+  /** null: as the study has it. */
+  readonly size: number | null;
   readonly seed: number;
   readonly jobs: number;
   /** null: nowhere. */
@@ -20,6 +22,7 @@ export interface PaperOptions {
 
 interface Flags {
   readonly quick?: true;
+  readonly size?: number;
   readonly seed: number;
   readonly jobs: number;
   readonly cache: string | false;
@@ -45,6 +48,7 @@ export function paperOptionsFrom(argv: readonly string[]): PaperOptions {
     .description("Does the tables and figures of a paper again, with our protocols and models (docs/results.md).")
     .addArgument(new Argument("<paper>", "one of those below").choices(ids))
     .option("--quick", "fewer questions and trials: less than three minutes of an idle core")
+    .option("--size <n>", "questions of each suite, worlds, or drawn decisions of a row", between(1, 10_000))
     .option("--seed <n>", "draws questions, bad seats and samples", between(0, 2 ** 31 - 1), 1)
     .option("--model <file>", "a GGUF file, file@temperature", "models/conclave-small.gguf@2")
     .option("--jobs <n>", "answers made at the same time, each in a process", between(1, 64), availableParallelism())
@@ -55,10 +59,11 @@ export function paperOptionsFrom(argv: readonly string[]): PaperOptions {
     .addHelpText("after", NOTES)
     .exitOverride()
     .parse(argv, { from: "user" });
-  const { quick, seed, jobs, cache, model, json = false, write = false } = command.opts<Flags>();
+  const { quick, size = null, seed, jobs, cache, model, json = false, write = false } = command.opts<Flags>();
   return {
     study: STUDIES.find(({ id }) => id === command.args[0]) as Study,
     isQuick: quick === true,
+    size,
     seed,
     jobs,
     cache: cache === false ? null : cache,

@@ -10,6 +10,8 @@ export interface Study {
 
 export interface Setting {
   readonly isQuick: boolean;
+  /** Questions of each suite, worlds or drawn decisions, in place of what a study takes of itself; null: as it does. */
+  readonly size: number | null;
   readonly seed: number;
   /** The embedded model; opened when first asked for, since some studies need none. */
   readonly book: () => Promise<AnswerBook>;
@@ -52,6 +54,14 @@ export interface Chart {
 export interface Line {
   readonly name: string;
   readonly points: readonly (readonly [x: number, y: number])[];
+}
+
+/** How many of something a study takes. */
+export function sized(
+  { isQuick, size }: Setting,
+  { quick, full }: { readonly quick: number; readonly full: number },
+): number {
+  return size ?? (isQuick ? quick : full);
 }
 
 /** How a claim fares that either holds or does not. */

@@ -1,0 +1,146 @@
+import type { Suite } from "../eval/question.ts";
+import type { Deliberated } from "./deliberations.ts";
+import { mean, shareOf } from "../eval/statistics.ts";
+import { percent, verdictOf, type Claim } from "./study.ts";
+
+/** The paper's cut-off; a deliberation that hangs counts as one turn more. */
+export const CUT_OFF = 10;
+/** One deliberation in numbers. */
+export interface Turns {
+  readonly seats: number;
+  readonly ratio: number;
+  readonly suite: Suite;
+  readonly status: Deliberated["status"];
+  /** Reflection turns until it was decided; one more than the cut-off when it hung. */
+  readonly turns: number;
+  /** Share of the seats that are right, at the start of each turn. */
+  readonly accuracy: readonly number[];
+}
+
+/** A transcript of so many utterances. */
+export interface Block {
+  readonly utterances: number;
+  readonly bytes: number;
+  readonly rootBytes: number;
+}
+
+/** Of "most cases". */
+const MOST = 0.8;
+/** How far bytes may lie from a straight line, as a share, to be called linear. */
+const LINEAR = 0.05;
+
+export interface UnanimousFigures {
+  readonly ratios: readonly Turns[];
+  readonly bySize: readonly Turns[];
+  readonly arithmetic: readonly Turns[];
+  readonly blocks: readonly Block[];
+}
+
+export function unanimousClaims({ ratios, bySize, arithmetic, blocks }: UnanimousFigures): readonly Claim[] {
+  return [...ratioClaims(ratios), ...sizeClaims(bySize), ...restClaims(arithmetic, blocks)];
+}
+
+function ratioClaims(all: readonly Turns[]): readonly Claim[] {
+  const at = (ratio: number): readonly Turns[] => all.filter((one) => one.ratio === ratio);
+  const known = [...new Set(all.map(({ ratio }) => ratio))];
+  const means = known.map((ratio) => mean(at(ratio).map(({ turns }) => turns)));
+  const [first, last] = [means[0] as number, means.at(-1) as number];
+  const isFalling = means.slice(1).every((turns, index) => turns <= (means[index] as number));
+  const whole = at(1);
+  const wrong = known.map((ratio) => at(ratio).filter(({ status }) => status === "wrong").length);
+  const low = wrong.slice(0, 2).reduce((sum, count) => sum + count, 0);
+  const high = wrong.slice(2).reduce((sum, count) => sum + count, 0);
+  return [
+    {
+      paper: "Table III: the more agents reason step by step, the fewer turns",
+      here: `mean turns ${means.map((turns) => turns.toFixed(2)).join(", ")} at prompt ratio ${known.join(", ")}`,
+      agrees: last >= first ? "no" : isFalling ? "yes" : "in part",
+      why: "here an agent that does not reason gives its first answer without a derivation; from the first reflection on all derive, as in the paper",
+    },
+    {
+      paper: "Table III: with prompt ratio 1 every question takes one turn",
+      here: `turns ${whole.map(({ turns }) => turns).join(" ")}`,
+      agrees: verdictOf(whole.every(({ turns }) => turns <= 1)),
+      why: "our rules decide in turn 0 when the first answers agree already (UN9); a model that errs at random can differ again in any turn",
+    },
+    {
+      paper: "Table III: with ratio 0 or .25 some agreements are wrong (2 of 10), with more none",
+      here: `${low} wrong at the two lowest ratios, ${high} at the others`,
+      agrees: low > 0 && high === 0 ? "yes" : low > high ? "in part" : "no",
+      why: "unanimity is no proof: agents that err alike agree on the error",
+    },
+  ];
+}
+
+function sizeClaims(all: readonly Turns[]): readonly Claim[] {
+  const sizes = [...new Set(all.map(({ seats }) => seats))];
+  const bySize = sizes.map((seats) => all.filter((one) => one.seats === seats));
+  const means = bySize.map((rows) => mean(rows.map(({ turns }) => turns)));
+  const isRising = means.slice(1).every((turns, index) => turns > (means[index] as number));
+  const early = all.filter(({ turns }) => turns <= 3).length / all.length;
+  const [before, after] = [accuracyAt(all, 0), accuracyAt(all, CUT_OFF)];
+  return [
+    {
+      paper: "XII-C: two or three turns suffice for unanimity in most cases",
+      here: `${percent(early)} % of the questions are decided by turn 3`,
+      agrees: verdictOf(early >= MOST),
+      why: `from ${percent(MOST)} % on it is called most; the paper's Fig. 8 is in seconds for three agents, fewer than a committee here has`,
+    },
+    {
+      paper: "XII-D: more agents need more turns",
+      here: `mean turns ${means.map((turns) => turns.toFixed(2)).join(", ")} with ${sizes.join(", ")} agents`,
+      agrees: verdictOf(isRising),
+      why: "unanimity of more agents is harder; but ours excludes hold-outs that repeat themselves or were heard (UN7, UN8), and a larger committee bears more of them",
+    },
+    {
+      paper: "Fig. 9: agents get better from turn to turn",
+      here: `${percent(before)} % right at first, ${percent(after)} % at the end`,
+      agrees: verdictOf(after > before),
+      why: "they see each other's answers and arguments; a plain vote of the first answers gains much of the same (see above, self-consistency)",
+    },
+  ];
+}
+
+function restClaims(arithmetic: readonly Turns[], blocks: readonly Block[]): readonly Claim[] {
+  const { share, interval } = shareOf(arithmetic.filter(({ status }) => status === "right").length, arithmetic.length);
+  const off = deviation(blocks);
+  const [first, last] = [blocks[0], blocks.at(-1)] as [Block, Block];
+  const slope = (last.bytes - first.bytes) / Math.max(1, last.utterances - first.utterances);
+  return [
+    {
+      paper: "XII-E: 77.4 % of arithmetic problems are solved",
+      here: `${percent(share)} % (${interval.map(percent).join(" to ")})`,
+      agrees: "not redone",
+      why: "Llama 3.1 70B on another set of problems: the two numbers have nothing in common but the protocol",
+    },
+    {
+      paper: "Table II: block size grows linearly with the utterances (112 bytes each)",
+      here: `${slope.toFixed(0)} bytes each, at most ${percent(off)} % off a straight line`,
+      agrees: verdictOf(off <= LINEAR),
+      why: `up to ${percent(LINEAR)} % is called linear; ours are signed and hold answer, argument and what the seat had seen, so they are larger`,
+    },
+    {
+      paper: "Table II: building a block takes 7 to 9 ms, whatever its size",
+      here: "one SHA-256 per utterance and one for the root",
+      agrees: "not redone",
+      why: "the machine is shared, so times would say nothing; the number of hashes grows with the utterances",
+    },
+  ];
+}
+
+/** The largest distance of any size from the line between the first and the last, as a share of that line. */
+export function deviation(blocks: readonly Block[]): number {
+  const [first, last] = [blocks[0], blocks.at(-1)] as [Block, Block];
+  const slope = (last.bytes - first.bytes) / Math.max(1, last.utterances - first.utterances);
+  return Math.max(
+    ...blocks.map(({ utterances, bytes }) => {
+      const straight = first.bytes + slope * (utterances - first.utterances);
+      return Math.abs(bytes - straight) / straight;
+    }),
+  );
+}
+
+/** Mean share of right seats after so many turns. */
+export function accuracyAt(rows: readonly Turns[], turn: number): number {
+  return mean(rows.map(({ accuracy }) => accuracy[Math.min(turn, accuracy.length - 1)] as number));
+}
