@@ -45,7 +45,7 @@ function specOf({ title, x, y, lines }: Chart): TopLevelSpec {
         type: "quantitative",
         title: x.title,
         scale: { domain: [Math.min(...x.values), Math.max(...x.values)] },
-        axis: { values: [...x.values] },
+        axis: { values: [...x.values], format: "~g" },
       },
       y: { field: "y", type: "quantitative", title: y.title, scale: { domain: [0, y.most] } },
       color: { field: "name", type: "nominal", title: null, scale: { domain, range: COLOURS.map(([light]) => light) } },
