@@ -1,10 +1,9 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { readCar } from "../adapters/ipfs/car.ts";
-import { createFolderContentStore } from "../adapters/ipfs/folder-content-store.ts";
 import { createKuboContentStore } from "../adapters/ipfs/kubo-content-store.ts";
 import { walkDag } from "../adapters/ipfs/walk.ts";
-import { cidString, digestFromCid } from "../core/codec.ts";
+import { cidString } from "../core/codec.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { describedBy, type Described } from "../core/transcript.ts";
 import type { Digest } from "../core/types.ts";
@@ -13,6 +12,7 @@ import type { ContentStore } from "../ports/content-store.ts";
 import { verifyRequest } from "../node/verify.ts";
 import { parseAddress, parseFolder, parseKuboUrl, parseRequestId, usage } from "./arguments.ts";
 import { createAuditReader } from "./audit-reader.ts";
+import { parseCid } from "./cid.ts";
 import { chainFlags, findChain, findPlace, parseChainId, type ChainFlags } from "./chain-source.ts";
 import type { CliHost, CommandSpec, OptionSpec } from "./command.ts";
 import { committeeFirst } from "./committee-first.ts";
@@ -26,7 +26,7 @@ import {
   type ContentSource,
 } from "./content-source.ts";
 import { rows } from "./output.ts";
-import { DEFAULT_PINS } from "./pins-folder.ts";
+import { DEFAULT_PINS, isSystemError, openPinsFolder } from "./pins-folder.ts";
 import { prepareService, serviceFlags, type Kept, type ServiceFlags } from "./pinning.ts";
 
 interface KeepFlags {
@@ -90,38 +90,17 @@ export const pin: CommandSpec<Options> = {
 };
 
 async function openKeep({ into, intoKubo }: KeepFlags, { cwd }: CliHost): Promise<ContentStore> {
-  if (intoKubo === undefined) return openFolder(resolve(cwd, parseFolder(into, "--into")));
+  if (intoKubo === undefined) return openPinsFolder(resolve(cwd, parseFolder(into, "--into")));
   return createKuboContentStore({ url: parseKuboUrl(intoKubo, "--into-kubo"), owner: "operator" });
-}
-
-/** Of whom a full disk, say, is an error of the folder's. */
-async function openFolder(path: string): Promise<ContentStore> {
-  const naming = async <T>(action: Promise<T>): Promise<T> => {
-    try {
-      return await action;
-    } catch (error) {
-      if (!isSystemError(error) && !isPutFailure(error)) throw error;
-      const message = `Write to ${path} failed: ${error.message}; make room or correct --into, then repeat the command`;
-      throw new ConclaveError("CONFIG_INVALID", message, { path }, error);
-    }
-  };
-  const store = await naming(createFolderContentStore(path));
-  return {
-    ...store,
-    put: (bytes, signal) => naming(store.put(bytes, signal)),
-    pin: (root, signal) => naming(store.pin(root, signal)),
-  };
 }
 
 /** AV3: by a request's number everything that `conclave verify` checks, by a CID all hashes and what the root says of itself. */
 async function fetchInto(what: string | undefined, options: Options, host: CliHost, into: ContentStore): Promise<Kept> {
-  const root = what === undefined ? null : digestFromCid(what);
-  if (root !== null) {
+  if (what === undefined || !/^\d+$/.test(what)) {
+    const root = parseCid(what ?? "", "[what]", "give a CID, a request's number, or --car FILE");
     await fetchDag(root, options, host, into);
     return { root, origins: options.peer ?? [] };
   }
-  if (what === undefined || !/^\d+$/.test(what))
-    throw usage("[what]", what ?? "", "give a CID, a request's number, or --car FILE");
   const requestId = parseRequestId(what);
   const chain = await createAuditReader(await findChain(options, host), host.signal);
   let origins = options.peer ?? [];
@@ -175,9 +154,10 @@ async function fetchDag(root: Digest, options: Options, host: CliHost, into: Con
     ? { get: (digest: Digest) => into.get(digest, host.signal), close: async () => undefined }
     : await openContentSource(options, none, host);
   await closing(source, async () => {
-    const bytes = await through(source, into, host.signal)(root);
+    const bytes = (await heldBlock(root, into, host.signal)) ?? (await source.get(root, host.signal));
     await requireOurs(root, bytes, options, host);
-    for await (const _ of walkDag(root, through(source, into, host.signal))) continue;
+    const get: ContentStore["get"] = async (digest, signal) => (digest === root ? bytes : source.get(digest, signal));
+    for await (const _ of walkDag(root, through({ get }, into, host.signal))) continue;
   });
 }
 
@@ -196,10 +176,8 @@ function through(
   signal: AbortSignal,
 ): (digest: Digest) => Promise<Uint8Array> {
   return async (digest) => {
-    if (await into.has(digest, signal)) {
-      const held = await into.get(digest, signal).catch(() => null);
-      if (held !== null) return held;
-    }
+    const held = await heldBlock(digest, into, signal);
+    if (held !== null) return held;
     const bytes = await source.get(digest, signal);
     const stored = await into.put(bytes, signal);
     if (stored === digest) return bytes;
@@ -209,10 +187,15 @@ function through(
   };
 }
 
+/** Null where it is not kept, or broken. */
+async function heldBlock(digest: Digest, into: ContentStore, signal: AbortSignal): Promise<Uint8Array | null> {
+  return (await into.has(digest, signal)) ? into.get(digest, signal).catch(() => null) : null;
+}
+
 async function importCar(what: string | undefined, options: Options, host: CliHost, into: ContentStore): Promise<Kept> {
   const path = resolve(host.cwd, options.car ?? "");
   const { root, blocks } = await readCar(readFileOf(path, host.signal));
-  if (what !== undefined && digestFromCid(what) !== root)
+  if (what !== undefined && parseCid(what, "[what]", "give the CID of what is in the CAR, or none") !== root)
     throw usage("[what]", what, `the CAR is that of ${cidString(root)}`);
   for await (const { digest, bytes } of blocks) {
     if (digest === root) await requireOurs(root, bytes, options, host);
@@ -232,28 +215,19 @@ async function* readFileOf(path: string, signal: AbortSignal): AsyncGenerator<Ui
   }
 }
 
-/** The blockstore's word for what the system refuses. */
-function isPutFailure(error: unknown): error is Error {
-  return error instanceof Error && error.name === "PutFailedError";
-}
-
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && "syscall" in error;
-}
-
-/** AV4: a root that is no transcript's, or another chain's or oracle's than the flags name, is refused. Throws TRANSCRIPT_INVALID. */
+/** AV4: a root that is no transcript's, or another chain's or oracle's than the flags name, is refused. Throws TRANSCRIPT_FOREIGN. */
 async function requireOurs(root: Digest, bytes: Uint8Array, flags: ChainFlags, host: CliHost): Promise<void> {
   const cid = cidString(root);
   const described = describedBy(bytes);
   if (described === null)
-    throw new ConclaveError("TRANSCRIPT_INVALID", `Pin ${cid}: it is the root of no transcript`, { cid });
+    throw new ConclaveError("TRANSCRIPT_FOREIGN", `Pin ${cid}: it is the root of no transcript`, { cid });
   const { chainId, oracle } = await expectedOrigin(flags, host);
   const isForeign =
     (chainId !== undefined && chainId !== described.chainId) ||
     (oracle !== undefined && oracle.toLowerCase() !== described.oracle);
   if (!isForeign) return;
   throw new ConclaveError(
-    "TRANSCRIPT_INVALID",
+    "TRANSCRIPT_FOREIGN",
     `Pin ${cid}: it is a transcript of oracle ${described.oracle} on chain ${described.chainId}; give that deployment, or none`,
     { cid, chainId: described.chainId, oracle: described.oracle },
   );

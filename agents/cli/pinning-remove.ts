@@ -1,5 +1,5 @@
-import { cidString, digestFromCid } from "../core/codec.ts";
-import { usage } from "./arguments.ts";
+import { cidString } from "../core/codec.ts";
+import { parseCid } from "./cid.ts";
 import type { CommandSpec } from "./command.ts";
 import { rows } from "./output.ts";
 import { openPinningService, servicesFlag, type ServicesFlag } from "./pinning.ts";
@@ -11,8 +11,7 @@ export const pinningRemove: CommandSpec<ServicesFlag> = {
   options: [servicesFlag],
   run: async ({ args, options, host }) => {
     const [name, text = ""] = args;
-    const root = digestFromCid(text);
-    if (root === null) throw usage("<cid>", text, "give the CID of a transcript, bafyrei...");
+    const root = parseCid(text, "<cid>", "give the CID of a transcript, bafyrei...");
     const service = await openPinningService(name, options, host);
     const ids: string[] = [];
     for await (const { id, cid } of service.list(root, host.signal)) if (cid === text) ids.push(id);

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { createFolderContentStore } from "../adapters/ipfs/folder-content-store.ts";
 import { createKuboContentStore } from "../adapters/ipfs/kubo-content-store.ts";
-import { digestFromCid } from "../core/codec.ts";
 import { ConclaveError } from "../core/errors.ts";
 import type { CollectedStore } from "../ports/content-store.ts";
-import { parseKuboUrl, usage } from "./arguments.ts";
+import { parseKuboUrl } from "./arguments.ts";
+import { parseCid } from "./cid.ts";
 import type { CliHost, CommandSpec } from "./command.ts";
 import { rows } from "./output.ts";
 import { DEFAULT_PINS, pinsFolder } from "./pins-folder.ts";
@@ -24,8 +24,7 @@ export const unpin: CommandSpec<Options> = {
   ],
   run: async ({ args, options, host }) => {
     const cid = args[0] ?? "";
-    const root = digestFromCid(cid);
-    if (root === null) throw usage("<cid>", cid, "give the CID of a transcript, as `conclave pin` printed it");
+    const root = parseCid(cid, "<cid>", "give the CID of a transcript, as `conclave pin` printed it");
     const place = options.fromKubo === undefined ? resolve(host.cwd, options.from) : "the Kubo node";
     const store = await openStore(options, host);
     try {

@@ -76,7 +76,7 @@ describe("AV3: conclave pin --into-kubo", () => {
 
   it("pins nothing that is refused, and names a node that is away, no URL, and one whose disk broke a block", async () => {
     const foreign = await cli.failure("pin", cid, "--store", ".", "--chain-id", "1", "--into-kubo", kubo.url);
-    assert.equal(foreign.code, "TRANSCRIPT_INVALID");
+    assert.equal(foreign.code, "TRANSCRIPT_FOREIGN");
     assert.equal(kubo.pins.size, 0);
     const none = await cli.failure("pin", id, "--into-kubo", "nowhere", ...source);
     assert.deepEqual([none.code, none.data["option"]], ["USAGE", "--into-kubo"]);

@@ -6,6 +6,9 @@ import { lstat, mkdir, readFile, readdir, rm, symlink, writeFile } from "node:fs
 import { createInterface } from "node:readline";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { base58btc } from "multiformats/bases/base58";
+import { CID } from "multiformats/cid";
+import { create as createMultihash } from "multiformats/hashes/digest";
 import { cidOf } from "../../agents/adapters/ipfs/block.ts";
 import { createHeliaContentStore } from "../../agents/adapters/ipfs/helia-content-store.ts";
 import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
@@ -106,13 +109,18 @@ describe("conclave pin and serve", () => {
     await writeFile(join(world.folder, "other.json"), JSON.stringify({ ...file, chainId: 5 }));
     for (const flags of cases) {
       const { code, data } = await cli.failure("pin", cid, "--store", ".", "--into", "refused", ...flags);
-      assert.deepEqual([code, data["cid"], data["chainId"]], ["TRANSCRIPT_INVALID", cid, 31_337], flags.join(" "));
+      assert.deepEqual([code, data["cid"], data["chainId"]], ["TRANSCRIPT_FOREIGN", cid, 31_337], flags.join(" "));
     }
     const none = await cli.failure("pin", cidString(sha256(decided.blocks[1]!)), "--store", ".", "--into", "refused");
-    assert.equal(none.code, "TRANSCRIPT_INVALID");
-    assert.deepEqual(await readdir(join(world.folder, "refused", "pins")), []);
+    assert.equal(none.code, "TRANSCRIPT_FOREIGN");
+    const shown = await cli.run(["pin", cid, "--store", ".", "--chain-id", "1", "--into", "refused"]);
+    assert.match(
+      shown.stderr,
+      /\nway out: give the CID or CAR of a transcript, and the chain and oracle that it is of/,
+    );
     const ours = ["--deployment", "deployment.json"];
-    assert.equal((await cli.json("pin", cid, "--store", ".", "--into", "ours", ...ours)).code, 0);
+    assert.ok(!existsSync(join(world.folder, "refused")));
+    assert.equal((await cli.json("pin", cid, "--store", ".", "--into", "here/ours", ...ours)).code, 0);
   });
 
   it("AV2: a transcript goes through a CAR and is the same; a spoilt, cut or foreign one is refused", async () => {
@@ -133,8 +141,11 @@ describe("conclave pin and serve", () => {
     }
     assert.deepEqual(await readdir(join(elsewhere, "f", "pins")), []);
     const foreign = await far.failure("pin", "--car", join(world.folder, "one.car"), "--chain-id", "1", "--into", "f");
-    assert.equal(foreign.code, "TRANSCRIPT_INVALID");
+    assert.equal(foreign.code, "TRANSCRIPT_FOREIGN");
     assert.equal((await far.failure("pin", "--car", "absent.car")).code, "CONFIG_INVALID");
+    const absent = cidString(sha256(Uint8Array.of(7)));
+    assert.equal((await far.failure("pin", absent, "--store", "f")).code, "BLOCK_MISSING");
+    assert.ok(!existsSync(join(elsewhere, "conclave-pins")));
     const nowhere = await far.failure("pin", "--car", join(world.folder, "one.car"), "--into", "bad.car");
     assert.deepEqual([nowhere.code, nowhere.data["path"]], ["CONFIG_INVALID", join(elsewhere, "bad.car")]);
     assert.ok(!existsSync(join(world.folder, "one.car.part")));
@@ -240,6 +251,37 @@ describe("conclave pin and serve", () => {
       assert.deepEqual([full.code, full.data["path"]], ["CONFIG_INVALID", path], full.message);
       assert.match(full.message, /^Write to .*full failed: .*E[A-Z]+: .*; make room or correct --into, then repeat/);
     }
+    // Of the system, which makes none: Node's recursive mkdir tries for ever.
+    const none = await cli.failure("pin", cid, "--store", ".", "--into", "/proc/conclave/pins");
+    assert.deepEqual([none.code, none.data["path"]], ["CONFIG_INVALID", "/proc/conclave/pins"]);
+  });
+
+  it("AV2: a CID of another kind is named for what it is: hash function, codec, version, length, spelling", async () => {
+    const ours = cidOf(decided.certificate.decision.transcript);
+    const { digest, code } = ours.multihash;
+    const cases = [
+      [
+        CID.createV1(ours.code, createMultihash(0x13, new Uint8Array(64))),
+        /a CID with hash function sha2-512, where a tr/,
+      ],
+      [CID.createV1(ours.code, createMultihash(0, digest)), /a CID with hash function identity, where/],
+      [CID.createV1(ours.code, createMultihash(0x99, digest)), /a CID with hash function 0x99, where/],
+      [CID.createV1(0x55, ours.multihash), /a CID with codec raw, where/],
+      [CID.createV0(ours.multihash as Parameters<typeof CID.createV0>[0]), /a CID with version 0, codec dag-pb, where/],
+      [
+        CID.createV1(ours.code, createMultihash(code, digest.subarray(0, 20))),
+        /a CID with a digest of 20 bytes, where/,
+      ],
+      [ours.toString(base58btc), new RegExp(`write this CID as ${cid}$`)],
+      ["bafynonsense", /give a CID, a request's number, or --car FILE$/],
+    ] as const;
+    for (const [what, words] of cases) {
+      const { code: refused, message, data } = await far.failure("pin", String(what), "--store", world.folder);
+      assert.deepEqual([refused, data["option"]], ["USAGE", "[what]"], message);
+      assert.match(message, words);
+    }
+    const removed = await far.failure("unpin", String(cases[3][0]));
+    assert.match(removed.message, /version 1, codec dag-cbor, hash function sha2-256 and a digest of 32 bytes$/);
   });
 
   it("asks for what is missing, and names option, value and way out of what is wrong", async () => {

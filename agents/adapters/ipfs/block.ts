@@ -75,18 +75,62 @@ export function blockMissing(digest: Digest, timeoutMs: number, cause?: unknown)
   return new ConclaveError("BLOCK_MISSING", message, { cid, timeoutMs }, cause);
 }
 
-/** The digest inside a CID of the only kind in use; null for any other CID. */
+/** Those that are met; others are named by their number. */
+const CODECS: ReadonlyMap<number, string> = new Map([
+  [0x51, "cbor"],
+  [0x55, "raw"],
+  [0x70, "dag-pb"],
+  [0x71, "dag-cbor"],
+  [0x72, "libp2p-key"],
+  [0x01_29, "dag-json"],
+  [0x02_00, "json"],
+  [0x02_02, "car"],
+]);
+const HASHES: ReadonlyMap<number, string> = new Map([
+  [0x00, "identity"],
+  [0x11, "sha1"],
+  [SHA2_256_CODE, "sha2-256"],
+  [0x13, "sha2-512"],
+  [0x14, "sha3-512"],
+  [0x16, "sha3-256"],
+  [0x1b, "keccak-256"],
+  [0x1e, "blake3"],
+  [0xb2_20, "blake2b-256"],
+]);
+
+/** The digest inside a CID of the only kind in use; of any other CID what is different, and what it would have to be. */
+export function otherKind({
+  version,
+  code,
+  multihash,
+}: CID): { readonly digest: Digest } | { readonly differs: string } {
+  const named = (names: ReadonlyMap<number, string>, number: number): string =>
+    names.get(number) ?? `0x${number.toString(16)}`;
+  const { length } = multihash.digest;
+  const isOurHash = multihash.code === SHA2_256_CODE;
+  const differing = [
+    ...(version === 1 ? [] : [`version ${version}`]),
+    ...(code === dagCbor.code ? [] : [`codec ${named(CODECS, code)}`]),
+    ...(isOurHash ? [] : [`hash function ${named(HASHES, multihash.code)}`]),
+    ...(isOurHash && length !== 32 ? [`a digest of ${length} bytes`] : []),
+  ];
+  if (differing.length === 0) return { digest: bytesToHex(multihash.digest) as Digest };
+  const needed = "version 1, codec dag-cbor, hash function sha2-256 and a digest of 32 bytes";
+  return { differs: `${differing.join(", ")}, where a transcript's has ${needed}` };
+}
+
+/** Null for any other CID. */
 export function digestOfCid(cid: CID): Digest | null {
-  const fits = cid.version === 1 && cid.code === dagCbor.code && cid.multihash.code === SHA2_256_CODE;
-  return fits && cid.multihash.digest.length === 32 ? (bytesToHex(cid.multihash.digest) as Digest) : null;
+  const kind = otherKind(cid);
+  return "digest" in kind ? kind.digest : null;
 }
 
 function digestOfLink(parent: CID, target: CID): Digest {
-  const digest = digestOfCid(target);
-  if (digest !== null) return digest;
+  const kind = otherKind(target);
+  if ("digest" in kind) return kind.digest;
   throw new ConclaveError(
     "BLOCK_INVALID",
-    `Replace block ${parent.toString()}: it links to ${target.toString()}, which is no dag-cbor block`,
+    `Replace block ${parent.toString()}: it links to ${target.toString()}, a CID with ${kind.differs}`,
     {
       cid: parent.toString(),
       link: target.toString(),

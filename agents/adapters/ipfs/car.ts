@@ -4,7 +4,7 @@ import { varint } from "multiformats";
 import { sha256 } from "../../core/digest.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
-import { cidOf, decodeLinks, digestOfCid, MAX_BLOCK_BYTES, MAX_PINNED_BLOCKS, MAX_PINNED_BYTES } from "./block.ts";
+import { cidOf, decodeLinks, otherKind, MAX_BLOCK_BYTES, MAX_PINNED_BLOCKS, MAX_PINNED_BYTES } from "./block.ts";
 import { walkDag } from "./walk.ts";
 
 /**
@@ -114,11 +114,10 @@ function splitSection(section: Uint8Array, offset: number): CarBlock {
 }
 
 function requireOurs(cid: CID, offset: number): Digest {
-  const digest = digestOfCid(cid);
-  if (digest !== null) return digest;
-  if (cid.version === 1 && cid.code === dagCbor.code)
-    throw carInvalid("hash-function", offset, `${cid.toString()} is by another hash function than sha2-256`);
-  throw carInvalid("codec", offset, `${cid.toString()} is no dag-cbor block`);
+  const kind = otherKind(cid);
+  if ("digest" in kind) return kind.digest;
+  const fault = cid.version === 1 && cid.code === dagCbor.code ? "hash-function" : "codec";
+  throw carInvalid(fault, offset, `${cid.toString()} is a CID with ${kind.differs}`);
 }
 
 /** Null where the file ends. */
