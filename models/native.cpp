@@ -1,4 +1,4 @@
-// The training step of conclave-small for CPUs with AVX512-BF16: forward, backward and Muon, in bfloat16 products with
+// The training step of models/train.py for CPUs with AVX512-BF16: forward, backward and Muon, in bfloat16 products with
 // 32-bit sums. Examples lie one after the other without padding, and each attends to itself only. One call runs on one thread.
 // Weights are as in model.py: [layer, in, out], stacked.
 

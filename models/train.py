@@ -1,4 +1,4 @@
-"""Train conclave-small. On a CPU: `taskset -c 0 python models/train.py --minutes 60 --seed 1 --out /tmp/small.npz`.
+"""Train a model of this folder. On a CPU: `taskset -c 0 python models/train.py --minutes 60 --seed 1 --out /tmp/small.npz`.
 
 Data is generated as training goes, from the training split only; the loss counts completion tokens only.
 Hidden matrices are trained with Muon, the rest with Adam; the rate warms up, then decays to zero along a cosine.

@@ -1,40 +1,28 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { getLlama, LlamaCompletion, type Llama, type LlamaContext, type LlamaModel } from "node-llama-cpp";
 
-import { grammarOf } from "../../agents/adapters/models/grammar.ts";
-import { renderFields } from "../../agents/core/prompt.ts";
+import {
+  answerOf,
+  check,
+  criteria,
+  folder,
+  heldOut,
+  letters,
+  openFile,
+  peersOf,
+  proof,
+  scores,
+  verdict,
+  type Asked,
+  type HeldOut,
+  type Texts,
+} from "./ask.ts";
 
-interface HeldOut {
-  readonly family: string;
-  readonly kind: string;
-  readonly question: string;
-  readonly expected: string;
-  readonly proof: string;
-  readonly wrongAnswer: string;
-  readonly wrongProof: string;
-  /** Of citations only. */
-  readonly sources?: readonly string[];
-  readonly source?: string;
-  readonly quote?: string;
-}
-
-type Texts = readonly (readonly [name: string, value: string])[];
-type Properties = readonly { readonly name: string; readonly enum?: readonly string[]; readonly maxLength?: number }[];
-
-const folder = join(import.meta.dirname, "../../models");
 const modelPath = join(folder, "conclave-small.gguf");
-const heldOut = JSON.parse(readFileSync(join(folder, "held-out.json"), "utf8")) as readonly HeldOut[];
 
-describe("conclave-small: the file", () => {
-  it("is a GGUF of at most 6 MB", () => {
-    assert.equal(readFileSync(modelPath).subarray(0, 4).toString("latin1"), "GGUF");
-    assert.ok(statSync(modelPath).size <= 6_000_000);
-  });
-
+describe("conclave-small: its questions", () => {
   it("was never trained on the held-out questions", () => {
     for (const { question } of heldOut) {
       const bucket = createHash("sha256").update(question).digest().readUInt32BE(0) % 10;
@@ -43,50 +31,16 @@ describe("conclave-small: the file", () => {
   });
 });
 
-const letters = ["A", "B", "C", "D", "E", "F", "G"];
-const marks = Array.from({ length: 21 }, (_, mark) => String(mark));
-const criteria = ["contradiction", "fabrication", "instruction", "context", "logic"];
-const check = { name: "check", maxLength: 512 };
-const proof = { name: "proof", maxLength: 512 };
-const verdict = (...allowed: readonly string[]) => ({ name: "verdict", enum: allowed });
-
-function answerOf(kind: string): Properties[number] {
-  if (kind === "boolean") return { name: "answer", enum: ["yes", "no"] };
-  if (kind.startsWith("choice")) return { name: "answer", enum: letters.slice(0, letters.indexOf(kind.slice(-1)) + 1) };
-  return { name: "answer", maxLength: 128 };
-}
-
 describe("conclave-small: through node-llama-cpp", () => {
-  let llama: Llama;
-  let model: LlamaModel;
-  let context: LlamaContext;
+  let asked: Asked;
+  const ask: Asked["ask"] = async (...given) => await asked.ask(...given);
 
   before(async () => {
-    llama = await getLlama({ gpu: false, build: "never", skipDownload: true, maxThreads: 1 });
-    model = await llama.loadModel({ modelPath });
-    context = await model.createContext({ contextSize: 1024, flashAttention: false });
+    asked = await openFile(modelPath);
   });
   after(async () => {
-    await llama.dispose();
+    await asked.close();
   });
-
-  async function ask(task: string, { kind, question }: HeldOut, data: Texts, properties: Properties) {
-    const trusted = (name: string, value: string) => [name, value, "trusted"] as const;
-    const untrusted = [["question", question] as const, ...data].map(
-      ([name, value]) => [name, value, "untrusted"] as const,
-    );
-    const prompt = `${renderFields([trusted("task", task), trusted("kind", kind), ...untrusted])}\n`;
-    const contextSequence = context.getSequence();
-    const completion = new LlamaCompletion({ contextSequence });
-    const grammar = await llama.createGrammar({ grammar: grammarOf({ properties }) });
-    const text = await completion.generateCompletion(model.tokenize(prompt), {
-      grammar,
-      maxTokens: 400,
-      temperature: 0,
-    });
-    completion.dispose({ disposeSequence: true });
-    return JSON.parse(text) as Readonly<Record<string, string>>;
-  }
 
   const uncited = heldOut.filter(({ sources }) => sources === undefined);
   const families = [...new Set(uncited.map(({ family }) => family))];
@@ -100,14 +54,8 @@ describe("conclave-small: through node-llama-cpp", () => {
     assert.ok(sample.length >= 8 && right >= 0.85 * outcomes.length, `${right} of ${outcomes.length}`);
   }
 
-  it("carries the prompt convention in its metadata", () => {
-    const { metadata } = model.fileInfo as { metadata: { conclave?: { prompt?: string } } };
-    assert.equal(metadata.conclave?.prompt, "user-only");
-    assert.equal(model.tokens.shouldPrependBosToken, false);
-  });
-
   it("gives its tokenizer digits that never merge", () => {
-    assert.equal(model.tokenize("2718281828").length, 10);
+    assert.equal(asked.model.tokenize("2718281828").length, 10);
   });
 
   for (const family of families) {
@@ -134,7 +82,6 @@ describe("conclave-small: through node-llama-cpp", () => {
     });
 
     it(`${family}: scores right answers high and wrong ones low`, async () => {
-      const properties = [check, ...criteria.map((name) => ({ name, enum: marks }))];
       await mostly(rows, async (row) => {
         const total = async (answer: string, why: string) => {
           const scored = await ask(
@@ -144,7 +91,7 @@ describe("conclave-small: through node-llama-cpp", () => {
               ["answer", answer],
               ["proof", why],
             ],
-            properties,
+            scores,
           );
           return criteria.reduce((sum, name) => sum + Number(scored[name]), 0);
         };
@@ -157,10 +104,10 @@ describe("conclave-small: through node-llama-cpp", () => {
       it(`${family}: criticises three peers in order`, async () => {
         await mostly(rows, async (row) => {
           const wrong = [true, false, true];
-          const peers = wrong.map((isWrong, index): Texts[number] => {
-            const said = isWrong ? `${row.wrongAnswer}: ${row.wrongProof}` : `${row.expected}: ${row.proof}`;
-            return [`answer${letters[index]}`, said];
-          });
+          const peers = peersOf(
+            row,
+            wrong.map((isWrong) => !isWrong),
+          );
           const data: Texts = [["answer", row.expected], ["proof", row.proof], ...peers];
           const properties = wrong.map((_, index) => ({ name: `critique${letters[index]}`, maxLength: 256 }));
           const said = Object.values(await ask("critique", row, data, properties));
@@ -170,10 +117,10 @@ describe("conclave-small: through node-llama-cpp", () => {
 
     it(`${family}: synthesizes seven answers, most of them wrong`, async () => {
       await mostly(rows, async (row) => {
-        const peers = letters.map((letter, index): Texts[number] => {
-          const said = index === 3 ? `${row.expected}: ${row.proof}` : `${row.wrongAnswer}: ${row.wrongProof}`;
-          return [`answer${letter}`, said];
-        });
+        const peers = peersOf(
+          row,
+          letters.map((_, index) => index === 3),
+        );
         const { answer } = await ask("synthesize", row, peers, [proof, answerOf(row.kind)]);
         return [answer === row.expected];
       });

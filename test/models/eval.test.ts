@@ -54,6 +54,30 @@ describe("npm run eval", () => {
     assert.deepEqual(second?.cells, first?.cells);
   });
 
+  it("decides with three different models, without a flag that names them", () => {
+    const words = [
+      "--suite",
+      "arithmetic",
+      "--protocol",
+      "mbft",
+      "--byzantine",
+      "0",
+      "--questions",
+      "2",
+      "--jobs",
+      "1",
+    ];
+    const { code, out, err } = run(...words, "--no-cache", "--json");
+    assert.equal(code, 0, err);
+    const { provenance, cells } = JSON.parse(out) as {
+      readonly provenance: { readonly models: readonly string[] };
+      readonly cells: readonly { readonly mix: string }[];
+    };
+    const digests = provenance.models.map((one) => /sha256:([0-9a-f]+)/.exec(one)?.[1]);
+    assert.equal(new Set(digests).size, 3, provenance.models.join());
+    assert.ok(cells.some(({ mix }) => mix === "heterogeneous"));
+  });
+
   it("says what is wrong with a flag or a file, with exit code 2", () => {
     const wrong: readonly (readonly [words: readonly string[], says: RegExp])[] = [
       [["--suite", "chess"], /USAGE: Correct --suite: "chess" is none of .*arithmetic/],

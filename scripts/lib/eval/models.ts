@@ -11,6 +11,13 @@ export interface VariantSpec {
   readonly temperature: number;
 }
 
+/** All models of the repository. Below 2 the first hardly errs on the suites, and every method is right; the others err more (models/README.md). */
+export const DEFAULT_MODELS = [
+  "models/conclave-small.gguf@2",
+  "models/conclave-lean.gguf@1",
+  "models/conclave-slim.gguf@1",
+].join(",");
+
 /** Throws USAGE. */
 export function variantSpecOf(text: string): VariantSpec {
   const [path = "", heat = "1", ...rest] = text.split("@");

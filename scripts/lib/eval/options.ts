@@ -8,7 +8,7 @@ import { BYZANTINE_KINDS, parseList } from "../../../agents/sim/options.ts";
 import { between } from "../arguments.ts";
 import type { Badness } from "./deliberate.ts";
 import { METHODS, type Method } from "./methods.ts";
-import { variantSpecOf, type VariantSpec } from "./models.ts";
+import { DEFAULT_MODELS, variantSpecOf, type VariantSpec } from "./models.ts";
 import { SUITE_NAMES, type Suite } from "./question.ts";
 
 /** What is to be evaluated, with what, and for how long. */
@@ -82,7 +82,7 @@ export function commandLine(): Command {
     .description("Lets committees of real seats decide questions with known answers, and counts what it cost.")
     .requiredOption("--suite <list>", "all, or some of the suites below")
     .option("--protocol <list>", "all, or some of the protocols and baselines below", "all")
-    .option("--models <list>", "GGUF files, each file@temperature", "models/conclave-small.gguf@2")
+    .option("--models <list>", "GGUF files, each file@temperature", DEFAULT_MODELS)
     .option("--seats <n>", "committee size", between(limits.minCommittee, limits.maxCommittee), 4)
     .option("--byzantine <list>", "numbers of bad seats: 0..f, a number, or several: 0,f", "0..f")
     .option("--byzantine-kinds <list>", "all, or some of the ways to be bad below", "confident")
