@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { pinningServiceSchema } from "../adapters/ipfs/pinning-service.ts";
-import { modelConfigSchema } from "../adapters/models/config.ts";
+import { modelConfigSchema, type ModelConfig } from "../adapters/models/config.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { chainConfigSchema, collectionConfigSchema, contentConfigSchema, timingConfigSchema } from "../node/config.ts";
 
@@ -99,10 +99,16 @@ export async function loadAgentConfig(path: string): Promise<AgentConfig> {
   return {
     ...config,
     ...(operatorKeystore === undefined ? {} : { operatorKeystore: resolve(directory, operatorKeystore) }),
-    model: model.kind === "llama" ? { ...model, path: resolve(directory, model.path) } : model,
+    model: withPaths(model, directory),
     keystore: resolve(directory, config.keystore),
     dataDir: resolve(directory, config.dataDir),
   };
+}
+
+function withPaths(model: ModelConfig, directory: string): ModelConfig {
+  const { calibration } = model;
+  const table = calibration === undefined ? {} : { calibration: resolve(directory, calibration) };
+  return model.kind === "llama" ? { ...model, ...table, path: resolve(directory, model.path) } : { ...model, ...table };
 }
 
 /** `source` is named in the error. Throws CONFIG_INVALID. */

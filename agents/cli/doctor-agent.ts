@@ -7,6 +7,7 @@ import { createChainReader } from "../adapters/chain/reader.ts";
 import { readChainTerms } from "../adapters/chain/terms.ts";
 import { credentialsApart } from "../adapters/http.ts";
 import { openKeystore } from "../adapters/keystore/keystore.ts";
+import { checkCalibration, readCalibration } from "../adapters/models/calibration-table.ts";
 import { checkContext, describeGguf, digestGguf, readGgufHeader } from "../adapters/models/gguf.ts";
 import { probeEngine } from "../adapters/models/llama-probe.ts";
 import type { Address } from "../core/types.ts";
@@ -44,6 +45,7 @@ export async function examineAgent(
     ...(await Promise.all(config.announce.map((address) => examineAnnounce(address)))),
     await examineContent(config, host),
     ...(await examineModel(config, host)),
+    await examineConfidence(config),
   ];
 }
 
@@ -163,6 +165,21 @@ async function examineModel({ model }: AgentConfig, host: CliHost): Promise<read
     );
   });
   return [file, await examineEngine(model.gpu, host)];
+}
+
+/** CF6, CF7: whether there is a table, and whether it is of the embedded model; of a server only its answers tell. */
+function examineConfidence({ model }: AgentConfig): Promise<Check> {
+  return check("confidence", async () => {
+    const { calibration } = model;
+    if (calibration === undefined)
+      return ok("as the model gives it: there is no calibration table (conclave calibrate)");
+    const table = await readCalibration(calibration);
+    if (model.kind === "llama") {
+      const descriptor = describeGguf(readGgufHeader(model.path), await digestGguf(model.path, model.sha256));
+      checkCalibration(calibration, table, { model: descriptor });
+    }
+    return ok(`by ${calibration}: ${table.questions.count} questions of ${table.date}, ${table.measure}`);
+  });
 }
 
 function examineServer(url: string, host: CliHost): Promise<Check> {

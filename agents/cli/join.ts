@@ -70,6 +70,11 @@ export async function joinAgent(
       log.warn({ reason }, "the model's process ended; it is started again"),
     );
     closers.push(() => hosted.close());
+    // CF6.
+    log.info(
+      { calibration: config.model.calibration ?? "none" },
+      "confidence counts by its table; without one as it is",
+    );
     const model = metrics?.measured(hosted) ?? hosted;
     const network = await createLibp2pNetwork({ privateKey: keys.libp2pPrivateKey(), listen: config.listen });
     closers.push(() => network.close());

@@ -10,6 +10,7 @@ import { agentStatus } from "./agent-status.ts";
 import { agentUnstake } from "./agent-unstake.ts";
 import { agentWithdraw } from "./agent-withdraw.ts";
 import { appeal } from "./appeal.ts";
+import { calibrate } from "./calibrate.ts";
 import { addCommand, type CliHost } from "./command.ts";
 import { delegate } from "./delegate.ts";
 import { delegations } from "./delegations.ts";
@@ -109,6 +110,7 @@ function createProgram(host: CliHost, exit: (code: number) => void): Command {
   addCommand(program, serve, host, exit);
   addCommand(program, listProtocols, host, exit);
   addCommand(program, doctor, host, exit);
+  addCommand(program, calibrate, host, exit);
   return program;
 }
 

@@ -67,6 +67,20 @@ function kindLine(terms: Terms): string {
   }
 }
 
+/** The part of a request's terms that a question fixes. */
+export type AnswerForm = Pick<Terms, "kind" | "options" | "decimals">;
+
+const KIND_LINE = /^(?:(boolean|text)|(choice|policies) A-([B-Z])|number (\d|1[0-8]))$/;
+
+/** What such a line says; null for any other. */
+export function answerFormOf(line: string): AnswerForm | null {
+  const [, plain, list, last, decimals] = KIND_LINE.exec(line) ?? [];
+  if (plain === "boolean" || plain === "text") return { kind: plain, options: 0, decimals: 0 };
+  if (decimals !== undefined) return { kind: "number", options: 0, decimals: Number(decimals) };
+  if (last === undefined) return null;
+  return { kind: list === "choice" ? "choice" : "policies", options: last.charCodeAt(0) - 64, decimals: 0 };
+}
+
 /** Characters of model text; longer texts would be cut to limits.proofBytes anyway. */
 const TEXT = limits.proofBytes;
 

@@ -44,6 +44,7 @@ describe("command line", () => {
       ["serve"],
       ["protocols"],
       ["doctor"],
+      ["calibrate"],
     ];
     for (const command of commands) {
       const { code, stdout } = await world.run([...command, "--help"]);

@@ -9,6 +9,9 @@ const waiting = z.int().min(0).max(4096).default(256);
 /** P8: of prompts and answers that one request may cost this agent. */
 const tokensPerRequest = z.int().min(1000).max(1_000_000_000).default(1_000_000);
 
+/** A table that `conclave calibrate` wrote; absent: confidences are as the model gives them. */
+const calibration = z.string().min(1).max(4096).optional();
+
 const llamaSchema = z.strictObject({
   kind: z.literal("llama"),
   /** GGUF file. */
@@ -25,6 +28,7 @@ const llamaSchema = z.strictObject({
     .string()
     .regex(/^[0-9a-fA-F]{64}$/u, "expected 64 hex digits")
     .optional(),
+  calibration,
   waiting,
   tokensPerRequest,
 });
@@ -53,6 +57,7 @@ const openAiSchema = withKey(
     retries: z.int().min(0).max(10).default(3),
     /** Calls at the same time. */
     concurrency: z.int().min(1).max(256).default(8),
+    calibration,
     waiting,
     tokensPerRequest,
   }),

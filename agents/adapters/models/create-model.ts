@@ -1,5 +1,7 @@
 import type { HostedModel } from "../../ports/model.ts";
 import { readApiKey } from "../api-key.ts";
+import { calibratedModel } from "./calibrated-model.ts";
+import { readCalibration } from "./calibration-table.ts";
 import type { ModelConfig } from "./config.ts";
 import { createLlamaModel } from "./llama-model.ts";
 import { createOpenAiModel, type OpenAiEndpoint } from "./openai-model.ts";
@@ -7,13 +9,31 @@ import { createOpenAiModel, type OpenAiEndpoint } from "./openai-model.ts";
 type Endpoint = Extract<ModelConfig, { kind: "openai" }>["fallbacks"][number];
 
 /**
- * The model that the config names; resolves when it is ready to be asked (a server is not contacted before the first question). `onEnd` hears
- * why the process of an embedded model ended.
+ * The model that the config names, calibrated if it names a table; resolves when it is ready to be asked. A server is not contacted before the
+ * first question, but by one to check a table. `onEnd` hears why the process of an embedded model ended. Throws what opening throws, and
+ * CALIBRATION_WRONG.
  */
 export async function createModel(
   config: ModelConfig,
   environment: Readonly<Record<string, string | undefined>> = process.env,
   onEnd?: (reason: string) => void,
+): Promise<HostedModel> {
+  const path = config.calibration;
+  if (path === undefined) return await openModel(config, environment, onEnd);
+  const table = await readCalibration(path);
+  const model = await openModel(config, environment, onEnd);
+  try {
+    return await calibratedModel(model, path, table);
+  } catch (error) {
+    await model.close();
+    throw error;
+  }
+}
+
+async function openModel(
+  config: ModelConfig,
+  environment: Readonly<Record<string, string | undefined>>,
+  onEnd: ((reason: string) => void) | undefined,
 ): Promise<HostedModel> {
   switch (config.kind) {
     case "llama":

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { probeModel } from "../../../agents/adapters/models/calibrated-model.ts";
 import { modelConfigSchema } from "../../../agents/adapters/models/config.ts";
 import { createModel } from "../../../agents/adapters/models/create-model.ts";
 import { ConclaveError } from "../../../agents/core/errors.ts";
@@ -67,16 +68,6 @@ async function closeAll(models: readonly Model[]): Promise<void> {
 
 /** Engine and sampling are known from an answer only; other ones answer differently. */
 async function engineOf(model: Model): Promise<string> {
-  const { origin } = await model.ask(
-    {
-      system: "",
-      user: "task: propose",
-      schema: { properties: [{ name: "answer", enum: ["yes", "no"] }] },
-      maxTokens: 64,
-      seed: 0,
-      confidenceOf: "answer",
-    },
-    new AbortController().signal,
-  );
+  const { origin } = await probeModel(model);
   return origin === undefined ? "" : `${origin.engine} ${origin.sampling}`;
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createRandom } from "../../../agents/sim/random.ts";
-import type { AnswerKind, Terms } from "../../../agents/core/types.ts";
+import { answerFormOf, type AnswerForm } from "../../../agents/core/task-prompt.ts";
 import { policy, reply } from "./families/cases.ts";
 import type { Drawn, Family } from "./families/drawn.ts";
 import { policies, sum, wason } from "./families/numbers.ts";
@@ -32,9 +32,6 @@ export interface Question {
   /** Documents that the text names in its last lines (docs/spec/sources.md). */
   readonly documents?: readonly string[];
 }
-
-/** The part of a request's terms that a question fixes. */
-export type AnswerForm = Pick<Terms, "kind" | "options" | "decimals">;
 
 /** Longer traces than models have learned to write. */
 const PROOF_LENGTH = 110;
@@ -70,13 +67,9 @@ function questionFrom(suite: Suite, { kind, text, answer, proof, lie }: Drawn): 
   return read === null ? null : { ...question, poisoned: read };
 }
 
-/** Of the line that prompts have: "boolean", "choice A-D", "number 0", "text", "policies A-E". */
+/** Of the line that prompts have. */
 export function formOf(line: string): AnswerForm {
-  const [kind, rest = ""] = line.split(" ") as [AnswerKind, string?];
-  const isLettered = kind === "choice" || kind === "policies";
-  return {
-    kind,
-    options: isLettered ? rest.charCodeAt(rest.length - 1) - 64 : 0,
-    decimals: kind === "number" ? Number(rest) : 0,
-  };
+  const form = answerFormOf(line);
+  if (form === null) throw new Error(`no kind of answers: ${line}`);
+  return form;
 }

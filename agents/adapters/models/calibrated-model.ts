@@ -1,0 +1,59 @@
+import { calibratedConfidence } from "../../core/calibration.ts";
+import type { Ppm } from "../../core/types.ts";
+import type { HostedModel, Model, ModelResponse } from "../../ports/model.ts";
+import { checkCalibration, type CalibrationTable } from "./calibration-table.ts";
+
+/**
+ * The model with confidences by its table (docs/spec/confidence.md CF6): of a property without a curve they stay as they are. The table is
+ * checked against one short answer now, and against every further one. Throws CALIBRATION_WRONG, and what asking throws.
+ */
+export async function calibratedModel(model: HostedModel, path: string, table: CalibrationTable): Promise<HostedModel> {
+  checkCalibration(path, table, { model: model.descriptor });
+  checkCalibration(path, table, (await probeModel(model)).origin ?? {});
+  const isReported = table.measure === "self-report";
+  const reporting = selfReporting(model);
+  return {
+    ...model,
+    async ask(request, signal, onToken) {
+      const curve = table.curves[request.confidenceOf];
+      const asked = isReported && curve !== undefined ? reporting : model;
+      const response = await asked.ask(request, signal, onToken);
+      checkCalibration(path, table, response.origin ?? {});
+      const raw = response.confidencePpm as Ppm | null;
+      if (raw === null || curve === undefined) return response;
+      return { ...response, confidencePpm: calibratedConfidence(curve.steps, raw) };
+    },
+  };
+}
+
+const STATED = "statedConfidence";
+const STATED_VALUES = Array.from({ length: 11 }, (_, tenth) => String(10 * tenth));
+const PPM_PER_PERCENT = 10_000;
+
+/** CF3: asks for one property more, after all others, and takes it for the confidence. */
+export function selfReporting<Asked extends Model>(model: Asked): Asked {
+  return {
+    ...model,
+    async ask(request, signal, onToken) {
+      const ending = `After all other properties, \`${STATED}\` says in percent how sure you are that \`${request.confidenceOf}\` is right.`;
+      const properties = [...request.schema.properties, { name: STATED, enum: STATED_VALUES }];
+      const asking = { ...request, system: `${request.system} ${ending}`, schema: { properties } };
+      const response = await model.ask(asking, signal, onToken);
+      const { [STATED]: stated, ...fields } = response.fields;
+      return { ...response, fields, confidencePpm: Number(stated) * PPM_PER_PERCENT };
+    },
+  };
+}
+
+/** One short answer, for what only an answer tells: its origin, and whether it has a confidence. */
+export async function probeModel(model: Model): Promise<ModelResponse> {
+  const request = {
+    system: "",
+    user: "task: propose",
+    schema: { properties: [{ name: "answer", enum: ["yes", "no"] }] },
+    maxTokens: 64,
+    seed: 0,
+    confidenceOf: "answer",
+  };
+  return await model.ask(request, new AbortController().signal);
+}

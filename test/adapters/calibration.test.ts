@@ -1,0 +1,279 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
+import { calibratedModel, selfReporting } from "../../agents/adapters/models/calibrated-model.ts";
+import {
+  readCalibration,
+  writeCalibration,
+  type CalibrationTable,
+} from "../../agents/adapters/models/calibration-table.ts";
+import { brier, calibrationError, measureModel } from "../../agents/cli/calibrate-measure.ts";
+import { readQuestions, type KnownQuestion } from "../../agents/cli/calibrate-questions.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import type { Ppm } from "../../agents/core/types.ts";
+import type { HostedModel, ModelRequest } from "../../agents/ports/model.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "conclave-calibration-"));
+after(() => rmSync(folder, { recursive: true }));
+const fileOf = (name: string, text: string): string => {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+};
+
+const table: CalibrationTable = {
+  schema: 1,
+  model: "tiny@1 sha256:aa",
+  engine: "engine@1",
+  sampling: "temperature=0",
+  measure: "token-probability",
+  questions: { source: "known.jsonl", count: 50, samples: 1 },
+  failed: 0,
+  seed: 1,
+  date: "2026-11-22",
+  curves: {
+    answer: {
+      fitted: 40,
+      heldOut: 10,
+      steps: [
+        { from: 500_000, right: 8, of: 20 },
+        { from: 900_000, right: 19, of: 20 },
+      ],
+      brier: { before: 0.2, after: 0.1 },
+      expectedCalibrationError: { before: 0.2, after: 0.1 },
+    },
+  },
+};
+
+const request: ModelRequest = {
+  system: "Answer.",
+  user: "task: propose",
+  schema: { properties: [{ name: "answer", enum: ["yes", "no"] }] },
+  maxTokens: 10,
+  seed: 1,
+  confidenceOf: "answer",
+};
+
+const never = (): AbortSignal => new AbortController().signal;
+
+/** Answers yes with that confidence, null: with what it is asked to report. */
+function modelOf(
+  confidence: number | null,
+  made: { readonly engine?: string; readonly sampling?: string; readonly descriptor?: string } = {},
+  asked: ModelRequest[] = [],
+): HostedModel {
+  const descriptor = made.descriptor ?? table.model;
+  const memory = createMemoryModel(
+    (one) => {
+      asked.push(one);
+      return Object.fromEntries(one.schema.properties.map(({ name }) => [name, name === "answer" ? "yes" : "90"]));
+    },
+    { descriptor, confidence: () => confidence },
+  );
+  return {
+    ...memory,
+    state: () => ({ running: 0, waiting: 0, restarts: 0 }),
+    ask: async (one, signal) => ({
+      ...(await memory.ask(one, signal)),
+      origin: {
+        model: descriptor,
+        engine: made.engine ?? table.engine,
+        sampling: made.sampling ?? table.sampling,
+        seed: 1,
+      },
+    }),
+  };
+}
+
+const isCode =
+  (code: string, ...says: readonly string[]) =>
+  (error: unknown) =>
+    error instanceof ConclaveError && error.code === code && says.every((word) => error.message.includes(word));
+
+describe("a calibrated model", () => {
+  it("CF6: gives the share of the step; a property without a curve stays as it is", async () => {
+    const confidenceAt = async (raw: number, confidenceOf = "answer"): Promise<number | null> => {
+      const model = await calibratedModel(modelOf(raw), "table.json", table);
+      return (await model.ask({ ...request, confidenceOf }, never())).confidencePpm;
+    };
+    assert.deepEqual(
+      await Promise.all([100_000, 899_999, 900_000].map((raw) => confidenceAt(raw))),
+      [400_000, 400_000, 950_000],
+    );
+    assert.equal(await confidenceAt(123_456, "verdict"), 123_456);
+  });
+
+  it("CF7: refuses a table of another model, engine or sampling before any question", async () => {
+    const open = async (made: Parameters<typeof modelOf>[1]): Promise<unknown> =>
+      await calibratedModel(modelOf(900_000, made), "table.json", table);
+    await assert.rejects(
+      open({ descriptor: "tiny@1 sha256:bb" }),
+      isCode("CALIBRATION_WRONG", "table.json", "model", "sha256:bb", "conclave calibrate"),
+    );
+    await assert.rejects(open({ engine: "engine@2" }), isCode("CALIBRATION_WRONG", "engine@2"));
+    await assert.rejects(open({ sampling: "temperature=1" }), isCode("CALIBRATION_WRONG", "temperature=1"));
+  });
+
+  it("CF7: a call that another engine answers fails", async () => {
+    const made = { engine: table.engine };
+    const calibrated = await calibratedModel(
+      {
+        ...modelOf(900_000),
+        ask: async (one, signal) => await modelOf(900_000, made).ask(one, signal),
+      },
+      "table.json",
+      table,
+    );
+    await calibrated.ask(request, never());
+    made.engine = "engine@2";
+    await assert.rejects(calibrated.ask(request, never()), isCode("CALIBRATION_WRONG", "engine@2"));
+  });
+
+  it("CF3: asks for a self-report only where the table is one, and takes it out of the answer", async () => {
+    const asked: ModelRequest[] = [];
+    const reported = { ...table, measure: "self-report" } as const;
+    const model = await calibratedModel(modelOf(null, {}, asked), "table.json", reported);
+    const { fields, confidencePpm } = await model.ask(request, never());
+    assert.deepEqual([fields, confidencePpm], [{ answer: "yes" }, 950_000]);
+    assert.deepEqual(
+      asked.at(-1)?.schema.properties.map(({ name }) => name),
+      ["answer", "statedConfidence"],
+    );
+    assert.match(asked.at(-1)?.system ?? "", /^Answer\. .*how sure/);
+    assert.equal((await model.ask({ ...request, confidenceOf: "verdict" }, never())).confidencePpm, null);
+    assert.equal((await selfReporting(modelOf(null)).ask(request, never())).confidencePpm, 900_000);
+  });
+});
+
+describe("calibration tables", () => {
+  it("CF4: come back as they were written, whole or not at all", async () => {
+    const path = join(folder, "table.json");
+    await writeCalibration(path, table);
+    assert.deepEqual(await readCalibration(path), table);
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith("table")),
+      ["table.json"],
+    );
+  });
+
+  it("name the field that does not fit", async () => {
+    const [curve] = Object.values(table.curves);
+    const steps = [
+      { from: 900_000, right: 1, of: 2 },
+      { from: 100, right: 2, of: 2 },
+    ];
+    const broken: readonly (readonly [value: unknown, field: string])[] = [
+      [{ ...table, schema: 2 }, "schema"],
+      [{ ...table, curves: { answer: { ...curve, steps } } }, "curves.answer.steps"],
+      [{ ...table, curves: { answer: { ...curve, steps: [{ from: 0, right: 3, of: 2 }] } } }, "curves.answer.steps"],
+      [{ ...table, date: "yesterday" }, "date"],
+    ];
+    for (const [value, field] of broken)
+      await assert.rejects(
+        readCalibration(fileOf("broken.json", JSON.stringify(value))),
+        isCode("CONFIG_INVALID", field),
+      );
+    await assert.rejects(readCalibration(fileOf("broken.json", "{")), isCode("CONFIG_INVALID", "top level"));
+    await assert.rejects(readCalibration(join(folder, "none.json")), isCode("CONFIG_MISSING", "none.json"));
+  });
+});
+
+describe("questions with known answers", () => {
+  const good = { question: "Is 7 odd?", kind: "boolean", answer: "Yes", wrong: "no" };
+
+  it("are read line by line, answers in canonical form", async () => {
+    const path = fileOf(
+      "good.jsonl",
+      `${JSON.stringify(good)}\n\n{"question":"2+2?","kind":"number 1","answer":"4.0"}\n`,
+    );
+    const [first, second] = (await readQuestions(path)) as [KnownQuestion, KnownQuestion];
+    assert.deepEqual([first.answer, first.wrong, first.terms.kind], ["yes", { answer: "no", proof: "" }, "boolean"]);
+    assert.deepEqual([second.answer, second.wrong, second.terms.decimals], ["4", null, 1]);
+  });
+
+  it("name line and field of what does not fit", async () => {
+    const wrong: readonly (readonly [line: unknown, field: string, says: string])[] = [
+      ["nonsense", "the whole line", "not JSON"],
+      [{ ...good, kind: "chess" }, "kind", "write boolean"],
+      [{ ...good, answer: "perhaps" }, "answer", "boolean"],
+      [{ ...good, wrong: "yes" }, "wrong", "it is the right answer"],
+      [{ ...good, wrong: "maybe" }, "wrong", "no answer"],
+      [{ kind: "boolean", answer: "yes" }, "question", ""],
+      [{ ...good, hint: "x" }, "the whole line", "hint"],
+    ];
+    for (const [line, field, says] of wrong) {
+      const text = typeof line === "string" ? line : JSON.stringify(line);
+      const path = fileOf("wrong.jsonl", `${JSON.stringify(good)}\n${text}\n`);
+      await assert.rejects(readQuestions(path), isCode("CONFIG_INVALID", "line 2", field, says));
+    }
+    await assert.rejects(readQuestions(join(folder, "none.jsonl")), isCode("CONFIG_MISSING", "none.jsonl"));
+  });
+});
+
+describe("measuring a model", () => {
+  const questions = Array.from({ length: 60 }, (_, index): KnownQuestion => ({
+    question: `Question ${index}?`,
+    terms: { kind: "boolean", options: 0, decimals: 0 } as KnownQuestion["terms"],
+    answer: "yes",
+    proof: "",
+    wrong: { answer: "no", proof: "" },
+  }));
+  const measurement = { questions, samples: 1, seed: 1, jobs: 1 };
+  /** Right in seven of ten questions and always sure; every verdict is accept, or an abstention. */
+  const sure = createMemoryModel(
+    ({ user, confidenceOf }): Record<string, string> => {
+      const index = Number(/Question (\d+)/.exec(user)?.[1]);
+      if (confidenceOf === "answer") return { proof: "", answer: index % 10 < 7 ? "yes" : "no" };
+      return { check: "", verdict: index % 2 === 0 ? "accept" : "abstain" };
+    },
+    { confidence: () => 980_000 },
+  );
+
+  it("CF4: counts right answers and verdicts, leaves abstentions out, and is better on what was held out", async () => {
+    const { curves, failed } = await measureModel(sure, measurement, never(), () => {});
+    const { answer, verdict } = curves;
+    assert.equal(failed, 0);
+    assert.deepEqual([answer?.fitted, answer?.heldOut], [48, 12]);
+    assert.equal((verdict?.fitted ?? 0) + (verdict?.heldOut ?? 0), 60);
+    assert.equal(answer?.steps.length, 1);
+    assert.ok(Math.abs((answer?.steps[0]?.right ?? 0) / 48 - 0.7) < 0.1);
+    // Of the right and the wrong answer it accepts both.
+    assert.equal(verdict?.steps[0]?.right, (verdict?.fitted ?? 0) / 2);
+    assert.ok((answer?.brier.after ?? 1) < (answer?.brier.before ?? 0));
+    assert.ok((verdict?.expectedCalibrationError.after ?? 1) < (verdict?.expectedCalibrationError.before ?? 0));
+    assert.deepEqual(await measureModel(sure, { ...measurement, jobs: 7 }, never(), () => {}), { curves, failed });
+  });
+
+  it("CF5: too few answers make no table; calls that fail are counted; one that is stopped ends", async () => {
+    const few = { ...measurement, questions: questions.slice(0, 30) };
+    await assert.rejects(
+      measureModel(sure, few, never(), () => {}),
+      isCode("USAGE", "at least 40"),
+    );
+    const broken = createMemoryModel(() => ({ nonsense: "" }));
+    await assert.rejects(
+      measureModel(broken, few, never(), () => {}),
+      isCode("USAGE", "no call"),
+    );
+    const stop = new AbortController();
+    await assert.rejects(
+      measureModel(sure, measurement, stop.signal, (done) => done === 5 && stop.abort(new Error("stopped"))),
+      /stopped/,
+    );
+  });
+
+  it("CF4: Brier score and calibration error are what they say", () => {
+    const mixed = [
+      { confidence: 800_000 as Ppm, right: true },
+      { confidence: 800_000 as Ppm, right: false },
+      { confidence: 100_000 as Ppm, right: false },
+      { confidence: 1_000_000 as Ppm, right: true },
+    ];
+    assert.equal(brier(mixed), 0.1725);
+    // Bins 0.8 to 0.9, 0.1 to 0.2 and 0.9 to 1, gaps 0.3, 0.1 and 0.
+    assert.equal(calibrationError(mixed), 0.175);
+  });
+});

@@ -1,0 +1,104 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { describe, it } from "node:test";
+import { calibratedConfidence, isotonicSteps, type CalibrationSample } from "../../agents/core/calibration.ts";
+import { tierOf } from "../../agents/core/tiers.ts";
+import type { Ppm } from "../../agents/core/types.ts";
+
+const sample = fc.record({
+  confidence: fc.integer({ min: 0, max: 40 }).map((value) => (25_000 * value) as Ppm),
+  right: fc.boolean(),
+});
+const samples = fc.array(sample, { maxLength: 120 });
+const least = fc.integer({ min: 1, max: 20 });
+const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+
+/** By definition: the greatest over all beginnings of the least mean up to any end, of groups of equal confidence. */
+function byDefinition(given: readonly CalibrationSample[]): ReadonlyMap<number, number> {
+  const values = [...new Set(given.map(({ confidence }) => confidence))].toSorted((a, b) => a - b);
+  const mean = (from: number, to: number): number => {
+    const own = given.filter(
+      ({ confidence }) => confidence >= (values[from] as number) && confidence <= (values[to] as number),
+    );
+    return own.filter(({ right }) => right).length / own.length;
+  };
+  return new Map(
+    values.map((value, index) => {
+      const starts = values
+        .slice(0, index + 1)
+        .map((_, from) => Math.min(...values.slice(index).map((__, more) => mean(from, index + more))));
+      return [value, Math.max(...starts)];
+    }),
+  );
+}
+
+describe("calibration: isotonic steps", () => {
+  it("CF5, property: every sample is in one step, and shares and beginnings rise", () => {
+    fc.assert(
+      fc.property(samples, least, (given, bin) => {
+        const steps = isotonicSteps(given, bin);
+        expect(sum(steps.map(({ of }) => of))).to.equal(given.length);
+        expect(sum(steps.map(({ right }) => right))).to.equal(given.filter(({ right }) => right).length);
+        for (const [index, step] of steps.slice(1).entries()) {
+          const before = steps[index] as typeof step;
+          expect(step.from).to.be.greaterThan(before.from);
+          expect(before.right * step.of).to.be.lessThan(step.right * before.of);
+        }
+        if (given.length >= bin) for (const { of } of steps) expect(of).to.be.at.least(bin);
+      }),
+    );
+  });
+
+  it("CF5, property: the order of the samples does not matter", () => {
+    const shuffled = samples.chain((given) =>
+      fc.tuple(fc.constant(given), fc.shuffledSubarray([...given], { minLength: given.length })),
+    );
+    fc.assert(
+      fc.property(shuffled, least, ([given, other], bin) => {
+        expect(isotonicSteps(other, bin)).to.deep.equal(isotonicSteps(given, bin));
+      }),
+    );
+  });
+
+  it("CF5, property: with bins of one it is the isotonic regression, by its min-max formula", () => {
+    fc.assert(
+      fc.property(fc.array(sample, { minLength: 1, maxLength: 25 }), (given) => {
+        const steps = isotonicSteps(given, 1);
+        for (const [confidence, share] of byDefinition(given))
+          expect(calibratedConfidence(steps, confidence as Ppm)).to.equal(Math.floor(share * 1e6 + 1e-6));
+      }),
+    );
+  });
+
+  it("CF6, property: a higher raw confidence is never worth less, and the same is worth the same", () => {
+    const raw = fc.integer({ min: 0, max: 1_000_000 });
+    fc.assert(
+      fc.property(samples, least, raw, raw, (given, bin, a, b) => {
+        const steps = isotonicSteps(given, bin);
+        const [low, high] = [Math.min(a, b), Math.max(a, b)].map((one) => calibratedConfidence(steps, one as Ppm));
+        expect(low).to.be.at.most(high as number);
+        expect(high).to.be.at.most(1_000_000);
+        expect(low).to.be.at.least(0);
+      }),
+    );
+  });
+
+  it("CF1, CF6: a model that is always sure and right in six of ten cases states medium, not high", () => {
+    const given = Array.from({ length: 100 }, (_, index) => ({ confidence: 990_000 as Ppm, right: index % 10 < 6 }));
+    const confidence = calibratedConfidence(isotonicSteps(given, 20), 990_000 as Ppm);
+    expect(confidence).to.equal(600_000);
+    expect([tierOf(990_000 as Ppm), tierOf(confidence), tierOf(null)]).to.deep.equal([900_000, 700_000, 700_000]);
+  });
+
+  it("CF6: below the first step its share; without steps as it is", () => {
+    const steps = [
+      { from: 200_000, right: 1, of: 3 },
+      { from: 700_000, right: 9, of: 10 },
+    ];
+    const at = (raw: number): number => calibratedConfidence(steps, raw as Ppm);
+    expect([0, 200_000, 699_999, 700_000, 1_000_000].map(at)).to.deep.equal([
+      333_333, 333_333, 333_333, 900_000, 900_000,
+    ]);
+    expect(calibratedConfidence([], 123 as Ppm)).to.equal(123);
+  });
+});
