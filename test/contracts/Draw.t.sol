@@ -45,6 +45,8 @@ contract DrawTest is Assertions {
     }
 
     function test_tooFewAgents() public {
+        vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.TooFewAgents.selector, 0, 4));
+        this.draw("seed", 4);
         for (uint256 i = 0; i < 3; ++i) _add(MAX_STAKE, 1_000_000);
         vm.expectRevert(abi.encodeWithSelector(IAgentRegistry.TooFewAgents.selector, 3, 4));
         this.draw("seed", 4);
