@@ -6,6 +6,7 @@ import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
 import { answerFormOf, type AnswerForm } from "../core/task-prompt.ts";
 import type { Terms } from "../core/types.ts";
+import { SMALLEST } from "./terms.ts";
 
 /** A question with its answer, and what a verifier is shown. */
 export interface KnownQuestion {
@@ -131,17 +132,5 @@ export async function readKnown(path: string, families: readonly string[] | null
 }
 
 function termsOf(form: AnswerForm): Terms {
-  return {
-    fee: 0n,
-    duration: limits.minDurationSeconds,
-    appeals: 0,
-    retries: 0,
-    tolerance: 0n,
-    callbackGasLimit: 0,
-    committeeSize: limits.minCommittee,
-    assurance: "normal",
-    currency: "token",
-    protocol: 1,
-    ...form,
-  };
+  return { ...SMALLEST, protocol: 1, ...form };
 }

@@ -9,14 +9,14 @@ import {
 } from "../adapters/chain/deployment.ts";
 import { originOf } from "../adapters/chain/errors.ts";
 import { readChainId, readChainTerms } from "../adapters/chain/terms.ts";
-import { limits } from "../core/limits.ts";
-import type { Address, Currency, Terms } from "../core/types.ts";
+import type { Address, Currency } from "../core/types.ts";
 import { formatAmount, unitOf } from "./arguments.ts";
 import { chainSource } from "./chain-source.ts";
 import type { CliHost } from "./command.ts";
 import type { AgentChainConfig, DeploymentFile } from "./config.ts";
 import { check, fail, ok, warn, type Check, type Finding } from "./doctor-checks.ts";
 import { percent } from "./output.ts";
+import { SMALLEST } from "./terms.ts";
 
 /** What the contracts are compiled from; files of this repository. */
 const files = {
@@ -29,23 +29,6 @@ const files = {
 
 const MAX_DECIMALS = 36;
 const LIMIT = "have the administrator limit it to a role";
-
-/** A boolean question to the smallest committee: the least that any costs. */
-const SMALLEST: Terms = {
-  fee: 0n,
-  duration: limits.minDurationSeconds,
-  appeals: 0,
-  retries: 0,
-  tolerance: 0n,
-  callbackGasLimit: 0,
-  committeeSize: limits.minCommittee,
-  assurance: "normal",
-  currency: "token",
-  decimals: 0,
-  options: 0,
-  kind: "boolean",
-  protocol: 0,
-};
 
 /** In order; what cannot be looked at after a failure is left out. */
 export async function examineChain(

@@ -27,6 +27,23 @@ export interface TermsFlags {
   readonly callbackGas: string;
 }
 
+/** A boolean question to the smallest committee: the least that any costs. */
+export const SMALLEST: Terms = {
+  fee: 0n,
+  duration: limits.minDurationSeconds,
+  appeals: 0,
+  retries: 0,
+  tolerance: 0n,
+  callbackGasLimit: 0,
+  committeeSize: limits.minCommittee,
+  assurance: "normal",
+  currency: "token",
+  decimals: 0,
+  options: 0,
+  kind: "boolean",
+  protocol: 0,
+};
+
 const KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "policies"];
 const ASSURANCES: readonly Assurance[] = ["normal", "high"];
 

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { ConclaveError } from "../../agents/core/errors.ts";
 
@@ -18,6 +19,14 @@ export function between(least: number, most: number): (text: string) => number {
     if (/^\d+$/.test(text) && value >= least && value <= most) return value;
     throw new InvalidArgumentError(`A whole number from ${least} to ${most} is needed.`);
   };
+}
+
+/** Options of a script that asks models. */
+export function answerOptions(command: Command): Command {
+  return command
+    .option("--jobs <n>", "answers made at the same time, each in a process", between(1, 64), availableParallelism())
+    .option("--cache <file>", "where answers are kept", ".cache/eval/answers.jsonl")
+    .option("--no-cache", "keep no answers");
 }
 
 /** Runs a script whose command line throws, and tells what it was stopped by: 2, since 1 is a result. */

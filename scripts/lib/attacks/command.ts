@@ -1,9 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { Command, Option } from "commander";
 import { limits } from "../../../agents/core/limits.ts";
-import { between } from "../arguments.ts";
+import { answerOptions, between } from "../arguments.ts";
 import { createAnswerBook } from "../eval/answer-book.ts";
 import { openVariants, variantSpecOf } from "../eval/models.ts";
 import { someOf } from "../eval/options.ts";
@@ -45,18 +44,17 @@ The same seed gives the same figures. Progress goes to stderr. Examples:
 `;
 
 function commandLine(): Command {
-  return new Command("attacks")
-    .description("Attacks on the rules, and texts that try to be more than data.")
-    .addOption(new Option("--suite <name>", "what attacks").choices(["rules", "injections"]).default("rules"))
-    .option("--trials <n>", "decisions per row: 500 take a minute of a free core", between(1, 100_000), 500)
-    .option("--seed <n>", "draws trials, questions and liars", between(0, 0xffff_ffff), 1)
-    .option("--models <list>", "GGUF files, each file@temperature", "models/conclave-small.gguf@0")
-    .option("--protocol <list>", "all, or some of the deciders below", "all")
-    .option("--texts <n>", "of the corpus, spread over it", between(1, injections.length), injections.length)
-    .option("--seats <n>", "committee size", between(limits.minCommittee, limits.maxCommittee), 4)
-    .option("--jobs <n>", "answers made at the same time, each in a process", between(1, 64), availableParallelism())
-    .option("--cache <file>", "where answers are kept", ".cache/eval/answers.jsonl")
-    .option("--no-cache", "keep no answers")
+  return answerOptions(
+    new Command("attacks")
+      .description("Attacks on the rules, and texts that try to be more than data.")
+      .addOption(new Option("--suite <name>", "what attacks").choices(["rules", "injections"]).default("rules"))
+      .option("--trials <n>", "decisions per row: 500 take a minute of a free core", between(1, 100_000), 500)
+      .option("--seed <n>", "draws trials, questions and liars", between(0, 0xffff_ffff), 1)
+      .option("--models <list>", "GGUF files, each file@temperature", "models/conclave-small.gguf@0")
+      .option("--protocol <list>", "all, or some of the deciders below", "all")
+      .option("--texts <n>", "of the corpus, spread over it", between(1, injections.length), injections.length)
+      .option("--seats <n>", "committee size", between(limits.minCommittee, limits.maxCommittee), 4),
+  )
     .option("--json", "print one JSON object instead of tables")
     .option("--write", "put the tables of injections into docs/results.md")
     .addHelpText("after", NOTES)

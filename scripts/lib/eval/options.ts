@@ -1,11 +1,10 @@
-import { availableParallelism } from "node:os";
 import { Command, InvalidArgumentError } from "commander";
 import { ConclaveError } from "../../../agents/core/errors.ts";
 import { limits } from "../../../agents/core/limits.ts";
 import { faultTolerance } from "../../../agents/core/quorum.ts";
 import type { Assurance } from "../../../agents/core/types.ts";
 import { BYZANTINE_KINDS, parseList } from "../../../agents/sim/options.ts";
-import { between } from "../arguments.ts";
+import { answerOptions, between } from "../arguments.ts";
 import type { Badness } from "./deliberate.ts";
 import { METHODS, type Method } from "./methods.ts";
 import { DEFAULT_MODELS, variantSpecOf, type VariantSpec } from "./models.ts";
@@ -78,22 +77,21 @@ export function commandLine(): Command {
     if (text === "normal" || text === "high") return text;
     throw new InvalidArgumentError("Choose normal or high.");
   };
-  return new Command("eval")
-    .description("Lets committees of real seats decide questions with known answers, and counts what it cost.")
-    .requiredOption("--suite <list>", "all, or some of the suites below")
-    .option("--protocol <list>", "all, or some of the protocols and baselines below", "all")
-    .option("--models <list>", "GGUF files, each file@temperature", DEFAULT_MODELS)
-    .option("--seats <n>", "committee size", between(limits.minCommittee, limits.maxCommittee), 4)
-    .option("--byzantine <list>", "numbers of bad seats: 0..f, a number, or several: 0,f", "0..f")
-    .option("--byzantine-kinds <list>", "all, or some of the ways to be bad below", "confident")
-    .option("--assurance <level>", "normal or high", assurance, "normal")
-    .option("--questions <n>", "of each suite", between(1, 10_000))
-    .option("--quick", "as many questions as fit into 13 minutes, found out by measuring")
-    .option("--full", "as many as fit into 170 minutes")
-    .option("--seed <n>", "draws questions, bad seats and samples", between(0, 2 ** 31 - 1), 1)
-    .option("--jobs <n>", "answers made at the same time, each in a process", between(1, 64), availableParallelism())
-    .option("--cache <file>", "where answers are kept", ".cache/eval/answers.jsonl")
-    .option("--no-cache", "keep no answers")
+  return answerOptions(
+    new Command("eval")
+      .description("Lets committees of real seats decide questions with known answers, and counts what it cost.")
+      .requiredOption("--suite <list>", "all, or some of the suites below")
+      .option("--protocol <list>", "all, or some of the protocols and baselines below", "all")
+      .option("--models <list>", "GGUF files, each file@temperature", DEFAULT_MODELS)
+      .option("--seats <n>", "committee size", between(limits.minCommittee, limits.maxCommittee), 4)
+      .option("--byzantine <list>", "numbers of bad seats: 0..f, a number, or several: 0,f", "0..f")
+      .option("--byzantine-kinds <list>", "all, or some of the ways to be bad below", "confident")
+      .option("--assurance <level>", "normal or high", assurance, "normal")
+      .option("--questions <n>", "of each suite", between(1, 10_000))
+      .option("--quick", "as many questions as fit into 13 minutes, found out by measuring")
+      .option("--full", "as many as fit into 170 minutes")
+      .option("--seed <n>", "draws questions, bad seats and samples", between(0, 2 ** 31 - 1), 1),
+  )
     .option("--json", "print one JSON object instead of tables")
     .option("--write", "put the tables into docs/results.md")
     .addHelpText("after", NOTES)

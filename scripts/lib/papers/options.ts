@@ -1,6 +1,5 @@
-import { availableParallelism } from "node:os";
 import { Argument, Command } from "commander";
-import { between } from "../arguments.ts";
+import { answerOptions, between } from "../arguments.ts";
 import { variantSpecOf, type VariantSpec } from "../eval/models.ts";
 import { STUDIES } from "./studies.ts";
 import type { Study } from "./study.ts";
@@ -44,16 +43,15 @@ Example:
 /** Throws CommanderError or USAGE. */
 export function paperOptionsFrom(argv: readonly string[]): PaperOptions {
   const ids = STUDIES.map(({ id }) => id);
-  const command = new Command("papers")
-    .description("Does the tables and figures of a paper again, with our protocols and models (docs/results.md).")
-    .addArgument(new Argument("<paper>", "one of those below").choices(ids))
-    .option("--quick", "fewer questions and trials: less than three minutes of an idle core")
-    .option("--size <n>", "questions of each suite, worlds, or drawn decisions of a row", between(1, 10_000))
-    .option("--seed <n>", "draws questions, bad seats and samples", between(0, 2 ** 31 - 1), 1)
-    .option("--model <file>", "a GGUF file, file@temperature", "models/conclave-small.gguf@2")
-    .option("--jobs <n>", "answers made at the same time, each in a process", between(1, 64), availableParallelism())
-    .option("--cache <file>", "where answers are kept", ".cache/eval/answers.jsonl")
-    .option("--no-cache", "keep no answers")
+  const command = answerOptions(
+    new Command("papers")
+      .description("Does the tables and figures of a paper again, with our protocols and models (docs/results.md).")
+      .addArgument(new Argument("<paper>", "one of those below").choices(ids))
+      .option("--quick", "fewer questions and trials: less than three minutes of an idle core")
+      .option("--size <n>", "questions of each suite, worlds, or drawn decisions of a row", between(1, 10_000))
+      .option("--seed <n>", "draws questions, bad seats and samples", between(0, 2 ** 31 - 1), 1)
+      .option("--model <file>", "a GGUF file, file@temperature", "models/conclave-small.gguf@2"),
+  )
     .option("--json", "print one JSON object instead of tables")
     .option("--write", "put the tables into docs/results.md and the plots into docs/plots")
     .addHelpText("after", NOTES)
