@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import Table from "cli-table3";
 
+import { readGgufHeader } from "../agents/adapters/models/gguf.ts";
 import { renderFields } from "../agents/core/prompt.ts";
 import { measureSeats, type SeatsReport } from "./lib/bench/models.ts";
 
@@ -13,8 +14,9 @@ const help = `Usage: npm run bench:models -- [--json] [--seats K,...] [--rounds 
 
 For each number of seats: rounds of the held-out yes-no questions of the small model, in turns through the engine (node-llama-cpp, one
 context, as many sequences as seats, greedy), through the same held to the answer's grammar, and through the agents' model host, which
-also makes text, checks it and measures confidence. Ratios are of rounds that follow each other; their medians are given. On a busy machine
-those by CPU time (Linux only) are the steadier ones; they count the asking process, too.
+also makes text, checks it and measures confidence, but does not generate tokens that the schema leaves no choice about. Ratios are of
+rounds that follow each other; their medians are given. On a busy machine those by CPU time (Linux only) are the steadier ones; they count
+the asking process, too.
 
   --seats K,...     default 1,4,8
   --rounds N        default 7
@@ -58,6 +60,7 @@ async function main(argv: readonly string[]): Promise<number> {
     confidenceOf: "answer",
     maxTokens: 256,
   };
+  readGgufHeader(workload.path);
   const reports: SeatsReport[] = [];
   for (const seats of values.seats.split(",").map((one) => count("--seats", one, 64))) {
     process.stderr.write(`${seats} seats ...\n`);

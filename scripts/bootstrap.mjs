@@ -8,6 +8,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { lostReader } from "./lost-reader.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const binFolder = join(root, "node_modules", ".bin");
@@ -52,7 +53,7 @@ function resolveTarget(target, node) {
   if (/\.(ts|mts|js|mjs)$/.test(target)) {
     const script = resolve(root, target);
     if (!existsSync(script)) fail(`Cannot find ${target}.`);
-    return { file: node, args: [script] };
+    return { file: node, args: ["--import", lostReader, script] };
   }
   const tool = join(binFolder, target);
   if (!existsSync(tool)) fail(`Cannot find the tool "${target}" in node_modules/.bin.`);

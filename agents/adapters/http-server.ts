@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { ConclaveError } from "../core/errors.ts";
 
 /** What every server of ours needs: it reads no body, and bounds connections, requests, answers under way and waits. */
@@ -28,11 +28,18 @@ export interface HttpServerLimits {
   readonly windowMs: number;
 }
 
+/** Whether only this machine can mean itself by it. */
+export function isLoopback(host: string): boolean {
+  return /^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host);
+}
+
 /** Addresses remembered; when there are more, all begin anew. */
 const MAX_ADDRESSES = 4_096;
 const MAX_CONNECTIONS = 128;
 const MAX_HEADER_BYTES = 8_192;
 const REQUEST_TIMEOUT_MS = 10_000;
+/** How late that may be seen. */
+const TIMEOUT_CHECK_MS = 1_000;
 /** A reader that takes nothing for so long is gone. */
 const IDLE_MS = 30_000;
 
@@ -41,9 +48,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const { limits } = options;
   const admit = createAdmission(limits);
   let running = 0;
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
+  const sizes = { maxHeaderSize: MAX_HEADER_BYTES, connectionsCheckingInterval: TIMEOUT_CHECK_MS };
+  const server = createServer(sizes, (request, response) => {
     // What comes as a body is not wanted.
     request.resume();
+    places.work(request.socket, response);
     if (!admit(request.socket.remoteAddress ?? "")) {
       refuse(response, 429, "too many requests", { "retry-after": String(Math.ceil(limits.windowMs / 1_000)) });
       return;
@@ -65,7 +74,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.headersTimeout = REQUEST_TIMEOUT_MS;
   server.timeout = IDLE_MS;
-  server.maxConnections = MAX_CONNECTIONS;
+  const places = placesOf(server);
   await listen(server, options);
   const { address, family, port } = server.address() as AddressInfo;
   return {
@@ -75,6 +84,33 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
         server.close(() => resolve());
         server.closeAllConnections();
       }),
+  };
+}
+
+interface Places {
+  /** From now until the response is out the connection keeps its place. */
+  work(socket: Socket, response: ServerResponse): void;
+}
+
+/** A connection more than there may be takes the place of the one that has asked for nothing the longest, so that idle ones shut nobody out. */
+function placesOf(server: Server): Places {
+  const idle = new Set<Socket>();
+  let open = 0;
+  server.on("connection", (socket) => {
+    open += 1;
+    idle.add(socket);
+    socket.once("close", () => {
+      open -= 1;
+      idle.delete(socket);
+    });
+    const [oldest] = idle;
+    if (open > MAX_CONNECTIONS) oldest?.destroy();
+  });
+  return {
+    work(socket, response) {
+      idle.delete(socket);
+      response.once("close", () => void (socket.destroyed || idle.add(socket)));
+    },
   };
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createKeystore } from "../adapters/keystore/keystore.ts";
+import { readGgufHeader } from "../adapters/models/gguf.ts";
 import { providerIds } from "../adapters/models/openai-providers.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { parseChoice } from "./arguments.ts";
@@ -58,7 +59,11 @@ export const agentInit: CommandSpec<Options> = {
       flags: "--model-path <file>",
       description: "GGUF file of an embedded model (default: the small model of this repository)",
     },
-    { flags: "--model-url <url>", description: "or an OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1" },
+    {
+      flags: "--model-url <url>",
+      description: "or an OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1",
+      excludes: ["modelPath"],
+    },
     { flags: "--model-name <name>", description: "model on that server" },
     {
       flags: "--model-provider <name>",
@@ -113,16 +118,22 @@ async function buildConfig(options: Options, host: CliHost): Promise<AgentConfig
   return checkAgentConfig(draft, "the options");
 }
 
-function modelOf(
-  { modelPath, modelUrl, modelName, modelProvider, apiKeyEnv, apiKeyFile }: Options,
-  host: CliHost,
-): object {
-  if (modelUrl === undefined)
-    return { kind: "llama", path: modelPath === undefined ? smallModel() : resolve(host.cwd, modelPath) };
-  if (modelPath !== undefined)
-    throw new ConclaveError("USAGE", "Choose the model: give --model-path or --model-url, not both", {
-      option: "--model-url",
-    });
+function modelOf(options: Options, host: CliHost): object {
+  const { modelPath, modelUrl, modelName, modelProvider, apiKeyEnv, apiKeyFile } = options;
+  if (modelUrl === undefined) {
+    const ofServer = [
+      ["--model-name", modelName],
+      ["--model-provider", modelProvider],
+      ["--api-key-env", apiKeyEnv],
+      ["--api-key-file", apiKeyFile],
+    ] as const;
+    for (const [option, value] of ofServer)
+      if (value !== undefined)
+        throw new ConclaveError("USAGE", `Choose the model: ${option} is of a server: give --model-url as well`, {
+          option,
+        });
+    return { kind: "llama", path: ggufAt(modelPath === undefined ? smallModel() : resolve(host.cwd, modelPath)) };
+  }
   if (modelName === undefined)
     throw new ConclaveError("USAGE", "Choose the model: --model-url needs --model-name as well", {
       option: "--model-name",
@@ -135,6 +146,21 @@ function modelOf(
     ...(apiKeyEnv === undefined ? {} : { apiKeyEnv }),
     ...(apiKeyFile === undefined ? {} : { apiKeyFile: resolve(host.cwd, apiKeyFile) }),
   };
+}
+
+/** The path, if a GGUF file is there. Throws MODEL_FILE_MISSING or MODEL_FILE_BROKEN. */
+function ggufAt(path: string): string {
+  try {
+    readGgufHeader(path);
+    return path;
+  } catch (error) {
+    if (!(error instanceof ConclaveError)) throw error;
+    const { code, data } = error;
+    const option = "--model-path";
+    const reason = code === "MODEL_FILE_MISSING" ? `it cannot be opened (${data["reason"]})` : data["reason"];
+    const message = `Choose the model: ${option} ${path} is no use: ${reason}; name a GGUF file, or a server with --model-url`;
+    throw new ConclaveError(code, message, { ...data, option }, error);
+  }
 }
 
 /** The model in the repository: enough to try everything, not for real decisions. */

@@ -2,10 +2,16 @@ import { createHash } from "node:crypto";
 import PQueue from "p-queue";
 import type { CalibrationCurve } from "../adapters/models/calibration-table.ts";
 import { canonicalAnswer } from "../core/answer.ts";
-import { calibratedConfidence, isotonicSteps, type CalibrationSample } from "../core/calibration.ts";
+import {
+  BIN_ANSWERS,
+  calibratedConfidence,
+  isotonicSteps,
+  LEAST_QUESTIONS,
+  type CalibrationSample,
+} from "../core/calibration.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
-import type { Prompt } from "../core/prompt.ts";
+import type { Origin, Prompt } from "../core/prompt.ts";
 import { proposePrompt, verifyPrompt } from "../core/task-prompt.ts";
 import { ONE_PPM, type Address, type Attempt, type Ppm, type RequestId } from "../core/types.ts";
 import type { Model } from "../ports/model.ts";
@@ -26,8 +32,12 @@ export interface Measured {
   readonly failed: number;
 }
 
+/** What made an answer, as far as a table is of it. */
+export type Made = Pick<Origin, "model" | "engine" | "sampling">;
+
 /** One call, and which of its answers is right; null: neither, as an abstention is. */
 interface Probe {
+  readonly question: string;
   readonly prompt: Prompt;
   readonly seed: number;
   readonly isHeldOut: boolean;
@@ -35,24 +45,22 @@ interface Probe {
 }
 
 interface Marked extends CalibrationSample {
+  readonly question: string;
   readonly property: string;
   readonly isHeldOut: boolean;
 }
 
-/** CF5: fewer answers in a bin say little. */
-const BIN = 20;
 /** CF4: one question of so many is held out. */
 const HELD_OUT_OF = 5;
-/** Answers without which there is no curve: two bins, and as many held-out ones as their share. */
-const LEAST = 2 * BIN;
 const ECE_BINS = 10;
 
 /**
- * CF4: asks all and fits a curve for each property. Rejects with the signal's reason, with MODEL_UNREACHABLE, or with USAGE when there are too
- * few answers.
+ * CF4: asks all and fits a curve for each property. Rejects with the signal's reason, with MODEL_UNREACHABLE, with the first MODEL_FAILED when no
+ * call had an answer, with CALIBRATION_WRONG when an answer was made by something else than `made`, or with USAGE when there are too few.
  */
 export async function measureModel(
   model: Model,
+  made: Made,
   measurement: Measurement,
   signal: AbortSignal,
   onDone: (done: number, of: number) => void,
@@ -60,32 +68,57 @@ export async function measureModel(
   const probes = probesOf(measurement);
   const marked: Marked[] = [];
   const queue = new PQueue({ concurrency: measurement.jobs });
-  let failed = 0;
+  // The first failure ends all other calls, which cost, too.
+  const failure = new AbortController();
+  const either = AbortSignal.any([signal, failure.signal]);
+  const failures: ConclaveError[] = [];
   let done = 0;
   await queue.addAll(
     probes.map((probe) => async () => {
-      signal.throwIfAborted();
-      const answered = await answerOf(model, probe, signal);
+      either.throwIfAborted();
+      const answered = await answerOf(model, made, probe, either).catch((error: unknown) => {
+        failure.abort(error);
+        throw error;
+      });
       onDone(++done, probes.length);
-      if (answered === null) failed += 1;
+      if (answered instanceof ConclaveError) failures.push(answered);
       else if (answered !== "unsaid") marked.push(answered);
     }),
   );
-  return { curves: curvesOf(marked), failed };
+  const [first] = failures;
+  // It says why no answer came.
+  if (first !== undefined && marked.length === 0) throw first;
+  return { curves: curvesOf(marked), failed: failures.length };
 }
 
-async function answerOf(model: Model, probe: Probe, signal: AbortSignal): Promise<Marked | "unsaid" | null> {
-  const { prompt, seed, isHeldOut, judge } = probe;
+async function answerOf(
+  model: Model,
+  made: Made,
+  probe: Probe,
+  signal: AbortSignal,
+): Promise<Marked | "unsaid" | ConclaveError> {
+  const { question, prompt, seed, isHeldOut, judge } = probe;
   try {
-    const { fields, confidencePpm } = await model.ask({ ...prompt, seed, maxTokens: limits.modelOutputTokens }, signal);
+    const response = await model.ask({ ...prompt, seed, maxTokens: limits.modelOutputTokens }, signal);
+    const { fields, confidencePpm, origin } = response;
+    if (origin !== undefined) checkSame(made, origin);
     const right = judge(fields);
     if (right === null || confidencePpm === null) return "unsaid";
-    return { property: prompt.confidenceOf, confidence: confidencePpm as Ppm, right, isHeldOut };
+    return { property: prompt.confidenceOf, question, confidence: confidencePpm as Ppm, right, isHeldOut };
   } catch (error) {
     signal.throwIfAborted();
     // An answer that is none has no confidence; a server that is not there would have none for all.
-    if (error instanceof ConclaveError && error.code === "MODEL_FAILED") return null;
+    if (error instanceof ConclaveError && error.code === "MODEL_FAILED") return error;
     throw error;
+  }
+}
+
+/** CF4: a table is of one model. */
+function checkSame(made: Made, found: Made): void {
+  for (const part of ["model", "engine", "sampling"] as const) {
+    if (found[part] === made[part]) continue;
+    const message = `Calibrate failed: the ${part} ${JSON.stringify(made[part])} made the first answer and ${JSON.stringify(found[part])} a later one, and a table is of one; remove model.fallbacks while it is made, or wait until all of the server runs the same`;
+    throw new ConclaveError("CALIBRATION_WRONG", message, { part, first: made[part], found: found[part] });
   }
 }
 
@@ -98,7 +131,7 @@ function probesOf({ questions, samples, seed }: Measurement): readonly Probe[] {
     return Array.from({ length: samples }, (_, sample) =>
       asked.map(({ prompt, judge }, call) => {
         const drawn = hash([seed, one.question, sample, call]).readUInt32BE(0) >>> 1;
-        return { prompt, judge, seed: drawn, isHeldOut };
+        return { question: one.question, prompt, judge, seed: drawn, isHeldOut };
       }),
     ).flat();
   });
@@ -135,11 +168,12 @@ function curvesOf(marked: readonly Marked[]): Readonly<Record<string, Calibratio
   const curves = [...Map.groupBy(marked, ({ property }) => property)].map(([property, own]) => {
     const fitted = own.filter(({ isHeldOut }) => !isHeldOut);
     const heldOut = own.filter(({ isHeldOut }) => isHeldOut);
-    if (fitted.length < LEAST || heldOut.length === 0) {
-      const message = `Calibrate ${property} failed: ${fitted.length} answers to fit and ${heldOut.length} held out, at least ${LEAST} and 1 are needed; bring more --questions, or take more --samples`;
-      throw new ConclaveError("USAGE", message, { property, fitted: fitted.length, heldOut: heldOut.length });
+    const asked = new Set(fitted.map(({ question }) => question)).size;
+    if (asked < LEAST_QUESTIONS || heldOut.length === 0) {
+      const message = `Calibrate ${property} failed: answers to ${asked} different questions to fit and ${heldOut.length} answers held out, at least ${LEAST_QUESTIONS} and 1 are needed; bring more --questions`;
+      throw new ConclaveError("USAGE", message, { property, questions: asked, heldOut: heldOut.length });
     }
-    const steps = isotonicSteps(fitted, BIN);
+    const steps = isotonicSteps(fitted, BIN_ANSWERS);
     const after = heldOut.map(({ confidence, right }) => ({
       confidence: calibratedConfidence(steps, confidence),
       right,

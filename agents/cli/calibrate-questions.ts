@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { jsonOf } from "../adapters/json.ts";
 import { canonicalAnswer } from "../core/answer.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
@@ -51,12 +52,8 @@ function questionIn(path: string, content: string, line: number): KnownQuestion 
     const message = `Check ${path} failed at line ${line}, ${field === "" ? "the whole line" : field}: ${reason}; correct it`;
     return new ConclaveError("CONFIG_INVALID", message, { path, line, field });
   };
-  let value: unknown;
-  try {
-    value = JSON.parse(content);
-  } catch {
-    throw wrong("", "it is not JSON");
-  }
+  const value = jsonOf(content);
+  if (value === undefined) throw wrong("", "it is not JSON");
   const parsed = lineSchema.safeParse(value);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

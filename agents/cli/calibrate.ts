@@ -43,7 +43,12 @@ export const calibrate: CommandSpec<Options> = {
         "JSON lines with question, kind and answer, perhaps proof, wrong and wrongProof (default: held-out questions of the families that the embedded model knows)",
     },
     { flags: "--families <list>", description: "only these of the families that the embedded model knows" },
-    { flags: "--samples <number>", description: "times that every question is asked, with other seeds", default: "1" },
+    {
+      flags: "--samples <number>",
+      description:
+        "times that every question is asked, with other seeds; 1 at temperature 0, where all would be the same",
+      default: "1",
+    },
     { flags: "--seed <number>", description: "of the calls and of the held-out fifth", default: "1" },
     {
       flags: "--jobs <number>",
@@ -57,22 +62,24 @@ export const calibrate: CommandSpec<Options> = {
     const seed = parseInteger(options.seed, "--seed", 0, 2 ** 31 - 1);
     const jobs = parseInteger(options.jobs, "--jobs", 1, 64);
     const { config, path } = await placeOf(options, host);
+    if (samples > 1 && config.temperature === 0)
+      throw usage("--samples", options.samples, "at temperature 0 each would be the same answer; give 1");
     const model = await createModel(config, host.environment);
     const close = (): void => void model.close();
     host.signal.addEventListener("abort", close, { once: true });
     try {
       const { source, questions } = await questionsFor(options, model, host);
       const { origin, confidencePpm } = await probeModel(model);
+      const { engine = "", sampling = "" } = origin ?? {};
+      const made = { model: origin?.model ?? model.descriptor, engine, sampling };
       const measure = confidencePpm === null ? "self-report" : "token-probability";
       progress(`${questions.length} questions for ${printable(model.descriptor)}, confidence by ${measure}`);
       const asked = measure === "self-report" ? selfReporting(model) : model;
       const measurement = { questions, samples, seed, jobs };
-      const measured = await measureModel(asked, measurement, host.signal, teller(progress));
+      const measured = await measureModel(asked, made, measurement, host.signal, teller(progress));
       const table: CalibrationTable = {
         schema: 1,
-        model: origin?.model ?? model.descriptor,
-        engine: origin?.engine ?? "",
-        sampling: origin?.sampling ?? "",
+        ...made,
         measure,
         questions: { source, count: questions.length, samples },
         failed: measured.failed,

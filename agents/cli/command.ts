@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import { toJson } from "./output.ts";
 
 /** The process around a command, so that tests can be one. */
@@ -34,6 +34,8 @@ export interface OptionSpec {
   readonly description: string;
   readonly default?: string;
   readonly required?: boolean;
+  /** Options, as fields, that say the same thing otherwise: both given is USAGE, where one would be ignored. */
+  readonly excludes?: readonly string[];
 }
 
 /** One command: its file declares it, `addCommand` wires it to the process. */
@@ -60,9 +62,9 @@ export function addCommand<Options>(
 ): void {
   const { isDefault = false } = spec;
   const command = parent.command(spec.name, { isDefault }).description(spec.summary).allowExcessArguments(false);
-  for (const option of spec.options) {
-    if (option.required === true) command.requiredOption(option.flags, option.description, option.default);
-    else command.option(option.flags, option.description, option.default);
+  for (const { flags, description, default: value, required = false, excludes = [] } of spec.options) {
+    const option = new Option(flags, description).default(value).makeOptionMandatory(required);
+    command.addOption(option.conflicts([...excludes]));
   }
   command.option("--json", "print one JSON value on stdout");
   command.addHelpText("after", `\nExample:\n  $ ${spec.example.replaceAll("\n", "\n  $ ")}\n`);

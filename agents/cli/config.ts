@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
+import { isLoopback } from "../adapters/http-server.ts";
 import { pinningServiceSchema } from "../adapters/ipfs/pinning-service.ts";
 import { modelConfigSchema, type ModelConfig } from "../adapters/models/config.ts";
 import { ConclaveError } from "../core/errors.ts";
@@ -23,8 +24,6 @@ const multiaddr = z
 
 const LISTEN = /^(\[[0-9a-fA-F:.]+\]|[^\s:/]+):\d{1,5}$/;
 
-const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
-
 /** Where /metrics is served; nobody is asked for a password there. */
 const metricsSchema = z
   .strictObject({
@@ -37,7 +36,7 @@ const metricsSchema = z
     /** Whoever reaches the host may read. */
     public: z.boolean().default(false),
   })
-  .refine((metrics) => metrics.public || LOOPBACK.test(metrics.host), {
+  .refine((metrics) => metrics.public || isLoopback(metrics.host), {
     path: ["host"],
     error: 'other machines reach it, and nobody is asked for a password: add "public": true to allow that',
   });
@@ -108,7 +107,10 @@ export async function loadAgentConfig(path: string): Promise<AgentConfig> {
 function withPaths(model: ModelConfig, directory: string): ModelConfig {
   const { calibration } = model;
   const table = calibration === undefined ? {} : { calibration: resolve(directory, calibration) };
-  return model.kind === "llama" ? { ...model, ...table, path: resolve(directory, model.path) } : { ...model, ...table };
+  if (model.kind === "llama") return { ...model, ...table, path: resolve(directory, model.path) };
+  const withKey = <Server extends { readonly apiKeyFile?: string | undefined }>(server: Server): Server =>
+    server.apiKeyFile === undefined ? server : { ...server, apiKeyFile: resolve(directory, server.apiKeyFile) };
+  return { ...withKey(model), ...table, fallbacks: model.fallbacks.map(withKey) };
 }
 
 /** `source` is named in the error. Throws CONFIG_INVALID. */

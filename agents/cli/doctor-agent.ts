@@ -7,9 +7,6 @@ import { createChainReader } from "../adapters/chain/reader.ts";
 import { readChainTerms } from "../adapters/chain/terms.ts";
 import { credentialsApart } from "../adapters/http.ts";
 import { openKeystore } from "../adapters/keystore/keystore.ts";
-import { checkCalibration, readCalibration } from "../adapters/models/calibration-table.ts";
-import { checkContext, describeGguf, digestGguf, readGgufHeader } from "../adapters/models/gguf.ts";
-import { probeEngine } from "../adapters/models/llama-probe.ts";
 import type { Address } from "../core/types.ts";
 import { leastRetentionDays, retentionMs } from "../node/collector.ts";
 import { formatAmount } from "./arguments.ts";
@@ -17,6 +14,7 @@ import { chainSource } from "./chain-source.ts";
 import type { CliHost } from "./command.ts";
 import { CONFIG_FILE, type AgentConfig } from "./config.ts";
 import { check, fail, ok, warn, type Check } from "./doctor-checks.ts";
+import { examineConfidence, examineModel } from "./doctor-model.ts";
 import { agentPassword, keystoreAddress } from "./keys.ts";
 
 /** What drawing, committing or refunding once costs at most, about. */
@@ -24,9 +22,6 @@ const GAS_OF_A_DUTY = 300_000n;
 const DUTIES_IN_RESERVE = 10n;
 const DAY_MS = 86_400_000;
 const ANSWER_MS = 3_000;
-const ENGINE_MS = 120_000;
-/** Tokens that the longest prompts need. */
-const LEAST_CONTEXT = 4096;
 
 /** The agent's own side; `hasChain` is false when the chain cannot be asked. */
 export async function examineAgent(
@@ -44,8 +39,8 @@ export async function examineAgent(
     ...(await Promise.all(config.listen.map((address) => examineListen(address)))),
     ...(await Promise.all(config.announce.map((address) => examineAnnounce(address)))),
     await examineContent(config, host),
-    ...(await examineModel(config, host)),
-    await examineConfidence(config),
+    ...(await examineModel(config.model, host)),
+    await examineConfidence(config.model),
   ];
 }
 
@@ -147,62 +142,6 @@ function examineContent({ content, dataDir }: AgentConfig, host: CliHost): Promi
       if (refused !== "ENOENT") return fail(`${folder} is not writable (${refused})`, "correct dataDir or its rights");
     }
     return fail(`neither ${dataDir} nor the folder above exists`, "make it, or correct dataDir in the config");
-  });
-}
-
-async function examineModel({ model }: AgentConfig, host: CliHost): Promise<readonly Check[]> {
-  if (model.kind === "openai") return [await examineServer(model.url, host)];
-  const file = await check("model", async () => {
-    const header = readGgufHeader(model.path);
-    if (model.contextSize !== undefined) checkContext(model.path, header, model.contextSize);
-    const described = describeGguf(header, await digestGguf(model.path, model.sha256));
-    const context = model.contextSize ?? header.contextLength ?? LEAST_CONTEXT;
-    const fact = `${model.path} is a GGUF file: ${described}, ${context} tokens of context`;
-    if (context >= LEAST_CONTEXT) return ok(fact);
-    return warn(
-      `${fact}; prompts may need ${LEAST_CONTEXT}`,
-      "choose a model with a longer context for real questions",
-    );
-  });
-  return [file, await examineEngine(model.gpu, host)];
-}
-
-/** CF6, CF7: whether there is a table, and whether it is of the embedded model; of a server only its answers tell. */
-function examineConfidence({ model }: AgentConfig): Promise<Check> {
-  return check("confidence", async () => {
-    const { calibration } = model;
-    if (calibration === undefined)
-      return ok("as the model gives it: there is no calibration table (conclave calibrate)");
-    const table = await readCalibration(calibration);
-    if (model.kind === "llama") {
-      const descriptor = describeGguf(readGgufHeader(model.path), await digestGguf(model.path, model.sha256));
-      checkCalibration(calibration, table, { model: descriptor });
-    }
-    return ok(`by ${calibration}: ${table.questions.count} questions of ${table.date}, ${table.measure}`);
-  });
-}
-
-function examineServer(url: string, host: CliHost): Promise<Check> {
-  return check("model", async () => {
-    const said = await reach(`${url.replace(/\/$/, "")}/models`, "GET", host);
-    if (said === null) return ok("the model server answers");
-    return fail(`MODEL_UNREACHABLE: the model server does not answer (${said})`, "start it, or correct model.url");
-  });
-}
-
-/** Which backend the embedded model runs on, and how to get a better one. */
-function examineEngine(gpu: "auto" | false, host: CliHost): Promise<Check> {
-  return check("engine", async () => {
-    const report = await probeEngine(AbortSignal.any([host.signal, AbortSignal.timeout(ENGINE_MS)]));
-    const { backend, devices, vramBytes, cores, drivers } = report;
-    if (backend !== "cpu" && gpu !== false)
-      return ok(`${backend}: ${devices.join(", ")}, ${(vramBytes / 2 ** 30).toFixed(1)} GiB`);
-    if (gpu === false) return ok(`the CPU, ${cores} cores, as model.gpu says`);
-    const cpu = `the CPU, ${cores} cores`;
-    if (drivers.length === 0)
-      return ok(`${cpu}: no driver of a GPU is found; with one, run npm run gpu to get the engine's builds for it`);
-    const way = "run npm run gpu, also after each npm ci (docs/operations.md, GPU nodes)";
-    return warn(`${cpu}, although there is a driver for ${drivers.join(", ")}`, way);
   });
 }
 

@@ -1,5 +1,5 @@
 import { ConclaveError } from "../core/errors.ts";
-import { wayOut } from "./reasons.ts";
+import { wayOutOf } from "./reasons.ts";
 
 /** One finding; `way` says what to do about it. */
 export interface Check {
@@ -21,6 +21,6 @@ export async function check(name: string, examine: () => Promise<Finding> | Find
     return { name, ...(await examine()) };
   } catch (error) {
     if (!(error instanceof ConclaveError)) throw error;
-    return { name, ...fail(`${error.code}: ${error.message}`, wayOut[error.code]) };
+    return { name, ...fail(`${error.code}: ${error.message}`, wayOutOf(error)) };
   }
 }

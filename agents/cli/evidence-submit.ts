@@ -4,7 +4,7 @@ import { ConclaveError } from "../core/errors.ts";
 import type { Receipt } from "../ports/chain.ts";
 import { formatAmount } from "./arguments.ts";
 import type { CommandSpec } from "./command.ts";
-import { describeProof, keptProofs, type KeptProof } from "./evidence.ts";
+import { describeProof, keptProofs, unreadableRows, type KeptProof } from "./evidence.ts";
 import { agentFlags, openAgentKeys, type AgentFlags } from "./keys.ts";
 import { rows } from "./output.ts";
 
@@ -18,7 +18,7 @@ export const evidenceSubmit: CommandSpec<AgentFlags> = {
   example: "conclave evidence submit --dir ./my-agent",
   options: agentFlags,
   run: async ({ options, host }) => {
-    const { agent, kept } = await keptProofs(options, host);
+    const { agent, kept, unreadable } = await keptProofs(options, host);
     const open = kept.filter(({ slashed }) => !slashed);
     const outcomes: Outcome[] = [];
     if (open.length > 0) {
@@ -31,13 +31,14 @@ export const evidenceSubmit: CommandSpec<AgentFlags> = {
     }
     const reward = await agent.terms.reward(agent.signer, host.signal);
     return {
-      json: { submitted: outcomes.map(toJson), reward },
+      json: { submitted: outcomes.map(toJson), unreadable, reward },
       text: rows([
         ...outcomes.map(({ proof, result }) => [wordOf(result), describeProof(proof)] as const),
+        ...unreadableRows(unreadable),
         ...(outcomes.length === 0 ? [["evidence", "none that the chain does not know"] as const] : []),
         ["reward", `${formatAmount(reward, agent.terms.stakeToken)} owed to ${agent.signer}`],
       ]),
-      ok: outcomes.every(({ result }) => !(result instanceof ConclaveError)),
+      ok: unreadable.length === 0 && outcomes.every(({ result }) => !(result instanceof ConclaveError)),
     };
   },
 };

@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import { createFileEvidence } from "../adapters/evidence/file-evidence.ts";
 import type { EquivocationProof } from "../ports/chain.ts";
+import type { UnreadableProof } from "../ports/evidence.ts";
 import type { CliHost } from "./command.ts";
 import { EVIDENCE_FOLDER } from "./join.ts";
 import type { AgentFlags } from "./keys.ts";
 import { lookUpAgent, type AgentOnChain } from "./operator.ts";
+import { printable, type Row } from "./output.ts";
 
 export interface KeptProof {
   readonly proof: EquivocationProof;
@@ -16,12 +18,23 @@ export interface KeptProof {
 export async function keptProofs(
   flags: AgentFlags,
   host: CliHost,
-): Promise<{ readonly agent: AgentOnChain; readonly kept: readonly KeptProof[] }> {
+): Promise<{
+  readonly agent: AgentOnChain;
+  readonly kept: readonly KeptProof[];
+  readonly unreadable: readonly UnreadableProof[];
+}> {
   const agent = await lookUpAgent(flags, host);
   const kept: KeptProof[] = [];
-  for (const proof of await createFileEvidence(join(agent.config.dataDir, EVIDENCE_FOLDER)).list())
-    kept.push({ proof, slashed: await agent.terms.isConsumed(proof, host.signal) });
-  return { agent, kept };
+  const { proofs, unreadable } = await createFileEvidence(join(agent.config.dataDir, EVIDENCE_FOLDER)).list();
+  for (const proof of proofs) kept.push({ proof, slashed: await agent.terms.isConsumed(proof, host.signal) });
+  return { agent, kept, unreadable };
+}
+
+export function unreadableRows(unreadable: readonly UnreadableProof[]): readonly Row[] {
+  return unreadable.map(({ path, requestId }) => {
+    const text = `${printable(path)} is no proof as agents keep them, about request ${requestId}, whose transcripts stay: restore it, or move it away`;
+    return ["unreadable", text];
+  });
 }
 
 export function describeProof({ request, agentId, ...proof }: EquivocationProof): string {

@@ -19,6 +19,7 @@ import { CONFIG_FILE, type AgentConfig } from "./config.ts";
 import { EVIDENCE_FOLDER, storeFolder } from "./join.ts";
 import { dirFlag, type AgentFlags } from "./keys.ts";
 import { lookUpAgent, type AgentOnChain } from "./operator.ts";
+import { unreadableRows } from "./evidence.ts";
 import { rows, utc } from "./output.ts";
 import { pinsFolder } from "./pins-folder.ts";
 
@@ -36,7 +37,11 @@ export const gc: CommandSpec<Options> = {
   example: ["conclave gc --dir ./my-agent --dry-run", "conclave gc --from conclave-pins"].join("\n"),
   options: [
     dirFlag,
-    { flags: "--from <dir>", description: "or remove from a folder of `conclave pin` what is below no pin" },
+    {
+      flags: "--from <dir>",
+      description: "or remove from a folder of `conclave pin` what is below no pin",
+      excludes: ["dir"],
+    },
     { flags: "--dry-run", description: "say what would be removed, and remove nothing" },
   ],
   run: ({ options, host }) => {
@@ -95,10 +100,15 @@ function add(a: Collected, b: Collected): Collected {
     Object.entries(a.kept).map(([reason, count]) => [reason, count + b.kept[reason as keyof Collected["kept"]]]),
   ) as Collected["kept"];
   const swept = { blocks: a.swept.blocks + b.swept.blocks, bytes: a.swept.bytes + b.swept.bytes, more: b.swept.more };
-  return { over: [...a.over, ...b.over], kept: { ...kept, young: b.kept.young }, swept, more: b.more };
+  return { ...b, over: [...a.over, ...b.over], kept: { ...kept, young: b.kept.young }, swept };
 }
 
-function report({ over, kept, swept }: Collected, windowMs: number, dryRun: boolean, inKubo: boolean): Result {
+function report(
+  { over, kept, unreadable, swept }: Collected,
+  windowMs: number,
+  dryRun: boolean,
+  inKubo: boolean,
+): Result {
   const days = windowMs / DAY_MS;
   const staying = Object.entries(kept).filter(([, count]) => count > 0);
   return {
@@ -112,6 +122,7 @@ function report({ over, kept, swept }: Collected, windowMs: number, dryRun: bool
         since: new Date(sinceMs).toISOString(),
       })),
       kept,
+      unreadableEvidence: unreadable,
       blocks: swept.blocks,
       bytes: swept.bytes,
     },
@@ -125,6 +136,7 @@ function report({ over, kept, swept }: Collected, windowMs: number, dryRun: bool
           ] as const,
       ),
       ["kept", staying.length === 0 ? "nothing" : staying.map(([reason, count]) => `${count} ${reason}`).join(", ")],
+      ...unreadableRows(unreadable),
       [
         dryRun ? "would remove" : "removed",
         inKubo ? "no blocks: that is for the Kubo node (ipfs repo gc)" : amount(swept),

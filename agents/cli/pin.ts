@@ -40,7 +40,7 @@ interface Options extends ChainFlags, ContentFlags, KeepFlags, ServiceFlags {
 
 const keepFlags: readonly OptionSpec[] = [
   { flags: "--into <dir>", description: "keep it in this folder", default: DEFAULT_PINS },
-  { flags: "--into-kubo <url>", description: "or pin it in the Kubo node with this RPC" },
+  { flags: "--into-kubo <url>", description: "or pin it in the Kubo node with this RPC", excludes: ["into"] },
 ];
 
 export const pin: CommandSpec<Options> = {
@@ -53,7 +53,11 @@ export const pin: CommandSpec<Options> = {
     "conclave pin 1 --service example --services pinning.json",
   ].join("\n"),
   options: [
-    { flags: "--car <file>", description: "take it from a CAR, in place of fetching it" },
+    {
+      flags: "--car <file>",
+      description: "take it from a CAR, in place of fetching it",
+      excludes: ["kubo", "store", "gateway"],
+    },
     ...keepFlags,
     ...serviceFlags,
     ...contentFlags,
@@ -61,6 +65,7 @@ export const pin: CommandSpec<Options> = {
   ],
   run: async ({ args, options, host, progress }) => {
     const [what] = args;
+    refuseUnusedPeer(options);
     const ask = await prepareService(options, host);
     const into = await openKeep(options, host);
     try {
@@ -89,6 +94,12 @@ export const pin: CommandSpec<Options> = {
   },
 };
 
+/** Beside a CAR, peers are only where a pinning service may fetch from. */
+function refuseUnusedPeer({ car, peer, service }: Options): void {
+  if (car === undefined || peer === undefined || service !== undefined) return;
+  throw usage("--peer", peer.join(" "), "a CAR is not fetched: give --car, or --peer, or --service with both");
+}
+
 async function openKeep({ into, intoKubo }: KeepFlags, { cwd }: CliHost): Promise<ContentStore> {
   if (intoKubo === undefined) return openPinsFolder(resolve(cwd, parseFolder(into, "--into")));
   return createKuboContentStore({ url: parseKuboUrl(intoKubo, "--into-kubo"), owner: "operator" });
@@ -115,6 +126,10 @@ async function fetchInto(what: string | undefined, options: Options, host: CliHo
     const store = { get: noting(faults, through(source, into, host.signal)) };
     const { ok, failure, decision } = await verifyRequest({ chain, store, requestId, signal: host.signal });
     if (ok && decision !== null) return { root: decision.transcript, origins };
+    if (failure?.kind === "undecided") {
+      const message = `Pin request ${requestId}: ${failure.reason}, so that it has no transcript; nothing was pinned, look with conclave decision ${requestId}`;
+      throw new ConclaveError("USAGE", message, { requestId: String(requestId) });
+    }
     const cid = failure?.cid ?? "none";
     const fault = faults.get(cid);
     // It says nothing of what was signed.

@@ -1,4 +1,5 @@
-import type { ErrorCode } from "../core/errors.ts";
+import type { ConclaveError, ErrorCode } from "../core/errors.ts";
+import type { ModelFailureKind } from "../ports/model.ts";
 
 /** What to do about each error; docs/reasons.md says more, and a test compares the two lists. */
 export const wayOut: Readonly<Record<ErrorCode, string>> = {
@@ -25,7 +26,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   REQUEST_UNKNOWN: "check the request id and the oracle's address",
   SUBSCRIPTION_UNKNOWN: "check the number, or create one with `conclave subscription create`",
   APPEAL_IMPOSSIBLE: "look with `conclave decision`: only a provisional decision can be appealed against, in time",
-  MODEL_FILE_MISSING: "correct model.path in the config, or put the GGUF file there",
+  MODEL_FILE_MISSING: "correct the path (model.path in the config), or put the GGUF file there",
   MODEL_FILE_BROKEN: "download or export the GGUF file again",
   MODEL_DIGEST_WRONG: "download the GGUF file again, or correct model.sha256 in the config",
   MODEL_CONTEXT_TOO_SMALL: "lower model.contextSize in the config, or choose a model with a longer context",
@@ -54,6 +55,30 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
   NETWORK_FAILED: "check the addresses and that the other side runs",
   USAGE: "see --help of the command",
 };
+
+const NO_SCHEMA = "choose a server or model that can be held to a JSON schema; nothing is taken on trust";
+
+/** Of MODEL_FAILED, by its kind. */
+const modelWays: Readonly<Record<ModelFailureKind, string>> = {
+  timeout: "choose a faster model or raise model.timeoutMs; where the model was only being loaded, ask again",
+  overloaded: "raise model.sequences or model.concurrency, or add a machine",
+  "rate-limit": "wait, ask the provider for more, or add an endpoint to model.fallbacks",
+  "budget-spent": "raise model.tokensPerRequest",
+  "prompt-too-long":
+    "shorten the question, raise model.contextSize or the server's own, or choose a model with a longer context",
+  "answer-too-large": "look at the server: it does not keep to the limits it is given",
+  truncated: "choose a model that is less verbose, or turn its reasoning off",
+  unparsable: NO_SCHEMA,
+  refused: "check url, model, apiKeyFile or apiKeyEnv in the config, and the provider's rules",
+  unsupported: NO_SCHEMA,
+  crashed: "look at the message; another build of the engine, or another model, may help",
+};
+
+/** The more exact one, where the error says more than its code. */
+export function wayOutOf({ code, data }: ConclaveError): string {
+  const kind = data["kind"] as ModelFailureKind | undefined;
+  return code === "MODEL_FAILED" && kind !== undefined ? modelWays[kind] : wayOut[code];
+}
 
 /** Errors of the command line or the configuration, which end with another exit code. */
 export function isUsage(code: string): boolean {

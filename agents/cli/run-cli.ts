@@ -26,7 +26,7 @@ import { pin } from "./pin.ts";
 import { pinningList } from "./pinning-list.ts";
 import { pinningRemove } from "./pinning-remove.ts";
 import { listProtocols } from "./protocols.ts";
-import { isUsage, wayOut } from "./reasons.ts";
+import { isUsage, wayOut, wayOutOf } from "./reasons.ts";
 import { request } from "./request.ts";
 import { stats } from "./stats.ts";
 import { serve } from "./serve.ts";
@@ -138,7 +138,7 @@ function failureOf(error: unknown, signal: AbortSignal): Failure | null {
     return { code: "INTERRUPTED", message: "stopped by a signal", way: null, data: {}, exitCode: EXIT_INTERRUPTED };
   if (error instanceof ConclaveError) {
     const { code, message, data } = error;
-    return { code, message, way: wayOut[code], data, exitCode: isUsage(code) ? EXIT_USAGE : EXIT_FAILURE };
+    return { code, message, way: wayOutOf(error), data, exitCode: isUsage(code) ? EXIT_USAGE : EXIT_FAILURE };
   }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return { code: "UNEXPECTED", message, way: "report it: this is a bug", data: {}, exitCode: EXIT_FAILURE };

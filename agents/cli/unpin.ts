@@ -20,7 +20,7 @@ export const unpin: CommandSpec<Options> = {
   example: "conclave unpin bafy... --from conclave-pins",
   options: [
     { flags: "--from <dir>", description: "the folder that keeps it", default: DEFAULT_PINS },
-    { flags: "--from-kubo <url>", description: "or the Kubo node with this RPC" },
+    { flags: "--from-kubo <url>", description: "or the Kubo node with this RPC", excludes: ["from"] },
   ],
   run: async ({ args, options, host }) => {
     const cid = args[0] ?? "";

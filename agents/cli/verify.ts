@@ -1,6 +1,6 @@
 import { verdictOf, verifyRequest, type VerifyReport, type VerifyStep } from "../node/verify.ts";
 import type { AgentRecord } from "../ports/chain.ts";
-import type { RequestId } from "../core/types.ts";
+import type { Decision, RequestId } from "../core/types.ts";
 import { parseRequestId, usage } from "./arguments.ts";
 import { createAuditReader } from "./audit-reader.ts";
 import { chainFlags, findChain, type ChainFlags } from "./chain-source.ts";
@@ -61,24 +61,39 @@ function progressLines(progress: (line: string) => void): (step: VerifyStep, don
 }
 
 function textOf(report: VerifyReport): string {
-  const { checked, decision, refused, failure } = report;
-  const lines: Row[] = [
-    ["request", report.requestId],
-    ["transcript", report.root ?? "none"],
+  const { decision, refused, failure } = report;
+  const lines: Row[] = [["request", report.requestId]];
+  if (decision !== null) lines.push(...checkedRows(report, decision));
+  if (refused !== null) lines.push(["refused", refused]);
+  lines.push(["verdict", verdictOf(report)]);
+  if (failure !== undefined && failure.cid !== null) lines.push(["block", failure.cid]);
+  if (failure !== undefined) lines.push(["reason", printable(failure.reason)]);
+  const way = failure === undefined ? null : wayOutOf(failure, report.requestId);
+  if (way !== null) lines.push(["way out", way]);
+  return rows(lines);
+}
+
+/** Null where what was decided or signed is at fault. */
+function wayOutOf({ kind, step }: NonNullable<VerifyReport["failure"]>, requestId: string): string | null {
+  if (kind === "undecided")
+    return `nothing is refuted: conclave decision ${requestId} says whether one is to come; then verify again`;
+  if (kind !== "unavailable") return null;
+  return step === "chain"
+    ? "nothing is refuted: update conclave, and verify again"
+    : "nothing is refuted: name a source that holds the block, and verify again";
+}
+
+function checkedRows({ root, messages, checked }: VerifyReport, decision: Decision): readonly Row[] {
+  return [
+    ["transcript", root ?? "none"],
     [
       "certificate",
       checked.certificateSignatures === null
         ? "not readable: committed through another contract"
         : `${checked.certificateSignatures} signatures verified`,
     ],
-    ["blocks", `${checked.blocks} of ${report.messages + 1} with the right hash`],
-    ["messages", `${checked.messageSignatures} of ${report.messages} signatures verified`],
+    ["blocks", `${checked.blocks} of ${messages + 1} with the right hash`],
+    ["messages", `${checked.messageSignatures} of ${messages} signatures verified`],
+    ["decision", decision.status === "hung" ? "hung" : printable(decision.answer)],
   ];
-  if (decision !== null) lines.push(["decision", decision.status === "hung" ? "hung" : printable(decision.answer)]);
-  if (refused !== null) lines.push(["refused", refused]);
-  lines.push(["verdict", verdictOf(report)]);
-  if (failure !== undefined) lines.push(["block", failure.cid ?? "none"], ["reason", printable(failure.reason)]);
-  if (failure?.kind === "unavailable")
-    lines.push(["way out", "nothing is refuted: name a source that holds the block, and verify again"]);
-  return rows(lines);
 }

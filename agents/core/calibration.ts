@@ -2,6 +2,11 @@ import { ONE_PPM, type Ppm } from "./types.ts";
 
 /** How often a model is right at a raw confidence (docs/spec/confidence.md). */
 
+/** CF5: answers in a bin; fewer say little. */
+export const BIN_ANSWERS = 20;
+/** CF5: questions without which there is no curve: two bins. */
+export const LEAST_QUESTIONS = 2 * BIN_ANSWERS;
+
 export interface CalibrationSample {
   readonly confidence: Ppm;
   readonly right: boolean;
@@ -31,10 +36,20 @@ export function isotonicSteps(samples: readonly CalibrationSample[], least: numb
   return steps;
 }
 
-/** CF6: the share of the step that the raw confidence lies in, rounded down; below the first step its share. No steps: as it is. */
+/**
+ * CF6: the greatest estimate of a step up to the one that the raw confidence lies in, rounded down; below the first step its estimate.
+ * No steps: as it is.
+ */
 export function calibratedConfidence(steps: readonly CalibrationStep[], raw: Ppm): Ppm {
-  const step = steps.findLast(({ from }) => from <= raw) ?? steps[0];
-  return step === undefined ? raw : (Math.floor((step.right * ONE_PPM) / step.of) as Ppm);
+  const [first, ...others] = steps;
+  if (first === undefined) return raw;
+  const reached = [first, ...others.filter(({ from }) => from <= raw)];
+  return reached.map(estimateOf).reduce((most, one) => (one > most ? one : most));
+}
+
+/** The rule of succession: no count of answers, all of them right, makes certain. */
+function estimateOf({ right, of }: CalibrationStep): Ppm {
+  return Math.floor(((right + 1) * ONE_PPM) / (of + 2)) as Ppm;
 }
 
 function binned(samples: readonly CalibrationSample[], least: number): readonly CalibrationStep[] {
@@ -58,6 +73,7 @@ function together(a: CalibrationStep, b: CalibrationStep): CalibrationStep {
   return { from: a.from, right: a.right + b.right, of: a.of + b.of };
 }
 
-function isBelow(a: CalibrationStep, b: CalibrationStep): boolean {
+/** By the share of right answers. */
+export function isBelow(a: CalibrationStep, b: CalibrationStep): boolean {
   return a.right * b.of < b.right * a.of;
 }

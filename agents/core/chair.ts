@@ -15,7 +15,17 @@ import {
 } from "./proposals.ts";
 import { faultTolerance } from "./quorum.ts";
 import { counted, equivocatorsIn, said, type Form, type RoundBook, type Stage } from "./round-book.ts";
-import { answerSchema, lettered, proposePrompt, taskPrompt, TASKS_VERSION, type Task } from "./task-prompt.ts";
+import {
+  answerSchema,
+  heard,
+  lettered,
+  LINE_BYTES,
+  lineOf,
+  proposePrompt,
+  taskPrompt,
+  TASKS_VERSION,
+  type Task,
+} from "./task-prompt.ts";
 import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from "./types.ts";
 
 /**
@@ -109,11 +119,6 @@ export function inReadersOrder<Entry extends { readonly target: string }>(
   return entries.toSorted((a, b) => compareHex(key(a), key(b)));
 }
 
-/** What a peer said, on one line. */
-export function lineOf({ answer, proof }: Candidate): string {
-  return `${answer.text}: ${proof}`;
-}
-
 const SYNTHESIZE: Task = {
   name: "synthesize",
   instructions:
@@ -123,7 +128,9 @@ const SYNTHESIZE: Task = {
 
 /** CH4: the chair's one call. */
 export function synthesisCall({ attempt, self, book, earlier }: View<unknown>, answers: readonly Candidate[]): Call {
-  const texts = inReadersOrder(earlier[0] ?? book, self, answers).map(lineOf);
+  const texts = inReadersOrder(earlier[0] ?? book, self, answers).map(({ answer, proof }) =>
+    heard(lineOf(answer.text, proof), LINE_BYTES),
+  );
   const schema = answerSchema(attempt.request.terms);
   return {
     about: ["synthesize"],

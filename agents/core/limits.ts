@@ -13,8 +13,10 @@ export const limits = {
   shortAnswerBytes: 128,
   proofBytes: 512,
   counterProofBytes: 512,
-  /** All that speaks against an own answer in a revision prompt. */
+  /** All that speaks against an own answer in a revision prompt, as the prompt shows it. */
   objectionsBytes: 2048,
+  /** All that peers wrote, as the prompt shows it, where a longer one did not fit into a model's context. */
+  briefBytes: 256,
   /** One encoded message block of a deliberation. */
   messageBytes: 65_536,
   /** One encoded certify message: a root block and the signatures of a certificate. */

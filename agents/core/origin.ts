@@ -9,18 +9,28 @@ import type { Value } from "./types.ts";
 /** Engines that one message may rest on, and answers of each. */
 const MAX_ENGINES = 4;
 const MAX_SEEDS = 128;
+const MAX_TEXT = 160;
 const TEXT = /^[\x20-\x7e]{1,160}$/;
+/** Ends the sampling of answers whose engine took no seed; each of their seeds is written as 0. */
+const NO_SEED = " no-seed";
 
 /** Makes what an adapter says fit into a message. */
 export function tidyOrigin({ model, engine, sampling, seed }: Origin): Origin {
-  const tidy = (text: string): string => text.replace(/[^\x20-\x7e]+/g, "-").slice(0, 160) || "-";
-  return { model: tidy(model), engine: tidy(engine), sampling: tidy(sampling), seed: seed >>> 0 };
+  const tidy = (text: string): string => text.replace(/[^\x20-\x7e]+/g, "-").slice(0, MAX_TEXT) || "-";
+  return {
+    model: tidy(model),
+    engine: tidy(engine),
+    sampling: tidy(sampling),
+    seed: seed === null ? null : seed >>> 0,
+  };
 }
 
 /** One entry for each engine, with the seeds of its answers in order; null for no origins. */
 export function encodeOrigins(origins: readonly Origin[]): Value {
   const engines: { model: string; engine: string; sampling: string; seeds: number[] }[] = [];
-  for (const { model, engine, sampling, seed } of origins) {
+  for (const { model, engine, sampling: drawn, seed: given } of origins) {
+    const sampling = given === null ? `${drawn.slice(0, MAX_TEXT - NO_SEED.length)}${NO_SEED}` : drawn;
+    const seed = given ?? 0;
     const known = engines.find((one) => one.model === model && one.engine === engine && one.sampling === sampling);
     if (known === undefined) engines.push({ model, engine, sampling, seeds: [seed] });
     else if (known.seeds.length < MAX_SEEDS) known.seeds.push(seed);
@@ -32,7 +42,9 @@ export function encodeOrigins(origins: readonly Origin[]): Value {
 export function decodeOrigins(value: Value | undefined): readonly Origin[] | null {
   if (value === undefined) return [];
   const engines = listOf(value, MAX_ENGINES, decodeEngine);
-  return engines === null || engines.length === 0 ? null : engines.flat();
+  if (engines === null || engines.length === 0) return null;
+  const names = engines.map(([one]) => JSON.stringify({ ...one, seed: one?.seed === null }));
+  return new Set(names).size < names.length ? null : engines.flat();
 }
 
 function decodeEngine(value: Value): readonly Origin[] | null {
@@ -40,7 +52,11 @@ function decodeEngine(value: Value): readonly Origin[] | null {
   const { model, engine, sampling } = value;
   if (!isLabel(model) || !isLabel(engine) || !isLabel(sampling)) return null;
   const seeds = listOf(value.seeds, MAX_SEEDS, (seed) => (isSeed(seed) ? seed : null));
-  return seeds === null || seeds.length === 0 ? null : seeds.map((seed) => ({ model, engine, sampling, seed }));
+  if (seeds === null || seeds.length === 0) return null;
+  if (!sampling.endsWith(NO_SEED)) return seeds.map((seed) => ({ model, engine, sampling, seed }));
+  const drawn = sampling.slice(0, -NO_SEED.length);
+  if (drawn === "" || seeds.some((seed) => seed !== 0)) return null;
+  return seeds.map(() => ({ model, engine, sampling: drawn, seed: null }));
 }
 
 export function withOrigins(payload: PayloadMap, origins: readonly Origin[]): PayloadMap {

@@ -1,3 +1,5 @@
+import { utf8 } from "./digest.ts";
+
 /** A JSON object of strings, properties in order: what every engine can be held to. */
 export interface OutputSchema {
   readonly properties: readonly {
@@ -14,6 +16,8 @@ export interface Prompt {
   readonly system: string;
   /** Rendered fields: the only place for askers' and peers' text. */
   readonly user: string;
+  /** P9: `user` with what peers wrote cut short; absent where that changes nothing. */
+  readonly brief?: string;
   readonly schema: OutputSchema;
   /** The property whose token probability is the confidence. */
   readonly confidenceOf: string;
@@ -27,15 +31,16 @@ export interface Origin {
   readonly engine: string;
   /** e.g. "temperature=0". */
   readonly sampling: string;
-  readonly seed: number;
+  /** Null where the engine took none. */
+  readonly seed: number | null;
 }
 
 /**
- * What JSON leaves as it is, but a reader or tokenizer may take for a line end, for nothing (letters of Unicode's tags among them), or for
- * another direction. A fixed list: Unicode tables differ between engine versions.
+ * What JSON leaves as it is, but a reader or tokenizer may take for a line end, for a space, for nothing (letters of Unicode's tags among
+ * them), or for another direction. A fixed list: Unicode tables differ between engine versions.
  */
 const DECEPTIVE =
-  /\u034f|[\ufe00-\ufe0f]|[\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
+  /\u034f|[\u007f-\u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u1680\u17b4\u17b5]|[\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufeff\uffa0\ufff0-\ufffc]|[\ufe00-\ufe0f]|[\u{110bd}\u{110cd}\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d159}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
 
 /**
  * Renders data for a model, one `name: value` per line. Untrusted text is a JSON string literal, so it can neither
@@ -50,4 +55,36 @@ export function renderFields(
 function quote(text: string): string {
   const escape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return JSON.stringify(text).replace(DECEPTIVE, (character) => character.split("").map(escape).join(""));
+}
+
+/** What a text takes up in a prompt, its quotes apart. */
+export function renderedBytes(text: string): number {
+  return utf8(quote(text)).length - 2;
+}
+
+/** Stands where a text was cut. */
+const CUT = "...";
+/** A limit below leaves no room for it. */
+const LEAST_MARKED_BYTES = 16;
+
+/** P9: the longest beginning, of whole characters, that takes up at most so many bytes in a prompt. */
+export function cutText(text: string, maxBytes: number): string {
+  if (renderedBytes(text) <= maxBytes) return text;
+  const mark = maxBytes < LEAST_MARKED_BYTES ? "" : CUT;
+  let bytes = mark.length;
+  let cut = "";
+  for (const character of text) {
+    bytes += renderedBytes(character);
+    if (bytes > maxBytes) break;
+    cut += character;
+  }
+  return cut + mark;
+}
+
+/** Failures that long texts of peers can bring about: the prompt fills the context, or leaves no room for the answer. */
+const TOO_LONG: readonly string[] = ["prompt-too-long", "truncated"];
+
+/** P9: what to ask once more after a call that failed so; null: nothing. */
+export function shortened({ brief, ...prompt }: Prompt, failure: string): Prompt | null {
+  return brief !== undefined && TOO_LONG.includes(failure) ? { ...prompt, user: brief } : null;
 }

@@ -182,6 +182,7 @@ export function withSeen(body: PayloadMap, ...seen: readonly Seen[]): PayloadMap
 /** Whether a payload has the form of its phase. */
 export function hasForm(attempt: Attempt, plan: RoundPlan, form: AnyForm, payload: Value): boolean {
   if (!isPayloadMap(payload) || decodeOrigins(payload["made"]) === null) return false;
+  if (form.phase === CLOSE && "made" in payload) return false;
   const lists = phasesSeenIn(plan, form).length;
   if (lists > 0 && decodeSeen(attempt, payload["seen"])?.length !== lists) return false;
   return form.decode(attempt, bodyOf(plan, form, payload)) !== null;

@@ -5,7 +5,7 @@ import { asDigest, listOf } from "./payload.ts";
 import type { Answered, Call } from "./phased-rules.ts";
 import type { Candidate } from "./proposals.ts";
 import type { Form } from "./round-book.ts";
-import { TASKS_VERSION, taskPrompt, type Task } from "./task-prompt.ts";
+import { heard, TASKS_VERSION, taskPrompt, type Task } from "./task-prompt.ts";
 import type { Attempt, Digest, Value } from "./types.ts";
 
 /**
@@ -84,7 +84,7 @@ const SCORE: Task = {
 export function scoreCall(attempt: Attempt, { target, answer, proof }: Candidate): Call {
   const data = [
     ["answer", answer.text],
-    ["proof", proof],
+    ["proof", heard(proof, limits.proofBytes)],
   ] as const;
   const schema = {
     properties: [{ name: "check", maxLength: limits.proofBytes }, ...CRITERIA.map((name) => ({ name, enum: MARKS }))],

@@ -1,10 +1,10 @@
 import { answerSchemaEnum } from "./answer.ts";
 import { limits } from "./limits.ts";
-import { renderFields, type OutputSchema, type Prompt } from "./prompt.ts";
+import { cutText, renderFields, type OutputSchema, type Prompt } from "./prompt.ts";
 import type { Attempt, Terms } from "./types.ts";
 
 /** Tasks that several protocols ask of a model. Raised with every change of wording or fields; part of their versions. */
-export const TASKS_VERSION = 1;
+export const TASKS_VERSION = 2;
 
 const COMMON =
   "You sit on a committee that decides a question. Each field below is one line, `name: value`. Values in double quotes are JSON " +
@@ -18,8 +18,25 @@ export interface Task {
   readonly instructions: string;
 }
 
-/** Untrusted data, one field each, in order. */
-export type Data = readonly (readonly [name: string, value: string])[];
+/** Untrusted data, one field each, in order. A text is shown whole: the own answer, an answer under judgement, a document. */
+export type Data = readonly (readonly [name: string, value: string | Heard])[];
+
+/** P9: the texts of one field that peers wrote, or the own model after it had read theirs, each cut to its limit. */
+export interface Heard {
+  readonly texts: readonly string[];
+}
+
+export function heard(text: string, maxBytes: number): Heard {
+  return { texts: [cutText(text, maxBytes)] };
+}
+
+/** Several peers' texts in one field: what parts them stands in none of them, so that nobody speaks for two (P6). */
+export function heardTogether(texts: readonly string[], maxBytes: number): Heard {
+  return { texts: texts.map((text) => cutText(text.replace(BARS, "/"), maxBytes)) };
+}
+
+/** The vertical bar, and what looks like it. */
+const BARS = /[|\u01c0\u2223\u2502\u2758\uff5c\uffe8]/gu;
 
 /** Askers' and peers' text stands in the user message only, as JSON strings (docs/spec/prompts.md P1). */
 export function taskPrompt(
@@ -30,24 +47,40 @@ export function taskPrompt(
   confidenceOf: string,
 ): Prompt {
   const { terms, question } = attempt.request;
-  const user = renderFields([
-    ["task", task.name, "trusted"],
-    ["kind", kindLine(terms), "trusted"],
-    ["question", question, "untrusted"],
-    ...data.map(([name, value]) => [name, value, "untrusted"] as const),
-  ]);
-  return { system: `${COMMON} ${task.instructions}`, user, schema, confidenceOf };
+  const user = (shareBytes: number): string =>
+    renderFields([
+      ["task", task.name, "trusted"],
+      ["kind", kindLine(terms), "trusted"],
+      ["question", question, "untrusted"],
+      ...data.map(([name, value]) => [name, textOf(value, shareBytes), "untrusted"] as const),
+    ]);
+  const [whole, brief] = [user(Infinity), user(shareOf(data.map(([, value]) => value)))];
+  const system = `${COMMON} ${task.instructions}`;
+  return { system, user: whole, ...(brief !== whole && { brief }), schema, confidenceOf };
+}
+
+/** P9: every text has an equal share, so that the longest takes nothing from the others. */
+function shareOf(values: readonly (string | Heard)[]): number {
+  const texts = values.reduce((sum, value) => sum + (typeof value === "string" ? 0 : value.texts.length), 0);
+  return Math.floor(limits.briefBytes / Math.max(1, texts));
+}
+
+function textOf(value: string | Heard, maxBytes: number): string {
+  return typeof value === "string" ? value : value.texts.map((text) => cutText(text, maxBytes)).join(" | ");
 }
 
 /** `nameA`, `nameB`, ...: peers' texts without their seats (P3). */
-export function lettered(name: string, texts: readonly string[]): Data {
-  return texts.map((text, index) => [`${name}${letter(index)}`, text] as const);
+export function lettered<Value>(name: string, values: readonly Value[]): readonly (readonly [string, Value])[] {
+  return values.map((value, index) => [`${name}${letter(index)}`, value] as const);
 }
 
-/** Several peers' texts in one field: what parts them stands in none of them, so that nobody speaks for two. */
-export function joined(texts: readonly string[]): string {
-  return texts.map((text) => text.replaceAll("|", "/")).join(" | ");
+/** What a peer answered and why, on one line; neither takes the other's room. */
+export function lineOf(answer: string, proof: string): string {
+  return `${cutText(answer, limits.answerBytes)}: ${cutText(proof, limits.proofBytes)}`;
 }
+
+/** The longest that there is. */
+export const LINE_BYTES = limits.answerBytes + 2 + limits.proofBytes;
 
 export function letter(index: number): string {
   return String.fromCharCode(65 + index);
@@ -129,7 +162,7 @@ export function proposePrompt(attempt: Attempt): Prompt {
 export function verifyPrompt(attempt: Attempt, answer: string, proof: string): Prompt {
   const data = [
     ["answer", answer],
-    ["proof", proof],
+    ["proof", heard(proof, limits.proofBytes)],
   ] as const;
   return taskPrompt(attempt, VERIFY, data, verdictSchema(["accept", "reject", "abstain"]), "verdict");
 }
@@ -141,9 +174,22 @@ export function revisePrompt(
   against: readonly string[],
 ): Prompt {
   const [strongest, ...others] = against;
-  const data: (readonly [string, string])[] = [];
-  if (own !== null) data.push(["answer", own.answer], ["proof", own.proof]);
-  if (strongest !== undefined) data.push(["counterProof", strongest]);
-  if (others.length > 0) data.push(["others", joined(others)]);
+  const data = [...(own === null ? [] : ownFields(own.answer, own.proof)), ...objectionFields(strongest, others)];
   return taskPrompt(attempt, REVISE, data, answerSchema(attempt.request.terms), "answer");
+}
+
+/** The own answer of the round before, whole, with its proof. */
+export function ownFields(answer: string, proof: string): Data {
+  return [
+    ["answer", answer],
+    ["proof", heard(proof, limits.proofBytes)],
+  ];
+}
+
+/** What speaks against it; nothing where nothing does. */
+export function objectionFields(strongest: string | undefined, others: readonly string[]): Data {
+  return [
+    ...(strongest === undefined ? [] : [["counterProof", heard(strongest, limits.objectionsBytes)] as const]),
+    ...(others.length === 0 ? [] : [["others", heardTogether(others, limits.objectionsBytes)] as const]),
+  ];
 }

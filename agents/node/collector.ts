@@ -7,7 +7,7 @@ import type { ChainReader, EquivocationProof } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { CollectedStore, ContentStore, Pin, PinList, Swept } from "../ports/content-store.ts";
 import { isDecided, isFinalState } from "../ports/course.ts";
-import type { EvidenceStore } from "../ports/evidence.ts";
+import type { EvidenceStore, UnreadableProof } from "../ports/evidence.ts";
 import type { Log } from "../ports/log.ts";
 import { sleep } from "../relayer/relayer.ts";
 import { textOf } from "./effects.ts";
@@ -39,6 +39,8 @@ export interface Collected {
   /** Transcripts that are over, and unpinned or to be. */
   readonly over: readonly Collectable[];
   readonly kept: Readonly<Record<Reason, number>>;
+  /** Evidence that cannot be read; transcripts of its requests are kept. */
+  readonly unreadable: readonly UnreadableProof[];
   readonly swept: Swept;
   /** Whether another pass may find more. */
   readonly more: boolean;
@@ -116,7 +118,7 @@ export function createCollector(ports: CollectorPorts, windowMs: number, bounds:
       for (const { root } of judged.over) await store.unpin(root, signal);
       const swept = await store.sweep({ beforeMs, maxBlocks: bounds.blocks }, signal);
       const kept = { ...judged.kept, young: pins.length - old.length };
-      return { over: judged.over, kept, swept, more: last !== null || swept.more };
+      return { ...judged, kept, swept, more: last !== null || swept.more };
     },
   };
 }
@@ -129,7 +131,12 @@ export async function collectEvery(
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      const { over, kept, swept } = await collector.pass(signal);
+      const { over, kept, unreadable, swept } = await collector.pass(signal);
+      for (const { path, requestId } of unreadable)
+        log.warn(
+          { path, requestId: String(requestId) },
+          "evidence cannot be read: transcripts of its request are kept",
+        );
       const unpinned = over.map(({ root }) => cidString(root));
       if (unpinned.length > 0 || swept.blocks > 0)
         log.info({ unpinned, kept, ...swept }, "collected transcripts that are over");
@@ -146,7 +153,7 @@ async function judge(
   pins: readonly Pin[],
   beforeMs: number,
   signal: AbortSignal,
-): Promise<Pick<Collected, "over" | "kept">> {
+): Promise<Pick<Collected, "over" | "kept" | "unreadable">> {
   const kept = Object.fromEntries(REASONS.map((reason) => [reason, 0])) as Record<Reason, number>;
   const over: Collectable[] = [];
   const known = new Map<RequestId, Promise<Reason | null>>();
@@ -162,7 +169,7 @@ async function judge(
     if (reason === null) over.push(found);
     else kept[reason] += 1;
   }
-  return { over, kept };
+  return { over, kept, unreadable: (await ports.evidence.list()).unreadable };
 }
 
 /** Which attempt the transcript is of, by its own word: a seat has checked it before it pinned it. */
@@ -188,7 +195,10 @@ async function holdingBack(
   const state = await chain.requestState(requestId, signal);
   if (!isFinalState(state)) return isDecided(state) ? "provisional" : "undecided";
   if (state.status !== "refunded" && !state.settled) return "unsettled";
-  for (const proof of await evidence.list())
+  const { proofs, unreadable } = await evidence.list();
+  // It may prove what a stake still answers for.
+  if (unreadable.some((one) => one.requestId === requestId)) return "evidence";
+  for (const proof of proofs)
     if (proof.request.id === requestId && !(await isConsumed(proof, signal))) return "evidence";
   return null;
 }

@@ -5,6 +5,7 @@ import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
 import { tidyOrigin } from "../core/origin.ts";
 import type { Effect, Input, Observation, Protocol, SeatContext } from "../core/protocol.ts";
+import { shortened, type Prompt } from "../core/prompt.ts";
 import { readDocument } from "../core/sources.ts";
 import { encodeMessage, messageBytesIn } from "../core/transcript.ts";
 import type {
@@ -23,7 +24,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { ContentStore } from "../ports/content-store.ts";
 import type { Journal } from "../ports/journal.ts";
 import type { Log } from "../ports/log.ts";
-import type { Model } from "../ports/model.ts";
+import type { Model, ModelRequest, ModelResponse } from "../ports/model.ts";
 import type { Network } from "../ports/network.ts";
 import type { Signer } from "../ports/signer.ts";
 import { createKeeping, type Keeping } from "./keeping.ts";
@@ -218,10 +219,7 @@ export class Effects {
     const budget = this.ports.budget.open();
     let observation: Observation;
     try {
-      const response = await this.ports.model.ask(
-        { ...effect.prompt, maxTokens: limits.modelOutputTokens, seed, budget },
-        signal,
-      );
+      const response = await this.answerTo(effect.prompt, { seed, budget }, signal);
       const fields = Object.fromEntries(
         Object.entries(response.fields).map(([name, text]) => [name, composeText(text)]),
       );
@@ -229,13 +227,30 @@ export class Effects {
       const { origin } = response;
       observation = { kind: "answered", fields, confidence, ...(origin && { origin: tidyOrigin(origin) }) };
     } catch (error) {
-      const reason = error instanceof ConclaveError ? String(error.data["kind"] ?? error.code) : "crashed";
       this.warn(error, "model call failed: abstaining");
-      observation = { kind: "failed", reason };
+      observation = { kind: "failed", reason: failureOf(error) };
     } finally {
       cancel();
     }
     this.host.enqueue({ kind: "observed", ask: effect.ask, observation, tokens: budget.spent() });
+  }
+
+  /** P9: asks once more with what peers wrote cut short, if that may be why there is no answer. */
+  private async answerTo(
+    prompt: Prompt,
+    call: Pick<ModelRequest, "seed" | "budget">,
+    signal: AbortSignal,
+  ): Promise<ModelResponse> {
+    const { system, user, schema, confidenceOf } = prompt;
+    const request = { system, user, schema, confidenceOf, maxTokens: limits.modelOutputTokens, ...call };
+    try {
+      return await this.ports.model.ask(request, signal);
+    } catch (error) {
+      const again = shortened(prompt, failureOf(error));
+      if (again === null) throw error;
+      this.warn(error, "model call failed: asking again with peers' texts cut short");
+      return await this.answerTo(again, call, signal);
+    }
   }
 
   private arm(timer: string, delayMs: number): void {
@@ -326,4 +341,9 @@ export function tagOf({ attempt, self }: SeatContext): {
   readonly seat: number;
 } {
   return { requestId: attempt.request.id.toString(), attempt: attempt.attempt, seat: self };
+}
+
+/** Why a model call has no answer. */
+function failureOf(error: unknown): string {
+  return error instanceof ConclaveError ? String(error.data["kind"] ?? error.code) : "crashed";
 }

@@ -84,7 +84,10 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
     resume: () =>
       guarded(
         (async () => {
-          for (const proof of await evidence.list()) {
+          const { proofs, unreadable } = await evidence.list();
+          for (const { path } of unreadable)
+            log.error({ path }, "evidence cannot be read: restore it, or move it away");
+          for (const proof of proofs) {
             known.add(faultOf(proof));
             await submit(ports, proof, lifetime);
           }

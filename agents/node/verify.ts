@@ -34,10 +34,11 @@ import { courseOf, lastRound, type Course } from "../ports/course.ts";
 export type VerifyStep = "chain" | "certificate" | "root" | "messages" | "replay" | "decision";
 
 /**
- * `unavailable`: a block was not to be had, so that nothing is proven and nothing refuted. `broken`: the source delivers bytes with
- * another hash. `refuted`: what was decided or signed is not what it has to be.
+ * `undecided`: the chain holds no decision that stands, so that there is nothing to verify. `unavailable`: a block was not to be had, the
+ * question or the protocol cannot be read by this program, so that nothing is proven and nothing refuted. `broken`: the source delivers bytes
+ * with another hash. `refuted`: what was decided or signed is not what it has to be.
  */
-export type FailureKind = "unavailable" | "broken" | "refuted";
+export type FailureKind = "undecided" | "unavailable" | "broken" | "refuted";
 
 export interface VerifyReport {
   readonly requestId: string;
@@ -181,13 +182,17 @@ export function settledAttempt(
   events: readonly ChainEvent[],
 ): { readonly attempt: Attempt; readonly protocol: Protocol; readonly committed: Committed } {
   const course = courseOf(events);
-  if (course === null) throw new Failed("chain", "its question cannot be read from the chain");
+  if (course === null) throw new Failed("chain", "its question cannot be read from the chain", null, "unavailable");
   const last = lastRound(course);
   const committed = standingCommit(course, events);
-  if (last === null || committed === null) throw new Failed("chain", "it has no decision that stands");
+  if (last === null || committed === null)
+    throw new Failed("chain", "it has no decision that stands", null, "undecided");
   const { request } = course;
   const protocol = protocolByCode(request.terms.protocol);
-  if (protocol === null) throw new Failed("chain", `protocol ${request.terms.protocol} is not one of this program's`);
+  if (protocol === null) {
+    const reason = `protocol ${request.terms.protocol} is not one of this program's`;
+    throw new Failed("chain", reason, null, "unavailable");
+  }
   const attempt = { domain, request, attempt: last.decision.attempt, committee: last.committee };
   return { attempt, protocol, committed };
 }
@@ -351,7 +356,15 @@ function whyMissing({ data }: ConclaveError): string {
 /** For people. */
 export function verdictOf({ failure }: VerifyReport): string {
   if (failure === undefined) return "PROVEN: the transcript yields exactly what the chain holds";
-  return `${failure.kind === "unavailable" ? "UNAVAILABLE" : "REFUTED"} at ${failure.step}`;
+  switch (failure.kind) {
+    case "undecided":
+      return "UNDECIDED: there is no decision to verify";
+    case "unavailable":
+      return `UNAVAILABLE at ${failure.step}`;
+    case "broken":
+    case "refuted":
+      return `REFUTED at ${failure.step}`;
+  }
 }
 
 function differencesOf(yielded: Outcome, committed: Decision): readonly string[] {

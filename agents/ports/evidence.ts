@@ -1,12 +1,25 @@
+import type { RequestId } from "../core/types.ts";
 import type { EquivocationProof } from "./chain.ts";
 
 /** Most proofs that are kept; the oldest requests' go first. */
 export const maxKeptProofs = 1024;
 
+/** A proof that was kept and cannot be read any more. */
+export interface UnreadableProof {
+  readonly path: string;
+  /** By the name it was kept under. */
+  readonly requestId: RequestId;
+}
+
+export interface KeptEvidence {
+  /** The oldest request first. */
+  readonly proofs: readonly EquivocationProof[];
+  readonly unreadable: readonly UnreadableProof[];
+}
+
 /** Proofs of equivocation that this agent came by. Any process may read while one writes. */
 export interface EvidenceStore {
-  /** The oldest request first. */
-  list(): Promise<readonly EquivocationProof[]>;
+  list(): Promise<KeptEvidence>;
   /** Durable. False when one against this agent for this attempt is kept already: a second one proves nothing more. */
   keep(proof: EquivocationProof): Promise<boolean>;
 }

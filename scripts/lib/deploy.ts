@@ -19,6 +19,7 @@ import handoverModule from "../../ignition/modules/Handover.ts";
 import policyDeskModule from "../../ignition/modules/PolicyDesk.ts";
 import testTokenModule from "../../ignition/modules/TestToken.ts";
 import { loadArtifacts, type Artifact, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
+import { jsonOf } from "../../agents/adapters/json.ts";
 import { noteSigned, recover } from "./deploy-recovery.ts";
 import { placeOf, stepsOf, type Part, type Step } from "./deploy-plan.ts";
 import { signingProvider, type Sent } from "./signing-provider.ts";
@@ -309,14 +310,6 @@ async function readStart({ directory, account }: PlanOptions): Promise<Start | n
     );
   if (start.deployer === account.address.toLowerCase()) return start;
   throw unfinished(`it was begun by ${start.deployer} and cannot go on with ${account.address}`);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 async function startNow({ account }: PlanOptions, client: PublicClient): Promise<Start> {

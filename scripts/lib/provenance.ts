@@ -7,21 +7,26 @@ const root = join(import.meta.dirname, "../..");
 /** How figures came about, for whoever wants them again. */
 export interface Provenance {
   readonly command: string;
+  readonly seed: number;
   readonly commit: string;
   readonly machine: string;
   readonly models: readonly string[];
   readonly seconds: number;
+  /** Answers of models that this run made, where others may have been kept from earlier ones. */
+  readonly asked?: number;
 }
 
 /** Of a run of `npm run <script> -- <argv>` that ends now. */
 export function provenanceOf(
   script: string,
   argv: readonly string[],
+  seed: number,
   models: Provenance["models"],
   seconds: number,
 ): Provenance {
   return {
-    command: [`npm run ${script} --`, ...argv].join(" "),
+    command: [`npm run ${script} --`, ...argv.map(shellWord)].join(" "),
+    seed,
     commit: commitOf(),
     machine: `${availableParallelism()} of ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"})`,
     models,
@@ -29,13 +34,21 @@ export function provenanceOf(
   };
 }
 
-export function provenanceText({ command, commit, machine, models, seconds }: Provenance): string {
+export function provenanceText({ command, seed, commit, machine, models, seconds, asked }: Provenance): string {
   return [
     `\`${command}\``,
     "",
-    `* commit ${commit}, ${machine}, ${Math.round(seconds)} s`,
+    `* seed ${seed}, commit ${commit}, ${machine}, ${Math.round(seconds)} s`,
     ...models.map((model) => `* model: ${model}`),
+    ...(asked === undefined
+      ? []
+      : [`* ${asked} answers of models were made in these seconds; others, if any, were kept by earlier runs`]),
   ].join("\n");
+}
+
+/** One argument of a POSIX shell, as plain as it can be. */
+function shellWord(text: string): string {
+  return /^[\w./:,=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function commitOf(): string {

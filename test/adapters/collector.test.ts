@@ -15,6 +15,7 @@ import {
   type CollectorPorts,
 } from "../../agents/node/collector.ts";
 import type { EquivocationProof, RequestState } from "../../agents/ports/chain.ts";
+import type { UnreadableProof } from "../../agents/ports/evidence.ts";
 import { attemptOf, signMessage } from "../core/committee.ts";
 import { until } from "../integration/world.ts";
 import { freshBlock } from "./content-store.suite.ts";
@@ -46,6 +47,7 @@ class World {
   now = 1_000 * DAY_MS;
   readonly states = new Map<number, RequestState>();
   readonly proofs: EquivocationProof[] = [];
+  readonly unreadable: UnreadableProof[] = [];
   slashed = false;
   asked = 0;
   /** The chain's, where it is not that of this machine. */
@@ -63,7 +65,7 @@ class World {
         return this.states.get(Number(id)) ?? { ...settled, status: "none" };
       },
     },
-    evidence: { list: async () => this.proofs },
+    evidence: { list: async () => ({ proofs: this.proofs, unreadable: this.unreadable }) },
     isConsumed: async () => this.slashed,
     clock: this.clock,
   };
@@ -132,6 +134,32 @@ describe("AV10: the policy of collection", () => {
       (await collector.pass(signal)).over.map((one) => one.root),
       [root],
     );
+  });
+
+  it("keeps what evidence that cannot be read may be about, names it, and collects the others", async () => {
+    const world = new World();
+    const about = await world.keep(1, {});
+    const other = await world.keep(2, {});
+    world.now += WINDOW_MS + 1;
+    const broken = { path: "evidence/broken.json", requestId: 1n as RequestId };
+    world.unreadable.push(broken);
+    const preview = await previewCollection(world.ports, WINDOW_MS, signal);
+    const passed = await createCollector(world.ports, WINDOW_MS).pass(signal);
+    for (const { over, kept, unreadable } of [preview, passed]) {
+      assert.deepEqual([over.map(({ root }) => root), kept.evidence, unreadable], [[other], 1, [broken]]);
+    }
+    assert.deepEqual([await world.store.isPinned(about), await world.store.has(about)], [true, true]);
+    const warned: object[] = [];
+    const note = (): void => {};
+    const ended = new AbortController();
+    const clock = { now: () => world.now, schedule: () => () => {} };
+    const log = { debug: note, info: note, warn: (fields: object) => void warned.push(fields), error: note };
+    const collector = createCollector(world.ports, WINDOW_MS);
+    const running = collectEvery(collector, { clock, log, intervalMs: 1_000 }, ended.signal);
+    await until(() => warned.length > 0);
+    assert.deepEqual(warned, [{ path: broken.path, requestId: "1" }]);
+    ended.abort();
+    await running;
   });
 
   it("keeps what an operator pinned, until it is unpinned", async () => {

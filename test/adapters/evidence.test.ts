@@ -33,11 +33,11 @@ for (const [name, create] of [
   describe(`evidence: ${name}`, () => {
     it("keeps one proof per agent and attempt, the oldest request first", async () => {
       const store = await create();
-      assert.deepEqual(await store.list(), []);
+      assert.deepEqual(await store.list(), { proofs: [], unreadable: [] });
       const [ninth, tenth, again] = [proofOf(9n), proofOf(10n), proofOf(10n, 1)];
       for (const proof of [tenth, ninth, again]) assert.equal(await store.keep(proof), true);
       assert.equal(await store.keep({ ...tenth, slot: { ...tenth.slot, phase: 9 } }), false);
-      const kept = await store.list();
+      const { proofs: kept } = await store.list();
       assert.deepEqual(kept[0], ninth);
       assert.deepEqual(new Set(kept.slice(1)), new Set([tenth, again]));
     });
@@ -47,7 +47,7 @@ for (const [name, create] of [
       const decisions = decisionProofBy(testKeys[0]!, 1, domain, requestOf(9n));
       assert.equal(await store.keep(decisions), true);
       assert.equal(await store.keep(proofOf(9n)), false);
-      assert.deepEqual(await store.list(), [decisions]);
+      assert.deepEqual((await store.list()).proofs, [decisions]);
     });
 
     it("TR5: sorts ids of any width as numbers, and gives them back exactly", async () => {
@@ -56,7 +56,7 @@ for (const [name, create] of [
       for (const id of [4, 1, 5, 0, 2, 3]) assert.equal(await store.keep(proofOf(ids[id]!)), true);
       assert.equal(await store.keep(proofOf(wideId)), false);
       assert.deepEqual(
-        (await store.list()).map(({ request }) => request.id),
+        (await store.list()).proofs.map(({ request }) => request.id),
         ids,
       );
     });
@@ -69,22 +69,29 @@ for (const [name, create] of [
         const slot = { ...proof.slot, requestHash: requestHashOf(request) };
         assert.equal(await store.keep({ ...proof, request, slot }), true);
       }
-      const kept = await store.list();
+      const { proofs: kept } = await store.list();
       assert.deepEqual([kept.length, kept[0]?.request.id], [maxKeptProofs, 1n]);
     });
   });
 }
 
 describe("evidence: files alone", () => {
-  it("are the owner's, survive, and name one that is none", async () => {
+  it("are the owner's, survive, and one that is none is named beside the others", async () => {
     const path = join(folder, "own");
     await createFileEvidence(path).keep(proofOf(7n));
     const [name] = await readdir(path);
     assert.equal((await stat(join(path, name!))).mode & 0o777, 0o600);
     await writeFile(join(path, "notes.txt"), "not a proof, and not looked at");
-    assert.deepEqual(await createFileEvidence(path).list(), [proofOf(7n)]);
-    await writeFile(join(path, name!), "{}");
-    const error = await rejects(createFileEvidence(path).list(), "CONFIG_INVALID");
-    assert.match(error.message, new RegExp(name!));
+    assert.deepEqual(await createFileEvidence(path).list(), { proofs: [proofOf(7n)], unreadable: [] });
+    await createFileEvidence(path).keep(proofOf(8n));
+    for (const content of ["{}", "{", ""]) {
+      await writeFile(join(path, name!), content);
+      const unreadable = [{ path: join(path, name!), requestId: 7n }];
+      assert.deepEqual(await createFileEvidence(path).list(), { proofs: [proofOf(8n)], unreadable });
+    }
+    const file = join(folder, "file");
+    await writeFile(file, "where the folder should be");
+    const error = await rejects(createFileEvidence(file).list(), "CONFIG_INVALID");
+    assert.match(error.message, new RegExp(`${file} failed \\(ENOTDIR\\)`));
   });
 });

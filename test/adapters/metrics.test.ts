@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:net";
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { writeFile } from "node:fs/promises";
 import { describe, it } from "node:test";
@@ -7,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { createMetrics } from "../../agents/adapters/metrics/metrics.ts";
 import { createOpenAiModel, type OpenAiModelOptions } from "../../agents/adapters/models/openai-model.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Model, ModelFailureKind } from "../../agents/ports/model.ts";
 import { llamaModels, longAnswer } from "./fixtures/llama-models.ts";
 import { readMetrics, servedMetrics, type ServedMetrics } from "./fixtures/metrics.ts";
@@ -199,11 +202,60 @@ describe("the server of metrics", () => {
     await assert.rejects(fetch(metrics.url));
   });
 
+  it("answers a browser by no other name than its own, unless it is public", async () => {
+    const metrics = createMetrics();
+    for (const [isPublic, refused] of [
+      [false, 403],
+      [true, 200],
+    ] as const) {
+      const server = await metrics.serve({ host: "127.0.0.1", port: 0, public: isPublic });
+      const { port } = new URL(server.url);
+      const statusFor = async (host: string): Promise<number | undefined> => {
+        const request = get({ port, path: "/metrics", headers: { host } });
+        const [response] = (await once(request, "response")) as [IncomingMessage];
+        response.resume();
+        return response.statusCode;
+      };
+      for (const host of ["localhost", `127.0.0.1:${port}`, `[::1]:${port}`]) assert.equal(await statusFor(host), 200);
+      for (const host of ["evil.example", `127.0.0.1.evil.example:${port}`, "10.0.0.7"])
+        assert.equal(await statusFor(host), refused, host);
+      await server.close();
+    }
+  });
+
+  it("serves a scraper while others hold connections and ask for nothing", async () => {
+    const metrics = await servedMetrics();
+    const { port } = new URL(metrics.url);
+    const idle = await Promise.all(
+      Array.from({ length: 200 }, async (_, index) => {
+        const socket = connect(Number(port), "127.0.0.1").on("error", () => {});
+        await once(socket, "connect");
+        if (index % 2 === 0) socket.write("GET /metrics HTTP/1.1\r\n");
+        return socket;
+      }),
+    );
+    assert.equal((await fetch(metrics.url)).status, 200);
+    for (const socket of idle) socket.destroy();
+    await metrics.close();
+  });
+
+  it("counts what is none of these as a bug of ours", async () => {
+    const metrics = await servedMetrics();
+    const error = new ConclaveError("CALIBRATION_WRONG", "Use the table failed", {});
+    const ask: Model["ask"] = async () => await Promise.reject(error);
+    const state = () => ({ running: 0, waiting: 0, restarts: 0 });
+    const model = metrics.measured({ descriptor: "m", ask, state, close: async () => {} });
+    await assert.rejects(model.ask(modelRequest(), never()), error);
+    const counted = [...(await metrics.read())].filter(([series, n]) => series.includes("_failures_total") && n > 0);
+    assert.deepEqual(counted, [[failures("bug"), 1]]);
+    await metrics.close();
+  });
+
   it("names a port that is taken", async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => void taken.listen(0, "127.0.0.1", resolve));
     const { port } = taken.address() as AddressInfo;
-    await assert.rejects(createMetrics().serve({ host: "127.0.0.1", port }), {
+    await assert.rejects(createMetrics().serve({ host: "127.0.0.1", port, public: false }), {
       code: "NETWORK_FAILED",
       data: { host: "127.0.0.1", port },
       message: /for the metrics failed/,

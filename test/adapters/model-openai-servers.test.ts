@@ -1,63 +1,16 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
-import { describe, it } from "node:test";
+import { describe, it, mock } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { createOpenAiModel, type OpenAiModelOptions } from "../../agents/adapters/models/openai-model.ts";
-import { providerIds, type ProviderId } from "../../agents/adapters/models/openai-providers.ts";
+import { createOpenAiModel } from "../../agents/adapters/models/openai-model.ts";
+import { providerIds } from "../../agents/adapters/models/openai-providers.ts";
 import { createRequestBudget } from "../../agents/node/token-budget.ts";
-import type { Model } from "../../agents/ports/model.ts";
-import { minimalAnswer, reply, startOpenAiServer, stream, type Handler, type Seen } from "./fixtures/openai-server.ts";
-import { failsWith, modelRequest, modelSuite, never, type ModelHarness } from "./model.suite.ts";
+import { against, answers, good, served } from "./fixtures/openai-served.ts";
+import { reply, startOpenAiServer, stream, type Handler } from "./fixtures/openai-server.ts";
+import { failsWith, modelRequest, modelSuite, never } from "./model.suite.ts";
 
-const good = '{"proof":"p","answer":"yes"}';
-const answers: Handler = (seen, response) => stream(response, JSON.stringify(minimalAnswer(seen)));
 const hangs: Handler = async () => await new Promise(() => {});
-
-interface Served extends ModelHarness {
-  /** By server. */
-  readonly seen: readonly (readonly Seen[])[];
-}
-
-/** A model behind servers that behave as their handlers do. */
-async function served(
-  handlers: readonly Handler[],
-  options: Partial<OpenAiModelOptions> = {},
-  provider: ProviderId = "openai",
-): Promise<Served> {
-  const servers = await Promise.all(handlers.map(async (handler) => await startOpenAiServer(handler)));
-  const endpoints = servers.map(({ url }, index) => ({ provider, baseUrl: url, model: `model-${index}` }));
-  const model = createOpenAiModel({
-    endpoints: endpoints as unknown as OpenAiModelOptions["endpoints"],
-    timeoutMs: 5000,
-    retries: 2,
-    concurrency: 16,
-    waiting: 64,
-    ...options,
-  });
-  const dispose = async (): Promise<void> => {
-    await model.close();
-    await Promise.all(servers.map(async ({ close }) => await close()));
-  };
-  return { model, dispose, seen: servers.map(({ seen }) => seen) };
-}
-
-function against(
-  title: string,
-  handlers: readonly Handler[],
-  body: (model: Model, seen: Served["seen"]) => Promise<void>,
-  options: Partial<OpenAiModelOptions> = {},
-  provider: ProviderId = "openai",
-): void {
-  it(title, async () => {
-    const { model, seen, dispose } = await served(handlers, options, provider);
-    try {
-      await body(model, seen);
-    } finally {
-      await dispose();
-    }
-  });
-}
 
 for (const provider of providerIds)
   modelSuite(
@@ -240,83 +193,7 @@ describe("model: openai, several servers", () => {
   );
 });
 
-describe("model: openai, what servers lack", () => {
-  const refuses =
-    (message: string): Handler =>
-    (_, response) =>
-      reply(response, 400, JSON.stringify({ error: { message } }));
-  against(
-    "no JSON schema",
-    [refuses("response_format of type json_schema is not supported")],
-    async (model, [seen]) => {
-      await assert.rejects(
-        model.ask(modelRequest(), never()),
-        failsWith("MODEL_FAILED", "unsupported", /json_schema is not supported/u),
-      );
-      assert.equal(seen?.length, 1);
-    },
-  );
-  against(
-    "no seed, no stream options",
-    [
-      ({ body }, response) => {
-        if (body.stream_options !== undefined)
-          return refuses("unknown field stream_options")({ body } as Seen, response, 1);
-        if (body.seed !== undefined) return refuses("seed is not allowed")({ body } as Seen, response, 1);
-        return stream(response, good);
-      },
-    ],
-    async (model, [seen]) => {
-      for (let i = 0; i < 2; i++) await model.ask(modelRequest(), never());
-      assert.equal(seen?.length, 4);
-    },
-  );
-  const overflows = [
-    "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens",
-    "the request exceeds the available context size, try increasing it",
-  ];
-  for (const message of overflows)
-    against(`a context that is long enough: ${message.slice(0, 24)}`, [refuses(message)], async (model) => {
-      await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_FAILED", "prompt-too-long"));
-    });
-  const cutting: Handler = (_, response) =>
-    reply(
-      response,
-      200,
-      JSON.stringify({
-        choices: [{ finish_reason: "stop", message: { content: good } }],
-        usage: { prompt_tokens: 2050, completion_tokens: 9 },
-      }),
-    );
-  const long = modelRequest({ user: "word ".repeat(4000) });
-  against(
-    "a word about a prompt that it cut",
-    [cutting],
-    async (model) => {
-      await assert.rejects(model.ask(long, never()), failsWith("MODEL_FAILED", "prompt-too-long", /only 2050 tokens/u));
-      assert.ok(await model.ask(modelRequest({ user: "word ".repeat(3000) }), never()));
-    },
-    {},
-    "ollama",
-  );
-  against(
-    "nothing, where others do not cut",
-    [cutting],
-    async (model) => void (await model.ask(long, never())),
-    {},
-    "vllm",
-  );
-  against(
-    "hosts that ignore the schema: OpenRouter is told to use none of them",
-    [answers],
-    async (model, [seen]) => {
-      await model.ask(modelRequest(), never());
-      assert.deepEqual(seen?.[0]?.body.provider, { require_parameters: true });
-    },
-    {},
-    "openrouter",
-  );
-
+describe("model: openai, calls at the same time", () => {
   it("more places than it is given: the others wait, and what is too much fails at once", async () => {
     let most = 0;
     let running = 0;
@@ -349,11 +226,25 @@ describe("model: openai, P8: what each attempt takes from the budget", () => {
   const goodChoice = { finish_reason: "stop", message: { content: good } };
   const { system, user, maxTokens } = modelRequest();
   const most = system.length + user.length + 256 + maxTokens;
+  const least = Math.ceil((system.length + user.length + good.length) / 8);
+  const counting =
+    (tokens: number): Handler =>
+    (_, response) => {
+      const usage = { prompt_tokens: tokens, completion_tokens: 0 };
+      reply(response, 200, JSON.stringify({ choices: [goodChoice], usage }));
+    };
   const cases: readonly (readonly [string, readonly Handler[], number])[] = [
     ["nothing, where a server answers with an error status", [down, answers], 23],
     ["the most, where a stream breaks off", [cut, answers], most + 23],
     ["the most, where a server counts no tokens", [uncounted], most],
     ["the most, where a server counts what cannot be", [negative], most],
+    [
+      "nothing, where a server redirects",
+      [(_, response) => reply(response, 307, "", { location: "/v2" }), answers],
+      23,
+    ],
+    ["a token for eight bytes at least, where a server counts none", [counting(0)], least],
+    ["what a server counts, where that is more", [counting(least + 1)], least + 1],
   ];
   for (const [title, handlers, tokens] of cases)
     against(title, handlers, async (model) => {
@@ -370,6 +261,23 @@ describe("model: openai, P8: what each attempt takes from the budget", () => {
     const budget = createRequestBudget(100_000).open();
     await assert.rejects(model.ask(modelRequest({ budget }), never()), failsWith("MODEL_UNREACHABLE"));
     assert.equal(budget.spent(), 0);
+    await model.close();
+  });
+
+  it("nothing, where a certificate is not trusted", async () => {
+    const endpoints = [{ provider: "openai", baseUrl: "https://127.0.0.1:1/v1", model: "m" }] as const;
+    const model = createOpenAiModel({ endpoints, timeoutMs: 5000, retries: 0, concurrency: 1, waiting: 1 });
+    const codes = ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "DEPTH_ZERO_SELF_SIGNED_CERT", "HOSTNAME_MISMATCH"];
+    for (const [code, cost] of [...codes.map((one) => [one, 0] as const), ["ECONNRESET", most] as const]) {
+      const broken = mock.method(globalThis, "fetch", async () => {
+        await Promise.resolve();
+        throw new TypeError("fetch failed", { cause: { code } });
+      });
+      const budget = createRequestBudget(100_000).open();
+      const asked = model.ask(modelRequest({ budget }), never());
+      await assert.rejects(asked, failsWith("MODEL_UNREACHABLE")).finally(() => broken.mock.restore());
+      assert.equal(budget.spent(), cost, code);
+    }
     await model.close();
   });
 

@@ -117,6 +117,8 @@ describe("model: config", () => {
       { ...openai, apiKey: "secret" },
       { ...openai, url: "ftp://x" },
       { ...openai, url: "http://user:secret@x/v1" },
+      { ...openai, url: "http://x/v1?api_key=secret" },
+      { ...openai, url: "http://x/v1#part" },
       { ...openai, apiKeyEnv: "A", apiKeyFile: "b" },
       { ...openai, apiKeyEnv: "not a name" },
       { ...openai, provider: "nobody" },
@@ -125,6 +127,29 @@ describe("model: config", () => {
       { ...openai, fallbacks: [{ url: "http://x/v1", model: "m", provider: "openrouter" }] },
     ];
     for (const config of bad) assert.equal(modelConfigSchema.safeParse(config).success, false, JSON.stringify(config));
+  });
+
+  it("CF7: refuses a calibration table together with a fallback of another provider or model", () => {
+    const config = {
+      kind: "openai",
+      url: "http://127.0.0.1:8000/v1",
+      model: "m",
+      provider: "vllm",
+      calibration: "t.json",
+    };
+    const fallback = { url: "http://127.0.0.1:8001/v1", model: "m", provider: "vllm" };
+    const parsed = (one: object, first: object = config): ReturnType<typeof modelConfigSchema.safeParse> =>
+      modelConfigSchema.safeParse({ ...first, fallbacks: [fallback, { ...fallback, ...one }] });
+    assert.ok(parsed({ url: "http://127.0.0.1:8002/v1" }).success);
+    for (const [field, value] of [
+      ["model", "other/m"],
+      ["provider", "ollama"],
+    ] as const) {
+      const [issue] = parsed({ [field]: value }).error?.issues ?? [];
+      assert.equal(issue?.path.join("."), `fallbacks.1.${field}`);
+      for (const word of [value, config[field], "model.calibration"]) assert.ok(issue?.message.includes(word), word);
+      assert.ok(parsed({ [field]: value }, { ...config, calibration: undefined }).success);
+    }
   });
 
   it("makes the model that the config names, with the key from file or environment", async () => {

@@ -185,6 +185,7 @@ export function networkSuite(name: string, createWorld: () => NetworkWorld): voi
     test("follows a peer to another address", async () => {
       const [a, b] = await openPair();
       await b.close();
+      await until("disconnected", () => a.connected().length === 0);
       const moved = await open(1);
       const received = record(moved);
       moved.setPeers([{ ...peerOf(0, a), multiaddrs: [] }]);

@@ -8,7 +8,7 @@ import { ConclaveError } from "../../agents/core/errors.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { Attempt, Certificate, Decision, Digest, RequestId, SeatIndex, Value } from "../../agents/core/types.ts";
-import { verifyRequest, type VerifyOptions, type VerifyReport } from "../../agents/node/verify.ts";
+import { verdictOf, verifyRequest, type VerifyOptions, type VerifyReport } from "../../agents/node/verify.ts";
 import { packRound } from "../../agents/core/rounds.ts";
 import type { ChainEvent } from "../../agents/ports/chain.ts";
 import { attemptOf, runCommittee, signDigest, wideId, withId, type SeatScript } from "../core/committee.ts";
@@ -312,11 +312,22 @@ describe("verifyRequest", () => {
     assert.deepEqual([hidden.ok, hidden.checked.certificateSignatures], [true, null]);
   });
 
-  it("a request without a decision is refuted at the chain; trouble that is no verdict is thrown", async () => {
+  it("TR6: a request without a decision is undecided, and what this program cannot read unavailable: nothing is refuted", async () => {
     const open = await verify(good, {}, eventsOf(good).slice(0, 2));
     const reason = "it has no decision that stands";
-    assert.deepEqual(open.failure, { kind: "refuted", step: "chain", cid: null, reason });
-    assert.equal(open.root, null);
+    assert.deepEqual(open.failure, { kind: "undecided", step: "chain", cid: null, reason });
+    assert.deepEqual([open.ok, open.root, verdictOf(open)], [false, null, "UNDECIDED: there is no decision to verify"]);
+    const unread = await verify(good, {}, eventsOf(good).slice(1));
+    assert.deepEqual([unread.failure?.kind, verdictOf(unread)], ["unavailable", "UNAVAILABLE at chain"]);
+    const terms = { ...good.attempt.request.terms, protocol: 999 };
+    const [requested, ...later] = eventsOf(good);
+    assert.ok(requested?.kind === "requested");
+    const other = { ...requested, request: { ...requested.request, terms } };
+    const unknown = (await verify(good, {}, [other, ...later])).failure;
+    assert.deepEqual([unknown?.kind, unknown?.reason], ["unavailable", "protocol 999 is not one of this program's"]);
+  });
+
+  it("trouble that is no verdict is thrown", async () => {
     const down = async (): Promise<never> => {
       throw new ConclaveError("NETWORK_FAILED", "Check the Kubo node");
     };

@@ -60,12 +60,14 @@ describe("calibration: isotonic steps", () => {
     );
   });
 
-  it("CF5, property: with bins of one it is the isotonic regression, by its min-max formula", () => {
+  it("CF5, property: with bins of one the shares are the isotonic regression, by its min-max formula", () => {
     fc.assert(
       fc.property(fc.array(sample, { minLength: 1, maxLength: 25 }), (given) => {
         const steps = isotonicSteps(given, 1);
-        for (const [confidence, share] of byDefinition(given))
-          expect(calibratedConfidence(steps, confidence as Ppm)).to.equal(Math.floor(share * 1e6 + 1e-6));
+        for (const [confidence, share] of byDefinition(given)) {
+          const step = steps.findLast(({ from }) => from <= confidence);
+          expect((step?.right ?? NaN) / (step?.of ?? NaN)).to.be.closeTo(share, 1e-9);
+        }
       }),
     );
   });
@@ -86,19 +88,26 @@ describe("calibration: isotonic steps", () => {
   it("CF1, CF6: a model that is always sure and right in six of ten cases states medium, not high", () => {
     const given = Array.from({ length: 100 }, (_, index) => ({ confidence: 990_000 as Ppm, right: index % 10 < 6 }));
     const confidence = calibratedConfidence(isotonicSteps(given, 20), 990_000 as Ppm);
-    expect(confidence).to.equal(600_000);
+    expect(confidence).to.equal(598_039);
     expect([tierOf(990_000 as Ppm), tierOf(confidence), tierOf(null)]).to.deep.equal([900_000, 700_000, 700_000]);
   });
 
-  it("CF6: below the first step its share; without steps as it is", () => {
+  it("CF6: below the first step its estimate; without steps as it is", () => {
     const steps = [
       { from: 200_000, right: 1, of: 3 },
-      { from: 700_000, right: 9, of: 10 },
+      { from: 700_000, right: 8, of: 10 },
     ];
     const at = (raw: number): number => calibratedConfidence(steps, raw as Ppm);
     expect([0, 200_000, 699_999, 700_000, 1_000_000].map(at)).to.deep.equal([
-      333_333, 333_333, 333_333, 900_000, 900_000,
+      400_000, 400_000, 400_000, 750_000, 750_000,
     ]);
     expect(calibratedConfidence([], 123 as Ppm)).to.equal(123);
+  });
+
+  it("CF6: answers that were all right make no certainty, and few of them no more than many before", () => {
+    const all = { from: 900_000, right: 20, of: 20 };
+    expect(calibratedConfidence([all], 950_000 as Ppm)).to.equal(954_545);
+    const many = { from: 800_000, right: 391, of: 400 };
+    expect(calibratedConfidence([many, all], 950_000 as Ppm)).to.equal(975_124);
   });
 });

@@ -57,7 +57,18 @@ describe("eval: statistics", () => {
     expect(interval[0]).to.be.within(0.3, 0.6);
     expect(interval[1]).to.be.within(0.8, 1);
     expect(meanOf(values)).to.deep.equal({ share, interval });
-    expect(meanOf([0.5, 0.5]).interval).to.deep.equal([0.5, 0.5]);
+  });
+});
+
+describe("eval: a mean of equal grades", () => {
+  it("is not certain: its interval is that of a share as large, narrower with more of them", () => {
+    expect(meanOf([1, 1, 1, 1])).to.deep.equal(shareOf(4, 4));
+    expect(meanOf([0.5, 0.5])).to.deep.equal(shareOf(1, 2));
+    const widthOf = (count: number): number => {
+      const [low, high] = meanOf(Array.from({ length: count }, () => 0.25)).interval;
+      return high - low;
+    };
+    expect(widthOf(4)).to.be.greaterThan(widthOf(40)).and.greaterThan(0.5);
   });
 });
 

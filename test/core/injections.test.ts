@@ -7,7 +7,8 @@ import type { InjectedTrial } from "../../scripts/lib/attacks/injected.ts";
 import { tallied } from "../../scripts/lib/attacks/injection-report.ts";
 import { harmlessText, injectedText, INJECTION_CATEGORIES, injections } from "../../scripts/lib/attacks/injections.ts";
 
-const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+/** Blank symbols are none of Unicode's spaces. */
+const INVISIBLE = /(?! )[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{1d159}]/u;
 const rendered = (text: string): string => renderFields([["question", text, "untrusted"]]);
 
 describe("injections: the corpus", () => {

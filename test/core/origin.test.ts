@@ -4,7 +4,9 @@ import { describe, it } from "node:test";
 import { decodeOrigins, encodeOrigins, tidyOrigin, withOrigins } from "../../agents/core/origin.ts";
 import type { Origin } from "../../agents/core/prompt.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
+import { unanimous } from "../../agents/core/protocols/unanimous/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
+import { closeForm } from "../../agents/core/round-book.ts";
 import type { SeatIndex, Value } from "../../agents/core/types.ts";
 import { attemptOf } from "./committee.ts";
 
@@ -22,6 +24,15 @@ describe("origins (PH12)", () => {
     assert.deepEqual(decodeOrigins(encoded), [origin, { ...origin, seed: 9 }, other]);
     assert.equal(encodeOrigins([]), null);
     assert.deepEqual(decodeOrigins(undefined), []);
+  });
+
+  it("says where no seed was sent, in the form that it always had", () => {
+    const without: Origin = { ...origin, seed: null };
+    const encoded = encodeOrigins([without, origin, without]);
+    assert.deepEqual(encoded, [{ ...entry, sampling: "temperature=0 no-seed", seeds: [0, 0] }, entry]);
+    assert.deepEqual(decodeOrigins(encoded), [without, without, origin]);
+    const long = tidyOrigin({ ...without, sampling: "x".repeat(160) });
+    assert.equal(decodeOrigins(encodeOrigins([long]))?.[0]?.seed, null);
   });
 
   it("is bounded, and says so of what strangers send", () => {
@@ -42,6 +53,9 @@ describe("origins (PH12)", () => {
       [{ ...entry, seeds: [] }],
       [{ ...entry, seeds: [-1] }],
       [{ ...entry, seeds: [2 ** 32] }],
+      [entry, { ...entry, seeds: [8] }],
+      [{ ...entry, sampling: "temperature=0 no-seed" }],
+      [{ ...entry, sampling: " no-seed", seeds: [0] }],
       [{ ...entry, seeds: Array.from({ length: 129 }, () => 1) }],
     ];
     for (const value of bad) assert.equal(decodeOrigins(value), null, JSON.stringify(value));
@@ -57,6 +71,14 @@ describe("origins (PH12)", () => {
     assert.equal(mbft.refuses(attempt, slot, { ...body, made: [{ ...entry, seeds: [] }] }), "malformed-payload");
     assert.deepEqual(mbft.read(attempt, slot, withOrigins(body, [origin]))?.body, { ...body, made: [entry] });
     assert.deepEqual(mbft.read(attempt, slot, body)?.body, body);
+  });
+
+  it("does not stand in a message that rests on no answer", () => {
+    const attempt = attemptOf(4);
+    const slot = { seat: 1 as SeatIndex, round: 0, phase: closeForm.phase };
+    const close = { seen: [[null, null, null, null]] };
+    assert.equal(unanimous.refuses(attempt, slot, close), null);
+    assert.equal(unanimous.refuses(attempt, slot, withOrigins(close, [origin])), "malformed-payload");
   });
 
   it("may stand in the record of an event, and makes it malformed when it is", () => {

@@ -1,19 +1,23 @@
 import { expect } from "chai";
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import type { ScriptedAttack } from "../../scripts/lib/attacks/scripted.ts";
+import { mbftClaims, type MbftFigures } from "../../scripts/lib/papers/mbft-claims.ts";
 import {
+  calibratedSeats,
   fooledNeeded,
   isOrderBlind,
-  missedEqualities,
+  missedCommits,
   risingReputations,
   shrinkingWeights,
 } from "../../scripts/lib/papers/mbft-reference.ts";
 import { svgOf } from "../../scripts/lib/papers/plot.ts";
 import { findingsText } from "../../scripts/lib/papers/report.ts";
 import { STUDIES } from "../../scripts/lib/papers/studies.ts";
-import type { Chart, Claim, Findings } from "../../scripts/lib/papers/study.ts";
+import type { Chart, Claim, Comparison, Findings } from "../../scripts/lib/papers/study.ts";
+import { provenanceOf } from "../../scripts/lib/provenance.ts";
 
 const root = join(import.meta.dirname, "../..");
 const CHART: Chart = {
@@ -26,6 +30,28 @@ const CHART: Chart = {
     { name: "steep", points: [0, 1, 2].map((x) => [x, 2 * x] as const) },
   ],
 };
+
+it("provenance: its command pasted into a shell has every argument as it was", () => {
+  const argv = [
+    "--models",
+    "a b.gguf;echo c",
+    "$HOME `id` \\",
+    'it\'s "so"',
+    "",
+    "~",
+    "*",
+    "#",
+    "line\nline",
+    "--seed=1,2",
+  ];
+  const { command } = provenanceOf("papers", argv, 1, [], 1);
+  expect(command)
+    .to.match(/^npm run papers -- --models 'a b\.gguf;echo c' /)
+    .and.to.match(/ --seed=1,2$/);
+  const shown = command.replace(/^npm run papers --/, "printf '%s\\0'");
+  const read = execFileSync("sh", ["-c", shown], { encoding: "utf8" });
+  expect(read.split("\0").slice(0, -1)).to.deep.equal(argv);
+});
 
 describe("plots", () => {
   it("have light colours as attributes and dark ones in the style sheet, and a title", async () => {
@@ -59,10 +85,19 @@ describe("a study's text", () => {
     const claim = (agrees: Claim["agrees"]): Claim => ({ paper: `says ${agrees}`, here: "seen", agrees, why: "so" });
     const findings: Findings = {
       claims: [claim("yes"), claim("in part"), claim("not redone"), claim("no")],
+      comparisons: [],
       tables: [{ title: "T", note: "Noted.", head: ["a", "b"], rows: [["1", "2"]] }],
       charts: [CHART],
     };
-    const provenance = { command: "npm run papers -- x", commit: "abc", machine: "m", models: ["q"], seconds: 1.4 };
+    const provenance = {
+      command: "npm run papers -- x",
+      seed: 1,
+      commit: "abc",
+      machine: "m",
+      models: ["q"],
+      seconds: 1.4,
+      asked: 3,
+    };
     expect(findingsText(findings, provenance)).to.equal(
       [
         "| the paper | here | agrees | why |\n| --- | --- | --- | --- |",
@@ -81,9 +116,33 @@ describe("a study's text", () => {
         "",
         "`npm run papers -- x`",
         "",
-        "* commit abc, m, 1 s\n* model: q",
+        "* seed 1, commit abc, m, 1 s\n* model: q\n* 3 answers of models were made in these seconds; others, if any, were kept by earlier runs",
       ].join("\n"),
     );
+  });
+});
+
+describe("one greedy call of the same model", () => {
+  const before = (...comparisons: readonly Comparison[]): string => {
+    const provenance = { command: "c", seed: 1, commit: "abc", machine: "m", models: [], seconds: 1 };
+    const text = findingsText({ claims: [], comparisons, tables: [], charts: [] }, provenance);
+    return text.slice(0, text.indexOf("| the paper |"));
+  };
+  const comparison = (who: string, right: number, greedyRight: number): Comparison => {
+    return { who, questions: 10, right, greedyRight };
+  };
+
+  it("is named before all tables with every committee that is right less often", () => {
+    expect(before(comparison("`a`", 5, 9), comparison("`b`", 9, 9), comparison("`c`", 0, 1))).to.equal(
+      "**Less often right than one greedy call of the same model (the same file at temperature 0) on the same questions** are 2 of 3 committees here: `a` 50.0 against 90.0 % (10 questions); `c` 0.0 against 10.0 % (10 questions).\n\n",
+    );
+  });
+
+  it("beats nobody where no committee is below it; where there is none nothing is said", () => {
+    expect(before(comparison("`a`", 9, 9), comparison("`b`", 10, 9))).to.match(
+      /^No committee here is right less often/,
+    );
+    expect(before()).to.equal("");
   });
 });
 
@@ -94,16 +153,99 @@ describe("MBFT's propositions", () => {
     expect(fooledNeeded(1)).to.equal(null);
   });
 
-  it("2: misses equality where doubles do not add up; 3 and 4 hold", () => {
-    const { missed, of } = missedEqualities();
+  it("2: misses equality where doubles do not add up, and nothing below; 3 and 4 hold", () => {
+    const { missed, of } = missedCommits(0);
     expect(of).to.equal(310);
     expect(missed).to.be.within(1, 309);
-    expect(risingReputations()).to.equal(0);
-    expect(shrinkingWeights()).to.equal(0);
+    expect(missedCommits(1e-9)).to.deep.equal({ missed: 0, of: 310 });
+    // Above it none can commit.
+    expect(missedCommits(-1e-3).missed).to.equal(310);
+    expect(risingReputations()).to.deep.equal({ missed: 0, of: 120 });
+    expect(shrinkingWeights()).to.deep.equal({ missed: 0, of: 63 });
+  });
+
+  it("VI: outcomes of calibrated seats are weighed by their odds", () => {
+    const { bayesian, discrete, promised } = calibratedSeats([0.9]);
+    // One seat of .9 passes .85 at once, right or wrong; the discrete rules commit whatever it says.
+    for (const { right, wrong, hung } of [bayesian, discrete]) {
+      expect(right).to.be.closeTo(0.9, 1e-12);
+      expect(wrong).to.be.closeTo(0.1, 1e-12);
+      expect(hung).to.equal(0);
+    }
+    expect(promised).to.be.closeTo(0.15, 1e-12);
+    const weak = calibratedSeats([0.55, 0.6, 0.6, 0.7]).bayesian;
+    expect(weak.right + weak.wrong + weak.hung).to.be.closeTo(1, 1e-12);
+    // It promises at most .15, and counts the same reports again until it is sure.
+    expect(weak.wrong).to.be.greaterThan(0.15);
   });
 
   it("the order of the list decides between two that are equally sure", () => {
     expect(isOrderBlind()).to.equal(false);
+  });
+});
+
+describe("claims about MBFT follow the figures", () => {
+  const side = (value: string | null, ...reputations: readonly number[]) => {
+    return { summary: "s", value, rounds: 1, reputations };
+  };
+  const attack = (id: string, reference: ScriptedAttack["reference"]): ScriptedAttack => {
+    return { id, title: id, seats: 4, reference, sound: side("yes", 1) };
+  };
+  const odds = (right: number, wrong: number) => ({ right, wrong, hung: 1 - right - wrong });
+  const held: MbftFigures = {
+    sizes: [4, 7],
+    fooled: [null, null],
+    atEquality: { missed: 0, of: 9 },
+    belowEquality: { missed: 0, of: 9 },
+    rising: { missed: 0, of: 9 },
+    shrinking: { missed: 0, of: 9 },
+    isOrderBlind: true,
+    attacks: [
+      attack("coordinated-vetoers", side("yes", 1, 1)),
+      attack("reputation-capture", side("yes", 1, 0.5)),
+      attack("honest-veto", side("yes", 0.5, 1, 1)),
+      attack("certain-liar", side("no", 1, 1)),
+    ],
+    calibrated: [{ taus: [0.8], bayesian: odds(0.9, 0.1), discrete: odds(0.8, 0.1), promised: 0.15 }],
+    recordings: { missed: 0, of: 236 },
+  };
+  const refuted: MbftFigures = {
+    ...held,
+    fooled: [null, 1],
+    atEquality: { missed: 3, of: 9 },
+    belowEquality: { missed: 1, of: 9 },
+    rising: { missed: 1, of: 9 },
+    shrinking: { missed: 1, of: 9 },
+    isOrderBlind: false,
+    attacks: [
+      attack("coordinated-vetoers", side(null, 1, 1)),
+      attack("reputation-capture", side("yes", 1, 1)),
+      attack("honest-veto", side("yes", 1, 0.5, 1)),
+      attack("certain-liar", side("yes", 1, 1)),
+    ],
+    calibrated: [{ taus: [0.8], bayesian: odds(0.7, 0.1), discrete: odds(0.8, 0.1), promised: 0.15 }],
+  };
+  const verdicts = (figures: MbftFigures): readonly string[] => mbftClaims(figures).map(({ agrees }) => agrees);
+
+  it("each can say yes and no, but for the suite that is not run", () => {
+    expect(verdicts(held)).to.deep.equal([...Array.from({ length: 10 }, () => "yes"), "not redone"]);
+    expect(verdicts(refuted)).to.deep.equal([...Array.from({ length: 10 }, () => "no"), "not redone"]);
+  });
+
+  it("in part: equality alone, and a posterior that promises too much in one of two committees", () => {
+    const [good] = held.calibrated as [MbftFigures["calibrated"][number]];
+    // 20 of 90 commits are wrong, though it is right more often than the discrete rules.
+    const rash = { ...good, bayesian: odds(0.8, 0.2), discrete: odds(0.7, 0.1) };
+    const figures = { ...held, atEquality: { missed: 1, of: 9 }, calibrated: [good, rash] };
+    const partly = mbftClaims(figures).filter(({ agrees }) => agrees === "in part");
+    expect(partly.map(({ paper }) => paper.split(":")[0])).to.deep.equal(["Proposition 2", "VI"]);
+    expect(verdicts({ ...held, calibrated: [rash] })[8]).to.equal("no");
+  });
+
+  it("recordings say what our reference is, not what the code promises", () => {
+    const claim = mbftClaims({ ...held, recordings: { missed: 6, of: 236 } }).at(-1) as Claim;
+    expect(claim.here).to.include("230 of 236 recorded runs");
+    expect(claim.agrees).to.equal("not redone");
   });
 });
 

@@ -128,7 +128,9 @@ export async function startCliWorld(): Promise<CliWorld> {
     const fields = script({ user } as Parameters<typeof script>[0], new AbortController().signal);
     // Not the canonical text: a set comes in any order.
     const written = "answer" in fields && fields["answer"] === "A,C" ? { ...fields, answer: "c), A" } : fields;
-    reply(response, 200, completion(JSON.stringify(written)));
+    const { properties } = body.response_format.json_schema.schema;
+    const wanted = Object.entries(written).filter(([name]) => name in properties);
+    reply(response, 200, completion(JSON.stringify(Object.fromEntries(wanted))));
   });
   const cli = createCli(folder);
   const { json } = cli;
@@ -216,4 +218,23 @@ export async function assertNoSecrets({ printed, folder }: Cli): Promise<void> {
     assert.ok(!all.includes(bytesToHex(keys.libp2pPrivateKey()).slice(2)), file);
   }
   assert.ok(!all.includes(PASSWORD));
+}
+
+/** TR6: of a request without a decision nothing is refuted. */
+export async function assertUndecided(cli: Cli, id: string): Promise<void> {
+  const source = ["--deployment", "deployment.json", "--store", "."];
+  const { code, stdout } = await cli.run(["verify", id, ...source]);
+  assert.equal(code, 1);
+  const lines = [
+    `request +${id}`,
+    "verdict +UNDECIDED: there is no decision to verify",
+    "reason +it has no decision that stands",
+    `way out +nothing is refuted: conclave decision ${id} says whether one is to come; then verify again`,
+  ];
+  assert.match(stdout, new RegExp(`^${lines.join("\n")}\n$`));
+  const { value } = await cli.json("verify", id, ...source);
+  assert.deepEqual([value["ok"], (value["failure"] as { readonly kind: string }).kind], [false, "undecided"]);
+  const pinned = await cli.failure("pin", id, ...source);
+  assert.deepEqual([pinned.exit, pinned.code], [2, "USAGE"]);
+  assert.match(pinned.message, /it has no decision that stands.*nothing was pinned/);
 }

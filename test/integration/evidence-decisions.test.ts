@@ -109,7 +109,7 @@ describe("evidence of two signed decisions", () => {
     const ticker = setInterval(() => chain.mine(), 50);
     try {
       await until(() => chain.agents.get((LIAR + 1) as AgentId)?.stake === (STAKE * 9n) / 10n, 60_000);
-      const kept = (await Promise.all(agents.map(({ evidence }) => evidence.list()))).flat();
+      const kept = (await Promise.all(agents.map(({ evidence }) => evidence.list()))).flatMap(({ proofs }) => proofs);
       expect(kept.length).to.be.greaterThan(0);
       for (const { kind, agentId } of kept) expect([kind, agentId]).to.deep.equal(["decisions", LIAR + 1]);
     } finally {
@@ -151,7 +151,9 @@ describe("evidence of two signed decisions", () => {
     keeper.compare(attempt, 0 as SeatIndex, held, committed);
     const accused = committee[1]!.agentId;
     await until(async () => (await reader.agents()).find(({ agentId }) => agentId === accused)?.stake === 0n);
-    expect((await evidence.list()).map(({ kind, agentId }) => [kind, agentId])).to.deep.equal([["decisions", accused]]);
+    expect((await evidence.list()).proofs.map(({ kind, agentId }) => [kind, agentId])).to.deep.equal([
+      ["decisions", accused],
+    ]);
     expect((await reader.agents()).filter(({ stake }) => stake === 0n).length).to.equal(1);
     // Who is accused does not accuse itself.
     const own = createMemoryEvidence();
@@ -162,6 +164,6 @@ describe("evidence of two signed decisions", () => {
       committed,
     );
     await until(() => reads === 2);
-    expect(await own.list()).to.deep.equal([]);
+    expect((await own.list()).proofs).to.deep.equal([]);
   });
 });

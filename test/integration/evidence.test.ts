@@ -34,7 +34,7 @@ describe("evidence in the runtime", () => {
     try {
       await until(async () => {
         const kept = await Promise.all(agents.map(({ evidence }) => evidence.list()));
-        return kept.some((proofs) => proofs.length > 0);
+        return kept.some(({ proofs }) => proofs.length > 0);
       });
       for (const one of first) await one.stop();
       expect(stakes()).to.deep.equal([STAKE, STAKE, STAKE, STAKE]);
@@ -47,7 +47,7 @@ describe("evidence in the runtime", () => {
       const rewards = honest.map(({ keys }) => chain.owedTo(keys.address)).filter((reward) => reward > 0n);
       expect(rewards).to.deep.equal([STAKE / 100n]);
       for (const { evidence } of agents) {
-        const accused = (await evidence.list()).map(({ agentId }) => agentId);
+        const accused = (await evidence.list()).proofs.map(({ agentId }) => agentId);
         expect(accused.every((agentId) => agentId === LIAR + 1)).to.equal(true);
       }
     } finally {

@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
+import { modelFailed } from "../../agents/adapters/models/output.ts";
+import type { Input, Protocol } from "../../agents/core/protocol.ts";
+import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import type { ConclaveError } from "../../agents/core/errors.ts";
 import type { Address } from "../../agents/core/types.ts";
 import { createInputReader } from "../../agents/node/records.ts";
 import { createRequestBudget } from "../../agents/node/token-budget.ts";
-import type { Model } from "../../agents/ports/model.ts";
+import type { Model, ModelFailureKind } from "../../agents/ports/model.ts";
 import { judge } from "../../agents/sim/checkers/index.ts";
 import { createPlan } from "../../agents/sim/plan.ts";
 import { honestSeats } from "../../agents/sim/trace.ts";
@@ -37,6 +40,43 @@ function watched(truth: string): Watched {
     }
   };
   return { model: { ...model, ask }, outcomes };
+}
+
+type Observed = Extract<Input, { readonly kind: "observed" }>;
+
+/** What a seat whose first prompt has a brief asks its model, and what it takes down of it. `fails`: the kind of failure by what is asked. */
+async function askedOnce(
+  fails: (user: string) => ModelFailureKind | null,
+  user = "long",
+): Promise<{ readonly asked: readonly string[]; readonly observed: Observed | undefined }> {
+  const protocol: Protocol = {
+    ...(mbft as Protocol),
+    start(context) {
+      const step = mbft.start(context);
+      const effects = step.effects.map((effect) =>
+        effect.kind === "ask" ? { ...effect, prompt: { ...effect.prompt, user, brief: "task: propose" } } : effect,
+      );
+      return { ...step, effects };
+    },
+  };
+  const asked: string[] = [];
+  const model = createMemoryModel(truthful("yes"), { confidence: () => 900_000 });
+  const ask: Model["ask"] = async (request, signal) => {
+    asked.push(request.user);
+    const kind = fails(request.user);
+    if (kind === null) return await model.ask(request, signal);
+    // Set aside before the attempt, and given back: it cost nothing.
+    request.budget?.reserve(1_000)?.(0);
+    throw modelFailed("small", kind, "as the test wants it");
+  };
+  const seat = await openSeatOf(attemptOf(4), 0, { protocol, ports: { model: { ...model, ask } } });
+  const observed = await until(async () => {
+    const read = createInputReader();
+    const inputs = (await seat.journal()).slice(1).flatMap((record) => read(record) ?? []);
+    return inputs.find((input) => input.kind === "observed");
+  });
+  await seat.session.close();
+  return { asked, observed };
 }
 
 describe("P8: the tokens that one request may cost an agent", () => {
@@ -89,6 +129,25 @@ describe("P8: the tokens that one request may cost an agent", () => {
     assert.equal(budget.open().reserve(limit - spent + 1), null);
     assert.notEqual(budget.open().reserve(limit - spent), null);
     await second.session.close();
+  });
+
+  it("P9: a prompt that is too long is asked once more, cut short, and only what was answered is charged", async () => {
+    const { asked, observed } = await askedOnce((user) => (user === "long" ? "prompt-too-long" : null));
+    assert.deepEqual(asked, ["long", "task: propose"]);
+    assert.equal(observed?.observation.kind, "answered");
+    const { tokens: briefAlone } = (await askedOnce(() => null, "task: propose")).observed ?? {};
+    assert.equal(observed?.tokens, briefAlone);
+  });
+
+  it("P9: asked once more, not twice; and not after a failure that has nothing to do with its length", async () => {
+    for (const kind of ["prompt-too-long", "truncated"] as const) {
+      const { asked, observed } = await askedOnce(() => kind);
+      assert.deepEqual(asked, ["long", "task: propose"]);
+      assert.deepEqual(observed?.observation, { kind: "failed", reason: kind });
+    }
+    const { asked, observed } = await askedOnce(() => "refused");
+    assert.deepEqual(asked, ["long"]);
+    assert.deepEqual(observed?.observation, { kind: "failed", reason: "refused" });
   });
 
   for (const { id } of protocols)

@@ -39,21 +39,21 @@ const configWith = (fields: object): ReturnType<typeof modelConfigSchema.parse> 
 
 describe("conclave calibrate", () => {
   it("CF4, CF6, CF7: measures the embedded model; its config takes the table, another sampling's does not", async () => {
-    const words = ["--model", gguf, "--families", "sum", "--samples", "2", "--out", "table.json", "--json"];
+    const words = ["--model", gguf, "--families", "sum,choose", "--out", "table.json", "--json"];
     const { code, out, err } = await calibrate(words);
     assert.equal(code, 0, err);
     const { path, table } = JSON.parse(out) as { readonly path: string; readonly table: object };
     assert.deepEqual(await readCalibration(path), table);
     assert.deepEqual(readdirSync(folder), ["table.json"]);
     const { curves, measure, questions, model, engine, sampling } = await readCalibration(path);
-    assert.deepEqual([measure, questions.count, sampling], ["token-probability", 40, "temperature=0"]);
+    assert.deepEqual([measure, questions.count, sampling], ["token-probability", 80, "temperature=0"]);
     assert.match(`${model} ${engine}`, /^conclave-small@\S+ sha256:[0-9a-f]{16} node-llama-cpp@/);
     assert.deepEqual([curves["answer"]?.fitted, curves["answer"]?.heldOut], [64, 16]);
     assert.deepEqual([curves["verdict"]?.fitted, curves["verdict"]?.heldOut], [128, 32]);
-    assert.match(err, /40 questions for conclave-small.*\n.*12 of 240 answers\n/);
+    assert.match(err, /80 questions for conclave-small.*\n.*12 of 240 answers\n/);
 
     const calibrated = await createModel(configWith({ calibration: path }));
-    const steps = curves["answer"]?.steps.map(({ right, of }) => Math.floor((1e6 * right) / of)) ?? [];
+    const steps = curves["answer"]?.steps.map(({ right, of }) => Math.floor((1e6 * (right + 1)) / (of + 2))) ?? [];
     const request = {
       system: "",
       user: 'task: propose\nkind: number 0\nquestion: "What is 25 + 38?"',
@@ -96,6 +96,7 @@ describe("conclave calibrate", () => {
       [["--model", gguf, "--questions", "wrong.jsonl"], 2, /CONFIG_INVALID: .*line 1, answer/],
       [["--model", gguf, "--families", "chess"], 2, /USAGE: .*"chess".*policy/],
       [["--model", gguf, "--temperature", "9"], 2, /--temperature/],
+      [["--model", gguf, "--samples", "2"], 2, /--samples.*temperature 0/],
       [["--model", gguf, "--dir", "."], 2, /not both/],
       [["--samples", "0"], 2, /--samples/],
       [["--dir", "nowhere"], 2, /CONFIG_MISSING/],

@@ -54,7 +54,7 @@ describe("npm run eval", () => {
     assert.deepEqual(second?.cells, first?.cells);
   });
 
-  it("decides with three different models, without a flag that names them", () => {
+  it("decides with four different models, without a flag that names them", () => {
     const words = [
       "--suite",
       "arithmetic",
@@ -74,7 +74,7 @@ describe("npm run eval", () => {
       readonly cells: readonly { readonly mix: string }[];
     };
     const digests = provenance.models.map((one) => /sha256:([0-9a-f]+)/.exec(one)?.[1]);
-    assert.equal(new Set(digests).size, 3, provenance.models.join());
+    assert.equal(new Set(digests).size, 4, provenance.models.join());
     assert.ok(cells.some(({ mix }) => mix === "heterogeneous"));
   });
 

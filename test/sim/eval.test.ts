@@ -8,20 +8,28 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
 import { modelFailed } from "../../agents/adapters/models/output.ts";
 import { canonicalOrder } from "../../agents/core/order.ts";
-import { proposePrompt } from "../../agents/core/task-prompt.ts";
+import { proposePrompt, revisePrompt } from "../../agents/core/task-prompt.ts";
 import type { SeatIndex } from "../../agents/core/types.ts";
 import type { Model } from "../../agents/ports/model.ts";
 import { readPrompt, respond, type Mind } from "../../agents/sim/model.ts";
 import { agrees } from "../../agents/sim/plan.ts";
 import { createAnswerBook, type AnswerBook } from "../../scripts/lib/eval/answer-book.ts";
 import { attemptFor } from "../../scripts/lib/eval/attempt.ts";
-import { badSeats, tryQuestion, type Evaluation, type Trial } from "../../scripts/lib/eval/evaluate.ts";
+import {
+  badSeats,
+  tryQuestion,
+  type Cell,
+  type Evaluation,
+  type Mark,
+  type Trial,
+} from "../../scripts/lib/eval/evaluate.ts";
 import { METHODS, type Method } from "../../scripts/lib/eval/methods.ts";
 import { poisoned } from "../../scripts/lib/eval/poison.ts";
 import { createPanel, type Panel } from "../../scripts/lib/eval/panel.ts";
-import { formOf, questionsOf, type Question } from "../../scripts/lib/eval/question.ts";
+import { formOf, questionsOf, type Question, type Suite } from "../../scripts/lib/eval/question.ts";
 import { reportText } from "../../scripts/lib/eval/report.ts";
 import { runEvaluation } from "../../scripts/lib/eval/run.ts";
+import { summarize } from "../../scripts/lib/eval/summary.ts";
 import { selfConsistency } from "../../scripts/lib/eval/vote.ts";
 
 const question: Question = {
@@ -57,7 +65,7 @@ function evaluationOf(book: AnswerBook, methods: readonly Method[]): Evaluation 
   return {
     book,
     methods,
-    mixes: [{ name: "homogeneous", variants: [0] }],
+    mixes: [{ name: "homogeneous", variants: [0], greedy: [0] }],
     questions: [question],
     seats: 4,
     assurance: "normal",
@@ -97,6 +105,22 @@ describe("eval: self-consistency", () => {
     expect(trial.selfConsistency.samples).to.equal(4);
     expect(new Set(asked).size).to.equal(8);
     expect(asked.length).to.equal(8);
+  });
+});
+
+describe("eval: the panel", () => {
+  it("P9: asks once more, cut short, where a prompt was too long, and counts both calls", async () => {
+    const asked: string[] = [];
+    const model = createMemoryModel((request) => {
+      asked.push(request.user);
+      if (asked.length === 1) throw modelFailed("scripted", "prompt-too-long", "on purpose");
+      return respond(request, terms, minded("63"));
+    });
+    const panel = panelOf(createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null));
+    const prompt = revisePrompt(attemptFor(question, 0, 4, "normal"), null, ["x".repeat(500)]);
+    expect((await panel.ask(0, prompt)).kind).to.equal("answered");
+    expect(asked).to.deep.equal([prompt.user, prompt.brief]);
+    expect([panel.cost.calls, panel.cost.failed]).to.deep.equal([2, 1]);
   });
 });
 
@@ -325,6 +349,8 @@ describe("eval: baselines", () => {
 });
 
 describe("eval: runs and reports", () => {
+  const provenance = { command: "npm run eval", seed: 1, commit: "abc", machine: "none", models: [], seconds: 1 };
+
   it("put what is worse than self-consistency first", async () => {
     const evaluation = evaluationOf(truthful(), [methodOf("council"), methodOf("mbft")]);
     const cells = await runEvaluation(
@@ -338,19 +364,59 @@ describe("eval: runs and reports", () => {
       "council 1",
       "mbft 1",
     ]);
-    const text = reportText(cells, {
-      command: "npm run eval",
-      commit: "abc",
-      machine: "none",
-      models: [],
-      seconds: 1,
-    });
+    const text = reportText(cells, provenance);
     const [first = "", second = "", third = ""] = text.split("####");
     expect(first).to.include("Worse than self-consistency");
-    expect(first).to.include("`council` | all | homogeneous | 1 | 0.0 | 100.0 | -100.0");
+    expect(first).to.match(
+      /`council` \| homogeneous \| 1 \| 1 \| 0\.0( \| -100\.0 \(.*?\)){3} \| arithmetic -100\.0 \|/u,
+    );
     expect(first).not.to.include("mbft");
     expect(second).to.include("`mbft` | 1 | 1 | 100.0 (20.7 to 100.0) | 0.0");
     expect(third).to.include("`council` | 1 | 0.0 / 0.0 / 100.0 (100.0) |");
+  });
+
+  it("name every suite that is below, in bold where that is hardly chance, and the model that does best by itself", () => {
+    const mark = (isRight: boolean): Mark => ({ status: isRight ? "right" : "wrong", grade: Number(isRight) });
+    const vote = (isRight: boolean): Trial["selfConsistency"] => ({ ...mark(isRight), samples: 1, tokens: 10 });
+    const trialsWith = (right: number, rivals: number, of: number): readonly Trial[] =>
+      Array.from({ length: of }, (_, index) => ({
+        ...mark(index < right),
+        question: String(index),
+        answer: "63",
+        calls: 4,
+        failedCalls: 0,
+        tokens: 10,
+        criticalPath: 1,
+        selfConsistency: vote(index < rivals),
+        single: [vote(false), vote(index < rivals)],
+        greedy: [mark(index < rivals), mark(false)],
+      }));
+    const cellOf = (suite: Suite, trials: readonly Trial[]): Cell => ({
+      suite,
+      mix: "heterogeneous",
+      method: methodOf("mbft"),
+      byzantine: 1,
+      trials,
+    });
+    const cells = [
+      cellOf("wason", trialsWith(9, 10, 10)),
+      cellOf("text", trialsWith(2, 10, 10)),
+      cellOf("policy", trialsWith(10, 10, 10)),
+    ];
+    const summary = summarize(cells[1] as Cell);
+    expect([summary.bestSingle.share, summary.bestGreedy.share, summary.gains.bestGreedy.share]).to.deep.equal([
+      1, 1, -0.8,
+    ]);
+    const [first = ""] = reportText(cells, {
+      command: "",
+      seed: 1,
+      commit: "",
+      machine: "",
+      models: [],
+      seconds: 1,
+    }).split("####");
+    expect(first).to.include("| wason -10.0, **text -80.0** |");
+    expect(first).not.to.include("policy");
   });
 
   it("begin no further question when the time is over, and have the same questions in every cell", async () => {

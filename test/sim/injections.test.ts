@@ -12,8 +12,10 @@ import type { Question } from "../../scripts/lib/eval/question.ts";
 // Hundreds of worlds: before anything of the core is loaded.
 installHooks({ realSignatures: false, mutant: null });
 const { cidString, digestOf } = await import("../../agents/core/codec.ts");
+const { ConclaveError } = await import("../../agents/core/errors.ts");
 const { canonicalAnswer, composeText } = await import("../../agents/core/answer.ts");
 const { limits } = await import("../../agents/core/limits.ts");
+const { canonicalOrder } = await import("../../agents/core/order.ts");
 const { protocols } = await import("../../agents/core/protocols/index.ts");
 const { refuseMessage } = await import("../../agents/core/transcript.ts");
 const { createMemoryModel } = await import("../../agents/adapters/memory/model.ts");
@@ -28,7 +30,7 @@ const { formOf } = await import("../../scripts/lib/eval/question.ts");
 
 const SEATS = 4;
 const RULES = "Exports above 500 need a licence.";
-const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+const INVISIBLE = /(?! )[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
 /** No limit of the protocols cuts texts of fewer bytes. */
 const SHORT_BYTES = 400;
 
@@ -37,6 +39,8 @@ interface Scene {
   readonly name: string;
   readonly kind: string;
   readonly truth: string;
+  /** What fits into the models of seats that do not err, in bytes; absent: whatever is asked. */
+  readonly context?: { readonly prompt: number; readonly withAnswer: number };
   /** By seat; null: it does not err. `words`: it answers with what it writes. */
   readonly errors: readonly (string | null)[];
   /** Tasks in which they err. */
@@ -106,6 +110,7 @@ async function play(protocol: Protocol, scene: Scene, words: Words): Promise<Pla
         async (request) => {
           await new Promise<void>((resolve) => void clock.schedule(100, resolve));
           asked[seat]?.push(request);
+          if (scene.context !== undefined && scene.errors[seat] === null) fit(scene.context, request);
           const error = scene.in(readPrompt(request.user).get("task") ?? "") ? scene.errors[seat] : null;
           const held = error === "words" ? words.answer : (error ?? scene.truth);
           return echoing(request, terms, held, words.texts[seat] as string);
@@ -118,6 +123,13 @@ async function play(protocol: Protocol, scene: Scene, words: Words): Promise<Pla
   // Models that may err, as the checkers take it.
   const model = { failPpm: 0, errorPpm: 1 };
   return { trace: await runWorld({ ...plan, attempt, model }, null, models), asked };
+}
+
+/** As servers and engines fail: before they begin, or where the answer would go beyond the context's end. */
+function fit({ prompt, withAnswer }: NonNullable<Scene["context"]>, { user }: ModelRequest): void {
+  const bytes = Buffer.byteLength(user);
+  const kind = bytes > prompt ? "prompt-too-long" : bytes > withAnswer ? "truncated" : null;
+  if (kind !== null) throw new ConclaveError("MODEL_FAILED", `Ask a small model failed (${kind})`, { kind });
 }
 
 function questionOf({ kind, truth }: Scene, words: Words): Question {
@@ -227,6 +239,48 @@ function expectContained({ trace, asked }: Played, name: string): void {
     expect(refuseMessage(trace.attempt, message), name).to.equal(null);
   expect(judge(trace), name).to.deep.equal([]);
 }
+
+/** A proof of 512 bytes, all that a message may hold; what prompts make of it is up to six times as long. */
+const LONG: readonly (readonly [name: string, text: string])[] = [
+  ["letters", "x".repeat(512)],
+  ["quotes", '"'.repeat(512)],
+  ["backslashes", "\\".repeat(512)],
+  ["soft hyphens", "\u00ad".repeat(256)],
+  ["tags", "\u{e0041}".repeat(128)],
+];
+
+describe("injections: no text of a peer is too long for a small context", () => {
+  for (const protocol of protocols)
+    it(`P9: ${protocol.id}: honest seats decide beside a liar's longest texts`, async () => {
+      for (const [name, long] of LONG) {
+        const calm = {
+          question: "nothing",
+          document: null,
+          texts: Array<string>(SEATS).fill("so it is"),
+          answer: "no",
+        };
+        const lying: Scene = {
+          name,
+          kind: "boolean",
+          truth: "yes",
+          context: { prompt: 900, withAnswer: 700 },
+          errors: Array<null>(SEATS).fill(null),
+          in: () => true,
+        };
+        // Nobody's chair: what a chair says would be the decision.
+        const order = canonicalOrder(attemptFor(questionOf(lying, calm), protocol.code, SEATS, "normal"));
+        const liar = order.at(-1) as SeatIndex;
+        const words = { ...calm, texts: calm.texts.with(liar, long) };
+        const { trace } = await play(protocol, { ...lying, errors: lying.errors.with(liar, "no") }, words);
+        expect(judge(trace), name).to.deep.equal([]);
+        for (const { certificates } of trace.seats) {
+          const [{ certificate }] = certificates as readonly [Certified];
+          const { status, answer } = certificate.decision;
+          expect({ status, answer }, name).to.deep.equal({ status: "decided", answer: "yes" });
+        }
+      }
+    });
+});
 
 describe("injections: no text changes a role, a format or the set of seats", () => {
   for (const protocol of protocols)

@@ -20,9 +20,10 @@ const { createPanel } = await import("../../scripts/lib/eval/panel.ts");
 const { proposePrompt } = await import("../../agents/core/task-prompt.ts");
 const { deliberateOn } = await import("../../scripts/lib/papers/deliberations.ts");
 const { courseOf, hashgraphStudy } = await import("../../scripts/lib/papers/hashgraph.ts");
-const { deepthnkrStudy, trajectoryOf } = await import("../../scripts/lib/papers/deepthnkr.ts");
+const { deepthnkrStudy, trajectoryOf, unreadText } = await import("../../scripts/lib/papers/deepthnkr.ts");
 const { deepthnkrClaims, meanReadings } = await import("../../scripts/lib/papers/deepthnkr-claims.ts");
-const { accuracyClaim, latencyClaims, resilienceClaim } = await import("../../scripts/lib/papers/decentllms-claims.ts");
+const { accuracyClaim, latencyClaims, resilienceClaim, singleClaim } =
+  await import("../../scripts/lib/papers/decentllms-claims.ts");
 const { latenciesOf } = await import("../../scripts/lib/papers/decentllms-latency.ts");
 const { resilienceAt } = await import("../../scripts/lib/papers/decentllms-table.ts");
 const { blocksOf, turnsIn, unanimousStudy, withDirectSeats } = await import("../../scripts/lib/papers/unanimous.ts");
@@ -52,7 +53,10 @@ function bookOf(mindOf: (user: string, seed: number) => Mind): AnswerBook {
       outputTokens: 1,
     }),
   };
-  return createAnswerBook([{ label: "scripted", key: "scripted", isGreedy: false, models: [model] }], null);
+  return createAnswerBook(
+    [false, true].map((isGreedy) => ({ label: "scripted", key: `scripted ${isGreedy}`, isGreedy, models: [model] })),
+    null,
+  );
 }
 
 function kindOf(user: string): Question {
@@ -77,7 +81,9 @@ describe("every study runs from end to end with a scripted model", () => {
   const studies: readonly (readonly [Study, (findings: Findings) => void])[] = [
     [
       unanimousStudy,
-      ({ claims, tables, charts }) => {
+      ({ claims, comparisons, tables, charts }) => {
+        // Four seats by five ratios, seven seats, and sums; the second size's four seats are those of a ratio.
+        expect(comparisons.map(({ questions }) => questions)).to.deep.equal([1, 1, 1, 1, 1, 1, 1]);
         // All agree at once: no turn is needed whatever the ratio.
         expect(claimOf(claims, "the fewer turns").here).to.match(/^mean turns 0.00, 0.00, 0.00, 0.00, 0.00 at/);
         expect(tables.map(({ rows }) => rows.length).slice(0, 3)).to.deep.equal([5, 2, 1]);
@@ -94,10 +100,17 @@ describe("every study runs from end to end with a scripted model", () => {
     ],
     [
       deepthnkrStudy,
-      ({ claims }) => {
+      ({ claims, comparisons, tables }) => {
+        expect(comparisons).to.have.length(1);
+        expect(comparisons[0]).to.include({ questions: 4 });
+        expect(tables[1]?.note).to.match(/ 4 of 4 debates have all three readings\.$/);
         expect(claimOf(claims, "exactly n + 1").here).to.equal("6 of 6 decisions made exactly so many");
         expect(claimOf(claims, "basic council 2 L")).to.include({ agrees: "yes" });
-        expect(claimOf(claims, "tokens about").here).to.match(/^tokens are 1.00, 1.00, 1.00 of that/);
+        expect(claimOf(claims, "tokens about").here).to.match(/^tokens are 1.00, 1.00 of that/);
+        expect(claimOf(claims, "quadratic")).to.include({
+          agrees: "no",
+          here: "0.0, 0.0 T beyond that with 4, 7 members",
+        });
       },
     ],
   ];
@@ -136,7 +149,7 @@ describe("the unanimous paper", () => {
     const book = bookOf((user, seed) => minded(user.startsWith("task: revise") || seed % 2 === 0 ? "yes" : "no"));
     const asking = { book, protocol, seats: 7, seed: 3 };
     const done = await deliberateOn(question, asking);
-    const turns = turnsIn(done, 7, 0.5);
+    const turns = turnsIn(done, { seats: 7, ratio: 0.5, greedyIsRight: true });
     expect(turns).to.include({ status: "right", turns: 1 });
     expect(turns.accuracy).to.have.length(2);
     expect(turns.accuracy[0]).to.be.within(0.1, 0.9);
@@ -155,7 +168,7 @@ describe("the unanimous paper", () => {
 
   it("claims follow the figures", () => {
     const row = (ratio: number, turns: number, status: Turns["status"] = "right", seats = 4): Turns => {
-      return { seats, ratio, suite: "wason", status, turns, accuracy: [0.5, 1] };
+      return { seats, ratio, suite: "wason", status, greedyIsRight: true, turns, accuracy: [0.5, 1] };
     };
     const claims = (ratios: readonly Turns[], bySize: readonly Turns[]): readonly Claim[] =>
       unanimousClaims({ ratios, bySize, arithmetic: bySize, blocks: [{ utterances: 0, bytes: 1, rootBytes: 1 }] });
@@ -178,12 +191,60 @@ describe("the unanimous paper", () => {
   });
 });
 
+describe("what the unanimous paper says of accuracy", () => {
+  const row = (accuracy: readonly number[], change: Partial<Turns> = {}): Turns => {
+    return { seats: 4, ratio: 1, suite: "wason", status: "right", greedyIsRight: true, turns: 1, accuracy, ...change };
+  };
+  const claims = (ratios: readonly Turns[], bySize: readonly Turns[], blocks: readonly Block[]): readonly Claim[] =>
+    unanimousClaims({ ratios, bySize, arithmetic: [row([1], { suite: "arithmetic" })], blocks });
+  const line = [0, 1, 2].map((utterances): Block => ({ utterances, bytes: 100 + 10 * utterances, rootBytes: 1 }));
+
+  it("better from turn to turn: by size and turn, in part where one falls, no where none gains", () => {
+    const verdict = (...bySize: readonly Turns[]): Claim => claimOf(claims([row([1])], bySize, line), "Fig. 9");
+    const large = (...accuracy: readonly number[]): Turns => row(accuracy, { seats: 7 });
+    expect(verdict(row([0.5, 0.5, 1]), large(0.8, 0.9)).agrees).to.equal("yes");
+    // The first is below the last, and one turn between them falls.
+    expect(verdict(row([0.5, 1]), large(0.857, 0.845, 0.798, 0.917))).to.include({
+      agrees: "in part",
+      here: "4 agents: 50.0, 100.0 % right, 0 of 1 turns down; 7 agents: 85.7, 84.5, 79.8, 91.7 % right, 2 of 3 turns down",
+    });
+    expect(verdict(row([0.5, 1]), large(0.8, 0.8)).agrees).to.equal("in part");
+    expect(verdict(row([0.5, 0.4]), large(0.8, 0.8)).agrees).to.equal("no");
+    expect(verdict(row([1]), large(1)).agrees).to.equal("not redone");
+    // Who is right at first has nothing to gain; the other size counts.
+    expect(verdict(row([1]), large(0.5, 0.6)).agrees).to.equal("yes");
+  });
+
+  it("against one greedy call: yes where some are above and none below", () => {
+    const [below, above] = [row([1], { status: "hung" }), row([1], { greedyIsRight: false, seats: 7 })];
+    const verdict = (ratio: Turns, size: Turns): Claim => claimOf(claims([ratio], [size], line), "improve accuracy");
+    expect(verdict(row([1]), above).agrees).to.equal("yes");
+    expect(verdict(below, above)).to.include({
+      agrees: "in part",
+      here: "of 3 committees 1 decide more questions right than one greedy call of the same model, 1 fewer, the others as many",
+    });
+    expect(verdict(below, row([1])).agrees).to.equal("no");
+    expect(verdict(row([1]), row([1])).agrees).to.equal("no");
+  });
+
+  it("linear growth: no if it is crooked or does not grow, nothing to say of two sizes", () => {
+    const verdict = (...bytes: readonly number[]): string => {
+      const blocks = bytes.map((size, utterances): Block => ({ utterances, bytes: size, rootBytes: 1 }));
+      return claimOf(claims([row([1])], [row([1])], blocks), "linearly").agrees;
+    };
+    expect(verdict(100, 110, 120)).to.equal("yes");
+    expect(verdict(100, 200, 120)).to.equal("no");
+    expect(verdict(100, 100, 100)).to.equal("no");
+    expect(verdict(100, 900)).to.equal("not redone");
+  });
+});
+
 describe("the hashgraph paper", () => {
   it("a minority that knows better is rescued when the others see its answer", async () => {
     const book = bookOf((user, seed) => minded(user.startsWith("task: revise") || seed % 4 === 0 ? "yes" : "no"));
     const asking = { book, protocol: protocolById("hashgraph") as never, seats: 4, seed: 1 };
-    const course = courseOf(await deliberateOn(question, asking));
-    expect(course).to.include({ firsts: 4, status: "right", path: "agreement" });
+    const course = courseOf(await deliberateOn(question, asking), { answer: "no", isRight: false });
+    expect(course).to.include({ greedyIsRight: false, firsts: 4, status: "right", path: "agreement" });
     expect(course.firstsRight).to.be.lessThan(4);
     expect(course.changed).to.equal(4 - course.firstsRight);
     expect(course.rounds).to.equal(3);
@@ -193,10 +254,10 @@ describe("the hashgraph paper", () => {
 describe("the DeepThnkr paper", () => {
   it("a debate has three readings; it is contested when the first answers differ", async () => {
     const asking = { protocol: protocolById("debate") as never, seats: 4, seed: 1 };
-    const calm = trajectoryOf(await deliberateOn(question, { ...asking, book: bookOf(fixed) })) as Trajectory;
+    const calm = trajectoryOf(await deliberateOn(question, { ...asking, book: bookOf(fixed) }), true) as Trajectory;
     expect(calm).to.deep.include({ isContested: false, band: "accept", status: "right" });
     const split = bookOf((_, seed) => minded(seed % 2 === 0 ? "yes" : "no"));
-    const contested = trajectoryOf(await deliberateOn(question, { ...asking, book: split })) as Trajectory;
+    const contested = trajectoryOf(await deliberateOn(question, { ...asking, book: split }), false) as Trajectory;
     expect(contested.isContested).to.equal(true);
     expect(contested.readings[0]).to.be.lessThan(calm.readings[0]);
     expect(meanReadings([])).to.equal(null);
@@ -211,29 +272,71 @@ describe("the DeepThnkr paper", () => {
       { ...run, mode: "debate", requests: 13, criticalPath: 4, tokens: 26 },
     ];
     const trajectory = (isContested: boolean, ...readings: Trajectory["readings"]): Trajectory => {
-      const band = readings[2] > 70 ? "accept" : "read";
-      return { suite: "policy", readings, isContested, band, status: band === "accept" ? "right" : "wrong" };
+      const [band, status] = readings[2] > 70 ? (["accept", "right"] as const) : (["read", "wrong"] as const);
+      return { suite: "policy", readings, isContested, band, status, greedyIsRight: true };
     };
-    const claims = deepthnkrClaims([run, ...others], [trajectory(false, 90, 95, 92), trajectory(true, 30, 20, 35)]);
-    expect(claims.map(({ agrees }) => agrees)).to.deep.equal([
-      "yes",
-      "yes",
-      "in part",
-      "yes",
-      "yes",
-      "yes",
-      "not redone",
-    ]);
-    const off = deepthnkrClaims([{ ...run, requests: 6, criticalPath: 3 }, ...others], [trajectory(true, 50, 60, 90)]);
+    const larger: Run = { ...run, mode: "debate", seats: 7, requests: 22, criticalPath: 4, tokens: 61.8125 };
+    const claims = deepthnkrClaims(
+      [run, ...others, larger],
+      [trajectory(false, 90, 95, 92), trajectory(true, 30, 20, 35)],
+    );
+    // 26 of 13 T and 61.8 of 22 T: 13 beyond with 4 members, (7/4)^2 times as many with 7.
+    expect(claims.map(({ agrees }) => agrees)).to.deep.equal([...Array.from({ length: 7 }, () => "yes"), "not redone"]);
+    const off = deepthnkrClaims(
+      [{ ...run, requests: 6, criticalPath: 3, tokens: 6.3 }, ...others.map((one) => ({ ...one, tokens: 6.36 }))],
+      [trajectory(true, 50, 60, 90)],
+    );
     expect(off.map(({ agrees }) => agrees)).to.deep.equal([
       "no",
       "no",
-      "in part",
+      "no",
+      "not redone",
       "not redone",
       "no",
       "not redone",
       "not redone",
     ]);
+  });
+
+  it("tokens: in part where one mode is near, or where the overhead grows otherwise", () => {
+    const council: Run = { mode: "council", seats: 4, requests: 5, criticalPath: 2, virtual: 3, tokens: 5 };
+    const adversarial = { ...council, mode: "adversarial", tokens: 8 };
+    const debates = (small: number, large: number): readonly Run[] => [
+      { ...council, mode: "debate", tokens: 13 + small },
+      { ...council, mode: "debate", seats: 7, tokens: 22 + large },
+    ];
+    const verdict = (words: string, small: number, large: number): string =>
+      claimOf(deepthnkrClaims([council, adversarial, ...debates(small, large)], []), words).agrees;
+    expect(verdict("tokens about", 1, 1)).to.equal("in part");
+    expect(verdict("quadratic", 13, 13)).to.equal("in part");
+    expect(verdict("quadratic", 13, 130)).to.equal("in part");
+    expect(verdict("quadratic", -1, 13)).to.equal("no");
+  });
+
+  it("a reading that tells right from wrong is relied on only as far as the chair is not below one greedy call", () => {
+    const debate = (band: "accept" | "read", status: "right" | "wrong", greedyIsRight: boolean): Trajectory => {
+      return { suite: "policy", readings: [1, 1, 1], isContested: true, band, status, greedyIsRight };
+    };
+    const council: Run = { mode: "council", seats: 4, requests: 5, criticalPath: 2, virtual: 3, tokens: 5 };
+    const runs = ["council", "adversarial", "debate"].map((mode) => ({ ...council, mode }));
+    const verdict = (...all: readonly Trajectory[]): Claim => claimOf(deepthnkrClaims(runs, all), "VII-C");
+    const poor = debate("read", "wrong", true);
+    expect(verdict(debate("accept", "right", true), poor).agrees).to.equal("yes");
+    expect(verdict(debate("accept", "right", true), debate("accept", "wrong", true), poor)).to.include({
+      agrees: "in part",
+      here: "chair right in 50.0 % of 2 such debates, one greedy call in 100.0 %; chair right in 0.0 % of 1 others, one greedy call in 100.0 %",
+    });
+    expect(verdict(debate("accept", "wrong", false), poor).agrees).to.equal("no");
+    expect(verdict(poor).agrees).to.equal("not redone");
+  });
+
+  it("debates that cannot be read are counted and named", () => {
+    const debate = { suite: "text", status: "wrong", greedyIsRight: true, trajectory: null } as const;
+    const trajectory = { suite: "text", readings: [1, 1, 1], isContested: false, band: "contested" } as const;
+    const read = { ...debate, trajectory: { ...trajectory, status: "wrong", greedyIsRight: true } } as const;
+    expect(unreadText([read, debate, { ...debate, status: "none" }])).to.equal(
+      "1 of 3 debates have all three readings; left out because somebody said nothing that a reading needs: text, chair wrong; text, chair hung.",
+    );
   });
 });
 
@@ -256,9 +359,19 @@ describe("the DecentLLMs paper", () => {
   it("claims follow the figures", () => {
     const right = (best: number, twoThirds: number, majority: number) => {
       const counts = { "decentllms-best": best, "decentllms-two-thirds": twoThirds, "decentllms-majority": majority };
-      return accuracyClaim({ questions: 10, right: counts }).agrees;
+      return accuracyClaim({ questions: 10, right: counts, greedyRight: 10 }).agrees;
     };
     expect([right(7, 6, 5), right(7, 7, 7), right(5, 6, 5)]).to.deep.equal(["yes", "in part", "no"]);
+    const single = (leaderless: number, best: number) =>
+      singleClaim({ questions: 10, right: { leaderless, "decentllms-best": best }, greedyRight: 9 });
+    expect([single(10, 10), single(9, 10), single(9, 8)].map(({ agrees }) => agrees)).to.deep.equal([
+      "yes",
+      "in part",
+      "no",
+    ]);
+    expect(single(7, 8).here).to.equal(
+      "`leaderless` 70.0 %, `decentllms-best` 80.0 %, one greedy call of the same model 90.0 % of the same 10 questions",
+    );
     const flat = [0, 1].flatMap((bad): readonly Latency[] =>
       ["leaderless", "wbft", "fixed-leader-debate"].map((method) => ({ method, bad, calls: 2, virtualMs: null })),
     );

@@ -4,7 +4,8 @@ import { z } from "zod";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, AgentId, Digest, Hex, Ppm, RequestId, SeatIndex } from "../../core/types.ts";
 import type { EquivocationProof } from "../../ports/chain.ts";
-import { faultOf, maxKeptProofs, type EvidenceStore } from "../../ports/evidence.ts";
+import { faultOf, maxKeptProofs, type EvidenceStore, type UnreadableProof } from "../../ports/evidence.ts";
+import { jsonOf } from "../json.ts";
 
 const uint32 = z.int().min(0).max(0xffff_ffff);
 const digest = z.custom<Digest>((value) => typeof value === "string" && /^0x[0-9a-f]{64}$/.test(value));
@@ -56,19 +57,27 @@ const proofSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 
-const NAME = /^\d{39}-\d+-\d+\.json$/;
+const NAME = /^(\d{39})-\d+-\d+\.json$/;
 
 /** One JSON file per proof. */
 export function createFileEvidence(folder: string): EvidenceStore {
   const names = async (): Promise<readonly string[]> => {
     const found = await readdir(folder).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-      throw error;
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT") return [];
+      const message = `Read ${folder} failed (${code}): whether evidence is kept there is not known; make it a folder that can be read`;
+      throw new ConclaveError("CONFIG_INVALID", message, { path: folder }, error);
     });
     return found.filter((name) => NAME.test(name)).toSorted();
   };
   return {
-    list: async () => Promise.all((await names()).map((name) => readProof(join(folder, name)))),
+    list: async () => {
+      const found = await Promise.all((await names()).map((name) => readProof(folder, name)));
+      return {
+        proofs: found.flatMap((one) => (one !== null && "kind" in one ? one : [])),
+        unreadable: found.flatMap((one) => (one !== null && "path" in one ? one : [])),
+      };
+    },
     keep: async (proof) => {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const kept = await names();
@@ -96,15 +105,13 @@ async function write(folder: string, name: string, text: string): Promise<void> 
   await rename(temporary, join(folder, name));
 }
 
-async function readProof(path: string): Promise<EquivocationProof> {
+/** Null where it went meanwhile. */
+async function readProof(folder: string, name: string): Promise<EquivocationProof | UnreadableProof | null> {
+  const path = join(folder, name);
+  const unreadable = { path, requestId: BigInt(NAME.exec(name)?.[1] ?? "") as RequestId };
   try {
-    return proofSchema.parse(JSON.parse(await readFile(path, "utf8")));
+    return proofSchema.safeParse(jsonOf(await readFile(path, "utf8"))).data ?? unreadable;
   } catch (error) {
-    throw new ConclaveError(
-      "CONFIG_INVALID",
-      `Read ${path}: it is no proof as agents keep them; move it away`,
-      { path },
-      error,
-    );
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? null : unreadable;
   }
 }

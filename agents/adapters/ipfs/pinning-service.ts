@@ -5,6 +5,7 @@ import type { Digest } from "../../core/types.ts";
 import { apiKeyFields, hasNoCredentials } from "../api-key.ts";
 import { backoffMs, delay } from "../chain/retry.ts";
 import { boundedBody, quoted, retryAfterMs } from "../http.ts";
+import { jsonOf } from "../json.ts";
 
 /** AV8: a client of the IPFS Pinning Service API, https://ipfs.github.io/pinning-services-api-spec/. The service is trusted with nothing but its word. */
 
@@ -253,12 +254,8 @@ function refusal(options: PinningServiceOptions, { status, headers }: Response, 
 }
 
 function read<Schema extends z.ZodType>(options: PinningServiceOptions, text: string, schema: Schema): z.infer<Schema> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw failed(options, "answer", "its answer is not JSON");
-  }
+  const value = jsonOf(text);
+  if (value === undefined) throw failed(options, "answer", "its answer is not JSON");
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const field = parsed.error.issues[0]?.path.join(".") ?? "";

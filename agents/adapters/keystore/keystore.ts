@@ -7,6 +7,7 @@ import * as Keystore from "ox/Keystore";
 import { z } from "zod";
 
 import { ConclaveError } from "../../core/errors.ts";
+import { jsonOf } from "../json.ts";
 import { keysFromPrivateKey, type Keys } from "./keys.ts";
 
 /** 128 MiB and a third of a second for each guess, as in ethers; geth's own files (twice that) open as well. */
@@ -111,12 +112,8 @@ async function readKeystore(path: string): Promise<z.infer<typeof fileSchema>> {
     );
   }
   if (text.length > MAX_FILE_BYTES) throw invalid(path, `it has more than ${MAX_FILE_BYTES} bytes`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw invalid(path, "it is not JSON");
-  }
+  const value = jsonOf(text);
+  if (value === undefined) throw invalid(path, "it is not JSON");
   const parsed = fileSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];

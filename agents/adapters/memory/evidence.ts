@@ -8,7 +8,7 @@ export function createMemoryEvidence(): EvidenceStore {
       left < right ? -1 : left > right ? 1 : 0,
     );
   return {
-    list: async () => inOrder(),
+    list: async () => ({ proofs: inOrder(), unreadable: [] }),
     keep: async (proof) => {
       if (kept.has(faultOf(proof))) return false;
       if (kept.size >= maxKeptProofs) for (const oldest of inOrder().slice(0, 1)) kept.delete(faultOf(oldest));

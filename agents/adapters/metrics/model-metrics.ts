@@ -24,6 +24,14 @@ const kinds: Readonly<Record<ModelFailureKind | "unreachable" | "unloadable" | "
   bug: true,
 };
 
+/** A file that a restarted process does not load. */
+const UNLOADABLE: ReadonlySet<string> = new Set([
+  "MODEL_FILE_MISSING",
+  "MODEL_FILE_BROKEN",
+  "MODEL_DIGEST_WRONG",
+  "MODEL_CONTEXT_TOO_SMALL",
+]);
+
 /** The same model, with its queue and process, and what it answers from now on, counted in the registry. */
 export function measuredModel(model: HostedModel, registry: Registry): Model {
   const { answered, failed } = modelSeries(model, registry);
@@ -103,6 +111,6 @@ function kindOf(error: unknown): string {
   if (!(error instanceof ConclaveError)) return "bug";
   if (error.code === "MODEL_UNREACHABLE") return "unreachable";
   const kind = String(error.data["kind"]);
-  // What else a call can meet is a file that a restarted process does not load.
-  return error.code === "MODEL_FAILED" && kind in kinds ? kind : "unloadable";
+  if (error.code === "MODEL_FAILED" && kind in kinds) return kind;
+  return UNLOADABLE.has(error.code) ? "unloadable" : "bug";
 }

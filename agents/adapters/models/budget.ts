@@ -9,6 +9,15 @@ export function mostTokens({ system, user, maxTokens }: Pick<ModelRequest, "syst
   return Buffer.byteLength(system) + Buffer.byteLength(user) + TEMPLATE_TOKENS + maxTokens;
 }
 
+/** More bytes per token are in no usual text. */
+const MOST_BYTES_PER_TOKEN = 8;
+
+/** P8: what an answered attempt did cost at least, whatever a server counts. */
+export function leastTokens({ system, user }: Pick<ModelRequest, "system" | "user">, answer: string): number {
+  const bytes = [system, user, answer].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  return Math.ceil(bytes / MOST_BYTES_PER_TOKEN);
+}
+
 /**
  * P8: sets aside what an attempt can cost at most; the function that it returns says what it did cost, null where nobody knows: then it
  * counts as the most. Throws MODEL_FAILED (budget-spent).

@@ -1,11 +1,12 @@
 import { calibratedConfidence } from "../../core/calibration.ts";
 import type { Ppm } from "../../core/types.ts";
 import type { HostedModel, Model, ModelResponse } from "../../ports/model.ts";
-import { checkCalibration, type CalibrationTable } from "./calibration-table.ts";
+import { checkCalibration, strangePart, type CalibrationTable } from "./calibration-table.ts";
 
 /**
  * The model with confidences by its table (docs/spec/confidence.md CF6): of a property without a curve they stay as they are. The table is
- * checked against one short answer now, and against every further one. Throws CALIBRATION_WRONG, and what asking throws.
+ * checked against one short answer now. CF7: a later answer that something else made has no confidence. Throws CALIBRATION_WRONG, and what asking
+ * throws.
  */
 export async function calibratedModel(model: HostedModel, path: string, table: CalibrationTable): Promise<HostedModel> {
   checkCalibration(path, table, { model: model.descriptor });
@@ -18,7 +19,7 @@ export async function calibratedModel(model: HostedModel, path: string, table: C
       const curve = table.curves[request.confidenceOf];
       const asked = isReported && curve !== undefined ? reporting : model;
       const response = await asked.ask(request, signal, onToken);
-      checkCalibration(path, table, response.origin ?? {});
+      if (strangePart(table, response.origin ?? {}) !== null) return { ...response, confidencePpm: null };
       const raw = response.confidencePpm as Ppm | null;
       if (raw === null || curve === undefined) return response;
       return { ...response, confidencePpm: calibratedConfidence(curve.steps, raw) };
@@ -46,7 +47,10 @@ export function selfReporting<Asked extends Model>(model: Asked): Asked {
 }
 
 /** One short answer, for what only an answer tells: its origin, and whether it has a confidence. */
-export async function probeModel(model: Model): Promise<ModelResponse> {
+export async function probeModel(
+  model: Model,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<ModelResponse> {
   const request = {
     system: "",
     user: "task: propose",
@@ -55,5 +59,5 @@ export async function probeModel(model: Model): Promise<ModelResponse> {
     seed: 0,
     confidenceOf: "answer",
   };
-  return await model.ask(request, new AbortController().signal);
+  return await model.ask(request, signal);
 }

@@ -1,8 +1,10 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { open, rename, stat, writeFile } from "node:fs/promises";
 import { z } from "zod";
 
+import { BIN_ANSWERS, isBelow, LEAST_QUESTIONS } from "../../core/calibration.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Origin } from "../../core/prompt.ts";
+import { jsonOf } from "../json.ts";
 
 const ppm = z.int().min(0).max(1_000_000);
 const count = z.int().min(0).max(10_000_000);
@@ -10,21 +12,29 @@ const score = z.strictObject({ before: z.number().min(0).max(1), after: z.number
 
 const curveSchema = z.strictObject({
   /** Answers that the steps rest on, and answers that they were tried on. */
-  fitted: count,
-  heldOut: count,
+  fitted: count.min(LEAST_QUESTIONS),
+  heldOut: count.min(1),
   steps: z
-    .array(z.strictObject({ from: ppm, right: count, of: count.min(1) }))
+    .array(z.strictObject({ from: ppm, right: count, of: count.min(BIN_ANSWERS) }))
     .min(1)
     .max(10_000)
     .refine(
       (steps) => steps.every(({ from }, index) => index === 0 || from > (steps[index - 1]?.from ?? 0)),
       "expected steps in rising order of from",
     )
-    .refine((steps) => steps.every(({ right, of }) => right <= of), "expected right to be at most of"),
+    .refine((steps) => steps.every(({ right, of }) => right <= of), "expected right to be at most of")
+    .refine(
+      (steps) => steps.every((step, index) => index === 0 || isBelow(steps[index - 1] ?? step, step)),
+      "expected the share of right answers to rise from step to step",
+    ),
   /** Of the held-out answers: raw, and by the steps. */
   brier: score,
   expectedCalibrationError: score,
 });
+const wholeCurveSchema = curveSchema.refine(
+  ({ fitted, steps }) => steps.reduce((sum, { of }) => sum + of, 0) === fitted,
+  { path: ["fitted"], error: "expected the answers of all steps" },
+);
 
 /** The file that `conclave calibrate` writes (docs/spec/confidence.md CF4). */
 const tableSchema = z.strictObject({
@@ -39,7 +49,7 @@ const tableSchema = z.strictObject({
   seed: z.int().min(0),
   date: z.iso.date(),
   /** By the property whose confidence it is: "answer", "verdict". */
-  curves: z.record(z.string().min(1).max(64), curveSchema),
+  curves: z.record(z.string().min(1).max(64), wholeCurveSchema),
 });
 
 export type CalibrationTable = z.infer<typeof tableSchema>;
@@ -49,16 +59,40 @@ const MAX_BYTES = 1 << 22;
 
 /** Throws CONFIG_MISSING, or CONFIG_INVALID that names the field. */
 export async function readCalibration(path: string): Promise<CalibrationTable> {
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
+  const text = await readBounded(path).catch((error: unknown) => {
     const message = `Read the calibration table ${path} failed; make one with conclave calibrate, or correct model.calibration`;
     throw new ConclaveError("CONFIG_MISSING", message, { path }, error);
   });
-  const parsed = tableSchema.safeParse(text.length > MAX_BYTES ? null : parseJson(text));
+  if (text === null) {
+    const message = `Check the calibration table ${path} failed: it has more than ${MAX_BYTES} bytes; make it anew with conclave calibrate`;
+    throw new ConclaveError("CONFIG_INVALID", message, { path, field: "" });
+  }
+  const parsed = tableSchema.safeParse(jsonOf(text));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = issue?.path.join(".") ?? "";
   const message = `Check the calibration table ${path} failed at ${field === "" ? "the top level" : field}: ${issue?.message ?? "invalid"}; make it anew with conclave calibrate`;
   throw new ConclaveError("CONFIG_INVALID", message, { path, field });
+}
+
+/** Null for a file that is too long, of which no more is read than shows that. */
+async function readBounded(path: string): Promise<string | null> {
+  if (!(await stat(path)).isFile()) throw new Error("it is not a file");
+  const file = await open(path);
+  try {
+    const buffer = Buffer.alloc(1 << 16);
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, 0, buffer.length);
+      if (bytesRead === 0) return Buffer.concat(pieces).toString("utf8");
+      bytes += bytesRead;
+      if (bytes > MAX_BYTES) return null;
+      pieces.push(Buffer.from(buffer.subarray(0, bytesRead)));
+    }
+  } finally {
+    await file.close();
+  }
 }
 
 /** Whole or not at all. */
@@ -70,18 +104,15 @@ export async function writeCalibration(path: string, table: CalibrationTable): P
 
 /** CF7: throws CALIBRATION_WRONG unless the table is of what made the answer. */
 export function checkCalibration(path: string, table: CalibrationTable, made: Partial<Origin>): void {
-  for (const part of ["model", "engine", "sampling"] as const) {
-    const found = made[part];
-    if (found === undefined || found === table[part]) continue;
-    const message = `Use the calibration table ${path} failed: it is of the ${part} ${JSON.stringify(table[part])}, not ${JSON.stringify(found)}; make it anew with conclave calibrate, or remove model.calibration`;
-    throw new ConclaveError("CALIBRATION_WRONG", message, { path, part, table: table[part], found });
-  }
+  const part = strangePart(table, made);
+  if (part === null) return;
+  const found = made[part];
+  const message = `Use the calibration table ${path} failed: it is of the ${part} ${JSON.stringify(table[part])}, not ${JSON.stringify(found)}; make it anew with conclave calibrate, or remove model.calibration`;
+  throw new ConclaveError("CALIBRATION_WRONG", message, { path, part, table: table[part], found: found ?? "" });
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+/** In what the table is of something else than what made the answer; null for nothing. */
+export function strangePart(table: CalibrationTable, made: Partial<Origin>): "model" | "engine" | "sampling" | null {
+  const parts = ["model", "engine", "sampling"] as const;
+  return parts.find((part) => made[part] !== undefined && made[part] !== table[part]) ?? null;
 }

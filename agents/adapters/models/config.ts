@@ -33,10 +33,21 @@ const llamaSchema = z.strictObject({
   tokensPerRequest,
 });
 
+function endsInPath(url: string): boolean {
+  const parsed = URL.parse(url);
+  return parsed === null || (parsed.search === "" && parsed.hash === "");
+}
+
 const serverFields = {
   provider: z.enum(providerIds).default("openai"),
   /** Up to and with the version, e.g. http://127.0.0.1:8000/v1. */
-  url: z.url({ protocol: /^https?$/u }).refine(hasNoCredentials, "must not contain a user or password; use apiKeyFile"),
+  url: z
+    .url({ protocol: /^https?$/u })
+    .refine(hasNoCredentials, "must not contain a user or password; use apiKeyFile")
+    .refine(
+      endsInPath,
+      "must end with its path, as paths are added to it: no query and no fragment; a key goes into apiKeyFile",
+    ),
   /** What the server calls the model. */
   model: z.string().min(1).max(200),
   ...apiKeyFields,
@@ -61,7 +72,16 @@ const openAiSchema = withKey(
     waiting,
     tokensPerRequest,
   }),
-);
+).superRefine(({ calibration: table, fallbacks, ...first }, context) => {
+  if (table === undefined) return;
+  for (const [index, other] of fallbacks.entries())
+    for (const field of ["provider", "model"] as const) {
+      if (other[field] === first[field]) continue;
+      // CF7.
+      const message = `${JSON.stringify(other[field])} is not ${JSON.stringify(first[field])}, and a calibration table is of one provider and model; give the same, or remove the fallback or model.calibration`;
+      context.addIssue({ code: "custom", path: ["fallbacks", index, field], message });
+    }
+});
 
 /** One node-wide choice: a GGUF file, or a server and those that stand in for it. */
 export const modelConfigSchema = z.discriminatedUnion("kind", [llamaSchema, openAiSchema]);

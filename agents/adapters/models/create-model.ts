@@ -6,6 +6,7 @@ import type { ModelConfig } from "./config.ts";
 import { createLlamaModel } from "./llama-model.ts";
 import { createOpenAiModel, type OpenAiEndpoint } from "./openai-model.ts";
 
+type Environment = Readonly<Record<string, string | undefined>>;
 type Endpoint = Extract<ModelConfig, { kind: "openai" }>["fallbacks"][number];
 
 /**
@@ -15,7 +16,7 @@ type Endpoint = Extract<ModelConfig, { kind: "openai" }>["fallbacks"][number];
  */
 export async function createModel(
   config: ModelConfig,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
+  environment: Environment = process.env,
   onEnd?: (reason: string) => void,
 ): Promise<HostedModel> {
   const path = config.calibration;
@@ -32,7 +33,7 @@ export async function createModel(
 
 async function openModel(
   config: ModelConfig,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
   onEnd: ((reason: string) => void) | undefined,
 ): Promise<HostedModel> {
   switch (config.kind) {
@@ -40,13 +41,9 @@ async function openModel(
       return await createLlamaModel({ ...config, onEnd });
     case "openai": {
       const { fallbacks, temperature, timeoutMs, retries, concurrency, waiting } = config;
-      const endpointOf = async (one: Endpoint, place: string): Promise<OpenAiEndpoint> => {
-        const { provider, url, model } = one;
-        return { provider, baseUrl: url, model, apiKey: await readApiKey(one, place, environment) };
-      };
-      const first = await endpointOf(config, "model");
+      const first = await endpointOf(config, "model", environment);
       const others = await Promise.all(
-        fallbacks.map(async (one, index) => await endpointOf(one, `model.fallbacks.${index}`)),
+        fallbacks.map(async (one, index) => await endpointOf(one, `model.fallbacks.${index}`, environment)),
       );
       return createOpenAiModel({
         endpoints: [first, ...others],
@@ -58,4 +55,10 @@ async function openModel(
       });
     }
   }
+}
+
+/** With its key; `place` names it in the config. Throws CONFIG_MISSING or CONFIG_INVALID. */
+export async function endpointOf(one: Endpoint, place: string, environment: Environment): Promise<OpenAiEndpoint> {
+  const { provider, url, model } = one;
+  return { provider, baseUrl: url, model, apiKey: await readApiKey(one, place, environment) };
 }

@@ -3,14 +3,15 @@ import {
   type ChatWrapper,
   type Llama,
   type LlamaContextSequence,
-  type LlamaGrammar,
   type LlamaModel,
   type Token,
 } from "node-llama-cpp";
 
-import { grammarOf } from "./grammar.ts";
+import { grammarOfParts, type Part } from "./grammar.ts";
 import type { WorkerAnswer, WorkerAsk } from "./llama-messages.ts";
-import { confidenceOf, valueRange, type TokenSpan } from "./output.ts";
+import { confidenceOf, valueRange } from "./output.ts";
+import { Unfinished } from "./unfinished.ts";
+import { Written } from "./written.ts";
 
 export interface Engine {
   readonly llama: Llama;
@@ -18,18 +19,6 @@ export interface Engine {
   /** Null for a model that gets the bare user text. */
   readonly chatWrapper: ChatWrapper | null;
   readonly temperature: number;
-}
-
-type Why = "prompt-too-long" | "truncated" | "aborted";
-
-/** Ends a generation that has not reached the end of the JSON. */
-export class Unfinished extends Error {
-  readonly why: Why;
-
-  constructor(why: Why, reason: string) {
-    super(reason);
-    this.why = why;
-  }
 }
 
 /** Fewer characters of a prompt than this make a token only in nonsense; bounds the work of tokenising a hostile prompt. */
@@ -45,8 +34,10 @@ export function samplingOf(temperature: number): string {
 /**
  * One answer on one sequence, from an empty context, so that no earlier ask shows in it. Alone it is reproducible bit for bit; beside
  * other sequences the last bits of the probabilities depend on what shares the batch (measured: 1 ppm of confidence in 2 of 96 asks, the
- * same text in 192 of 192), so nothing may compare confidences for equality. Generation has two parts: up to the name of the confidence
- * property without, from there on with token probabilities, which cost a sort of the vocabulary for each token.
+ * same text in 192 of 192), so nothing may compare confidences for equality. It is made in runs: text that the schema leaves no choice
+ * about is not generated but read with the first token of the next run, or added after the last (the engine would generate the same text
+ * under the whole grammar, in one evaluation for each token). Only runs within the confidence property measure token probabilities, which
+ * cost a sort of the vocabulary for each token.
  */
 export async function generate(
   engine: Engine,
@@ -62,107 +53,54 @@ export async function generate(
   const room = contextSize - prompt.length;
   if (room < 1)
     throw new Unfinished("prompt-too-long", `the prompt has ${prompt.length} tokens, the context ${contextSize}`);
-  const limit = Math.min(ask.maxTokens, room);
-  const grammar = await grammarFor(engine.llama, ask);
-  const grammarEvaluationState = new LlamaGrammarEvaluationState({ model, grammar });
+  const written = new Written(model, ask.schema, prompt, Math.min(ask.maxTokens, room), onText);
   await sequence.clearHistory();
 
-  let firstTokenMs = 0;
-  let outputTokens = 0;
-  const written = new Written(model, onText);
-  const key = JSON.stringify(ask.confidenceOf).slice(0, -1);
-  let input = await evaluatePrompt(sequence, prompt, signal);
-  for (const measured of [false, true]) {
-    const metadata = { confidence: measured && temperature === 0, probabilities: measured && temperature > 0 };
-    const sampling = {
-      temperature,
-      topK: TOP_K,
-      topP: 1,
-      minP: 0,
-      seed: measured ? ask.seed + 1 : ask.seed,
-      grammarEvaluationState,
-    };
-    let ended = true;
+  let firstTokenMs: number | null = null;
+  let input: readonly Token[] = prompt;
+  let given = written.given();
+  for (let run = 0; ; run++) {
+    for (const token of given) written.add(token, 1);
+    if (written.cursor.ended()) break;
+    input = await evaluateBefore(sequence, [...input, ...given], signal);
+    const isMeasured = written.cursor.property() === ask.confidenceOf;
+    const metadata = { confidence: isMeasured && temperature === 0, probabilities: isMeasured && temperature > 0 };
+    const grammarEvaluationState = await grammarFor(engine, written.cursor.rest());
+    const sampling = { temperature, topK: TOP_K, topP: 1, minP: 0, seed: ask.seed + run, grammarEvaluationState };
+    let last: Token | null = null;
     for await (const { token, ...step } of sequence.evaluateWithMetadata([...input], metadata, sampling)) {
       if (signal.aborted) throw new Unfinished("aborted", "the call was aborted");
-      if (outputTokens === 0) firstTokenMs = performance.now() - startMs;
-      if (outputTokens >= limit) throw new Unfinished("truncated", `the answer is not complete after ${limit} tokens`);
-      outputTokens++;
-      const before = written.text.length;
-      written.add(token, measured ? probabilityAtOne(token, step, temperature) : null);
-      if (!measured && written.text.includes(key, before - key.length)) {
-        ended = false;
-        input = [token];
-        break;
-      }
+      firstTokenMs ??= performance.now() - startMs;
+      written.add(token, isMeasured ? probabilityAtOne(token, step, temperature) : null);
+      if (!written.canTurn()) continue;
+      given = written.given();
+      const isAbout = written.cursor.property() === ask.confidenceOf;
+      if (given.length === 0 && isAbout === isMeasured) continue;
+      last = token;
+      break;
     }
-    if (ended) break;
+    if (last === null) break;
+    input = [last];
   }
-  written.end();
-  const { text, spans } = written;
+  const { text, spans, outputTokens } = written;
   const confidencePpm = confidenceOf(spans, valueRange(text, ask.schema, ask.confidenceOf));
+  firstTokenMs ??= performance.now() - startMs;
   return { text, confidencePpm, promptTokens: prompt.length, outputTokens, firstTokenMs };
 }
 
-/** A character may be spread over so many tokens; what is incomplete after more is none. */
-const MAX_TOKENS_PER_CHARACTER = 8;
-
-/** The text of the tokens so far; it grows by whole characters. */
-class Written {
-  text = "";
-  readonly spans: TokenSpan[] = [];
-  private readonly model: LlamaModel;
-  private readonly onText: (text: string) => void;
-  private readonly before: Token[] = [];
-  private open: { readonly token: Token; readonly probability: number | null }[] = [];
-
-  constructor(model: LlamaModel, onText: (text: string) => void) {
-    this.model = model;
-    this.onText = onText;
-  }
-
-  /** `probability`: null where it is not measured. */
-  add(token: Token, probability: number | null): void {
-    this.open.push({ token, probability });
-    const piece = this.piece();
-    if (!piece.endsWith("\ufffd") || this.open.length >= MAX_TOKENS_PER_CHARACTER) this.close(piece);
-  }
-
-  /** Nothing more comes. */
-  end(): void {
-    if (this.open.length > 0) this.close(this.piece());
-  }
-
-  private piece(): string {
-    const tokens = this.open.map(({ token }) => token);
-    return this.model.detokenize(tokens, false, this.before.slice(-MAX_TOKENS_PER_CHARACTER));
-  }
-
-  private close(piece: string): void {
-    const start = this.text.length;
-    this.text += piece;
-    for (const { token, probability } of this.open) {
-      this.before.push(token);
-      if (probability !== null) this.spans.push({ start, end: this.text.length, probability });
-    }
-    this.open = [];
-    this.onText(piece);
-  }
-}
-
-/** All but the last piece of the prompt, which it returns. A piece is what one batch takes, so that an abort waits for one batch only. */
-async function evaluatePrompt(
+/** All but the last piece of the tokens, which it returns. A piece is what one batch takes, so that an abort waits for one batch only. */
+async function evaluateBefore(
   sequence: LlamaContextSequence,
-  prompt: readonly Token[],
+  tokens: readonly Token[],
   signal: AbortSignal,
 ): Promise<readonly Token[]> {
   const { batchSize } = sequence.context;
   let at = 0;
-  for (; prompt.length - at > batchSize; at += batchSize) {
-    await sequence.evaluateWithoutGeneratingNewTokens(prompt.slice(at, at + batchSize));
+  for (; tokens.length - at > batchSize; at += batchSize) {
+    await sequence.evaluateWithoutGeneratingNewTokens(tokens.slice(at, at + batchSize));
     if (signal.aborted) throw new Unfinished("aborted", "the call was aborted");
   }
-  return prompt.slice(at);
+  return tokens.slice(at);
 }
 
 /**
@@ -200,17 +138,20 @@ function promptTokens({ model, chatWrapper }: Engine, { system, user }: WorkerAs
 }
 
 const MAX_GRAMMARS = 64;
-const grammars = new Map<string, Promise<LlamaGrammar>>();
+const grammars = new Map<string, Promise<LlamaGrammarEvaluationState>>();
 
-/** Compiled grammars are kept: the same few schemas come again and again. */
-async function grammarFor(llama: Llama, { schema }: WorkerAsk): Promise<LlamaGrammar> {
-  const grammar = grammarOf(schema);
-  const known = grammars.get(grammar);
-  if (known !== undefined) return await known;
-  const [oldest] = grammars.keys();
-  if (grammars.size >= MAX_GRAMMARS && oldest !== undefined) grammars.delete(oldest);
-  const compiled = llama.createGrammar({ grammar });
-  grammars.set(grammar, compiled);
-  compiled.catch(() => grammars.delete(grammar));
-  return await compiled;
+/** Grammars are kept as they begin: the same few schemas come again and again, and a copy costs a fifth of what parsing does. */
+async function grammarFor({ llama, model }: Engine, parts: readonly Part[]): Promise<LlamaGrammarEvaluationState> {
+  const grammar = grammarOfParts(parts);
+  let start = grammars.get(grammar);
+  if (start === undefined) {
+    const [oldest] = grammars.keys();
+    if (grammars.size >= MAX_GRAMMARS && oldest !== undefined) grammars.delete(oldest);
+    start = llama
+      .createGrammar({ grammar })
+      .then((compiled) => new LlamaGrammarEvaluationState({ model, grammar: compiled }));
+    grammars.set(grammar, start);
+    start.catch(() => grammars.delete(grammar));
+  }
+  return (await start).clone();
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { closeSync, createReadStream, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, createReadStream, fstatSync, openSync, readSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 
@@ -56,7 +56,8 @@ const WANTED = new Set(["general.name", "general.version", "conclave.prompt", "g
 export function readGgufHeader(path: string): GgufHeader {
   let file: number;
   try {
-    file = openSync(path, "r");
+    // A pipe without a writer must not hold up the whole process.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     throw missingFile(path, cause);
   }
@@ -214,6 +215,7 @@ function cursorOver(file: number, size: number): Cursor {
   let start = 0;
   let filled = 0;
   let at = 0;
+  if (size === 0) throw new RangeError("it is empty");
   const take = (bytes: number): number => {
     if (at + bytes > Math.min(size, bounds.headerBytes)) throw new RangeError("its header is cut short or too long");
     if (at < start || at + bytes > start + filled) {

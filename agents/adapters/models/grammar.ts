@@ -3,26 +3,41 @@ import type { OutputSchema } from "../../ports/model.ts";
 /** llama.cpp refuses repetitions from 2000 rules on; a longer text is bounded by the token limit and checked afterwards. */
 const MAX_REPETITION = 1000;
 
+/** A piece of an answer: one of some texts, none of which begins another, or free text up to and with its closing quote. */
+export type Part =
+  | { readonly kind: "one-of"; readonly texts: readonly string[]; readonly property: string }
+  | { readonly kind: "free"; readonly maxLength: number | undefined; readonly property: string };
+
 /**
- * A GBNF grammar of exactly one compact JSON object with the properties in the given order and nothing after it: node-llama-cpp's own
+ * The parts of exactly one compact JSON object with the properties in the given order and nothing after it: node-llama-cpp's own
  * JSON grammar allows spaces anywhere and wants four line ends, which a small model has not learned and which blur probabilities.
  */
-export function grammarOf(schema: OutputSchema): string {
-  const fields = schema.properties.map(({ name, enum: allowed, maxLength }, index) => {
-    const key = quoted(`${index === 0 ? "{" : ","}${JSON.stringify(name)}:`);
-    const value =
-      allowed === undefined
-        ? freeText(maxLength)
-        : `(${allowed.map((one) => quoted(JSON.stringify(one))).join(" | ")})`;
-    return `${key} ${value}`;
-  });
-  const character = String.raw`character ::= [^"\\\x00-\x1F\x7F] | "\\" ["\\/bfnrt]`;
-  return `root ::= ${fields.join(" ")} "}"\n${character}\n`;
+export function partsOf(schema: OutputSchema): readonly Part[] {
+  const parts = schema.properties.flatMap(({ name: property, enum: allowed, maxLength }, index): Part[] => [
+    { kind: "one-of", texts: [`${index === 0 ? "{" : ","}${JSON.stringify(property)}:"`], property },
+    allowed === undefined
+      ? { kind: "free", maxLength, property }
+      : { kind: "one-of", texts: allowed.map((one) => JSON.stringify(one).slice(1)), property },
+  ]);
+  return [...parts, { kind: "one-of", texts: ["}"], property: "" }];
 }
 
-function freeText(maxLength = Infinity): string {
-  const most = maxLength > MAX_REPETITION ? "*" : `{0,${maxLength}}`;
-  return String.raw`"\"" character${most} "\""`;
+/** The GBNF grammar of an answer. */
+export function grammarOf(schema: OutputSchema): string {
+  return grammarOfParts(partsOf(schema));
+}
+
+export function grammarOfParts(parts: readonly Part[]): string {
+  const rules = parts.map((part) =>
+    part.kind === "free" ? freeText(part.maxLength) : `(${part.texts.map(quoted).join(" | ")})`,
+  );
+  const character = String.raw`character ::= [^"\\\x00-\x1F\x7F] | "\\" ["\\/bfnrt]`;
+  return `root ::= ${rules.join(" ")}\n${character}\n`;
+}
+
+function freeText(maxLength: number | undefined): string {
+  const most = maxLength === undefined || maxLength > MAX_REPETITION ? "*" : `{0,${maxLength}}`;
+  return String.raw`character${most} "\""`;
 }
 
 function quoted(text: string): string {

@@ -1,6 +1,10 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
+import type { GgufHeader } from "./gguf.ts";
+import { engineEnvironment } from "./llama-environment.ts";
+import { startLlamaProcess } from "./llama-process.ts";
+import { loadError } from "./llama-supervisor.ts";
 import { modelFailed } from "./output.ts";
 
 /** What the embedded engine finds on this machine. */
@@ -14,10 +18,45 @@ export interface EngineReport {
   readonly drivers: readonly ("cuda" | "vulkan" | "metal")[];
 }
 
+const PROBE_CONTEXT = 128;
+
+/**
+ * Loads a file in a process of its own as small as can be: on the CPU, for one short sequence. False when the signal aborts before.
+ * Throws MODEL_FILE_BROKEN where the loader refuses it or dies on it, and MODEL_FAILED (crashed).
+ */
+export async function probeFile(
+  path: string,
+  { prompt, contextLength }: GgufHeader,
+  descriptor: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const contextSize = Math.min(PROBE_CONTEXT, contextLength ?? PROBE_CONTEXT);
+  const process = startLlamaProcess({
+    path,
+    sequences: 1,
+    threads: 1,
+    gpu: false,
+    temperature: 0,
+    contextSize,
+    prompt,
+  });
+  const stop = (): void => process.kill();
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  const loaded = await process.loaded;
+  signal.removeEventListener("abort", stop);
+  stop();
+  await process.ended;
+  if (loaded.kind === "ready") return true;
+  if (signal.aborted) return false;
+  throw loadError(path, descriptor, loaded, 1);
+}
+
 /** Loads the engine in a process of its own, since native code may die. Throws MODEL_FAILED (crashed). */
 export async function probeEngine(signal: AbortSignal): Promise<EngineReport> {
   const worker = fileURLToPath(new URL("llama-probe-worker.ts", import.meta.url));
-  const child = fork(worker, [], { execArgv: [], stdio: ["ignore", "ignore", "ignore", "ipc"], signal });
+  const env = engineEnvironment(process.env);
+  const child = fork(worker, [], { execArgv: [], env, stdio: ["ignore", "ignore", "ignore", "ipc"], signal });
   const { promise, resolve, reject } = Promise.withResolvers<EngineReport>();
   child.on("message", (report: EngineReport) => resolve(report));
   const dead = (how: string): void =>

@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
+import { engineEnvironment } from "./llama-environment.ts";
 import type { EngineFacts, FromWorker, ToWorker, WorkerAnswer, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
 
 /** How a worker process came to its end, or failed to begin. */
@@ -33,15 +34,11 @@ interface Call {
 /** Native code that has not stopped this long after an abort hangs. */
 const ABORT_GRACE_MS = 10_000;
 const STDERR_BYTES = 2000;
-/** The worker needs these to find libraries and devices; it gets nothing else, above all no password. */
-const PASSED_ON =
-  /^(PATH|HOME|TMPDIR|LANG|LC_.*|SystemRoot|LD_.*|DYLD_.*|CUDA_.*|NVIDIA_.*|VK_.*|HIP_.*|ROCM_.*|ROCR_.*|GGML_.*)$/u;
-
 export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
   const child = fork(fileURLToPath(new URL("llama-worker.ts", import.meta.url)), [], {
     execArgv: [],
     // Without the last one, native code that aborts would start a debugger to print where.
-    env: { ...passedOn(process.env), GGML_NO_BACKTRACE: "1" },
+    env: { ...engineEnvironment(process.env), GGML_NO_BACKTRACE: "1" },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
   const stderr = tailOf(child);
@@ -100,10 +97,6 @@ export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
       }
     },
   };
-}
-
-function passedOn(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => PASSED_ON.test(name)));
 }
 
 /** The end of what the native library writes when it dies, in one line. */

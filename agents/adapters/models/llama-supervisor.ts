@@ -53,7 +53,8 @@ export function supervise(
       process.kill();
       await process.ended;
       if (closing.signal.aborted) continue;
-      if (loaded.kind === "unloadable" || attempt >= LOAD_ATTEMPTS) throw loadError(options.path, descriptor, loaded);
+      if (loaded.kind === "unloadable" || attempt >= LOAD_ATTEMPTS)
+        throw loadError(options.path, descriptor, loaded, attempt);
       await pause(FIRST_PAUSE_MS, closing.signal);
     }
   };
@@ -99,9 +100,12 @@ async function isLoaded(process: Promise<LoadedProcess>): Promise<boolean> {
   );
 }
 
-function loadError(path: string, descriptor: string, failure: WorkerFailure): ConclaveError {
-  if (failure.kind === "died")
-    return brokenFile(path, `the loader died on it ${LOAD_ATTEMPTS} times (${failure.reason})`);
+/** MODEL_FILE_BROKEN, or MODEL_FAILED where not the file is at fault. */
+export function loadError(path: string, descriptor: string, failure: WorkerFailure, attempts: number): ConclaveError {
+  if (failure.kind === "died") {
+    const times = attempts === 1 ? "" : ` ${attempts} times`;
+    return brokenFile(path, `the loader died on it${times} (${failure.reason})`);
+  }
   if (failure.what === "model") return brokenFile(path, failure.reason);
   const wayOut = failure.what === "engine" ? "reinstall node-llama-cpp" : "lower contextSize or sequences";
   return modelFailed(descriptor, "crashed", `${failure.reason}; ${wayOut}`);

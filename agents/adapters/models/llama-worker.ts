@@ -12,8 +12,9 @@ import {
   type LlamaContextSequence,
 } from "node-llama-cpp";
 
-import { generate, samplingOf, Unfinished, type Engine } from "./generate.ts";
+import { generate, samplingOf, type Engine } from "./generate.ts";
 import type { FromWorker, ToWorker, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
+import { Unfinished } from "./unfinished.ts";
 
 /** Contexts cost memory by their length; no prompt of ours is longer. */
 const MAX_DEFAULT_CONTEXT = 8192;

@@ -1,6 +1,6 @@
 import type { ModelRequest } from "../../ports/model.ts";
 import { ask, Retryable, type Answer, type Server } from "./openai-http.ts";
-import { providers, type Dialect } from "./openai-providers.ts";
+import { providers, without, type Dialect } from "./openai-providers.ts";
 
 /** The servers of one model, the preferred one first. */
 export interface Endpoints {
@@ -18,6 +18,8 @@ export interface Answered extends Answer {
 interface Endpoint {
   readonly server: Server;
   dialect: Dialect;
+  /** When all of the dialect is tried again. */
+  relearnsAtMs: number;
   failures: number;
   /** Not asked before others until then. */
   restsUntilMs: number;
@@ -25,33 +27,49 @@ interface Endpoint {
 
 const FIRST_REST_MS = 1000;
 const MAX_REST_MS = 60_000;
+/** A server may be updated, and a refusal may have meant something else. */
+const RELEARN_MS = 3_600_000;
 
-export function createEndpoints(servers: readonly Server[]): Endpoints {
+/** `now`: milliseconds that never go back. */
+export function createEndpoints(servers: readonly Server[], now = (): number => performance.now()): Endpoints {
   const endpoints = servers.map((server): Endpoint => {
-    return { server, dialect: providers[server.provider].dialect, failures: 0, restsUntilMs: 0 };
+    return { server, dialect: fullDialect(server), relearnsAtMs: Infinity, failures: 0, restsUntilMs: 0 };
   });
+  const dialectNow = (endpoint: Endpoint): Dialect => {
+    if (endpoint.relearnsAtMs > now()) return endpoint.dialect;
+    endpoint.relearnsAtMs = Infinity;
+    endpoint.dialect = fullDialect(endpoint.server);
+    return endpoint.dialect;
+  };
   return {
     async ask(request, signal, onText) {
-      const nowMs = performance.now();
+      const nowMs = now();
       const isResting = ({ restsUntilMs }: Endpoint): boolean => restsUntilMs > nowMs;
       const failures: Retryable[] = [];
       for (const endpoint of [...endpoints.filter((one) => !isResting(one)), ...endpoints.filter(isResting)]) {
         const { server } = endpoint;
         try {
-          const learn = (dialect: Dialect): void => void (endpoint.dialect = dialect);
-          const answer = await ask(server, request, endpoint.dialect, signal, onText, learn);
+          const learn = (parts: readonly (keyof Dialect)[]): void => {
+            endpoint.dialect = without(endpoint.dialect, parts);
+            endpoint.relearnsAtMs = Math.min(endpoint.relearnsAtMs, now() + RELEARN_MS);
+          };
+          const answer = await ask(server, request, dialectNow(endpoint), signal, onText, learn);
           endpoint.failures = 0;
           return { ...answer, server };
         } catch (error) {
           if (!(error instanceof Retryable)) throw error;
           const restMs = Math.min(FIRST_REST_MS * 2 ** endpoint.failures++, MAX_REST_MS);
-          endpoint.restsUntilMs = performance.now() + Math.max(restMs, error.retryAfterMs);
+          endpoint.restsUntilMs = now() + Math.max(restMs, error.retryAfterMs);
           failures.push(error);
         }
       }
       throw firstToMend(failures);
     },
   };
+}
+
+function fullDialect({ provider }: Server): Dialect {
+  return providers[provider].dialect;
 }
 
 function firstToMend(failures: readonly Retryable[]): Retryable {

@@ -1,8 +1,10 @@
 import { ConclaveError } from "../../core/errors.ts";
 import type { ModelFailureKind, ModelRequest, OutputSchema } from "../../ports/model.ts";
-import { quoted, retryAfterMs } from "../http.ts";
-import { mostTokens, setAside } from "./budget.ts";
-import { plainer, providers, type Dialect, type ProviderId } from "./openai-providers.ts";
+import { boundedBody, quoted, retryAfterMs } from "../http.ts";
+import { jsonOf } from "../json.ts";
+import { leastTokens, mostTokens, setAside } from "./budget.ts";
+import { lackOf, providers, without, type Dialect, type ProviderId } from "./openai-providers.ts";
+import { names, readRefusal } from "./openai-refusal.ts";
 import {
   boundedText,
   readCompletion,
@@ -29,6 +31,8 @@ export interface Answer {
   readonly promptTokens: number;
   readonly outputTokens: number;
   readonly fingerprint: string | null;
+  /** Null when none was sent: the server does not take one. */
+  readonly seed: number | null;
 }
 
 /** A failure that another server, or another attempt if `isPassing`, may not meet; `final` is what the caller gets when it does. */
@@ -52,9 +56,9 @@ class NeverSent extends Retryable {}
 const MAX_CHARACTERS_PER_TOKEN = 8;
 const LEAST_CUT_TOKENS = 1000;
 const TOO_LONG = /context[ _](length|size|window)|maximum context|exceed_context|prompt is too long|too many tokens/iu;
-/** Codes of a connection that never was. */
+/** Codes of a connection that never was: no address, no listener, or no trust in its certificate. */
 const NO_CONNECTION =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_.*|.*CERT.*)$/u;
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_.*|ERR_SSL_(WRONG_VERSION_NUMBER|.*HANDSHAKE.*)|UNABLE_TO_.*|.*CERT.*|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|PATH_LENGTH_EXCEEDED|CRL_.*)$/u;
 const NO_SCHEMA = /response_format|json_schema|structured output|guided|grammar/iu;
 
 /** One attempt. A server that rejects a part of our dialect is asked again at once without it. */
@@ -64,26 +68,28 @@ export async function ask(
   dialect: Dialect,
   signal: AbortSignal,
   onText: (text: string) => void,
-  onPlainer: (dialect: Dialect) => void,
+  onLack: (parts: readonly (keyof Dialect)[]) => void,
 ): Promise<Answer> {
   const settle = setAside(server.descriptor, request, mostTokens(request));
-  const response = await post(server, bodyOf(server, request, dialect), signal).catch((error: unknown) => {
+  const response = await post(server, request, dialect, signal).catch((error: unknown) => {
     if (error instanceof NeverSent) settle(0);
     throw error;
   });
-  const read = async <Result>(body: Promise<Result>): Promise<Result> => await body.catch(brokenBody(server, signal));
+  const read = async <Result>(body: Promise<Result>): Promise<Result> =>
+    await body.catch(brokenBody(server, request, signal));
   if (response.ok) {
     const completion = await read(readCompletion(response, onText));
     const usage = completion?.usage ?? null;
-    settle(usage === null ? null : usage.prompt_tokens + usage.completion_tokens);
-    return answerOf(server, request, completion);
+    const least = leastTokens(request, completion?.content ?? "");
+    settle(usage === null ? null : Math.max(usage.prompt_tokens + usage.completion_tokens, least));
+    return { ...answerOf(server, request, completion), seed: dialect.seed ? seedOf(request.seed) : null };
   }
   settle(0);
   const text = await read(boundedText(response));
-  const simpler = response.status === 400 || response.status === 422 ? plainer(dialect, text) : null;
-  if (simpler === null) throw failureOf(server, response.status, response.headers, text);
-  onPlainer(simpler);
-  return await ask(server, request, simpler, signal, onText, onPlainer);
+  const lack = isBadRequest(response.status) ? lackOf(dialect, readRefusal(text), request) : null;
+  if (lack === null) throw failureOf(server, request, response.status, response.headers, text);
+  if (lack.isSure) onLack(lack.parts);
+  return await ask(server, request, without(dialect, lack.parts), signal, onText, onLack);
 }
 
 function bodyOf(
@@ -110,7 +116,7 @@ function bodyOf(
 }
 
 /** Servers want it below 2^31. */
-export function seedOf(seed: number): number {
+function seedOf(seed: number): number {
   return seed & 0x7fffffff;
 }
 
@@ -130,30 +136,59 @@ function jsonSchema({ properties }: OutputSchema, dialect: Dialect): object {
   };
 }
 
-async function post(server: Server, body: string, signal: AbortSignal): Promise<Response> {
-  const headers = {
-    "content-type": "application/json",
-    ...(server.apiKey !== undefined && { authorization: `Bearer ${server.apiKey}` }),
-  };
-  // A redirect could lead anywhere, the key with it.
-  const options = { method: "POST", headers, body, signal, redirect: "error" } as const;
-  return await fetch(server.url, options).catch(brokenBody(server, signal));
+async function post(server: Server, request: ModelRequest, dialect: Dialect, signal: AbortSignal): Promise<Response> {
+  const headers = { "content-type": "application/json", ...authorization(server) };
+  const body = bodyOf(server, request, dialect);
+  const options = { ...sameOrigin, method: "POST", headers, body, signal };
+  return await fetch(server.url, options).catch(brokenBody(server, request, signal));
 }
 
+/** A redirect could lead anywhere, the key with it: it is an answer like other refusals. */
+const sameOrigin = { redirect: "manual" } as const;
+
+function authorization({ apiKey }: Server): Readonly<Record<string, string>> {
+  return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+}
+
+/** A few hundred models with all that is said about them. */
+const MAX_LIST_BYTES = 1 << 23;
+
+/** The answer to `GET /models`; undefined where there is none that is JSON. Throws as `ask` does. */
+export async function fetchList(server: Server, signal: AbortSignal): Promise<unknown> {
+  const prompt = { system: "", user: "" };
+  const broken = brokenBody(server, prompt, signal);
+  const options = { ...sameOrigin, headers: authorization(server), signal };
+  const response = await fetch(new URL("../models", server.url), options).catch(broken);
+  const tooLarge = (): Error => new TooLarge(`its list of models has more than ${MAX_LIST_BYTES} bytes`);
+  const text = (await boundedBody(response, MAX_LIST_BYTES, tooLarge).catch(broken)).toString("utf8");
+  if (response.ok) return jsonOf(text);
+  const { status, headers } = response;
+  if (status < 400 || status === 401 || status === 403 || status === 429 || status >= 500)
+    throw failureOf(server, prompt, status, headers, text);
+  return undefined;
+}
+
+/** What was asked, which a refusal may repeat. */
+type Prompt = Pick<ModelRequest, "system" | "user">;
+
 /** What it means that a connection, or what came over it, broke. */
-function brokenBody(server: Server, signal: AbortSignal): (error: unknown) => never {
+function brokenBody(server: Server, prompt: Prompt, signal: AbortSignal): (error: unknown) => never {
   return (error) => {
     if (signal.aborted) throw error;
     if (error instanceof TooLarge) throw modelFailed(server.descriptor, "answer-too-large", error.message);
-    if (error instanceof StreamError) throw failureOf(server, error.status, new Headers(), error.body);
+    if (error instanceof StreamError) throw failureOf(server, prompt, error.status, new Headers(), error.body);
     const reason = reasonOf(error);
     throw new (NO_CONNECTION.test(reason) ? NeverSent : Retryable)(unreachable(server, reason));
   };
 }
 
-function answerOf(server: Server, request: ModelRequest, completion: Completion | null): Answer {
+function answerOf(server: Server, request: ModelRequest, completion: Completion | null): Omit<Answer, "seed"> {
   const fail = (kind: ModelFailureKind, reason: string): ConclaveError => modelFailed(server.descriptor, kind, reason);
-  if (completion === null) throw fail("unparsable", "the response is not a chat completion");
+  if (completion === null)
+    throw fail(
+      "unparsable",
+      `the response of ${server.url.origin} is not a chat completion; check that the url in the config leads to an OpenAI-compatible server`,
+    );
   const { content, refusal, finish, usage, tokens, fingerprint } = completion;
   if (refusal !== null) throw fail("refused", `the model refused to answer${said(server, refusal)}`);
   if (finish === "content_filter") throw fail("refused", "the server's content filter stopped the answer");
@@ -184,21 +219,31 @@ function spansOf(tokens: readonly LoggedToken[], text: string): TokenSpan[] {
   });
 }
 
-function failureOf(server: Server, status: number, headers: Headers, body: string): Error {
+function isBadRequest(status: number): boolean {
+  return status === 400 || status === 422;
+}
+
+function failureOf(server: Server, prompt: Prompt, status: number, headers: Headers, body: string): Error {
   const why = said(server, body);
   const fail = (kind: ModelFailureKind, reason: string): ConclaveError => modelFailed(server.descriptor, kind, reason);
   if (status === 429)
     return new Retryable(fail("rate-limit", `the server limits the rate (429)${why}`), true, retryAfterMs(headers));
   if (status >= 500)
     return new Retryable(unreachable(server, `the server answers ${status}${why}`), true, retryAfterMs(headers));
-  if (status === 413 || ((status === 400 || status === 422) && TOO_LONG.test(body)))
+  const says = (words: RegExp): boolean => isBadRequest(status) && names(readRefusal(body), words, prompt) === "surely";
+  if (status === 413 || says(TOO_LONG))
     return fail("prompt-too-long", `the prompt does not fit into the server's context (${status})${why}`);
-  if ((status === 400 || status === 422) && NO_SCHEMA.test(body))
+  if (says(NO_SCHEMA))
     return new Retryable(
       fail(
         "unsupported",
         `the server cannot hold the model to a JSON schema (${status})${why}; set another one in the config`,
       ),
+      false,
+    );
+  if (status < 400)
+    return new Retryable(
+      unreachable(server, `the server redirects elsewhere (${status}), where no key goes along`),
       false,
     );
   const way = new Map([
@@ -219,16 +264,31 @@ function unreachable({ descriptor, url }: Server, reason: string): ConclaveError
 /** Only names of errors: a message could contain the request with its headers. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined;
+  if (cause?.code === "UND_ERR_SOCKET" || cause?.code === "ECONNRESET")
+    return `the connection broke off (${cause.code})`;
   if (typeof cause?.code === "string") return cause.code;
   return error instanceof Error ? error.message.slice(0, 100) : "the connection broke";
+}
+
+interface ServerError {
+  readonly error?: { readonly message?: unknown } | string;
+  readonly message?: unknown;
+  /** FastAPI's, vLLM among them: a text, or what is wrong with each field. */
+  readonly detail?: unknown;
+}
+
+function detailOf(value: ServerError | null): unknown {
+  const detail = value?.detail;
+  return Array.isArray(detail) ? (detail[0] as { readonly msg?: unknown } | null)?.msg : detail;
 }
 
 /** The message in an error of the server's, quoted. */
 function said({ apiKey }: Server, body: string): string {
   let message: unknown;
   try {
-    const value = JSON.parse(body) as { error?: { message?: unknown } | string; message?: unknown } | null;
-    message = typeof value?.error === "string" ? value.error : (value?.error?.message ?? value?.message);
+    const value = JSON.parse(body) as ServerError | null;
+    message =
+      typeof value?.error === "string" ? value.error : (value?.error?.message ?? value?.message ?? detailOf(value));
   } catch {
     message = body;
   }

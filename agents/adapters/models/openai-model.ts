@@ -5,7 +5,7 @@ import { limits } from "../../core/limits.ts";
 import type { HostedModel, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { createCallQueue } from "./call-queue.ts";
 import { createEndpoints, type Answered, type Endpoints } from "./openai-endpoints.ts";
-import { Retryable, seedOf, type Server } from "./openai-http.ts";
+import { Retryable, type Server } from "./openai-http.ts";
 import type { ProviderId } from "./openai-providers.ts";
 import { aborted, closed, modelFailed, resumable } from "./output.ts";
 
@@ -80,13 +80,13 @@ export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
       const askedMs = performance.now();
       const onText = (text: string): void => (signal.aborted ? undefined : onToken?.(text));
       const answer = await queue.run(signal, async () => await run(request, signal, onText));
-      const { fields, confidencePpm, promptTokens, outputTokens, durationMs, server } = answer;
+      const { fields, confidencePpm, promptTokens, outputTokens, durationMs, server, seed } = answer;
       const engine = [server.provider, answer.fingerprint].filter((part) => part !== null).join(" ");
       const sampling = `temperature=${temperature}`;
       return {
         fields,
         confidencePpm,
-        origin: { model: server.descriptor, engine: printable(engine), sampling, seed: seedOf(request.seed) },
+        origin: { model: server.descriptor, engine: printable(engine), sampling, seed },
         promptTokens,
         outputTokens,
         firstTokenMs: Math.round(answer.firstTokenAtMs - askedMs),
@@ -134,7 +134,7 @@ interface Timed extends Answered {
   readonly durationMs: number;
 }
 
-function serverOf({ provider, baseUrl, model, apiKey }: OpenAiEndpoint, temperature: number): Server {
+export function serverOf({ provider, baseUrl, model, apiKey }: OpenAiEndpoint, temperature: number): Server {
   const url = new URL(`${baseUrl.replace(/\/+$/u, "")}/chat/completions`);
   return { provider, url, model, apiKey, temperature, descriptor: `openai:${printable(model).replaceAll(" ", "-")}` };
 }

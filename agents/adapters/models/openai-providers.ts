@@ -1,4 +1,7 @@
-/** Parts of OpenAI's chat completions that not every server has. What a server turns out not to understand is not sent to it again. */
+import type { ModelRequest } from "../../ports/model.ts";
+import { names, type Refusal } from "./openai-refusal.ts";
+
+/** Parts of OpenAI's chat completions that not every server has. What a server turns out not to understand is not sent to it for a while. */
 export interface Dialect {
   /** `logprobs: true`: probabilities of the answer's tokens. */
   readonly logprobs: boolean;
@@ -16,22 +19,25 @@ interface Provider {
   readonly needsKey: boolean;
   /** Cuts a prompt that does not fit instead of refusing it (Ollama: https://github.com/ollama/ollama/issues/17889). */
   readonly cutsPrompts: boolean;
+  /** A model that its list (`GET /models`) does not name is not there; elsewhere other names may be taken, too. */
+  readonly listsAll: boolean;
 }
 
 const everything: Dialect = { logprobs: true, seed: true, maxLength: true, streamUsage: true };
 
 /** Every server we know by name, and how it differs. `openai` is any other that speaks the same. */
 export const providers = {
-  openai: { dialect: everything, extra: {}, needsKey: false, cutsPrompts: false },
-  vllm: { dialect: everything, extra: {}, needsKey: false, cutsPrompts: false },
-  "llama.cpp": { dialect: everything, extra: {}, needsKey: false, cutsPrompts: false },
-  ollama: { dialect: everything, extra: {}, needsKey: false, cutsPrompts: true },
+  openai: { dialect: everything, extra: {}, needsKey: false, cutsPrompts: false, listsAll: false },
+  vllm: { dialect: everything, extra: {}, needsKey: false, cutsPrompts: false, listsAll: true },
+  "llama.cpp": { dialect: everything, extra: {}, needsKey: false, cutsPrompts: false, listsAll: false },
+  ollama: { dialect: everything, extra: {}, needsKey: false, cutsPrompts: true, listsAll: true },
   // Without it, the request may be routed to a host that ignores the schema.
   openrouter: {
     dialect: everything,
     extra: { provider: { require_parameters: true } },
     needsKey: true,
     cutsPrompts: false,
+    listsAll: false,
   },
 } as const satisfies Readonly<Record<string, Provider>>;
 
@@ -46,9 +52,25 @@ const NAMED: readonly (readonly [keyof Dialect, RegExp])[] = [
   ["streamUsage", /stream_options|include_usage/iu],
 ];
 
-/** The dialect without what the server's refusal names; null when that changes nothing. */
-export function plainer(dialect: Dialect, refusal: string): Dialect | null {
-  const named = NAMED.filter(([part, name]) => dialect[part] && name.test(refusal));
-  if (named.length === 0) return null;
-  return { ...dialect, ...Object.fromEntries(named.map(([part]) => [part, false])) };
+export interface Lack {
+  readonly parts: readonly (keyof Dialect)[];
+  /** Else it may be an echo of the prompt, and holds for this call alone. */
+  readonly isSure: boolean;
+}
+
+/** What of the dialect the server's refusal names; null for nothing. */
+export function lackOf(
+  dialect: Dialect,
+  refusal: Refusal,
+  request: Pick<ModelRequest, "system" | "user">,
+): Lack | null {
+  for (const how of ["surely", "perhaps"] as const) {
+    const named = NAMED.filter(([part, words]) => dialect[part] && names(refusal, words, request) === how);
+    if (named.length > 0) return { parts: named.map(([part]) => part), isSure: how === "surely" };
+  }
+  return null;
+}
+
+export function without(dialect: Dialect, parts: readonly (keyof Dialect)[]): Dialect {
+  return { ...dialect, ...Object.fromEntries(parts.map((part) => [part, false])) };
 }

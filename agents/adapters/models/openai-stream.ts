@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { boundedBody, boundedChunks } from "../http.ts";
+import { jsonOf } from "../json.ts";
 
 /** What a server said in answer to one request, as it came. */
 export interface Completion {
@@ -90,13 +91,8 @@ async function readStream(response: Response, onText: (text: string) => void): P
 
 /** Throws StreamError when it is an error. */
 function parseChunk(text: string): Chunk | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  const error = (value as { error?: { code?: unknown } } | null)?.error;
+  const value = jsonOf(text);
+  const error = (value as { error?: { code?: unknown } } | null | undefined)?.error;
   if (error !== undefined && error !== null)
     throw new StreamError(typeof error.code === "number" ? error.code : 500, text);
   const parsed = chunkSchema.safeParse(value);

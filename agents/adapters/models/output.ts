@@ -1,5 +1,6 @@
 import { ConclaveError } from "../../core/errors.ts";
 import type { ModelFailureKind, OutputSchema } from "../../ports/model.ts";
+import { jsonOf } from "../json.ts";
 
 export function modelFailed(
   descriptor: string,
@@ -47,12 +48,8 @@ export function parseOutput(
   text: string,
   schema: OutputSchema,
 ): { readonly fields: Readonly<Record<string, string>> } | { readonly reason: string } {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return { reason: "the output is not JSON" };
-  }
+  const value = jsonOf(text);
+  if (value === undefined) return { reason: "the output is not JSON" };
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return { reason: "the output is not a JSON object" };
   const given = new Map(Object.entries(value));

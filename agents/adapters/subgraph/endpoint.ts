@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import { backoffMs, delay } from "../chain/retry.ts";
 import { boundedBody, credentialsApart, quoted } from "../http.ts";
+import { jsonOf } from "../json.ts";
 
 /** Where a graph-node answers. Its URL may hold a key: only its origin is ever named. */
 export interface Endpoint {
@@ -99,12 +100,8 @@ async function post(endpoint: Endpoint, { text, variables }: Query<z.ZodType>, s
 }
 
 function readAnswer<Answer extends z.ZodType>(endpoint: Endpoint, query: Query<Answer>, body: string): z.infer<Answer> {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    throw invalid(endpoint, "the answer is not JSON");
-  }
+  const value = jsonOf(body);
+  if (value === undefined) throw invalid(endpoint, "the answer is not JSON");
   const parsed = envelope.safeParse(value);
   if (!parsed.success) throw invalid(endpoint, "the answer is none to a GraphQL query");
   const { data, errors = [] } = parsed.data;

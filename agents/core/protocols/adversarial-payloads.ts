@@ -8,7 +8,7 @@ import type { Answered } from "../phased-rules.ts";
 import type { Prompt } from "../prompt.ts";
 import type { Candidate } from "../proposals.ts";
 import type { Form } from "../round-book.ts";
-import { answerSchema, lettered, taskPrompt, type Task } from "../task-prompt.ts";
+import { answerSchema, heard, lettered, taskPrompt, type Task } from "../task-prompt.ts";
 import type { Attempt, Digest } from "../types.ts";
 
 /** Phases of a round: only the drafter, the reviewers, the converger speak in them. */
@@ -66,9 +66,12 @@ const CONVERGE_TASK: Task = {
 
 export function convergePrompt(attempt: Attempt, draft: Candidate, reviews: readonly string[]): Prompt {
   const data = [
-    ["answer", draft.answer.text] as const,
-    ["proof", draft.proof] as const,
-    ...lettered("review", reviews),
+    ["answer", heard(draft.answer.text, limits.answerBytes)] as const,
+    ["proof", heard(draft.proof, limits.proofBytes)] as const,
+    ...lettered(
+      "review",
+      reviews.map((review) => heard(review, limits.counterProofBytes)),
+    ),
   ];
   return taskPrompt(attempt, CONVERGE_TASK, data, answerSchema(attempt.request.terms), "answer");
 }

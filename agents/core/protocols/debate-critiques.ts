@@ -1,14 +1,25 @@
 import { clipText } from "../answer.ts";
-import { inReadersOrder, lineOf } from "../chair.ts";
+import { inReadersOrder } from "../chair.ts";
 import { isMapOf } from "../codec.ts";
 import { hexToBytes } from "../digest.ts";
 import { limits } from "../limits.ts";
 import { asDigest, isTextOf, listOf } from "../payload.ts";
 import type { Call, View } from "../phased-rules.ts";
-import type { Prompt } from "../prompt.ts";
+import { cutText, type Prompt } from "../prompt.ts";
 import type { Candidate } from "../proposals.ts";
 import { allCounted, type Form, type RoundBook, type Stage } from "../round-book.ts";
-import { answerSchema, joined, letter, lettered, taskPrompt, type Task } from "../task-prompt.ts";
+import {
+  answerSchema,
+  heard,
+  letter,
+  lettered,
+  LINE_BYTES,
+  lineOf,
+  objectionFields,
+  ownFields,
+  taskPrompt,
+  type Task,
+} from "../task-prompt.ts";
 import type { Attempt, Digest, Value } from "../types.ts";
 
 /** Cross-examination and reply (docs/spec/debate.md): what debate and the debate stage of escalating share. */
@@ -71,7 +82,8 @@ export function critiqueCalls(
   const own = candidates.find(({ seat }) => seat === self);
   const others = othersInOrder(answers, self, candidates);
   if (others.length === 0) return [];
-  const data = [...(own ? ownFields(own) : []), ...lettered("answer", others.map(lineOf))];
+  const lines = others.map(({ answer, proof }) => heard(lineOf(answer.text, proof), LINE_BYTES));
+  const data = [...(own ? ownFields(own.answer.text, own.proof) : []), ...lettered("answer", lines)];
   const properties = others.map((_, index) => ({
     name: `critique${letter(index)}`,
     maxLength: critiqueBytes(attempt),
@@ -123,16 +135,9 @@ const REPLY: Task = {
 
 /** DB4: reply and final answer in one call. */
 export function replyPrompt(attempt: Attempt, own: Candidate, critiques: readonly string[]): Prompt {
-  const [first, ...others] = critiques.filter((text) => !AGREES.test(text));
-  const data: (readonly [string, string])[] = [...ownFields(own)];
-  if (first !== undefined) data.push(["counterProof", first]);
-  if (others.length > 0) data.push(["others", joined(others)]);
+  const [first, ...others] = critiques
+    .filter((text) => !AGREES.test(text))
+    .map((text) => cutText(text, critiqueBytes(attempt)));
+  const data = [...ownFields(own.answer.text, own.proof), ...objectionFields(first, others)];
   return taskPrompt(attempt, REPLY, data, answerSchema(attempt.request.terms), "answer");
-}
-
-function ownFields({ answer, proof }: Candidate): readonly (readonly [string, string])[] {
-  return [
-    ["answer", answer.text],
-    ["proof", proof],
-  ];
 }

@@ -113,7 +113,7 @@ async function attackModels(flags: Flags, argv: readonly string[]): Promise<numb
       trials.push(...(await runSetting(experiment, setting, () => say(++done))));
     }
     const models = variants.map(({ label, key }) => `${label} (${key})`);
-    const provenance = provenanceOf("attacks", argv, models, (performance.now() - started) / 1000);
+    const provenance = provenanceOf("attacks", argv, flags.seed, models, (performance.now() - started) / 1000);
     const report = injectionReport(
       trials,
       variants.map(({ label }) => label),

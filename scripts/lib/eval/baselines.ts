@@ -5,7 +5,7 @@ import type { Prompt } from "../../../agents/core/prompt.ts";
 import { majorityBaseline, ranking, twoThirdsBaseline } from "../../../agents/core/protocols/leaderless/baselines.ts";
 import { faultTolerance, isMajority, isSupermajority } from "../../../agents/core/quorum.ts";
 import { marksFrom, scoreCall } from "../../../agents/core/scores.ts";
-import { proposePrompt, revisePrompt, verifyPrompt } from "../../../agents/core/task-prompt.ts";
+import { lineOf, proposePrompt, revisePrompt, verifyPrompt } from "../../../agents/core/task-prompt.ts";
 import { TIER_MAX } from "../../../agents/core/tiers.ts";
 import type { Attempt, Digest, SeatIndex } from "../../../agents/core/types.ts";
 import { respond } from "../../../agents/sim/model.ts";
@@ -164,7 +164,7 @@ async function earlyStop(table: Table): Promise<Verdict> {
       const others = before.filter(
         (one) => one !== own && (own === undefined || !isSameAnswer(terms, one.answer, own.answer)),
       );
-      const against = others.map(({ answer, proof }) => `${answer.text}: ${proof}`);
+      const against = others.map(({ answer, proof }) => lineOf(answer.text, proof));
       return revisePrompt(attempt, own === undefined ? null : { answer: own.answer.text, proof: own.proof }, against);
     });
   }

@@ -7,7 +7,7 @@ import { createAnswerBook, type AnswerBook } from "./answer-book.ts";
 import { attemptFor } from "./attempt.ts";
 import { estimateRound } from "./estimate.ts";
 import type { Cell, Evaluation, Mix } from "./evaluate.ts";
-import { openVariants } from "./models.ts";
+import { greedyOf, openVariants } from "./models.ts";
 import { optionsFrom, type Options } from "./options.ts";
 import { createPanel } from "./panel.ts";
 import { questionsOf } from "./question.ts";
@@ -25,7 +25,10 @@ const TIMED = 16;
 /** The exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
   const options = optionsFrom(argv);
-  const book = createAnswerBook(await openVariants(options.variants, options.jobs), options.cache);
+  const book = createAnswerBook(
+    await openVariants([...options.variants, ...greedyOf(options.variants)], options.jobs),
+    options.cache,
+  );
   try {
     await evaluateAndTell(options, book, argv);
   } finally {
@@ -40,7 +43,7 @@ async function evaluateAndTell(options: Options, book: AnswerBook, argv: readonl
   const evaluation = await prepare(options, book);
   const cells = await runEvaluation(evaluation, createDeadline(options.limitSeconds, elapsed), teller(elapsed, book));
   const models = book.variants.map(({ label, key }) => `${label} (${key})`);
-  const provenance = provenanceOf("eval", argv, models, elapsed());
+  const provenance = provenanceOf("eval", argv, options.seed, models, elapsed());
   const text = reportText(cells, provenance);
   if (options.section !== null) {
     const before = readFileSync(resultsPath, "utf8");
@@ -71,34 +74,36 @@ function asJson(cells: readonly Cell[], provenance: Provenance): object {
   };
 }
 
-/** Measures the models, says what the run will take, and chooses the number of questions where that is left to it. */
+/** Measures the models, and says what the run will take. Where the clock ends it, there are questions enough. */
 async function prepare(options: Options, book: AnswerBook): Promise<Evaluation> {
   const { suites, methods, seats, byzantine, badness, assurance, seed } = options;
-  const mixes = mixesOf(book);
+  const mixes = mixesOf(options.variants.length);
   const shape = { book, mixes, methods, seats, byzantine, badness, assurance, seed };
   const measured = await measure(options, book);
   const round = estimateRound(shape, suites.length, measured);
-  const count = options.questions ?? fitting(options.limitSeconds ?? 0, round.seconds);
+  const count = options.questions ?? MOST_QUESTIONS;
+  const wanted =
+    options.limitSeconds === null
+      ? `${count} questions of each suite are at most about ${Math.ceil((count * round.tokens) / 1000)} thousand tokens, ${duration(count * round.seconds)}`
+      : `a question of each suite takes at most about ${duration(round.seconds)}, and there are ${duration(options.limitSeconds)}`;
+  const { tokensPerSecond, tokensPerCall } = measured;
   process.stderr.write(
-    `${measured.tokensPerSecond.toFixed(0)} tokens/s, ${measured.tokensPerCall.toFixed(0)} tokens a first answer: ${count} questions of each suite are at ` +
-      `most about ${Math.ceil((count * round.tokens) / 1000)} thousand tokens, ${duration(count * round.seconds)}\n`,
+    `${tokensPerSecond.toFixed(0)} tokens/s, ${tokensPerCall.toFixed(0)} tokens a first answer: ${wanted}\n`,
   );
   return { ...shape, questions: suites.flatMap((suite) => questionsOf(suite, count, seed)) };
 }
 
-function mixesOf({ variants }: AnswerBook): readonly Mix[] {
-  const all = variants.map((_, index) => index);
-  const alone: Mix = { name: "homogeneous", variants: [0] };
-  return variants.length === 1 ? [alone] : [alone, { name: "heterogeneous", variants: all }];
-}
-
-function fitting(limitSeconds: number, roundSeconds: number): number {
-  return Math.max(1, Math.min(MOST_QUESTIONS, Math.floor(limitSeconds / roundSeconds)));
+/** The book has the models as they were given, then all of them at temperature 0. */
+function mixesOf(models: number): readonly Mix[] {
+  const all = Array.from({ length: models }, (_, index) => index);
+  const alone: Mix = { name: "homogeneous", variants: [0], greedy: [models] };
+  const mixed: Mix = { name: "heterogeneous", variants: all, greedy: all.map((index) => models + index) };
+  return models === 1 ? [alone] : [alone, mixed];
 }
 
 /** By first answers, without the book: one that has them already would be no measure. */
 async function measure(
-  { suites, seats, assurance, seed }: Options,
+  { suites, variants, seats, assurance, seed }: Options,
   book: AnswerBook,
 ): Promise<{ readonly tokensPerCall: number; readonly tokensPerSecond: number }> {
   const fresh = createAnswerBook(book.variants, null);
@@ -106,7 +111,7 @@ async function measure(
   const started = performance.now();
   await Promise.all(
     questions.map(async (question, index) => {
-      const panel = createPanel({ book: fresh, question, seed, variantOf: () => index % book.variants.length });
+      const panel = createPanel({ book: fresh, question, seed, variantOf: () => index % variants.length });
       await panel.ask(0, proposePrompt(attemptFor(question, 0, seats, assurance)));
     }),
   );
@@ -116,11 +121,11 @@ async function measure(
 
 function teller(elapsed: () => number, { asked }: AnswerBook): (progress: Progress) => void {
   let told = performance.now();
-  return ({ done, of, trials }) => {
+  return ({ done, trials }) => {
     if (performance.now() - told < PROGRESS_MS) return;
     told = performance.now();
     process.stderr.write(
-      `${duration(elapsed())}: ${done} of ${of} rounds, ${trials} trials, ${asked.calls} calls made, ${asked.tokens} tokens\n`,
+      `${duration(elapsed())}: ${done} questions of each suite, ${trials} trials, ${asked.calls} calls made, ${asked.tokens} tokens\n`,
     );
   };
 }

@@ -1,3 +1,4 @@
+import PQueue from "p-queue";
 import { ConclaveError } from "../../../agents/core/errors.ts";
 import type { Protocol } from "../../../agents/core/protocol.ts";
 import { documentBlock } from "../../../agents/core/sources.ts";
@@ -50,10 +51,15 @@ export async function deliberate(
   return verdictOf(await deliberation(planFor(protocol, question, committee, seed), panel));
 }
 
+/** One world at a time: what is remembered between its seats (memo.ts) is of one world. */
+const worlds = new PQueue({ concurrency: 1 });
+
 /** All that is seen of it. */
 export async function deliberation(plan: Plan, panel: Panel): Promise<Trace> {
-  forget();
-  return await runWorld(plan, null, foreignModels(panel));
+  return await worlds.add(async () => {
+    forget();
+    return await runWorld(plan, null, foreignModels(panel));
+  });
 }
 
 /** A calm world: nothing fails but who is meant to. */

@@ -1,4 +1,5 @@
 import { canonicalAnswer, policiesOf } from "../../../agents/core/answer.ts";
+import { proposePrompt } from "../../../agents/core/task-prompt.ts";
 import type { Assurance, SeatIndex, Terms } from "../../../agents/core/types.ts";
 import { agrees } from "../../../agents/sim/plan.ts";
 import { createRandom } from "../../../agents/sim/random.ts";
@@ -8,13 +9,15 @@ import type { Badness, Committee } from "./deliberate.ts";
 import type { Method } from "./methods.ts";
 import { createPanel, tokensOf, type Panel } from "./panel.ts";
 import type { Question, Suite } from "./question.ts";
-import { selfConsistency } from "./vote.ts";
+import { plainVote, selfConsistency } from "./vote.ts";
 
 /** One mix of models: a lane's model is the one at its number, over and over. */
 export interface Mix {
   readonly name: "homogeneous" | "heterogeneous";
   /** Indices of the book's variants. */
   readonly variants: readonly number[];
+  /** The same models at temperature 0. */
+  readonly greedy: readonly number[];
 }
 
 export interface Evaluation {
@@ -54,6 +57,8 @@ export interface Trial extends Mark {
   readonly selfConsistency: VoteMark;
   /** The same vote with one model alone, for each model of the mix. */
   readonly single: readonly VoteMark[];
+  /** One answer at temperature 0, for each model of the mix. */
+  readonly greedy: readonly Mark[];
 }
 
 /** All trials of one method under one condition. */
@@ -84,7 +89,7 @@ export async function tryQuestion(
   question: Question,
 ): Promise<Trial | null> {
   const { book, seats, assurance, seed } = evaluation;
-  const { variants } = evaluation.mixes.find(({ name }) => name === cell.mix) as Mix;
+  const { variants, greedy } = evaluation.mixes.find(({ name }) => name === cell.mix) as Mix;
   const drawn = badSeats(evaluation, question, cell.byzantine);
   const isLookup = question.poisoned !== undefined;
   const committee: Committee = {
@@ -108,6 +113,11 @@ export async function tryQuestion(
     const vote = await selfConsistency(attempt, panelWith(chosen), tokens);
     return { ...markOf(terms, question.truth, vote.answer), samples: vote.samples, tokens: vote.tokens };
   };
+  const firstAnswerOf = async (chosen: readonly number[]): Promise<Mark> => {
+    const answer = await panelWith(chosen).ask(0, proposePrompt(attempt));
+    const texts = answer.kind === "answered" ? [answer.fields["answer"] ?? ""] : [];
+    return markOf(terms, question.truth, plainVote(terms, texts).answer);
+  };
   const votes = await voteOf(variants);
   const single = variants.length === 1 ? [votes] : await Promise.all(variants.map(async (one) => await voteOf([one])));
   return {
@@ -120,6 +130,7 @@ export async function tryQuestion(
     criticalPath: verdict.criticalPath,
     selfConsistency: votes,
     single,
+    greedy: await Promise.all(greedy.map(async (one) => await firstAnswerOf([one]))),
   };
 }
 

@@ -12,12 +12,10 @@ export interface VariantSpec {
   readonly temperature: number;
 }
 
-/** All models of the repository. Below 2 the first hardly errs on the suites, and every method is right; the others err more (models/README.md). */
-export const DEFAULT_MODELS = [
-  "models/conclave-small.gguf@2",
-  "models/conclave-lean.gguf@1",
-  "models/conclave-slim.gguf@1",
-].join(",");
+/** All models of the repository, the one that users get first; the others err more (models/README.md). */
+export const DEFAULT_MODELS = ["small", "tiny", "lean", "slim"]
+  .map((name) => `models/conclave-${name}.gguf@1`)
+  .join(",");
 
 /** Throws USAGE. */
 export function variantSpecOf(text: string): VariantSpec {
@@ -30,6 +28,11 @@ export function variantSpecOf(text: string): VariantSpec {
     `Correct --models ${JSON.stringify(text)}: write a GGUF file, or file@temperature with 0 to 2`,
     { field: "models", value: text },
   );
+}
+
+/** The same files at temperature 0, one for each. */
+export function greedyOf(specs: readonly VariantSpec[]): readonly VariantSpec[] {
+  return specs.map(({ path }) => ({ path, temperature: 0 }));
 }
 
 /** Starts each model in as many processes as answers are made at the same time; when one fails, none goes on. */

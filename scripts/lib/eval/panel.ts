@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { limits } from "../../../agents/core/limits.ts";
-import { renderFields, type Prompt } from "../../../agents/core/prompt.ts";
+import { renderFields, shortened, type Prompt } from "../../../agents/core/prompt.ts";
 import type { Answer, AnswerBook } from "./answer-book.ts";
 import type { Question } from "./question.ts";
 
@@ -15,7 +15,7 @@ export interface Cost {
 
 /** The models around one question. */
 export interface Panel {
-  /** A lane is a seat, or a sample; it has a model and a row of seeds of its own. */
+  /** A lane is a seat, or a sample; it has a model and a row of seeds of its own. As in an agent, a prompt that was too long is asked once more, cut short (P9). */
   ask(lane: number, prompt: Prompt): Promise<Answer>;
   readonly cost: Cost;
 }
@@ -37,30 +37,31 @@ export interface PanelOptions {
 export function createPanel({ book, question, seed, variantOf, poisoned }: PanelOptions): Panel {
   const asked = new Map<string, number>();
   const cost = { calls: 0, failed: 0, promptTokens: 0, outputTokens: 0 };
-  return {
-    cost,
-    async ask(lane, { system, user, schema, confidenceOf }) {
-      const again = JSON.stringify([lane, system, user, schema]);
-      const times = asked.get(again) ?? 0;
-      asked.set(again, times + 1);
-      const request = {
-        system,
-        user: poisoned?.has(lane) === true ? withPoison(user, question) : user,
-        schema,
-        confidenceOf,
-        maxTokens: limits.modelOutputTokens,
-        seed: hash31([seed, question.text, again, times]),
-      };
-      cost.calls += 1;
-      const answer = await book.ask(variantOf(lane), request);
-      if (answer.kind === "failed") cost.failed += 1;
-      else {
-        cost.promptTokens += answer.promptTokens;
-        cost.outputTokens += answer.outputTokens;
-      }
+  const ask = async (lane: number, prompt: Prompt): Promise<Answer> => {
+    const { system, user, schema, confidenceOf } = prompt;
+    const again = JSON.stringify([lane, system, user, schema]);
+    const times = asked.get(again) ?? 0;
+    asked.set(again, times + 1);
+    const request = {
+      system,
+      user: poisoned?.has(lane) === true ? withPoison(user, question) : user,
+      schema,
+      confidenceOf,
+      maxTokens: limits.modelOutputTokens,
+      seed: hash31([seed, question.text, again, times]),
+    };
+    cost.calls += 1;
+    const answer = await book.ask(variantOf(lane), request);
+    if (answer.kind === "answered") {
+      cost.promptTokens += answer.promptTokens;
+      cost.outputTokens += answer.outputTokens;
       return answer;
-    },
+    }
+    cost.failed += 1;
+    const brief = shortened(prompt, answer.reason);
+    return brief === null ? answer : await ask(lane, brief);
   };
+  return { cost, ask };
 }
 
 export function tokensOf({ promptTokens, outputTokens }: Cost): number {

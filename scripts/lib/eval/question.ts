@@ -64,7 +64,7 @@ function questionFrom(suite: Suite, { kind, text, answer, proof, lie }: Drawn): 
   const question = { suite, text, form: formOf(kind), truth: answer, lie };
   if (suite !== "lookup") return question;
   const read = poisoned(text, answer, proof);
-  return read === null ? null : { ...question, poisoned: read };
+  return read === null || !isTest(read) ? null : { ...question, poisoned: read };
 }
 
 /** Of the line that prompts have. */

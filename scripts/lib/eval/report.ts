@@ -2,7 +2,7 @@ import { markdownTable } from "../markdown.ts";
 import { provenanceText, type Provenance } from "../provenance.ts";
 import type { Cell } from "./evaluate.ts";
 import type { Share } from "./statistics.ts";
-import { pooled, summarize, type Summary } from "./summary.ts";
+import { pooled, summarize, type Rival, type Summary } from "./summary.ts";
 
 /** Where protocols lose first, then all tables. Shares are in percent. */
 export function reportText(cells: readonly Cell[], provenance: Provenance): string {
@@ -18,40 +18,63 @@ export function reportText(cells: readonly Cell[], provenance: Provenance): stri
   return [worseText(together, bySuite), ...tables, provenanceText(provenance)].join("\n\n");
 }
 
-/** Of protocols, baselines aside: all that are below over all suites, and single suites where that is hardly chance. */
+const RIVALS: Readonly<Record<Rival, string>> = {
+  selfConsistency: "self-consistency",
+  bestSingle: "best single model",
+  bestGreedy: "its one greedy answer",
+};
+
+/** Of protocols, baselines aside: all that are below one of the three over all suites, or below self-consistency in any suite. */
 function worseText(together: readonly Summary[], bySuite: readonly Summary[]): string {
-  const isClear = ({ gain }: Summary): boolean => gain.interval[1] < 0;
-  const below = together.filter(({ source, gain }) => source === "protocol" && gain.share < 0);
-  const clear = bySuite.filter((row) => row.source === "protocol" && isClear(row));
-  const worst = [...below, ...clear].toSorted((a, b) => a.gain.share - b.gain.share);
-  const title = "**Worse than self-consistency at equal tokens**";
-  if (worst.length === 0)
-    return `${title}: no protocol over all suites together, and in no suite by more than chance explains (95 %).`;
-  const rows = worst.map((row) => [
-    isClear(row) ? `**\`${row.method}\`**` : `\`${row.method}\``,
-    row.suite,
+  const title = "**Worse than self-consistency or the best single model at equal tokens, or than one greedy answer**";
+  const below = together
+    .filter(({ source }) => source === "protocol")
+    .map((row) => ({ row, suites: suitesBelow(row, bySuite) }))
+    .filter(({ row, suites }) => suites !== "" || Object.values(row.gains).some(({ share }) => share < 0))
+    .toSorted((a, b) => a.row.gains.selfConsistency.share - b.row.gains.selfConsistency.share);
+  if (below.length === 0) return `${title}: no protocol, in no suite.`;
+  const rows = below.map(({ row, suites }) => [
+    `\`${row.method}\``,
     row.mix,
     String(row.byzantine),
+    String(row.questions),
     percent(row.accuracy.share),
-    percent(row.selfConsistency.share),
-    points(row.gain),
-    percent(row.hung.share),
-    percent(row.wrong.share),
+    ...RIVAL_NAMES.map((rival) => pointsIfBelow(row.gains[rival])),
+    suites,
   ]);
   const head = [
     "protocol",
-    "suite",
     "committee",
     "bad seats",
+    "questions",
     "right",
-    "self-consistency",
-    "difference",
-    "hung",
-    "wrong",
+    ...RIVAL_NAMES.map((rival) => `to ${RIVALS[rival]}`),
+    "suites below self-consistency",
   ];
   const note =
-    "over all suites together wherever it is below, of single suites where the 95 % interval of the difference excludes 0; in bold all where it does";
-  return `${title}, ${note}:\n\n${markdownTable(head, rows)}`;
+    "differences in percentage points with 95 % intervals, over all suites together, then every single suite that is below; in bold where the interval excludes 0; " +
+    "a dot where it is not below. Self-consistency and the single models have nobody bad among them";
+  return `${title}: ${note}.\n\n${markdownTable(head, rows)}`;
+}
+
+const RIVAL_NAMES = Object.keys(RIVALS) as readonly Rival[];
+
+/** "policy -20.0, **text -40.0**": the row's suites, with however few questions. */
+function suitesBelow({ method, mix, byzantine }: Summary, bySuite: readonly Summary[]): string {
+  return bySuite
+    .filter((one) => one.method === method && one.mix === mix && one.byzantine === byzantine)
+    .filter(({ gains }) => gains.selfConsistency.share < 0)
+    .map(({ suite, gains }) => bold(`${suite} ${percent(gains.selfConsistency.share)}`, gains.selfConsistency))
+    .join(", ");
+}
+
+function pointsIfBelow(gain: Share): string {
+  return gain.share < 0 ? bold(points(gain), gain) : "·";
+}
+
+/** Where it is clear that there is a loss. */
+function bold(text: string, { interval: [, high] }: Share): string {
+  return high < 0 ? `**${text}**` : text;
 }
 
 const HEAD = [
@@ -68,7 +91,8 @@ const HEAD = [
   "self-consistency",
   "its samples",
   "best single model",
-  "difference",
+  "its one greedy answer",
+  "difference to self-consistency",
 ];
 
 function tableOf(rows: readonly Summary[]): string {
@@ -88,7 +112,8 @@ function tableOf(rows: readonly Summary[]): string {
       withInterval(row.selfConsistency),
       row.selfConsistencySamples.toFixed(1),
       withInterval(row.bestSingle),
-      points(row.gain),
+      withInterval(row.bestGreedy),
+      points(row.gains.selfConsistency),
     ]),
   );
 }

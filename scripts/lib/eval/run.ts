@@ -1,12 +1,15 @@
+import PQueue from "p-queue";
 import { cellsOf, tryQuestion, type Cell, type Evaluation, type Trial } from "./evaluate.ts";
 import type { Suite } from "./question.ts";
 
 export interface Progress {
-  /** Questions of each suite that are done, of how many. */
+  /** Questions of each suite that are done. */
   readonly done: number;
-  readonly of: number;
   readonly trials: number;
 }
+
+/** Trials under way at a time: while one deliberates, the votes beside others keep the models busy. */
+const AT_ONCE = 8;
 
 /**
  * All cells, question by question, so that a run that is stopped by the clock has the same questions in every cell: `isOver` is asked before
@@ -21,15 +24,18 @@ export async function runEvaluation(
   const suites: readonly Suite[] = [...bySuite.keys()];
   const cells = cellsOf(evaluation, suites).map((cell) => ({ ...cell, trials: [] as Trial[] }));
   const rounds = Math.max(...[...bySuite.values()].map(({ length }) => length));
+  const queue = new PQueue({ concurrency: AT_ONCE });
   let trials = 0;
   for (let round = 0; round < rounds && (round === 0 || !isOver()); round++) {
-    for (const cell of cells) {
+    const tries = cells.map(async (cell) => {
       const question = bySuite.get(cell.suite)?.[round];
-      const trial = question === undefined ? null : await tryQuestion(evaluation, cell, question);
-      if (trial === null) continue;
+      if (question === undefined) return;
+      const trial = await queue.add(async () => await tryQuestion(evaluation, cell, question));
+      if (trial === null) return;
       cell.trials.push(trial);
-      onProgress({ done: round, of: rounds, trials: ++trials });
-    }
+      onProgress({ done: round, trials: ++trials });
+    });
+    await Promise.all(tries);
   }
   return cells.filter((cell) => cell.trials.length > 0);
 }

@@ -13,7 +13,7 @@ export interface Share {
 const Z = 1.959963984540054;
 const RESAMPLES = 2_000;
 
-/** A share with Wilson's score interval: `hits` of `trials`, both whole, trials at least 1. */
+/** A share with Wilson's score interval: `hits` of `trials`, trials at least 1. */
 export function shareOf(hits: number, trials: number): Share {
   const share = hits / trials;
   const scale = 1 + (Z * Z) / trials;
@@ -33,8 +33,13 @@ export function pairedDifference(gained: number, lost: number, trials: number): 
   return { share: (gained - lost) / trials, interval: [Math.max(-1, middle - half), Math.min(1, middle + half)] };
 }
 
-/** A mean with its percentile bootstrap, 2,000 resamples drawn from a fixed seed; at least one value. */
+/**
+ * A mean of values from 0 to 1 with its percentile bootstrap, 2,000 resamples drawn from a fixed seed; at least one value. Resamples of equal
+ * values are equal, however few there are: then Wilson's interval of a share as large, since no such values vary more than a share does.
+ */
 export function meanOf(values: readonly number[]): Share {
+  if (values.every((value) => value === values[0]))
+    return shareOf(values.length * (values[0] as number), values.length);
   const random = createRandom(values.length, "bootstrap");
   const means = Array.from({ length: RESAMPLES }, () => mean(values.map(() => random.pick(values))));
   means.sort((a, b) => a - b);

@@ -4,6 +4,9 @@ import { mean, meanOf, pairedDifference, shareOf, type Share } from "./statistic
 /** A cell of all suites together is one, too. */
 type Pooled = Omit<Cell, "suite"> & { readonly suite: Cell["suite"] | "all" };
 
+/** What a decision is compared with. */
+export type Rival = "selfConsistency" | "bestSingle" | "bestGreedy";
+
 /** A cell in numbers; every share is of all its questions, hung ones included. */
 export interface Summary {
   readonly suite: Pooled["suite"];
@@ -27,8 +30,10 @@ export interface Summary {
   readonly selfConsistencySamples: number;
   /** The model of the mix that answers most of these very questions right, which favours it. */
   readonly bestSingle: Share;
-  /** Accuracy minus that of self-consistency, question by question. */
-  readonly gain: Share;
+  /** One answer at temperature 0 of the model that gets most right that way, which favours it, too. */
+  readonly bestGreedy: Share;
+  /** Accuracy minus that of each of the three, question by question. */
+  readonly gains: Readonly<Record<Rival, Share>>;
 }
 
 /** Of a cell with at least one trial. */
@@ -36,9 +41,21 @@ export function summarize({ suite, mix, method, byzantine, trials }: Pooled): Su
   const isRight = (mark: Mark): boolean => mark.status === "right";
   const countOf = (holds: (trial: Trial) => boolean): number => trials.filter(holds).length;
   const share = (holds: (trial: Trial) => boolean): Share => shareOf(countOf(holds), trials.length);
-  const singles = (trials[0] as Trial).single.map((_, model) => share(({ single }) => isRight(single[model] as Mark)));
-  const gained = countOf((trial) => isRight(trial) && !isRight(trial.selfConsistency));
-  const lost = countOf((trial) => !isRight(trial) && isRight(trial.selfConsistency));
+  const best = (marksOf: (trial: Trial) => readonly Mark[]): ((trial: Trial) => Mark) => {
+    const models = marksOf(trials[0] as Trial).map((_, model) => (trial: Trial) => marksOf(trial)[model] as Mark);
+    const hits = (markOf: (trial: Trial) => Mark): number => countOf((trial) => isRight(markOf(trial)));
+    return models.reduce((one, other) => (hits(other) > hits(one) ? other : one));
+  };
+  const rivals: Readonly<Record<Rival, (trial: Trial) => Mark>> = {
+    selfConsistency: (trial) => trial.selfConsistency,
+    bestSingle: best(({ single }) => single),
+    bestGreedy: best(({ greedy }) => greedy),
+  };
+  const gainOver = (rival: Rival): Share => {
+    const gained = countOf((trial) => isRight(trial) && !isRight(rivals[rival](trial)));
+    const lost = countOf((trial) => !isRight(trial) && isRight(rivals[rival](trial)));
+    return pairedDifference(gained, lost, trials.length);
+  };
   return {
     suite,
     mix,
@@ -54,10 +71,15 @@ export function summarize({ suite, mix, method, byzantine, trials }: Pooled): Su
     failedCalls: mean(trials.map(({ failedCalls }) => failedCalls)),
     tokens: mean(trials.map(({ tokens }) => tokens)),
     criticalPath: mean(trials.map(({ criticalPath }) => criticalPath)),
-    selfConsistency: share(({ selfConsistency }) => isRight(selfConsistency)),
+    selfConsistency: share((trial) => isRight(rivals.selfConsistency(trial))),
     selfConsistencySamples: mean(trials.map(({ selfConsistency }) => selfConsistency.samples)),
-    bestSingle: singles.reduce((best, one) => (one.share > best.share ? one : best)),
-    gain: pairedDifference(gained, lost, trials.length),
+    bestSingle: share((trial) => isRight(rivals.bestSingle(trial))),
+    bestGreedy: share((trial) => isRight(rivals.bestGreedy(trial))),
+    gains: {
+      selfConsistency: gainOver("selfConsistency"),
+      bestSingle: gainOver("bestSingle"),
+      bestGreedy: gainOver("bestGreedy"),
+    },
   };
 }
 

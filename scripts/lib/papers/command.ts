@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { createAnswerBook, type AnswerBook } from "../eval/answer-book.ts";
-import { openVariants } from "../eval/models.ts";
+import { greedyOf, openVariants } from "../eval/models.ts";
 import { replaceSection } from "../generated-section.ts";
 import { provenanceOf } from "../provenance.ts";
 import { paperOptionsFrom } from "./options.ts";
@@ -21,11 +21,13 @@ export async function main(argv: readonly string[]): Promise<number> {
       isQuick,
       size,
       seed,
-      book: async () => (opened.book ??= createAnswerBook(await openVariants([model], jobs), cache)),
+      book: async () =>
+        (opened.book ??= createAnswerBook(await openVariants([model, ...greedyOf([model])], jobs), cache)),
       tell: (line) => process.stderr.write(`${line}\n`),
     });
     const models = (opened.book?.variants ?? []).map(({ label, key }) => `${label} (${key})`);
-    const provenance = provenanceOf("papers", argv, models, (performance.now() - started) / 1000);
+    const ran = provenanceOf("papers", argv, seed, models, (performance.now() - started) / 1000);
+    const provenance = opened.book === null ? ran : { ...ran, asked: opened.book.asked.calls };
     const text = findingsText(findings, provenance);
     if (writes) await write(`papers ${study.id}`, text, findings);
     process.stdout.write(json ? `${JSON.stringify({ provenance, ...findings })}\n` : `${text}\n`);

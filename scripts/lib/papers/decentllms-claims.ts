@@ -7,6 +7,20 @@ import { percent, verdictOf, type Claim } from "./study.ts";
 export interface Accuracy {
   readonly questions: number;
   readonly right: Readonly<Record<string, number>>;
+  readonly greedyRight: number;
+}
+
+/** The introduction, against the one model that all seats hold. */
+export function singleClaim({ questions, right, greedyRight }: Accuracy): Claim {
+  const methods = ["leaderless", "decentllms-best"] as const;
+  const shares = methods.map((name) => `\`${name}\` ${percent((right[name] ?? 0) / questions)} %`);
+  const above = methods.filter((name) => (right[name] ?? 0) > greedyRight).length;
+  return {
+    paper: "I: several agents overcome the limitations of a single LLM",
+    here: `${shares.join(", ")}, one greedy call of the same model ${percent(greedyRight / questions)} % of the same ${questions} questions`,
+    agrees: above === methods.length ? "yes" : above > 0 ? "in part" : "no",
+    why: "all seats hold the file of the greedy call, sampled so that they differ; the paper's agents are nine models of different size, and it gives no figure for the best of them",
+  };
 }
 
 /** Fig. 6. */

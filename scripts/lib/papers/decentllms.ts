@@ -8,10 +8,18 @@ import { createPanel } from "../eval/panel.ts";
 import { questionsOf, type Question, type Suite } from "../eval/question.ts";
 import { shareOf } from "../eval/statistics.ts";
 import { plainVote } from "../eval/vote.ts";
-import { accuracyClaim, latencyClaims, resilienceClaim, tableClaims, type Accuracy } from "./decentllms-claims.ts";
+import {
+  accuracyClaim,
+  latencyClaims,
+  resilienceClaim,
+  singleClaim,
+  tableClaims,
+  type Accuracy,
+} from "./decentllms-claims.ts";
 import { firstAnswers } from "./deliberations.ts";
 import { DEBATE, PROTOCOLS, latenciesOf, type Latency } from "./decentllms-latency.ts";
 import { CORRECT, PAPER_SCORES, PUSHED, replay, resilienceAt, type Resilience } from "./decentllms-table.ts";
+import { GREEDY, greedyAnswer } from "./greedy.ts";
 import { percent, sized, type Chart, type Setting, type Study, type Table } from "./study.ts";
 
 const SEATS = 7;
@@ -39,10 +47,17 @@ export const decentllmsStudy: Study = {
     return {
       claims: [
         accuracyClaim(accuracy),
+        singleClaim(accuracy),
         ...latencyClaims(latencies),
         ...tableClaims(replay(1)),
         resilienceClaim(resilience),
       ],
+      comparisons: [...RANKED, VOTE].map((name) => ({
+        who: name,
+        questions: accuracy.questions,
+        right: accuracy.right[name] ?? 0,
+        greedyRight: accuracy.greedyRight,
+      })),
       tables: [accuracyTable(accuracy), latencyTable(latencies, seats), scoreTable(), resilienceTable(resilience)],
       charts: [latencyChart(latencies), resilienceChart(resilience)],
     };
@@ -54,6 +69,7 @@ async function accuracyOf(setting: Setting): Promise<Accuracy> {
   const answers = await book();
   const questions = SUITES.flatMap((suite) => questionsOf(suite, sized(setting, QUESTIONS), seed));
   const right: Record<string, number> = {};
+  let greedyRight = 0;
   const count = (name: string, isRight: boolean): void => void (right[name] = (right[name] ?? 0) + Number(isRight));
   const committee = {
     seats: SEATS,
@@ -73,12 +89,13 @@ async function accuracyOf(setting: Setting): Promise<Accuracy> {
       const { answer } = await method.decide(question, committee, panel(), seed);
       count(id, markOf(terms, question.truth, answer).status === "right");
     }
+    greedyRight += Number((await greedyAnswer(answers, question)).isRight);
     tell(`${question.suite}: ${JSON.stringify(right)}`);
   }
-  return { questions: questions.length, right };
+  return { questions: questions.length, right, greedyRight };
 }
 
-function accuracyTable({ questions, right }: Accuracy): Table {
+function accuracyTable({ questions, right, greedyRight }: Accuracy): Table {
   const paper: Readonly<Record<string, string>> = {
     "decentllms-best": "71",
     "decentllms-two-thirds": "64",
@@ -88,8 +105,8 @@ function accuracyTable({ questions, right }: Accuracy): Table {
     title: "Fig. 6: accuracy against quorum baselines, %",
     note: `${questions} questions (${SUITES.join(", ")}), ${SEATS} seats with the embedded model, nobody bad; in the baselines every seat answers and marks all others. The paper: 100 problems of MMLU-Pro, nine models of different size, larger ones as evaluators.`,
     head: ["method", "the paper", "here", "95 %"],
-    rows: [...RANKED, VOTE].map((name) => {
-      const { share, interval } = shareOf(right[name] ?? 0, questions);
+    rows: [...RANKED, VOTE, GREEDY].map((name) => {
+      const { share, interval } = shareOf(name === GREEDY ? greedyRight : (right[name] ?? 0), questions);
       return [name, paper[name] ?? "", percent(share), interval.map(percent).join(" to ")];
     }),
   };

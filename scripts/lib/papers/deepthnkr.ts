@@ -9,7 +9,17 @@ import { questionsOf, type Suite } from "../eval/question.ts";
 import { mean } from "../eval/statistics.ts";
 import { deliberateOn, firstAnswers, revealsOf, type Deliberated } from "./deliberations.ts";
 import { MODES, deepthnkrClaims, meanReadings, type Run, type Trajectory } from "./deepthnkr-claims.ts";
-import { sharesText, sized, type Chart, type Setting, type Study, type Table } from "./study.ts";
+import { GREEDY, greedyAnswer } from "./greedy.ts";
+import {
+  comparisonOf,
+  greedyText,
+  sharesText,
+  sized,
+  type Chart,
+  type Setting,
+  type Study,
+  type Table,
+} from "./study.ts";
 
 const SIZES = [4, 7] as const;
 const SUITES: readonly Suite[] = ["arithmetic", "wason", "policy", "text"];
@@ -22,10 +32,12 @@ export const deepthnkrStudy: Study = {
   paper: "Thomas, A Structured Multi-Round Debate Protocol for Heterogeneous Councils (DeepThnkr)",
   async run(setting) {
     const runs = await runsOf(setting);
-    const trajectories = await trajectoriesOf(setting);
+    const debates = await debatesOf(setting);
+    const trajectories = debates.flatMap(({ trajectory }) => trajectory ?? []);
     return {
       claims: deepthnkrClaims(runs, trajectories),
-      tables: [modeTable(runs), trajectoryTable(trajectories), bandTable(trajectories)],
+      comparisons: [comparisonOf("the chair of `debate`", debates)],
+      tables: [modeTable(runs), trajectoryTable(debates), bandTable(trajectories)],
       charts: [trajectoryChart(trajectories)],
     };
   },
@@ -64,22 +76,33 @@ function tokensIn(answer: Answer): number {
   return answer.kind === "answered" ? answer.promptTokens + answer.outputTokens : 0;
 }
 
-async function trajectoriesOf(setting: Setting): Promise<readonly Trajectory[]> {
+/** A debate that was held, whether or not it can be read. */
+interface Debate {
+  readonly suite: Suite;
+  readonly status: Deliberated["status"];
+  readonly greedyIsRight: boolean;
+  /** Null when somebody said nothing that a reading needs. */
+  readonly trajectory: Trajectory | null;
+}
+
+async function debatesOf(setting: Setting): Promise<readonly Debate[]> {
   const { seed, book, tell } = setting;
   const asking = { book: await book(), protocol: protocolById("debate") as Protocol, seats: DEBATE_SEATS, seed };
-  const found: Trajectory[] = [];
+  const debates: Debate[] = [];
   for (const suite of SUITES) {
     for (const question of questionsOf(suite, sized(setting, QUESTIONS), seed)) {
-      const trajectory = trajectoryOf(await deliberateOn(question, asking));
-      if (trajectory !== null) found.push(trajectory);
+      const deliberated = await deliberateOn(question, asking);
+      const { isRight } = await greedyAnswer(asking.book, question);
+      const trajectory = trajectoryOf(deliberated, isRight);
+      debates.push({ suite, status: deliberated.status, greedyIsRight: isRight, trajectory });
     }
     tell(`${suite}: debated`);
   }
-  return found;
+  return debates;
 }
 
 /** Null when somebody said nothing that a reading needs. */
-export function trajectoryOf(deliberated: Deliberated): Trajectory | null {
+export function trajectoryOf(deliberated: Deliberated, greedyIsRight: boolean): Trajectory | null {
   const { question, trace, tally, status } = deliberated;
   const readings = agreementOf(trace.attempt, debateForms, tally).map(({ percent }) => percent);
   if (readings.length !== 3 || readings.includes(null)) return null;
@@ -91,7 +114,17 @@ export function trajectoryOf(deliberated: Deliberated): Trajectory | null {
     isContested: new Set(firsts.map(({ answer }) => answer)).size > 1,
     band: bandOf(third),
     status,
+    greedyIsRight,
   };
+}
+
+/** What the tables of readings leave out, if anything. */
+export function unreadText(debates: readonly Debate[]): string {
+  const unread = debates.filter(({ trajectory }) => trajectory === null);
+  const listed = unread.map(({ suite, status }) => `${suite}, chair ${status === "none" ? "hung" : status}`);
+  const named =
+    listed.length === 0 ? "" : `; left out because somebody said nothing that a reading needs: ${listed.join("; ")}`;
+  return `${debates.length - unread.length} of ${debates.length} debates have all three readings${named}.`;
 }
 
 function modeTable(runs: readonly Run[]): Table {
@@ -138,15 +171,24 @@ const GROUPS = [
   ["first answers differ", (one: Trajectory) => one.isContested],
 ] as const;
 
-function trajectoryTable(all: readonly Trajectory[]): Table {
+function trajectoryTable(debates: readonly Debate[]): Table {
+  const all = debates.flatMap(({ trajectory }) => trajectory ?? []);
   const groups: readonly (readonly [string, readonly Trajectory[]])[] = [
     ...GROUPS.map(([name, holds]) => [name, all.filter(holds)] as const),
     ...SUITES.map((suite) => [suite, all.filter((one) => one.suite === suite)] as const),
   ];
   return {
     title: "Fig. 5 and Table I: agreement over the rounds of a debate",
-    note: `${DEBATE_SEATS} members, the embedded model. The meter is the lexical one (AG3) on whole texts, answer and derivation. The paper's worked example reads 19, 16, 16.`,
-    head: ["questions", "number", "answers, %", "critiques, %", "replies, %", "chair right / hung / wrong, %"],
+    note: `${DEBATE_SEATS} members, the embedded model. The meter is the lexical one (AG3) on whole texts, answer and derivation. The paper's worked example reads 19, 16, 16. ${unreadText(debates)}`,
+    head: [
+      "questions",
+      "number",
+      "answers, %",
+      "critiques, %",
+      "replies, %",
+      "chair right / hung / wrong, %",
+      `${GREEDY}, %`,
+    ],
     rows: groups
       .filter(([, rows]) => rows.length > 0)
       .map(([name, rows]) => [
@@ -154,6 +196,7 @@ function trajectoryTable(all: readonly Trajectory[]): Table {
         String(rows.length),
         ...(meanReadings(rows) ?? []).map((reading) => reading.toFixed(0)),
         sharesText(rows.map(({ status }) => status)),
+        greedyText(rows),
       ]),
   };
 }
@@ -167,10 +210,12 @@ function bandTable(all: readonly Trajectory[]): Table {
   return {
     title: "VII-C: what the last reading is worth",
     note: "The chair's answer by the band of the agreement after the replies.",
-    head: ["agreement, %", "debates", "chair right / hung / wrong, %"],
+    head: ["agreement, %", "debates", "chair right / hung / wrong, %", `${GREEDY}, %`],
     rows: bands.map(([band, name]) => {
       const rows = all.filter((one) => one.band === band);
-      return [name, String(rows.length), rows.length === 0 ? "none" : sharesText(rows.map(({ status }) => status))];
+      const shares =
+        rows.length === 0 ? ["none", "none"] : [sharesText(rows.map(({ status }) => status)), greedyText(rows)];
+      return [name, String(rows.length), ...shares];
     }),
   };
 }

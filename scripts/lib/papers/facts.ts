@@ -9,13 +9,20 @@ export interface Facts {
   readonly named: number;
   /** Of them, those in the decision. */
   readonly kept: number;
-  /** Wrong policies: mean of the first answers, and in the decision. */
+  /** Wrong policies: mean of the first answers, in one greedy answer of the same model, and in the decision. */
   readonly falsePerFirst: number;
+  readonly falseGreedy: number;
   readonly falseKept: number;
 }
 
-/** `answer`: null when hung. */
-export function factsOf(terms: Terms, firsts: readonly string[], answer: string | null, truth: string): Facts {
+export interface Said {
+  readonly firsts: readonly string[];
+  readonly greedy: string;
+  /** The decision; null when hung. */
+  readonly answer: string | null;
+}
+
+export function factsOf(terms: Terms, { firsts, greedy, answer }: Said, truth: string): Facts {
   const setOf = (text: string): ReadonlySet<number> => {
     const canonical = canonicalAnswer(terms, text);
     return new Set(canonical === null ? [] : policiesOf(canonical.outcome));
@@ -30,6 +37,7 @@ export function factsOf(terms: Terms, firsts: readonly string[], answer: string 
     named: named.length,
     kept: named.filter((policy) => decided.has(policy)).length,
     falsePerFirst: sets.length === 0 ? 0 : mean(sets.map(wrongIn)),
+    falseGreedy: wrongIn(setOf(greedy)),
     falseKept: wrongIn(decided),
   };
 }
@@ -40,21 +48,27 @@ export interface PooledFacts {
   readonly named: number;
   readonly namedWhereDecided: number;
   readonly kept: number;
-  readonly falsePerFirst: number;
-  readonly falsePerDecision: number;
+  /** Wrong policies per answer, all on the decided questions; null without any, which is not the same as none. */
+  readonly falseWhereDecided: {
+    readonly perFirst: number;
+    readonly perGreedy: number;
+    readonly perDecision: number;
+  } | null;
 }
 
 export function pooledFacts(all: readonly Facts[]): PooledFacts {
   const decided = all.filter(({ isDecided }) => isDecided);
-  const sum = (of: readonly Facts[], key: "named" | "kept" | "falseKept"): number =>
-    of.reduce((total, one) => total + one[key], 0);
+  const sum = (of: readonly Facts[], key: "named" | "kept"): number => of.reduce((total, one) => total + one[key], 0);
+  const meanOf = (key: "falsePerFirst" | "falseGreedy" | "falseKept"): number => mean(decided.map((one) => one[key]));
   return {
     questions: all.length,
     decided: decided.length,
     named: sum(all, "named"),
     namedWhereDecided: sum(decided, "named"),
     kept: sum(all, "kept"),
-    falsePerFirst: all.length === 0 ? 0 : mean(all.map(({ falsePerFirst }) => falsePerFirst)),
-    falsePerDecision: decided.length === 0 ? 0 : sum(decided, "falseKept") / decided.length,
+    falseWhereDecided:
+      decided.length === 0
+        ? null
+        : { perFirst: meanOf("falsePerFirst"), perGreedy: meanOf("falseGreedy"), perDecision: meanOf("falseKept") },
   };
 }

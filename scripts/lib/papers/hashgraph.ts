@@ -11,7 +11,18 @@ import { mean } from "../eval/statistics.ts";
 import { deliberateOn, simulate, type Deliberated } from "./deliberations.ts";
 import { robustnessClaim, rescueClaims, type Course, type Robust } from "./hashgraph-claims.ts";
 import { factsOf, pooledFacts } from "./facts.ts";
-import { percent, sharesText, sized, type Chart, type Setting, type Study, type Table } from "./study.ts";
+import { GREEDY, greedyAnswer, type Greedy } from "./greedy.ts";
+import {
+  comparisonOf,
+  greedyText,
+  percent,
+  sharesText,
+  sized,
+  type Chart,
+  type Setting,
+  type Study,
+  type Table,
+} from "./study.ts";
 
 const SEATS = 7;
 const SUITES: readonly Suite[] = ["arithmetic", "wason", "policy", "policies"];
@@ -31,6 +42,7 @@ export const hashgraphStudy: Study = {
     const robust = [...(await simulated(setting)), ...(await embedded(setting))];
     return {
       claims: [...rescueClaims(courses), robustnessClaim(robust, SEATS)],
+      comparisons: [comparisonOf("`hashgraph`", courses)],
       tables: [rescueTable(courses), preservationTable(courses), robustnessTable(robust)],
       charts: [robustnessChart(robust)],
     };
@@ -46,12 +58,12 @@ async function coursesOf(setting: Setting): Promise<readonly Course[]> {
   const asking = { book: await book(), protocol: hashgraph(), seats: SEATS, seed };
   const courses: Course[] = [];
   for (const question of SUITES.flatMap((suite) => questionsOf(suite, sized(setting, QUESTIONS), seed)))
-    courses.push(courseOf(await deliberateOn(question, asking)));
+    courses.push(courseOf(await deliberateOn(question, asking), await greedyAnswer(asking.book, question)));
   tell(`${courses.length} questions deliberated`);
   return courses;
 }
 
-export function courseOf(deliberated: Deliberated): Course {
+export function courseOf(deliberated: Deliberated, greedy: Greedy): Course {
   const { question, trace, tally, status, answer } = deliberated;
   const { terms } = trace.attempt.request;
   const report = consensusReport(trace.attempt, tally);
@@ -62,12 +74,13 @@ export function courseOf(deliberated: Deliberated): Course {
     firstsRight: countRight(terms, firsts, question),
     isUnanimous: report.rounds[0]?.isUnanimous === true,
     voteIsRight: countRight(terms, [plainVote(terms, firsts).answer ?? ""], question) === 1,
+    greedyIsRight: greedy.isRight,
     status,
     rounds: report.rounds.length,
     path: report.path,
     changed: new Set(report.rounds.flatMap(({ changed }) => changed)).size,
     oscillating: report.oscillating.length,
-    facts: terms.kind === "policies" ? factsOf(terms, firsts, answer, question.truth) : null,
+    facts: terms.kind === "policies" ? factsOf(terms, { firsts, greedy: greedy.answer, answer }, question.truth) : null,
   };
 }
 
@@ -90,7 +103,7 @@ async function simulated(setting: Setting): Promise<readonly Robust[]> {
         statuses.push((await simulate({ ...plan, model: { failPpm: 0, errorPpm } }, question)).status);
       }
       const models = errorPpm === 0 ? "simulated, never wrong" : `simulated, wrong in ${errorPpm / 10_000} % of calls`;
-      points.push({ models, bad, statuses });
+      points.push({ models, bad, statuses, greedy: [] });
       tell(`${models}, ${bad} bad: ${statuses.length} worlds`);
     }
   return points;
@@ -102,12 +115,14 @@ async function embedded(setting: Setting): Promise<readonly Robust[]> {
   const count = sized(setting, ATTACKED);
   const bySuite = SUITES.map((suite) => questionsOf(suite, Math.ceil(count / SUITES.length), seed));
   const questions = bySuite.flat().slice(0, count);
+  const greedy: boolean[] = [];
+  for (const question of questions) greedy.push((await greedyAnswer(asking.book, question)).isRight);
   const points: Robust[] = [];
   for (let bad = 0; bad <= MOST_BAD; bad++) {
     const statuses: Deliberated["status"][] = [];
     for (const question of questions)
       statuses.push((await deliberateOn(question, { ...asking, byzantine: bad })).status);
-    points.push({ models: "embedded", bad, statuses });
+    points.push({ models: "embedded", bad, statuses, greedy });
     tell(`embedded, ${bad} bad: ${statuses.length} questions`);
   }
   return points;
@@ -126,6 +141,7 @@ function rescueTable(courses: readonly Course[]): Table {
       "questions",
       "one first answer right",
       "plain vote of first answers right",
+      GREEDY,
       "right / hung / wrong",
       "rescued",
       "lost",
@@ -140,6 +156,7 @@ function rescueTable(courses: readonly Course[]): Table {
       String(group.length),
       percent(mean(group.map(({ firsts, firstsRight }) => firstsRight / Math.max(1, firsts)))),
       percent(group.filter(({ voteIsRight }) => voteIsRight).length / group.length),
+      greedyText(group),
       sharesText(group.map(({ status }) => status)),
       String(group.filter(({ status, voteIsRight }) => status === "right" && !voteIsRight).length),
       String(group.filter(({ status, voteIsRight }) => status !== "right" && voteIsRight).length),
@@ -156,7 +173,7 @@ function preservationTable(courses: readonly Course[]): Table {
   const facts = pooledFacts(courses.flatMap((course) => course.facts ?? []));
   return {
     title: "Content preservation",
-    note: "Sets of policies: each right policy that at least one seat named at first is a fact that could be kept, each wrong one a false statement. Hung questions keep nothing.",
+    note: "Sets of policies: each right policy that at least one seat named at first is a fact that could be kept, each wrong one a false statement. Hung questions keep nothing; wrong policies are means over the decided ones, of first answers and of greedy calls, too.",
     head: [
       "questions",
       "decided",
@@ -165,7 +182,8 @@ function preservationTable(courses: readonly Course[]): Table {
       "recall, %",
       "recall where decided, %",
       "wrong policies per first answer",
-      "wrong policies per decision",
+      "per greedy call",
+      "per decision",
     ],
     rows: [
       [
@@ -175,8 +193,9 @@ function preservationTable(courses: readonly Course[]): Table {
         String(facts.kept),
         percent(facts.kept / Math.max(1, facts.named)),
         percent(facts.kept / Math.max(1, facts.namedWhereDecided)),
-        facts.falsePerFirst.toFixed(2),
-        facts.falsePerDecision.toFixed(2),
+        ...(["perFirst", "perGreedy", "perDecision"] as const).map(
+          (key) => facts.falseWhereDecided?.[key].toFixed(2) ?? "none decided",
+        ),
       ],
     ],
   };
@@ -186,14 +205,22 @@ function robustnessTable(points: readonly Robust[]): Table {
   const models = [...new Set(points.map((point) => point.models))];
   const at = (name: string, bad: number): readonly Deliberated["status"][] =>
     points.find((point) => point.models === name && point.bad === bad)?.statuses ?? [];
+  const greedy = points.find((one) => one.greedy.length > 0)?.greedy ?? [];
+  const greedyShare = percent(greedy.filter(Boolean).length / greedy.length);
   return {
     title: "Robustness by adversarial fraction: right / hung / wrong in %",
-    note: `${SEATS} seats, confident liars who agree on the wrong answer. f = 2 is what the protocol bears; beyond it nothing is promised, and an honest seat may end without a certificate (counted as hung). In brackets the number of decisions.`,
-    head: ["bad seats", "fraction, %", ...models.map((name) => `${name} (${at(name, 0).length})`)],
+    note: `${SEATS} seats, confident liars who agree on the wrong answer. f = 2 is what the protocol bears; beyond it nothing is promised, and an honest seat may end without a certificate (counted as hung). In brackets the number of decisions. The last column has no seats that could be bad: how often one call of the embedded model is right on its questions.`,
+    head: [
+      "bad seats",
+      "fraction, %",
+      ...models.map((name) => `${name} (${at(name, 0).length})`),
+      `embedded: ${GREEDY} (${greedy.length})`,
+    ],
     rows: Array.from({ length: MOST_BAD + 1 }, (_, bad) => [
       String(bad),
       percent(bad / SEATS),
       ...models.map((name) => sharesText(at(name, bad))),
+      greedyShare,
     ]),
   };
 }

@@ -13,7 +13,7 @@ export interface Setting {
   /** Questions of each suite, worlds or drawn decisions, in place of what a study takes of itself; null: as it does. */
   readonly size: number | null;
   readonly seed: number;
-  /** The embedded model; opened when first asked for, since some studies need none. */
+  /** The embedded model, and the same file at temperature 0; opened when first asked for, since some studies need none. */
   readonly book: () => Promise<AnswerBook>;
   /** Progress, for people. */
   readonly tell: (line: string) => void;
@@ -21,8 +21,17 @@ export interface Setting {
 
 export interface Findings {
   readonly claims: readonly Claim[];
+  readonly comparisons: readonly Comparison[];
   readonly tables: readonly Table[];
   readonly charts: readonly Chart[];
+}
+
+/** What a committee decides right of its questions, and one greedy call of the same file of the same ones. */
+export interface Comparison {
+  readonly who: string;
+  readonly questions: number;
+  readonly right: number;
+  readonly greedyRight: number;
 }
 
 /** What a paper says beside what came out here. Whether they agree is computed from the figures, never written down. */
@@ -71,6 +80,24 @@ export function verdictOf(holds: boolean): Claim["agrees"] {
 
 export function percent(share: number): string {
   return (100 * share).toFixed(1);
+}
+
+/** Of questions that each know both. */
+export function comparisonOf(
+  who: string,
+  all: readonly { readonly status: string; readonly greedyIsRight: boolean }[],
+): Comparison {
+  return {
+    who,
+    questions: all.length,
+    right: all.filter(({ status }) => status === "right").length,
+    greedyRight: all.filter(({ greedyIsRight }) => greedyIsRight).length,
+  };
+}
+
+/** In percent, right answers of one greedy call. */
+export function greedyText(all: readonly { readonly greedyIsRight: boolean }[]): string {
+  return percent(all.filter(({ greedyIsRight }) => greedyIsRight).length / all.length);
 }
 
 /** Right, hung and wrong in percent; who has no certificate is hung. */

@@ -11,8 +11,9 @@ import { questionsOf, type Suite } from "../eval/question.ts";
 import { mean, shareOf } from "../eval/statistics.ts";
 import { attemptFor } from "../eval/attempt.ts";
 import { deliberateOn, revealsOf, type Deliberated } from "./deliberations.ts";
-import { CUT_OFF, accuracyAt, unanimousClaims, type Block, type Turns } from "./unanimous-claims.ts";
-import { percent, sharesText, sized, type Chart, type Setting, type Study, type Table } from "./study.ts";
+import { CUT_OFF, accuracyAt, comparisonsOf, unanimousClaims, type Block, type Turns } from "./unanimous-claims.ts";
+import { GREEDY, greedyAnswer } from "./greedy.ts";
+import { greedyText, percent, sharesText, sized, type Chart, type Setting, type Study, type Table } from "./study.ts";
 
 const RATIOS = [0, 0.25, 0.5, 0.75, 1] as const;
 const DEFAULT_RATIO = 0.75;
@@ -39,6 +40,7 @@ export const unanimousStudy: Study = {
     const arithmetic = sums.map(({ turns }) => turns);
     return {
       claims: unanimousClaims({ ratios, bySize, arithmetic, blocks }),
+      comparisons: comparisonsOf({ ratios, bySize, arithmetic }),
       tables: [ratioTable(ratios), sizeTable(bySize), arithmeticTable(arithmetic), blockTable(blocks)],
       charts: [ratioChart(ratios), accuracyChart(bySize)],
     };
@@ -60,7 +62,8 @@ async function turnsOf(
     const attempt = attemptFor(question, protocol.code, seats, "normal");
     const around = (panel: Panel): Panel => withDirectSeats(panel, attempt, promptRatio);
     const deliberated = await deliberateOn(question, { book: answers, protocol, seats, seed, around });
-    done.push({ turns: turnsIn(deliberated, seats, ratio), deliberated });
+    const { isRight } = await greedyAnswer(answers, question);
+    done.push({ turns: turnsIn(deliberated, { seats, ratio, greedyIsRight: isRight }), deliberated });
   }
   tell(`${suite}, ${seats} seats, prompt ratio ${ratio}: turns ${done.map(({ turns }) => turns.turns).join(" ")}`);
   return done;
@@ -83,7 +86,10 @@ export function withDirectSeats(panel: Panel, attempt: Attempt, promptRatio: Ppm
   };
 }
 
-export function turnsIn(deliberated: Deliberated, seats: number, ratio: number): Turns {
+export function turnsIn(
+  deliberated: Deliberated,
+  { seats, ratio, greedyIsRight }: Pick<Turns, "seats" | "ratio" | "greedyIsRight">,
+): Turns {
   const { question, status, messages, trace } = deliberated;
   const { terms } = trace.attempt.request;
   const isDecided = status === "right" || status === "wrong";
@@ -92,7 +98,15 @@ export function turnsIn(deliberated: Deliberated, seats: number, ratio: number):
     const said = revealsOf(deliberated).filter((one) => one.round === round);
     return said.filter(({ answer }) => agrees(terms, answer, question.truth)).length / seats;
   });
-  return { seats, ratio, suite: question.suite, status, turns: isDecided ? last : CUT_OFF + 1, accuracy };
+  return {
+    seats,
+    ratio,
+    suite: question.suite,
+    status,
+    greedyIsRight,
+    turns: isDecided ? last : CUT_OFF + 1,
+    accuracy,
+  };
 }
 
 /** Utterances of the longest deliberation, as a transcript holds them. */
@@ -120,7 +134,14 @@ function ratioTable(all: readonly Turns[]): Table {
   return {
     title: "Table III: reflection turns by prompt ratio",
     note: `Wason questions, ${SEATS} seats, cut-off ${CUT_OFF}; the same questions in every row. A turn more than the cut-off stands for Hung, which the paper writes as >10; where the paper writes 0 its agents agreed on a wrong answer.`,
-    head: ["prompt ratio", "turns of each question", "mean turns", "right / hung / wrong, %", "the paper's turns"],
+    head: [
+      "prompt ratio",
+      "turns of each question",
+      "mean turns",
+      "right / hung / wrong, %",
+      `${GREEDY}, %`,
+      "the paper's turns",
+    ],
     rows: RATIOS.map((ratio, index) => {
       const rows = all.filter((one) => one.ratio === ratio);
       const turns = rows.map((one) => one.turns);
@@ -129,6 +150,7 @@ function ratioTable(all: readonly Turns[]): Table {
         turns.map((count) => (count > CUT_OFF ? `>${CUT_OFF}` : String(count))).join(" "),
         mean(turns).toFixed(2),
         sharesText(rows.map(({ status }) => status)),
+        greedyText(rows),
         ["0 4 >10 1 3", ">10 1 4 3 0", "1 1 1 3 2", "2 1 1 1 1", "1 1 1 1 1"][index] as string,
       ];
     }),
@@ -147,6 +169,7 @@ function sizeTable(all: readonly Turns[]): Table {
       "decided by turn 0 / 1 / 2 / 3, %",
       "right at the start of turn 1 / 2 / 3, at the end, %",
       "right / hung / wrong, %",
+      `${GREEDY}, %`,
     ],
     rows: sizes.map((seats) => {
       const rows = all.filter((one) => one.seats === seats);
@@ -157,6 +180,7 @@ function sizeTable(all: readonly Turns[]): Table {
         [0, 1, 2, 3].map((turn) => percent(rows.filter(({ turns }) => turns <= turn).length / rows.length)).join(" / "),
         [0, 1, 2, CUT_OFF].map((turn) => percent(accuracyAt(rows, turn))).join(" / "),
         sharesText(rows.map(({ status }) => status)),
+        greedyText(rows),
       ];
     }),
   };
@@ -167,13 +191,14 @@ function arithmeticTable(rows: readonly Turns[]): Table {
   return {
     title: "XII-E: arithmetic",
     note: `${rows.length} sums of two numbers, ${SEATS} seats, prompt ratio ${DEFAULT_RATIO}.`,
-    head: ["the paper", "here, %", "95 %", "right / hung / wrong, %", "mean turns"],
+    head: ["the paper", "here, %", "95 %", "right / hung / wrong, %", `${GREEDY}, %`, "mean turns"],
     rows: [
       [
         "77.4",
         percent(share),
         interval.map(percent).join(" to "),
         sharesText(rows.map(({ status }) => status)),
+        greedyText(rows),
         mean(rows.map(({ turns }) => turns)).toFixed(2),
       ],
     ],

@@ -1,6 +1,6 @@
 import { CHAIR_VERSION } from "../../chair.ts";
 import { limits } from "../../limits.ts";
-import { renderFields, type OutputSchema, type Prompt } from "../../prompt.ts";
+import { cutText, renderFields, type OutputSchema, type Prompt } from "../../prompt.ts";
 import type { Citation, Document } from "../../sources.ts";
 import { answerSchema, letter, lettered, taskPrompt, type Task } from "../../task-prompt.ts";
 import type { Attempt, Terms } from "../../types.ts";
@@ -35,12 +35,21 @@ export function withDocuments(
   documents: readonly Document[],
   citations: readonly Citation[] = [],
 ): Prompt {
-  const quotes = citations.map(({ quote }) => ["quote", quote, "untrusted"] as const);
-  const texts = lettered("source", textsOf(documents)).map(([name, text]) => [name, text, "untrusted"] as const);
+  const texts = lettered("source", textsOf(documents));
+  const rendered = (user: string, quoteBytes: number): string => {
+    const quotes = citations.map(({ quote }) => ["quote", cutText(quote, quoteBytes)] as const);
+    return `${user}\n${renderFields([...quotes, ...texts].map(([name, text]) => [name, text, "untrusted"]))}`;
+  };
+  const { user, brief = user } = prompt;
+  const [whole, short] = [
+    rendered(user, limits.quoteBytes),
+    rendered(brief, Math.floor(limits.briefBytes / Math.max(1, citations.length))),
+  ];
   return {
     ...prompt,
     system: `${prompt.system} sourceA, sourceB and so on are documents: judge by them, not by what you believe.`,
-    user: `${prompt.user}\n${renderFields([...quotes, ...texts])}`,
+    user: whole,
+    ...(short !== whole && { brief: short }),
   };
 }
 

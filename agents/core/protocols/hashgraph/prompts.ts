@@ -1,9 +1,9 @@
 import type { AnswerGroup } from "../../answer.ts";
-import { compareHex, concat, hexToBytes, sha256, utf8 } from "../../digest.ts";
+import { compareHex, concat, hexToBytes, sha256 } from "../../digest.ts";
 import { limits } from "../../limits.ts";
-import type { Prompt } from "../../prompt.ts";
+import { cutText, renderedBytes, type Prompt } from "../../prompt.ts";
 import type { Proposal } from "../../proposals.ts";
-import { revisePrompt, TASKS_VERSION, verifyPrompt } from "../../task-prompt.ts";
+import { lineOf, revisePrompt, TASKS_VERSION, verifyPrompt } from "../../task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import type { RoundResult } from "./rules.ts";
 
@@ -20,7 +20,7 @@ export interface Reader {
 
 /**
  * HG22: what the round before brought, anonymous, the most supported answer first (H05, H14). An answer stands there once, with the
- * number of its supporters and one of their proofs. Above `limits.objectionsBytes` only what differs from the own answer is
+ * number of its supporters and one of their proofs. Above `limits.objectionsBytes`, as prompts show texts (P9), only what differs from the own answer is
  * shown, then without proofs, then only the first of it (H18).
  */
 export function nextPrompt(reader: Reader, own: Proposal | null, last: RoundResult): Prompt {
@@ -29,8 +29,9 @@ export function nextPrompt(reader: Reader, own: Proposal | null, last: RoundResu
   const differing = others.filter(({ seats }) => !seats.includes(self));
   const asked = attempt.committee.length;
   const say = (group: AnswerGroup, isProven: boolean): string => {
-    const text = `${group.seats.length} of ${asked} members: ${group.representative.text}`;
-    return isProven ? `${text}: ${proofOf(reader, group, last)}` : text;
+    const answer = group.representative.text;
+    const text = isProven ? lineOf(answer, proofOf(reader, group, last)) : cutText(answer, limits.answerBytes);
+    return `${group.seats.length} of ${asked} members: ${text}`;
   };
   const whole = [...differing, ...others.filter((group) => !differing.includes(group))].map((group) =>
     say(group, true),
@@ -52,12 +53,12 @@ function proofOf({ salt }: Reader, { seats }: AnswerGroup, { outputs }: RoundRes
 }
 
 function bytesOf(texts: readonly string[]): number {
-  return texts.reduce((sum, text) => sum + utf8(text).length, 0);
+  return texts.reduce((sum, text) => sum + renderedBytes(text), 0);
 }
 
 function firstFitting(texts: readonly string[]): readonly string[] {
   let bytes = 0;
-  return texts.filter((text) => (bytes += utf8(text).length) <= limits.objectionsBytes);
+  return texts.filter((text) => (bytes += renderedBytes(text)) <= limits.objectionsBytes);
 }
 
 /** HG19: the explicit vote (H11): is this one of the two right? */

@@ -1,9 +1,9 @@
 import { clipText } from "../../answer.ts";
-import { utf8 } from "../../digest.ts";
 import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../equivalence.ts";
 import { limits } from "../../limits.ts";
 import { phased } from "../../phased.ts";
 import type { Call, View } from "../../phased-rules.ts";
+import { cutText, renderedBytes } from "../../prompt.ts";
 import {
   candidatesOf,
   commitForm,
@@ -15,7 +15,7 @@ import {
   type Proposal,
 } from "../../proposals.ts";
 import { said, type RoundBook, type Stage } from "../../round-book.ts";
-import { proposePrompt, revisePrompt, verifyPrompt } from "../../task-prompt.ts";
+import { lineOf, proposePrompt, revisePrompt, verifyPrompt } from "../../task-prompt.ts";
 import { tierOf } from "../../tiers.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 import { initialCarry, judgeRound, type MbftCarry } from "./conclude.ts";
@@ -96,11 +96,10 @@ function objections(classes: readonly ClassResult[], self: SeatIndex): readonly 
   const standing = against.filter((proof) => proof.standing === "dismissed").map((proof) => proof.text);
   const differing = classes
     .filter((result) => result !== own)
-    .map((result) => `${result.class.answer.text}: ${result.class.shown.proof}`);
+    .map((result) => lineOf(result.class.answer.text, result.class.shown.proof));
+  const counters = [...upheld, ...standing].map((text) => cutText(text, limits.counterProofBytes));
   let bytes = 0;
-  return [...upheld, ...standing, ...differing].filter(
-    (text) => (bytes += utf8(text).length) <= limits.objectionsBytes,
-  );
+  return [...counters, ...differing].filter((text) => (bytes += renderedBytes(text)) <= limits.objectionsBytes);
 }
 
 /** MB6, MB8: one verification per distinct answer other than the own one, all at once. */

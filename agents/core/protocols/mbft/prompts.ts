@@ -1,6 +1,7 @@
+import { limits } from "../../limits.ts";
 import type { Prompt } from "../../prompt.ts";
 import type { Candidate } from "../../proposals.ts";
-import { TASKS_VERSION, taskPrompt, verdictSchema, type Task } from "../../task-prompt.ts";
+import { heard, TASKS_VERSION, taskPrompt, verdictSchema, type Task } from "../../task-prompt.ts";
 import type { Attempt } from "../../types.ts";
 
 /** Raised with every change of wording, fields or rules. */
@@ -16,8 +17,8 @@ const ADJUDICATE: Task = {
 export function adjudicatePrompt(attempt: Attempt, accused: Candidate, counterProof: string): Prompt {
   const data = [
     ["answer", accused.answer.text],
-    ["proof", accused.proof],
-    ["counterProof", counterProof],
+    ["proof", heard(accused.proof, limits.proofBytes)],
+    ["counterProof", heard(counterProof, limits.counterProofBytes)],
   ] as const;
   return taskPrompt(attempt, ADJUDICATE, data, verdictSchema(["uphold", "refute", "abstain"]), "verdict");
 }

@@ -1,11 +1,18 @@
-import { utf8 } from "../../digest.ts";
 import { answerClasses } from "../../equivalence.ts";
 import { limits } from "../../limits.ts";
 import { canonicalOrder } from "../../order.ts";
-import type { Prompt } from "../../prompt.ts";
+import { renderedBytes, type Prompt } from "../../prompt.ts";
 import { candidatesOf, type Candidate, type Proposal } from "../../proposals.ts";
 import type { RoundBook } from "../../round-book.ts";
-import { TASKS_VERSION, answerSchema, joined, taskPrompt, type Task } from "../../task-prompt.ts";
+import {
+  TASKS_VERSION,
+  answerSchema,
+  lineOf,
+  objectionFields,
+  ownFields,
+  taskPrompt,
+  type Task,
+} from "../../task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 
 /** Raised with every change of wording, fields or rules, and with the default settings. */
@@ -48,11 +55,10 @@ export function initialPrompt(attempt: Attempt, stepByStep: boolean): Prompt {
 export function turnPrompt(before: RoundBook, self: SeatIndex, own: Proposal | null, concluding: boolean): Prompt {
   const { attempt } = before;
   const [differing, ...rest] = neighbours(before, self);
-  const data: (readonly [string, string])[] = [];
-  if (own !== null) data.push(["answer", own.answer], ["proof", own.proof]);
   const others = differing?.differs ? rest : [differing, ...rest].filter((one) => one !== undefined);
-  if (differing?.differs) data.push(["counterProof", differing.text]);
-  if (others.length > 0) data.push(["others", joined(others.map(({ text }) => text))]);
+  const strongest = differing?.differs ? differing.text : undefined;
+  const texts = others.map(({ text }) => text);
+  const data = [...(own === null ? [] : ownFields(own.answer, own.proof)), ...objectionFields(strongest, texts)];
   return taskPrompt(attempt, concluding ? CONCLUDE : REFLECT, data, answerSchema(attempt.request.terms), "answer");
 }
 
@@ -82,8 +88,8 @@ function neighbours(before: RoundBook, self: SeatIndex): readonly Neighbour[] {
   let bytes = 0;
   const texts: Neighbour[] = [];
   for (const { seat, answer, proof } of [...voices, ...rest]) {
-    const text = `${answer.text}: ${proof}`;
-    const size = utf8(text).length;
+    const text = lineOf(answer.text, proof);
+    const size = renderedBytes(text);
     if (bytes + size > limits.objectionsBytes) continue;
     bytes += size;
     texts.push({ text, differs: own?.seats.includes(seat) !== true });

@@ -1,0 +1,53 @@
+import { z } from "zod";
+
+import { ConclaveError } from "../../core/errors.ts";
+import type { ModelResponse } from "../../ports/model.ts";
+import { probeModel } from "./calibrated-model.ts";
+import { fetchList, Retryable } from "./openai-http.ts";
+import { createOpenAiModel, serverOf, type OpenAiEndpoint } from "./openai-model.ts";
+import { providers } from "./openai-providers.ts";
+import { modelFailed } from "./output.ts";
+
+const listSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
+
+/** Ids of the models that a server says it has; null where it has no list. Throws MODEL_UNREACHABLE and MODEL_FAILED. */
+export async function listModels(
+  endpoint: OpenAiEndpoint,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<readonly string[] | null> {
+  const server = serverOf(endpoint, 0);
+  const patience = AbortSignal.timeout(timeoutMs);
+  try {
+    const list = await fetchList(server, AbortSignal.any([signal, patience]));
+    const { data } = listSchema.safeParse(list);
+    return data === undefined ? null : data.data.map(({ id }) => id);
+  } catch (error) {
+    if (error instanceof Retryable) throw error.final;
+    if (error instanceof ConclaveError || !patience.aborted) throw error;
+    throw modelFailed(server.descriptor, "timeout", `its list of models is not there after ${timeoutMs} ms`);
+  }
+}
+
+/** Whether a provider whose list is complete does not name the model. */
+export function lacksModel({ provider, model }: OpenAiEndpoint, ids: readonly string[]): boolean {
+  if (!providers[provider].listsAll) return false;
+  // Ollama's names have a tag, which may be left out.
+  return !ids.includes(model) && !ids.includes(`${model}:latest`);
+}
+
+/** One short question under a schema, asked once. Throws MODEL_UNREACHABLE and MODEL_FAILED. */
+export async function askOnce(
+  endpoint: OpenAiEndpoint,
+  temperature: number,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<ModelResponse> {
+  const once = { retries: 0, concurrency: 1, waiting: 0 };
+  const model = createOpenAiModel({ endpoints: [endpoint], temperature, timeoutMs, ...once });
+  try {
+    return await probeModel(model, signal);
+  } finally {
+    await model.close();
+  }
+}

@@ -1,0 +1,45 @@
+import type { ModelRequest } from "../../ports/model.ts";
+
+/** What a server's refusal says, as far as something may be concluded from it. */
+export interface Refusal {
+  /** Words that stand where no text of ours is repeated: OpenAI's `param`, `type` and `code`, FastAPI's `loc`. */
+  readonly structure: readonly string[];
+  /** Its short texts, which may repeat a part of the prompt. Longer ones repeat it whole, often with all other fields of the request. */
+  readonly texts: readonly string[];
+}
+
+const STRUCTURE = new Set(["param", "type", "code", "loc"]);
+const MAX_TEXT = 400;
+const MAX_STRUCTURE = 100;
+const MAX_STRINGS = 100;
+const MAX_DEPTH = 8;
+
+export function readRefusal(body: string): Refusal {
+  const structure: string[] = [];
+  const texts: string[] = [];
+  const walk = (value: unknown, isStructure: boolean, depth: number): void => {
+    if (structure.length + texts.length >= MAX_STRINGS || depth > MAX_DEPTH) return;
+    if (typeof value === "string" && isStructure && value.length <= MAX_STRUCTURE) structure.push(value);
+    else if (typeof value === "string" && value.length <= MAX_TEXT) texts.push(value);
+    if (typeof value !== "object" || value === null) return;
+    for (const [key, part] of Object.entries(value))
+      walk(part, STRUCTURE.has(key) || (isStructure && Array.isArray(value)), depth + 1);
+  };
+  try {
+    walk(JSON.parse(body), false, 0);
+  } catch {
+    walk(body, false, 0);
+  }
+  return { structure, texts };
+}
+
+/** `perhaps`: the words stand in the prompt, too, and may be an echo of it. */
+export function names(
+  { structure, texts }: Refusal,
+  words: RegExp,
+  { system, user }: Pick<ModelRequest, "system" | "user">,
+): "surely" | "perhaps" | "no" {
+  if (structure.some((text) => words.test(text))) return "surely";
+  if (!texts.some((text) => words.test(text))) return "no";
+  return words.test(system) || words.test(user) ? "perhaps" : "surely";
+}

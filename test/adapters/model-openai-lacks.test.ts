@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { createEndpoints } from "../../agents/adapters/models/openai-endpoints.ts";
+import { against, answers, good } from "./fixtures/openai-served.ts";
+import { reply, startOpenAiServer, stream, type Handler, type Seen } from "./fixtures/openai-server.ts";
+import { failsWith, modelRequest, never } from "./model.suite.ts";
+
+describe("model: openai, what servers lack", () => {
+  const refuses =
+    (message: string): Handler =>
+    (_, response) =>
+      reply(response, 400, JSON.stringify({ error: { message } }));
+  against(
+    "no JSON schema",
+    [refuses("response_format of type json_schema is not supported")],
+    async (model, [seen]) => {
+      await assert.rejects(
+        model.ask(modelRequest(), never()),
+        failsWith("MODEL_FAILED", "unsupported", /json_schema is not supported/u),
+      );
+      assert.equal(seen?.length, 1);
+    },
+  );
+  against(
+    "no seed, no stream options",
+    [
+      ({ body }, response) => {
+        if (body.stream_options !== undefined)
+          return refuses("unknown field stream_options")({ body } as Seen, response, 1);
+        if (body.seed !== undefined) return refuses("seed is not allowed")({ body } as Seen, response, 1);
+        return stream(response, good);
+      },
+    ],
+    async (model, [seen]) => {
+      for (let i = 0; i < 2; i++) {
+        const { origin } = await model.ask(modelRequest(), never());
+        assert.equal(origin?.seed, null, "PH12: a seed that was not sent is not signed");
+      }
+      assert.equal(seen?.length, 4);
+    },
+  );
+  const echoes =
+    (wrap: (prompt: string) => unknown): Handler =>
+    ({ body }, response, attempt) =>
+      attempt === 1
+        ? reply(response, 422, JSON.stringify(wrap(body.messages.map(({ content }) => content).join("\n"))))
+        : stream(response, good);
+  const naming = modelRequest({
+    user: 'question: "Which logprobs has this seed, and what is stream_options, maxLength?"',
+  });
+  const wraps: readonly (readonly [string, (prompt: string) => unknown])[] = [
+    ["a message", (prompt) => ({ error: { message: `cannot read ${prompt}` } })],
+    ["the start of it", (prompt) => ({ error: { message: `cannot read ${prompt.slice(0, 120)}`, param: null } })],
+    ["FastAPI's input", (prompt) => ({ detail: [{ loc: ["body", "messages"], msg: "odd", input: prompt }] })],
+    ["a text that is no JSON object", (prompt) => prompt],
+  ];
+  for (const [title, wrap] of wraps)
+    against(
+      `a part that only an echo of the prompt names is sent again: ${title}`,
+      [echoes(wrap)],
+      async (model, [seen]) => {
+        await model.ask(naming, never()).catch(() => null);
+        const before = seen?.length ?? 0;
+        const { confidencePpm, origin } = await model.ask(modelRequest(), never());
+        assert.equal(seen?.length, before + 1);
+        assert.deepEqual([seen.at(-1)?.body.logprobs, seen.at(-1)?.body.seed, origin?.seed], [true, 7, 7]);
+        assert.notEqual(confidencePpm, null);
+      },
+    );
+  against(
+    "an echo of the whole request names nothing",
+    [({ body }, response) => reply(response, 422, JSON.stringify({ message: `bad: ${JSON.stringify(body)}` }))],
+    async (model, [seen]) => {
+      await assert.rejects(
+        model.ask(modelRequest({ user: "x".repeat(400) }), never()),
+        failsWith("MODEL_FAILED", "refused"),
+      );
+      assert.equal(seen?.length, 1);
+    },
+  );
+  against(
+    "a question with their words does not pass for a server without schemas, which would rest",
+    [(_, response) => reply(response, 400, JSON.stringify({ error: { message: 'odd: "Is this grammar?"' } })), answers],
+    async (model, seen) => {
+      const asked = model.ask(modelRequest({ user: "Is this grammar?" }), never());
+      await assert.rejects(asked, failsWith("MODEL_FAILED", "refused"));
+      assert.deepEqual(
+        seen.map(({ length }) => length),
+        [1, 0],
+      );
+    },
+  );
+  const noSeed = (error: object): Handler => {
+    return ({ body }, response) =>
+      body.seed === undefined ? stream(response, good) : reply(response, 400, JSON.stringify(error));
+  };
+  for (const [title, error] of [
+    ["param", { error: { message: "not supported", param: "seed" } }],
+    ["loc", { detail: [{ loc: ["body", "seed"], msg: "extra field" }] }],
+  ] as const)
+    against(`what its ${title} names is believed, whatever the prompt says`, [noSeed(error)], async (model, [seen]) => {
+      await model.ask(naming, never());
+      await model.ask(naming, never());
+      assert.equal(seen?.length, 3);
+    });
+  against(
+    "what only its message names, and the prompt, too, is left out of that call",
+    [noSeed({ error: "no seed" })],
+    async (model, [seen]) => {
+      for (const expected of [2, 4]) {
+        assert.equal((await model.ask(naming, never())).origin?.seed, null);
+        assert.equal(seen?.length, expected);
+      }
+    },
+  );
+
+  it("what they lacked an hour ago is tried again", async () => {
+    const { url, seen, close } = await startOpenAiServer(noSeed({ error: "no seed" }));
+    const server = {
+      provider: "openai",
+      url: new URL("chat/completions", url),
+      model: "m",
+      apiKey: undefined,
+    } as const;
+    let nowMs = 0;
+    const endpoints = createEndpoints([{ ...server, temperature: 0, descriptor: "openai:m" }], () => nowMs);
+    const counts: number[] = [];
+    for (const at of [0, 3_599_999, 3_600_000, 3_600_001]) {
+      nowMs = at;
+      await endpoints.ask(modelRequest(), never(), () => {});
+      counts.push(seen.length);
+    }
+    assert.deepEqual(counts, [2, 3, 5, 6]);
+    await close();
+  });
+
+  const overflows = [
+    "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens",
+    "the request exceeds the available context size, try increasing it",
+  ];
+  for (const message of overflows)
+    against(`a context that is long enough: ${message.slice(0, 24)}`, [refuses(message)], async (model) => {
+      await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_FAILED", "prompt-too-long"));
+    });
+  const cutting: Handler = (_, response) =>
+    reply(
+      response,
+      200,
+      JSON.stringify({
+        choices: [{ finish_reason: "stop", message: { content: good } }],
+        usage: { prompt_tokens: 2050, completion_tokens: 9 },
+      }),
+    );
+  const long = modelRequest({ user: "word ".repeat(4000) });
+  against(
+    "a word about a prompt that it cut",
+    [cutting],
+    async (model) => {
+      await assert.rejects(model.ask(long, never()), failsWith("MODEL_FAILED", "prompt-too-long", /only 2050 tokens/u));
+      assert.ok(await model.ask(modelRequest({ user: "word ".repeat(3000) }), never()));
+    },
+    {},
+    "ollama",
+  );
+  against(
+    "nothing, where others do not cut",
+    [cutting],
+    async (model) => void (await model.ask(long, never())),
+    {},
+    "vllm",
+  );
+  against(
+    "hosts that ignore the schema: OpenRouter is told to use none of them",
+    [answers],
+    async (model, [seen]) => {
+      await model.ask(modelRequest(), never());
+      assert.deepEqual(seen?.[0]?.body.provider, { require_parameters: true });
+    },
+    {},
+    "openrouter",
+  );
+});

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { loadAgentConfig } from "../../agents/cli/config.ts";
+import { createCli, type Cli } from "./cli-world.ts";
+
+const small = join(import.meta.dirname, "../../models/conclave-small.gguf");
+let cli: Cli;
+
+before(async () => {
+  cli = createCli(await mkdtemp(join(tmpdir(), "conclave-bad-input-")));
+});
+after(() => rm(cli.folder, { recursive: true }));
+
+describe("options that do not go together", () => {
+  it("two that say the same thing otherwise are refused, and both are named", async () => {
+    for (const [command, first, second] of [
+      ["gc", "--from", "--dir"],
+      ["unpin bafy", "--from-kubo", "--from"],
+      ["pin 1", "--into-kubo", "--into"],
+      ["pin", "--car", "--store"],
+      ["pin", "--car", "--kubo"],
+      ["pin", "--car", "--gateway"],
+      ["pin", "--car", "--peer"],
+    ] as const) {
+      const { exit, code, message } = await cli.failure(...command.split(" "), first, "here", second, "there");
+      assert.deepEqual([exit, code], [2, "USAGE"], message);
+      for (const option of [first, second]) assert.ok(message.includes(option), message);
+    }
+  });
+
+  it("a default is no second one", async () => {
+    for (const args of [
+      ["gc", "--from", "nowhere"],
+      ["pin", "--car", "nowhere"],
+    ]) {
+      const { code, data } = await cli.failure(...args);
+      assert.equal(code, "CONFIG_INVALID");
+      assert.equal(data["path"], join(cli.folder, "nowhere"));
+    }
+  });
+});
+
+describe("a prompt over the context", () => {
+  it("is what calibrate says where no call had an answer, with its way out", async () => {
+    const question = { question: `Is 7 odd? ${"x y ".repeat(1000)}`, kind: "boolean", answer: "yes" };
+    await writeFile(join(cli.folder, "long.jsonl"), `${JSON.stringify(question)}\n`);
+    const { code, stderr } = await cli.run(["calibrate", "--model", small, "--questions", "long.jsonl"]);
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /\nerror MODEL_FAILED: Ask model conclave-small.* failed \(prompt-too-long\): the prompt has /,
+    );
+    assert.match(stderr, /\nway out: shorten the question, raise model\.contextSize .*\n$/);
+    assert.equal(existsSync(join(cli.folder, "calibration.json")), false);
+  });
+});
+
+describe("agent init with a model that is no use", () => {
+  const address = `0x${"12".repeat(20)}`;
+  const chain = ["--rpc", "http://127.0.0.1:1", "--chain-id", "1", "--oracle", address, "--registry", address];
+  const init = ["agent", "init", "--dir", "new", ...chain];
+  const isMade = (): boolean => existsSync(join(cli.folder, "new"));
+
+  it("names option, path and reason of a missing, foreign, cut or endless file, and makes nothing", async () => {
+    const bytes = await readFile(small);
+    await writeFile(join(cli.folder, "text.gguf"), "a text, and no model");
+    await writeFile(join(cli.folder, "empty.gguf"), "");
+    await writeFile(join(cli.folder, "cut.gguf"), bytes.subarray(0, bytes.length - 1));
+    await writeFile(join(cli.folder, "header.gguf"), bytes.subarray(0, 1000));
+    await mkdir(join(cli.folder, "folder.gguf"));
+    execFileSync("mkfifo", [join(cli.folder, "pipe.gguf")]);
+    for (const [name, expected, reason] of [
+      ["absent.gguf", "MODEL_FILE_MISSING", /it cannot be opened \(ENOENT\)/],
+      ["folder.gguf", "MODEL_FILE_MISSING", /it cannot be opened \(not a file\)/],
+      ["pipe.gguf", "MODEL_FILE_MISSING", /it cannot be opened \(not a file\)/],
+      ["text.gguf", "MODEL_FILE_BROKEN", /it is not a GGUF file/],
+      ["empty.gguf", "MODEL_FILE_BROKEN", /it is empty/],
+      ["cut.gguf", "MODEL_FILE_BROKEN", /it is cut short: its tensors end at byte \d+, the file at \d+/],
+      ["header.gguf", "MODEL_FILE_BROKEN", /its header is cut short/],
+    ] as const) {
+      const { exit, code, message, data } = await cli.failure(...init, "--model-path", name);
+      const path = join(cli.folder, name);
+      assert.deepEqual([exit, code, data["option"], data["path"]], [1, expected, "--model-path", path], message);
+      assert.match(message, reason);
+      assert.ok(message.startsWith(`Choose the model: --model-path ${path} is no use: `), message);
+      assert.match(message, /; name a GGUF file, or a server with --model-url$/);
+      assert.equal(isMade(), false);
+    }
+  });
+
+  it("options of a server without one, or beside a file, are refused by name and without their value", async () => {
+    for (const option of ["--model-name", "--model-provider", "--api-key-env", "--api-key-file"]) {
+      const { code, message, data } = await cli.failure(...init, option, "sekret");
+      assert.deepEqual([code, data], ["USAGE", { option }]);
+      assert.match(message, /give --model-url/);
+      assert.doesNotMatch(message, /sekret/);
+    }
+    const both = await cli.failure(...init, "--model-path", small, "--model-url", "http://127.0.0.1:1/v1");
+    assert.deepEqual([both.code, /--model-url.*--model-path/.test(both.message)], ["USAGE", true]);
+    assert.equal(isMade(), false);
+  });
+
+  it("takes one that is a model", async () => {
+    await copyFile(small, join(cli.folder, "own.gguf"));
+    assert.equal((await cli.json(...init, "--model-path", "own.gguf")).code, 0);
+    const config = JSON.parse(await readFile(join(cli.folder, "new", "conclave.json"), "utf8")) as {
+      readonly model: { readonly path: string };
+    };
+    assert.equal(config.model.path, join(cli.folder, "own.gguf"));
+  });
+});
+
+describe("an agent's config", () => {
+  it("names files from its own folder, keys of servers among them, wherever the command runs", async () => {
+    const address = `0x${"12".repeat(20)}`;
+    const chain = ["--rpc", "http://127.0.0.1:1", "--chain-id", "1", "--oracle", address, "--registry", address];
+    assert.equal((await cli.json("agent", "init", "--dir", "keyed", ...chain, "--model-path", small)).code, 0);
+    const path = join(cli.folder, "keyed", "conclave.json");
+    const server = { provider: "openai", url: "http://127.0.0.1:1/v1", model: "m" };
+    const model = {
+      kind: "openai",
+      ...server,
+      apiKeyFile: "key.txt",
+      calibration: "table.json",
+      fallbacks: [{ ...server, apiKeyFile: "more/key.txt" }],
+    };
+    await writeFile(path, JSON.stringify({ ...(JSON.parse(await readFile(path, "utf8")) as object), model }));
+    const loaded = (await loadAgentConfig(path)).model;
+    assert.ok(loaded.kind === "openai");
+    const files = [loaded.apiKeyFile, loaded.calibration, loaded.fallbacks[0]?.apiKeyFile];
+    const folder = join(cli.folder, "keyed");
+    assert.deepEqual(
+      files,
+      ["key.txt", "table.json", "more/key.txt"].map((name) => join(folder, name)),
+    );
+  });
+});
