@@ -69,23 +69,25 @@ describe("model: llama, what it answers", () => {
     await Promise.all([one.close(), many.close()]);
   });
 
-  // Batched arithmetic rounds differently, so this holds where the model is sure, not at the near-ties of random weights.
-  it("answers among others as alone, but for rounding, where the model is sure", async () => {
+  // A kernel may round by what shares the batch, so this asks where the model is sure. Many times: what one seat gets of another is rare.
+  it("answers among others as alone", async () => {
     const path = join(import.meta.dirname, "../../models/conclave-small.gguf");
-    const one = await load({ path });
-    const many = await load({ path, sequences: 4, temperature: 0 });
+    const model = await load({ path, sequences: 8, temperature: 0 });
     const users = [29, 33, 41, 45, 58, 61, 76, 80].map(
       (age) =>
         `task: propose\nkind: boolean\nquestion: "Policy: (1) driver at least 37; (2) only if premium paid. Facts: age ${age}, paid. Is the damage covered?"`,
     );
     const alone: ModelResponse[] = [];
-    for (const user of users) alone.push(await one.ask(modelRequest({ user }), never()));
-    const together = await Promise.all(users.map(async (user) => await many.ask(modelRequest({ user }), never())));
-    for (const [i, { fields, confidencePpm }] of together.entries()) {
-      assert.deepEqual(fields, alone[i]!.fields);
-      assert.ok(Math.abs(confidencePpm! - alone[i]!.confidencePpm!) <= 20);
+    for (const user of users) alone.push(await model.ask(modelRequest({ user }), never()));
+    for (let round = 0; round < 20; round++) {
+      const together = await Promise.all(users.map(async (user) => await model.ask(modelRequest({ user }), never())));
+      for (const [i, { fields, confidencePpm }] of together.entries()) {
+        assert.deepEqual(fields, alone[i]!.fields);
+        const sure = alone[i]!.confidencePpm!;
+        assert.ok(Math.abs(confidencePpm! - sure) <= 1000, `${confidencePpm}, alone ${sure}`);
+      }
     }
-    await Promise.all([one.close(), many.close()]);
+    await model.close();
   });
 
   it("samples by the seed, and states one probability at every temperature", async () => {

@@ -31,14 +31,21 @@ interface Call {
   readonly onToken: (text: string) => void;
 }
 
+/**
+ * Of the worker. GGML_NO_BACKTRACE: native code that aborts would start a debugger to print where. UV_THREADPOOL_SIZE: node-llama-cpp
+ * samples the sequences of a batch on libuv's threads, and the first of them puts the batch's outputs in order without a lock, so that
+ * two at once swap tokens of two seats (3.21.1, short answers: 8 of 1,000 with four sequences, 60 to 110 with eight; 3.22 locks, but here not yet its
+ * packages for macOS and Windows). With one thread they take turns.
+ */
+const WORKER_ENVIRONMENT = { GGML_NO_BACKTRACE: "1", UV_THREADPOOL_SIZE: "1" };
 /** Native code that has not stopped this long after an abort hangs. */
 const ABORT_GRACE_MS = 10_000;
 const STDERR_BYTES = 2000;
+
 export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
   const child = fork(fileURLToPath(new URL("llama-worker.ts", import.meta.url)), [], {
     execArgv: [],
-    // Without the last one, native code that aborts would start a debugger to print where.
-    env: { ...engineEnvironment(process.env), GGML_NO_BACKTRACE: "1" },
+    env: { ...engineEnvironment(process.env), ...WORKER_ENVIRONMENT },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
   const stderr = tailOf(child);
