@@ -34,8 +34,8 @@ interface Call {
 /**
  * Of the worker. GGML_NO_BACKTRACE: native code that aborts would start a debugger to print where. UV_THREADPOOL_SIZE: node-llama-cpp
  * samples the sequences of a batch on libuv's threads, and the first of them puts the batch's outputs in order without a lock, so that
- * two at once swap tokens of two seats (3.21.1, short answers: 8 of 1,000 with four sequences, 60 to 110 with eight; 3.22 locks, but here not yet its
- * packages for macOS and Windows). With one thread they take turns.
+ * two at once swap tokens of two seats (3.21.1, short answers: 8 of 1,000 with four sequences, 60 to 110 with eight; 3.22 locks, but
+ * our registry has it for Linux only). With one thread they take turns.
  */
 const WORKER_ENVIRONMENT = { GGML_NO_BACKTRACE: "1", UV_THREADPOOL_SIZE: "1" };
 /** Native code that has not stopped this long after an abort hangs. */
