@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import PQueue from "p-queue";
-import type { CalibrationCurve } from "../adapters/models/calibration-table.ts";
+import { strangePart, type CalibrationCurve, type Made } from "../adapters/models/calibration-table.ts";
 import { canonicalAnswer } from "../core/answer.ts";
 import {
   BIN_ANSWERS,
@@ -11,7 +11,7 @@ import {
 } from "../core/calibration.ts";
 import { ConclaveError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
-import type { Origin, Prompt } from "../core/prompt.ts";
+import type { Prompt } from "../core/prompt.ts";
 import { proposePrompt, verifyPrompt } from "../core/task-prompt.ts";
 import { ONE_PPM, type Address, type Attempt, type Ppm, type RequestId } from "../core/types.ts";
 import type { Model } from "../ports/model.ts";
@@ -31,9 +31,6 @@ export interface Measured {
   readonly curves: Readonly<Record<string, CalibrationCurve>>;
   readonly failed: number;
 }
-
-/** What made an answer, as far as a table is of it. */
-export type Made = Pick<Origin, "model" | "engine" | "sampling">;
 
 /** One call, and which of its answers is right; null: neither, as an abstention is. */
 interface Probe {
@@ -115,11 +112,10 @@ async function answerOf(
 
 /** CF4: a table is of one model. */
 function checkSame(made: Made, found: Made): void {
-  for (const part of ["model", "engine", "sampling"] as const) {
-    if (found[part] === made[part]) continue;
-    const message = `Calibrate failed: the ${part} ${JSON.stringify(made[part])} made the first answer and ${JSON.stringify(found[part])} a later one, and a table is of one; remove model.fallbacks while it is made, or wait until all of the server runs the same`;
-    throw new ConclaveError("CALIBRATION_WRONG", message, { part, first: made[part], found: found[part] });
-  }
+  const part = strangePart(made, found);
+  if (part === null) return;
+  const message = `Calibrate failed: the ${part} ${JSON.stringify(made[part])} made the first answer and ${JSON.stringify(found[part])} a later one, and a table is of one; remove model.fallbacks while it is made, or wait until all of the server runs the same`;
+  throw new ConclaveError("CALIBRATION_WRONG", message, { part, first: made[part], found: found[part] });
 }
 
 function probesOf({ questions, samples, seed }: Measurement): readonly Probe[] {

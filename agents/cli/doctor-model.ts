@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { quoted } from "../adapters/http.ts";
 import { checkCalibration, readCalibration } from "../adapters/models/calibration-table.ts";
 import type { ModelConfig } from "../adapters/models/config.ts";
@@ -57,9 +58,19 @@ async function examineServers(model: ServerConfig, host: CliHost): Promise<reado
     const found = await check(name, async () => {
       return examineServer(await endpointOf(one, name, host.environment), model, host);
     });
-    checks.push(found);
+    const file = one.apiKeyFile === undefined ? null : await examineKeyFile(`${name}.apiKeyFile`, one.apiKeyFile);
+    checks.push(found, ...(file === null ? [] : [file]));
   }
   return checks;
+}
+
+/** Null where there is none: the check of its server says so. A warning, no more: secrets that are mounted into containers are often like this. */
+async function examineKeyFile(name: string, path: string): Promise<Check | null> {
+  const found = await stat(path).catch(() => null);
+  if (found === null || process.platform === "win32") return null;
+  const mode = (found.mode & 0o777).toString(8).padStart(3, "0");
+  if ((found.mode & 0o077) === 0) return { name, ...ok(`only its owner may read ${path}`) };
+  return { name, ...warn(`others may read or change ${path} (its mode is ${mode})`, `chmod 600 ${path}`) };
 }
 
 /** That it answers, takes the key, has the model and holds it to a schema: by its list of models, and by one short question. */

@@ -66,9 +66,11 @@ export async function joinAgent(
     const chain = await createChainReader({ ...source, logger: log });
     const writer = await createChainWriter({ ...source, account: keys.viemAccount() });
     const metrics = config.metrics === undefined ? null : createMetrics();
-    const hosted = await createModel(config.model, process.env, (reason) =>
-      log.warn({ reason }, "the model's process ended; it is started again"),
-    );
+    const hosted = await createModel(config.model, process.env, {
+      onEnd: (reason) => log.warn({ reason }, "the model's process ended; it is started again"),
+      onStrange: (made) =>
+        log.warn({ made }, "the calibration table is not of what answers; its confidence is not used"),
+    });
     closers.push(() => hosted.close());
     // CF6.
     log.info(

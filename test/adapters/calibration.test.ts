@@ -119,6 +119,7 @@ describe("a calibrated model", () => {
 
   it("CF7: an answer that another engine makes counts, without a confidence", async () => {
     const made = { engine: table.engine };
+    const strangers: string[] = [];
     const calibrated = await calibratedModel(
       {
         ...modelOf(900_000),
@@ -126,11 +127,15 @@ describe("a calibrated model", () => {
       },
       "table.json",
       table,
+      (stranger) => strangers.push(stranger),
     );
     assert.equal((await calibrated.ask(request, never())).confidencePpm, 909_090);
+    assert.deepEqual(strangers, []);
     made.engine = "engine@2";
+    await calibrated.ask(request, never());
     const { fields, confidencePpm } = await calibrated.ask(request, never());
     assert.deepEqual([fields, confidencePpm], [{ answer: "yes" }, null]);
+    assert.deepEqual(strangers, ['engine "engine@2"'], "once, however many answers");
   });
 
   it("CF3: asks for a self-report only where the table is one, and takes it out of the answer", async () => {
@@ -167,7 +172,7 @@ describe("calibration tables", () => {
       return { ...table, curves: { answer: { ...curve, steps: forms } } };
     };
     const broken: readonly (readonly [value: unknown, field: string])[] = [
-      [{ ...table, schema: 2 }, "schema"],
+      [{ ...table, schema: 2 }, "schema: 2 is wrong"],
       [withSteps([900_000, 10, 20], [100, 20, 20]), "curves.answer.steps"],
       [withSteps([0, 41, 40]), "curves.answer.steps"],
       [withSteps([0, 15, 20], [1, 10, 20]), "curves.answer.steps"],
@@ -176,7 +181,7 @@ describe("calibration tables", () => {
       [withSteps([0, 10, 20], [1, 15, 21]), "curves.answer.fitted"],
       [{ ...table, curves: { answer: { ...curve, fitted: 39 } } }, "curves.answer.fitted"],
       [{ ...table, curves: { answer: { ...curve, heldOut: 0 } } }, "curves.answer.heldOut"],
-      [{ ...table, date: "yesterday" }, "date"],
+      [{ ...table, date: "yesterday" }, `date: "yesterday" is wrong`],
     ];
     for (const [value, field] of broken)
       await assert.rejects(

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
@@ -221,6 +221,29 @@ describe("conclave doctor: a model on a server", () => {
     assert.match(second?.message ?? "", /^MODEL_UNREACHABLE.*127\.0\.0\.1:1/);
     assert.deepEqual([third?.name, third?.level], ["model.fallbacks.1", "fail"]);
     assert.match(third?.message ?? "", /^CONFIG_MISSING.*model\.fallbacks\.1\.apiKeyEnv.*ABSENT is not set/);
+  });
+});
+
+describe("conclave doctor: a key in a file", () => {
+  const finding = async (mode: number): Promise<Check | undefined> => {
+    const { url, close } = await startOpenAiServer(answers);
+    const apiKeyFile = join(directory, `key-${mode.toString(8)}`);
+    await writeFile(apiKeyFile, KEY);
+    await chmod(apiKeyFile, mode);
+    const [, file] = await examineModel(
+      modelConfigSchema.parse({ kind: "openai", url, model: "test-model", apiKeyFile }),
+      host,
+    );
+    await close();
+    return file;
+  };
+
+  it("is well with its owner alone, and a warning with the way out where others may read it", async () => {
+    assert.equal((await finding(0o600))?.level, "ok");
+    const open = await finding(0o640);
+    assert.deepEqual([open?.name, open?.level], ["model.apiKeyFile", "warn"]);
+    assert.match(`${open?.message} ${open?.way}`, /key-640 .*640.* chmod 600 .*key-640/);
+    assert.doesNotMatch(JSON.stringify(open), new RegExp(KEY, "u"));
   });
 });
 

@@ -3,23 +3,38 @@ import type { Ppm } from "../../core/types.ts";
 import type { HostedModel, Model, ModelResponse } from "../../ports/model.ts";
 import { checkCalibration, strangePart, type CalibrationTable } from "./calibration-table.ts";
 
+/** Of a server that names itself anew each time. */
+const MAX_STRANGERS = 16;
+
 /**
  * The model with confidences by its table (docs/spec/confidence.md CF6): of a property without a curve they stay as they are. The table is
- * checked against one short answer now. CF7: a later answer that something else made has no confidence. Throws CALIBRATION_WRONG, and what asking
- * throws.
+ * checked against one short answer now. CF7: a later answer that something else made has no confidence; `onStrange` hears once of each such
+ * thing. Throws CALIBRATION_WRONG, and what asking throws.
  */
-export async function calibratedModel(model: HostedModel, path: string, table: CalibrationTable): Promise<HostedModel> {
+export async function calibratedModel(
+  model: HostedModel,
+  path: string,
+  table: CalibrationTable,
+  onStrange?: (made: string) => void,
+): Promise<HostedModel> {
   checkCalibration(path, table, { model: model.descriptor });
   checkCalibration(path, table, (await probeModel(model)).origin ?? {});
   const isReported = table.measure === "self-report";
   const reporting = selfReporting(model);
+  const strangers = new Set<string>();
   return {
     ...model,
     async ask(request, signal, onToken) {
       const curve = table.curves[request.confidenceOf];
       const asked = isReported && curve !== undefined ? reporting : model;
       const response = await asked.ask(request, signal, onToken);
-      if (strangePart(table, response.origin ?? {}) !== null) return { ...response, confidencePpm: null };
+      const strange = strangePart(table, response.origin ?? {});
+      if (strange !== null) {
+        const made = `${strange} ${JSON.stringify(response.origin?.[strange])}`;
+        if (!strangers.has(made) && strangers.size < MAX_STRANGERS) onStrange?.(made);
+        strangers.add(made);
+        return { ...response, confidencePpm: null };
+      }
       const raw = response.confidencePpm as Ppm | null;
       if (raw === null || curve === undefined) return response;
       return { ...response, confidencePpm: calibratedConfidence(curve.steps, raw) };

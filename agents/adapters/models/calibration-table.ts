@@ -67,11 +67,14 @@ export async function readCalibration(path: string): Promise<CalibrationTable> {
     const message = `Check the calibration table ${path} failed: it has more than ${MAX_BYTES} bytes; make it anew with conclave calibrate`;
     throw new ConclaveError("CONFIG_INVALID", message, { path, field: "" });
   }
-  const parsed = tableSchema.safeParse(jsonOf(text));
+  const parsed = tableSchema.safeParse(jsonOf(text), { reportInput: true });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = issue?.path.join(".") ?? "";
-  const message = `Check the calibration table ${path} failed at ${field === "" ? "the top level" : field}: ${issue?.message ?? "invalid"}; make it anew with conclave calibrate`;
+  const { input } = issue ?? {};
+  const value =
+    input === undefined || typeof input === "object" ? "" : ` ${JSON.stringify(input).slice(0, 100)} is wrong:`;
+  const message = `Check the calibration table ${path} failed at ${field === "" ? "the top level" : field}:${value} ${issue?.message ?? "invalid"}; make it anew with conclave calibrate`;
   throw new ConclaveError("CONFIG_INVALID", message, { path, field });
 }
 
@@ -102,8 +105,11 @@ export async function writeCalibration(path: string, table: CalibrationTable): P
   await rename(draft, path);
 }
 
+/** What made an answer, as far as a table is of it. */
+export type Made = Pick<Origin, "model" | "engine" | "sampling">;
+
 /** CF7: throws CALIBRATION_WRONG unless the table is of what made the answer. */
-export function checkCalibration(path: string, table: CalibrationTable, made: Partial<Origin>): void {
+export function checkCalibration(path: string, table: CalibrationTable, made: Partial<Made>): void {
   const part = strangePart(table, made);
   if (part === null) return;
   const found = made[part];
@@ -111,8 +117,8 @@ export function checkCalibration(path: string, table: CalibrationTable, made: Pa
   throw new ConclaveError("CALIBRATION_WRONG", message, { path, part, table: table[part], found: found ?? "" });
 }
 
-/** In what the table is of something else than what made the answer; null for nothing. */
-export function strangePart(table: CalibrationTable, made: Partial<Origin>): "model" | "engine" | "sampling" | null {
+/** In what something else made the answer than `expected`; null for nothing. */
+export function strangePart(expected: Made, made: Partial<Made>): keyof Made | null {
   const parts = ["model", "engine", "sampling"] as const;
-  return parts.find((part) => made[part] !== undefined && made[part] !== table[part]) ?? null;
+  return parts.find((part) => made[part] !== undefined && made[part] !== expected[part]) ?? null;
 }

@@ -9,22 +9,29 @@ import { createOpenAiModel, type OpenAiEndpoint } from "./openai-model.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 type Endpoint = Extract<ModelConfig, { kind: "openai" }>["fallbacks"][number];
 
+/** What an operator should hear of. */
+export interface ModelEvents {
+  /** Why the process of an embedded model ended. */
+  readonly onEnd?: (reason: string) => void;
+  /** CF7: what made an answer that the calibration table is not of; once of each. */
+  readonly onStrange?: (made: string) => void;
+}
+
 /**
  * The model that the config names, calibrated if it names a table; resolves when it is ready to be asked. A server is not contacted before the
- * first question, but by one to check a table. `onEnd` hears why the process of an embedded model ended. Throws what opening throws, and
- * CALIBRATION_WRONG.
+ * first question, but by one to check a table. Throws what opening throws, and CALIBRATION_WRONG.
  */
 export async function createModel(
   config: ModelConfig,
   environment: Environment = process.env,
-  onEnd?: (reason: string) => void,
+  { onEnd, onStrange }: ModelEvents = {},
 ): Promise<HostedModel> {
   const path = config.calibration;
   if (path === undefined) return await openModel(config, environment, onEnd);
   const table = await readCalibration(path);
   const model = await openModel(config, environment, onEnd);
   try {
-    return await calibratedModel(model, path, table);
+    return await calibratedModel(model, path, table, onStrange);
   } catch (error) {
     await model.close();
     throw error;
