@@ -38,7 +38,7 @@ injections: scripts/lib/attacks/injections.json against real models: how many of
 same length do, by where they stand, who decides and what they try (docs/results.md). Takes --models, --protocol, --texts, --seats, --jobs,
 --cache and --write. Deciders: ${DECIDERS.map((name) => `"${name}"`).join(", ")}.
 
-The same seed gives the same figures. Progress goes to stderr. Examples:
+The same seed gives the same figures on the same machine. Progress goes to stderr. Examples:
   npm run -s attacks -- --trials 200 --json | jq .limits
   npm run -s attacks -- --suite injections --models models/conclave-small.gguf@0 --protocol mbft --texts 10 --json | jq .places
 `;
@@ -113,7 +113,8 @@ async function attackModels(flags: Flags, argv: readonly string[]): Promise<numb
       trials.push(...(await runSetting(experiment, setting, () => say(++done))));
     }
     const models = variants.map(({ label, key }) => `${label} (${key})`);
-    const provenance = provenanceOf("attacks", argv, flags.seed, models, (performance.now() - started) / 1000);
+    const ran = provenanceOf("attacks", argv, flags.seed, models, (performance.now() - started) / 1000);
+    const provenance = { ...ran, asked: book.asked.calls };
     const report = injectionReport(
       trials,
       variants.map(({ label }) => label),

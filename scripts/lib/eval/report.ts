@@ -32,7 +32,8 @@ function worseText(together: readonly Summary[], bySuite: readonly Summary[]): s
     .map((row) => ({ row, suites: suitesBelow(row, bySuite) }))
     .filter(({ row, suites }) => suites !== "" || Object.values(row.gains).some(({ share }) => share < 0))
     .toSorted((a, b) => a.row.gains.selfConsistency.share - b.row.gains.selfConsistency.share);
-  if (below.length === 0) return `${title}: no protocol, in no suite.`;
+  if (below.length === 0)
+    return `${title}: no protocol over all suites together, nor below self-consistency in any suite.`;
   const rows = below.map(({ row, suites }) => [
     `\`${row.method}\``,
     row.mix,

@@ -78,7 +78,7 @@ export function tableClaims(scores: readonly number[]): readonly Claim[] {
       paper: "Table I: w7 is best with 88.2, then w6, w1, w8, w2, w3, w0, w4, w5, and the Byzantine w9",
       here: `w${order.join(", w")}; w7 has ${((scores[7] as number) / 1000).toFixed(1)}; scores differ by at most ${off.toFixed(1)}`,
       agrees: verdictOf(order.join() === paperOrder.join()),
-      why: "the order agrees; scores differ because the paper prints totals and we spread them evenly over the criteria",
+      why: "scores differ because the paper prints totals and we spread them evenly over the criteria",
     },
     {
       paper: "Table I: evaluators take a wrong answer (w8) for a good one and a right one (w3) for a poor one",
