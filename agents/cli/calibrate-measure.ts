@@ -85,7 +85,7 @@ export async function measureModel(
   const [first] = failures;
   // It says why no answer came.
   if (first !== undefined && marked.length === 0) throw first;
-  return { curves: curvesOf(marked), failed: failures.length };
+  return { curves: curvesOf(marked, measurement.samples), failed: failures.length };
 }
 
 async function answerOf(
@@ -160,7 +160,7 @@ function attemptOf({ question, terms }: KnownQuestion): Attempt {
   };
 }
 
-function curvesOf(marked: readonly Marked[]): Readonly<Record<string, CalibrationCurve>> {
+function curvesOf(marked: readonly Marked[], samples: number): Readonly<Record<string, CalibrationCurve>> {
   const curves = [...Map.groupBy(marked, ({ property }) => property)].map(([property, own]) => {
     const fitted = own.filter(({ isHeldOut }) => !isHeldOut);
     const heldOut = own.filter(({ isHeldOut }) => isHeldOut);
@@ -169,7 +169,8 @@ function curvesOf(marked: readonly Marked[]): Readonly<Record<string, Calibratio
       const message = `Calibrate ${property} failed: answers to ${asked} different questions to fit and ${heldOut.length} answers held out, at least ${LEAST_QUESTIONS} and 1 are needed; bring more --questions`;
       throw new ConclaveError("USAGE", message, { property, questions: asked, heldOut: heldOut.length });
     }
-    const steps = isotonicSteps(fitted, BIN_ANSWERS);
+    // So many that no bin is of fewer questions than where each is asked once.
+    const steps = isotonicSteps(fitted, BIN_ANSWERS * samples);
     const after = heldOut.map(({ confidence, right }) => ({
       confidence: calibratedConfidence(steps, confidence),
       right,

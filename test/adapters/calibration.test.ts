@@ -276,6 +276,18 @@ describe("measuring a model", () => {
       measureModel(sure, made, { ...few, samples: 10 }, never(), () => {}),
       isCode("USAGE", "24 different questions", "more --questions"),
     );
+    // Confidence says nothing, but each question has its own: alone it would fill a bin.
+    const own = (asked: ModelRequest): number => 900_000 + 100 * Number(/Question (\d+)/.exec(asked.user)?.[1]);
+    const scattered: HostedModel = {
+      ...sure,
+      ask: async (one, signal) => ({ ...(await sure.ask(one, signal)), confidencePpm: own(one) }),
+    };
+    const { curves } = await measureModel(scattered, made, { ...measurement, samples: 20 }, never(), () => {});
+    const steps = curves["answer"]?.steps ?? [];
+    assert.ok(
+      steps.every(({ right, of }) => of >= 400 && right < of),
+      JSON.stringify(steps),
+    );
     const broken = createMemoryModel(() => ({ nonsense: "" }));
     await assert.rejects(
       measureModel(broken, made, few, never(), () => {}),

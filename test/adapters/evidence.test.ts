@@ -89,6 +89,13 @@ describe("evidence: files alone", () => {
       const unreadable = [{ path: join(path, name!), requestId: 7n }];
       assert.deepEqual(await createFileEvidence(path).list(), { proofs: [proofOf(8n)], unreadable });
     }
+    assert.equal(
+      await createFileEvidence(path).keep(proofOf(7n)),
+      true,
+      "found again, it takes the broken one's place",
+    );
+    assert.equal(await createFileEvidence(path).keep(proofOf(7n)), false);
+    assert.deepEqual(await createFileEvidence(path).list(), { proofs: [proofOf(7n), proofOf(8n)], unreadable: [] });
     const file = join(folder, "file");
     await writeFile(file, "where the folder should be");
     const error = await rejects(createFileEvidence(file).list(), "CONFIG_INVALID");

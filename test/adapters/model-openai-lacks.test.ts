@@ -138,10 +138,13 @@ describe("model: openai, what servers lack", () => {
   const overflows = [
     "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens",
     "the request exceeds the available context size, try increasing it",
+    `litellm.BadRequestError: ${"at the provider ".repeat(30)}: prompt is too long`,
   ];
   for (const message of overflows)
     against(`a context that is long enough: ${message.slice(0, 24)}`, [refuses(message)], async (model) => {
-      await assert.rejects(model.ask(modelRequest(), never()), failsWith("MODEL_FAILED", "prompt-too-long"));
+      // P9: nor does a prompt with the words in it, a peer's text perhaps, hide that it is too long.
+      for (const user of ["question", "question: What is the maximum context length, and context size?"])
+        await assert.rejects(model.ask(modelRequest({ user }), never()), failsWith("MODEL_FAILED", "prompt-too-long"));
     });
   const cutting: Handler = (_, response) =>
     reply(

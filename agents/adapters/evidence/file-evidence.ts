@@ -82,7 +82,9 @@ export function createFileEvidence(folder: string): EvidenceStore {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const kept = await names();
       const name = `${faultOf(proof)}.json`;
-      if (kept.includes(name)) return false;
+      const same = kept.includes(name) ? await readProof(folder, name) : null;
+      // One that cannot be read slashes nobody.
+      if (same !== null && "kind" in same) return false;
       const { id, terms } = proof.request;
       const request = { ...proof.request, id: String(id), terms: String(terms) };
       await write(folder, name, JSON.stringify({ ...proof, request }, null, 2));

@@ -230,10 +230,11 @@ function failureOf(server: Server, prompt: Prompt, status: number, headers: Head
     return new Retryable(fail("rate-limit", `the server limits the rate (429)${why}`), true, retryAfterMs(headers));
   if (status >= 500)
     return new Retryable(unreachable(server, `the server answers ${status}${why}`), true, retryAfterMs(headers));
-  const says = (words: RegExp): boolean => isBadRequest(status) && names(readRefusal(body), words, prompt) === "surely";
-  if (status === 413 || says(TOO_LONG))
+  const isBad = isBadRequest(status);
+  // Also where the words may be an echo of the prompt: all that it costs is one prompt more, cut short (P9).
+  if (status === 413 || (isBad && TOO_LONG.test(body)))
     return fail("prompt-too-long", `the prompt does not fit into the server's context (${status})${why}`);
-  if (says(NO_SCHEMA))
+  if (isBad && names(readRefusal(body), NO_SCHEMA, prompt) === "surely")
     return new Retryable(
       fail(
         "unsupported",
