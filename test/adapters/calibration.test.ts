@@ -14,7 +14,7 @@ import { brier, calibrationError, measureModel } from "../../agents/cli/calibrat
 import { readQuestions, type KnownQuestion } from "../../agents/cli/calibrate-questions.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Ppm } from "../../agents/core/types.ts";
-import type { HostedModel, ModelRequest } from "../../agents/ports/model.ts";
+import type { HostedModel, Model, ModelRequest } from "../../agents/ports/model.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "conclave-calibration-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -278,7 +278,7 @@ describe("measuring a model", () => {
     );
     // Confidence says nothing, but each question has its own: alone it would fill a bin.
     const own = (asked: ModelRequest): number => 900_000 + 100 * Number(/Question (\d+)/.exec(asked.user)?.[1]);
-    const scattered: HostedModel = {
+    const scattered: Model = {
       ...sure,
       ask: async (one, signal) => ({ ...(await sure.ask(one, signal)), confidencePpm: own(one) }),
     };
