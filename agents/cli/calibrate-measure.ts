@@ -63,6 +63,8 @@ export async function measureModel(
   onDone: (done: number, of: number) => void,
 ): Promise<Measured> {
   const probes = probesOf(measurement);
+  // Before anything is asked: no answers can be more than the questions.
+  checkEnough("the questions", probes);
   const marked: Marked[] = [];
   const queue = new PQueue({ concurrency: measurement.jobs });
   // The first failure ends all other calls, which cost, too.
@@ -160,15 +162,21 @@ function attemptOf({ question, terms }: KnownQuestion): Attempt {
   };
 }
 
+/** CF5. */
+function checkEnough(what: string, own: readonly Pick<Marked, "question" | "isHeldOut">[]): void {
+  const different = (isHeldOut: boolean): number =>
+    new Set(own.filter((one) => one.isHeldOut === isHeldOut).map(({ question }) => question)).size;
+  const [questions, heldOut] = [different(false), different(true)];
+  if (questions >= LEAST_QUESTIONS && heldOut > 0) return;
+  const message = `Calibrate failed: ${what} are ${questions} different ones to fit and ${heldOut} held out, at least ${LEAST_QUESTIONS} and 1 are needed (one question of ${HELD_OUT_OF} is held out); bring more with --questions, or name more --families`;
+  throw new ConclaveError("USAGE", message, { questions, heldOut });
+}
+
 function curvesOf(marked: readonly Marked[], samples: number): Readonly<Record<string, CalibrationCurve>> {
   const curves = [...Map.groupBy(marked, ({ property }) => property)].map(([property, own]) => {
+    checkEnough(`the questions with an answer for ${property}`, own);
     const fitted = own.filter(({ isHeldOut }) => !isHeldOut);
     const heldOut = own.filter(({ isHeldOut }) => isHeldOut);
-    const asked = new Set(fitted.map(({ question }) => question)).size;
-    if (asked < LEAST_QUESTIONS || heldOut.length === 0) {
-      const message = `Calibrate ${property} failed: answers to ${asked} different questions to fit and ${heldOut.length} answers held out, at least ${LEAST_QUESTIONS} and 1 are needed; bring more --questions`;
-      throw new ConclaveError("USAGE", message, { property, questions: asked, heldOut: heldOut.length });
-    }
     // So many that no bin is of fewer questions than where each is asked once.
     const steps = isotonicSteps(fitted, BIN_ANSWERS * samples);
     const after = heldOut.map(({ confidence, right }) => ({

@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { access, constants } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { probeModel, selfReporting } from "../adapters/models/calibrated-model.ts";
 import { writeCalibration, type CalibrationTable } from "../adapters/models/calibration-table.ts";
 import { modelConfigSchema, type ModelConfig } from "../adapters/models/config.ts";
@@ -64,6 +65,9 @@ export const calibrate: CommandSpec<Options> = {
     const { config, path } = await placeOf(options, host);
     if (samples > 1 && config.temperature === 0)
       throw usage("--samples", options.samples, "at temperature 0 each would be the same answer; give 1");
+    await access(dirname(path), constants.W_OK).catch(() => {
+      throw usage("--out", path, "its folder is not there, or cannot be written");
+    });
     const model = await createModel(config, host.environment);
     const close = (): void => void model.close();
     host.signal.addEventListener("abort", close, { once: true });

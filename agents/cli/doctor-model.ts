@@ -46,7 +46,7 @@ function examineFile(model: LlamaConfig, host: CliHost): Promise<Check> {
     if (context >= LEAST_CONTEXT) return ok(`${fact}; it loads`);
     return warn(
       `${fact}; prompts may need ${LEAST_CONTEXT}`,
-      "choose a model with a longer context for real questions",
+      "for real questions raise model.contextSize, if it is set, or choose a model with a longer context",
     );
   });
 }

@@ -188,7 +188,8 @@ describe("calibration tables", () => {
         readCalibration(fileOf("broken.json", JSON.stringify(value))),
         isCode("CONFIG_INVALID", field),
       );
-    await assert.rejects(readCalibration(fileOf("broken.json", "{")), isCode("CONFIG_INVALID", "top level"));
+    await assert.rejects(readCalibration(fileOf("broken.json", "{")), isCode("CONFIG_INVALID", "not JSON"));
+    await assert.rejects(readCalibration(fileOf("broken.json", "[]")), isCode("CONFIG_INVALID", "top level"));
     const long = fileOf("broken.json", `${JSON.stringify(table)}${" ".repeat(1 << 22)}`);
     await assert.rejects(readCalibration(long), isCode("CONFIG_INVALID", "more than 4194304 bytes"));
     await assert.rejects(readCalibration(join(folder, "none.json")), isCode("CONFIG_MISSING", "none.json"));
@@ -267,17 +268,19 @@ describe("measuring a model", () => {
 
   it("CF5: too few answers make no table; calls that fail are counted; one that is stopped ends", async () => {
     const few = { ...measurement, questions: questions.slice(0, 30) };
+    let asked = 0;
     await assert.rejects(
-      measureModel(sure, made, few, never(), () => {}),
+      measureModel(sure, made, few, never(), () => asked++),
       isCode("USAGE", "at least 40"),
     );
+    assert.equal(asked, 0, "no call is made for a table that cannot be");
     // Of 30 questions 24 are fitted, however often they are asked.
     await assert.rejects(
       measureModel(sure, made, { ...few, samples: 10 }, never(), () => {}),
-      isCode("USAGE", "24 different questions", "more --questions"),
+      isCode("USAGE", "24 different ones to fit and 6 held out", "--questions", "--families"),
     );
     // Confidence says nothing, but each question has its own: alone it would fill a bin.
-    const own = (asked: ModelRequest): number => 900_000 + 100 * Number(/Question (\d+)/.exec(asked.user)?.[1]);
+    const own = ({ user }: ModelRequest): number => 900_000 + 100 * Number(/Question (\d+)/.exec(user)?.[1]);
     const scattered: Model = {
       ...sure,
       ask: async (one, signal) => ({ ...(await sure.ask(one, signal)), confidencePpm: own(one) }),
@@ -290,12 +293,12 @@ describe("measuring a model", () => {
     );
     const broken = createMemoryModel(() => ({ nonsense: "" }));
     await assert.rejects(
-      measureModel(broken, made, few, never(), () => {}),
+      measureModel(broken, made, measurement, never(), () => {}),
       isCode("MODEL_FAILED", "unparsable"),
     );
     const ask: HostedModel["ask"] = async (one, signal) => ({ ...(await sure.ask(one, signal)), confidencePpm: null });
     await assert.rejects(
-      measureModel({ ...sure, ask }, made, few, never(), () => {}),
+      measureModel({ ...sure, ask }, made, measurement, never(), () => {}),
       isCode("USAGE", "no call"),
     );
     const stop = new AbortController();

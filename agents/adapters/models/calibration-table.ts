@@ -67,7 +67,12 @@ export async function readCalibration(path: string): Promise<CalibrationTable> {
     const message = `Check the calibration table ${path} failed: it has more than ${MAX_BYTES} bytes; make it anew with conclave calibrate`;
     throw new ConclaveError("CONFIG_INVALID", message, { path, field: "" });
   }
-  const parsed = tableSchema.safeParse(jsonOf(text), { reportInput: true });
+  const found = jsonOf(text);
+  if (found === undefined) {
+    const message = `Check the calibration table ${path} failed: it is not JSON; make it anew with conclave calibrate`;
+    throw new ConclaveError("CONFIG_INVALID", message, { path, field: "" });
+  }
+  const parsed = tableSchema.safeParse(found, { reportInput: true });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = issue?.path.join(".") ?? "";

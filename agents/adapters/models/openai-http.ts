@@ -232,8 +232,11 @@ function failureOf(server: Server, prompt: Prompt, status: number, headers: Head
     return new Retryable(unreachable(server, `the server answers ${status}${why}`), true, retryAfterMs(headers));
   const isBad = isBadRequest(status);
   // Also where the words may be an echo of the prompt: all that it costs is one prompt more, cut short (P9).
-  if (status === 413 || (isBad && TOO_LONG.test(body)))
-    return fail("prompt-too-long", `the prompt does not fit into the server's context (${status})${why}`);
+  if (status === 413 || (isBad && TOO_LONG.test(body))) {
+    const isSure = status === 413 || names(readRefusal(body), TOO_LONG, prompt) === "surely";
+    const reason = `the prompt ${isSure ? "does" : "seems"} not ${isSure ? "" : "to "}fit into the server's context (${status})${why}`;
+    return fail("prompt-too-long", reason);
+  }
   if (isBad && names(readRefusal(body), NO_SCHEMA, prompt) === "surely")
     return new Retryable(
       fail(
