@@ -47,8 +47,10 @@ describe("options that do not go together", () => {
 
 describe("a prompt over the context", () => {
   it("is what calibrate says where no call had an answer, with its way out", async () => {
-    const question = { question: `Is 7 odd? ${"x y ".repeat(1000)}`, kind: "boolean", answer: "yes" };
-    await writeFile(join(cli.folder, "long.jsonl"), `${JSON.stringify(question)}\n`);
+    const lines = Array.from({ length: 50 }, (_, index) =>
+      JSON.stringify({ question: `Is ${index} odd? ${"x y ".repeat(1000)}`, kind: "boolean", answer: "yes" }),
+    );
+    await writeFile(join(cli.folder, "long.jsonl"), lines.join("\n"));
     const { code, stderr } = await cli.run(["calibrate", "--model", small, "--questions", "long.jsonl"]);
     assert.equal(code, 1);
     assert.match(
