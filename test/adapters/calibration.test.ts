@@ -136,6 +136,11 @@ describe("a calibrated model", () => {
     const { fields, confidencePpm } = await calibrated.ask(request, never());
     assert.deepEqual([fields, confidencePpm], [{ answer: "yes" }, null]);
     assert.deepEqual(strangers, ['engine "engine@2"'], "once, however many answers");
+    for (let version = 3; version < 40; version++) {
+      made.engine = `engine@${version}`;
+      await calibrated.ask(request, never());
+    }
+    assert.equal(strangers.length, 16);
   });
 
   it("CF3: asks for a self-report only where the table is one, and takes it out of the answer", async () => {

@@ -31,8 +31,10 @@ export async function calibratedModel(
       const strange = strangePart(table, response.origin ?? {});
       if (strange !== null) {
         const made = `${strange} ${JSON.stringify(response.origin?.[strange])}`;
-        if (!strangers.has(made) && strangers.size < MAX_STRANGERS) onStrange?.(made);
-        strangers.add(made);
+        if (!strangers.has(made) && strangers.size < MAX_STRANGERS) {
+          strangers.add(made);
+          onStrange?.(made);
+        }
         return { ...response, confidencePpm: null };
       }
       const raw = response.confidencePpm as Ppm | null;
