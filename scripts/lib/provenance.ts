@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
+import type { AnswerBook } from "./eval/answer-book.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -16,12 +17,12 @@ export interface Provenance {
   readonly asked?: number;
 }
 
-/** Of a run of `npm run <script> -- <argv>` that ends now. */
+/** Of a run of `npm run <script> -- <argv>` that ends now; `book`: null when no model was asked. */
 export function provenanceOf(
   script: string,
   argv: readonly string[],
   seed: number,
-  models: Provenance["models"],
+  book: AnswerBook | null,
   seconds: number,
 ): Provenance {
   return {
@@ -29,8 +30,9 @@ export function provenanceOf(
     seed,
     commit: commitOf(),
     machine: `${availableParallelism()} of ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"})`,
-    models,
+    models: (book?.variants ?? []).map(({ label, key }) => `${label} (${key})`),
     seconds,
+    ...(book === null ? {} : { asked: book.asked.calls }),
   };
 }
 

@@ -44,7 +44,7 @@ it("provenance: its command pasted into a shell has every argument as it was", (
     "line\nline",
     "--seed=1,2",
   ];
-  const { command } = provenanceOf("papers", argv, 1, [], 1);
+  const { command } = provenanceOf("papers", argv, 1, null, 1);
   expect(command)
     .to.match(/^npm run papers -- --models 'a b\.gguf;echo c' /)
     .and.to.match(/ --seed=1,2$/);

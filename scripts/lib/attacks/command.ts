@@ -112,9 +112,7 @@ async function attackModels(flags: Flags, argv: readonly string[]): Promise<numb
       let done = 0;
       trials.push(...(await runSetting(experiment, setting, () => say(++done))));
     }
-    const models = variants.map(({ label, key }) => `${label} (${key})`);
-    const ran = provenanceOf("attacks", argv, flags.seed, models, (performance.now() - started) / 1000);
-    const provenance = { ...ran, asked: book.asked.calls };
+    const provenance = provenanceOf("attacks", argv, flags.seed, book, (performance.now() - started) / 1000);
     const report = injectionReport(
       trials,
       variants.map(({ label }) => label),

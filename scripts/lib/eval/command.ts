@@ -42,11 +42,7 @@ async function evaluateAndTell(options: Options, book: AnswerBook, argv: readonl
   const elapsed = (): number => (performance.now() - started) / 1000;
   const evaluation = await prepare(options, book);
   const cells = await runEvaluation(evaluation, createDeadline(options.limitSeconds, elapsed), teller(elapsed, book));
-  const models = book.variants.map(({ label, key }) => `${label} (${key})`);
-  const provenance = {
-    ...provenanceOf("eval", argv, options.seed, models, elapsed()),
-    asked: book.asked.calls,
-  };
+  const provenance = provenanceOf("eval", argv, options.seed, book, elapsed());
   const text = reportText(cells, provenance);
   if (options.section !== null) {
     const before = readFileSync(resultsPath, "utf8");

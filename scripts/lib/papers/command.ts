@@ -25,9 +25,7 @@ export async function main(argv: readonly string[]): Promise<number> {
         (opened.book ??= createAnswerBook(await openVariants([model, ...greedyOf([model])], jobs), cache)),
       tell: (line) => process.stderr.write(`${line}\n`),
     });
-    const models = (opened.book?.variants ?? []).map(({ label, key }) => `${label} (${key})`);
-    const ran = provenanceOf("papers", argv, seed, models, (performance.now() - started) / 1000);
-    const provenance = opened.book === null ? ran : { ...ran, asked: opened.book.asked.calls };
+    const provenance = provenanceOf("papers", argv, seed, opened.book, (performance.now() - started) / 1000);
     const text = findingsText(findings, provenance);
     if (writes) await write(`papers ${study.id}`, text, findings);
     process.stdout.write(json ? `${JSON.stringify({ provenance, ...findings })}\n` : `${text}\n`);
