@@ -1,0 +1,34 @@
+import { secp256k1 } from "@noble/curves/secp256k1.js";
+import {
+  bytesToHex,
+  concat,
+  hexToBytes,
+  publicKeyToAddress,
+  sha256,
+  utf8,
+  word,
+} from "../agents/core/encoding/digest.ts";
+import type { Digest } from "../agents/core/types.ts";
+import type { Signer } from "../agents/ports/signer.ts";
+
+const signers = new Map<number, Signer>();
+
+/** The key of a simulated agent: the same in every world. */
+export function simSigner(index: number): Signer {
+  const known = signers.get(index);
+  if (known !== undefined) return known;
+  const secret = hexToBytes(sha256(concat(utf8("conclave simulated agent"), word(BigInt(index)))));
+  const publicKey = secp256k1.getPublicKey(secret, false).slice(1);
+  const signer: Signer = {
+    address: publicKeyToAddress(publicKey),
+    publicKey,
+    sign(digest: Digest) {
+      const options = { prehash: false, format: "recovered" } as const;
+      const [recovery = 0, ...rs] = secp256k1.sign(hexToBytes(digest), secret, options);
+      return bytesToHex(Uint8Array.of(...rs, 27 + recovery));
+    },
+    deriveSecret: (purpose) => hexToBytes(sha256(concat(secret, utf8(purpose)))),
+  };
+  signers.set(index, signer);
+  return signer;
+}
