@@ -55,7 +55,8 @@ function folderOf(suite: Suite): string {
 
 /** Core, adapters and integration: Node's own runner on TypeScript as it stands. */
 async function runNode(suite: Suite, selection: Selection): Promise<Outcome> {
-  const selected = selection.files.length > 0 ? selection.files : globSync(`${folderOf(suite)}/**/*.test.ts`, { cwd: root });
+  const selected =
+    selection.files.length > 0 ? selection.files : globSync(`${folderOf(suite)}/**/*.test.ts`, { cwd: root });
   const outcome = { suite, ok: true, passed: 0, failed: 0, skipped: 0, durationMs: 0 };
   if (selected.length === 0) return outcome;
 
