@@ -1,8 +1,9 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { protocols } from "../../agents/core/protocols/index.ts";
+import { assertAtLeast, assertIncludesAll } from "../support/assertions.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 
@@ -34,17 +35,26 @@ function excepted(): readonly string[] {
 describe("coverage of the papers' mechanisms", () => {
   it("every line is named by a test or excepted with a reason", () => {
     const covered = new Set([...named(), ...excepted()]);
-    expect(all.length).to.equal(159);
-    expect(all.filter((id) => !covered.has(id))).to.deep.equal([]);
+    assert.equal(all.length, 159);
+    assert.deepEqual(
+      all.filter((id) => !covered.has(id)),
+      [],
+    );
   });
 
   it("no title names a line that there is not: Tendermint's are spelt out", () => {
-    expect([...named()].filter((id) => !all.includes(id))).to.deep.equal([]);
+    assert.deepEqual(
+      [...named()].filter((id) => !all.includes(id)),
+      [],
+    );
   });
 
   it("no exception is stale", () => {
     const tested = named();
-    expect(excepted().filter((id) => tested.has(id) || !all.includes(id))).to.deep.equal([]);
+    assert.deepEqual(
+      excepted().filter((id) => tested.has(id) || !all.includes(id)),
+      [],
+    );
   });
 });
 
@@ -54,13 +64,16 @@ describe("documents of the protocols", () => {
   for (const { id, code, assurance } of protocols) {
     it(`${id}: a row in the README, a spec, and rules that the code cites`, () => {
       const row = readme.split("\n").find((line) => line.includes(`[\`${id}\`](docs/spec/${id}.md)`));
-      expect(row?.split("|").map((cell) => cell.trim())).to.include.members([String(code), assurance]);
+      assertIncludesAll(
+        row?.split("|").map((cell) => cell.trim()),
+        [String(code), assurance],
+      );
       const rules = [
         ...readFileSync(join(root, "docs", "spec", `${id}.md`), "utf8").matchAll(/^\* \*\*([A-Z]{2}\d+)\b/gm),
       ];
-      expect(rules.length, "numbered rules").to.be.at.least(5);
+      assertAtLeast(rules.length, 5, "numbered rules");
       const numbers = rules.map(([, rule]) => rule);
-      expect(new Set(numbers).size).to.equal(numbers.length);
+      assert.equal(new Set(numbers).size, numbers.length);
     });
   }
 });

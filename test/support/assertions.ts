@@ -3,11 +3,11 @@ import assert, { AssertionError } from "node:assert/strict";
 import { inspect, isDeepStrictEqual } from "node:util";
 
 /** Asserts that a text contains a part, or that a collection has an element. */
-export function assertIncludes(all: Collection | string | undefined, one: unknown, message?: string): void {
+export function assertIncludes(all: Collection | string | null | undefined, one: unknown, message?: string): void {
   if (!includes(all, one)) fail(all, one, "includes", message);
 }
 
-export function assertExcludes(all: Collection | string, one: unknown, message?: string): void {
+export function assertExcludes(all: Collection | string | null | undefined, one: unknown, message?: string): void {
   if (includes(all, one)) fail(all, one, "excludes", message);
 }
 
@@ -64,14 +64,16 @@ export function assertClose(actual: number | undefined, expected: number, distan
 
 type Collection = readonly unknown[] | ReadonlySet<unknown>;
 
-function includes(all: Collection | string | undefined, one: unknown): boolean {
-  if (all === undefined) return false;
+function includes(all: Collection | string | null | undefined, one: unknown): boolean {
+  if (all === undefined || all === null) return false;
   if (typeof all === "string") return typeof one === "string" && all.includes(one);
   return [...all].some((other) => isDeepStrictEqual(other, one));
 }
 
 function fieldAt(value: unknown, path: string): unknown {
-  return path.split(".").reduce<unknown>((at, name) => (at as Record<string, unknown> | null | undefined)?.[name], value);
+  return path
+    .split(".")
+    .reduce<unknown>((at, name) => (at as Record<string, unknown> | null | undefined)?.[name], value);
 }
 
 function fail(actual: unknown, expected: unknown, operator: string, message?: string): never {
