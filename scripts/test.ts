@@ -17,7 +17,7 @@ import {
   suites,
   type Job,
 } from "./testing/suites.ts";
-import type { Lane, Level, Suite } from "./testing/suites.ts";
+import type { Lane, Suite } from "./testing/suites.ts";
 
 interface Flags {
   readonly quick?: true;
@@ -57,6 +57,8 @@ const jobs = inOrder(chooseJobs(command.args));
 
 const out = flags.json === true ? process.stderr : process.stdout;
 process.env["NODE_COMPILE_CACHE"] ??= compileCache;
+const ending = new AbortController();
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => ending.abort());
 const started = performance.now();
 const outcomes = await runAll();
 const seconds = (performance.now() - started) / 1000;
@@ -64,7 +66,7 @@ const totals = totalsOf(outcomes);
 const ok = outcomes.every((outcome) => outcome.ok);
 out.write(`\n${table(totals, seconds)}`);
 if (flags.json === true) process.stdout.write(`${JSON.stringify({ ok, seconds, suites: totals })}\n`);
-process.exitCode = ok ? 0 : 1;
+process.exitCode = ok && !ending.signal.aborted ? 0 : 1;
 
 function chooseJobs(names: readonly string[]): readonly Job[] {
   if (names.length > 0 && (flags.quick ?? flags.long) === true)
@@ -122,9 +124,9 @@ async function runAll(): Promise<readonly Outcome[]> {
   }));
   const results: Outcome[] = [];
   const work = async (left: Job[]): Promise<void> => {
-    for (let job = left.shift(); job !== undefined; job = left.shift()) {
+    for (let job = left.shift(); job !== undefined && !ending.signal.aborted; job = left.shift()) {
       const print = printer.job();
-      const outcome = await runJob(job, { grep: flags.grep, onEvent: print.event, onText: print.text });
+      const outcome = await runJob(job, { ...print, grep: flags.grep, signal: ending.signal });
       print.done(outcome);
       results.push(outcome);
     }

@@ -17,9 +17,15 @@ export interface SuiteTotal {
   readonly cpuSeconds: number;
 }
 
+/** Takes what one job says. */
+export interface JobPrinter {
+  readonly event: (event: TestEvent) => void;
+  readonly text: (text: string) => void;
+  readonly done: (outcome: Outcome) => void;
+}
+
 export interface Printer {
-  /** Takes over what one job says; `done` says how it ended. */
-  job(): { event(event: TestEvent): void; text(text: string): void; done(outcome: Outcome): void };
+  job(): JobPrinter;
   /** Prints what is left to say. */
   close(): Promise<void>;
 }
@@ -98,7 +104,7 @@ function sum(outcomes: readonly Outcome[]): Omit<SuiteTotal, "suite" | "ok" | "f
 
 export function table(totals: readonly SuiteTotal[], seconds: number): string {
   const cell = (value: number): string => String(value).padStart(9);
-  const time = (value: number): string => `${value.toFixed(1).padStart(9)}`;
+  const time = (value: number): string => value.toFixed(1).padStart(9);
   const line = (
     name: string,
     { ok, passed, failed, skipped, ...rest }: Omit<SuiteTotal, "suite" | "files">,

@@ -21,9 +21,11 @@ export interface JobOptions {
   /** Runs only the tests whose name matches. */
   readonly grep: string | undefined;
   /** Takes the events of Node's runner as they come. */
-  readonly onEvent: (event: TestEvent) => void;
+  readonly event: (event: TestEvent) => void;
+  /** Ends the job. */
+  readonly signal: AbortSignal;
   /** Takes what Hardhat prints. */
-  readonly onText: (text: string) => void;
+  readonly text: (text: string) => void;
 }
 
 /** A test that takes longer than this hangs. */
@@ -35,12 +37,13 @@ export function runJob(job: Job, options: JobOptions): Promise<Outcome> {
 }
 
 /** Node's own runner on TypeScript as it stands, in a process of its own. */
-async function runNode(job: Job, { grep, onEvent }: JobOptions): Promise<Outcome> {
+async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): Promise<Outcome> {
   const started = performance.now();
   const stream = run({
     cwd: root,
     files: job.files.map((file) => resolve(root, file)),
     execArgv: ["--import", join(import.meta.dirname, "meter.ts")],
+    signal,
     timeout: TEST_TIMEOUT_MS,
     ...(grep === undefined ? {} : { testNamePatterns: [new RegExp(grep)] }),
   });
@@ -65,11 +68,12 @@ async function runNode(job: Job, { grep, onEvent }: JobOptions): Promise<Outcome
 }
 
 /** Solidity tests (unit, fuzz, invariant) and mocha tests of the contracts. */
-async function runHardhat(job: Job, { grep, onText }: JobOptions): Promise<Outcome> {
+async function runHardhat(job: Job, { grep, text: onText, signal }: JobOptions): Promise<Outcome> {
   const started = performance.now();
   const filter = grep === undefined ? [] : ["--grep", grep];
   const child = spawn(join(root, "node_modules/.bin/hardhat"), ["test", ...job.files, ...filter], {
     cwd: root,
+    signal,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}) },
   });
@@ -81,7 +85,7 @@ async function runHardhat(job: Job, { grep, onText }: JobOptions): Promise<Outco
   child.stdout.setEncoding("utf8").on("data", collect);
   child.stderr.setEncoding("utf8").on("data", collect);
   const ok = await new Promise<boolean>((settle, reject) => {
-    child.on("error", reject);
+    child.on("error", (error) => (signal.aborted ? settle(false) : reject(error)));
     child.on("close", (code) => settle(code === 0));
   });
   return { job, ok, ...countHardhat(output), seconds: (performance.now() - started) / 1000, cpuSeconds: null };

@@ -21,7 +21,7 @@ describe("mbft over a committee", () => {
       assert.equal(certificate?.signatures.length, 3);
       for (const { seat, signature } of certificate?.signatures ?? []) {
         assert.equal(
-          recoverSigner(decisionDigest(attempt, certificate!.decision), signature),
+          recoverSigner(decisionDigest(attempt, certificate.decision), signature),
           attempt.committee[seat]?.signer,
         );
       }

@@ -35,7 +35,7 @@ describe("reliable broadcast", () => {
       const lies = times(n, f, Y);
       const vouched = vouchedFor(n, [...lies, ...times(n, n - f, X)], lies);
       assert.equal(vouched[0], X);
-      assert.equal(deliveredBy(n, [...lies, ...times(n, n - f, vouched[0] as Digest)])[0], X);
+      assert.equal(deliveredBy(n, [...lies, ...times(n, n - f, vouched[0])])[0], X);
     }
   });
 

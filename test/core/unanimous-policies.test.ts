@@ -188,6 +188,6 @@ describe("unanimous: pay", () => {
       protocol,
     );
     assert.equal(outcome?.through, 11);
-    for (const share of outcome!.shares) assertWithin(share, 0, 255);
+    for (const share of outcome.shares) assertWithin(share, 0, 255);
   });
 });
