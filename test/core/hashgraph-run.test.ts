@@ -41,7 +41,7 @@ describe("hashgraph over a committee", () => {
     expect(new Set(done.certificates.map((certificate) => certificate?.decision.transcript)).size).to.equal(1);
     expect(done.certificates[0]?.decision).to.include({ confidence: 1_000_000, round: 0 });
     expect(done.certificates[0]?.decision.shares).to.deep.equal([2, 2, 2, 2]);
-    // H01: first of all everybody is asked, without a word of the others; then once more. Votes are never sent.
+    // HG7: first of all everybody is asked, without a word of the others; then once more. Votes are never sent.
     for (const effects of done.effects) {
       const asks = effects.filter(isAsk);
       expect(asks.map(({ ask }) => ask)).to.deep.equal(["0.propose", "1.propose"]);

@@ -330,7 +330,7 @@ describe("mbft-bayesian rules", () => {
     expect(hung.shares).to.deep.equal([1, 1, 1, 0, 1, 1, 1]);
   });
 
-  it("M30: which protocol decides is part of the request that everybody signs", () => {
+  it("M30, BA13: which protocol decides is part of the request that everybody signs", () => {
     const hash = (protocol: number) => requestHash(attemptOf(4, { protocol }).request);
     expect(hash(1)).to.not.equal(hash(CODE));
   });

@@ -96,7 +96,7 @@ describe("unanimous: definitive questions", () => {
         // The abstaining ones speak, so the round is complete.
         const outcome = decide(attemptOf(n), 1, (_, seat) => (seat < agreeing ? { answer: "yes" } : {}));
         expect(outcome?.answer ?? null).to.equal(isDecided ? "yes" : null);
-        // D13: C = 1.
+        // UN9: the confidence is 1.
         if (isDecided) expect(outcome?.confidence).to.equal(1_000_000);
       }
     });

@@ -45,7 +45,7 @@ interface AdversarialCarry {
   readonly failed: readonly SeatIndex[];
 }
 
-/** adversarial: docs/spec/adversarial.md. One drafts, k = n - 2 review, one converges: k + 2 model calls. */
+/** adversarial: docs/spec/adversarial.md. AD2, AD3: One drafts, k = n - 2 review, one converges: k + 2 model calls. */
 export const adversarial = phased<AdversarialCarry>({
   id: "adversarial",
   code: 9,
