@@ -38,7 +38,7 @@ interface Reviewed {
 }
 
 interface AdversarialCarry {
-  /** Who drafted or reviewed in a round whose draft was reviewed. */
+  /** AD9: Who drafted or reviewed in a round whose draft was reviewed. */
   readonly worked: readonly SeatIndex[];
   readonly slashes: readonly number[];
   /** Drafters and convergers that failed in their turn. */
