@@ -22,11 +22,11 @@ const MEMOS: Readonly<Record<string, Readonly<Record<string, keyof typeof Memory
     refuseMessage: "byBoth",
     readRoot: "byThird",
   },
-  [new URL("core/encoding/digest.ts", AGENTS).href]: {
+  [new URL("core/encoding/bytes.ts", AGENTS).href]: { sha256: "byIdentity" },
+  [new URL("core/encoding/typed-data.ts", AGENTS).href]: {
     messageDigest: "byBoth",
     requestHash: "byIdentity",
     committeeHash: "byIdentity",
-    sha256: "byIdentity",
   },
   [new URL("core/seat/order.ts", AGENTS).href]: { canonicalOrder: "byIdentity" },
   [new URL("node/seat/records.ts", AGENTS).href]: { encodeInput: "byMessage" },
