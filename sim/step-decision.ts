@@ -1,5 +1,6 @@
 import { digestOf } from "../agents/core/encoding/codec.ts";
-import { decisionDigest, hexToBytes, messageDigest, sha256 } from "../agents/core/encoding/digest.ts";
+import { hexToBytes, sha256 } from "../agents/core/encoding/bytes.ts";
+import { decisionDigest, messageDigest } from "../agents/core/encoding/typed-data.ts";
 import type { Effect, Input, Protocol, SeatContext } from "../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../agents/core/seat/seat.ts";
 import { encodeMessage, refuseMessage } from "../agents/core/encoding/transcript.ts";

@@ -1,5 +1,5 @@
 import type { Decision, Request, Round, SeatInfo } from "../core/types.ts";
-import { committeeHash } from "../core/encoding/digest.ts";
+import { committeeHash } from "../core/encoding/typed-data.ts";
 import { hasRetry, unpackRound } from "../core/request/rounds.ts";
 import type { ChainEvent, DecidedRound, Relay, RequestState, Witness } from "./chain.ts";
 

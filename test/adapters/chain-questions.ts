@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
+import { bytesToHex, keccak256, utf8, word } from "../../agents/core/encoding/bytes.ts";
 import {
-  bytesToHex,
   decisionDigest,
   decisionSlotDigest,
-  keccak256,
   requestHashOf,
   slotDigest,
-  utf8,
-  word,
-} from "../../agents/core/encoding/digest.ts";
+} from "../../agents/core/encoding/typed-data.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type {
   AgentId,

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
 import { createMemoryChain, type MemoryChain } from "../support/memory-chain/chain.ts";
-import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/digest.ts";
+import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Request, Terms } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";

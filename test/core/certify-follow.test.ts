@@ -4,7 +4,7 @@ import { proposeOwnRoot, proposerOf } from "../../agents/core/seat/certify/candi
 import { PREVOTE, PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
 import { initialCertify, type ProposedRoot, type CertifyContext } from "../../agents/core/seat/certify/state.ts";
 import { certifyMessage, startCertify } from "../../agents/core/seat/certify/certify.ts";
-import { sha256, utf8 } from "../../agents/core/encoding/digest.ts";
+import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { EVENT, EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { Conclusion, Protocol } from "../../agents/core/protocol.ts";

@@ -11,7 +11,7 @@ import { SYNTHESIS, answerRound } from "../../agents/core/phases/chaired.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { canonicalOrder, canonicalRanks } from "../../agents/core/seat/order.ts";
 import { council, councilForms } from "../../agents/core/protocols/council.ts";
-import { concat, hexToBytes, sha256 } from "../../agents/core/encoding/digest.ts";
+import { concat, hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { SeatView } from "../../agents/core/phases/phased-rules.ts";
 import { protocolByCode } from "../../agents/core/protocols/index.ts";
 import { candidatesOf, commitForm, revealForm } from "../../agents/core/phases/proposals.ts";

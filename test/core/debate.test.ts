@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
 import { SYNTHESIS, answerRound } from "../../agents/core/phases/chaired.ts";
-import { hexToBytes } from "../../agents/core/encoding/digest.ts";
+import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { candidatesOf } from "../../agents/core/phases/proposals.ts";

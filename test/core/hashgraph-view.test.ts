@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { bytesToHex } from "../../agents/core/encoding/digest.ts";
+import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
 import { missesParents, missingIn } from "../../agents/core/protocols/hashgraph/gossip.ts";
 import type { EventBody } from "../../agents/core/protocols/hashgraph/payloads.ts";
 import { emptyView, extendView, viewOf, type GraphView } from "../../agents/core/protocols/hashgraph/view.ts";

@@ -2,7 +2,7 @@ import * as dagCbor from "@ipld/dag-cbor";
 import { base32 } from "multiformats/bases/base32";
 import { CID } from "multiformats/cid";
 import { create as createMultihash } from "multiformats/hashes/digest";
-import { bytesToHex, compareBytes, hexToBytes, sha256 } from "./digest.ts";
+import { bytesToHex, compareBytes, hexToBytes, sha256 } from "./bytes.ts";
 import type { Digest, Value } from "../types.ts";
 
 const DAG_CBOR_CODE = 0x71;

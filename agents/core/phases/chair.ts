@@ -1,6 +1,6 @@
 import { isSameAnswer } from "../request/answer.ts";
 import { isMapOf } from "../encoding/codec.ts";
-import { compareHex, concat, hexToBytes, sha256 } from "../encoding/digest.ts";
+import { compareHex, concat, hexToBytes, sha256 } from "../encoding/bytes.ts";
 import { settle, type Resolution } from "./outcome.ts";
 import { canonicalRanks } from "../seat/order.ts";
 import type { Call, SeatView } from "./phased-rules.ts";

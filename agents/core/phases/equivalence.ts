@@ -1,6 +1,6 @@
 import { groupAnswers, type AnswerGroup, type CanonicalAnswer, type SeatAnswer } from "../request/answer.ts";
 import { isMapOf } from "../encoding/codec.ts";
-import { compareHex, hexToBytes } from "../encoding/digest.ts";
+import { compareHex, hexToBytes } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { asDigest, listOf } from "../encoding/payload.ts";
 import type { Call, SeatView } from "./phased-rules.ts";

@@ -1,6 +1,6 @@
 import { canonicalAnswer, clipText, type CanonicalAnswer } from "../request/answer.ts";
 import { digestOf, isMapOf } from "../encoding/codec.ts";
-import { concat, encodeRequestId, hexToBytes, sha256 } from "../encoding/digest.ts";
+import { concat, encodeRequestId, hexToBytes, sha256 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { seatsOf } from "../seat/order.ts";
 import { asDigest, isTextOf } from "../encoding/payload.ts";

@@ -1,4 +1,4 @@
-import { hexToBytes } from "../encoding/digest.ts";
+import { hexToBytes } from "../encoding/bytes.ts";
 import { isMapOf } from "../encoding/codec.ts";
 import { asDigest } from "../encoding/payload.ts";
 import { holdsHonest, isSupermajority } from "../quorum.ts";

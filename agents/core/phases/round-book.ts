@@ -1,5 +1,5 @@
 import { isMapOf } from "../encoding/codec.ts";
-import { hexToBytes } from "../encoding/digest.ts";
+import { hexToBytes } from "../encoding/bytes.ts";
 import { seatsOf } from "../seat/order.ts";
 import { decodeOrigins, withoutOrigins } from "./origin.ts";
 import { asDigest, isPayloadMap, listOf } from "../encoding/payload.ts";

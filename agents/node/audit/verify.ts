@@ -1,13 +1,8 @@
 import { cidString, decodeBlock, encodeBlock, type BlockValue } from "../../core/encoding/codec.ts";
-import {
-  bytesToHex,
-  decisionDigest,
-  decodeRequestId,
-  encodeReputationChanges,
-  encodeShares,
-  recoverSigner,
-  sha256,
-} from "../../core/encoding/digest.ts";
+import { bytesToHex, decodeRequestId, sha256 } from "../../core/encoding/bytes.ts";
+import { recoverSigner } from "../../core/encoding/digest.ts";
+import { decisionDigest } from "../../core/encoding/typed-data.ts";
+import { encodeReputationChanges, encodeShares } from "../../core/encoding/words.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Protocol } from "../../core/protocol.ts";

@@ -1,4 +1,4 @@
-import { compareHex, concat, sha256, utf8 } from "../../core/encoding/digest.ts";
+import { compareHex, concat, sha256, utf8 } from "../../core/encoding/bytes.ts";
 import type { AgentId, Address, Digest, RequestId } from "../../core/types.ts";
 import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";

@@ -1,10 +1,5 @@
-import {
-  committeeHash,
-  decisionStructHash,
-  keccak256,
-  requestHash,
-  utf8,
-} from "../../../agents/core/encoding/digest.ts";
+import { keccak256, utf8 } from "../../../agents/core/encoding/bytes.ts";
+import { committeeHash, decisionStructHash, requestHash } from "../../../agents/core/encoding/typed-data.ts";
 import { ConclaveError } from "../../../agents/core/errors.ts";
 import {
   committeeSizeAfter,

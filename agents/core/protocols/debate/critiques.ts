@@ -1,7 +1,7 @@
 import { clipText } from "../../request/answer.ts";
 import { inReadersOrder } from "../../phases/chair.ts";
 import { isMapOf } from "../../encoding/codec.ts";
-import { hexToBytes } from "../../encoding/digest.ts";
+import { hexToBytes } from "../../encoding/bytes.ts";
 import { limits } from "../../limits.ts";
 import { asDigest, isTextOf, listOf } from "../../encoding/payload.ts";
 import type { Call, SeatView } from "../../phases/phased-rules.ts";

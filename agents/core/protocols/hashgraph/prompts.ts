@@ -1,5 +1,5 @@
 import type { AnswerGroup } from "../../request/answer.ts";
-import { compareHex, concat, hexToBytes, sha256 } from "../../encoding/digest.ts";
+import { compareHex, concat, hexToBytes, sha256 } from "../../encoding/bytes.ts";
 import { limits } from "../../limits.ts";
 import { cutText, renderedBytes, type Prompt } from "../../prompts/prompt.ts";
 import type { Proposal } from "../../phases/proposals.ts";

@@ -1,5 +1,5 @@
 import { isSameAnswer, type AnswerGroup, type CanonicalAnswer } from "../../request/answer.ts";
-import { compareHex } from "../../encoding/digest.ts";
+import { compareHex } from "../../encoding/bytes.ts";
 import { bySupport, classesBy } from "../../phases/equivalence.ts";
 import { holdsHonest, isMajority, isSupermajority } from "../../quorum.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";

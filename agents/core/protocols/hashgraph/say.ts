@@ -1,5 +1,5 @@
 import { groupAnswers, type AnswerGroup, type SeatAnswer } from "../../request/answer.ts";
-import { concat, hexToBytes, sha256 } from "../../encoding/digest.ts";
+import { concat, hexToBytes, sha256 } from "../../encoding/bytes.ts";
 import { bySupport, matchCalls } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
 import type { Call } from "../../phases/phased-rules.ts";

@@ -1,4 +1,4 @@
-import { concat, hexToBytes, sha256 } from "../../encoding/digest.ts";
+import { concat, hexToBytes, sha256 } from "../../encoding/bytes.ts";
 import { createGraph, insert, type Graph, type Node } from "./graph/graph.ts";
 import { middleBit } from "./graph/fame.ts";
 import { isSupermajority } from "../../quorum.ts";

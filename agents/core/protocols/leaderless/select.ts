@@ -1,5 +1,5 @@
 import { isSameAnswer } from "../../request/answer.ts";
-import { compareHex, concat, hexToBytes, sha256, word } from "../../encoding/digest.ts";
+import { compareHex, concat, hexToBytes, sha256, word } from "../../encoding/bytes.ts";
 import { MEDIAN_UNIT, geometricMedian } from "./geometric-median.ts";
 import { settle } from "../../phases/outcome.ts";
 import type { Judged } from "../../phases/phased-rules.ts";

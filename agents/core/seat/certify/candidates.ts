@@ -1,7 +1,9 @@
 import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE } from "./payloads.ts";
 import { decodeCertificate, decodePropose, decodeVote } from "./payloads.ts";
 import type { ProposedRoot, CertifyContext, CertifyState, Lock, Offer, Signed } from "./state.ts";
-import { decisionDigest, recoverSigner, sha256 } from "../../encoding/digest.ts";
+import { sha256 } from "../../encoding/bytes.ts";
+import { recoverSigner } from "../../encoding/digest.ts";
+import { decisionDigest } from "../../encoding/typed-data.ts";
 import { canonicalOrder } from "../order.ts";
 import { comparePositions, type Effect, type Step } from "../../protocol.ts";
 import { holdsHonest, isSupermajority } from "../../quorum.ts";

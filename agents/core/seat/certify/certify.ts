@@ -13,7 +13,7 @@ import {
 } from "./candidates.ts";
 import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE, decodePropose, decodeVote, encodeCertificate } from "./payloads.ts";
 import type { ProposedRoot, CertifyContext, CertifyState, Lock } from "./state.ts";
-import { hexToBytes } from "../../encoding/digest.ts";
+import { hexToBytes } from "../../encoding/bytes.ts";
 import { limits } from "../../limits.ts";
 import { seatsOf } from "../order.ts";
 import type { Effect, SeatContext, Step } from "../../protocol.ts";
