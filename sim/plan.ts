@@ -57,6 +57,7 @@ export interface LinkPlan {
 }
 
 /** How often a model call of an honest seat fails, parts per million. */
+/** SM6. */
 export interface ModelPlan {
   readonly failPpm: number;
   readonly errorPpm: number;
@@ -76,7 +77,7 @@ export interface Plan {
   /** Blocks that every seat's store holds from the start: the documents that the question names. */
   readonly documents?: readonly Uint8Array[];
   readonly byzantine: ReadonlyMap<SeatIndex, ByzantineKind>;
-  /** Virtual time from which links are reliable and no process dies any more. */
+  /** SM3: Virtual time from which links are reliable and no process dies any more. */
   readonly healAt: number;
   readonly faults: readonly Fault[];
   readonly latencyMs: number;
@@ -87,7 +88,7 @@ export interface Plan {
   readonly tokensPerRequest?: number;
   readonly partitions: readonly PartitionPlan[];
   readonly crashes: ReadonlyMap<SeatIndex, readonly CrashPlan[]>;
-  /** Speed of each seat's timers, parts per million of true time. */
+  /** SM5: Speed of each seat's timers, parts per million of true time. */
   readonly speedPpm: readonly number[];
 }
 
@@ -216,7 +217,7 @@ function speedsFor(seats: readonly SeatIndex[], skewed: boolean, random: Random)
   return seats.map(() => (skewed ? random.between(SKEW_PPM.slowest, SKEW_PPM.fastest) : 1_000_000));
 }
 
-/** Throws TERMS_INVALID when the protocol takes no such committee or kind. */
+/** SM7. Throws TERMS_INVALID when the protocol takes no such committee or kind. */
 function attemptFor(options: SimOptions, protocol: Protocol, random: Random): Attempt {
   const kinds = random
     .fork("kind")

@@ -11,14 +11,7 @@ import { poisoned } from "../eval/poison.ts";
 import { formOf, isTest, questionsOf, SUITE_NAMES } from "../eval/question.ts";
 import { meanOf, pairedDifference, shareOf } from "../eval/statistics.ts";
 import { plainVote } from "../eval/vote.ts";
-import {
-  assertAbove,
-  assertAtLeast,
-  assertAtMost,
-  assertBelow,
-  assertClose,
-  assertWithin,
-} from "../../test/support/assertions.ts";
+import { assertAbove, assertAtLeast, assertAtMost, assertBelow, assertClose, assertWithin } from "../../test/support/assertions.ts";
 
 const [question] = questionsOf("arithmetic", 1, 1) as [ReturnType<typeof questionsOf>[number]];
 const { terms } = attemptFor(question, 0, 4, "normal").request;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { compareHex, concat, hexToBytes, sha256 } from "../../agents/core/encoding/digest.ts";
+import { compareHex, concat, hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { consensusReport } from "../../lab/references/hashgraph-report.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
@@ -45,7 +45,7 @@ describe("hashgraph over a committee", () => {
     assert.equal(new Set(done.certificates.map((certificate) => certificate?.decision.transcript)).size, 1);
     assertFields(done.certificates[0]?.decision, { confidence: 1_000_000, round: 0 });
     assert.deepEqual(done.certificates[0]?.decision.shares, [2, 2, 2, 2]);
-    // H01: first of all everybody is asked, without a word of the others; then once more. Votes are never sent.
+    // HG7: first of all everybody is asked, without a word of the others; then once more. Votes are never sent.
     for (const effects of done.effects) {
       const asks = effects.filter(isAsk);
       assert.deepEqual(

@@ -228,7 +228,7 @@ describe("hashgraph", () => {
     assert.deepEqual(idsOf(turned).toSorted(), idsOf(graph).toSorted());
   });
 
-  it("H33: whatever the order of arrival, all compute the same order; more events only append to it", () => {
+  it("H33, EG12: whatever the order of arrival, all compute the same order; more events only append to it", () => {
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.boolean(), fc.integer({ min: 60, max: 180 }), (seed, forks, events) => {
         const all = randomGossip({

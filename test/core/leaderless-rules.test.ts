@@ -22,14 +22,7 @@ import type { Attempt, Digest, Outcome, Ppm, SeatIndex, Value } from "../../agen
 import { attemptOf } from "../support/core/committee.ts";
 import { addFormRound, proposalBody, type RoundScript, type SaidSoFar } from "../support/core/form-rounds.ts";
 import { put } from "../support/core/mbft-set.ts";
-import {
-  assertAtLeast,
-  assertAtMost,
-  assertBelow,
-  assertFields,
-  assertIncludes,
-  assertWithin,
-} from "../support/assertions.ts";
+import { assertAtLeast, assertAtMost, assertBelow, assertFields, assertIncludes, assertWithin } from "../support/assertions.ts";
 
 const FORMS = [
   commitForm,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { requestHash } from "../../agents/core/encoding/digest.ts";
+import { requestHash } from "../../agents/core/encoding/typed-data.ts";
 import { expOfNegative, lnOfRatio } from "../../agents/core/protocols/mbft-bayesian/fixed-point.ts";
 import { commitForm } from "../../agents/core/phases/proposals.ts";
 import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
@@ -339,7 +339,7 @@ describe("mbft-bayesian rules", () => {
     assert.deepEqual(hung.shares, [1, 1, 1, 0, 1, 1, 1]);
   });
 
-  it("M30: which protocol decides is part of the request that everybody signs", () => {
+  it("M30, BA13: which protocol decides is part of the request that everybody signs", () => {
     const hash = (protocol: number) => requestHash(attemptOf(4, { protocol }).request);
     assert.notEqual(hash(1), hash(CODE));
   });

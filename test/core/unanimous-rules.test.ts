@@ -98,7 +98,7 @@ describe("unanimous: definitive questions", () => {
         // The abstaining ones speak, so the round is complete.
         const outcome = decide(attemptOf(n), 1, (_, seat) => (seat < agreeing ? { answer: "yes" } : {}));
         assert.equal(outcome?.answer ?? null, isDecided ? "yes" : null);
-        // D13: C = 1.
+        // UN9: the confidence is 1.
         if (isDecided) assert.equal(outcome?.confidence, 1_000_000);
       }
     });
