@@ -9,9 +9,11 @@ import { runJob, type Outcome } from "./testing/run-job.ts";
 import {
   filesOf,
   folderOf,
+  guessSeconds,
   jobsOf,
   jobsOfSuite,
   laneOf,
+  lanes,
   needsContracts,
   root,
   suites,
@@ -98,7 +100,7 @@ function fileNamed(name: string): { readonly suite: Suite; readonly file: string
 /** The longest job first, so that none is left alone at the end. */
 function inOrder(chosen: readonly Job[]): readonly Job[] {
   const times = readTimes();
-  const secondsOf = (job: Job): number => times[keyOf(job)] ?? Infinity;
+  const secondsOf = (job: Job): number => times[keyOf(job)] ?? guessSeconds(job);
   return chosen.toSorted((a, b) => secondsOf(b) - secondsOf(a));
 }
 
@@ -116,22 +118,31 @@ function keyOf({ suite, files }: Job): string {
 
 async function runAll(): Promise<readonly Outcome[]> {
   const printer = createPrinter(jobs.length, command.args.length === 0, out);
-  // Compiled once here, not by the first file that needs it while the others wait.
-  if (jobs.some(({ suite }) => needsContracts(suite))) await loadArtifacts([anyContract], "default");
-  const queues = (["computing", "waiting", "alone"] as const).map((lane) => ({
-    lane,
-    left: jobs.filter((job) => laneOf(job) === lane),
-  }));
+  let isCompiled = !jobs.some(({ suite }) => needsContracts(suite));
+  // Compiled once, while files that need no contracts already run.
+  const compiled = isCompiled
+    ? Promise.resolve()
+    : loadArtifacts([anyContract], "default").then(() => (isCompiled = true));
   const results: Outcome[] = [];
   const work = async (left: Job[]): Promise<void> => {
-    for (let job = left.shift(); job !== undefined && !ending.signal.aborted; job = left.shift()) {
+    while (left.length > 0 && !ending.signal.aborted) {
+      const ready = left.findIndex(({ suite }) => isCompiled || !needsContracts(suite));
+      if (ready < 0) {
+        await compiled;
+        continue;
+      }
+      const [job] = left.splice(ready, 1) as [Job];
       const print = printer.job();
       const outcome = await runJob(job, { ...print, grep: flags.grep, signal: ending.signal });
       print.done(outcome);
       results.push(outcome);
     }
   };
-  await Promise.all(queues.flatMap(({ lane, left }) => Array.from({ length: widthOf(lane) }, () => work(left))));
+  const workers = lanes.flatMap((lane) => {
+    const left = jobs.filter((job) => laneOf(job) === lane);
+    return Array.from({ length: widthOf(lane) }, () => work(left));
+  });
+  await Promise.all([compiled, ...workers]);
   await printer.close();
   if (flags.grep === undefined) keepTimes(results);
   return results;
