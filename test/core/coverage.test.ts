@@ -58,12 +58,15 @@ describe("documents of the protocols", () => {
 
   it("docs/protocols.md says of each protocol the code and the assurance that it has", () => {
     expect(rows.length).to.be.at.least(10);
-    for (const [, code, id, spec, assurance] of rows)
-      expect([id, spec, Number(code), assurance]).to.deep.equal([
-        id,
-        id,
-        ...protocols.filter((one) => one.id === id).flatMap((one) => [one.code, one.assurance]),
-      ]);
+    for (const [, code, id, spec, assurance] of rows) {
+      const protocol = protocols.find((one) => one.id === id);
+      expect({ id, spec, code, assurance }).to.deep.equal({
+        id: protocol?.id,
+        spec: id,
+        code: String(protocol?.code),
+        assurance: protocol?.assurance,
+      });
+    }
   });
 
   for (const { id, code, assurance } of protocols) {
