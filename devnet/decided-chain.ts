@@ -13,7 +13,7 @@ import { provePossession } from "../agents/adapters/chain/possession.ts";
 import { keysFromPrivateKey, type Keys } from "../agents/adapters/keystore/keys.ts";
 import { cidOf } from "../agents/adapters/ipfs/block.ts";
 import { LocalBlocks } from "../agents/adapters/ipfs/local-blocks.ts";
-import { hexToBytes, keccak256, sha256, utf8 } from "../agents/core/encoding/digest.ts";
+import { hexToBytes, keccak256, sha256, utf8 } from "../agents/core/encoding/bytes.ts";
 import { mbft } from "../agents/core/protocols/mbft/index.ts";
 import type { Address, Attempt, Certificate, Hex, Ppm, Terms } from "../agents/core/types.ts";
 import type { ChainEvent } from "../agents/ports/chain.ts";

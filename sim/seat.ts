@@ -1,4 +1,4 @@
-import { sha256 } from "../agents/core/encoding/digest.ts";
+import { sha256 } from "../agents/core/encoding/bytes.ts";
 import { CRITERIA, TOTAL_MAX } from "../agents/core/phases/scores.ts";
 import type { MemoryHub } from "../agents/adapters/memory/network.ts";
 import type { Digest, Header, Message, SeatIndex } from "../agents/core/types.ts";

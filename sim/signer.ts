@@ -1,13 +1,6 @@
 import { secp256k1 } from "@noble/curves/secp256k1.js";
-import {
-  bytesToHex,
-  concat,
-  hexToBytes,
-  publicKeyToAddress,
-  sha256,
-  utf8,
-  word,
-} from "../agents/core/encoding/digest.ts";
+import { bytesToHex, concat, hexToBytes, sha256, utf8, word } from "../agents/core/encoding/bytes.ts";
+import { publicKeyToAddress } from "../agents/core/encoding/digest.ts";
 import type { Digest } from "../agents/core/types.ts";
 import type { Signer } from "../agents/ports/signer.ts";
 

@@ -17,7 +17,7 @@ import { createCommitter, type Committer } from "./request/committer.ts";
 import { relay } from "./request/relayer.ts";
 import type { ChainEvent, ChainReader, ChainWriter, Cursor, TransactionReader } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
-import { advance, isAttemptOver, isFinal, type Course } from "../ports/course.ts";
+import { applyEvent, isAttemptOver, isFinal, type Progress } from "../ports/progress.ts";
 import type { ContentStore } from "../ports/content-store.ts";
 import type { EvidenceStore } from "../ports/evidence.ts";
 import type { JournalFactory } from "../ports/journal.ts";
@@ -116,7 +116,7 @@ class RunningAgent implements Agent {
   private readonly committer: Committer;
   private readonly lifetime = new AbortController();
   /** Of the requests that are not final. */
-  private readonly courses = new Map<RequestId, Course>();
+  private readonly progresses = new Map<RequestId, Progress>();
   /** P8: of the requests that are not final and that this agent sits or sat on. */
   private readonly budgets = new Map<RequestId, RequestBudget>();
   private readonly duties = new Map<RequestId, Duty>();
@@ -165,7 +165,7 @@ class RunningAgent implements Agent {
       if (this.lifetime.signal.aborted) return;
       this.followed = { blockNumber: batch.cursor.blockNumber, atMs: this.ports.clock.now() };
       const unsettled = this.keeper.unsettled(batch.cursor.blockNumber - LOOK_BACK_BLOCKS);
-      await cursor.advance(batch.cursor, openRequests(batch.events), [...this.courses.keys(), ...unsettled]);
+      await cursor.advance(batch.cursor, openRequests(batch.events), [...this.progresses.keys(), ...unsettled]);
     };
     try {
       await opened?.();
@@ -232,21 +232,21 @@ class RunningAgent implements Agent {
       case "agentsChanged":
         return; // Once for the whole batch.
       case "committeeDrawn": {
-        const course = this.see(event.requestId, event);
-        if (course === null) return;
-        const { request } = course;
+        const progress = this.see(event.requestId, event);
+        if (progress === null) return;
+        const { request } = progress;
         const { attempt, committee } = event;
-        await this.takeSeat({ domain: this.ports.chain.domain, request, attempt, committee }, course.round, cursor);
+        await this.takeSeat({ domain: this.ports.chain.domain, request, attempt, committee }, progress.round, cursor);
         return;
       }
       case "decisionCommitted":
       case "decisionFinalized":
       case "requestRefunded": {
-        const course = this.see(event.requestId, event);
+        const progress = this.see(event.requestId, event);
         if (event.kind === "decisionCommitted") this.compare(event);
         await this.leaveSeat(event.requestId, event.kind);
         // A request whose beginning was not seen is kept by nobody's cursor.
-        if (course === null || isFinal(course)) this.retireJournals(event.requestId, event.blockNumber, cursor);
+        if (progress === null || isFinal(progress)) this.retireJournals(event.requestId, event.blockNumber, cursor);
         return;
       }
       case "requested":
@@ -263,15 +263,15 @@ class RunningAgent implements Agent {
   }
 
   /** Where the request is after the event; null when it was not seen from its beginning. */
-  private see(requestId: RequestId, event: ChainEvent): Course | null {
-    const course = advance(this.courses.get(requestId) ?? null, event);
-    if (course === null) return null;
-    if (isFinal(course)) {
-      this.courses.delete(requestId);
+  private see(requestId: RequestId, event: ChainEvent): Progress | null {
+    const progress = applyEvent(this.progresses.get(requestId) ?? null, event);
+    if (progress === null) return null;
+    if (isFinal(progress)) {
+      this.progresses.delete(requestId);
       this.budgets.delete(requestId);
-    } else this.courses.set(requestId, course);
-    this.keeper.see(course, event.blockNumber);
-    return course;
+    } else this.progresses.set(requestId, progress);
+    this.keeper.see(progress, event.blockNumber);
+    return progress;
   }
 
   private async takeSeat(attempt: Attempt, round: Round, cursor: StoredCursor): Promise<void> {

@@ -62,7 +62,7 @@ export interface StakePosition {
   readonly unbondingEnd: number;
 }
 
-interface Position {
+interface LogPosition {
   readonly blockNumber: bigint;
   readonly blockHash: Hex;
   readonly logIndex: number;
@@ -90,7 +90,7 @@ export interface DecidedRound {
 }
 
 /** Events an agent acts on, in chain order. */
-export type ChainEvent = Position &
+export type ChainEvent = LogPosition &
   (
     | { readonly kind: "requested"; readonly request: Request; readonly round: Round; readonly seedBlock: bigint }
     | {
@@ -201,7 +201,7 @@ export interface ChainWriter {
    * The same for several at once, in as few transactions as fit: one outcome per commit, in their order, and one that fails
    * holds back no other. Throws only what is true of all, e.g. CHAIN_UNREACHABLE.
    */
-  commitAll(commits: readonly Commit[], signal?: AbortSignal): Promise<readonly CommitOutcome[]>;
+  commitAll(commits: readonly CertifiedDecision[], signal?: AbortSignal): Promise<readonly CommitOutcome[]>;
   finalize(request: Request, last: DecidedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   retryCallback(request: Request, last: DecidedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   /** `rounds`: all of a final request, from the first to the one whose decision is final. */
@@ -227,7 +227,7 @@ export interface ChainWriter {
   submitEvidence(proof: EquivocationProof, signal?: AbortSignal): Promise<Receipt | "already">;
 }
 
-export interface Commit {
+export interface CertifiedDecision {
   readonly request: Request;
   readonly round: Round;
   readonly committee: readonly SeatInfo[];

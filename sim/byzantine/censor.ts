@@ -1,6 +1,6 @@
 import { PROPOSE, decodePropose } from "../../agents/core/seat/certify/payloads.ts";
 import { decodeBlock, encodeBlock, type BlockValue } from "../../agents/core/encoding/codec.ts";
-import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { decodeMessage, encodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
 import type { Digest, Message, SeatIndex } from "../../agents/core/types.ts";

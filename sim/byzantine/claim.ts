@@ -1,5 +1,5 @@
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import { hexToBytes } from "../../agents/core/encoding/digest.ts";
+import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
 import { EVENT, EVENTS_PER_SEAT, stagesOf } from "../../agents/core/protocols/hashgraph/config.ts";
 import { decodeMessage, encodeMessage } from "../../agents/core/encoding/transcript.ts";

@@ -10,7 +10,8 @@ import {
   decodeBlock,
   type BlockValue,
 } from "../../agents/core/encoding/codec.ts";
-import { decisionDigest, encodeRequestId, sha256 } from "../../agents/core/encoding/digest.ts";
+import { encodeRequestId, sha256 } from "../../agents/core/encoding/bytes.ts";
+import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";

@@ -8,7 +8,9 @@ import {
   PROPOSE,
   encodeCertificate,
 } from "../../agents/core/seat/certify/payloads.ts";
-import { decisionDigest, hexToBytes, recoverSigner, sha256 } from "../../agents/core/encoding/digest.ts";
+import { hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
+import { recoverSigner } from "../../agents/core/encoding/digest.ts";
+import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
 import { JUDGE } from "../../agents/core/protocols/mbft/payloads.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "../../agents/core/seat/tally.ts";

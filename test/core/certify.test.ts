@@ -5,7 +5,7 @@ import { proposerOf } from "../../agents/core/seat/certify/candidates.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { JUDGE, REVEAL, VOTE } from "../support/core/mbft-set.ts";
-import { hexToBytes, sha256 } from "../../agents/core/encoding/digest.ts";
+import { hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Attempt } from "../../agents/core/types.ts";
 import { attemptOf, generator, runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";

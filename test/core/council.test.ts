@@ -11,8 +11,8 @@ import { SYNTHESIS, answerRound } from "../../agents/core/phases/chaired.ts";
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { canonicalOrder, canonicalRanks } from "../../agents/core/seat/order.ts";
 import { council, councilForms } from "../../agents/core/protocols/council.ts";
-import { concat, hexToBytes, sha256 } from "../../agents/core/encoding/digest.ts";
-import type { View } from "../../agents/core/phases/phased-rules.ts";
+import { concat, hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
+import type { SeatView } from "../../agents/core/phases/phased-rules.ts";
 import { protocolByCode } from "../../agents/core/protocols/index.ts";
 import { candidatesOf, commitForm, revealForm } from "../../agents/core/phases/proposals.ts";
 import { said } from "../../agents/core/phases/round-book.ts";
@@ -183,7 +183,7 @@ describe("council", () => {
     const reader = attempt.committee.length - 1;
     const book = answerRound(attempt, councilForms, run.states[reader]!.tally);
     const self = canonicalOrder(attempt)[0] as SeatIndex;
-    const view = { attempt, self, book, earlier: [] } as unknown as View<unknown>;
+    const view = { attempt, self, book, earlier: [] } as unknown as SeatView<unknown>;
     expect(synthesisCall(view, candidatesOf(book, "closed")).prompt).to.deep.equal(run.asked.at(-1)!.prompt);
   });
 

@@ -15,11 +15,13 @@ const all = Object.entries(LINES).flatMap(([letter, count]) =>
 
 /** Mechanisms named in titles of tests. */
 function named(): ReadonlySet<string> {
-  const files = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" }).filter((file) =>
-    /\.(test|suite)\.ts$/.test(file),
+  const files = ["test", "lab/test"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.(test|suite)\.ts$/.test(file))
+      .map((file) => join(folder, file)),
   );
   const titles = files.flatMap((file) =>
-    [...readFileSync(join(root, "test", file), "utf8").matchAll(/\b(?:it|describe)\(\s*(["'`])(.*?)\1,/gs)].map(
+    [...readFileSync(join(root, file), "utf8").matchAll(/\b(?:it|describe)\(\s*(["'`])(.*?)\1,/gs)].map(
       ([, , title]) => title as string,
     ),
   );

@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
 import { SYNTHESIS, answerRound } from "../../agents/core/phases/chaired.ts";
-import { hexToBytes } from "../../agents/core/encoding/digest.ts";
+import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { candidatesOf } from "../../agents/core/phases/proposals.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
 import { CRITIQUE, critiqueBytes, critiquesOf } from "../../agents/core/protocols/debate/critiques.ts";
 import { REPLY, debate, debateForms, lastAnswers } from "../../agents/core/protocols/debate/index.ts";
-import type { Stage } from "../../agents/core/phases/round-book.ts";
+import type { Closure } from "../../agents/core/phases/round-book.ts";
 import type { Attempt, Message, SeatIndex, Terms } from "../../agents/core/types.ts";
 import { attemptOf, signMessage, type SeatScript } from "../support/core/committee.ts";
 import {
@@ -206,7 +206,7 @@ describe("debate", () => {
     const proposal = { answer: "yes", proof: "late", tier: 700_000 };
     const late = retold(tally, instead(attempt, 1, REPLY, { proposal }));
     const book = answerRound(attempt, debateForms, late);
-    const answers = (stage: Stage) => lastAnswers(book, stage).map(({ answer }) => answer.text);
+    const answers = (stage: Closure) => lastAnswers(book, stage).map(({ answer }) => answer.text);
     expect(answers("open")).to.deep.equal(["yes", "yes", "yes", "yes"]);
     expect(answers("closed")).to.deep.equal(["yes", "no", "yes", "yes"]);
   });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, it } from "node:test";
 import { canonicalAnswer, type SeatAnswer } from "../../agents/core/request/answer.ts";
 import { MATCH, answerClasses, matchCalls, matchForm } from "../../agents/core/phases/equivalence.ts";
-import { compareHex } from "../../agents/core/encoding/digest.ts";
+import { compareHex } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { closeForm, heldOf, withSeen, type RoundBook } from "../../agents/core/phases/round-book.ts";

@@ -7,7 +7,7 @@ import { CRITIQUE } from "../../agents/core/protocols/debate/critiques.ts";
 import { initialCarry, judge } from "../../agents/core/protocols/escalating/judge.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { acceptedOf, isContested, isTrivial, type Agreement } from "../../agents/core/protocols/escalating/rules.ts";
-import { formsOf } from "../../agents/core/protocols/escalating/stages.ts";
+import { formsOf } from "../../agents/core/protocols/escalating/levels.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
 import { CLOSE } from "../../agents/core/phases/round-book.ts";
 import { roundSlots, type Tally } from "../../agents/core/seat/tally.ts";

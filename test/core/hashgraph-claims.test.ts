@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import { hexToBytes, sha256, utf8 } from "../../agents/core/encoding/digest.ts";
+import { hexToBytes, sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { conclude } from "../../agents/core/protocols/hashgraph/conclude.ts";
 import { EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
 import { otherParentFor, stagesDue } from "../../agents/core/protocols/hashgraph/gossip.ts";

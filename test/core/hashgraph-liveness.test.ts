@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { hexToBytes } from "../../agents/core/encoding/digest.ts";
+import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
 import { otherParentFor, stagesDue } from "../../agents/core/protocols/hashgraph/gossip.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import type { AnswerGroup } from "../../agents/core/request/answer.ts";
-import { compareHex, concat, hexToBytes, sha256, utf8 } from "../../agents/core/encoding/digest.ts";
+import { compareHex, concat, hexToBytes, sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { hasAncestor } from "../../agents/core/protocols/hashgraph/graph/graph.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { seatsOf } from "../../agents/core/seat/order.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { compareHex, concat, hexToBytes, sha256 } from "../../agents/core/encoding/digest.ts";
+import { compareHex, concat, hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { consensusReport } from "../../lab/references/hashgraph-report.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { bytesToHex } from "../../agents/core/encoding/digest.ts";
+import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
 import { missesParents, missingIn } from "../../agents/core/protocols/hashgraph/gossip.ts";
 import type { EventBody } from "../../agents/core/protocols/hashgraph/payloads.ts";
-import { emptyView, extendView, viewOf, type View } from "../../agents/core/protocols/hashgraph/view.ts";
+import { emptyView, extendView, viewOf, type GraphView } from "../../agents/core/protocols/hashgraph/view.ts";
 import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, Digest, Message, SeatIndex } from "../../agents/core/types.ts";
 import { generator } from "../support/core/committee.ts";
@@ -34,7 +34,7 @@ const refer = ({ header }: Message) => ({
 });
 
 /** The view after all of these have arrived one by one, and how often any of them was looked at meanwhile. */
-function arrive(attempt: Attempt, messages: readonly Message[]): { readonly view: View; readonly visits: number } {
+function arrive(attempt: Attempt, messages: readonly Message[]): { readonly view: GraphView; readonly visits: number } {
   let tally = emptyTally;
   let view = emptyView(attempt);
   let visits = 0;
@@ -166,7 +166,7 @@ const nameOf = (seat: SeatIndex, sequence: number, digest: Digest) => `${seat}.$
 const nameIn = ({ header }: Message) => nameOf(header.seat, header.round, header.payloadDigest);
 
 /** What is in the graph and what waits. */
-function shapeOf(view: View): { readonly told: readonly string[]; readonly waits: number } {
+function shapeOf(view: GraphView): { readonly told: readonly string[]; readonly waits: number } {
   const told = view.told.map(({ seat, sequence, digest }) => nameOf(seat, sequence, digest));
   expect(view.waiting.flat().length).to.equal(view.waitingCount);
   return { told: told.toSorted(), waits: view.waitingCount };

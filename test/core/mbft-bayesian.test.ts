@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { requestHash } from "../../agents/core/encoding/digest.ts";
+import { requestHash } from "../../agents/core/encoding/typed-data.ts";
 import { expOfNegative, lnOfRatio } from "../../agents/core/protocols/mbft-bayesian/fixed-point.ts";
 import { commitForm } from "../../agents/core/phases/proposals.ts";
 import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";

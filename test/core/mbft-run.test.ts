@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { decisionDigest, recoverSigner } from "../../agents/core/encoding/digest.ts";
+import { recoverSigner } from "../../agents/core/encoding/digest.ts";
+import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
 import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
 import { honest, liar } from "../support/core/mbft-scripts.ts";
 import { JUDGE, VOTE, addRound } from "../support/core/mbft-set.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
 import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
-import { hexToBytes } from "../../agents/core/encoding/digest.ts";
+import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import type { Effect } from "../../agents/core/protocol.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";

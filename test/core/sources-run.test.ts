@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { claimsIn, initialCarry } from "../../agents/core/protocols/escalating/judge.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
-import { formsOf } from "../../agents/core/protocols/escalating/stages.ts";
+import { formsOf } from "../../agents/core/protocols/escalating/levels.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
-import type { Stage } from "../../agents/core/phases/round-book.ts";
+import type { Closure } from "../../agents/core/phases/round-book.ts";
 import { CITE, SOURCE, cite, citeForm, type Citation } from "../../agents/core/evidence/sources.ts";
 import { roundSlots, type Tally } from "../../agents/core/seat/tally.ts";
 import type { SeatIndex } from "../../agents/core/types.ts";
@@ -145,7 +145,7 @@ describe("sources: over a committee", () => {
         : [message];
     });
     const carry = { ...initialCarry(attempt), documents: [document] };
-    const claims = (of: Tally, stage: Stage) =>
+    const claims = (of: Tally, stage: Closure) =>
       claimsIn(
         { attempt, round: 2, plan: { forms: formsOf(attempt, 2), partial: new Set() }, slots: roundSlots(of, 2) },
         carry,

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { cidString, encode } from "../../agents/core/encoding/codec.ts";
-import { sha256, utf8 } from "../../agents/core/encoding/digest.ts";
+import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { decodeBlock, encode, encodeBlock, type BlockValue } from "../../agents/core/encoding/codec.ts";
-import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/digest.ts";
+import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { commitmentOf } from "../../agents/core/phases/proposals.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";

@@ -14,8 +14,8 @@ import {
   prepareForm,
   scoresForm,
 } from "../../agents/core/protocols/wbft/payloads.ts";
-import { permits, viewsOf, type Lock } from "../../agents/core/protocols/wbft/views.ts";
-import { capped, isQuorum, sumOf, type AnswerClass } from "../../agents/core/protocols/wbft/weights.ts";
+import { permits, viewsOf, type ClassLock } from "../../agents/core/protocols/wbft/views.ts";
+import { capped, isQuorum, sumOf, type WeighedClass } from "../../agents/core/protocols/wbft/weights.ts";
 import { CLOSE, closeForm } from "../../agents/core/phases/round-book.ts";
 import type { Marks } from "../../agents/core/phases/scores.ts";
 import { emptyTally, type Tally } from "../../agents/core/seat/tally.ts";
@@ -300,11 +300,11 @@ describe("wbft rules", () => {
   });
 
   it("WB13: by example: a lock binds until a prepare certificate of a later view is there", () => {
-    const classOf = (outcome: string): AnswerClass => ({
+    const classOf = (outcome: string): WeighedClass => ({
       answer: { text: outcome, outcome: outcome as Digest },
       members: [],
     });
-    const lock = (outcome: string, view: number): Lock => ({ outcome: outcome as Digest, view });
+    const lock = (outcome: string, view: number): ClassLock => ({ outcome: outcome as Digest, view });
     expect(permits(null, null, classOf("a"))).to.equal(true);
     expect(permits(lock("a", 1), null, classOf("a"))).to.equal(true);
     expect(permits(lock("a", 1), null, classOf("b"))).to.equal(false);

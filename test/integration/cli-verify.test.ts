@@ -15,7 +15,7 @@ import { openAuditState } from "../../agents/cli/verify/audit-state.ts";
 import type { Subject } from "../../agents/node/audit/audit.ts";
 import type { VerifyReport } from "../../agents/node/audit/verify.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { createCli, type Cli } from "./cli-world.ts";

@@ -6,7 +6,7 @@ import { createMemoryContentHub, createMemoryContentStore } from "../support/mem
 import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { proposerOf } from "../../agents/core/seat/certify/candidates.ts";
 import { decodeBlock, encode, encodeBlock } from "../../agents/core/encoding/codec.ts";
-import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Effect, Input, Protocol } from "../../agents/core/protocol.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";

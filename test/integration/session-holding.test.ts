@@ -10,7 +10,7 @@ import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-cont
 import { walkDag } from "../../agents/adapters/ipfs/walk.ts";
 import { createMemoryContentStore } from "../support/memory/content-store.ts";
 import { PRECOMMIT, PROPOSE, decodeVote } from "../../agents/core/seat/certify/payloads.ts";
-import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Digest, Message } from "../../agents/core/types.ts";
 import type { ContentStore } from "../../agents/ports/content-store.ts";

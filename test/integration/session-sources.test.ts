@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { createMemoryContentHub, createMemoryContentStore } from "../support/memory/content-store.ts";
 import { cidString, encode } from "../../agents/core/encoding/codec.ts";
-import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import type { Input } from "../../agents/core/protocol.ts";

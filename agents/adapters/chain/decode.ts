@@ -1,5 +1,6 @@
 import { zeroAddress, type Log } from "viem";
-import { hexToBytes, unpackSeat, unpackTerms } from "../../core/encoding/digest.ts";
+import { hexToBytes } from "../../core/encoding/bytes.ts";
+import { unpackSeat, unpackTerms } from "../../core/encoding/words.ts";
 import { limits } from "../../core/limits.ts";
 import { rawText } from "../../core/request/question.ts";
 import type { Address, AgentId, Digest, RequestId, Round } from "../../core/types.ts";

@@ -1,16 +1,13 @@
+import { bytesToHex, concat, hexToBytes, word } from "../../core/encoding/bytes.ts";
+import { committeeHash } from "../../core/encoding/typed-data.ts";
 import {
-  bytesToHex,
-  committeeHash,
-  concat,
   decodeReputationChanges,
   decodeShares,
   encodeReputationChanges,
   encodeShares,
-  hexToBytes,
   packSeat,
   statusCode,
-  word,
-} from "../../core/encoding/digest.ts";
+} from "../../core/encoding/words.ts";
 import { limits } from "../../core/limits.ts";
 import {
   ONE_PPM,

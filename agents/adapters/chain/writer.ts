@@ -2,7 +2,7 @@ import { numberToHex, toEventSelector, type LocalAccount } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, RequestId } from "../../core/types.ts";
 import type { ChainWriter, EquivocationProof, Receipt, RequestState } from "../../ports/chain.ts";
-import { isAttemptDrawn, isAttemptOver, isCommitted, isDecided, isFinalState } from "../../ports/course.ts";
+import { isAttemptDrawn, isAttemptOver, isCommitted, isDecided, isFinalState } from "../../ports/progress.ts";
 import { agentRegistryAbi } from "conclave/abi";
 import { commitAll, type BatchTools } from "./batch.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";

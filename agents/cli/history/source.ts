@@ -2,7 +2,7 @@ import { readBlockHash } from "../../adapters/chain/recent.ts";
 import type { ReaderOptions } from "../../adapters/chain/reader.ts";
 import { readChainTerms } from "../../adapters/chain/terms.ts";
 import { subgraphError, type Endpoint } from "../../adapters/subgraph/endpoint.ts";
-import type { Answered, Standing } from "../../adapters/subgraph/subgraph.ts";
+import type { Indexed, IndexedUpTo } from "../../adapters/subgraph/subgraph.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { parseInteger, type Unit } from "../shared/arguments.ts";
 import { chainFlags, findChain, findPlace, type ChainFlags } from "../shared/chain-source.ts";
@@ -104,7 +104,7 @@ export interface Compared<Answer> {
 /** Throws SUBGRAPH_BEHIND or SUBGRAPH_WRONG_CHAIN. A chain that does not answer is said, and no more. */
 export async function compareWithChain<Answer>(
   endpoint: Endpoint,
-  { answer, standing }: Answered<Answer>,
+  { answer, standing }: Indexed<Answer>,
   flags: SubgraphFlags,
   host: CliHost,
 ): Promise<Compared<Answer>> {
@@ -146,7 +146,7 @@ export function sourceText({ origin, block, time, behind }: Source): string {
   return `as of block ${block}${when}, ${distance}, by ${origin}`;
 }
 
-function requireSameContracts(endpoint: Endpoint, { oracle, registry }: Standing, chain: ReaderOptions): void {
+function requireSameContracts(endpoint: Endpoint, { oracle, registry }: IndexedUpTo, chain: ReaderOptions): void {
   for (const [name, said, configured] of [
     ["oracle", oracle, chain.oracle],
     ["registry", registry, chain.registry],
@@ -159,7 +159,7 @@ function requireSameContracts(endpoint: Endpoint, { oracle, registry }: Standing
 
 async function blocksBehind(
   endpoint: Endpoint,
-  { block, blockHash }: Standing,
+  { block, blockHash }: IndexedUpTo,
   chain: ReaderOptions,
   maxBehind: number,
   signal: AbortSignal,

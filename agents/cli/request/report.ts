@@ -5,7 +5,7 @@ import { protocolByCode } from "../../core/protocols/index.ts";
 import { unpackRound } from "../../core/request/rounds.ts";
 import type { RequestId, SeatInfo, Terms } from "../../core/types.ts";
 import type { ChainEvent, ChainReader, RequestState, TransactionReader } from "../../ports/chain.ts";
-import { courseOf, lastRound, type Course } from "../../ports/course.ts";
+import { progressOf, lastRound, type Progress } from "../../ports/progress.ts";
 import { formatAmount, unitOf } from "../shared/arguments.ts";
 import { meaningOf } from "../shared/assurance.ts";
 import { grid, percent, printable, rows, utc, type Row } from "../shared/output.ts";
@@ -23,7 +23,7 @@ interface Facts {
   readonly requestId: RequestId;
   readonly state: RequestState;
   readonly asked: EventOf<"requested"> | undefined;
-  readonly course: Course | null;
+  readonly progress: Progress | null;
   /** The decision that stands, final or not. */
   readonly committed: EventOf<"decisionCommitted"> | undefined;
   readonly requestGas: bigint | null;
@@ -54,15 +54,15 @@ export async function reportRequest(
     chain.requestState(requestId, signal),
   ]);
   const asked = events.find((event) => event.kind === "requested");
-  const course = courseOf(events);
-  const last = course === null ? null : lastRound(course);
+  const progress = progressOf(events);
+  const last = progress === null ? null : lastRound(progress);
   const committed = events
     .filter((event) => event.kind === "decisionCommitted")
     .findLast(({ decision }) => decision.attempt === last?.decision.attempt);
   const gasOf = async (event: ChainEvent | undefined): Promise<bigint | null> =>
     event === undefined ? null : (await chain.receipt(event.transactionHash, signal)).gasUsed;
   const [requestGas, commitGas] = await Promise.all([gasOf(asked), gasOf(committed)]);
-  const facts = { requestId, state, asked, course, committed, requestGas, commitGas };
+  const facts = { requestId, state, asked, progress, committed, requestGas, commitGas };
   return { json: jsonOf(facts), text: textOf(facts, feeToken), state };
 }
 
@@ -74,7 +74,7 @@ function jsonOf(facts: Facts): object {
     requestId: String(requestId),
     status: state.status,
     provisional: state.provisional,
-    deadline: facts.course === null ? null : unpackRound(facts.course.round).deadline,
+    deadline: facts.progress === null ? null : unpackRound(facts.progress.round).deadline,
     question: request?.question ?? null,
     consumer: request?.consumer ?? null,
     terms: request === undefined ? null : { ...request.terms, protocol: protocolName(request.terms.protocol) },
@@ -96,7 +96,7 @@ function jsonOf(facts: Facts): object {
     relayer: committed?.relay.relayer ?? null,
     callbackPending: state.callbackPending,
     settled: state.settled,
-    earlier: (facts.course?.past ?? []).map(({ decision: { attempt, status, answer }, committee, appellant }) => ({
+    earlier: (facts.progress?.past ?? []).map(({ decision: { attempt, status, answer }, committee, appellant }) => ({
       attempt,
       status,
       answer,
@@ -140,15 +140,15 @@ function textOf(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
   return seats.length === 0 ? rows(lines) : `${rows(lines)}\n\n${seatTable(seats)}`;
 }
 
-function statusText({ state, course }: Facts): string {
-  const until = course === null ? "" : utc(unpackRound(course.round).deadline);
+function statusText({ state, progress }: Facts): string {
+  const until = progress === null ? "" : utc(unpackRound(progress.round).deadline);
   if (state.provisional) return `${state.status}, provisional: anybody may appeal until ${until}`;
   const isOpen = state.status === "requested" || state.status === "drawn";
   return isOpen ? `${state.status}, until ${until}` : state.status;
 }
 
-function earlierRows({ course }: Facts): readonly Row[] {
-  return (course?.past ?? []).map(({ decision: { attempt, status, answer }, committee, appellant }) => {
+function earlierRows({ progress }: Facts): readonly Row[] {
+  return (progress?.past ?? []).map(({ decision: { attempt, status, answer }, committee, appellant }) => {
     const said = status === "hung" ? "hung" : printable(answer);
     const then = appellant === null ? "retried" : `appealed against by ${appellant}`;
     return [`attempt ${attempt}`, `${committee.length} seats: ${said}; ${then}`];
@@ -166,8 +166,8 @@ function seatTable(seats: readonly SeatLine[]): string {
   );
 }
 
-function seatLines({ course, committed }: Facts): readonly SeatLine[] {
-  const stage = course?.stage;
+function seatLines({ progress, committed }: Facts): readonly SeatLine[] {
+  const stage = progress?.stage;
   const committee: readonly SeatInfo[] = stage !== undefined && "committee" in stage ? stage.committee : [];
   return committee.map(({ agentId, signer, reputation }, seat) => ({
     seat,

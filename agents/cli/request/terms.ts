@@ -1,6 +1,6 @@
 import { parseUnits } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
-import { utf8 } from "../../core/encoding/digest.ts";
+import { utf8 } from "../../core/encoding/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { protocolByCode, protocols } from "../../core/protocols/index.ts";

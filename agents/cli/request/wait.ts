@@ -3,7 +3,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import { committeeSizeAfter, unpackRound } from "../../core/request/rounds.ts";
 import type { RequestId, Terms } from "../../core/types.ts";
 import type { ChainEvent, ChainReader, RequestState } from "../../ports/chain.ts";
-import { courseOf, isFinalState } from "../../ports/course.ts";
+import { progressOf, isFinalState } from "../../ports/progress.ts";
 import { utc } from "../shared/output.ts";
 
 const POLL_MS = 1_000;
@@ -15,20 +15,20 @@ export async function waitForDecision(
   chain: ChainReader,
   requestId: RequestId,
   signal: AbortSignal,
-  progress: (line: string) => void,
+  tell: (line: string) => void,
 ): Promise<RequestState> {
   let told = 0;
   for (;;) {
     const state = await chain.requestState(requestId, signal);
     const events = await chain.requestEvents(requestId, signal);
-    const course = courseOf(events);
+    const progress = progressOf(events);
     // From the events, so that no step is missed however fast it passed.
-    const steps = events.flatMap((event, index) => stepOf(event, events[index - 1]?.kind, course?.request.terms));
-    for (const step of steps.slice(told)) progress(`request ${requestId}: ${step}`);
+    const steps = events.flatMap((event, index) => stepOf(event, events[index - 1]?.kind, progress?.request.terms));
+    for (const step of steps.slice(told)) tell(`request ${requestId}: ${step}`);
     told = steps.length;
     if (isFinalState(state)) return state;
     const { timestamp } = await chain.head(signal);
-    if (course !== null && timestamp > unpackRound(course.round).deadline + GRACE_SECONDS) {
+    if (progress !== null && timestamp > unpackRound(progress.round).deadline + GRACE_SECONDS) {
       throw new ConclaveError(
         "CHAIN_TIMEOUT",
         `Wait for request ${requestId}: its period is over, and no agent has ended it yet; look again later`,

@@ -1,4 +1,4 @@
-import { bytesToHex } from "../../core/encoding/digest.ts";
+import { bytesToHex } from "../../core/encoding/bytes.ts";
 import type { Value } from "../../core/types.ts";
 import type { Digest, Header } from "../../core/types.ts";
 import type { Deliberation, Spoken } from "../../node/audit/deliberation.ts";

@@ -13,7 +13,7 @@ export type ToAuditor =
       readonly requestId: RequestId;
       readonly events: readonly ChainEvent[];
     }
-  | { readonly kind: "answer"; readonly call: number; readonly answer: Answer };
+  | { readonly kind: "answer"; readonly call: number; readonly answer: Delivered };
 
 export type FromAuditor =
   | { readonly kind: "ready" }
@@ -21,16 +21,16 @@ export type FromAuditor =
   | { readonly kind: "call"; readonly call: number; readonly id: number; readonly wanted: Wanted }
   /** Nobody waits for the answer any more. */
   | { readonly kind: "forget"; readonly call: number }
-  | { readonly kind: "report"; readonly id: number; readonly outcome: Outcome<VerifyReport> };
+  | { readonly kind: "report"; readonly id: number; readonly outcome: Settled<VerifyReport> };
 
 export type Wanted =
   | { readonly name: "block"; readonly digest: Digest }
   | { readonly name: "certificate"; readonly transactionHash: Hex; readonly requestId: RequestId };
 
-export type Answer = Outcome<Uint8Array | Certificate["signatures"] | null>;
+export type Delivered = Settled<Uint8Array | Certificate["signatures"] | null>;
 
 /** Errors lose their class on the way from thread to thread. */
-export type Outcome<T> = { readonly value: T } | { readonly error: SentError };
+export type Settled<T> = { readonly value: T } | { readonly error: SentError };
 
 export interface SentError {
   readonly code: ErrorCode | null;
@@ -43,7 +43,7 @@ export function sentError(error: unknown): SentError {
   return { code: null, message: error instanceof Error ? error.message : String(error), data: {} };
 }
 
-export function valueOf<T>(outcome: Outcome<T>): T {
+export function valueOf<T>(outcome: Settled<T>): T {
   if ("value" in outcome) return outcome.value;
   const { code, message, data } = outcome.error;
   throw code === null ? new Error(message) : new ConclaveError(code, message, data);

@@ -1,4 +1,4 @@
-import { utf8 } from "../encoding/digest.ts";
+import { utf8 } from "../encoding/bytes.ts";
 
 /** A JSON object of strings, properties in order: what every engine can be held to. */
 export interface OutputSchema {

@@ -1,4 +1,4 @@
-import { compareHex, keccak256, utf8 } from "../encoding/digest.ts";
+import { compareHex, keccak256, utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import type { Digest, Hex, SeatIndex, Terms } from "../types.ts";
 

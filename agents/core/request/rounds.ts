@@ -1,4 +1,4 @@
-import { concat, hexToBytes, keccak256, word } from "../encoding/digest.ts";
+import { concat, hexToBytes, keccak256, word } from "../encoding/bytes.ts";
 import type { Address, Digest, Round, Terms } from "../types.ts";
 
 /** The unpacked `Round` of contracts/types/Types.sol. */

@@ -1,4 +1,4 @@
-import { compareHex, concat, sha256, word } from "../encoding/digest.ts";
+import { compareHex, concat, sha256, word } from "../encoding/bytes.ts";
 import type { Attempt, Digest, SeatIndex } from "../types.ts";
 
 /** Every seat, 0..n-1. */

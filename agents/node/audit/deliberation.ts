@@ -1,5 +1,5 @@
 import { cidString } from "../../core/encoding/codec.ts";
-import { sha256 } from "../../core/encoding/digest.ts";
+import { sha256 } from "../../core/encoding/bytes.ts";
 import type { Protocol, Reading } from "../../core/protocol.ts";
 import { decodeMessage, readRoot } from "../../core/encoding/transcript.ts";
 import type { Attempt, Digest, Header } from "../../core/types.ts";

@@ -1,13 +1,8 @@
 import { cidString, decodeBlock, encodeBlock, type BlockValue } from "../../core/encoding/codec.ts";
-import {
-  bytesToHex,
-  decisionDigest,
-  decodeRequestId,
-  encodeReputationChanges,
-  encodeShares,
-  recoverSigner,
-  sha256,
-} from "../../core/encoding/digest.ts";
+import { bytesToHex, decodeRequestId, sha256 } from "../../core/encoding/bytes.ts";
+import { recoverSigner } from "../../core/encoding/digest.ts";
+import { decisionDigest } from "../../core/encoding/typed-data.ts";
+import { encodeReputationChanges, encodeShares } from "../../core/encoding/words.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Protocol } from "../../core/protocol.ts";
@@ -28,7 +23,7 @@ import type {
 } from "../../core/types.ts";
 import type { ChainEvent, ChainReader, TransactionReader } from "../../ports/chain.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
-import { courseOf, lastRound, type Course } from "../../ports/course.ts";
+import { progressOf, lastRound, type Progress } from "../../ports/progress.ts";
 
 /** In this order; the first failure ends the audit. */
 export type VerifyStep = "chain" | "certificate" | "root" | "messages" | "replay" | "decision";
@@ -170,8 +165,8 @@ async function run(audit: Audit): Promise<void> {
 export type Committed = Extract<ChainEvent, { kind: "decisionCommitted" }>;
 
 /** The event of the decision that stands; null while there is none. */
-export function standingCommit(course: Course, events: readonly ChainEvent[]): Committed | null {
-  const attempt = lastRound(course)?.decision.attempt;
+export function standingCommit(progress: Progress, events: readonly ChainEvent[]): Committed | null {
+  const attempt = lastRound(progress)?.decision.attempt;
   const found = events.findLast((event) => event.kind === "decisionCommitted" && event.decision.attempt === attempt);
   return found?.kind === "decisionCommitted" ? found : null;
 }
@@ -181,13 +176,13 @@ export function settledAttempt(
   domain: Attempt["domain"],
   events: readonly ChainEvent[],
 ): { readonly attempt: Attempt; readonly protocol: Protocol; readonly committed: Committed } {
-  const course = courseOf(events);
-  if (course === null) throw new Failed("chain", "its question cannot be read from the chain", null, "unavailable");
-  const last = lastRound(course);
-  const committed = standingCommit(course, events);
+  const progress = progressOf(events);
+  if (progress === null) throw new Failed("chain", "its question cannot be read from the chain", null, "unavailable");
+  const last = lastRound(progress);
+  const committed = standingCommit(progress, events);
   if (last === null || committed === null)
     throw new Failed("chain", "it has no decision that stands", null, "undecided");
-  const { request } = course;
+  const { request } = progress;
   const protocol = protocolByCode(request.terms.protocol);
   if (protocol === null) {
     const reason = `protocol ${request.terms.protocol} is not one of this program's`;

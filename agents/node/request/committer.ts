@@ -1,5 +1,5 @@
 import { ConclaveError } from "../../core/errors.ts";
-import type { ChainWriter, Commit, CommitOutcome, Receipt } from "../../ports/chain.ts";
+import type { ChainWriter, CertifiedDecision, CommitOutcome, Receipt } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { sleep } from "./relayer.ts";
@@ -7,11 +7,11 @@ import { sleep } from "./relayer.ts";
 /** Submits what is ready together; whoever hands in a commit hears of that one alone. */
 export interface Committer {
   /** Rejects with the reason why this commit failed, or with the signal's when it aborts. */
-  commit(commit: Commit): Promise<Receipt | "already">;
+  commit(commit: CertifiedDecision): Promise<Receipt | "already">;
 }
 
 interface Waiting {
-  readonly commit: Commit;
+  readonly commit: CertifiedDecision;
   readonly settle: (outcome: CommitOutcome) => void;
   readonly fail: (error: unknown) => void;
 }
@@ -68,7 +68,7 @@ export function createCommitter(
 
 async function outcomesOf(
   writer: ChainWriter,
-  commits: readonly Commit[],
+  commits: readonly CertifiedDecision[],
   signal: AbortSignal,
 ): Promise<readonly CommitOutcome[]> {
   const [only, ...others] = commits;

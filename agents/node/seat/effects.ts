@@ -1,6 +1,7 @@
 import { composeText } from "../../core/request/answer.ts";
 import { cidString, digestOf } from "../../core/encoding/codec.ts";
-import { decisionDigest, hexToBytes, messageDigest } from "../../core/encoding/digest.ts";
+import { hexToBytes } from "../../core/encoding/bytes.ts";
+import { decisionDigest, messageDigest } from "../../core/encoding/typed-data.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { tidyOrigin } from "../../core/phases/origin.ts";

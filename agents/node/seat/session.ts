@@ -1,5 +1,6 @@
 import { PROPOSE } from "../../core/seat/certify/payloads.ts";
-import { committeeHash, requestHash, sha256, utf8 } from "../../core/encoding/digest.ts";
+import { sha256, utf8 } from "../../core/encoding/bytes.ts";
+import { committeeHash, requestHash } from "../../core/encoding/typed-data.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../core/protocol.ts";

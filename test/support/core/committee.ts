@@ -1,15 +1,8 @@
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { digestOf } from "../../../agents/core/encoding/codec.ts";
-import {
-  bytesToHex,
-  concat,
-  decisionDigest,
-  hexToBytes,
-  messageDigest,
-  publicKeyToAddress,
-  sha256,
-  utf8,
-} from "../../../agents/core/encoding/digest.ts";
+import { bytesToHex, concat, hexToBytes, sha256, utf8 } from "../../../agents/core/encoding/bytes.ts";
+import { publicKeyToAddress } from "../../../agents/core/encoding/digest.ts";
+import { decisionDigest, messageDigest } from "../../../agents/core/encoding/typed-data.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../../../agents/core/seat/seat.ts";
 import { encodeMessage, refuseMessage } from "../../../agents/core/encoding/transcript.ts";

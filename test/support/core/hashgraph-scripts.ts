@@ -1,5 +1,5 @@
 import { digestOf } from "../../../agents/core/encoding/codec.ts";
-import { hexToBytes } from "../../../agents/core/encoding/digest.ts";
+import { hexToBytes } from "../../../agents/core/encoding/bytes.ts";
 import type { Effect } from "../../../agents/core/protocol.ts";
 import { EVENTS_PER_SEAT } from "../../../agents/core/protocols/hashgraph/config.ts";
 import { hashgraph } from "../../../agents/core/protocols/hashgraph/index.ts";

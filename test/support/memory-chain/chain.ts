@@ -3,13 +3,13 @@ import type { Address, Request, RequestId } from "../../../agents/core/types.ts"
 import type {
   ChainReader,
   ChainWriter,
-  Commit,
+  CertifiedDecision,
   CommitOutcome,
   Receipt,
   RequestState,
   TransactionReader,
 } from "../../../agents/ports/chain.ts";
-import { isAttemptDrawn, isAttemptOver, isCommitted, isDecided, isFinalState } from "../../../agents/ports/course.ts";
+import { isAttemptDrawn, isAttemptOver, isCommitted, isDecided, isFinalState } from "../../../agents/ports/progress.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import type { LedgerOptions } from "./state.ts";
 
@@ -230,8 +230,8 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
   };
 }
 
-function commitEach(ledger: Ledger, commits: readonly Commit[], account: Address): readonly CommitOutcome[] {
-  const isOpen = ({ request, certificate }: Commit): boolean =>
+function commitEach(ledger: Ledger, commits: readonly CertifiedDecision[], account: Address): readonly CommitOutcome[] {
+  const isOpen = ({ request, certificate }: CertifiedDecision): boolean =>
     !isCommitted(stateOf(ledger, request.id), certificate.decision.attempt);
   const open = commits.filter(isOpen);
   const outcomes = open.length === 0 ? [] : ledger.commitAll(open, account);

@@ -16,7 +16,7 @@ import type {
 import type {
   AgentRecord,
   AwaitedRound,
-  Commit,
+  CertifiedDecision,
   DecidedRound,
   EquivocationProof,
   Receipt,
@@ -61,8 +61,8 @@ export interface Ledger {
   addAgent(agent: NewAgent): AgentRecord;
   ask(consumer: Address, terms: Terms, question: string): AskedRequest;
   draw(request: Request, awaited: AwaitedRound): Receipt;
-  commit(commit: Commit, relayer: Address): Receipt;
-  commitAll(commits: readonly Commit[], relayer: Address): readonly (Receipt | ConclaveError)[];
+  commit(commit: CertifiedDecision, relayer: Address): Receipt;
+  commitAll(commits: readonly CertifiedDecision[], relayer: Address): readonly (Receipt | ConclaveError)[];
   appeal(appellant: Address, request: Request, last: DecidedRound): Receipt;
   finalize(request: Request, last: DecidedRound): Receipt;
   retryCallback(request: Request, last: DecidedRound): Receipt;

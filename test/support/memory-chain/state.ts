@@ -1,4 +1,4 @@
-import { keccak256, utf8 } from "../../../agents/core/encoding/digest.ts";
+import { keccak256, utf8 } from "../../../agents/core/encoding/bytes.ts";
 import type {
   Address,
   AgentId,

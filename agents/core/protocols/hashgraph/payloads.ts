@@ -1,5 +1,5 @@
 import { isMapOf } from "../../encoding/codec.ts";
-import { hexToBytes } from "../../encoding/digest.ts";
+import { hexToBytes } from "../../encoding/bytes.ts";
 import { matchForm } from "../../phases/equivalence.ts";
 import { decodeOrigins, withOrigins, withoutOrigins } from "../../phases/origin.ts";
 import { asDigest, isPayloadMap, listOf } from "../../encoding/payload.ts";

@@ -9,13 +9,13 @@ export interface Received {
 }
 
 /** The unique famous witnesses of a round all of whose fame is decided, as that of all rounds before. */
-interface DecidedRound {
+interface FamousRound {
   readonly round: number;
   readonly famous: readonly Node[];
 }
 
 /** What one round received: it never changes once it is there. */
-export interface Batch extends DecidedRound {
+export interface Batch extends FamousRound {
   readonly nodes: readonly Node[];
 }
 
@@ -53,11 +53,11 @@ export function consensusOrder(graph: Graph, batches: readonly Batch[]): readonl
 }
 
 /** Rounds from the first on, up to the first with a witness whose fame is open. */
-function decidedRounds(graph: Graph, fame: Fame): readonly DecidedRound[] {
+function decidedRounds(graph: Graph, fame: Fame): readonly FamousRound[] {
   const byRound = new Map<number, Node[]>();
   for (const witness of fame.famous.keys())
     byRound.set(witness.round, [...(byRound.get(witness.round) ?? []), witness]);
-  const decided: DecidedRound[] = [];
+  const decided: FamousRound[] = [];
   for (let { firstRound: round } = graph.rules; ; round++) {
     const witnesses = byRound.get(round);
     if (witnesses === undefined || witnesses.some((witness) => fame.famous.get(witness) === null)) return decided;

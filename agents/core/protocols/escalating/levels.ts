@@ -8,39 +8,39 @@ import { critiqueForm } from "../debate/critiques.ts";
 import { judgeForm, voteForm } from "../mbft/payloads.ts";
 
 /** What a round of the attempt is for (ES1). The debate's last answers are the proposals of the first mbft round. */
-export type Stage = "sources" | "council" | "mbft";
+export type Level = "sources" | "council" | "mbft";
 
-const memo = new WeakMap<Attempt, readonly Stage[]>();
+const memo = new WeakMap<Attempt, readonly Level[]>();
 
 /** The rounds in order; those of sources only when the question names any. */
-export function stagesOf(attempt: Attempt): readonly Stage[] {
+export function levelsOf(attempt: Attempt): readonly Level[] {
   const known = memo.get(attempt);
   if (known !== undefined) return known;
-  const rounds = Array.from({ length: limits.deliberationRounds }, (): Stage => "mbft");
+  const rounds = Array.from({ length: limits.deliberationRounds }, (): Level => "mbft");
   const named = sourcesOf(attempt.request.question).length > 0;
-  const stages: readonly Stage[] = [...(named ? (["sources"] as const) : []), "council", ...rounds];
+  const stages: readonly Level[] = [...(named ? (["sources"] as const) : []), "council", ...rounds];
   memo.set(attempt, stages);
   return stages;
 }
 
 /** SG1: whether the question names documents. */
 export function isGated(attempt: Attempt): boolean {
-  return stageAt(attempt, 0) === "sources";
+  return levelAt(attempt, 0) === "sources";
 }
 
 export function councilRound(attempt: Attempt): number {
-  return stagesOf(attempt).indexOf("council");
+  return levelsOf(attempt).indexOf("council");
 }
 
-export function stageAt(attempt: Attempt, round: number): Stage {
-  const stage = stagesOf(attempt)[round];
+export function levelAt(attempt: Attempt, round: number): Level {
+  const stage = levelsOf(attempt)[round];
   if (stage === undefined) throw new RangeError(`escalating has no round ${round}`);
   return stage;
 }
 
 export function formsOf(attempt: Attempt, round: number): readonly AnyForm[] {
   const answers = [commitForm, revealForm, ...matchForms(attempt)];
-  switch (stageAt(attempt, round)) {
+  switch (levelAt(attempt, round)) {
     case "sources":
       return [sourceForm, closeForm];
     case "council":

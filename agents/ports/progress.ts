@@ -1,10 +1,10 @@
 import type { Decision, Request, Round, SeatInfo } from "../core/types.ts";
-import { committeeHash } from "../core/encoding/digest.ts";
+import { committeeHash } from "../core/encoding/typed-data.ts";
 import { hasRetry, unpackRound } from "../core/request/rounds.ts";
 import type { ChainEvent, DecidedRound, Relay, RequestState, Witness } from "./chain.ts";
 
 /** Where a request stands, from its events alone. */
-export interface Course {
+export interface Progress {
   readonly request: Request;
   /** Of the committee that is awaited or at work, or of the decision. */
   readonly attempt: number;
@@ -12,10 +12,10 @@ export interface Course {
   readonly past: readonly DecidedRound[];
   /** Of the running attempt, or of the decision. */
   readonly round: Round;
-  readonly stage: Stage;
+  readonly stage: RequestStage;
 }
 
-export type Stage =
+export type RequestStage =
   | { readonly kind: "requested"; readonly seedBlock: bigint }
   | { readonly kind: "drawn"; readonly committee: readonly SeatInfo[] }
   | DecidedStage
@@ -39,66 +39,66 @@ export interface Head {
 export type Due = "draw" | "replace" | "refund" | "fallBack" | "finalize" | "settle";
 
 /** The course after the events of one request, in chain order; null before it was asked. */
-export function courseOf(events: readonly ChainEvent[]): Course | null {
-  return events.reduce<Course | null>(advance, null);
+export function progressOf(events: readonly ChainEvent[]): Progress | null {
+  return events.reduce<Progress | null>(applyEvent, null);
 }
 
 /** The course after one more event. What does not fit, e.g. of a part of the chain that was not read, changes nothing. */
-export function advance(course: Course | null, event: ChainEvent): Course | null {
+export function applyEvent(progress: Progress | null, event: ChainEvent): Progress | null {
   if (event.kind === "requested") {
     const { request, round, seedBlock } = event;
     return { request, attempt: 0, past: [], round, stage: { kind: "requested", seedBlock } };
   }
-  if (course === null) return null;
+  if (progress === null) return null;
   switch (event.kind) {
     case "seedRescheduled":
-      return { ...course, stage: { kind: "requested", seedBlock: event.seedBlock } };
+      return { ...progress, stage: { kind: "requested", seedBlock: event.seedBlock } };
     case "committeeDrawn":
-      return { ...course, stage: { kind: "drawn", committee: event.committee } };
+      return { ...progress, stage: { kind: "drawn", committee: event.committee } };
     case "decisionCommitted":
-      return committed(course, event.decision, event.relay);
+      return committed(progress, event.decision, event.relay);
     case "decisionProvisional":
-      return { ...standing(course, "provisional"), round: event.round };
+      return { ...standing(progress, "provisional"), round: event.round };
     case "requestReopened":
-      return reopened(course, event);
+      return reopened(progress, event);
     case "decisionFinalized":
-      return finalized(course);
+      return finalized(progress);
     case "requestRefunded":
-      return { ...course, stage: { kind: "refunded" } };
+      return { ...progress, stage: { kind: "refunded" } };
     case "agentsChanged":
-      return course;
+      return progress;
   }
 }
 
 /** Nothing that is decided or paid back can change any more. */
-export function isFinal({ stage }: Course): boolean {
+export function isFinal({ stage }: Progress): boolean {
   return stage.kind === "refunded" || (stage.kind === "decided" && stage.standing === "final");
 }
 
 /** The round of the decision that stands, final or not; null while a committee is awaited or at work. */
-export function lastRound({ stage, round }: Course): DecidedRound | null {
+export function lastRound({ stage, round }: Progress): DecidedRound | null {
   if (stage.kind !== "decided") return null;
   const { committee, decision, relay } = stage;
   return { round, committee, decision, relay, appellant: null };
 }
 
 /** All rounds up to the decision that stands, as a settlement takes them; null without one. */
-export function roundsOf(course: Course): readonly DecidedRound[] | null {
-  const last = lastRound(course);
-  return last === null ? null : [...course.past, last];
+export function roundsOf(progress: Progress): readonly DecidedRound[] | null {
+  const last = lastRound(progress);
+  return last === null ? null : [...progress.past, last];
 }
 
 /** What the oracle's word covers beside request and round; null once there is a decision. */
-export function witnessOf(course: Course): Witness | null {
-  const { stage, attempt } = course;
+export function witnessOf(progress: Progress): Witness | null {
+  const { stage, attempt } = progress;
   if (stage.kind === "requested") return { kind: "requested", seedBlock: stage.seedBlock };
   if (stage.kind !== "drawn") return null;
   return { kind: "drawn", attempt, committeeHash: committeeHash(stage.committee) };
 }
 
 /** SE3, SE6, SE8, SE9: what is due at this block; whether a final request has been settled already, its state says. */
-export function dueOf(course: Course, head: Head): Due | null {
-  const { request, attempt, round, stage, past } = course;
+export function dueOf(progress: Progress, head: Head): Due | null {
+  const { request, attempt, round, stage, past } = progress;
   const isOver = head.timestamp > unpackRound(round).deadline;
   switch (stage.kind) {
     case "requested":
@@ -139,44 +139,44 @@ export function isDecided({ status }: RequestState): boolean {
 }
 
 /** SE4. */
-function committed(course: Course, decision: Decision, relay: Relay): Course {
+function committed(progress: Progress, decision: Decision, relay: Relay): Progress {
   const {
     stage,
     round,
     request: { terms },
-  } = course;
-  if (stage.kind !== "drawn") return course;
+  } = progress;
+  if (stage.kind !== "drawn") return progress;
   const isRetried = decision.status === "hung" && hasRetry(round, terms, decision.attempt);
   const isLast = !isRetried && unpackRound(round).appeals === terms.appeals;
   const { committee } = stage;
   return {
-    ...course,
+    ...progress,
     stage: { kind: "decided", committee, decision, relay, standing: isLast ? "final" : "open" },
   };
 }
 
-function standing(course: Course, value: DecidedStage["standing"]): Course {
-  return course.stage.kind === "decided" ? { ...course, stage: { ...course.stage, standing: value } } : course;
+function standing(progress: Progress, value: DecidedStage["standing"]): Progress {
+  return progress.stage.kind === "decided" ? { ...progress, stage: { ...progress.stage, standing: value } } : progress;
 }
 
 /** SE4, SE5: after a decision; SE8: for a committee that nobody has heard of in time, which leaves no round. */
-function reopened(course: Course, event: Extract<ChainEvent, { kind: "requestReopened" }>): Course {
-  if (course.stage.kind === "refunded") return course;
+function reopened(progress: Progress, event: Extract<ChainEvent, { kind: "requestReopened" }>): Progress {
+  if (progress.stage.kind === "refunded") return progress;
   const { attempt, round, seedBlock, appellant } = event;
-  const last = lastRound(course);
-  const past = last === null ? course.past : [...course.past, { ...last, appellant }];
-  return { ...course, attempt, past, round, stage: { kind: "requested", seedBlock } };
+  const last = lastRound(progress);
+  const past = last === null ? progress.past : [...progress.past, { ...last, appellant }];
+  return { ...progress, attempt, past, round, stage: { kind: "requested", seedBlock } };
 }
 
 /** Of the decision that stands, or of the one before an attempt that nobody answered. */
-function finalized(course: Course): Course {
-  const before = course.past.at(-1);
-  if (course.stage.kind === "decided" || before === undefined) return standing(course, "final");
+function finalized(progress: Progress): Progress {
+  const before = progress.past.at(-1);
+  if (progress.stage.kind === "decided" || before === undefined) return standing(progress, "final");
   const { round, committee, decision, relay } = before;
   return {
-    ...course,
+    ...progress,
     attempt: decision.attempt,
-    past: course.past.slice(0, -1),
+    past: progress.past.slice(0, -1),
     round,
     stage: { kind: "decided", committee, decision, relay, standing: "final" },
   };

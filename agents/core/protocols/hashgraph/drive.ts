@@ -29,11 +29,11 @@ import { encodeEvent, eventIn, type Mode } from "./payloads.ts";
 import { callsFor, previewOf, recordOf, stageAt } from "./say.ts";
 import { agreementIn } from "./rules.ts";
 import type { HashgraphState } from "./state.ts";
-import { emptyView, extendView, hasEnded, isForker, newestOf, type Told, type View } from "./view.ts";
+import { emptyView, extendView, hasEnded, isForker, newestOf, type Told, type GraphView } from "./view.ts";
 
-type Course = Step<HashgraphState>;
+type HashgraphStep = Step<HashgraphState>;
 
-export function start(context: SeatContext): Course {
+export function start(context: SeatContext): HashgraphStep {
   const state: HashgraphState = {
     view: emptyView(context.attempt),
     stage: 0,
@@ -63,9 +63,9 @@ export function start(context: SeatContext): Course {
   return openStage(state, context, 0);
 }
 
-export function step(state: HashgraphState, context: SeatContext, tally: Tally, input: Input): Course {
+export function step(state: HashgraphState, context: SeatContext, tally: Tally, input: Input): HashgraphStep {
   const taken = take(state, context, tally, input);
-  let course: Course = taken;
+  let course: HashgraphStep = taken;
   for (let next = moveOn(course.state, context); next !== null; next = moveOn(course.state, context))
     course = { state: next.state, effects: [...course.effects, ...next.effects] };
   const watching = after(
@@ -76,7 +76,7 @@ export function step(state: HashgraphState, context: SeatContext, tally: Tally, 
 }
 
 /** HG20: while somebody has no events left, there may be too few for anything more to happen. */
-function watchProgress(state: HashgraphState, { self, timing }: SeatContext): Course {
+function watchProgress(state: HashgraphState, { self, timing }: SeatContext): HashgraphStep {
   const { view, watches, watched, stuck } = state;
   if (stuck === "said" && !state.flying) {
     const standing = standingOf(view, self);
@@ -92,7 +92,7 @@ function watchProgress(state: HashgraphState, { self, timing }: SeatContext): Co
 }
 
 /** What changes while anybody gets on with the stages, or the own clock moves. A seat has one record per stage that counts. */
-function standingOf(view: View, self: SeatIndex): string {
+function standingOf(view: GraphView, self: SeatIndex): string {
   const records = view.told.flatMap(({ seat, body }) => (body.record === null ? [] : [`${seat}.${body.record.stage}`]));
   return `${new Set(records).size}.${newestOf(view, self)?.clock ?? -1}`;
 }
@@ -105,19 +105,19 @@ function mayLack({ view, step: where }: HashgraphState): boolean {
   return missesParents(view) || (where === "order" && stagesDue(view, true).length > 0);
 }
 
-function watchParents(state: HashgraphState, { timing }: SeatContext): Course {
+function watchParents(state: HashgraphState, { timing }: SeatContext): HashgraphStep {
   const { demands } = state;
   if (state.demandRunning || demands >= MOST_DEMANDS || !mayLack(state)) return { state, effects: [] };
   const effects: Effect[] = [{ kind: "wait", timer: `demand.${demands}`, delayMs: (demands + 1) * timing.graceMs }];
   return { state: { ...state, demands: demands + 1, demandRunning: true }, effects };
 }
 
-function after(course: Course, then: (state: HashgraphState) => Course): Course {
+function after(course: HashgraphStep, then: (state: HashgraphState) => HashgraphStep): HashgraphStep {
   const next = then(course.state);
   return { state: next.state, effects: [...course.effects, ...next.effects] };
 }
 
-function take(state: HashgraphState, context: SeatContext, tally: Tally, input: Input): Course {
+function take(state: HashgraphState, context: SeatContext, tally: Tally, input: Input): HashgraphStep {
   switch (input.kind) {
     case "message": {
       const { seat, round } = input.message.header;
@@ -139,7 +139,7 @@ function take(state: HashgraphState, context: SeatContext, tally: Tally, input: 
 }
 
 /** HG14: who has what another seat asks for hands it on; the host does so a few times per message at most. */
-function supply(view: View, { attempt, self }: SeatContext, tally: Tally, message: Message): readonly Effect[] {
+function supply(view: GraphView, { attempt, self }: SeatContext, tally: Tally, message: Message): readonly Effect[] {
   const wants = eventIn(attempt, message)?.wants ?? [];
   if (message.header.seat === self || wants.length === 0) return [];
   const messages = suppliedTo(view, tally, message.header.seat, wants);
@@ -165,7 +165,7 @@ function ready(state: HashgraphState, context: SeatContext): HashgraphState {
 }
 
 /** HG14: what a seat does when its patience ends. */
-function elapsed(state: HashgraphState, context: SeatContext, timer: string): Course {
+function elapsed(state: HashgraphState, context: SeatContext, timer: string): HashgraphStep {
   const { stage } = state;
   const { phaseMs, graceMs } = context.timing;
   const waited = (ms: number): HashgraphState => ({ ...state, waitedMs: state.waitedMs + ms });
@@ -195,14 +195,14 @@ function elapsed(state: HashgraphState, context: SeatContext, timer: string): Co
 }
 
 /** HG13: a round that only seemed decided does not hold a seat up for ever; after the last round it has to know. */
-function orderElapsed(state: HashgraphState, context: SeatContext): Course {
+function orderElapsed(state: HashgraphState, context: SeatContext): HashgraphStep {
   return stagesOf(context.attempt)[state.stage]?.kind !== "ballot" && state.stage < stagesOf(context.attempt).length
     ? openStage(state, context, state.stage)
     : { state, effects: [] };
 }
 
 /** The next thing that follows from what the seat holds; null when nothing does. */
-function moveOn(state: HashgraphState, context: SeatContext): Course | null {
+function moveOn(state: HashgraphState, context: SeatContext): HashgraphStep | null {
   const { attempt, self } = context;
   const seats = seatsOf(attempt);
   const awaited = seats.filter((seat) => !state.lagging.includes(seat) && !isForker(state.view, seat));
@@ -236,7 +236,7 @@ function moveOn(state: HashgraphState, context: SeatContext): Course | null {
   return { state: { ...state, graceRunning: true }, effects };
 }
 
-function settle(state: HashgraphState, { timing }: SeatContext): Course {
+function settle(state: HashgraphState, { timing }: SeatContext): HashgraphStep {
   const effects: Effect[] = [{ kind: "wait", timer: "settle", delayMs: timing.graceMs }];
   return { state: { ...state, settling: true }, effects };
 }
@@ -260,7 +260,7 @@ function covers({ view }: HashgraphState, seat: SeatIndex, events: readonly Told
 }
 
 /** All are there, or are no longer waited for; who is back is waited for again. */
-function spread(state: HashgraphState, context: SeatContext): Course {
+function spread(state: HashgraphState, context: SeatContext): HashgraphStep {
   const records = recordsIn(state);
   const lagging = state.lagging.filter((seat) => !records.some((told) => told.seat === seat));
   const effects: Effect[] = [{ kind: "wait", timer: `spread.${state.stage}`, delayMs: context.timing.graceMs }];
@@ -268,7 +268,7 @@ function spread(state: HashgraphState, context: SeatContext): Course {
 }
 
 /** HG13: a round that looks decided, and the last one, wait for the consensus order; others are followed by the next stage. */
-function closeStage(state: HashgraphState, context: SeatContext): Course {
+function closeStage(state: HashgraphState, context: SeatContext): HashgraphStep {
   const { attempt } = context;
   const { kind, round } = stageAt(attempt, state.stage);
   const next = { ...state, stage: state.stage + 1, closed: state.stage + 1 };
@@ -279,12 +279,12 @@ function closeStage(state: HashgraphState, context: SeatContext): Course {
   return openStage(next, context, next.stage);
 }
 
-function waitForOrder(state: HashgraphState, context: SeatContext): Course {
+function waitForOrder(state: HashgraphState, context: SeatContext): HashgraphStep {
   const delayMs = ORDER_GRACES * context.timing.graceMs;
   return { state: { ...state, step: "order" }, effects: [{ kind: "wait", timer: `order.${state.stage}`, delayMs }] };
 }
 
-function openStage(before: HashgraphState, context: SeatContext, stage: number): Course {
+function openStage(before: HashgraphState, context: SeatContext, stage: number): HashgraphStep {
   const state: HashgraphState = {
     ...before,
     stage,
@@ -305,7 +305,7 @@ function openStage(before: HashgraphState, context: SeatContext, stage: number):
 }
 
 /** HG8: at most one event at a time, and only when there is something to say or to acknowledge. */
-function gossip(state: HashgraphState, context: SeatContext, tally: Tally): Course {
+function gossip(state: HashgraphState, context: SeatContext, tally: Tally): HashgraphStep {
   const { view } = state;
   const { self } = context;
   if (state.flying || state.sequence >= EVENTS_PER_SEAT) return { state, effects: [] };
@@ -337,7 +337,12 @@ function modeOf({ step: where, stuck }: HashgraphState): Mode {
   return where === "order" ? "order" : "gossip";
 }
 
-function makeEvent(state: HashgraphState, { self }: SeatContext, tally: Tally, otherParent: Told | null): Course {
+function makeEvent(
+  state: HashgraphState,
+  { self }: SeatContext,
+  tally: Tally,
+  otherParent: Told | null,
+): HashgraphStep {
   const { view, sequence, closed, record, step: where } = state;
   const previous = sequence === 0 ? null : (view.lines[self]?.[sequence - 1]?.[0] ?? null);
   // The own event before is another's fork of this seat: there is nothing honest to add.
