@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
-import { createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
-import { createMemoryEvidence } from "../../agents/adapters/memory/evidence.ts";
+import { createMemoryContentStore } from "../support/memory/content-store.ts";
+import { createMemoryEvidence } from "../support/memory/evidence.ts";
 import { createMemoryJournals, type MemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
 import { createMemoryHub } from "../../agents/adapters/memory/network.ts";

@@ -1,7 +1,7 @@
 // Decisions per second of mbft's pure core at n = 10, beside the reference in Python, measured in one run.
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import Table from "cli-table3";
+import { Command, InvalidArgumentError } from "commander";
 
 import { measureConclude, measureReferenceMode } from "./conclude.ts";
 import { checkPort, measurePython, measureSeats, type PythonRate } from "./processes.ts";
@@ -9,18 +9,37 @@ import { SEATS, referenceScenario, workloads, type Workload } from "./workloads.
 
 const PUBLISHED = "https://github.com/sauravbhattacharya001/metacognition";
 
-const help = `Usage: npm run bench:core -- [--json] [--published FOLDER] [--seconds N] [--help]
+function commandLine(): Command {
+  return new Command("bench:core")
+    .description(
+      "Measures, for ten seats, decisions per second of CPU time of the reference in Python, of the reference mode here, of the sound rules over a complete message set, and of a whole sound decision stepped through ten seats. Needs python3.",
+    )
+    .option(
+      "--published <folder>",
+      `a checkout of ${PUBLISHED} (needs pydantic): its engine runs as it stands; without it the ratios are to a plain Python port of its rules (lab/bench/core/reference.py), which is faster than the engine`,
+    )
+    .option(
+      "--seconds <n>",
+      "CPU seconds per figure, .5 to 60; by default the run takes a minute and a half",
+      seconds,
+      3,
+    )
+    .option("--json", "print one JSON object instead of tables")
+    .addHelpText("after", "\nExample:\n  npm run -s bench:core -- --json --seconds 1\n")
+    .exitOverride();
+}
 
-Measures, for ten seats, decisions per second of CPU time of the reference in Python, of the reference mode here, of the sound rules over a
-complete message set, and of a whole sound decision stepped through ten seats. Needs python3.
+function seconds(text: string): number {
+  const value = Number(text);
+  if (value >= 0.5 && value <= 60) return value;
+  throw new InvalidArgumentError("A number from .5 to 60 is needed.");
+}
 
-  --published FOLDER  a checkout of ${PUBLISHED}
-                      (needs pydantic): its engine runs as it stands. Without it the ratios are to a plain Python port of
-                      its rules (lab/bench/reference.py), which is faster than the engine.
-  --seconds N         CPU seconds per figure, .5 to 60 (default 3; about a minute and a half)
-  --json              one JSON object instead of tables
-
-Example: npm run -s bench:core -- --json --seconds 1`;
+interface Flags {
+  readonly published?: string;
+  readonly seconds: number;
+  readonly json?: true;
+}
 
 interface Row {
   readonly id: string;
@@ -36,26 +55,13 @@ interface WorkloadReport {
   readonly rows: readonly Row[];
 }
 
-async function main(argv: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      json: { type: "boolean", default: false },
-      published: { type: "string" },
-      seconds: { type: "string", default: "3" },
-      help: { type: "boolean", default: false },
-    },
-  });
-  if (values.help) {
-    process.stdout.write(`${help}\n`);
-    return 0;
-  }
-  const seconds = Number(values.seconds);
-  if (!(seconds >= 0.5 && seconds <= 60)) throw new Error(`Give --seconds from .5 to 60, not "${values.seconds}"`);
-  const { right, cases } = await checkPort(join(import.meta.dirname, "../../test/vectors/mbft-reference.json"));
+/** Measures and prints, and returns the exit code. Throws CommanderError and CONFIG_MISSING. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const flags = commandLine().parse(argv, { from: "user" }).opts<Flags>();
+  const { right, cases } = await checkPort(join(import.meta.dirname, "../../../test/vectors/mbft-reference.json"));
   if (right !== cases) throw new Error(`Repair the Python port: it gets ${right} of ${cases} vectors right`);
   const reports: WorkloadReport[] = [];
-  for (const workload of workloads) reports.push(await measure(workload, seconds, values.published ?? null));
+  for (const workload of workloads) reports.push(await measure(workload, flags.seconds, flags.published ?? null));
   const report = {
     seats: SEATS,
     node: process.versions.node,
@@ -63,26 +69,26 @@ async function main(argv: readonly string[]): Promise<number> {
     vectors: cases,
     workloads: reports.map((one) => ({ ...one, rows: one.rows.map((row) => ({ ...row, ...ratios(row, one) })) })),
   };
-  process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : asText(reports, cases));
+  process.stdout.write(flags.json ? `${JSON.stringify(report)}\n` : asText(reports, cases));
   return 0;
 }
 
-async function measure(workload: Workload, seconds: number, published: string | null): Promise<WorkloadReport> {
+async function measure(workload: Workload, cpuSeconds: number, published: string | null): Promise<WorkloadReport> {
   const progress = (text: string) => process.stderr.write(`${workload.title}: ${text} ...\n`);
   const scenario = referenceScenario(workload);
   progress("reference in Python");
-  const port = await measurePython(scenario, seconds, null);
-  const engine = published === null ? null : await measurePython(scenario, seconds, published);
+  const port = await measurePython(scenario, cpuSeconds, null);
+  const engine = published === null ? null : await measurePython(scenario, cpuSeconds, published);
   progress("reference mode");
-  const mode = measureReferenceMode(workload, seconds);
+  const mode = measureReferenceMode(workload, cpuSeconds);
   progress("sound rules");
-  const known = measureConclude(workload, seconds, false);
-  const fresh = measureConclude(workload, seconds, true);
+  const known = measureConclude(workload, cpuSeconds, false);
+  const fresh = measureConclude(workload, cpuSeconds, true);
   progress("ten seats, signatures excluded");
-  const deliberated = await measureSeats(workload, "deliberated", seconds, false);
-  const certified = await measureSeats(workload, "certified", seconds, false);
+  const deliberated = await measureSeats(workload, "deliberated", cpuSeconds, false);
+  const certified = await measureSeats(workload, "certified", cpuSeconds, false);
   progress("ten seats, signatures included");
-  const signed = await measureSeats(workload, "certified", seconds, true);
+  const signed = await measureSeats(workload, "certified", cpuSeconds, true);
   const stepped = `${certified.messages} messages, ${certified.inputs} inputs`;
   return {
     workload: workload.id,
@@ -156,11 +162,4 @@ function outcome(title: string, { value, rounds }: PythonRate): string {
 /** Three significant digits. */
 function short(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString("en-US").replaceAll(",", " ") : value.toPrecision(3);
-}
-
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`);
-  process.exitCode = 2;
 }

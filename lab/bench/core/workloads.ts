@@ -1,8 +1,8 @@
-import type { MockAgent, ReferenceScenario } from "../references/mbft.ts";
-import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import type { Ppm } from "../../agents/core/types.ts";
-import { attemptFor, type SeatActs } from "../../test/support/message-set.ts";
-import { signedBy, type Goal, type StepOptions } from "../../sim/step-decision.ts";
+import type { MockAgent, ReferenceScenario } from "../../references/mbft.ts";
+import { mbft } from "../../../agents/core/protocols/mbft/index.ts";
+import type { Ppm } from "../../../agents/core/types.ts";
+import { attemptFor, type SeatActs } from "../../../test/support/message-set.ts";
+import { signedBy, type Goal, type StepOptions } from "../../../sim/step-decision.ts";
 
 /** The same situation for every engine: ten seats, of which so many are liars. */
 export interface Workload {

@@ -1,8 +1,8 @@
-import type { Digest } from "../../core/types.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { CollectedStore, Pin, PinOwner, Sweep, Swept } from "../../ports/content-store.ts";
-import { blockMissing, decodeLinks, digestOfBlock, verifiedBlock } from "../ipfs/block.ts";
-import { walkDag } from "../ipfs/walk.ts";
+import type { Digest } from "../../../agents/core/types.ts";
+import type { Clock } from "../../../agents/ports/clock.ts";
+import type { CollectedStore, Pin, PinOwner, Sweep, Swept } from "../../../agents/ports/content-store.ts";
+import { blockMissing, decodeLinks, digestOfBlock, verifiedBlock } from "../../../agents/adapters/ipfs/block.ts";
+import { walkDag } from "../../../agents/adapters/ipfs/walk.ts";
 
 /** Stores of one world: each fetches from the others what it does not hold. */
 export interface MemoryContentHub {

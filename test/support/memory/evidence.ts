@@ -1,5 +1,5 @@
-import type { EquivocationProof } from "../../ports/chain.ts";
-import { faultOf, maxKeptProofs, type EvidenceStore } from "../../ports/evidence.ts";
+import type { EquivocationProof } from "../../../agents/ports/chain.ts";
+import { faultOf, maxKeptProofs, type EvidenceStore } from "../../../agents/ports/evidence.ts";
 
 export function createMemoryEvidence(): EvidenceStore {
   const kept = new Map<string, EquivocationProof>();

@@ -1,7 +1,7 @@
 // Measures stepped decisions in a process of its own, so that signatures can be taken out of it:
-//   node [--import ../no-signatures.ts] seats-process.ts <workload> <goal> <seconds> [verify]
+//   node [--import ../../shared/no-signatures.ts] seats-process.ts <workload> <goal> <seconds> [verify]
 import { perSecond } from "./measure.ts";
-import { stepDecision } from "../../sim/step-decision.ts";
+import { stepDecision } from "../../../sim/step-decision.ts";
 import { steppedWorkload, workloads } from "./workloads.ts";
 
 const [id, goal, seconds, verify] = process.argv.slice(2);

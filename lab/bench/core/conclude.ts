@@ -1,7 +1,7 @@
-import { runReference } from "../references/mbft.ts";
-import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { addMessage, emptyTally, messagesOf, type Tally } from "../../agents/core/seat/tally.ts";
-import { addRound, attemptFor } from "../../test/support/message-set.ts";
+import { runReference } from "../../references/mbft.ts";
+import { mbft } from "../../../agents/core/protocols/mbft/index.ts";
+import { addMessage, emptyTally, messagesOf, type Tally } from "../../../agents/core/seat/tally.ts";
+import { addRound, attemptFor } from "../../../test/support/message-set.ts";
 import { cpuMs, perSecond } from "./measure.ts";
 import { RIGHT, SEATS, referenceScenario, soundActs, type Workload } from "./workloads.ts";
 

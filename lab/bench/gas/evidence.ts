@@ -2,11 +2,16 @@
 import { id, keccak256 } from "ethers";
 import type { ContractTransactionResponse, SigningKey } from "ethers";
 
-import { ask, draw } from "../../test/support/contracts/course.ts";
-import { signed, submitEquivocation } from "../../test/support/contracts/equivocation.ts";
-import { decisionTypes, hashRequest, testKey, type RequestWitness } from "../../test/support/contracts/typed-data.ts";
-import { minStake, nextEpoch, registration } from "../../test/support/contracts/world.ts";
-import type { World } from "../../test/support/contracts/world.ts";
+import { ask, draw } from "../../../test/support/contracts/course.ts";
+import { signed, submitEquivocation } from "../../../test/support/contracts/equivocation.ts";
+import {
+  decisionTypes,
+  hashRequest,
+  testKey,
+  type RequestWitness,
+} from "../../../test/support/contracts/typed-data.ts";
+import { minStake, nextEpoch, registration } from "../../../test/support/contracts/world.ts";
+import type { World } from "../../../test/support/contracts/world.ts";
 
 export interface EvidenceFigures {
   /** The very first: neither the reporter nor the treasury is owed anything yet, and the agent's word never changed. */

@@ -1,6 +1,6 @@
 /**
  * The engine without our host: one process, one context, k sequences of node-llama-cpp that answer the same prompts. Started by
- * bench-models.ts; the first message loads, each further one is a round and answered with what it took.
+ * rounds.ts; the first message loads, each further one is a round and answered with what it took.
  */
 import {
   getLlama,
@@ -11,8 +11,8 @@ import {
   type LlamaModel,
 } from "node-llama-cpp";
 
-import { grammarOf } from "../../agents/adapters/models/grammar.ts";
-import type { OutputSchema } from "../../agents/ports/model.ts";
+import { grammarOf } from "../../../agents/adapters/models/grammar.ts";
+import type { OutputSchema } from "../../../agents/ports/model.ts";
 
 export interface RawLoad {
   readonly path: string;

@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
-import { Command, CommanderError } from "commander";
+import { Command } from "commander";
+import { messageOf } from "../../agents/core/errors.ts";
 import type { Difference } from "./compare.ts";
 import { checkVectors, parseVectors, type VectorFile } from "./conformance.ts";
 
 const SHOWN_DIFFERENCES = 20;
-/** 1 says that a case differs, so that everything else that goes wrong is 2. */
+/** 1 means that a case differs; any other failure is 2. */
 const EXIT_DIFFERED = 1;
 const EXIT_UNUSABLE = 2;
 
@@ -16,7 +17,8 @@ interface FileReport {
   readonly differences: readonly Difference[];
 }
 
-function main(argv: readonly string[]): number {
+/** Compares vector files with the code and returns the exit code. Throws CommanderError. */
+export async function main(argv: readonly string[]): Promise<number> {
   const program = new Command("conformance")
     .description("Runs reference modes and virtual voting on vector files and compares every field.")
     .argument(
@@ -29,13 +31,8 @@ function main(argv: readonly string[]): number {
       "\nExample:\n  npm run conformance -- test/vectors/mbft-bayesian-reference.json test/vectors/hashgraph.json\n",
     )
     .addHelpText("after", "Exit codes: 0 all cases match, 1 some differ, 2 a file cannot be used.")
-    .exitOverride();
-  try {
-    program.parse(argv, { from: "user" });
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_UNUSABLE;
-    throw error;
-  }
+    .exitOverride()
+    .parse(argv, { from: "user" });
   const reports: FileReport[] = [];
   for (const file of program.args) {
     const loaded = load(file);
@@ -57,7 +54,7 @@ function load(file: string): VectorFile | string {
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    return `cannot be read: ${(error as Error).message}`;
+    return `cannot be read: ${messageOf(error)}`;
   }
   const parsed = parseVectors(text);
   return parsed.ok ? parsed.file : parsed.reason;
@@ -106,5 +103,3 @@ function show(value: unknown): string {
 function total(reports: readonly FileReport[], key: "matched" | "differed"): number {
   return reports.reduce((sum, entry) => sum + entry[key], 0);
 }
-
-process.exitCode = main(process.argv.slice(2));

@@ -3,8 +3,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { InvalidArgumentError, Option } from "commander";
-import { between, scriptCommand } from "../../scripts/shared/arguments.ts";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { between } from "../../../scripts/shared/arguments.ts";
 import { measureEvidence, type EvidenceFigures } from "./evidence.ts";
 import { differencesOf, TOLERANCE, type GasFigures, type GasFile } from "./gas-file.ts";
 import { proveAgents } from "./prove.ts";
@@ -22,18 +22,18 @@ import {
   quorum,
   recordOf,
   type Drawn,
-} from "../../test/support/contracts/course.ts";
-import { startProductionChain } from "../shared/production-chain.ts";
-import { Currency } from "../../test/support/contracts/typed-data.ts";
+} from "../../../test/support/contracts/course.ts";
+import { startProductionChain } from "../../shared/production-chain.ts";
+import { Currency } from "../../../test/support/contracts/typed-data.ts";
 import {
   deployWorld,
   freeTokens,
   registerAgents,
   subscription,
   type World,
-} from "../../test/support/contracts/world.ts";
+} from "../../../test/support/contracts/world.ts";
 
-const file = join(import.meta.dirname, "../../test/contracts/gas.json");
+const file = join(import.meta.dirname, "../../../test/contracts/gas.json");
 const sizes = [4, 7, 13, 31] as const;
 const samples = 8;
 const batch = { n: 7, items: 5 } as const;
@@ -89,39 +89,51 @@ interface Figures {
   readonly evidence: EvidenceFigures;
 }
 
-const flags = scriptCommand(
-  "bench:gas",
-  "Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, draw, commit with callback, alone and in a batch, of settle, finalize, fallBack and of evidence, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. Requests are paid from a subscription, or at once in tokens or coins. The consumer writes one new slot. The agents are proven: they have served sixteen settled requests and weigh in full in the draw. One draw, of 4 seats of the smallest registry, is measured before that, too. Draws and commits of more seats than the largest registry has agents are left out.",
-)
-  .option("--agents <list>", "registry sizes for the draw, ascending", registrySizes, [10, 1000])
-  .addOption(new Option("--json", "print one JSON object on the last line instead of tables").conflicts("check"))
-  .addOption(new Option("--write", "keep the figures in test/contracts/gas.json").conflicts("check"))
-  .option("--check", `compare with that file, and fail with a table if a figure differs by more than ${TOLERANCE} gas`)
-  .addHelpText(
-    "after",
-    `
+interface Flags {
+  readonly agents: readonly number[];
+  readonly json?: true;
+  readonly write?: true;
+  readonly check?: true;
+}
+
+function commandLine(): Command {
+  return new Command("bench:gas")
+    .description(
+      "Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, draw, commit with callback, alone and in a batch, of settle, finalize, fallBack and of evidence, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. Requests are paid from a subscription, or at once in tokens or coins. The consumer writes one new slot. The agents are proven: they have served sixteen settled requests and weigh in full in the draw. One draw, of 4 seats of the smallest registry, is measured before that, too. Draws and commits of more seats than the largest registry has agents are left out.",
+    )
+    .option("--agents <list>", "registry sizes for the draw, ascending", registrySizes, [10, 1000])
+    .addOption(new Option("--json", "print one JSON object on the last line instead of tables").conflicts("check"))
+    .addOption(new Option("--write", "keep the figures in test/contracts/gas.json").conflicts("check"))
+    .option(
+      "--check",
+      `compare with that file, and fail with a table if a figure differs by more than ${TOLERANCE} gas`,
+    )
+    .addHelpText(
+      "after",
+      `
 Examples:
   npm run bench:gas -- --json | tail -n 1
   npm run bench:gas -- --write --agents 10,100
 `,
-  )
-  .parse()
-  .opts<{ readonly agents: readonly number[]; readonly json?: true; readonly write?: true; readonly check?: true }>();
-await main();
+    )
+    .exitOverride();
+}
+
+/** Measures, then writes, checks or prints the figures, and returns the exit code. Throws CommanderError. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const { agents, json, write, check } = commandLine().parse(argv, { from: "user" }).opts<Flags>();
+  const figures = await measure(agents);
+  if (write) writeFileSync(file, `${JSON.stringify({ agents, gas: named(figures) }, null, 2)}\n`);
+  if (check) return compare({ agents, gas: named(figures) });
+  if (json) console.log(JSON.stringify(asJson(figures)));
+  else report(figures);
+  return 0;
+}
 
 function registrySizes(text: string): readonly number[] {
   const list = text.split(",").map(between(4, 1_000_000));
   if (list.every((size, index) => index === 0 || size > list[index - 1]!)) return list;
   throw new InvalidArgumentError("Give them in ascending order: each is the one before and more agents.");
-}
-
-async function main(): Promise<void> {
-  const { agents } = flags;
-  const figures = await measure(agents);
-  if (flags.write) writeFileSync(file, `${JSON.stringify({ agents, gas: named(figures) }, null, 2)}\n`);
-  if (flags.check) check({ agents, gas: named(figures) });
-  else if (flags.json) console.log(JSON.stringify(asJson(figures)));
-  else report(figures);
 }
 
 async function measure(agents: readonly number[]): Promise<Figures> {
@@ -168,19 +180,20 @@ function named({ request, draws, freshDraw, commits, perBatchItem, evidence, del
   ]);
 }
 
-function check(measured: GasFile): void {
+/** Compares with the kept file and returns the exit code. */
+function compare(measured: GasFile): number {
   const kept: GasFile = JSON.parse(readFileSync(file, "utf8"));
   const differences = differencesOf(kept.gas, measured.gas);
   if (differences.length === 0) {
     console.log(
       `${Object.keys(kept.gas).length} gas figures are those of test/contracts/gas.json, within ${TOLERANCE} gas`,
     );
-    return;
+    return 0;
   }
   console.table(differences);
   console.error("These gas figures are not those of test/contracts/gas.json. If they are meant to be, write it anew:");
   console.error(`  npm run bench:gas -- --write --agents ${measured.agents.join(",")}`);
-  process.exitCode = 1;
+  return 1;
 }
 
 async function measureRequest(world: World): Promise<RequestFigures> {

@@ -2,8 +2,9 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { ReferenceScenario } from "../references/mbft.ts";
-import type { Goal } from "../../sim/step-decision.ts";
+import { ConclaveError } from "../../../agents/core/errors.ts";
+import type { ReferenceScenario } from "../../references/mbft.ts";
+import type { Goal } from "../../../sim/step-decision.ts";
 import type { Workload } from "./workloads.ts";
 
 const run = promisify(execFile);
@@ -26,7 +27,11 @@ export async function measurePython(
   published: string | null,
 ): Promise<PythonRate> {
   if (published !== null && !existsSync(join(published, ENGINE)))
-    throw new Error(`Give --published a checkout of the published repository: ${join(published, ENGINE)} is not there`);
+    throw new ConclaveError(
+      "USAGE",
+      `Give --published a checkout of the published repository: ${join(published, ENGINE)} is not there`,
+      { field: "published", value: published },
+    );
   const options = published === null ? [] : ["--published", published];
   const stdout = await python(["--seconds", String(seconds), ...options], JSON.stringify(scenario));
   return JSON.parse(stdout) as PythonRate;
@@ -46,7 +51,7 @@ async function python(options: readonly string[], input: string): Promise<string
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
     throw isMissing
-      ? new Error("Install python3: the reference in Python cannot be run without it", { cause: error })
+      ? new ConclaveError("CONFIG_MISSING", "Install python3: the reference in Python cannot run without it", {}, error)
       : error;
   }
 }
@@ -64,7 +69,7 @@ export async function measureSeats(
   seconds: number,
   signatures: boolean,
 ): Promise<SeatsRate> {
-  const hook = signatures ? [] : ["--import", join(folder, "../no-signatures.ts")];
+  const hook = signatures ? [] : ["--import", join(folder, "../../shared/no-signatures.ts")];
   const { stdout } = await run(process.execPath, [
     ...hook,
     join(folder, "seats-process.ts"),

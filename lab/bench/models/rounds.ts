@@ -3,8 +3,8 @@ import { fork } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-import { createLlamaModel } from "../../agents/adapters/models/llama-model.ts";
-import type { Model, OutputSchema } from "../../agents/ports/model.ts";
+import { createLlamaModel } from "../../../agents/adapters/models/llama-model.ts";
+import type { Model, OutputSchema } from "../../../agents/ports/model.ts";
 import type { RawLoad, RoundResult, RawRound } from "./raw-llama.ts";
 
 export interface Workload {

@@ -1,28 +1,30 @@
 // How fast `conclave verify --since 0` proves many decisions, beside the time to hash the same blocks and check the same signatures once.
 import { join } from "node:path";
-import { parseArgs } from "node:util";
-import { cidOf } from "../../agents/adapters/ipfs/block.ts";
-import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
-import { runCli } from "../../agents/cli/run-cli.ts";
-import { cidString } from "../../agents/core/encoding/codec.ts";
-import { sha256 } from "../../agents/core/encoding/bytes.ts";
-import { recoverSigner } from "../../agents/core/encoding/digest.ts";
-import { decisionDigest, messageDigest } from "../../agents/core/encoding/typed-data.ts";
-import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
-import type { Digest, Hex, Message } from "../../agents/core/types.ts";
-import { startDecidedChain, type Decided, type DecidedChain } from "../../devnet/decided-chain.ts";
-
-const help = `Usage: npm run bench:verify -- [--count N] [--json] [--help]
-
-Makes N decisions of four seats on a local chain (default 1000), spoils one byte of one transcript, and runs
-\`conclave verify --since 0 --jobs 1\` over all of them, from a folder. Beside it, half before and half after, one thread hashes
-every block and every signed message of the others once and recovers the signer, all decoded and in memory. Ends with 1 when the
-ratio of the processor times (all threads, without the start of the program) is above 1.3, or when the spoilt transcript is not
-the one that is found.
-
-Example: npm run -s bench:verify -- --count 100 --json`;
+import { Command } from "commander";
+import { cidOf } from "../../../agents/adapters/ipfs/block.ts";
+import { LocalBlocks } from "../../../agents/adapters/ipfs/local-blocks.ts";
+import { runCli } from "../../../agents/cli/run-cli.ts";
+import { cidString } from "../../../agents/core/encoding/codec.ts";
+import { sha256 } from "../../../agents/core/encoding/bytes.ts";
+import { recoverSigner } from "../../../agents/core/encoding/digest.ts";
+import { decisionDigest, messageDigest } from "../../../agents/core/encoding/typed-data.ts";
+import { decodeMessage } from "../../../agents/core/encoding/transcript.ts";
+import type { Digest, Hex, Message } from "../../../agents/core/types.ts";
+import { between } from "../../../scripts/shared/arguments.ts";
+import { startDecidedChain, type Decided, type DecidedChain } from "../../../devnet/decided-chain.ts";
 
 const MAX_RATIO = 1.3;
+
+function commandLine(): Command {
+  return new Command("bench:verify")
+    .description(
+      `Makes N decisions of four seats on a local chain, spoils one byte of one transcript, and runs \`conclave verify --since 0 --jobs 1\` over all of them, from a folder. Beside it, half before and half after, one thread hashes every block and every signed message of the others once and recovers the signer, all decoded and in memory. Ends with 1 if the ratio of the processor times (all threads, without the start of the program) is above ${MAX_RATIO}, or if verify does not find and name the spoilt transcript.`,
+    )
+    .option("--count <n>", "decisions, 2 to 100,000", between(2, 100_000), 1000)
+    .option("--json", "print one JSON object instead of text")
+    .addHelpText("after", "\nExample:\n  npm run -s bench:verify -- --count 100 --json\n")
+    .exitOverride();
+}
 
 interface Times {
   readonly wallSeconds: number;
@@ -37,25 +39,15 @@ interface VerifyJson {
   readonly failures: readonly { readonly requestId: string; readonly cid: string }[];
 }
 
-async function main(argv: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      count: { type: "string", default: "1000" },
-      json: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
-    },
-  });
-  if (values.help) {
-    process.stdout.write(`${help}\n`);
-    return 0;
-  }
-  const count = Number(values.count);
-  if (!Number.isInteger(count) || count < 2 || count > 100_000) throw new Error("Give --count from 2 to 100000");
+/** Measures and prints, and returns the exit code. Throws CommanderError. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const { count, json } = commandLine()
+    .parse(argv, { from: "user" })
+    .opts<{ readonly count: number; readonly json?: true }>();
   const world = await startDecidedChain(count, (done) => process.stderr.write(`${done} of ${count} decisions made\n`));
   try {
     const report = await measure(world);
-    process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : asText(report));
+    process.stdout.write(json ? `${JSON.stringify(report)}\n` : asText(report));
     return report.ok ? 0 : 1;
   } finally {
     await world.close();
@@ -158,11 +150,4 @@ function asText(report: Awaited<ReturnType<typeof measure>>): string {
     `the spoilt block ${spoilt.cid} of request ${spoilt.requestId}: ${report.named ? "found and named" : "NOT FOUND"}`,
     "",
   ].join("\n");
-}
-
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`);
-  process.exitCode = 2;
 }
