@@ -1,5 +1,5 @@
 import { cidString } from "../core/encoding/codec.ts";
-import { ConclaveError } from "../core/errors.ts";
+import { ConclaveError, messageOf } from "../core/errors.ts";
 import { seatsOf } from "../core/seat/order.ts";
 import type { Protocol } from "../core/protocol.ts";
 import { protocolByCode } from "../core/protocols/index.ts";
@@ -29,7 +29,7 @@ import type { Signer } from "../ports/signer.ts";
 import { announcementTopic, encodeAnnouncement } from "./announcement.ts";
 import type { AgentTiming } from "./config.ts";
 import { openCursor, type StoredCursor } from "./cursor.ts";
-import { textOf, type Withheld } from "./seat/effects.ts";
+import type { Withheld } from "./seat/effects.ts";
 import { createEvidenceKeeper, type EvidenceKeeper } from "./request/evidence.ts";
 import { createIngress, type Ingress } from "./seat/ingress.ts";
 import { createKeeper, type Keeper } from "./request/keeper.ts";
@@ -218,7 +218,7 @@ class RunningAgent implements Agent {
     } catch (error) {
       if (this.lifetime.signal.aborted) return;
       if (error instanceof ConclaveError && error.code === "JOURNAL_LOCKED") throw error;
-      this.ports.log.error({ event: event.kind, error: textOf(error) }, "could not handle a chain event");
+      this.ports.log.error({ event: event.kind, error: messageOf(error) }, "could not handle a chain event");
     }
   }
 
@@ -369,9 +369,9 @@ class RunningAgent implements Agent {
       // Not before the chain has it: whoever knows the root can read the decision, and act on it first.
       await network
         .announce(announcementTopic(chain.domain), encodeAnnouncement(attempt, decision.transcript))
-        .catch((error: unknown) => log.debug({ error: textOf(error) }, "announcement failed"));
+        .catch((error: unknown) => log.debug({ error: messageOf(error) }, "announcement failed"));
     } catch (error) {
-      if (!this.lifetime.signal.aborted) log.error({ requestId, error: textOf(error) }, "gave up relaying");
+      if (!this.lifetime.signal.aborted) log.error({ requestId, error: messageOf(error) }, "gave up relaying");
     }
   }
 

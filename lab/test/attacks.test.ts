@@ -112,7 +112,7 @@ describe("attacks on the reference and on the sound rules", () => {
   });
 
   it("the command prints JSON with every row and says where sound is still bad", () => {
-    const output = execFileSync(process.execPath, ["lab/attacks/main.ts", "--json", "--trials", "5"], {
+    const output = execFileSync(process.execPath, ["lab/main.ts", "attacks", "--json", "--trials", "5"], {
       cwd: root,
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
@@ -126,7 +126,7 @@ describe("attacks on the reference and on the sound rules", () => {
 
   for (const args of [["--trials", "0"], ["--trials", "1e3"], ["--seed", "-1"], ["--unknown"]])
     it(`refuses ${args.join(" ")} with exit code 2`, () => {
-      const run = spawnSync(process.execPath, ["lab/attacks/main.ts", ...args], { cwd: root, encoding: "utf8" });
+      const run = spawnSync(process.execPath, ["lab/main.ts", "attacks", ...args], { cwd: root, encoding: "utf8" });
       expect(run.status).to.equal(2);
       expect(run.stderr).to.not.contain("    at ");
     });

@@ -253,7 +253,7 @@ describe("npm run papers", () => {
   const run = (
     ...words: readonly string[]
   ): { readonly code: number | null; readonly out: string; readonly err: string } => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/papers/main.ts", ...words], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/main.ts", "papers", ...words], {
       cwd: root,
       encoding: "utf8",
     });
@@ -270,7 +270,8 @@ describe("npm run papers", () => {
     expect(reference.at(-1)).to.be.greaterThan(reference[0] as number);
     // Every claim names a test that exists, by rule or mechanism.
     for (const { why } of claims) {
-      const [, file = "", mechanism = ""] = /\((?:.*; )?(test\/core\/[\w-]+\.test\.ts), (\w+)/.exec(why) ?? [];
+      const [, file = "", mechanism = ""] =
+        /\((?:.*; )?((?:lab\/test|test\/core)\/[\w-]+\.test\.ts), (\w+)/.exec(why) ?? [];
       expect(file, why).not.to.equal("");
       expect(readFileSync(join(root, file), "utf8"), why).to.include(mechanism);
     }

@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/errors.ts";
 import { compareHex, concat, sha256, utf8 } from "../../core/encoding/bytes.ts";
 import type { AgentId, Address, Digest, RequestId } from "../../core/types.ts";
 import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
@@ -89,10 +90,7 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
 
   const warn = (error: unknown, requestId: RequestId | null): void => {
     if (lifetime.aborted) return;
-    ports.log.warn(
-      { requestId: requestId?.toString(), error: error instanceof Error ? error.message : String(error) },
-      "keeping failed; trying again",
-    );
+    ports.log.warn({ requestId: requestId?.toString(), error: messageOf(error) }, "keeping failed; trying again");
   };
 
   return {
