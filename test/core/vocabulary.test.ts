@@ -1,7 +1,8 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { assertAtLeast } from "../support/assertions.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
@@ -43,25 +44,31 @@ function bannedIn(source: string): readonly string[] {
 describe("vocabulary", () => {
   it("has one row for each word, with a sentence", () => {
     const names = words.map(({ word }) => word);
-    expect(names.length).to.be.at.least(100);
-    expect(names.filter((name, at) => names.indexOf(name) !== at)).to.deep.equal([]);
-    expect(words.filter(({ meaning }) => !meaning.endsWith(".")).map(({ word }) => word)).to.deep.equal([]);
+    assertAtLeast(names.length, 100);
+    assert.deepEqual(
+      names.filter((name, at) => names.indexOf(name) !== at),
+      [],
+    );
+    assert.deepEqual(
+      words.filter(({ meaning }) => !meaning.endsWith(".")).map(({ word }) => word),
+      [],
+    );
   });
 
   it("bans words that no identifier of contracts, agents, SDK and subgraph has", () => {
     const files = globSync("{agents,contracts,sdk,subgraph}/**/*.{ts,sol,graphql}", { cwd: root })
       .map((file) => file.replaceAll("\\", "/"))
       .filter((file) => !/(?:^|\/)(?:node_modules|dist|build|generated)\//.test(file));
-    expect(files.length).to.be.at.least(200);
-    expect(banned.size).to.be.at.least(15);
+    assertAtLeast(files.length, 200);
+    assertAtLeast(banned.size, 15);
     const found = files.flatMap((file) =>
       bannedIn(read(file)).map((word) => `${file}: ${word}, say ${banned.get(word)}`),
     );
-    expect(found).to.deep.equal([]);
+    assert.deepEqual(found, []);
   });
 
   it("would find a banned word in an identifier, not in a comment, a text or within another word", () => {
-    expect(bannedIn("const jurorCount = 1;")).to.deep.equal(["juror"]);
-    expect(bannedIn('// juror\nconst significant = "juror";')).to.deep.equal([]);
+    assert.deepEqual(bannedIn("const jurorCount = 1;"), ["juror"]);
+    assert.deepEqual(bannedIn('// juror\nconst significant = "juror";'), []);
   });
 });
