@@ -66,7 +66,7 @@ describe("coverage of the papers' mechanisms", () => {
     );
   });
 
-  it("names tests whose titles name the mechanism, or a reason where there is none", () => {
+  it("names tests whose titles name the mechanism, or a reason where no test does", () => {
     for (const { id, tested } of rows) {
       const files = [...(named.get(id) ?? [])];
       const paths = pathsIn(tested);

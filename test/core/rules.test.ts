@@ -44,7 +44,7 @@ interface Place {
 
 const texts = [
   "README.md",
-  ...FOLDERS.flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx,mjs,sol,md}`, { cwd: root })),
+  ...FOLDERS.flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx,mjs,sol,graphql,md}`, { cwd: root })),
 ]
   .map((file) => file.replaceAll("\\", "/"))
   .filter((file) => !SKIPPED.test(file) && file !== SELF)
