@@ -15,31 +15,36 @@ const banned = new Map(
     .map(([, word, instead]) => [word as string, instead as string]),
 );
 
-/** Words of the tables, with what they mean. */
-const words = [...page.matchAll(/^\| ([A-Za-z][A-Za-z -]*) \| (.+?) \| .+? \| .+ \|$/gm)]
+/** Words of the tables, with what they mean and where they stand. */
+const words = [...page.matchAll(/^\| ([A-Za-z][A-Za-z -]*) \| (.+?) \| (.+?) \| .+ \|$/gm)]
   .filter(([, word]) => word !== "word")
-  .map(([, word, meaning]) => ({ word: word as string, meaning: meaning as string }));
+  .map(([, word, meaning, where]) => ({ word: word as string, meaning: meaning as string, where: where as string }));
 
 const COMMENTS_AND_STRINGS =
   /\/\*[\s\S]*?\*\/|\/\/.*$|"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/gm;
 
-/** The words that the identifiers of a source file are made of, in lower case. */
-function partsOf(source: string): ReadonlySet<string> {
-  const identifiers = source.replaceAll(COMMENTS_AND_STRINGS, " ").match(/[A-Za-z_$][\w$]*/g) ?? [];
-  return new Set(
-    identifiers.flatMap((name) =>
-      name
-        .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
-        .split(/[\s_$]+/)
-        .map((part) => part.toLowerCase()),
-    ),
-  );
+/** A source file without comments and texts, its identifiers cut into words, in lower case. */
+function spelled(source: string): string {
+  return source
+    .replaceAll(COMMENTS_AND_STRINGS, " ")
+    .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
+    .replaceAll(/[_$]+/g, " ")
+    .toLowerCase();
 }
 
 function bannedIn(source: string): readonly string[] {
-  const parts = partsOf(source);
+  const parts = new Set(spelled(source).match(/[a-z]+/g));
   return [...banned.keys()].filter((word) => parts.has(word));
 }
+
+function filesOf(pattern: string): readonly string[] {
+  return globSync(pattern, { cwd: root })
+    .map((file) => file.replaceAll("\\", "/"))
+    .filter((file) => !/(?:^|\/)(?:node_modules|dist|build|generated)\//.test(file));
+}
+
+/** The languages whose identifiers have a word, by their letters in the third column. */
+const LANGUAGES = { S: "contracts/**/*.sol", T: "agents/**/*.ts", G: "subgraph/schema.graphql" } as const;
 
 describe("vocabulary", () => {
   it("has one row for each word, with a sentence", () => {
@@ -55,10 +60,25 @@ describe("vocabulary", () => {
     );
   });
 
+  for (const [letter, pattern] of Object.entries(LANGUAGES))
+    it(`has the words that it says identifiers of ${pattern} have`, () => {
+      const text = filesOf(pattern)
+        .map((file) => spelled(read(file)))
+        .join("\n");
+      const claimed = words.filter(({ where }) => new RegExp(`\\b${letter}\\b`).test(where.replaceAll(/`[^`]*`/g, "")));
+      assertAtLeast(claimed.length, 30);
+      const absent = claimed.filter(({ word }) => {
+        const parts = word.toLowerCase().replaceAll(/[ -]/g, "[ -]?");
+        return !new RegExp(`\\b${parts}(?:s|es|d|ed|ing)?\\b`).test(text);
+      });
+      assert.deepEqual(
+        absent.map(({ word }) => word),
+        [],
+      );
+    });
+
   it("bans words that no identifier of contracts, agents, SDK and subgraph has", () => {
-    const files = globSync("{agents,contracts,sdk,subgraph}/**/*.{ts,sol,graphql}", { cwd: root })
-      .map((file) => file.replaceAll("\\", "/"))
-      .filter((file) => !/(?:^|\/)(?:node_modules|dist|build|generated)\//.test(file));
+    const files = filesOf("{agents,contracts,sdk,subgraph}/**/*.{ts,sol,graphql}");
     assertAtLeast(files.length, 200);
     assertAtLeast(banned.size, 15);
     const found = files.flatMap((file) =>
