@@ -1,8 +1,9 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { protocols } from "../../agents/core/protocols/index.ts";
+import { assertAtLeast, assertIncludesAll } from "../support/assertions.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
@@ -42,37 +43,46 @@ function pathsIn(cell: string): readonly string[] {
 
 describe("coverage of the papers' mechanisms", () => {
   it("has all 159, once each, in order, in words", () => {
-    expect(all.length).to.equal(159);
-    expect(rows.map(({ id }) => id)).to.deep.equal(all);
-    for (const { id, words } of rows) expect(words.split(" ").length, id).to.be.at.least(5);
+    assert.equal(all.length, 159);
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      all,
+    );
+    for (const { id, words } of rows) assertAtLeast(words.split(" ").length, 5, id);
   });
 
   it("says of each where it is, by a rule or a file, or that it is not built", () => {
-    for (const { id, where } of rows) expect(where, id).to.match(/\b[A-Z]{1,2}\d{1,2}\b|`[\w-]+\/|\.md\)|^not built$/);
+    for (const { id, where } of rows) assert.match(where, /\b[A-Z]{1,2}\d{1,2}\b|`[\w-]+\/|\.md\)|^not built$/, id);
   });
 
   it("names only files that exist", () => {
     const paths = rows.flatMap(({ id, where, tested }) =>
       [...pathsIn(where), ...pathsIn(tested)].map((path) => ({ id, path })),
     );
-    expect(paths.length).to.be.at.least(300);
-    expect(paths.filter(({ path }) => !existsSync(join(root, path)))).to.deep.equal([]);
+    assertAtLeast(paths.length, 300);
+    assert.deepEqual(
+      paths.filter(({ path }) => !existsSync(join(root, path))),
+      [],
+    );
   });
 
   it("names tests whose titles name the mechanism, or a reason where there is none", () => {
     for (const { id, tested } of rows) {
       const files = [...(named.get(id) ?? [])];
       const paths = pathsIn(tested);
-      if (files.length === 0) expect(tested.slice(0, UNNAMED.length), `${id}: a reason`).to.equal(UNNAMED);
+      if (files.length === 0) assert.equal(tested.slice(0, UNNAMED.length), UNNAMED, `${id}: a reason`);
       else {
-        expect(paths.length, `${id}: a test`).to.be.at.least(1);
-        expect(files, id).to.include.members([...paths]);
+        assertAtLeast(paths.length, 1, `${id}: a test`);
+        assertIncludesAll(files, [...paths], id);
       }
     }
   });
 
   it("knows each mechanism that a title names: lines of Tendermint are spelt out there", () => {
-    expect([...named.keys()].filter((id) => !all.includes(id))).to.deep.equal([]);
+    assert.deepEqual(
+      [...named.keys()].filter((id) => !all.includes(id)),
+      [],
+    );
   });
 });
 
@@ -81,26 +91,24 @@ describe("documents of the protocols", () => {
   const table = [...read("docs/protocols.md").matchAll(row)];
 
   it("docs/protocols.md says of each protocol the code and the assurance that it has", () => {
-    expect(table.length).to.be.at.least(10);
+    assertAtLeast(table.length, 10);
     for (const [, code, id, spec, assurance] of table) {
       const protocol = protocols.find((one) => one.id === id);
-      expect({ id, spec, code, assurance }).to.deep.equal({
-        id: protocol?.id,
-        spec: id,
-        code: String(protocol?.code),
-        assurance: protocol?.assurance,
-      });
+      assert.deepEqual(
+        { id, spec, code, assurance },
+        { id: protocol?.id, spec: id, code: String(protocol?.code), assurance: protocol?.assurance },
+      );
     }
   });
 
   for (const { id, code, assurance } of protocols) {
     it(`${id}: a spec that names its code and assurance, with numbered rules`, () => {
       const spec = read(`docs/spec/${id}.md`);
-      expect(spec).to.match(new RegExp(`^Protocol id \`${id}\`, on-chain code ${code}\\b`, "m"));
-      if (assurance === "chair") expect(spec).to.contain('assurance "chair"');
+      assert.match(spec, new RegExp(`^Protocol id \`${id}\`, on-chain code ${code}\\b`, "m"));
+      if (assurance === "chair") assert.ok(spec.includes('assurance "chair"'));
       const numbers = [...spec.matchAll(/^\* \*\*([A-Z]{2}\d+)\b/gm)].map(([, rule]) => rule);
-      expect(numbers.length, "numbered rules").to.be.at.least(5);
-      expect(new Set(numbers).size).to.equal(numbers.length);
+      assertAtLeast(numbers.length, 5, "numbered rules");
+      assert.equal(new Set(numbers).size, numbers.length);
     });
   }
 });

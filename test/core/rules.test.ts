@@ -1,8 +1,9 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { protocols } from "../../agents/core/protocols/index.ts";
+import { assertAtLeast } from "../support/assertions.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
@@ -116,22 +117,26 @@ describe("rules that can be looked up", () => {
     const strays = stated.filter(
       ({ rule, file }) => !rows.some(({ prefix, page }) => page === file && prefix === rule.replace(/\d+$/, "")),
     );
-    expect(strays).to.deep.equal([]);
+    assert.deepEqual(strays, []);
     const names = stated.map(({ rule }) => rule);
-    expect(names.filter((rule, at) => names.indexOf(rule) !== at)).to.deep.equal([]);
-    expect(names.length).to.be.at.least(280);
+    assert.deepEqual(
+      names.filter((rule, at) => names.indexOf(rule) !== at),
+      [],
+    );
+    assertAtLeast(names.length, 280);
   });
 
   it("have a row for each prefix, whose page and code exist", () => {
-    expect(new Set(prefixes).size).to.equal(prefixes.length);
+    assert.equal(new Set(prefixes).size, prefixes.length);
     for (const { prefix, page, code } of rows) {
-      expect(existsSync(join(root, page)), page).to.equal(true);
-      expect(code.length, prefix).to.be.at.least(1);
-      for (const path of code) expect(existsSync(join(root, path)), `${prefix}: ${path}`).to.equal(true);
-      expect(
+      assert.equal(existsSync(join(root, page)), true, page);
+      assertAtLeast(code.length, 1, prefix);
+      for (const path of code) assert.equal(existsSync(join(root, path)), true, `${prefix}: ${path}`);
+      assert.equal(
         stated.some(({ rule }) => rule.replace(/\d+$/, "") === prefix),
+        true,
         `${prefix} has rules`,
-      ).to.equal(true);
+      );
     }
   });
 
@@ -142,26 +147,31 @@ describe("rules that can be looked up", () => {
         .map(({ rule }) => Number(rule.slice(prefix.length)))
         .toSorted((a, b) => a - b);
       const first = prefix === "EQ" ? 0 : 1;
-      expect(numbers, prefix).to.deep.equal(numbers.map((_, at) => first + at));
+      assert.deepEqual(
+        numbers,
+        numbers.map((_, at) => first + at),
+        prefix,
+      );
     }
   });
 
   it("exist, where code, a test or a document cites them", () => {
-    expect(notStated(cited)).to.deep.equal([]);
+    assert.deepEqual(notStated(cited), []);
   });
 
   it("are cited by code or a test, or excused with a reason", () => {
-    expect(notCited(stated)).to.deep.equal([]);
-    expect(
+    assert.deepEqual(notCited(stated), []);
+    assert.deepEqual(
       excused.filter((rule) => cited.some((place) => place.rule === rule && IS_CODE.test(place.file))),
-    ).to.deep.equal([]);
-    expect(notStated(excused.map((rule) => ({ rule, file: INDEX })))).to.deep.equal([]);
+      [],
+    );
+    assert.deepEqual(notStated(excused.map((rule) => ({ rule, file: INDEX }))), []);
   });
 
   it("would be missed: a citation of nothing, and a rule that nothing cites", () => {
     const [invented] = citationsIn("as CE98 says", prefixes);
-    expect(notStated([{ rule: invented as string, file: "a comment" }])).to.deep.equal(["CE98 in a comment"]);
-    expect(notCited([{ rule: "PH0", file: "a page" }])).to.deep.equal(["PH0 of a page"]);
+    assert.deepEqual(notStated([{ rule: invented as string, file: "a comment" }]), ["CE98 in a comment"]);
+    assert.deepEqual(notCited([{ rule: "PH0", file: "a page" }]), ["PH0 of a page"]);
   });
 
   it("are of the index, wherever a comment seems to cite one", () => {
@@ -173,7 +183,7 @@ describe("rules that can be looked up", () => {
           .filter(([, prefix]) => !prefixes.includes(prefix as string))
           .map(([word]) => `${word} in ${file}`),
       );
-    expect(unknown).to.deep.equal([]);
+    assert.deepEqual(unknown, []);
   });
 
   it("are what comments cite, not lines of notes that are elsewhere", () => {
@@ -186,7 +196,7 @@ describe("rules that can be looked up", () => {
           .filter((word) => !(file.startsWith("agents/core/seat/certify/") && word.startsWith("L")))
           .map((word) => `${word} in ${file}`),
       );
-    expect(foreign).to.deep.equal([]);
+    assert.deepEqual(foreign, []);
   });
 
   it("name code that exists", () => {
@@ -197,9 +207,10 @@ describe("rules that can be looked up", () => {
           ([, path]) => ({ path: path as string, file }),
         ),
       );
-    expect(paths.length).to.be.at.least(50);
-    expect(
+    assertAtLeast(paths.length, 50);
+    assert.deepEqual(
       paths.filter(({ path }) => !existsSync(join(root, path))).map(({ path, file }) => `${path} in ${file}`),
-    ).to.deep.equal([]);
+      [],
+    );
   });
 });
