@@ -15,6 +15,7 @@ import type {
   SeatInfo,
   Terms,
 } from "../agents/core/types.ts";
+import { phasesOf } from "./phases.ts";
 import { ANSWER_KINDS, BYZANTINE_KINDS, invalid, type ByzantineKind, type Fault, type SimOptions } from "./options.ts";
 import { createRandom, type Random } from "./random.ts";
 import { simSigner } from "./signer.ts";
@@ -128,7 +129,7 @@ export function createPlan(options: SimOptions, seed: number): Plan {
     faults,
     latencyMs: random.fork("latency").pick([1, 5, 20, 60]),
     thinkMs: random.fork("thinking").pick([5, 50, 500, 1_500]),
-    links: linksOf(has, seats, random),
+    links: linksOf(has, seats, phasesOf(protocol, attempt), random),
     model: {
       failPpm: has("model") ? random.fork("model").pick([20_000, 100_000]) : 0,
       errorPpm: options.errorPpm,
@@ -154,11 +155,16 @@ function faultsOf({ faults }: SimOptions, random: Random): readonly Fault[] {
     : faults.filter((fault) => random.fork(`fault ${fault}`).chance(FAULT_PPM[fault]));
 }
 
-function linksOf(has: (fault: Fault) => boolean, seats: readonly SeatIndex[], random: Random): LinkPlan {
+function linksOf(
+  has: (fault: Fault) => boolean,
+  seats: readonly SeatIndex[],
+  phases: readonly number[],
+  random: Random,
+): LinkPlan {
   const ppm = (fault: Fault, choices: readonly number[]): number => (has(fault) ? random.fork(fault).pick(choices) : 0);
   return {
     dropPpm: ppm("drop", [10_000, 100_000, 400_000]),
-    targets: has("drop") ? targetsFor(seats, random.fork("targets")) : [],
+    targets: has("drop") ? targetsFor(seats, phases, random.fork("targets")) : [],
     stormPpm: ppm("storm", [300_000, 450_000, 600_000]),
     delayPpm: ppm("delay", [50_000, 300_000]),
     delayMs: random.fork("delay time").pick([200, 2_000, 6_000]),
@@ -179,12 +185,13 @@ const FAULT_PPM: Readonly<Record<Fault, number>> = {
   storm: 200_000,
 };
 
-/** Phases that certification stands on, and any of the first of a deliberation. */
-const TARGETED = [PROPOSE, PREVOTE, PRECOMMIT, CERTIFICATE, CERTIFICATE, 1, 2, 3, 10, 11, 200];
+/** Phases that certification stands on. */
+const CERTIFYING = [PROPOSE, PREVOTE, PRECOMMIT, CERTIFICATE, CERTIFICATE];
 
-function targetsFor(seats: readonly SeatIndex[], random: Random): readonly Target[] {
+/** `phases`: those of the deliberation. */
+function targetsFor(seats: readonly SeatIndex[], phases: readonly number[], random: Random): readonly Target[] {
   return Array.from({ length: random.below(4) }, () => ({
-    phase: random.chance(800_000) ? random.pick(TARGETED) : null,
+    phase: random.chance(800_000) ? random.pick(random.chance(450_000) ? CERTIFYING : phases) : null,
     from: random.chance(300_000) ? random.pick(seats) : null,
     to: random.chance(300_000) ? random.pick(seats) : null,
     dropPpm: random.pick([500_000, 900_000, 1_000_000]),

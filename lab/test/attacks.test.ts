@@ -111,7 +111,7 @@ describe("attacks on the reference and on the sound rules", () => {
   });
 
   it("the command prints JSON with every row and says where sound is still bad", () => {
-    const output = execFileSync(process.execPath, ["lab/attacks/main.ts", "--json", "--trials", "5"], {
+    const output = execFileSync(process.execPath, ["lab/main.ts", "attacks", "--json", "--trials", "5"], {
       cwd: root,
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
@@ -125,7 +125,7 @@ describe("attacks on the reference and on the sound rules", () => {
 
   for (const args of [["--trials", "0"], ["--trials", "1e3"], ["--seed", "-1"], ["--unknown"]])
     it(`refuses ${args.join(" ")} with exit code 2`, () => {
-      const run = spawnSync(process.execPath, ["lab/attacks/main.ts", ...args], { cwd: root, encoding: "utf8" });
+      const run = spawnSync(process.execPath, ["lab/main.ts", "attacks", ...args], { cwd: root, encoding: "utf8" });
       assert.equal(run.status, 2);
       assertExcludes(run.stderr, "    at ");
     });

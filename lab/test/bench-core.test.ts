@@ -6,8 +6,8 @@ import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { runReference } from "../references/mbft.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
 import { addRound, attemptFor } from "../../test/support/message-set.ts";
-import { checkPort, measurePython } from "../bench/processes.ts";
-import { referenceScenario, soundActs, steppedWorkload, workloads } from "../bench/workloads.ts";
+import { checkPort, measurePython } from "../bench/core/processes.ts";
+import { referenceScenario, soundActs, steppedWorkload, workloads } from "../bench/core/workloads.ts";
 import { stepDecision } from "../../sim/step-decision.ts";
 import { assertAbove, assertFields } from "../../test/support/assertions.ts";
 

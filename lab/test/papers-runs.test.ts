@@ -9,7 +9,7 @@ import type { Claim, Findings, Study } from "../papers/study.ts";
 import type { Block, Turns } from "../papers/unanimous-claims.ts";
 import { assertAbove, assertBelow, assertFields, assertWithin } from "../../test/support/assertions.ts";
 
-// As lab/papers/main.ts does, before anything of the core is loaded.
+// As lab/studies.ts does, before anything of the core is loaded.
 installHooks({ realSignatures: false, mutant: null });
 const { createMemoryModel } = await import("../../agents/adapters/memory/model.ts");
 const { respond, readPrompt } = await import("../../sim/model.ts");

@@ -257,7 +257,7 @@ describe("npm run papers", () => {
   const run = (
     ...words: readonly string[]
   ): { readonly code: number | null; readonly out: string; readonly err: string } => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/papers/main.ts", ...words], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/main.ts", "papers", ...words], {
       cwd: root,
       encoding: "utf8",
     });
@@ -277,7 +277,8 @@ describe("npm run papers", () => {
     assertAbove(reference.at(-1), reference[0] as number);
     // Every claim names a test that exists, by rule or mechanism.
     for (const { why } of claims) {
-      const [, file = "", mechanism = ""] = /\((?:.*; )?(test\/core\/[\w-]+\.test\.ts), (\w+)/.exec(why) ?? [];
+      const [, file = "", mechanism = ""] =
+        /\((?:.*; )?((?:lab\/test|test\/core)\/[\w-]+\.test\.ts), (\w+)/.exec(why) ?? [];
       assert.notEqual(file, "", why);
       assertIncludes(readFileSync(join(root, file), "utf8"), mechanism, why);
     }

@@ -5,7 +5,8 @@ import { protocolById } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { renderReport } from "../../devnet/demo/report.ts";
 import { compareAnswers, renderSubgraph } from "../../devnet/demo/subgraph.ts";
-import type { DemoDecision, DemoReport } from "../../devnet/demo/run.ts";
+import type { DemoDecision } from "../../devnet/demo/facts.ts";
+import type { DemoReport } from "../../devnet/demo/run.ts";
 import { assertExcludes, assertIncludes } from "../support/assertions.ts";
 
 const decision: DemoDecision = {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
-import { createMemoryContentHub, createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
+import { createMemoryContentHub, createMemoryContentStore } from "../support/memory/content-store.ts";
 import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { proposerOf } from "../../agents/core/seat/certify/candidates.ts";
 import { decodeBlock, encode, encodeBlock } from "../../agents/core/encoding/codec.ts";

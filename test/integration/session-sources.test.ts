@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
-import { createMemoryContentHub, createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
+import { createMemoryContentHub, createMemoryContentStore } from "../support/memory/content-store.ts";
 import { cidString, encode } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";

@@ -8,13 +8,7 @@ import { BYZANTINE_KINDS, FAULTS, type SimOptions } from "../../sim/options.ts";
 import { createPlan } from "../../sim/plan.ts";
 import { buildReport, reportText } from "../../sim/report.ts";
 import { shrink } from "../../sim/shrink.ts";
-import {
-  assertBelow,
-  assertFields,
-  assertIncludes,
-  assertIncludesAll,
-  assertSameMembers,
-} from "../support/assertions.ts";
+import { assertBelow, assertFields, assertIncludes, assertIncludesAll, assertSameMembers } from "../support/assertions.ts";
 
 const sim = (
   ...words: readonly string[]
