@@ -65,9 +65,11 @@ const started = performance.now();
 const outcomes = await runAll();
 const seconds = (performance.now() - started) / 1000;
 const totals = totalsOf(outcomes);
-const ok = outcomes.every((outcome) => outcome.ok);
+const ran = totals.reduce((count, { passed, failed, skipped }) => count + passed + failed + skipped, 0);
+const ok = ran > 0 && outcomes.every((outcome) => outcome.ok);
 out.write(`\n${table(totals, seconds)}`);
 if (flags.json === true) process.stdout.write(`${JSON.stringify({ ok, seconds, suites: totals })}\n`);
+if (ran === 0) process.stderr.write(flags.grep === undefined ? "No test ran.\n" : `No test matches ${flags.grep}.\n`);
 process.exitCode = ok && !ending.signal.aborted ? 0 : 1;
 
 function chooseJobs(names: readonly string[]): readonly Job[] {

@@ -48,6 +48,7 @@ const slow: Readonly<Record<string, string>> = {
   "test/core/hashgraph-claims.test.ts": "plays whole committees under attack",
   "test/core/hashgraph-run.test.ts": "plays whole committees, many times",
   "test/core/hashgraph.test.ts": "orders thousands of random events",
+  "test/core/leaderless-run.test.ts": "plays whole committees",
   "test/adapters/chain-batch.test.ts": "starts a chain",
   "test/adapters/chain-certificates.test.ts": "starts a chain",
   "test/adapters/chain-header.test.ts": "starts chains of both engines",
@@ -68,6 +69,9 @@ const slow: Readonly<Record<string, string>> = {
   "lab/test/eval-runs.test.ts": "plays whole committees of every protocol",
   "lab/test/papers-runs.test.ts": "plays every study of the papers",
 };
+
+/** Files that wait for real time as the whole suite integration does. */
+const waitingFiles: readonly string[] = ["test/adapters/network.test.ts", "test/adapters/content-store.test.ts"];
 
 /** One run of a runner: Node's on one file, or Hardhat's on all of the contracts' tests. */
 export interface Job {
@@ -95,8 +99,8 @@ export function jobsOf(level: Level): readonly Job[] {
     .filter((job) => levelOf(job) === level || (level === "standard" && levelOf(job) === "quick"));
 }
 
-export function laneOf({ suite }: Job): Lane {
-  if (suite === "integration") return "waiting";
+export function laneOf({ suite, files }: Job): Lane {
+  if (suite === "integration" || files.some((file) => waitingFiles.includes(file))) return "waiting";
   // It starts a database and a graph-node.
   return suite === "subgraph" ? "alone" : "computing";
 }
