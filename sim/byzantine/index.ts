@@ -1,7 +1,7 @@
 import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { SeatIndex } from "../../agents/core/types.ts";
-import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import type { ByzantineKind } from "../options.ts";
 import type { Plan } from "../plan.ts";
 import type { Random } from "../random.ts";
