@@ -4,7 +4,7 @@ import { createChainReader, type ReaderOptions } from "../../adapters/chain/read
 import { ConclaveError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/types.ts";
 import { audit, type AuditCounts } from "../../node/audit/audit.ts";
-import { verdictOf, type VerifyReport } from "../../node/audit/verify.ts";
+import { verdictOf, type VerifyReport } from "../../node/audit/report.ts";
 import { parseInteger, parseRequestId, usage } from "../shared/arguments.ts";
 import { createAuditReader } from "../shared/audit-reader.ts";
 import { createAuditPool, type AuditPool } from "./audit-pool.ts";

@@ -1,4 +1,5 @@
-import { verdictOf, verifyRequest, type VerifyReport, type VerifyStep } from "../../node/audit/verify.ts";
+import { verdictOf, type VerifyReport, type VerifyStep } from "../../node/audit/report.ts";
+import { verifyRequest } from "../../node/audit/verify.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import type { Decision, RequestId } from "../../core/types.ts";
 import { parseRequestId, usage } from "../shared/arguments.ts";
