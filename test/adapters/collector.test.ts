@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createMemoryContentStore, createMemoryPins } from "../../agents/adapters/memory/content-store.ts";
+import { createMemoryContentStore, createMemoryPins } from "../support/memory/content-store.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";

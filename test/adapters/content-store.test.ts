@@ -19,7 +19,7 @@ import {
   createMemoryContentHub,
   createMemoryContentStore,
   createMemoryPins,
-} from "../../agents/adapters/memory/content-store.ts";
+} from "../support/memory/content-store.ts";
 import { encodeBlock } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Digest } from "../../agents/core/types.ts";

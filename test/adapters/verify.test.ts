@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
-import { createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
+import { createMemoryContentStore } from "../support/memory/content-store.ts";
 import {
   cidString,
   decode,
