@@ -7,7 +7,7 @@ import type { CommandSpec } from "../shared/command.ts";
 import { operatorFlags, type OperatorFlags } from "../shared/keys.ts";
 import { openOperator } from "../shared/operator.ts";
 import { rows } from "../shared/output.ts";
-import { claimAll, claimRows, withdrawAll, withdrawalRows } from "../withdraw/withdrawals.ts";
+import { claimAll, claimRows, withdrawAll, withdrawalRows } from "../shared/withdrawals.ts";
 
 interface Options extends OperatorFlags {
   readonly to?: string;

@@ -12,8 +12,8 @@ import { createAuditReader } from "../shared/audit-reader.ts";
 import { findChain } from "../shared/chain-source.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
-import { reportRequest } from "../request/report.ts";
-import { waitForDecision } from "../request/wait.ts";
+import { reportRequest } from "../shared/request-report.ts";
+import { waitForDecision } from "../shared/wait.ts";
 
 interface Options extends AccountFlags {
   readonly dryRun?: true;

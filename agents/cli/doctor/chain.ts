@@ -16,7 +16,7 @@ import type { CliHost } from "../shared/command.ts";
 import type { AgentChainConfig, DeploymentFile } from "../shared/config.ts";
 import { check, fail, ok, warn, type Check, type Finding } from "./checks.ts";
 import { percent } from "../shared/output.ts";
-import { SMALLEST } from "../request/terms.ts";
+import { SMALLEST } from "../shared/smallest-terms.ts";
 
 /** What the contracts are compiled from; files of this repository. */
 const files = {

@@ -1,8 +1,9 @@
+import { protocolName } from "../shared/protocol-words.ts";
 import { openRecentHistory, type RecentPage } from "../../adapters/chain/recent.ts";
 import { readChainTerms } from "../../adapters/chain/terms.ts";
 import { MAX_PAGE, openSubgraph } from "../../adapters/subgraph/subgraph.ts";
 import { ConclaveError } from "../../core/errors.ts";
-import { protocolById, protocolByCode, protocols } from "../../core/protocols/index.ts";
+import { protocolById, protocols } from "../../core/protocols/index.ts";
 import type { AgentId } from "../../core/types.ts";
 import type { PageWanted, PastRequest, PastStatus, RequestFilter, RequestPage } from "../../ports/history.ts";
 import {
@@ -18,7 +19,14 @@ import {
 import { findChain } from "../shared/chain-source.ts";
 import type { CliHost, CommandSpec, Result } from "../shared/command.ts";
 import { csv } from "./csv.ts";
-import { HOW_TO_GET, compareWithChain, findEndpoint, sourceText, subgraphFlags, type SubgraphFlags } from "./source.ts";
+import {
+  HOW_TO_GET,
+  compareWithChain,
+  findEndpoint,
+  sourceText,
+  subgraphFlags,
+  type SubgraphFlags,
+} from "../shared/subgraph-source.ts";
 import { grid, percent, printable, utc } from "../shared/output.ts";
 
 interface Options extends SubgraphFlags {
@@ -134,10 +142,6 @@ function codeOf(text: string): number {
   if (found !== null) return found.code;
   const known = protocols.map(({ id }) => id).join(", ");
   throw usage("--protocol", text, `choose one of ${known}, or give a code`);
-}
-
-export function protocolName(code: number): string {
-  return protocolByCode(code)?.id ?? String(code);
 }
 
 function jsonOf({ protocol, ...request }: PastRequest): object {
