@@ -29,7 +29,7 @@ export const appeal: CommandSpec<Options> = {
     { flags: "--wait", description: "show progress until the decision is final" },
     ...accountFlags,
   ],
-  run: async ({ args, options, host, progress: tell }) => {
+  run: async ({ args, options, host, tell }) => {
     const requestId = parseRequestId(args[0]);
     const source = await findChain(options, host);
     const [chain, terms] = await Promise.all([

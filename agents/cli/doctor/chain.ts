@@ -36,7 +36,7 @@ export async function examineChain(
   file: DeploymentFile | null,
   profile: BuildProfile,
   host: CliHost,
-  progress: (line: string) => void,
+  tell: (line: string) => void,
 ): Promise<readonly Check[]> {
   const served = await check("chain", async () => {
     const found = await readChainId(chain.rpcUrl, host.signal);
@@ -66,7 +66,7 @@ export async function examineChain(
     served,
     located,
     ...(await compareStated(contracts, reader, file)),
-    ...(await compareCode(contracts, profile, reader, progress)),
+    ...(await compareCode(contracts, profile, reader, tell)),
     await examineBindings(contracts, reader),
     ...(await examineRoles(contracts, BigInt(chain.deploymentBlock), reader)),
     await examineTokens(contracts, reader),
@@ -127,9 +127,9 @@ async function compareCode(
   contracts: Contracts,
   profile: BuildProfile,
   reader: DeploymentReader,
-  progress: (line: string) => void,
+  tell: (line: string) => void,
 ): Promise<readonly Check[]> {
-  progress(`comparing code with the ${profile} build; compiling it may take minutes`);
+  tell(`comparing code with the ${profile} build; compiling it may take minutes`);
   const names = Object.keys(files) as (keyof typeof files)[];
   let artifacts: readonly Artifact[];
   try {
