@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 
 import { between, scriptCommand } from "./shared/arguments.ts";
-import { readContracts } from "./solidity/ast.ts";
+import { readContracts } from "./solidity/compiler.ts";
 import { addProbes, percent, probeLibrary, probeSource, sum, summarize } from "./solidity/probes.ts";
 import type { FileCoverage, Part } from "./solidity/probes.ts";
 

@@ -4,8 +4,8 @@ import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from "n
 import { dirname, join } from "node:path";
 
 import { between, scriptCommand } from "./shared/arguments.ts";
-import { readContracts } from "./solidity/ast.ts";
-import type { Sources } from "./solidity/ast.ts";
+import { readContracts } from "./solidity/compiler.ts";
+import type { Sources } from "./solidity/compiler.ts";
 import { diff, findMutants, sample } from "./solidity/mutants.ts";
 import type { Mutant } from "./solidity/mutants.ts";
 import { explanationOf, reportOf, staleExplanations } from "./solidity/mutation-report.ts";

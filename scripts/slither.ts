@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 
 import { scriptCommand } from "./shared/arguments.ts";
-import { evmVersion, readContracts } from "./solidity/ast.ts";
+import { evmVersion, readContracts } from "./solidity/compiler.ts";
 import { findSuppressions, impacts, problemsIn, readFindings } from "./solidity/slither-findings.ts";
 import type { Finding, Suppression } from "./solidity/slither-findings.ts";
 

@@ -1,10 +1,5 @@
-// The contracts as the compiler parses them: what coverage, mutation and static analysis start from.
-import { globSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-
-/** Text of each file by its name from the project's root. */
-export type Sources = Readonly<Record<string, string>>;
+// The contracts as the compiler parses them: coverage and mutation start from it.
+import { compile, type Sources } from "./compiler.ts";
 
 /** One node of the compiler's tree; src is "first byte:length:file". */
 export interface Node {
@@ -13,45 +8,10 @@ export interface Node {
   readonly [field: string]: unknown;
 }
 
-interface CompilerOutput {
-  readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[];
-  readonly sources: Readonly<Record<string, { readonly ast: Node }>>;
-}
-
-interface Compiler {
-  compile(input: string, callbacks: { import: (name: string) => { contents: string } | { error: string } }): string;
-}
-
-const root = join(import.meta.dirname, "../..");
-export const evmVersion = "osaka";
-
-/** Every contract that is deployed or inherited from: all but the mocks. */
-export function readContracts(): Sources {
-  const files = globSync("contracts/**/*.sol", { cwd: root, exclude: ["contracts/mocks/**"] }).toSorted();
-  return Object.fromEntries(files.map((file) => [file, readFileSync(join(root, file), "utf8")]));
-}
-
 /** The typed trees of `sources`. Throws the compiler's own message. */
 export function parse(sources: Sources): ReadonlyMap<string, Node> {
-  const solc = createRequire(import.meta.url)("solc") as Compiler;
-  const content = Object.entries(sources).map(([file, text]) => [file, { content: text }]);
-  const settings = { evmVersion, outputSelection: { "*": { "": ["ast"] } } };
-  const input = JSON.stringify({ language: "Solidity", sources: Object.fromEntries(content), settings });
-  const output = JSON.parse(solc.compile(input, { import: findImport })) as CompilerOutput;
-  const errors = (output.errors ?? []).filter(({ severity }) => severity === "error");
-  if (errors.length > 0) throw new Error(errors.map((error) => error.formattedMessage).join("\n"));
-  return new Map(Object.keys(sources).map((file) => [file, output.sources[file]!.ast]));
-}
-
-function findImport(name: string): { contents: string } | { error: string } {
-  for (const base of [root, join(root, "node_modules")]) {
-    try {
-      return { contents: readFileSync(join(base, name), "utf8") };
-    } catch {
-      // The next place may have it.
-    }
-  }
-  return { error: `Cannot find ${name}` };
+  const output = compile(sources, { "": ["ast"] });
+  return new Map(Object.keys(sources).map((file) => [file, output.sources[file]!.ast as Node]));
 }
 
 /** Visits every node below `node` in the order of the text, parents first; `above` lists the ancestors, nearest last. */

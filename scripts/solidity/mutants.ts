@@ -1,7 +1,8 @@
 // Mutants of the contracts, and one build that holds many of them: each is chosen at run time by a number that the tests'
 // chain gives as block.coinbase, so that trying another mutant compiles nothing.
 import { isBody, isNode, isStatement, lineAt, nodeOf, parse, rangeOf, statementRange, walk } from "./ast.ts";
-import type { Node, Range, Sources } from "./ast.ts";
+import type { Node, Range } from "./ast.ts";
+import type { Sources } from "./compiler.ts";
 import { rewrite } from "./rewrite.ts";
 import type { Wrap } from "./rewrite.ts";
 

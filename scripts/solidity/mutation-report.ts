@@ -1,5 +1,5 @@
 // What a mutation run found: the score, and the mutants that no test noticed, with what is known about them.
-import type { Sources } from "./ast.ts";
+import type { Sources } from "./compiler.ts";
 import { diff } from "./mutants.ts";
 import type { Mutant } from "./mutants.ts";
 import type { Result } from "./mutation-run.ts";

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-import type { Sources } from "./ast.ts";
+import type { Sources } from "./compiler.ts";
 import { countReads, plant, switchLibrary, switchSource } from "./mutants.ts";
 import type { Mutant } from "./mutants.ts";
 import { mostBytes, tooMuchMemory } from "./mutation-protocol.ts";

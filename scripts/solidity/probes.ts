@@ -1,7 +1,8 @@
 // Coverage by probes of our own, because Hardhat reports statements but no branches: a call before every statement, and one
 // for each result of every condition. EDR only collects the hits. Lines stay where they are.
 import { isBody, isNode, isStatement, lineAt, nodeOf, parse, rangeOf, statementRange, walk } from "./ast.ts";
-import type { Node, Sources } from "./ast.ts";
+import type { Node } from "./ast.ts";
+import type { Sources } from "./compiler.ts";
 import { rewrite } from "./rewrite.ts";
 import type { Wrap } from "./rewrite.ts";
 

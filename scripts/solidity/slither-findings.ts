@@ -1,7 +1,7 @@
 // Slither's report as findings, and the suppressions that stand in the contracts.
 import { z } from "zod";
 
-import type { Sources } from "./ast.ts";
+import type { Sources } from "./compiler.ts";
 
 export const impacts = ["High", "Medium", "Low", "Informational", "Optimization"] as const;
 type Impact = (typeof impacts)[number];
