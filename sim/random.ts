@@ -1,4 +1,4 @@
-/** Seeded numbers: all that a world leaves to chance comes from one of these. */
+/** Seeded numbers. Every random choice of a world comes from one of these. */
 export interface Random {
   /** An integer in 0..bound-1. */
   below(bound: number): number;
@@ -9,7 +9,7 @@ export interface Random {
   pick<T>(items: readonly T[]): T;
   shuffled<T>(items: readonly T[]): readonly T[];
   bytes(length: number): Uint8Array;
-  /** A generator of its own for one purpose, so that one more draw here moves nothing elsewhere. */
+  /** A separate generator for one purpose: one more draw here moves nothing elsewhere. */
   fork(purpose: string): Random;
 }
 

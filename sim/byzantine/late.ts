@@ -3,7 +3,10 @@ import type { SessionPorts } from "../../agents/node/seat/effects.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import type { Culprit } from "./culprit.ts";
 
-/** Holds its messages back until others have shown theirs, or until some deadlines are over; some peers get them in time. */
+/**
+ * Holds its messages back until others have shown theirs, or until some deadlines are over. Some peers get them in
+ * time.
+ */
 export function late({ network, clock }: SessionPorts, { plan, seat, random, recorder }: Culprit): Network {
   const { phaseMs } = plan.timing;
   const phases = new Set([1, 2, 3, 4, 5, 6, 7, 8].filter(() => random.chance(400_000)));
