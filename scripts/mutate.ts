@@ -1,4 +1,4 @@
-// Mutation testing of the contracts: how many small faults the contract tests notice.
+// Tests the contract tests: how many small faults in the contracts they notice.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,4 +1,4 @@
-// Static analysis of the contracts by Slither from PyPI, with the compiler that Hardhat uses.
+// Analyzes the contracts with Slither from PyPI and the compiler that Hardhat uses.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, "..");
 const folder = join(root, "cache/slither");
 const environment = join(folder, "venv");
 const requirements = join(root, "scripts/solidity/slither-requirements.txt");
-/** What is installed; written last, so that a broken installation is made anew. */
+/** File that records what is installed; written last, so that a broken installation is made again. */
 const installed = join(folder, "installed.txt");
 
 const flags = scriptCommand(
@@ -71,7 +71,7 @@ function start(file: string, args: readonly string[], advice: string): void {
   process.exit(1);
 }
 
-/** Slither's JSON. It leaves with an error code when it finds anything. */
+/** Returns Slither's JSON. Slither ends with an error code if it finds anything. */
 function analyze(sources: Readonly<Record<string, string>>): string {
   const outputs = ["abi", "devdoc", "userdoc", "evm.bytecode", "evm.deployedBytecode"];
   const settings = {

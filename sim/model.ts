@@ -29,7 +29,7 @@ export function readPrompt(user: string): ReadonlyMap<string, string> {
 /** What a mind holds: its answer, and its judgement of others'. */
 export interface Mind {
   readonly answer: string;
-  /** Its verdict on an answer. */
+  /** Returns its verdict on an answer. */
   readonly approves: (answer: string) => boolean;
   /** Text that ends its free texts. */
   readonly words?: string;

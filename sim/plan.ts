@@ -35,7 +35,7 @@ export interface PartitionPlan {
   readonly side: ReadonlySet<SeatIndex>;
 }
 
-/** Frames that an adversary on the links picks out; null = any. */
+/** Frames that an adversary on the links picks out; a null field matches any. */
 export interface Target {
   readonly phase: number | null;
   readonly from: SeatIndex | null;

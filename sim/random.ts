@@ -48,7 +48,7 @@ export function createRandom(seed: number, purpose = ""): Random {
   };
 }
 
-/** FNV-1a over the purpose, on top of the seed. */
+/** FNV-1a over the purpose, starting from the seed. */
 function mix(seed: number, purpose: string): number {
   let hash = (Math.imul(seed, 0x9e3779b1) ^ 0x811c9dc5) >>> 0;
   for (let index = 0; index < purpose.length; index++)

@@ -50,7 +50,7 @@ export interface SimSeat {
   readonly blocks: ReadonlyMap<Digest, Uint8Array>;
 }
 
-/** Appends a record; a crash may come in between. */
+/** Time until an append is durable; a crash may come in between. */
 const SYNC_MS = 2;
 
 export function createSeat(world: World, seat: SeatIndex): SimSeat {

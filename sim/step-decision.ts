@@ -22,7 +22,7 @@ export interface StepOptions {
   readonly goal: Goal;
   /** True if every receiver verifies every signature, as a node does before it steps its core. */
   readonly verify: boolean;
-  /** Messages that never leave their sender; absent = none. */
+  /** True for messages that never leave their sender; absent = all are sent. */
   readonly isMute?: (message: Message) => boolean;
 }
 
@@ -100,7 +100,7 @@ export function stepDecision(options: StepOptions): Stepped {
   return { inputs, messages, modelCalls, criticalPathCalls: Math.max(...depths), certified };
 }
 
-/** Puts the earliest timer into the queue; of equal ones the first that was set. */
+/** Moves the earliest timer into the queue, of equal ones the first that was set, and returns its event. */
 function nextTimer(course: Run): Event {
   const first = course.timers.reduce<Run["timers"][number] | null>(
     (least, one) => (least === null || one.at < least.at ? one : least),

@@ -62,9 +62,12 @@ function otherAnswer(truth: string, { user }: ModelRequest): string {
   return letters.filter((one) => !named.includes(one)).join(",") || "A";
 }
 
-/** Lets answers and reviewed drafts stand, so that the others hear the lies. */
+/**
+ * First phase in which the liar contradicts itself: it lets answers and reviewed drafts stand, so that the others
+ * hear its lies.
+ */
 const FIRST_OWN_PHASE = 10;
-/** True if the protocol's messages are events of a graph. The liar forks this graph. */
+/** Code of the protocol whose messages are events of a graph, which the liar forks. */
 const FORKED_EVENT = 3;
 
 /** Keeps the attempts that the agent learns of, before it acts on them. Signing a message needs its attempt. */
@@ -107,7 +110,10 @@ export function equivocatingNetwork(network: Network, signer: Signer, attempts: 
   };
 }
 
-/** Leaves relayed messages of others alone: this seat cannot sign for them. */
+/**
+ * Returns the contradiction of one of its own messages. It leaves relayed messages of others alone, which it cannot
+ * sign.
+ */
 function contradiction(frame: Uint8Array, signer: Signer, attempts: ReadonlyMap<string, Attempt>): Uint8Array | null {
   const message = decodeMessage(frame);
   const attempt = message === null ? undefined : attempts.get(attemptKey(message.header));

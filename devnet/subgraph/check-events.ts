@@ -224,7 +224,8 @@ function checkDecision(
 }
 
 /**
- * The decision that the cause names says the same about this seat, or at least as much if the reputation falls (RE4).
+ * Checks that the decision named as the cause says the same about this seat, or at least as much if the reputation
+ * falls (RE4).
  */
 function checkCause(entities: Entities, change: Entity, ledger: Ledger): void {
   const seat = entities["Seat"]?.get(String(change["seat"]));
@@ -236,7 +237,7 @@ function checkCause(entities: Entities, change: Entity, ledger: Ledger): void {
   ledger.equal(`${change.id}: ${steps} of the ${decided} steps of its decision`, fits, true);
 }
 
-/** The evidence is about a request that the subgraph has, and a slash follows it. */
+/** Checks that the evidence is about a request that the subgraph has, and that a slash follows it. */
 function checkEvidence(entities: Entities, evidence: Entity, ledger: Ledger): void {
   const request = entities["Request"]?.get(String(evidence["request"]));
   ledger.equal(`evidence ${evidence.id}: hash of its request`, request?.["hash"], evidence["requestHash"]);
@@ -244,7 +245,7 @@ function checkEvidence(entities: Entities, evidence: Entity, ledger: Ledger): vo
   ledger.equal(`evidence ${evidence.id}: slashes`, slashes.length, 1);
 }
 
-/** Transaction hash with the index appended, as `Bytes.concatI32` does. */
+/** Returns the transaction hash with the index appended, as `Bytes.concatI32` does. */
 function eventId({ transactionHash, logIndex }: DecodedLog): string {
   const bytes = Array.from({ length: 4 }, (_, byte) => (logIndex >> (8 * byte)) & 0xff);
   return `${transactionHash}${bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;

@@ -109,7 +109,7 @@ function spawnGraphNode(gnd: string, { directory, rpcUrl, postgresUrl, ipfsUrl, 
   ].flat();
   const env = {
     ...process.env,
-    // A local chain makes a block at any request.
+    // A short interval, because a local chain can make a block at any time.
     ETHEREUM_POLLING_INTERVAL: "100",
     // With RUST_BACKTRACE=1 in the environment it would spend most of its time on traces of errors that nobody reads.
     RUST_LIB_BACKTRACE: "0",
@@ -118,7 +118,7 @@ function spawnGraphNode(gnd: string, { directory, rpcUrl, postgresUrl, ipfsUrl, 
   return spawnGuarded(gnd, args, { signal: "INT", output: ["pipe", "pipe"], cwd: directory, env });
 }
 
-/** Keeps the end of its output on both streams. */
+/** Collects the end of its output on both streams. */
 function keepLog({ process: { stdout, stderr } }: GuardedChild): readonly string[] {
   const kept: string[] = [];
   for (const stream of [stdout, stderr]) {
@@ -199,8 +199,8 @@ export async function postQuery<Data>(url: string, query: string, variables: obj
 }
 
 /**
- * Answers as an IPFS server. graph-node asks for its version once and for nothing else, because the subgraph's files
- * lie beside it.
+ * Starts a stand-in for an IPFS server. graph-node asks for its version once and for nothing else, because the
+ * subgraph's files lie beside it.
  */
 async function startIpfsStub(): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const server = createServer((request, response) => {

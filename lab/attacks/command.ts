@@ -61,7 +61,7 @@ function commandLine(): Command {
     .exitOverride();
 }
 
-/** The exit code. Throws CommanderError, USAGE, and what opening a model throws. */
+/** Runs the study and returns the exit code. Throws CommanderError, USAGE, and what opening a model throws. */
 export async function main(argv: readonly string[]): Promise<number> {
   const flags = commandLine().parse(argv, { from: "user" }).opts<Flags>();
   if (flags.suite === "injections") return await attackModels(flags, argv);
@@ -72,7 +72,8 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 function attackRules({ trials, seed }: Flags): AttackReport {
   const rows = [
-    // Found by search: of the design notes' settings this one, with verifiers that draw anew when asked again, gives about 41 % bad commits.
+    // Found by search: among the settings of the design notes this one gives about 41 % bad commits, with verifiers
+    // that draw anew when asked again.
     { row: { attack: "confident liars", seats: 7, fooled: 0.3, countered: 0.1 } as const, again: "anew" as const },
     ...statedRows,
   ].map((setting): MonteCarloResult => {

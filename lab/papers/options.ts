@@ -7,15 +7,15 @@ import type { Study } from "./study.ts";
 export interface PaperOptions {
   readonly study: Study;
   readonly isQuick: boolean;
-  /** null: as the study has it. */
+  /** Null: the study's own size. */
   readonly size: number | null;
   readonly seed: number;
   readonly jobs: number;
-  /** null: nowhere. */
+  /** Null: nowhere. */
   readonly cache: string | null;
   readonly model: VariantSpec;
   readonly json: boolean;
-  /** Whether lab/results.md and lab/plots get what comes out. */
+  /** True if lab/results.md and lab/plots get the results. */
   readonly writes: boolean;
 }
 
@@ -40,7 +40,7 @@ Example:
   npm run papers -- mbft --quick --json
 `;
 
-/** Throws CommanderError or USAGE. */
+/** Reads the options. Throws CommanderError or USAGE. */
 export function paperOptionsFrom(argv: readonly string[]): PaperOptions {
   const ids = STUDIES.map(({ id }) => id);
   const command = answerOptions(

@@ -14,7 +14,10 @@ export function parse(sources: Sources): ReadonlyMap<string, Node> {
   return new Map(Object.keys(sources).map((file) => [file, output.sources[file]!.ast as Node]));
 }
 
-/** Visits every node below `node` in the order of the text, parents first; `above` lists the ancestors, nearest last. */
+/**
+ * Visits every node below `node` in the order of the text, parents first; `above` lists the ancestors, the nearest
+ * last.
+ */
 export function walk(
   node: Node,
   visit: (node: Node, above: readonly Node[]) => void,
@@ -31,7 +34,7 @@ export function isNode(value: unknown): value is Node {
   return typeof value === "object" && value !== null && "nodeType" in value && "src" in value;
 }
 
-/** A field that holds a node. */
+/** Returns a field that holds a node. */
 export function nodeOf(node: Node, field: string): Node {
   const value = node[field];
   if (!isNode(value)) throw new Error(`Cannot read ${field} of ${node.nodeType}`);
@@ -48,7 +51,7 @@ export function rangeOf(node: Node): Range {
   return { start: start!, end: start! + length! };
 }
 
-/** A statement with its semicolon, which the compiler leaves out. */
+/** Returns the range of a statement with its semicolon, which the compiler leaves out. */
 export function statementRange(source: string, node: Node): Range {
   const { start, end } = rangeOf(node);
   const semicolon = /^\s*;/.exec(source.slice(end));
@@ -59,7 +62,7 @@ export function lineAt(source: string, offset: number): number {
   return source.slice(0, offset).split("\n").length;
 }
 
-/** A statement stands in a list of statements, or alone as the body of an if or a loop. */
+/** True for a statement: it stands in a list of statements, or alone as the body of an if or a loop. */
 export function isStatement(node: Node, parent: Node | undefined): boolean {
   if (parent === undefined || node.nodeType === "PlaceholderStatement" || node.nodeType === "Block") return false;
   const list = parent["statements"];

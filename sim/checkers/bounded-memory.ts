@@ -30,8 +30,8 @@ export function checkBoundedMemory(trace: Trace): readonly string[] {
 }
 
 /**
- * Bound in bytes: every message that the world saw, as often as a slot may be filled, and the same again for what was
- * loaded.
+ * Returns the most bytes of a journal: every message that the world saw, as often as a slot may be filled, and the
+ * same again for what was loaded.
  */
 function journalLimit(trace: Trace, seats: number): number {
   const average = Math.ceil(trace.sent.bytes / Math.max(1, trace.sent.frames));
