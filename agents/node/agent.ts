@@ -15,9 +15,10 @@ import type {
 } from "../core/types.ts";
 import { createCommitter, type Committer } from "./request/committer.ts";
 import { relay } from "./request/relayer.ts";
-import type { ChainEvent, ChainReader, ChainWriter, Cursor, TransactionReader } from "../ports/chain.ts";
+import type { ChainEvent, CommittedDecision } from "../core/request/events.ts";
+import type { ChainReader, ChainWriter, Cursor, TransactionReader } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
-import { applyEvent, isAttemptOver, isFinal, type Progress } from "../ports/progress.ts";
+import { applyEvent, isAttemptOver, isFinal, type Progress } from "../core/request/progress.ts";
 import type { ContentStore } from "../ports/content-store.ts";
 import type { EvidenceStore } from "../ports/evidence.ts";
 import type { JournalFactory } from "../ports/journal.ts";
@@ -34,7 +35,6 @@ import { createEvidenceKeeper, type EvidenceKeeper } from "./request/evidence.ts
 import { createIngress, type Ingress } from "./seat/ingress.ts";
 import { createKeeper, type Keeper } from "./request/keeper.ts";
 import { persistently } from "./persist.ts";
-import type { CommittedDecision } from "./request/proofs.ts";
 import { createResend } from "./seat/resend.ts";
 import { openSession, type Session } from "./seat/session.ts";
 import { createRequestBudget, type RequestBudget } from "./seat/token-budget.ts";

@@ -6,7 +6,7 @@ import type { Digest, RequestId } from "../core/types.ts";
 import type { ChainReader, EquivocationProof } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { CollectedStore, ContentStore, Pin, PinList, Swept } from "../ports/content-store.ts";
-import { isDecided, isFinalState } from "../ports/progress.ts";
+import { isDecided, isFinalState } from "../core/request/progress.ts";
 import type { EvidenceStore, UnreadableProof } from "../ports/evidence.ts";
 import type { Log } from "../ports/log.ts";
 import { sleep } from "./request/relayer.ts";

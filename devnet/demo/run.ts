@@ -10,7 +10,8 @@ import { createTransactionReader } from "../../agents/adapters/chain/transaction
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import type { Address, RequestId } from "../../agents/core/types.ts";
-import type { ChainEvent, ChainReader, TransactionReader } from "../../agents/ports/chain.ts";
+import type { ChainEvent } from "../../agents/core/request/events.ts";
+import type { ChainReader, TransactionReader } from "../../agents/ports/chain.ts";
 import { EXAMPLE_SUBSCRIPTION } from "../../ignition/modules/PolicyDesk.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
 import { startLocalChain, type LocalChain } from "../local-chain.ts";

@@ -57,7 +57,7 @@ export interface Reading {
   readonly percent: number | null;
 }
 
-/** T18: returns the meter's readings over the members' rounds of a council or a debate with the phases `forms`. */
+/** AG6: returns the meter's readings over the members' rounds of a council or a debate with the phases `forms`. */
 export function agreementOf(
   attempt: Attempt,
   forms: readonly AnyForm[],

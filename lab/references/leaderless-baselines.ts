@@ -1,5 +1,5 @@
 /**
- * The paper's baselines (section V-B1; L18): the result of leader-based voting if every worker's answer has a score.
+ * The paper's baselines (section V-B1; LL18): the result of leader-based voting if every worker's answer has a score.
  * The leader's answer is the one for which just enough lower ones vote: the ceil((N+1)/3)-th best for a quorum of
  * 2/3, the ceil((N+1)/2)-th for a majority.
  */

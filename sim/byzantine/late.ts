@@ -1,6 +1,7 @@
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { SessionPorts } from "../../agents/node/seat/effects.ts";
 import type { Network } from "../../agents/ports/network.ts";
+import { phasesOf } from "../phases.ts";
 import type { Culprit } from "./culprit.ts";
 
 /**
@@ -9,7 +10,7 @@ import type { Culprit } from "./culprit.ts";
  */
 export function late({ network, clock }: SessionPorts, { plan, seat, random, recorder }: Culprit): Network {
   const { phaseMs } = plan.timing;
-  const phases = new Set([1, 2, 3, 4, 5, 6, 7, 8].filter(() => random.chance(400_000)));
+  const phases = new Set(phasesOf(plan.protocol, plan.attempt).filter(() => random.chance(400_000)));
   const favoured = new Set(plan.attempt.committee.filter(() => random.chance(400_000)).map(({ signer }) => signer));
   const waitMs = random.pick([plan.timing.graceMs + 50, Math.floor(phaseMs / 2), phaseMs, 2 * phaseMs]);
   return {

@@ -14,7 +14,8 @@ import {
   retentionMs,
   type CollectorPorts,
 } from "../../agents/node/collector.ts";
-import type { EquivocationProof, RequestState } from "../../agents/ports/chain.ts";
+import type { RequestState } from "../../agents/core/request/events.ts";
+import type { EquivocationProof } from "../../agents/ports/chain.ts";
 import type { UnreadableProof } from "../../agents/ports/evidence.ts";
 import { attemptOf, signMessage } from "../support/core/committee.ts";
 import { until } from "../integration/world.ts";

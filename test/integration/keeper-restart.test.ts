@@ -16,7 +16,7 @@ import { fastTiming, silentLog, truthful, until } from "./world.ts";
 
 /** More than the cursor waits between two stored positions while nothing happens. */
 const QUIET_BLOCKS = 120;
-/** Docs/operations.md: how far a restart looks back. */
+/** How far back a restart looks: docs/operating.md. */
 const LOOK_BACK_BLOCKS = 50_400;
 
 interface Run {

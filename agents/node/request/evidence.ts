@@ -7,7 +7,8 @@ import { faultOf, type EvidenceStore } from "../../ports/evidence.ts";
 import type { Log } from "../../ports/log.ts";
 import { sleep } from "./relayer.ts";
 import { persistently } from "../persist.ts";
-import { conflictsOnChain, decisionProof, messageProof, type CommittedDecision } from "./proofs.ts";
+import { type CommittedDecision } from "../../core/request/events.ts";
+import { conflictsOnChain, decisionProof, messageProof } from "./proofs.ts";
 import type { SignedBySeat } from "../seat/session.ts";
 
 /** Why the chain refuses evidence that it will refuse again. */

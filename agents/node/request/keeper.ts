@@ -3,7 +3,15 @@ import { compareHex, concat, sha256, utf8 } from "../../core/encoding/bytes.ts";
 import type { AgentId, Address, Digest, RequestId } from "../../core/types.ts";
 import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { dueOf, isFinal, lastRound, roundsOf, witnessOf, type Progress, type Due } from "../../ports/progress.ts";
+import {
+  dueOf,
+  isFinal,
+  lastRound,
+  roundsOf,
+  witnessOf,
+  type Progress,
+  type Due,
+} from "../../core/request/progress.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Signer } from "../../ports/signer.ts";
 import { sleep } from "./relayer.ts";

@@ -1,7 +1,7 @@
-import type { Decision, Request, Round, SeatInfo } from "../core/types.ts";
-import { committeeHash } from "../core/encoding/typed-data.ts";
-import { hasRetry, unpackRound } from "../core/request/rounds.ts";
-import type { ChainEvent, DecidedRound, Relay, RequestState, Witness } from "./chain.ts";
+import { committeeHash } from "../encoding/typed-data.ts";
+import type { Decision, Request, Round, SeatInfo } from "../types.ts";
+import type { ChainEvent, DecidedRound, Relay, RequestState, Witness } from "./events.ts";
+import { hasRetry, unpackRound } from "./rounds.ts";
 
 /** Where a request stands, from its events alone. */
 export interface Progress {
@@ -30,8 +30,10 @@ interface DecidedStage {
   readonly standing: "open" | "provisional" | "final";
 }
 
+/** The newest block. */
 export interface Head {
   readonly number: bigint;
+  /** Unix seconds. */
   readonly timestamp: number;
 }
 
