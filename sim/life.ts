@@ -3,7 +3,7 @@ import type { ContentStore } from "../agents/ports/content-store.ts";
 import type { Journal } from "../agents/ports/journal.ts";
 import type { Model } from "../agents/ports/model.ts";
 import type { Network } from "../agents/ports/network.ts";
-import type { SessionPorts } from "../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../agents/node/seat/host.ts";
 
 /** SM4: one life of a process: once it is over, nothing that the process still tries has any effect. */
 export interface Life {

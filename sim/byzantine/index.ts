@@ -1,6 +1,6 @@
 import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
-import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import type { ByzantineKind } from "../options.ts";
 import { censoring } from "./censor.ts";
 import { claiming } from "./claim.ts";

@@ -1,5 +1,5 @@
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
-import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import { phasesOf } from "../phases.ts";
 import type { Culprit } from "./culprit.ts";

@@ -1,6 +1,6 @@
 import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
-import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import type { Culprit } from "./culprit.ts";
 

@@ -1,5 +1,5 @@
 import type { Address } from "../../agents/core/types.ts";
-import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import type { Culprit } from "./culprit.ts";
 

@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { writeCar } from "../../adapters/ipfs/car.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
-import type { VerifyReport } from "../../node/audit/verify.ts";
+import type { VerifyReport } from "../../node/audit/report.ts";
 import { readDeliberation, type Deliberation } from "../../node/audit/deliberation.ts";
 import { parseRequestId, usage } from "../shared/arguments.ts";
 import { createAuditReader } from "../shared/audit-reader.ts";

@@ -2,7 +2,7 @@ import { messageOf } from "../../core/errors.ts";
 import { compareHex, concat, sha256, utf8 } from "../../core/encoding/bytes.ts";
 import type { AgentId, Address, Digest, RequestId } from "../../core/types.ts";
 import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
-import type { Clock } from "../../ports/clock.ts";
+import { type Clock, sleep } from "../../ports/clock.ts";
 import {
   dueOf,
   isFinal,
@@ -14,7 +14,6 @@ import {
 } from "../../core/request/progress.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Signer } from "../../ports/signer.ts";
-import { sleep } from "./relayer.ts";
 
 export interface KeeperPorts {
   readonly chain: ChainReader;

@@ -7,9 +7,9 @@ import type { RequestId, SeatInfo, Terms } from "../../core/types.ts";
 import type { ChainEvent, RequestState } from "../../core/request/events.ts";
 import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
 import { progressOf, lastRound, type Progress } from "../../core/request/progress.ts";
-import { formatAmount, unitOf } from "../shared/arguments.ts";
-import { meaningOf } from "../shared/assurance.ts";
-import { grid, percent, printable, rows, utc, type Row } from "../shared/output.ts";
+import { formatAmount, unitOf } from "./arguments.ts";
+import { meaningOf } from "./protocol-words.ts";
+import { grid, percent, printable, rows, utc, type Row } from "./output.ts";
 
 type EventOf<Kind extends ChainEvent["kind"]> = Extract<ChainEvent, { kind: Kind }>;
 
@@ -64,10 +64,10 @@ export async function reportRequest(
     event === undefined ? null : (await chain.receipt(event.transactionHash, signal)).gasUsed;
   const [requestGas, commitGas] = await Promise.all([gasOf(asked), gasOf(committed)]);
   const facts = { requestId, state, asked, progress, committed, requestGas, commitGas };
-  return { json: jsonOf(facts), text: textOf(facts, feeToken), state };
+  return { json: reportJson(facts), text: reportText(facts, feeToken), state };
 }
 
-function jsonOf(facts: Facts): object {
+function reportJson(facts: Facts): object {
   const { requestId, state, asked, committed, requestGas, commitGas } = facts;
   const request = asked?.request;
   const decision = committed?.decision;
@@ -78,7 +78,7 @@ function jsonOf(facts: Facts): object {
     deadline: facts.progress === null ? null : unpackRound(facts.progress.round).deadline,
     question: request?.question ?? null,
     consumer: request?.consumer ?? null,
-    terms: request === undefined ? null : { ...request.terms, protocol: protocolName(request.terms.protocol) },
+    terms: request === undefined ? null : { ...request.terms, protocol: protocolLabel(request.terms.protocol) },
     protocolAssurance: request === undefined ? null : (protocolByCode(request.terms.protocol)?.assurance ?? null),
     attempt: decision?.attempt ?? state.attempt,
     outcome: decision?.outcome ?? null,
@@ -107,7 +107,7 @@ function jsonOf(facts: Facts): object {
   };
 }
 
-function textOf(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
+function reportText(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
   const { requestId, state, asked, committed, requestGas, commitGas } = facts;
   const lines: Row[] = [
     ["request", String(requestId)],
@@ -118,7 +118,7 @@ function textOf(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
     lines.push(
       ["question", printable(question)],
       ["kind", kindText(terms)],
-      ["protocol", protocolName(terms.protocol)],
+      ["protocol", protocolLabel(terms.protocol)],
       ["assurance", assuranceText(terms)],
     );
     lines.push(["fee", formatAmount(terms.fee, unitOf(terms.currency, feeToken))], ["consumer", consumer]);
@@ -198,6 +198,6 @@ function callbackText({ state, asked }: Facts): string {
   return (asked?.request.terms.callbackGasLimit ?? 0) === 0 ? "none asked for" : "succeeded";
 }
 
-function protocolName(code: number): string {
+function protocolLabel(code: number): string {
   return protocolByCode(code)?.id ?? `unknown (${code})`;
 }
