@@ -26,14 +26,14 @@ const root = join(import.meta.dirname, "..");
 
 const flags = scriptCommand(
   "mutate",
-  "Changes the contracts in one place at a time (mocks excepted) and runs the contract tests that reach the place, the likeliest to notice first, until one fails. Prints the mutants that no test noticed, and the score of each file: killed of all that compile. All mutants share one build and are switched at run time. Fails below --min percent, and when a survivor is not explained in test/contracts/mutants.json. Tests that fail on the build with no mutant switched on, because they judge gas or the size of code, are named and left out.",
+  "Changes the contracts in one place at a time (not the mocks) and runs the contract tests that reach the place, the likeliest to notice first, until one fails. Prints the mutants that no test noticed, and the score of each file: the killed share of all that compile. All mutants share one build and are switched at run time. Fails below --min percent, and if a survivor is not explained in test/contracts/mutants.json. Tests that fail with no mutant switched on, because they judge gas or the size of code, are named and left out.",
 )
-  .option("--sample <count>", "so many mutants drawn by --seed (default: all)", between(1, 1_000_000))
+  .option("--sample <count>", "number of mutants, drawn by --seed (default: all)", between(1, 1_000_000))
   .option("--seed <number>", "another sample", between(0, 999_999_999), 1)
   .option("--file <part>", "only files whose name contains it", "")
   .option(
     "--limit <seconds>",
-    "of tests for each mutant; one that outlives them stays open: a survivor",
+    "seconds of tests for each mutant; one that outlives them stays open, as a survivor",
     between(1, 86_400),
   )
   .option("--min <percent>", "the least score", between(0, 100), 90)
@@ -42,9 +42,9 @@ const flags = scriptCommand(
   .addHelpText(
     "after",
     `
-Results are kept in cache/mutate: the same command goes on where it was stopped. A mutant that was killed is taken as killed
-while its file stays as it is: delete cache/mutate after tests were removed or loosened. One that survived is tried again when
-any contract or test has changed. Explained mutants are taken as survivors and not run.
+Results are kept in cache/mutate: the same command continues where it was stopped. A killed mutant counts as killed while its
+file stays as it is: delete cache/mutate after tests were removed or loosened. A survivor is tried again when any contract or
+test has changed. Explained mutants count as survivors and do not run.
 
 Example:
   npm run mutate -- --sample 60 --seed 2 --file libraries/

@@ -24,16 +24,16 @@ const PROGRESS_MS = 5_000;
 
 /** The names that `recorder.count` counts. */
 const STRUCK = `
-Names after "struck:" and in "counts", how often each befell the worlds:
-  cut, drop, targeted drop    frames lost: in a partition, by chance, by an adversary on the wires
-  delay, reorder, duplicate   frames late, overtaken, twice
-  crash, lost tail            processes that died; those of them whose journal lost its end
+Names after "struck:" and in "counts" (how often each struck):
+  cut, drop, targeted drop    frames lost: in a partition, by chance, by an adversary on the links
+  delay, reorder, duplicate   frames delayed, overtaken, sent twice
+  crash, lost tail            processes that died; those whose journal lost its end
   model rate-limit, timeout, unparsable, crashed    model calls of honest seats that failed
-  equivocation, double vote, other root, withheld    two payloads for a slot; two votes; other proposals than the one due; messages shown only with them
-  first twin, second twin     frames to the one or the other of two runtimes under one key
-  censored, doctored, not relayed    proposals that leave messages out; roots that were changed; messages kept back
-  silent, late, malformed, replay, replay elsewhere    frames not sent; too late; not well formed; old ones; in another slot
-  free claim                  events of a hashgraph seat that says it is done, or plays out its line at once
+  equivocation, double vote, other root, withheld    two payloads for a slot; two votes; proposals other than the due one; messages shown only with such proposals
+  first twin, second twin     frames to the first or second of two runtimes under one key
+  censored, doctored, not relayed    proposals that leave messages out; changed roots; messages kept back
+  silent, late, malformed, replay, replay elsewhere    frames not sent; sent late; malformed; old; in another slot
+  free claim                  events of a hashgraph seat that claims to be done, or all its events at once
 `;
 
 interface Flags extends SimFlags {

@@ -59,7 +59,7 @@ export function checkOptions(options: SimOptions): void {
     const known = protocols.map(({ id }) => id).join(", ");
     throw new ConclaveError(
       "PROTOCOL_UNKNOWN",
-      `Choose a protocol: --protocol ${JSON.stringify(options.protocol)} is none; known are ${known}`,
+      `Choose a known protocol instead of --protocol ${JSON.stringify(options.protocol)}: ${known}`,
       { field: "protocol", value: options.protocol },
     );
   }
@@ -94,7 +94,7 @@ export function parseList<T extends string>(field: string, text: string, known: 
   if (unknown !== undefined)
     throw new ConclaveError(
       "USAGE",
-      `Correct --${field}: ${JSON.stringify(unknown)} is none of all, none, ${known.join(", ")}`,
+      `Correct --${field}: ${JSON.stringify(unknown)} is unknown; use all, none, ${known.join(", ")}`,
       { field, value: unknown },
     );
   return known.filter((one) => names.includes(one));

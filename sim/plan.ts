@@ -101,10 +101,14 @@ export function createPlan(options: SimOptions, seed: number): Plan {
   const random = createRandom(seed, "plan");
   const protocol = protocolById(options.protocol);
   if (protocol === null)
-    throw new ConclaveError("PROTOCOL_UNKNOWN", `Choose a protocol: ${JSON.stringify(options.protocol)} is none`, {
-      field: "protocol",
-      value: options.protocol,
-    });
+    throw new ConclaveError(
+      "PROTOCOL_UNKNOWN",
+      `Choose a known protocol: ${JSON.stringify(options.protocol)} is unknown`,
+      {
+        field: "protocol",
+        value: options.protocol,
+      },
+    );
   const attempt = attemptFor(options, protocol, random.fork("attempt"));
   const seats = attempt.committee.map((_, seat) => seat as SeatIndex);
   const order = random.fork("byzantine").shuffled(seats);

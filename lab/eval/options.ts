@@ -68,7 +68,7 @@ Baselines of the papers, named like protocols: ${BASELINES.join(", ")}.
 Ways to be bad: ${BADNESS.join(", ")}.
 Baselines have no messages to forge: their bad seats are always confident liars.
 
-Answers are kept in --cache: a run that was stopped goes on where it was, and what is counted stays the same.
+Answers are kept in --cache: a run that was stopped continues where it was, with the same counts.
 Progress goes to stderr, tables or one JSON object to stdout.
 
 Example:
@@ -82,7 +82,7 @@ export function commandLine(): Command {
   };
   return answerOptions(
     new Command("eval")
-      .description("Lets committees of real seats decide questions with known answers, and counts what it cost.")
+      .description("Lets committees of real seats decide questions with known answers, and counts what it costs.")
       .requiredOption("--suite <list>", "all, or some of the suites below")
       .option("--protocol <list>", "all, or some of the protocols and baselines below", "all")
       .option("--models <list>", "GGUF files, each file@temperature", DEFAULT_MODELS)

@@ -40,12 +40,12 @@ export function commandLine(): Command {
     )
     .option(
       "--governance-hours <hours>",
-      "how long what --admin decides waits on the chain before it counts, 0 to 720; pausing never waits",
+      "delay on the chain before a decision of --admin takes effect, 0 to 720; pausing never waits",
       "48",
     )
     .option(
       "--treasury <address>",
-      "gets what is slashed, less the reporter's reward; for ever (default: the administrator)",
+      "gets what is slashed, minus the reporter's reward; cannot be changed (default: the administrator)",
     )
     .option("--min-stake <tokens>", "smallest own stake of an active agent's operator, in whole tokens", "100")
     .option(
@@ -54,7 +54,11 @@ export function commandLine(): Command {
       "1600",
     )
     .option("--unbonding-days <days>", "wait between unbonding and withdrawing, 14 to 365", "14")
-    .option("--epoch-blocks <blocks>", "draws see the registry as it was when such an epoch began, 25 to 7200", "64")
+    .option(
+      "--epoch-blocks <blocks>",
+      "draws see the registry as it was when the current epoch of this many blocks began, 25 to 7200",
+      "64",
+    )
     .option(
       "--keystore <file>",
       `encrypted key of the deployer; password by --password-file, ${PASSWORD_VARIABLE} or prompt`,
