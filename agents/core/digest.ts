@@ -1,9 +1,9 @@
-import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex as toHex, concatBytes, hexToBytes as fromHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { ConclaveError } from "./errors.ts";
 import { questionBytes } from "./question.ts";
+import { secp256k1 } from "./secp256k1.ts";
 import { CURRENCIES } from "./types.ts";
 import type {
   Address,
@@ -333,18 +333,13 @@ export function publicKeyToAddress(publicKey: Uint8Array): Address {
 /** Who signed; null for a malformed signature, a high s, or a v other than 27 and 28 (as the contract's verifier). */
 export function recoverSigner(digest: Digest, signature: Hex): Address | null {
   if (!isHex(signature, 65)) return null;
-  const bytes = hexToBytes(signature);
-  const v = bytes[64];
-  if (v !== 27 && v !== 28) return null;
-  try {
-    const parsed = secp256k1.Signature.fromBytes(bytes.subarray(0, 64), "compact");
-    if (parsed.hasHighS()) return null;
-    const point = parsed.addRecoveryBit(v - 27).recoverPublicKey(hexToBytes(digest));
-    return publicKeyToAddress(point.toBytes(false).subarray(1));
-  } catch {
-    // r or s out of range, or r not on the curve.
-    return null;
-  }
+  const publicKey = secp256k1.recover(hexToBytes(digest), hexToBytes(signature));
+  return publicKey === null ? null : publicKeyToAddress(publicKey);
+}
+
+/** What `recoverSigner` takes. Throws a RangeError when the key is not 32 bytes in [1, n). */
+export function signDigest(digest: Digest, secret: Uint8Array): Hex {
+  return bytesToHex(secp256k1.sign(hexToBytes(digest), secret));
 }
 
 interface AttemptHashes {

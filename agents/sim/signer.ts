@@ -1,5 +1,5 @@
-import { secp256k1 } from "@noble/curves/secp256k1.js";
-import { bytesToHex, concat, hexToBytes, publicKeyToAddress, sha256, utf8, word } from "../core/digest.ts";
+import { concat, hexToBytes, publicKeyToAddress, sha256, signDigest, utf8, word } from "../core/digest.ts";
+import { secp256k1 } from "../core/secp256k1.ts";
 import type { Digest } from "../core/types.ts";
 import type { Signer } from "../ports/signer.ts";
 
@@ -10,15 +10,11 @@ export function simSigner(index: number): Signer {
   const known = signers.get(index);
   if (known !== undefined) return known;
   const secret = hexToBytes(sha256(concat(utf8("conclave simulated agent"), word(BigInt(index)))));
-  const publicKey = secp256k1.getPublicKey(secret, false).slice(1);
+  const publicKey = secp256k1.publicKey(secret);
   const signer: Signer = {
     address: publicKeyToAddress(publicKey),
     publicKey,
-    sign(digest: Digest) {
-      const options = { prehash: false, format: "recovered" } as const;
-      const [recovery = 0, ...rs] = secp256k1.sign(hexToBytes(digest), secret, options);
-      return bytesToHex(Uint8Array.of(...rs, 27 + recovery));
-    },
+    sign: (digest: Digest) => signDigest(digest, secret),
     deriveSecret: (purpose) => hexToBytes(sha256(concat(secret, utf8(purpose)))),
   };
   signers.set(index, signer);

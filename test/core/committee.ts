@@ -1,17 +1,16 @@
-import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { digestOf } from "../../agents/core/codec.ts";
 import {
-  bytesToHex,
-  concat,
   decisionDigest,
   hexToBytes,
   messageDigest,
   publicKeyToAddress,
   sha256,
+  signDigest as signDigestBy,
   utf8,
 } from "../../agents/core/digest.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../../agents/core/seat.ts";
+import { secp256k1 } from "../../agents/core/secp256k1.ts";
 import { encodeMessage, refuseMessage } from "../../agents/core/transcript.ts";
 import type {
   Address,
@@ -36,12 +35,11 @@ export function keyOf(seat: number): Uint8Array {
 }
 
 export function addressOf(seat: number): Address {
-  return publicKeyToAddress(secp256k1.getPublicKey(keyOf(seat), false).slice(1));
+  return publicKeyToAddress(secp256k1.publicKey(keyOf(seat)));
 }
 
 export function signDigest(seat: number, digest: Digest): Hex {
-  const signature = secp256k1.sign(hexToBytes(digest), keyOf(seat), { prehash: false, format: "recovered" });
-  return bytesToHex(concat(signature.slice(1), Uint8Array.of(27 + (signature[0] as number))));
+  return signDigestBy(digest, keyOf(seat));
 }
 
 export const booleanTerms: Terms = {
