@@ -4,10 +4,10 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 
-import { between, scriptCommand } from "./lib/arguments.ts";
-import { readContracts } from "./lib/solidity/ast.ts";
-import { addProbes, percent, probeLibrary, probeSource, sum, summarize } from "./lib/solidity/probes.ts";
-import type { FileCoverage, Part } from "./lib/solidity/probes.ts";
+import { between, scriptCommand } from "./shared/arguments.ts";
+import { readContracts } from "./solidity/ast.ts";
+import { addProbes, percent, probeLibrary, probeSource, sum, summarize } from "./solidity/probes.ts";
+import type { FileCoverage, Part } from "./solidity/probes.ts";
 
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "cache/coverage");
@@ -55,7 +55,7 @@ function main(min: number): void {
 
 /** Names of the tests that failed. */
 function runTests(): readonly string[] {
-  const args = ["--config", "scripts/lib/solidity/hardhat.config.ts", "--coverage", "test"];
+  const args = ["--config", "scripts/solidity/hardhat.config.ts", "--coverage", "test"];
   const child = spawnSync(join(root, "node_modules/.bin/hardhat"), args, {
     cwd: root,
     encoding: "utf8",

@@ -15,16 +15,16 @@ import { privateKeyToAccount } from "viem/accounts";
 import { originOf, toChainError } from "../agents/adapters/chain/errors.ts";
 import { openKeystore } from "../agents/adapters/keystore/keystore.ts";
 import { readPassword } from "../agents/adapters/keystore/password.ts";
-import { isHex } from "../agents/core/digest.ts";
+import { isHex } from "../agents/core/encoding/digest.ts";
 import { ConclaveError } from "../agents/core/errors.ts";
 import type { Address } from "../agents/core/types.ts";
-import { keystoreAddress } from "../agents/cli/keys.ts";
-import { isUsage, wayOut } from "../agents/cli/reasons.ts";
-import { toJson } from "../agents/cli/output.ts";
-import type { Step } from "./lib/deploy-plan.ts";
-import { LOCAL_CHAINS, deploy, planDeployment, type Deployment, type PlanOptions } from "./lib/deploy.ts";
-import { addPriceOptions, amountOf, readPrices, usage, type PriceFlags } from "./lib/price-options.ts";
-import { writeVerification } from "./lib/verification.ts";
+import { keystoreAddress } from "../agents/cli/shared/keys.ts";
+import { isUsage, wayOut } from "../agents/cli/shared/reasons.ts";
+import { toJson } from "../agents/cli/shared/output.ts";
+import type { Step } from "./deploy/plan.ts";
+import { LOCAL_CHAINS, deploy, planDeployment, type Deployment, type PlanOptions } from "./deploy/deployment.ts";
+import { addPriceOptions, amountOf, readPrices, usage, type PriceFlags } from "./deploy/price-options.ts";
+import { writeVerification } from "./deploy/verification.ts";
 
 interface Flags extends PriceFlags {
   readonly network: string;

@@ -1,5 +1,5 @@
 // npm run kubo:build: the real Kubo from its Go module, for `npm run test:kubo`; prints its path. Needs Go.
-import { buildKubo } from "./lib/kubo/build.ts";
+import { buildKubo } from "./kubo/build.ts";
 
 try {
   const binary = await buildKubo((line) => process.stderr.write(`${line}\n`));

@@ -3,15 +3,15 @@ import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-import { between, scriptCommand } from "./lib/arguments.ts";
-import { readContracts } from "./lib/solidity/ast.ts";
-import type { Sources } from "./lib/solidity/ast.ts";
-import { diff, findMutants, sample } from "./lib/solidity/mutants.ts";
-import type { Mutant } from "./lib/solidity/mutants.ts";
-import { explanationOf, reportOf, staleExplanations } from "./lib/solidity/mutation-report.ts";
-import type { Explanation, Report } from "./lib/solidity/mutation-report.ts";
-import { runMutants } from "./lib/solidity/mutation-run.ts";
-import type { Result } from "./lib/solidity/mutation-run.ts";
+import { between, scriptCommand } from "./shared/arguments.ts";
+import { readContracts } from "./solidity/ast.ts";
+import type { Sources } from "./solidity/ast.ts";
+import { diff, findMutants, sample } from "./solidity/mutants.ts";
+import type { Mutant } from "./solidity/mutants.ts";
+import { explanationOf, reportOf, staleExplanations } from "./solidity/mutation-report.ts";
+import type { Explanation, Report } from "./solidity/mutation-report.ts";
+import { runMutants } from "./solidity/mutation-run.ts";
+import type { Result } from "./solidity/mutation-run.ts";
 
 interface Flags {
   readonly sample?: number;
@@ -68,7 +68,7 @@ async function main(): Promise<void> {
   const path = join(root, "test/contracts/mutants.json");
   const { survivors: explanations } = JSON.parse(readFileSync(path, "utf8")) as { survivors: readonly Explanation[] };
   const explained = chosen.filter((mutant) => explanationOf(sources, mutant, explanations) !== undefined);
-  const state = hashOf(globSync("{test/contracts,contracts,scripts/lib}/**/*.{sol,ts}", { cwd: root }));
+  const state = hashOf(globSync("{test/contracts,test/support/contracts,contracts}/**/*.{sol,ts}", { cwd: root }));
   const known = readResults(sources, all, state);
   for (const { id } of explained) known.set(id, { id, verdict: "survived", by: "nothing", seconds: 0 });
   const pending = chosen.filter(({ id }) => !known.has(id));

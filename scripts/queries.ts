@@ -3,7 +3,7 @@
 //   node scripts/queries.ts --check   exits 1 when it is not what they yield
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { generateQueries } from "./lib/subgraph/codegen.ts";
+import { generateQueries } from "./subgraph/codegen.ts";
 
 const check = process.argv.includes("--check");
 for (const [path, text] of Object.entries(await generateQueries())) {

@@ -3,15 +3,15 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { scriptCommand } from "./lib/arguments.ts";
-import { evmVersion, readContracts } from "./lib/solidity/ast.ts";
-import { findSuppressions, impacts, problemsIn, readFindings } from "./lib/solidity/slither-findings.ts";
-import type { Finding, Suppression } from "./lib/solidity/slither-findings.ts";
+import { scriptCommand } from "./shared/arguments.ts";
+import { evmVersion, readContracts } from "./solidity/ast.ts";
+import { findSuppressions, impacts, problemsIn, readFindings } from "./solidity/slither-findings.ts";
+import type { Finding, Suppression } from "./solidity/slither-findings.ts";
 
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "cache/slither");
 const environment = join(folder, "venv");
-const requirements = join(root, "scripts/lib/solidity/slither-requirements.txt");
+const requirements = join(root, "scripts/solidity/slither-requirements.txt");
 /** What is installed; written last, so that a broken installation is made anew. */
 const installed = join(folder, "installed.txt");
 
@@ -26,7 +26,7 @@ const flags = scriptCommand(
 To suppress a finding, write in the line above it
   // slither-disable-next-line CHECK: why it is no fault here
 Needs Python >= 3.10 with venv. The first run installs Slither from PyPI into cache/slither/venv, in the versions of
-scripts/lib/solidity/slither-requirements.txt; later runs need no network.
+scripts/solidity/slither-requirements.txt; later runs need no network.
 
 Example:
   npm run -s slither -- --json | tail -n 1
@@ -83,7 +83,7 @@ function analyze(sources: Readonly<Record<string, string>>): string {
   const [input, output] = [join(folder, "input.json"), join(folder, "output.json")];
   writeFileSync(input, JSON.stringify({ language: "Solidity", sources: content, settings }));
   rmSync(output, { force: true });
-  const compiler = ["--compile-force-framework", "Solc-json", "--solc", "scripts/lib/solidity/solc.mjs"];
+  const compiler = ["--compile-force-framework", "Solc-json", "--solc", "scripts/solidity/solc.mjs"];
   const args = [input, ...compiler, "--filter-paths", "node_modules", "--json", output];
   const child = spawnSync(join(environment, "bin/slither"), args, { cwd: root, encoding: "utf8" });
   if (!existsSync(output)) throw new Error(`Slither left no report:\n${child.stdout}${child.stderr}`);

@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, http, type PublicClient } from "viem";
-import { EXIT_USAGE, between, scriptCommand } from "./lib/arguments.ts";
-import { benchSubgraph } from "./lib/subgraph/bench.ts";
-import { NO_GRAPH_NODE, buildFor, findGraphNode } from "./lib/subgraph/build.ts";
-import { startGraphNode, type GraphNode } from "./lib/subgraph/graph-node.ts";
-import type { Deployed } from "./lib/subgraph/manifest.ts";
+import { EXIT_USAGE, between, scriptCommand } from "./shared/arguments.ts";
+import { benchSubgraph } from "../lab/subgraph/bench.ts";
+import { NO_GRAPH_NODE, buildFor, findGraphNode } from "./subgraph/build.ts";
+import { startGraphNode, type GraphNode } from "../devnet/subgraph/graph-node.ts";
+import type { Deployed } from "./subgraph/manifest.ts";
 
 interface DeploymentFile extends Deployed {
   readonly chainId: number;

@@ -12,7 +12,7 @@ import { run } from "node:test";
 import { dot, spec } from "node:test/reporters";
 import { parseArgs, stripVTControlCharacters, styleText } from "node:util";
 
-const suites = ["core", "adapters", "sim", "models", "contracts", "integration", "subgraph", "kubo"] as const;
+const suites = ["core", "adapters", "sim", "lab", "models", "contracts", "integration", "subgraph", "kubo"] as const;
 type Suite = (typeof suites)[number];
 
 interface Outcome {
@@ -49,9 +49,14 @@ for (const suite of named.length > 0 ? named : unnamed) {
 report(outcomes);
 process.exitCode = outcomes.every((outcome) => outcome.ok) ? 0 : 1;
 
+function folderOf(suite: Suite): string {
+  return suite === "lab" ? "lab/test" : `test/${suite}`;
+}
+
 /** Core, adapters and integration: Node's own runner on TypeScript as it stands. */
 async function runNode(suite: Suite, selection: Selection): Promise<Outcome> {
-  const selected = selection.files.length > 0 ? selection.files : globSync(`test/${suite}/**/*.test.ts`, { cwd: root });
+  const selected =
+    selection.files.length > 0 ? selection.files : globSync(`${folderOf(suite)}/**/*.test.ts`, { cwd: root });
   const outcome = { suite, ok: true, passed: 0, failed: 0, skipped: 0, durationMs: 0 };
   if (selected.length === 0) return outcome;
 

@@ -30,8 +30,8 @@ import {
   settledCommitment,
   testKey,
   word,
-} from "./lib/typed-data.ts";
-import type { Terms } from "./lib/typed-data.ts";
+} from "../test/support/contracts/typed-data.ts";
+import type { Terms } from "../test/support/contracts/typed-data.ts";
 
 const FILE = new URL("../test/vectors/eip712.json", import.meta.url);
 

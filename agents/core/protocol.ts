@@ -11,8 +11,8 @@ import type {
   SeatIndex,
   Value,
 } from "./types.ts";
-import type { Origin, Prompt } from "./prompt.ts";
-import type { Tally } from "./tally.ts";
+import type { Origin, Prompt } from "./prompts/prompt.ts";
+import type { Tally } from "./seat/tally.ts";
 
 /** What a model call came to. A failure is a typed abstention; it can never look like agreement. */
 export type Observation =

@@ -14,7 +14,7 @@ export type Address = Brand<Hex, "Address">;
  * directly: under the first price list their ids are 1, 2, 3 ...
  */
 export type RequestId = Brand<bigint, "RequestId">;
-/** Where a request stands in its course, see agents/core/rounds.ts. It comes back in every call of the oracle. */
+/** Where a request stands in its course, see agents/core/request/rounds.ts. It comes back in every call of the oracle. */
 export type Round = Brand<bigint, "Round">;
 /** Consecutive from 1 within one registry. */
 export type AgentId = Brand<number, "AgentId">;

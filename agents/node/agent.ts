@@ -1,6 +1,6 @@
-import { cidString } from "../core/codec.ts";
+import { cidString } from "../core/encoding/codec.ts";
 import { ConclaveError } from "../core/errors.ts";
-import { seatsOf } from "../core/order.ts";
+import { seatsOf } from "../core/seat/order.ts";
 import type { Protocol } from "../core/protocol.ts";
 import { protocolByCode } from "../core/protocols/index.ts";
 import type {
@@ -13,8 +13,8 @@ import type {
   Round,
   SeatIndex,
 } from "../core/types.ts";
-import { createCommitter, type Committer } from "../relayer/committer.ts";
-import { relay } from "../relayer/relayer.ts";
+import { createCommitter, type Committer } from "./request/committer.ts";
+import { relay } from "./request/relayer.ts";
 import type { ChainEvent, ChainReader, ChainWriter, Cursor, TransactionReader } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import { advance, isAttemptOver, isFinal, type Course } from "../ports/course.ts";
@@ -29,15 +29,15 @@ import type { Signer } from "../ports/signer.ts";
 import { announcementTopic, encodeAnnouncement } from "./announcement.ts";
 import type { AgentTiming } from "./config.ts";
 import { openCursor, type StoredCursor } from "./cursor.ts";
-import { textOf, type Withheld } from "./effects.ts";
-import { createEvidenceKeeper, type EvidenceKeeper } from "./evidence.ts";
-import { createIngress, type Ingress } from "./ingress.ts";
-import { createKeeper, type Keeper } from "./keeper.ts";
+import { textOf, type Withheld } from "./seat/effects.ts";
+import { createEvidenceKeeper, type EvidenceKeeper } from "./request/evidence.ts";
+import { createIngress, type Ingress } from "./seat/ingress.ts";
+import { createKeeper, type Keeper } from "./request/keeper.ts";
 import { persistently } from "./persist.ts";
-import type { CommittedDecision } from "./proofs.ts";
-import { createResend } from "./resend.ts";
-import { openSession, type Session } from "./session.ts";
-import { createRequestBudget, type RequestBudget } from "./token-budget.ts";
+import type { CommittedDecision } from "./request/proofs.ts";
+import { createResend } from "./seat/resend.ts";
+import { openSession, type Session } from "./seat/session.ts";
+import { createRequestBudget, type RequestBudget } from "./seat/token-budget.ts";
 
 export interface AgentPorts {
   readonly chain: ChainReader;

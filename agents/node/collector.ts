@@ -1,7 +1,7 @@
 import { ConclaveError } from "../core/errors.ts";
-import { cidString } from "../core/codec.ts";
+import { cidString } from "../core/encoding/codec.ts";
 import { limits } from "../core/limits.ts";
-import { describedBy } from "../core/transcript.ts";
+import { describedBy } from "../core/encoding/transcript.ts";
 import type { Digest, RequestId } from "../core/types.ts";
 import type { ChainReader, EquivocationProof } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -9,8 +9,8 @@ import type { CollectedStore, ContentStore, Pin, PinList, Swept } from "../ports
 import { isDecided, isFinalState } from "../ports/course.ts";
 import type { EvidenceStore, UnreadableProof } from "../ports/evidence.ts";
 import type { Log } from "../ports/log.ts";
-import { sleep } from "../relayer/relayer.ts";
-import { textOf } from "./effects.ts";
+import { sleep } from "./request/relayer.ts";
+import { textOf } from "./seat/effects.ts";
 
 /** AV10: what a look at the pins of seats needs. */
 export interface CollectionPorts {

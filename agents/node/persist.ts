@@ -1,8 +1,8 @@
 import { ConclaveError } from "../core/errors.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
-import { sleep } from "../relayer/relayer.ts";
-import { textOf } from "./effects.ts";
+import { sleep } from "./request/relayer.ts";
+import { textOf } from "./seat/effects.ts";
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 30_000;

@@ -1,6 +1,6 @@
 import type { Decision, Request, Round, SeatInfo } from "../core/types.ts";
-import { committeeHash } from "../core/digest.ts";
-import { hasRetry, unpackRound } from "../core/rounds.ts";
+import { committeeHash } from "../core/encoding/digest.ts";
+import { hasRetry, unpackRound } from "../core/request/rounds.ts";
 import type { ChainEvent, DecidedRound, Relay, RequestState, Witness } from "./chain.ts";
 
 /** Where a request stands, from its events alone. */

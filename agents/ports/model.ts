@@ -1,4 +1,4 @@
-import type { Origin, OutputSchema } from "../core/prompt.ts";
+import type { Origin, OutputSchema } from "../core/prompts/prompt.ts";
 
 export type { OutputSchema };
 

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { decode } from "../../agents/core/codec.ts";
-import { decodeRequestId, hexToBytes, sha256 } from "../../agents/core/digest.ts";
+import { decode } from "../../agents/core/encoding/codec.ts";
+import { decodeRequestId, hexToBytes, sha256 } from "../../agents/core/encoding/digest.ts";
 import type { RequestId, Value } from "../../agents/core/types.ts";
 import { announcementTopic, encodeAnnouncement } from "../../agents/node/announcement.ts";
-import { attemptOf, withId } from "../core/committee.ts";
+import { attemptOf, withId } from "../support/core/committee.ts";
 
 describe("announcements", () => {
   const attempt = attemptOf(4);

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { createRoom } from "../../agents/cli/audit-room.ts";
-import { packRound } from "../../agents/core/rounds.ts";
+import { createRoom } from "../../agents/cli/verify/audit-room.ts";
+import { packRound } from "../../agents/core/request/rounds.ts";
 import type { Decision, Digest, Request, RequestId } from "../../agents/core/types.ts";
-import { audit, type AuditOptions, type Subject } from "../../agents/node/audit.ts";
-import type { VerifyReport } from "../../agents/node/verify.ts";
+import { audit, type AuditOptions, type Subject } from "../../agents/node/audit/audit.ts";
+import type { VerifyReport } from "../../agents/node/audit/verify.ts";
 import type { ChainEvent, Cursor } from "../../agents/ports/chain.ts";
-import { attemptOf, withId } from "../core/committee.ts";
+import { attemptOf, withId } from "../support/core/committee.ts";
 
 const { request, committee } = attemptOf(4);
 const round = packRound({ link: 0n, appeals: 0, deadline: 1_900_000_000 });

@@ -10,8 +10,8 @@ import {
   writeCalibration,
   type CalibrationTable,
 } from "../../agents/adapters/models/calibration-table.ts";
-import { brier, calibrationError, measureModel } from "../../agents/cli/calibrate-measure.ts";
-import { readQuestions, type KnownQuestion } from "../../agents/cli/calibrate-questions.ts";
+import { brier, calibrationError, measureModel } from "../../agents/cli/calibrate/measure.ts";
+import { readQuestions, type KnownQuestion } from "../../agents/cli/calibrate/questions.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Ppm } from "../../agents/core/types.ts";
 import type { HostedModel, Model, ModelRequest } from "../../agents/ports/model.ts";

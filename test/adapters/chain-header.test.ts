@@ -5,7 +5,7 @@ import { fromRlp, keccak256, type Hex } from "viem";
 import { encodeHeader, readHeader, type RawBlock } from "../../agents/adapters/chain/header.ts";
 import type { Connection } from "../../agents/adapters/chain/connection.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
-import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
+import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 
 const emptyTrie = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
 

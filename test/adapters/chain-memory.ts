@@ -1,5 +1,5 @@
 // The memory ledger with the agents and the consumer that the suites expect.
-import { createMemoryChain } from "../../agents/adapters/memory/chain.ts";
+import { createMemoryChain } from "../support/memory-chain/chain.ts";
 import type { Address } from "../../agents/core/types.ts";
 import { testKeys } from "./chain-node.ts";
 import type { ChainHarness } from "./chain-questions.ts";

@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { tokenAbi } from "conclave/abi";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { readChainTerms } from "../../agents/adapters/chain/terms.ts";
-import { unpackRound } from "../../agents/core/rounds.ts";
+import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Terms } from "../../agents/core/types.ts";
 import type { Asked, OperatorActions } from "../../agents/ports/chain.ts";
 import { createNodeHarness, ONE, type NodeHarness } from "./chain-node.ts";

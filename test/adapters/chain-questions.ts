@@ -10,8 +10,8 @@ import {
   slotDigest,
   utf8,
   word,
-} from "../../agents/core/digest.ts";
-import { unpackRound } from "../../agents/core/rounds.ts";
+} from "../../agents/core/encoding/digest.ts";
+import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type {
   AgentId,
   Attempt,

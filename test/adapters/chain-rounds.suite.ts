@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { unpackRound } from "../../agents/core/rounds.ts";
+import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { AgentId } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import { dueOf, isFinal, lastRound, roundsOf, witnessOf, type Course } from "../../agents/ports/course.ts";

@@ -8,10 +8,10 @@ import { possessionDigest, provePossession } from "../../agents/adapters/chain/p
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
-import { hexToBytes, keccak256, packTerms, utf8 } from "../../agents/core/digest.ts";
+import { hexToBytes, keccak256, packTerms, utf8 } from "../../agents/core/encoding/digest.ts";
 import type { Address, AgentId, Ppm, Terms } from "../../agents/core/types.ts";
 import type { OperatorActions } from "../../agents/ports/chain.ts";
-import { MIN_UNBONDING_SECONDS } from "../../scripts/lib/deploy.ts";
+import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import { createNodeHarness, ONE, requestedIn, testKeys, type NodeHarness } from "./chain-node.ts";
 import { asked, drawn, mineTo } from "./chain-questions.ts";
 import { assertOrdered, codesOf, rejects, startFollowing, stopFollowers, until } from "./chain.suite.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { committeeHash, keccak256, utf8 } from "../../agents/core/digest.ts";
+import { committeeHash, keccak256, utf8 } from "../../agents/core/encoding/digest.ts";
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
 import type { RequestId, Terms } from "../../agents/core/types.ts";
 import type { ChainEvent, ChainReader, CommitOutcome, Cursor, Receipt } from "../../agents/ports/chain.ts";

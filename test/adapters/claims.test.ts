@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
-import { createMemoryChain } from "../../agents/adapters/memory/chain.ts";
-import { findClaims, settleClaims } from "../../agents/cli/claims.ts";
-import { hexToBytes, keccak256, utf8 } from "../../agents/core/digest.ts";
+import { createMemoryChain } from "../support/memory-chain/chain.ts";
+import { findClaims, settleClaims } from "../../agents/cli/agent/claims.ts";
+import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/digest.ts";
 import type { Address, AgentId, RequestId } from "../../agents/core/types.ts";
-import { booleanTerms } from "../core/committee.ts";
+import { booleanTerms } from "../support/core/committee.ts";
 import { certify, courseNow } from "./chain-questions.ts";
 
 const consumer = `0x${"c0".repeat(20)}` as Address;

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { createMemoryContentStore, createMemoryPins } from "../../agents/adapters/memory/content-store.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { addMessage, emptyTally } from "../../agents/core/tally.ts";
-import { buildTranscript } from "../../agents/core/transcript.ts";
+import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
+import { buildTranscript } from "../../agents/core/encoding/transcript.ts";
 import type { Digest, RequestId } from "../../agents/core/types.ts";
 import {
   collectEvery,
@@ -16,7 +16,7 @@ import {
 } from "../../agents/node/collector.ts";
 import type { EquivocationProof, RequestState } from "../../agents/ports/chain.ts";
 import type { UnreadableProof } from "../../agents/ports/evidence.ts";
-import { attemptOf, signMessage } from "../core/committee.ts";
+import { attemptOf, signMessage } from "../support/core/committee.ts";
 import { until } from "../integration/world.ts";
 import { freshBlock } from "./content-store.suite.ts";
 

@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
-import { createMemoryChain, type MemoryChain } from "../../agents/adapters/memory/chain.ts";
-import { hexToBytes, keccak256, utf8 } from "../../agents/core/digest.ts";
-import { unpackRound } from "../../agents/core/rounds.ts";
+import { createMemoryChain, type MemoryChain } from "../support/memory-chain/chain.ts";
+import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/digest.ts";
+import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Request, Terms } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
 import {
@@ -19,7 +19,7 @@ import {
   type Due,
 } from "../../agents/ports/course.ts";
 import { certify, courseNow, wordOf } from "./chain-questions.ts";
-import { booleanTerms } from "../core/committee.ts";
+import { booleanTerms } from "../support/core/committee.ts";
 
 /** 4, 9, and 19 three times. */
 const AGENTS = 70;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { parse } from "yaml";
 import { z } from "zod";
-import { KUBO_VERSION } from "../../scripts/lib/kubo/build.ts";
+import { KUBO_VERSION } from "../../scripts/kubo/build.ts";
 
 const folder = join(import.meta.dirname, "../../deploy");
 const service = z.object({

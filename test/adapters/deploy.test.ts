@@ -15,10 +15,10 @@ import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import type { Address, AgentId } from "../../agents/core/types.ts";
 import { maskImmutables, type ImmutableReferences } from "../../agents/adapters/artifacts/artifacts.ts";
-import type { Step } from "../../scripts/lib/deploy-plan.ts";
-import type { Verification } from "../../scripts/lib/verification.ts";
-import { MIN_UNBONDING_SECONDS, deploy, planDeployment, type Deployment } from "../../scripts/lib/deploy.ts";
-import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
+import type { Step } from "../../scripts/deploy/plan.ts";
+import type { Verification } from "../../scripts/deploy/verification.ts";
+import { MIN_UNBONDING_SECONDS, deploy, planDeployment, type Deployment } from "../../scripts/deploy/deployment.ts";
+import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 import { rejects, until } from "./chain.suite.ts";
 
 const script = join(import.meta.dirname, "..", "..", "scripts", "deploy.ts");

@@ -7,9 +7,9 @@ import { modelConfigSchema } from "../../agents/adapters/models/config.ts";
 import { probeFile } from "../../agents/adapters/models/llama-probe.ts";
 import { listModels } from "../../agents/adapters/models/openai-probe.ts";
 import { readGgufHeader } from "../../agents/adapters/models/gguf.ts";
-import type { CliHost } from "../../agents/cli/command.ts";
-import type { Check } from "../../agents/cli/doctor-checks.ts";
-import { examineModel } from "../../agents/cli/doctor-model.ts";
+import type { CliHost } from "../../agents/cli/shared/command.ts";
+import type { Check } from "../../agents/cli/doctor/checks.ts";
+import { examineModel } from "../../agents/cli/doctor/model.ts";
 import { llamaModels } from "./fixtures/llama-models.ts";
 import {
   completion,

@@ -6,13 +6,13 @@ import { after, describe, it } from "node:test";
 
 import { createFileEvidence } from "../../agents/adapters/evidence/file-evidence.ts";
 import { createMemoryEvidence } from "../../agents/adapters/memory/evidence.ts";
-import { keccak256, requestHashOf, utf8 } from "../../agents/core/digest.ts";
+import { keccak256, requestHashOf, utf8 } from "../../agents/core/encoding/digest.ts";
 import type { Address, HashedRequest, RequestId } from "../../agents/core/types.ts";
 import { maxKeptProofs, type EvidenceStore } from "../../agents/ports/evidence.ts";
 import { rejects } from "./chain.suite.ts";
 import { decisionProofBy, proofBy } from "./chain-questions.ts";
 import { testKeys } from "./chain-node.ts";
-import { wideId } from "../core/committee.ts";
+import { wideId } from "../support/core/committee.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "conclave-evidence-"));
 after(() => rm(folder, { recursive: true }));

@@ -13,7 +13,7 @@ import type { HttpServer } from "../../agents/adapters/http-server.ts";
 import { createGatewaySource } from "../../agents/adapters/ipfs/gateway-source.ts";
 import { createKuboContentStore } from "../../agents/adapters/ipfs/kubo-content-store.ts";
 import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
-import { cidString } from "../../agents/core/codec.ts";
+import { cidString } from "../../agents/core/encoding/codec.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import type { ContentStore } from "../../agents/ports/content-store.ts";
 import { contentStoreSuite, freshBlock, putDiamond } from "./content-store.suite.ts";

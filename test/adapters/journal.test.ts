@@ -10,8 +10,8 @@ import { fileURLToPath } from "node:url";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
 import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
-import { createInputReader, encodeInput } from "../../agents/node/records.ts";
-import { attemptOf, signMessage, wideId, withId } from "../core/committee.ts";
+import { createInputReader, encodeInput } from "../../agents/node/seat/records.ts";
+import { attemptOf, signMessage, wideId, withId } from "../support/core/committee.ts";
 import { journalSuite, readAll, type JournalHarness } from "./journal.suite.ts";
 
 journalSuite("memory", async () => {

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import { createFolderContentStore, openFolderReader } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { createHeliaContentStore } from "../../agents/adapters/ipfs/helia-content-store.ts";
 import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
-import { cidString } from "../../agents/core/codec.ts";
+import { cidString } from "../../agents/core/encoding/codec.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import { freshBlock, putDiamond } from "./content-store.suite.ts";
 import { signerKey } from "./network.suite.ts";

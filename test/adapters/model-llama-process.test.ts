@@ -176,7 +176,7 @@ describe("model: llama, process", () => {
     async () => {
       const parent = spawn(
         process.execPath,
-        [fileURLToPath(new URL("fixtures/llama-parent.ts", import.meta.url)), gguf()],
+        [fileURLToPath(new URL("./fixtures/llama-parent.ts", import.meta.url)), gguf()],
         {
           stdio: ["ignore", "pipe", "inherit"],
           env: { ...process.env, CONCLAVE_PASSWORD: "hunter2" },

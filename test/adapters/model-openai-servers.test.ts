@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { createOpenAiModel } from "../../agents/adapters/models/openai-model.ts";
 import { providerIds } from "../../agents/adapters/models/openai-providers.ts";
-import { createRequestBudget } from "../../agents/node/token-budget.ts";
+import { createRequestBudget } from "../../agents/node/seat/token-budget.ts";
 import { against, answers, good, served } from "./fixtures/openai-served.ts";
 import { reply, startOpenAiServer, stream, type Handler } from "./fixtures/openai-server.ts";
 import { failsWith, modelRequest, modelSuite, never } from "./model.suite.ts";

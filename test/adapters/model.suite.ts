@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
-import { createRequestBudget } from "../../agents/node/token-budget.ts";
+import { createRequestBudget } from "../../agents/node/seat/token-budget.ts";
 import type { Model, ModelRequest, OutputSchema } from "../../agents/ports/model.ts";
 
 export interface ModelHarness {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
-import { publicKeyToAddress, sha256, hexToBytes, utf8 } from "../../agents/core/digest.ts";
+import { publicKeyToAddress, sha256, hexToBytes, utf8 } from "../../agents/core/encoding/digest.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Address } from "../../agents/core/types.ts";

@@ -2,13 +2,13 @@ import { expect } from "chai";
 import { describe, it } from "node:test";
 import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
 import { limits } from "../../agents/core/limits.ts";
-import { decodeMessage } from "../../agents/core/transcript.ts";
+import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Address, Message } from "../../agents/core/types.ts";
-import { createOutbox, type Outbox } from "../../agents/node/outbox.ts";
-import { createResend } from "../../agents/node/resend.ts";
-import type { Session } from "../../agents/node/session.ts";
+import { createOutbox, type Outbox } from "../../agents/node/seat/outbox.ts";
+import { createResend } from "../../agents/node/seat/resend.ts";
+import type { Session } from "../../agents/node/seat/session.ts";
 import type { Network } from "../../agents/ports/network.ts";
-import { addressOf, attemptOf, signMessage } from "../core/committee.ts";
+import { addressOf, attemptOf, signMessage } from "../support/core/committee.ts";
 
 const attempt = attemptOf(4);
 const peers = [1, 2, 3].map(addressOf);

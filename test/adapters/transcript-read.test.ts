@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { printable } from "../../agents/cli/output.ts";
-import { transcriptDot, transcriptSvg } from "../../agents/cli/transcript-graph.ts";
-import { transcriptHtml } from "../../agents/cli/transcript-html.ts";
-import { numbers } from "../../agents/cli/transcript-lines.ts";
-import { transcriptText } from "../../agents/cli/transcript-text.ts";
-import { sha256 } from "../../agents/core/digest.ts";
-import { packRound } from "../../agents/core/rounds.ts";
+import { printable } from "../../agents/cli/shared/output.ts";
+import { transcriptDot, transcriptSvg } from "../../agents/cli/transcript/graph.ts";
+import { transcriptHtml } from "../../agents/cli/transcript/html.ts";
+import { numbers } from "../../agents/cli/transcript/lines.ts";
+import { transcriptText } from "../../agents/cli/transcript/text.ts";
+import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { packRound } from "../../agents/core/request/rounds.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { Attempt, Digest, Ppm } from "../../agents/core/types.ts";
-import { readDeliberation, type Deliberation } from "../../agents/node/deliberation.ts";
+import { readDeliberation, type Deliberation } from "../../agents/node/audit/deliberation.ts";
 import type { ChainEvent } from "../../agents/ports/chain.ts";
-import { attemptFor } from "../../scripts/lib/attacks/message-set.ts";
-import { signedBy, stepDecision } from "../../scripts/lib/step-decision.ts";
+import { attemptFor } from "../support/message-set.ts";
+import { signedBy, stepDecision } from "../../sim/step-decision.ts";
 
 const HOSTILE = `</pre><script>alert("1")</script> \\N 'x' & "];`;
 /** Steers terminals, turns the direction, hides. */

@@ -2,16 +2,23 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
-import { cidString, decode, encode, encodeBlock, decodeBlock, type BlockValue } from "../../agents/core/codec.ts";
-import { decisionDigest, encodeRequestId, sha256 } from "../../agents/core/digest.ts";
+import {
+  cidString,
+  decode,
+  encode,
+  encodeBlock,
+  decodeBlock,
+  type BlockValue,
+} from "../../agents/core/encoding/codec.ts";
+import { decisionDigest, encodeRequestId, sha256 } from "../../agents/core/encoding/digest.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { Attempt, Certificate, Decision, Digest, RequestId, SeatIndex, Value } from "../../agents/core/types.ts";
-import { verdictOf, verifyRequest, type VerifyOptions, type VerifyReport } from "../../agents/node/verify.ts";
-import { packRound } from "../../agents/core/rounds.ts";
+import { verdictOf, verifyRequest, type VerifyOptions, type VerifyReport } from "../../agents/node/audit/verify.ts";
+import { packRound } from "../../agents/core/request/rounds.ts";
 import type { ChainEvent } from "../../agents/ports/chain.ts";
-import { attemptOf, runCommittee, signDigest, wideId, withId, type SeatScript } from "../core/committee.ts";
+import { attemptOf, runCommittee, signDigest, wideId, withId, type SeatScript } from "../support/core/committee.ts";
 
 const seats = [0, 1, 2, 3] as const;
 const attempt = attemptOf(4);

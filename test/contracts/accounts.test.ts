@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { ZeroAddress, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
-import { ask, decide, draw, passDeadline, recordOf, refundArgs, termsFor } from "../../scripts/lib/course.ts";
-import { Currency, packRequestId, packTerms, word, type Terms } from "../../scripts/lib/typed-data.ts";
+import { ask, decide, draw, passDeadline, recordOf, refundArgs, termsFor } from "../support/contracts/course.ts";
+import { Currency, packRequestId, packTerms, word, type Terms } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
   freeTokens,
@@ -12,7 +12,7 @@ import {
   subscriptionCoins,
   subscriptionFunds,
   type Oracle,
-} from "../../scripts/lib/world.ts";
+} from "../support/contracts/world.ts";
 import { Books, currencies } from "./utils/money.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();

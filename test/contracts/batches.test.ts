@@ -15,8 +15,8 @@ import {
   refundArgs,
   termsFor,
   type Drawn,
-} from "../../scripts/lib/course.ts";
-import { Currency, Status, packTerms } from "../../scripts/lib/typed-data.ts";
+} from "../support/contracts/course.ts";
+import { Currency, Status, packTerms } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
   findEvents,
@@ -26,7 +26,7 @@ import {
   registerAgents,
   subscription,
   type World,
-} from "../../scripts/lib/world.ts";
+} from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;

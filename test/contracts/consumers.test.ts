@@ -21,10 +21,17 @@ import {
   refundArgs,
   termsFor,
   type Drawn,
-} from "../../scripts/lib/course.ts";
-import { Currency, Status, hashCommittee, packDecision, packRelay, packTerms } from "../../scripts/lib/typed-data.ts";
-import type { Terms } from "../../scripts/lib/typed-data.ts";
-import { deployWorld, findEvent, registerAgents, subscription, type World } from "../../scripts/lib/world.ts";
+} from "../support/contracts/course.ts";
+import {
+  Currency,
+  Status,
+  hashCommittee,
+  packDecision,
+  packRelay,
+  packTerms,
+} from "../support/contracts/typed-data.ts";
+import type { Terms } from "../support/contracts/typed-data.ts";
+import { deployWorld, findEvent, registerAgents, subscription, type World } from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;

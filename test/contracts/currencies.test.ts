@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
-import { ask, passDeadline, refundArgs, termsFor } from "../../scripts/lib/course.ts";
-import { Currency, packTerms, type Terms } from "../../scripts/lib/typed-data.ts";
+import { ask, passDeadline, refundArgs, termsFor } from "../support/contracts/course.ts";
+import { Currency, packTerms, type Terms } from "../support/contracts/typed-data.ts";
 import {
   deployRegistry,
   deployWorld,
@@ -13,7 +13,7 @@ import {
   subscriptionCoins,
   type Oracle,
   type World,
-} from "../../scripts/lib/world.ts";
+} from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;

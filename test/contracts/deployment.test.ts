@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ZeroAddress } from "ethers";
 import hre from "hardhat";
 
-import { deployWorld, registryTerms } from "../../scripts/lib/world.ts";
+import { deployWorld, registryTerms } from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;

@@ -18,9 +18,9 @@ import {
   recordOf,
   refundArgs,
   replace,
-} from "../../scripts/lib/course.ts";
-import { Currency, Status, packRound, unpackRound } from "../../scripts/lib/typed-data.ts";
-import { findEvent, findEvents, mineSeed, nextEpoch } from "../../scripts/lib/world.ts";
+} from "../support/contracts/course.ts";
+import { Currency, Status, packRound, unpackRound } from "../support/contracts/typed-data.ts";
+import { findEvent, findEvents, mineSeed, nextEpoch } from "../support/contracts/world.ts";
 import { agentsOf, crowd } from "./utils/crowd.ts";
 import { currencies } from "./utils/money.ts";
 

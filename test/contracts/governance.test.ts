@@ -2,9 +2,9 @@ import { expect } from "chai";
 import { toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
-import { ask, termsFor } from "../../scripts/lib/course.ts";
-import { Currency, packTerms } from "../../scripts/lib/typed-data.ts";
-import { deployWorld, freeTokens, subscription } from "../../scripts/lib/world.ts";
+import { ask, termsFor } from "../support/contracts/course.ts";
+import { Currency, packTerms } from "../support/contracts/typed-data.ts";
+import { deployWorld, freeTokens, subscription } from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture, time } = networkHelpers;

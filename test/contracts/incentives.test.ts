@@ -23,8 +23,8 @@ import {
   termsFor,
   type Asked,
   type Committed,
-} from "../../scripts/lib/course.ts";
-import { Currency, Status, packTerms, type Terms } from "../../scripts/lib/typed-data.ts";
+} from "../support/contracts/course.ts";
+import { Currency, Status, packTerms, type Terms } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
   freeTokens,
@@ -32,7 +32,7 @@ import {
   subscription,
   subscriptionFunds,
   type PriceTerms,
-} from "../../scripts/lib/world.ts";
+} from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;

@@ -19,9 +19,9 @@ import {
   termsFor,
   type Asked,
   type Committed,
-} from "../../scripts/lib/course.ts";
-import { Currency, Status, word } from "../../scripts/lib/typed-data.ts";
-import type { SignedDecision, Terms } from "../../scripts/lib/typed-data.ts";
+} from "../support/contracts/course.ts";
+import { Currency, Status, word } from "../support/contracts/typed-data.ts";
+import type { SignedDecision, Terms } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
   findEvent,
@@ -31,7 +31,7 @@ import {
   registerAgents,
   treasury,
   type PriceTerms,
-} from "../../scripts/lib/world.ts";
+} from "../support/contracts/world.ts";
 import { Books, currencies, deliveryPayOf, payOf, quoteOf } from "./utils/money.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();

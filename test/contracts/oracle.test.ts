@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { TypedDataEncoder, decodeRlp, encodeBytes32String, getBytes, id as hashText, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
-import { ask, decisionFor, digestOf, draw, passDeadline, termsFor } from "../../scripts/lib/course.ts";
+import { ask, decisionFor, digestOf, draw, passDeadline, termsFor } from "../support/contracts/course.ts";
 import {
   Status,
   hashCommittee,
@@ -10,8 +10,8 @@ import {
   packDecision,
   packRound,
   packTerms,
-} from "../../scripts/lib/typed-data.ts";
-import type { Terms } from "../../scripts/lib/typed-data.ts";
+} from "../support/contracts/typed-data.ts";
+import type { Terms } from "../support/contracts/typed-data.ts";
 import {
   deployRegistry,
   epochBlocks,
@@ -25,7 +25,7 @@ import {
   subscriptionFunds,
   supportedProtocols,
   treasury,
-} from "../../scripts/lib/world.ts";
+} from "../support/contracts/world.ts";
 import { stages } from "./utils/stages.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();

@@ -2,9 +2,9 @@ import { expect } from "chai";
 import { encodeBytes32String, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
-import { termsFor } from "../../scripts/lib/course.ts";
-import { Currency, packTerms } from "../../scripts/lib/typed-data.ts";
-import { deployWorld, freeCoins, freeTokens, subscription, type PriceTerms } from "../../scripts/lib/world.ts";
+import { termsFor } from "../support/contracts/course.ts";
+import { Currency, packTerms } from "../support/contracts/typed-data.ts";
+import { deployWorld, freeCoins, freeTokens, subscription, type PriceTerms } from "../support/contracts/world.ts";
 import { currencies, quoteOf } from "./utils/money.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();

@@ -3,7 +3,7 @@ import { Signature, ZeroAddress, concat, toBeHex } from "ethers";
 import type { BytesLike } from "ethers";
 import hre from "hardhat";
 
-import { addressOf, packSeat, publicKeyOf, testKey } from "../../scripts/lib/typed-data.ts";
+import { addressOf, packSeat, publicKeyOf, testKey } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
   epochBlocks,
@@ -16,7 +16,7 @@ import {
   registryTerms,
   treasury,
   unbondingDelay,
-} from "../../scripts/lib/world.ts";
+} from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;

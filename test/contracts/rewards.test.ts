@@ -1,9 +1,16 @@
 import { expect } from "chai";
 import hre from "hardhat";
 
-import { ask, decide, recordOf } from "../../scripts/lib/course.ts";
-import { Currency, testKey } from "../../scripts/lib/typed-data.ts";
-import { deployWorld, minStake, nextEpoch, registration, unbondingDelay, type World } from "../../scripts/lib/world.ts";
+import { ask, decide, recordOf } from "../support/contracts/course.ts";
+import { Currency, testKey } from "../support/contracts/typed-data.ts";
+import {
+  deployWorld,
+  minStake,
+  nextEpoch,
+  registration,
+  unbondingDelay,
+  type World,
+} from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture, time } = networkHelpers;

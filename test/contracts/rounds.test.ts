@@ -18,9 +18,9 @@ import {
   structHashOf,
   termsFor,
   type Committed,
-} from "../../scripts/lib/course.ts";
-import { Currency, Status, hashCommittee, linkAfter, packRound, unpackRound } from "../../scripts/lib/typed-data.ts";
-import { findEvent, findEvents, freeTokens, mineSeed } from "../../scripts/lib/world.ts";
+} from "../support/contracts/course.ts";
+import { Currency, Status, hashCommittee, linkAfter, packRound, unpackRound } from "../support/contracts/typed-data.ts";
+import { findEvent, findEvents, freeTokens, mineSeed } from "../support/contracts/world.ts";
 import { agentsOf, crowd } from "./utils/crowd.ts";
 import { bondAfter, currencies } from "./utils/money.ts";
 

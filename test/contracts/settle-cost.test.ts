@@ -13,8 +13,8 @@ import {
   termsFor,
   type Asked,
   type Committed,
-} from "../../scripts/lib/course.ts";
-import { Currency, packTerms, testKey } from "../../scripts/lib/typed-data.ts";
+} from "../support/contracts/course.ts";
+import { Currency, packTerms, testKey } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
   findEvents,
@@ -23,7 +23,7 @@ import {
   registration,
   servicesOf,
   type World,
-} from "../../scripts/lib/world.ts";
+} from "../support/contracts/world.ts";
 
 /** What requests with the most seats, and with the most rounds, can come to: every committee before the last hangs or is appealed against. */
 const shapes = [

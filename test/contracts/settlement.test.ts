@@ -27,7 +27,7 @@ import {
   priceGas,
   recordOf,
   refundArgs,
-} from "../../scripts/lib/course.ts";
+} from "../support/contracts/course.ts";
 import {
   Currency,
   Status,
@@ -37,8 +37,14 @@ import {
   packRelay,
   testKey,
   unpackRound,
-} from "../../scripts/lib/typed-data.ts";
-import { deployWorld, findEvents, registerAgents, subscription, subscriptionFunds } from "../../scripts/lib/world.ts";
+} from "../support/contracts/typed-data.ts";
+import {
+  deployWorld,
+  findEvents,
+  registerAgents,
+  subscription,
+  subscriptionFunds,
+} from "../support/contracts/world.ts";
 import { stages } from "./utils/stages.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();

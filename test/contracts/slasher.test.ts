@@ -2,9 +2,9 @@ import { expect } from "chai";
 import { TypedDataEncoder, id } from "ethers";
 import hre from "hardhat";
 
-import { ask, draw } from "../../scripts/lib/course.ts";
-import { hashRequest, messageTypes, testKey } from "../../scripts/lib/typed-data.ts";
-import { deployWorld, minStake, registerAgents, registration, treasury } from "../../scripts/lib/world.ts";
+import { ask, draw } from "../support/contracts/course.ts";
+import { hashRequest, messageTypes, testKey } from "../support/contracts/typed-data.ts";
+import { deployWorld, minStake, registerAgents, registration, treasury } from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture } = networkHelpers;

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { Signature } from "ethers";
 import hre from "hardhat";
 
-import { permitTypes, testKey } from "../../scripts/lib/typed-data.ts";
+import { permitTypes, testKey } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
   maxStake,
@@ -11,8 +11,8 @@ import {
   registerAgents,
   registration,
   unbondingDelay,
-} from "../../scripts/lib/world.ts";
-import type { World } from "../../scripts/lib/world.ts";
+} from "../support/contracts/world.ts";
+import type { World } from "../support/contracts/world.ts";
 
 const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture, time } = networkHelpers;

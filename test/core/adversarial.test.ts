@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { canonicalOrder } from "../../agents/core/order.ts";
-import { CONVERGE, DRAFT, REVIEW } from "../../agents/core/protocols/adversarial-payloads.ts";
-import { adversarial } from "../../agents/core/protocols/adversarial.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
+import { CONVERGE, DRAFT, REVIEW } from "../../agents/core/protocols/adversarial/payloads.ts";
+import { adversarial } from "../../agents/core/protocols/adversarial/index.ts";
 import type { Attempt, SeatIndex, Terms } from "../../agents/core/types.ts";
-import { attemptOf, timing, type SeatScript } from "./committee.ts";
+import { attemptOf, timing, type SeatScript } from "../support/core/committee.ts";
 import {
   believing,
   byRank,
@@ -16,7 +16,7 @@ import {
   messagesIn,
   taskOf,
   watched,
-} from "./council-scripts.ts";
+} from "../support/core/council-scripts.ts";
 
 const of = (n: number, terms: Partial<Terms> = {}): Attempt => attemptOf(n, { protocol: 9, ...terms });
 const tasksOf = (run: ReturnType<typeof watched>, task: string) =>

@@ -9,8 +9,8 @@ import {
   policiesOf,
   type CanonicalAnswer,
   type SeatAnswer,
-} from "../../agents/core/answer.ts";
-import { keccak256, utf8 } from "../../agents/core/digest.ts";
+} from "../../agents/core/request/answer.ts";
+import { keccak256, utf8 } from "../../agents/core/encoding/digest.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Digest, SeatIndex, Terms } from "../../agents/core/types.ts";
 

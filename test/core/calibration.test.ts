@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { calibratedConfidence, isotonicSteps, type CalibrationSample } from "../../agents/core/calibration.ts";
-import { tierOf } from "../../agents/core/tiers.ts";
+import { tierOf } from "../../agents/core/phases/tiers.ts";
 import type { Ppm } from "../../agents/core/types.ts";
 
 const sample = fc.record({

@@ -1,16 +1,22 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE, encodeCertificate } from "../../agents/core/certify-payloads.ts";
-import { decisionDigest, hexToBytes, recoverSigner, sha256 } from "../../agents/core/digest.ts";
+import {
+  CERTIFICATE,
+  PRECOMMIT,
+  PREVOTE,
+  PROPOSE,
+  encodeCertificate,
+} from "../../agents/core/seat/certify/payloads.ts";
+import { decisionDigest, hexToBytes, recoverSigner, sha256 } from "../../agents/core/encoding/digest.ts";
 import { JUDGE } from "../../agents/core/protocols/mbft/payloads.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { addMessage, emptyTally, messagesOf, type Tally } from "../../agents/core/tally.ts";
-import { buildTranscript } from "../../agents/core/transcript.ts";
+import { addMessage, emptyTally, messagesOf, type Tally } from "../../agents/core/seat/tally.ts";
+import { buildTranscript } from "../../agents/core/encoding/transcript.ts";
 import type { Attempt, DecisionConflict, SeatIndex } from "../../agents/core/types.ts";
-import { Bench } from "./certify-bench.ts";
-import { attemptOf, generator, runCommittee, signDigest, type SeatScript } from "./committee.ts";
-import { honest } from "./mbft-scripts.ts";
+import { Bench } from "../support/core/certify-bench.ts";
+import { attemptOf, generator, runCommittee, signDigest, type SeatScript } from "../support/core/committee.ts";
+import { honest } from "../support/core/mbft-scripts.ts";
 
 /** Two decisions for one certify round that the accused has signed. */
 function isProof(attempt: Attempt, { seat, first, second }: DecisionConflict): boolean {

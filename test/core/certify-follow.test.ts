@@ -1,18 +1,18 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { ownProposal, proposerOf } from "../../agents/core/certify-candidates.ts";
-import { PREVOTE, PROPOSE } from "../../agents/core/certify-payloads.ts";
-import { initialCertify, type Candidate, type CertifyContext } from "../../agents/core/certify-state.ts";
-import { certifyMessage, startCertify } from "../../agents/core/certify.ts";
-import { sha256, utf8 } from "../../agents/core/digest.ts";
+import { ownProposal, proposerOf } from "../../agents/core/seat/certify/candidates.ts";
+import { PREVOTE, PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { initialCertify, type Candidate, type CertifyContext } from "../../agents/core/seat/certify/state.ts";
+import { certifyMessage, startCertify } from "../../agents/core/seat/certify/certify.ts";
+import { sha256, utf8 } from "../../agents/core/encoding/digest.ts";
 import { EVENT, EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { Conclusion, Protocol } from "../../agents/core/protocol.ts";
-import { settle } from "../../agents/core/outcome.ts";
-import type { Tally } from "../../agents/core/tally.ts";
-import { keyOf, signMessage, timing } from "./committee.ts";
-import { hashgraphAttempt } from "./hashgraph-scripts.ts";
-import { bareEvent, eventMessage, tallyOf } from "./hashgraph-world.ts";
+import { settle } from "../../agents/core/phases/outcome.ts";
+import type { Tally } from "../../agents/core/seat/tally.ts";
+import { keyOf, signMessage, timing } from "../support/core/committee.ts";
+import { hashgraphAttempt } from "../support/core/hashgraph-scripts.ts";
+import { bareEvent, eventMessage, tallyOf } from "../support/core/hashgraph-world.ts";
 
 const attempt = hashgraphAttempt(4);
 const self = proposerOf(attempt, 3);

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { PRECOMMIT, PREVOTE } from "../../agents/core/certify-payloads.ts";
-import { Bench } from "./certify-bench.ts";
+import { PRECOMMIT, PREVOTE } from "../../agents/core/seat/certify/payloads.ts";
+import { Bench } from "../support/core/certify-bench.ts";
 
 describe("certify: locks and quorums", () => {
   it("Tendermint line 36: locks and precommits on more than 2/3 of the seats, not on one fewer", () => {

@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { PRECOMMIT, PREVOTE, PROPOSE } from "../../agents/core/certify-payloads.ts";
-import { proposerOf } from "../../agents/core/certify-candidates.ts";
+import { PRECOMMIT, PREVOTE, PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { proposerOf } from "../../agents/core/seat/certify/candidates.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { JUDGE, REVEAL, VOTE } from "./mbft-set.ts";
-import { hexToBytes, sha256 } from "../../agents/core/digest.ts";
-import { decodeMessage } from "../../agents/core/transcript.ts";
+import { JUDGE, REVEAL, VOTE } from "../support/core/mbft-set.ts";
+import { hexToBytes, sha256 } from "../../agents/core/encoding/digest.ts";
+import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Attempt } from "../../agents/core/types.ts";
-import { attemptOf, generator, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
-import { honest } from "./mbft-scripts.ts";
+import { attemptOf, generator, runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
+import { honest } from "../support/core/mbft-scripts.ts";
 
 /** All honest seats certify, and the same. */
 function agreed(run: CommitteeRun, honestSeats: readonly number[]): void {

@@ -16,8 +16,8 @@ import {
   encodeBlock,
   isMapOf,
   type BlockValue,
-} from "../../agents/core/codec.ts";
-import { bytesToHex } from "../../agents/core/digest.ts";
+} from "../../agents/core/encoding/codec.ts";
+import { bytesToHex } from "../../agents/core/encoding/digest.ts";
 import type { Digest, Value } from "../../agents/core/types.ts";
 
 const LIMIT = 65_536;

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { parse } from "../../scripts/lib/solidity/ast.ts";
-import { diff, findMutants, plant, sample, switchLibrary, switchSource } from "../../scripts/lib/solidity/mutants.ts";
-import { reportOf, staleExplanations } from "../../scripts/lib/solidity/mutation-report.ts";
-import { addProbes, percent, probeLibrary, probeSource, sum, summarize } from "../../scripts/lib/solidity/probes.ts";
-import { rewrite } from "../../scripts/lib/solidity/rewrite.ts";
-import { findSuppressions, problemsIn, readFindings } from "../../scripts/lib/solidity/slither-findings.ts";
+import { parse } from "../../scripts/solidity/ast.ts";
+import { diff, findMutants, plant, sample, switchLibrary, switchSource } from "../../scripts/solidity/mutants.ts";
+import { reportOf, staleExplanations } from "../../scripts/solidity/mutation-report.ts";
+import { addProbes, percent, probeLibrary, probeSource, sum, summarize } from "../../scripts/solidity/probes.ts";
+import { rewrite } from "../../scripts/solidity/rewrite.ts";
+import { findSuppressions, problemsIn, readFindings } from "../../scripts/solidity/slither-findings.ts";
 
 const file = "contracts/A.sol";
 const contract = (body: string): Record<string, string> => ({

@@ -1,17 +1,23 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { PERSONALITIES, inReadersOrder, refuseChaired, synthesisCall, triesOf } from "../../agents/core/chair.ts";
-import { SYNTHESIS, answerRound } from "../../agents/core/chaired.ts";
-import { canonicalAnswer } from "../../agents/core/answer.ts";
-import { canonicalOrder, canonicalRanks } from "../../agents/core/order.ts";
+import {
+  PERSONALITIES,
+  inReadersOrder,
+  refuseChaired,
+  synthesisCall,
+  triesOf,
+} from "../../agents/core/phases/chair.ts";
+import { SYNTHESIS, answerRound } from "../../agents/core/phases/chaired.ts";
+import { canonicalAnswer } from "../../agents/core/request/answer.ts";
+import { canonicalOrder, canonicalRanks } from "../../agents/core/seat/order.ts";
 import { council, councilForms } from "../../agents/core/protocols/council.ts";
-import { concat, hexToBytes, sha256 } from "../../agents/core/digest.ts";
-import type { View } from "../../agents/core/phased-rules.ts";
+import { concat, hexToBytes, sha256 } from "../../agents/core/encoding/digest.ts";
+import type { View } from "../../agents/core/phases/phased-rules.ts";
 import { protocolByCode } from "../../agents/core/protocols/index.ts";
-import { candidatesOf, commitForm, revealForm } from "../../agents/core/proposals.ts";
-import { said } from "../../agents/core/round-book.ts";
+import { candidatesOf, commitForm, revealForm } from "../../agents/core/phases/proposals.ts";
+import { said } from "../../agents/core/phases/round-book.ts";
 import type { Attempt, Digest, SeatIndex, Terms, Value } from "../../agents/core/types.ts";
-import { attemptOf, timing, type SeatScript } from "./committee.ts";
+import { attemptOf, timing, type SeatScript } from "../support/core/committee.ts";
 import {
   believing,
   byRank,
@@ -23,7 +29,7 @@ import {
   silentIn,
   taskOf,
   watched,
-} from "./council-scripts.ts";
+} from "../support/core/council-scripts.ts";
 
 const of = (n: number, terms: Partial<Terms> = {}): Attempt => attemptOf(n, { protocol: 7, ...terms });
 const all = (n: number, script: SeatScript): SeatScript[] => Array.from({ length: n }, () => script);

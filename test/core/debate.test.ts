@@ -1,16 +1,16 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { SYNTHESIS, answerRound } from "../../agents/core/chaired.ts";
-import { hexToBytes } from "../../agents/core/digest.ts";
+import { SYNTHESIS, answerRound } from "../../agents/core/phases/chaired.ts";
+import { hexToBytes } from "../../agents/core/encoding/digest.ts";
 import { limits } from "../../agents/core/limits.ts";
-import { canonicalOrder } from "../../agents/core/order.ts";
-import { candidatesOf } from "../../agents/core/proposals.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
+import { candidatesOf } from "../../agents/core/phases/proposals.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
-import { CRITIQUE, critiqueBytes, critiquesOf } from "../../agents/core/protocols/debate-critiques.ts";
-import { REPLY, debate, debateForms, lastAnswers } from "../../agents/core/protocols/debate.ts";
-import type { Stage } from "../../agents/core/round-book.ts";
+import { CRITIQUE, critiqueBytes, critiquesOf } from "../../agents/core/protocols/debate/critiques.ts";
+import { REPLY, debate, debateForms, lastAnswers } from "../../agents/core/protocols/debate/index.ts";
+import type { Stage } from "../../agents/core/phases/round-book.ts";
 import type { Attempt, Message, SeatIndex, Terms } from "../../agents/core/types.ts";
-import { attemptOf, signMessage, type SeatScript } from "./committee.ts";
+import { attemptOf, signMessage, type SeatScript } from "../support/core/committee.ts";
 import {
   believing,
   byRank,
@@ -22,7 +22,7 @@ import {
   retold,
   taskOf,
   watched,
-} from "./council-scripts.ts";
+} from "../support/core/council-scripts.ts";
 
 const of = (n: number, terms: Partial<Terms> = {}): Attempt => attemptOf(n, { protocol: 8, ...terms });
 const all = (n: number, script: SeatScript): SeatScript[] => Array.from({ length: n }, () => script);

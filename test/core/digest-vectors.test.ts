@@ -12,7 +12,7 @@ import {
   requestHash,
   unpackSeat,
   unpackTerms,
-} from "../../agents/core/digest.ts";
+} from "../../agents/core/encoding/digest.ts";
 import type {
   Address,
   Attempt,

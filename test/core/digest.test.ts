@@ -31,7 +31,7 @@ import {
   unpackSeat,
   unpackTerms,
   utf8,
-} from "../../agents/core/digest.ts";
+} from "../../agents/core/encoding/digest.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type {
   Address,

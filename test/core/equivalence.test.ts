@@ -1,16 +1,16 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { canonicalAnswer, type SeatAnswer } from "../../agents/core/answer.ts";
-import { MATCH, answerClasses, matchCalls, matchForm } from "../../agents/core/equivalence.ts";
-import { compareHex } from "../../agents/core/digest.ts";
+import { canonicalAnswer, type SeatAnswer } from "../../agents/core/request/answer.ts";
+import { MATCH, answerClasses, matchCalls, matchForm } from "../../agents/core/phases/equivalence.ts";
+import { compareHex } from "../../agents/core/encoding/digest.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { closeForm, heldOf, withSeen, type RoundBook } from "../../agents/core/round-book.ts";
-import { emptyTally, roundSlots } from "../../agents/core/tally.ts";
+import { closeForm, heldOf, withSeen, type RoundBook } from "../../agents/core/phases/round-book.ts";
+import { emptyTally, roundSlots } from "../../agents/core/seat/tally.ts";
 import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
-import { attemptOf, runCommittee, type SeatScript } from "./committee.ts";
-import { put } from "./mbft-set.ts";
+import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
+import { put } from "../support/core/mbft-set.ts";
 
 const plan = { forms: [matchForm, closeForm], partial: new Set<number>() };
 

@@ -1,18 +1,18 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import type { CanonicalAnswer } from "../../agents/core/answer.ts";
-import { canonicalOrder } from "../../agents/core/order.ts";
-import { CRITIQUE } from "../../agents/core/protocols/debate-critiques.ts";
+import type { CanonicalAnswer } from "../../agents/core/request/answer.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
+import { CRITIQUE } from "../../agents/core/protocols/debate/critiques.ts";
 import { initialCarry, judge } from "../../agents/core/protocols/escalating/judge.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { acceptedOf, isContested, isTrivial, type Agreement } from "../../agents/core/protocols/escalating/rules.ts";
 import { formsOf } from "../../agents/core/protocols/escalating/stages.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
-import { CLOSE } from "../../agents/core/round-book.ts";
-import { roundSlots, type Tally } from "../../agents/core/tally.ts";
+import { CLOSE } from "../../agents/core/phases/round-book.ts";
+import { roundSlots, type Tally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, SeatIndex, Terms } from "../../agents/core/types.ts";
-import { attemptOf, signMessage, type SeatScript } from "./committee.ts";
+import { attemptOf, signMessage, type SeatScript } from "../support/core/committee.ts";
 import {
   believing,
   byRank,
@@ -24,7 +24,7 @@ import {
   retold,
   taskOf,
   watched,
-} from "./council-scripts.ts";
+} from "../support/core/council-scripts.ts";
 
 const of = (n: number, terms: Partial<Terms> = {}): Attempt => attemptOf(n, { protocol: 10, ...terms });
 const letters = { kind: "choice", options: 8 } as const;

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { expOfNegative, lnOfRatio } from "../../agents/core/fixed-point.ts";
+import { expOfNegative, lnOfRatio } from "../../agents/core/protocols/mbft-bayesian/fixed-point.ts";
 
 /** Independent yardsticks with 400 bits: other series than the code's, on exact integers. */
 const WIDE = 400n;

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { MEDIAN_UNIT, geometricMedian, squareRoot } from "../../agents/core/geometric-median.ts";
+import { MEDIAN_UNIT, geometricMedian, squareRoot } from "../../agents/core/protocols/leaderless/geometric-median.ts";
 
 type Point = readonly number[];
 

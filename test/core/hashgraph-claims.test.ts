@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { digestOf } from "../../agents/core/codec.ts";
-import { hexToBytes, sha256, utf8 } from "../../agents/core/digest.ts";
+import { digestOf } from "../../agents/core/encoding/codec.ts";
+import { hexToBytes, sha256, utf8 } from "../../agents/core/encoding/digest.ts";
 import { conclude } from "../../agents/core/protocols/hashgraph/conclude.ts";
 import { EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
 import { otherParentFor, stagesDue } from "../../agents/core/protocols/hashgraph/gossip.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import { newestOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 import type { Attempt, Message, SeatIndex } from "../../agents/core/types.ts";
-import { runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
+import { runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
 import {
   CLAIMS,
   claims,
@@ -18,8 +18,8 @@ import {
   results,
   run,
   type SendEffect,
-} from "./hashgraph-scripts.ts";
-import { GossipWorld, bareEvent, eventMessage, tallyOf } from "./hashgraph-world.ts";
+} from "../support/core/hashgraph-scripts.ts";
+import { GossipWorld, bareEvent, eventMessage, tallyOf } from "../support/core/hashgraph-world.ts";
 
 const yes = holds("yes");
 const liar = holds("no");

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { digestOf } from "../../agents/core/codec.ts";
+import { digestOf } from "../../agents/core/encoding/codec.ts";
 import type { Effect, Protocol } from "../../agents/core/protocol.ts";
 import { otherParentFor, stagesDue } from "../../agents/core/protocols/hashgraph/gossip.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
@@ -8,9 +8,9 @@ import { encodeEvent, type EventRef } from "../../agents/core/protocols/hashgrap
 import type { HashgraphState } from "../../agents/core/protocols/hashgraph/state.ts";
 import { isForker, newestOf, type Told, type View } from "../../agents/core/protocols/hashgraph/view.ts";
 import type { Digest, SeatIndex } from "../../agents/core/types.ts";
-import { runCommittee, type SeatScript } from "./committee.ts";
-import { hashgraphAttempt, holds, isEvent, results, type SendEffect } from "./hashgraph-scripts.ts";
-import { bareEvent } from "./hashgraph-world.ts";
+import { runCommittee, type SeatScript } from "../support/core/committee.ts";
+import { hashgraphAttempt, holds, isEvent, results, type SendEffect } from "../support/core/hashgraph-scripts.ts";
+import { bareEvent } from "../support/core/hashgraph-world.ts";
 
 const attempt = hashgraphAttempt(4);
 const [LIAR, SLOW] = [0, 1] as const;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { hexToBytes } from "../../agents/core/digest.ts";
+import { hexToBytes } from "../../agents/core/encoding/digest.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
 import { otherParentFor, stagesDue } from "../../agents/core/protocols/hashgraph/gossip.ts";
@@ -8,9 +8,17 @@ import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { HashgraphState } from "../../agents/core/protocols/hashgraph/state.ts";
 import { newestOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 import type { Message, SeatIndex } from "../../agents/core/types.ts";
-import { runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
-import { claims, growLine, hashgraphAttempt, holds, isEvent, results, type SendEffect } from "./hashgraph-scripts.ts";
-import { GossipWorld, commitRecord, tallyOf } from "./hashgraph-world.ts";
+import { runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
+import {
+  claims,
+  growLine,
+  hashgraphAttempt,
+  holds,
+  isEvent,
+  results,
+  type SendEffect,
+} from "../support/core/hashgraph-scripts.ts";
+import { GossipWorld, commitRecord, tallyOf } from "../support/core/hashgraph-world.ts";
 
 const attempt = hashgraphAttempt(4);
 const yes = holds("yes");

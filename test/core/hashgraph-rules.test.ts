@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import type { AnswerGroup } from "../../agents/core/answer.ts";
-import { compareHex, concat, hexToBytes, sha256, utf8 } from "../../agents/core/digest.ts";
-import { hasAncestor } from "../../agents/core/hashgraph/graph.ts";
+import type { AnswerGroup } from "../../agents/core/request/answer.ts";
+import { compareHex, concat, hexToBytes, sha256, utf8 } from "../../agents/core/encoding/digest.ts";
+import { hasAncestor } from "../../agents/core/protocols/hashgraph/graph/graph.ts";
 import { limits } from "../../agents/core/limits.ts";
-import { seatsOf } from "../../agents/core/order.ts";
+import { seatsOf } from "../../agents/core/seat/order.ts";
 import { EVENTS_PER_SEAT, MAX_SEATS, stagesOf } from "../../agents/core/protocols/hashgraph/config.ts";
 import { conclude } from "../../agents/core/protocols/hashgraph/conclude.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
@@ -16,15 +16,15 @@ import {
   type EventRef,
 } from "../../agents/core/protocols/hashgraph/payloads.ts";
 import { nextPrompt, votePrompt } from "../../agents/core/protocols/hashgraph/prompts.ts";
-import { consensusReport } from "../../agents/core/protocols/hashgraph/report.ts";
+import { consensusReport } from "../../lab/references/hashgraph-report.ts";
 import { preview } from "../../agents/core/protocols/hashgraph/rules.ts";
 import { emptyView, extendView, newestOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
-import { addMessage, emptyTally, messagesOf } from "../../agents/core/tally.ts";
-import { buildTranscript, decodeMessage, readRoot, replay } from "../../agents/core/transcript.ts";
+import { addMessage, emptyTally, messagesOf } from "../../agents/core/seat/tally.ts";
+import { buildTranscript, decodeMessage, readRoot, replay } from "../../agents/core/encoding/transcript.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "../../agents/core/types.ts";
-import { generator } from "./committee.ts";
-import { hashgraphAttempt, holds, run } from "./hashgraph-scripts.ts";
+import { generator } from "../support/core/committee.ts";
+import { hashgraphAttempt, holds, run } from "../support/core/hashgraph-scripts.ts";
 import {
   GossipWorld,
   bareEvent,
@@ -34,7 +34,7 @@ import {
   proposalOf,
   randomDeliberation,
   tallyOf,
-} from "./hashgraph-world.ts";
+} from "../support/core/hashgraph-world.ts";
 
 const attempt = hashgraphAttempt(4);
 const yes4 = Array.from({ length: 4 }, () => ["yes", "yes"]);

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { compareHex, concat, hexToBytes, sha256 } from "../../agents/core/digest.ts";
-import { canonicalOrder } from "../../agents/core/order.ts";
-import { consensusReport } from "../../agents/core/protocols/hashgraph/report.ts";
+import { compareHex, concat, hexToBytes, sha256 } from "../../agents/core/encoding/digest.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
+import { consensusReport } from "../../lab/references/hashgraph-report.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
-import type { SeatState } from "../../agents/core/seat.ts";
-import { messagesOf } from "../../agents/core/tally.ts";
+import type { SeatState } from "../../agents/core/seat/seat.ts";
+import { messagesOf } from "../../agents/core/seat/tally.ts";
 import type { Digest } from "../../agents/core/types.ts";
-import { keyOf, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
+import { keyOf, runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
 import {
   bends,
   follows,
@@ -19,7 +19,7 @@ import {
   rewords,
   run,
   type SendEffect,
-} from "./hashgraph-scripts.ts";
+} from "../support/core/hashgraph-scripts.ts";
 
 const yes = holds("yes");
 const liar = holds("no");

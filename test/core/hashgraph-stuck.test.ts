@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { digestOf } from "../../agents/core/codec.ts";
+import { digestOf } from "../../agents/core/encoding/codec.ts";
 import type { Effect, Input, SeatContext } from "../../agents/core/protocol.ts";
 import { conclude } from "../../agents/core/protocols/hashgraph/conclude.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { HashgraphState } from "../../agents/core/protocols/hashgraph/state.ts";
-import { addMessage, emptyTally, type Tally } from "../../agents/core/tally.ts";
+import { addMessage, emptyTally, type Tally } from "../../agents/core/seat/tally.ts";
 import type { Message, SeatIndex } from "../../agents/core/types.ts";
-import { keyOf, timing } from "./committee.ts";
-import { hashgraphAttempt, isEvent, type SendEffect } from "./hashgraph-scripts.ts";
-import { GossipWorld, bareEvent, eventMessage, tallyOf } from "./hashgraph-world.ts";
+import { keyOf, timing } from "../support/core/committee.ts";
+import { hashgraphAttempt, isEvent, type SendEffect } from "../support/core/hashgraph-scripts.ts";
+import { GossipWorld, bareEvent, eventMessage, tallyOf } from "../support/core/hashgraph-world.ts";
 
 const attempt = hashgraphAttempt(4);
 const stuck = { mode: "stuck" } as const;

@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { bytesToHex } from "../../agents/core/digest.ts";
+import { bytesToHex } from "../../agents/core/encoding/digest.ts";
 import { missesParents, missingIn } from "../../agents/core/protocols/hashgraph/gossip.ts";
 import type { EventBody } from "../../agents/core/protocols/hashgraph/payloads.ts";
 import { emptyView, extendView, viewOf, type View } from "../../agents/core/protocols/hashgraph/view.ts";
-import { addMessage, emptyTally } from "../../agents/core/tally.ts";
+import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, Digest, Message, SeatIndex } from "../../agents/core/types.ts";
-import { generator } from "./committee.ts";
-import { hashgraphAttempt } from "./hashgraph-scripts.ts";
-import { bareEvent, eventMessage, tallyOf } from "./hashgraph-world.ts";
+import { generator } from "../support/core/committee.ts";
+import { hashgraphAttempt } from "../support/core/hashgraph-scripts.ts";
+import { bareEvent, eventMessage, tallyOf } from "../support/core/hashgraph-world.ts";
 
 /** An event on its creator's event before; null begins the line. */
 function next(attempt: Attempt, seat: number, before: Message | null, change: Partial<EventBody> = {}): Message {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { electFame, middleBit } from "../../agents/core/hashgraph/fame.ts";
+import { electFame, middleBit } from "../../agents/core/protocols/hashgraph/graph/fame.ts";
 import {
   createGraph,
   hasAncestor,
@@ -12,11 +12,11 @@ import {
   type Graph,
   type GraphRules,
   type Node,
-} from "../../agents/core/hashgraph/graph.ts";
-import { consensusOrder, receivedBatches, type Received } from "../../agents/core/hashgraph/order.ts";
-import { generator } from "./committee.ts";
-import { literal } from "./hashgraph-literal.ts";
-import { randomGossip } from "./hashgraph-random.ts";
+} from "../../agents/core/protocols/hashgraph/graph/graph.ts";
+import { consensusOrder, receivedBatches, type Received } from "../../agents/core/protocols/hashgraph/graph/order.ts";
+import { generator } from "../support/core/committee.ts";
+import { literal } from "../support/core/hashgraph-literal.ts";
+import { randomGossip } from "../support/core/hashgraph-random.ts";
 
 const rulesOf = (members: number, change: Partial<GraphRules> = {}): GraphRules => ({
   weights: Array.from({ length: members }, () => 1),

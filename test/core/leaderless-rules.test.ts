@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { MEDIAN_UNIT } from "../../agents/core/geometric-median.ts";
-import { canonicalAnswer, type CanonicalAnswer } from "../../agents/core/answer.ts";
-import { canonicalOrder } from "../../agents/core/order.ts";
-import { commitForm, revealForm, type Candidate } from "../../agents/core/proposals.ts";
+import { MEDIAN_UNIT } from "../../agents/core/protocols/leaderless/geometric-median.ts";
+import { canonicalAnswer, type CanonicalAnswer } from "../../agents/core/request/answer.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
+import { commitForm, revealForm, type Candidate } from "../../agents/core/phases/proposals.ts";
 import { leaderless } from "../../agents/core/protocols/leaderless/index.ts";
 import { rolesOf, splitOf } from "../../agents/core/protocols/leaderless/roles.ts";
 import {
@@ -15,13 +15,13 @@ import {
   tieBreak,
   type Rating,
 } from "../../agents/core/protocols/leaderless/select.ts";
-import { CLOSE, closeForm } from "../../agents/core/round-book.ts";
-import { CRITERIA, marksFrom, scoreForm, type Marks } from "../../agents/core/scores.ts";
-import { emptyTally, type Tally } from "../../agents/core/tally.ts";
+import { CLOSE, closeForm } from "../../agents/core/phases/round-book.ts";
+import { CRITERIA, marksFrom, scoreForm, type Marks } from "../../agents/core/phases/scores.ts";
+import { emptyTally, type Tally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, Digest, Outcome, Ppm, SeatIndex, Value } from "../../agents/core/types.ts";
-import { attemptOf } from "./committee.ts";
-import { addFormRound, proposalBody, type RoundScript, type SaidSoFar } from "./form-rounds.ts";
-import { put } from "./mbft-set.ts";
+import { attemptOf } from "../support/core/committee.ts";
+import { addFormRound, proposalBody, type RoundScript, type SaidSoFar } from "../support/core/form-rounds.ts";
+import { put } from "../support/core/mbft-set.ts";
 
 const FORMS = [
   commitForm,

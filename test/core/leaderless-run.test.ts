@@ -1,16 +1,16 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
 import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
-import { MEDIAN_UNIT } from "../../agents/core/geometric-median.ts";
-import { revealForm } from "../../agents/core/proposals.ts";
+import { MEDIAN_UNIT } from "../../agents/core/protocols/leaderless/geometric-median.ts";
+import { revealForm } from "../../agents/core/phases/proposals.ts";
 import { leaderless } from "../../agents/core/protocols/leaderless/index.ts";
 import { rolesOf } from "../../agents/core/protocols/leaderless/roles.ts";
 import { APPROVED, SCORE, robustScore } from "../../agents/core/protocols/leaderless/select.ts";
-import { scoreForm } from "../../agents/core/scores.ts";
-import { decodeMessage } from "../../agents/core/transcript.ts";
-import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
-import { criticalCalls, decisionOf, faultsOf } from "./run-results.ts";
-import { crashed, equivocating, failing, lying, selective, truthful } from "./scoring-scripts.ts";
+import { scoreForm } from "../../agents/core/phases/scores.ts";
+import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
+import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
+import { criticalCalls, decisionOf, faultsOf } from "../support/core/run-results.ts";
+import { crashed, equivocating, failing, lying, selective, truthful } from "../support/core/scoring-scripts.ts";
 
 const attemptFor = (n: number, terms: Parameters<typeof attemptOf>[1] = {}): Attempt =>
   attemptOf(n, { protocol: 4, ...terms });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { limits } from "../../agents/core/limits.ts";
-import { MAX_SLASHES } from "../../agents/core/outcome.ts";
+import { MAX_SLASHES } from "../../agents/core/phases/outcome.ts";
 import { SLASH_FACTOR_PPM } from "../../agents/core/protocols/mbft/config.ts";
 import { ONE_PPM } from "../../agents/core/types.ts";
 

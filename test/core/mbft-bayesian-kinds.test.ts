@@ -1,11 +1,21 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { matchForm } from "../../agents/core/equivalence.ts";
-import { emptyTally } from "../../agents/core/tally.ts";
+import { matchForm } from "../../agents/core/phases/equivalence.ts";
+import { emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Attempt } from "../../agents/core/types.ts";
-import { propose, say } from "../../scripts/lib/attacks/message-set.ts";
-import { HIGH, LOW, attemptFor, closed, concluded, decision, outcomeOf, report, reports } from "./mbft-bayesian-set.ts";
+import { propose, say } from "../support/message-set.ts";
+import {
+  HIGH,
+  LOW,
+  attemptFor,
+  closed,
+  concluded,
+  decision,
+  outcomeOf,
+  report,
+  reports,
+} from "../support/core/mbft-bayesian-set.ts";
 
 interface Report {
   readonly value: number | null;

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { commitForm, revealForm } from "../../agents/core/proposals.ts";
+import { commitForm, revealForm } from "../../agents/core/phases/proposals.ts";
 import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
 import { protocolByCode, protocolById } from "../../agents/core/protocols/index.ts";
 import type { Terms } from "../../agents/core/types.ts";
-import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
-import { honest, liar } from "./mbft-scripts.ts";
+import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
+import { honest, liar } from "../support/core/mbft-scripts.ts";
 
 const attemptFor = (n: number, terms: Partial<Terms> = {}) => attemptOf(n, { protocol: 2, ...terms });
 const seats = (n: number, of: (seat: number) => SeatScript): readonly SeatScript[] =>

@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { requestHash } from "../../agents/core/digest.ts";
-import { expOfNegative, lnOfRatio } from "../../agents/core/fixed-point.ts";
-import { commitForm } from "../../agents/core/proposals.ts";
+import { requestHash } from "../../agents/core/encoding/digest.ts";
+import { expOfNegative, lnOfRatio } from "../../agents/core/protocols/mbft-bayesian/fixed-point.ts";
+import { commitForm } from "../../agents/core/phases/proposals.ts";
 import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
 import { BITS, capOf, committedBy, evidenceOf, type Belief } from "../../agents/core/protocols/mbft-bayesian/rules.ts";
-import { addMessage, emptyTally, messagesOf } from "../../agents/core/tally.ts";
+import { addMessage, emptyTally, messagesOf } from "../../agents/core/seat/tally.ts";
 import { ONE_PPM, type Attempt, type Ppm } from "../../agents/core/types.ts";
-import { propose, put, type Answering } from "../../scripts/lib/attacks/message-set.ts";
-import { attemptOf } from "./committee.ts";
+import { propose, put, type Answering } from "../support/message-set.ts";
+import { attemptOf } from "../support/core/committee.ts";
 import {
   CODE,
   HIGH,
@@ -23,7 +23,7 @@ import {
   outcomeOf,
   report,
   reports,
-} from "./mbft-bayesian-set.ts";
+} from "../support/core/mbft-bayesian-set.ts";
 
 const tiers = fc.constantFrom(LOW, MEDIUM, HIGH);
 const asNumber = (fixed: bigint): number => Number(fixed) / 2 ** BITS;

@@ -1,18 +1,18 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { moved } from "../../agents/adapters/memory/rules.ts";
-import { digestOf } from "../../agents/core/codec.ts";
+import { moved } from "../support/memory-chain/rules.ts";
+import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { limits } from "../../agents/core/limits.ts";
-import { canonicalOrder } from "../../agents/core/order.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { mbftConfig } from "../../agents/core/protocols/mbft/config.ts";
 import { leaderOrder } from "../../agents/core/protocols/mbft/rules.ts";
-import { revealForm, type Candidate } from "../../agents/core/proposals.ts";
-import { withSeen } from "../../agents/core/round-book.ts";
-import { emptyTally } from "../../agents/core/tally.ts";
+import { revealForm, type Candidate } from "../../agents/core/phases/proposals.ts";
+import { withSeen } from "../../agents/core/phases/round-book.ts";
+import { emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, Outcome, Ppm, SeatIndex } from "../../agents/core/types.ts";
-import { addRound, attemptFor, type SeatActs } from "../../scripts/lib/attacks/message-set.ts";
+import { addRound, attemptFor, type SeatActs } from "../support/message-set.ts";
 
 const HIGH = 900_000;
 const tiers = fc.constantFrom(300_000, 700_000, 900_000);

@@ -5,12 +5,22 @@ import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { mbftConfig } from "../../agents/core/protocols/mbft/config.ts";
 import { applySlashes } from "../../agents/core/protocols/mbft/rules.ts";
 import { voteForm } from "../../agents/core/protocols/mbft/payloads.ts";
-import { withSeen } from "../../agents/core/round-book.ts";
-import { emptyTally, messagesOf, addMessage, type Tally } from "../../agents/core/tally.ts";
-import { tierOf } from "../../agents/core/tiers.ts";
+import { withSeen } from "../../agents/core/phases/round-book.ts";
+import { emptyTally, messagesOf, addMessage, type Tally } from "../../agents/core/seat/tally.ts";
+import { tierOf } from "../../agents/core/phases/tiers.ts";
 import type { Attempt, Outcome, Ppm, SeatIndex } from "../../agents/core/types.ts";
-import { attemptOf } from "./committee.ts";
-import { COMMIT, JUDGE, REVEAL, VOTE, addRound, encodeReveal, put, roundOf, type SeatActs } from "./mbft-set.ts";
+import { attemptOf } from "../support/core/committee.ts";
+import {
+  COMMIT,
+  JUDGE,
+  REVEAL,
+  VOTE,
+  addRound,
+  encodeReveal,
+  put,
+  roundOf,
+  type SeatActs,
+} from "../support/core/mbft-set.ts";
 
 const seats = (n: number, act: (seat: number) => SeatActs): SeatActs[] =>
   Array.from({ length: n }, (_, seat) => act(seat));

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { decisionDigest, recoverSigner } from "../../agents/core/digest.ts";
-import { attemptOf, runCommittee, type SeatScript } from "./committee.ts";
-import { honest, liar } from "./mbft-scripts.ts";
-import { JUDGE, VOTE, addRound } from "./mbft-set.ts";
-import { emptyTally } from "../../agents/core/tally.ts";
+import { decisionDigest, recoverSigner } from "../../agents/core/encoding/digest.ts";
+import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
+import { honest, liar } from "../support/core/mbft-scripts.ts";
+import { JUDGE, VOTE, addRound } from "../support/core/mbft-set.ts";
+import { emptyTally } from "../../agents/core/seat/tally.ts";
 
 describe("mbft over a committee", () => {
   it("decides unanimously in round 0 with one certificate", () => {

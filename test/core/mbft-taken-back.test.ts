@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { PROPOSE } from "../../agents/core/certify-payloads.ts";
-import { hexToBytes } from "../../agents/core/digest.ts";
-import { canonicalOrder } from "../../agents/core/order.ts";
+import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { hexToBytes } from "../../agents/core/encoding/digest.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import type { Effect } from "../../agents/core/protocol.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { addMessage, emptyTally, messagesOf, variants, type Tally } from "../../agents/core/tally.ts";
-import { buildTranscript } from "../../agents/core/transcript.ts";
+import { addMessage, emptyTally, messagesOf, variants, type Tally } from "../../agents/core/seat/tally.ts";
+import { buildTranscript } from "../../agents/core/encoding/transcript.ts";
 import type { Message, SeatIndex } from "../../agents/core/types.ts";
-import { attemptOf, runCommittee, signMessage, type SeatScript } from "./committee.ts";
-import { JUDGE, REVEAL, VOTE } from "./mbft-set.ts";
+import { attemptOf, runCommittee, signMessage, type SeatScript } from "../support/core/committee.ts";
+import { JUDGE, REVEAL, VOTE } from "../support/core/mbft-set.ts";
 
 type Send = Extract<Effect, { kind: "send" }>;
 

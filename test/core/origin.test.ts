@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { decodeOrigins, encodeOrigins, tidyOrigin, withOrigins } from "../../agents/core/origin.ts";
-import type { Origin } from "../../agents/core/prompt.ts";
+import { decodeOrigins, encodeOrigins, tidyOrigin, withOrigins } from "../../agents/core/phases/origin.ts";
+import type { Origin } from "../../agents/core/prompts/prompt.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import { unanimous } from "../../agents/core/protocols/unanimous/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { closeForm } from "../../agents/core/round-book.ts";
+import { closeForm } from "../../agents/core/phases/round-book.ts";
 import type { SeatIndex, Value } from "../../agents/core/types.ts";
-import { attemptOf } from "./committee.ts";
+import { attemptOf } from "../support/core/committee.ts";
 
 const origin: Origin = { model: "m@1 sha256:0011223344556677", engine: "e@2 cpu", sampling: "temperature=0", seed: 7 };
 const entry = { model: origin.model, engine: origin.engine, sampling: origin.sampling, seeds: [7] };

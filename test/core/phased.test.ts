@@ -1,16 +1,16 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { settle } from "../../agents/core/outcome.ts";
-import { phased } from "../../agents/core/phased.ts";
+import { settle } from "../../agents/core/phases/outcome.ts";
+import { phased } from "../../agents/core/phases/phased.ts";
 import type { Effect } from "../../agents/core/protocol.ts";
-import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../agents/core/proposals.ts";
-import { isMapOf } from "../../agents/core/codec.ts";
-import { closeForm, counted, withSeen, type Form } from "../../agents/core/round-book.ts";
-import { proposePrompt } from "../../agents/core/task-prompt.ts";
+import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../agents/core/phases/proposals.ts";
+import { isMapOf } from "../../agents/core/encoding/codec.ts";
+import { closeForm, counted, withSeen, type Form } from "../../agents/core/phases/round-book.ts";
+import { proposePrompt } from "../../agents/core/prompts/task-prompt.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
-import { startSeat, stepSeat } from "../../agents/core/seat.ts";
+import { startSeat, stepSeat } from "../../agents/core/seat/seat.ts";
 import type { Attempt, Message, Ppm, SeatIndex } from "../../agents/core/types.ts";
-import { attemptOf, keyOf, runCommittee, signMessage, timing, type SeatScript } from "./committee.ts";
+import { attemptOf, keyOf, runCommittee, signMessage, timing, type SeatScript } from "../support/core/committee.ts";
 
 const WORD = 50;
 /** Of protocols that take fewer than 64 seats. */

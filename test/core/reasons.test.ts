@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { wayOut } from "../../agents/cli/reasons.ts";
+import { wayOut } from "../../agents/cli/shared/reasons.ts";
 
 const root = join(import.meta.dirname, "../..");
 

@@ -1,16 +1,16 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { PREVOTE, PROPOSE } from "../../agents/core/certify-payloads.ts";
-import { hashedRequest, hexToBytes, keccak256, sha256 } from "../../agents/core/digest.ts";
+import { PREVOTE, PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { hashedRequest, hexToBytes, keccak256, sha256 } from "../../agents/core/encoding/digest.ts";
 import type { Effect, SeatContext } from "../../agents/core/protocol.ts";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
-import { isText, questionBytes, rawText } from "../../agents/core/question.ts";
-import { refuseSlot, startSeat } from "../../agents/core/seat.ts";
-import { addMessage, emptyTally } from "../../agents/core/tally.ts";
-import { buildTranscript, readRoot, replay } from "../../agents/core/transcript.ts";
+import { isText, questionBytes, rawText } from "../../agents/core/request/question.ts";
+import { refuseSlot, startSeat } from "../../agents/core/seat/seat.ts";
+import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
+import { buildTranscript, readRoot, replay } from "../../agents/core/encoding/transcript.ts";
 import type { Attempt, Decision, Digest, SeatIndex, Terms } from "../../agents/core/types.ts";
-import { attemptOf, keyOf, runCommittee, signMessage, timing, type SeatScript } from "./committee.ts";
+import { attemptOf, keyOf, runCommittee, signMessage, timing, type SeatScript } from "../support/core/committee.ts";
 
 const NAMED = `source: bafyrei${"a".repeat(52)}`;
 

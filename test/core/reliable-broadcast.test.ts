@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { deliveredBy, relayForm, vouchedFor, type Heard } from "../../agents/core/reliable-broadcast.ts";
+import { deliveredBy, relayForm, vouchedFor, type Heard } from "../../agents/core/phases/reliable-broadcast.ts";
 import type { Digest, Value } from "../../agents/core/types.ts";
-import { attemptOf } from "./committee.ts";
+import { attemptOf } from "../support/core/committee.ts";
 
 const digest = (name: number): Digest => `0x${name.toString(16).padStart(64, "0")}` as Digest;
 const X = digest(1);

@@ -11,8 +11,8 @@ import {
   hexToBytes,
   unpackSeat,
   unpackTerms,
-} from "../../agents/core/digest.ts";
-import { committeeSizeAfter, hasRetry, linkAfter, packRound, unpackRound } from "../../agents/core/rounds.ts";
+} from "../../agents/core/encoding/digest.ts";
+import { committeeSizeAfter, hasRetry, linkAfter, packRound, unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Decision, Digest, Hex, Request, Round, SeatInfo } from "../../agents/core/types.ts";
 
 interface Vectors {

@@ -3,12 +3,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import type { CliHost } from "../../agents/cli/command.ts";
-import { readSources } from "../../agents/cli/question-sources.ts";
-import { requireTakers } from "../../agents/cli/terms.ts";
+import type { CliHost } from "../../agents/cli/shared/command.ts";
+import { readSources } from "../../agents/cli/request/question-sources.ts";
+import { requireTakers } from "../../agents/cli/request/terms.ts";
 import { limits } from "../../agents/core/limits.ts";
-import { sourcesOf } from "../../agents/core/sources.ts";
-import { RULES, asking, digest, line } from "./sources-scripts.ts";
+import { sourcesOf } from "../../agents/core/evidence/sources.ts";
+import { RULES, asking, digest, line } from "../support/core/sources-scripts.ts";
 
 const { terms } = asking(4, []).request;
 let cwd: string;

@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { canonicalOrder } from "../../agents/core/order.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { claimsIn, initialCarry } from "../../agents/core/protocols/escalating/judge.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { formsOf } from "../../agents/core/protocols/escalating/stages.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
-import type { Stage } from "../../agents/core/round-book.ts";
-import { CITE, SOURCE, cite, citeForm, type Citation } from "../../agents/core/sources.ts";
-import { roundSlots, type Tally } from "../../agents/core/tally.ts";
+import type { Stage } from "../../agents/core/phases/round-book.ts";
+import { CITE, SOURCE, cite, citeForm, type Citation } from "../../agents/core/evidence/sources.ts";
+import { roundSlots, type Tally } from "../../agents/core/seat/tally.ts";
 import type { SeatIndex } from "../../agents/core/types.ts";
-import { attemptOf, signMessage, timing, type SeatScript } from "./committee.ts";
+import { attemptOf, signMessage, timing, type SeatScript } from "../support/core/committee.ts";
 import {
   believing,
   byRank,
@@ -20,8 +20,8 @@ import {
   silentIn,
   taskOf,
   watched,
-} from "./council-scripts.ts";
-import { RULES, OTHER, blockOf, digest, stored, asking, quoting, LICENCE } from "./sources-scripts.ts";
+} from "../support/core/council-scripts.ts";
+import { RULES, OTHER, blockOf, digest, stored, asking, quoting, LICENCE } from "../support/core/sources-scripts.ts";
 
 const tasks = (run: ReturnType<typeof watched>) => run.asked.map(({ prompt }) => taskOf(prompt));
 

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { cidString, encode } from "../../agents/core/codec.ts";
-import { sha256, utf8 } from "../../agents/core/digest.ts";
+import { cidString, encode } from "../../agents/core/encoding/codec.ts";
+import { sha256, utf8 } from "../../agents/core/encoding/digest.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import {
@@ -17,10 +17,10 @@ import {
   sourcesOf,
   withoutSources,
   type Citation,
-} from "../../agents/core/sources.ts";
-import { encodeMessage } from "../../agents/core/transcript.ts";
-import { signMessage } from "./committee.ts";
-import { RULES, OTHER, blockOf, digest, line, asking, LICENCE } from "./sources-scripts.ts";
+} from "../../agents/core/evidence/sources.ts";
+import { encodeMessage } from "../../agents/core/encoding/transcript.ts";
+import { signMessage } from "../support/core/committee.ts";
+import { RULES, OTHER, blockOf, digest, line, asking, LICENCE } from "../support/core/sources-scripts.ts";
 
 describe("sources: names and documents", () => {
   it("SG1: the lines at the question's end, in their order, and nothing before them", () => {

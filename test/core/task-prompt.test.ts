@@ -2,11 +2,17 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { limits } from "../../agents/core/limits.ts";
-import { cutText, renderedBytes, renderFields, shortened } from "../../agents/core/prompt.ts";
+import { cutText, renderedBytes, renderFields, shortened } from "../../agents/core/prompts/prompt.ts";
 import { withDocuments } from "../../agents/core/protocols/escalating/prompts.ts";
-import type { Citation, Document } from "../../agents/core/sources.ts";
-import { heardTogether, lineOf, LINE_BYTES, revisePrompt, verifyPrompt } from "../../agents/core/task-prompt.ts";
-import { attemptOf } from "./committee.ts";
+import type { Citation, Document } from "../../agents/core/evidence/sources.ts";
+import {
+  heardTogether,
+  lineOf,
+  LINE_BYTES,
+  revisePrompt,
+  verifyPrompt,
+} from "../../agents/core/prompts/task-prompt.ts";
+import { attemptOf } from "../support/core/committee.ts";
 
 const anyText = fc
   .array(fc.oneof(fc.string({ unit: "binary", maxLength: 1 }), fc.constantFrom('"', "\\", "\u00ad", "|", "中", "x")), {

@@ -1,21 +1,21 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { decodeBlock, encode, encodeBlock, type BlockValue } from "../../agents/core/codec.ts";
-import { bytesToHex, encodeRequestId } from "../../agents/core/digest.ts";
+import { decodeBlock, encode, encodeBlock, type BlockValue } from "../../agents/core/encoding/codec.ts";
+import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/digest.ts";
 import { limits } from "../../agents/core/limits.ts";
-import { commitmentOf } from "../../agents/core/proposals.ts";
+import { commitmentOf } from "../../agents/core/phases/proposals.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { emptyTally } from "../../agents/core/tally.ts";
+import { emptyTally } from "../../agents/core/seat/tally.ts";
 import {
   buildTranscript,
   decodeMessage,
   encodeMessage,
   readRoot,
   refuseMessage,
-} from "../../agents/core/transcript.ts";
+} from "../../agents/core/encoding/transcript.ts";
 import { ONE_PPM, type Attempt, type RequestId, type SeatIndex, type Value } from "../../agents/core/types.ts";
-import { attemptOf, runCommittee, signMessage, wideId, withId } from "./committee.ts";
+import { attemptOf, runCommittee, signMessage, wideId, withId } from "../support/core/committee.ts";
 
 const requestIds = fc.bigInt(0n, 2n ** 128n - 1n) as fc.Arbitrary<RequestId>;
 /** Both are 2^53 as a number. */

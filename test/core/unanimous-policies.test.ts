@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { canonicalAnswer, policiesOf } from "../../agents/core/answer.ts";
+import { canonicalAnswer, policiesOf } from "../../agents/core/request/answer.ts";
 import { createUnanimous } from "../../agents/core/protocols/unanimous/index.ts";
 import { gradePolicies } from "../../agents/core/protocols/unanimous/rules.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Terms } from "../../agents/core/types.ts";
-import { attemptOf } from "./committee.ts";
-import { decide, faults, policies, type TurnActs } from "./unanimous-set.ts";
+import { attemptOf } from "../support/core/committee.ts";
+import { decide, faults, policies, type TurnActs } from "../support/core/unanimous-set.ts";
 
 describe("unanimous: policies", () => {
   const candidates = (attempt: Attempt, sets: readonly string[]) =>

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { canonicalOrder } from "../../agents/core/order.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { reasonsStepByStep } from "../../agents/core/protocols/unanimous/config.ts";
 import { createUnanimous, unanimous } from "../../agents/core/protocols/unanimous/index.ts";
 import { speakingOrder } from "../../agents/core/protocols/unanimous/prompts.ts";
-import { addMessage, emptyTally, messagesOf } from "../../agents/core/tally.ts";
+import { addMessage, emptyTally, messagesOf } from "../../agents/core/seat/tally.ts";
 import type { Ppm, SeatIndex, Terms } from "../../agents/core/types.ts";
-import { attemptOf } from "./committee.ts";
+import { attemptOf } from "../support/core/committee.ts";
 import {
   CLOSE,
   COMMIT,
@@ -19,7 +19,7 @@ import {
   seats,
   turnsOf,
   type TurnActs,
-} from "./unanimous-set.ts";
+} from "../support/core/unanimous-set.ts";
 
 describe("unanimous: settings and order", () => {
   it("D01: a committee that cannot have n > 3t with t >= 1 is refused, with a reason", () => {

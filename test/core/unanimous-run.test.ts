@@ -4,10 +4,10 @@ import { reasonsStepByStep } from "../../agents/core/protocols/unanimous/config.
 import { createUnanimous, unanimous } from "../../agents/core/protocols/unanimous/index.ts";
 import type { Effect } from "../../agents/core/protocol.ts";
 import type { Ppm, SeatIndex, Terms } from "../../agents/core/types.ts";
-import { addMessage, emptyTally, type Tally } from "../../agents/core/tally.ts";
-import { buildTranscript, decodeMessage } from "../../agents/core/transcript.ts";
-import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "./committee.ts";
-import { CLOSE, COMMIT, REVEAL, faults, policies } from "./unanimous-set.ts";
+import { addMessage, emptyTally, type Tally } from "../../agents/core/seat/tally.ts";
+import { buildTranscript, decodeMessage } from "../../agents/core/encoding/transcript.ts";
+import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
+import { CLOSE, COMMIT, REVEAL, faults, policies } from "../support/core/unanimous-set.ts";
 
 type Ask = Extract<Effect, { kind: "ask" }>;
 

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { canonicalOrder } from "../../agents/core/order.ts";
-import { commitForm, revealForm } from "../../agents/core/proposals.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
+import { commitForm, revealForm } from "../../agents/core/phases/proposals.ts";
 import { wbft } from "../../agents/core/protocols/wbft/index.ts";
 import {
   FINAL,
@@ -16,13 +16,13 @@ import {
 } from "../../agents/core/protocols/wbft/payloads.ts";
 import { permits, viewsOf, type Lock } from "../../agents/core/protocols/wbft/views.ts";
 import { capped, isQuorum, sumOf, type AnswerClass } from "../../agents/core/protocols/wbft/weights.ts";
-import { CLOSE, closeForm } from "../../agents/core/round-book.ts";
-import type { Marks } from "../../agents/core/scores.ts";
-import { emptyTally, type Tally } from "../../agents/core/tally.ts";
+import { CLOSE, closeForm } from "../../agents/core/phases/round-book.ts";
+import type { Marks } from "../../agents/core/phases/scores.ts";
+import { emptyTally, type Tally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, Digest, Outcome, SeatIndex, Value } from "../../agents/core/types.ts";
-import { attemptOf } from "./committee.ts";
-import { addFormRound, proposalBody, type SaidSoFar } from "./form-rounds.ts";
-import { put } from "./mbft-set.ts";
+import { attemptOf } from "../support/core/committee.ts";
+import { addFormRound, proposalBody, type SaidSoFar } from "../support/core/form-rounds.ts";
+import { put } from "../support/core/mbft-set.ts";
 
 const VIEW = [leadForm, prepareForm, finalForm, closeForm];
 const FORMS = [commitForm, revealForm, scoresForm, ...VIEW];

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { canonicalOrder } from "../../agents/core/order.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import type { Effect } from "../../agents/core/protocol.ts";
 import { wbft } from "../../agents/core/protocols/wbft/index.ts";
 import { FINAL, LEAD, PREPARE } from "../../agents/core/protocols/wbft/payloads.ts";
 import type { Attempt, SeatIndex, Value } from "../../agents/core/types.ts";
-import { attemptOf, runCommittee, type SeatScript } from "./committee.ts";
-import { criticalCalls, decisionOf, faultsOf } from "./run-results.ts";
-import { crashed, equivocating, failing, lying, mind, selective, truthful } from "./scoring-scripts.ts";
+import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
+import { criticalCalls, decisionOf, faultsOf } from "../support/core/run-results.ts";
+import { crashed, equivocating, failing, lying, mind, selective, truthful } from "../support/core/scoring-scripts.ts";
 
 const attemptFor = (n: number, terms: Parameters<typeof attemptOf>[1] = {}): Attempt =>
   attemptOf(n, { protocol: 3, ...terms });

@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { readCar } from "../../agents/adapters/ipfs/car.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
-import { loadAgentConfig } from "../../agents/cli/config.ts";
-import { joinAgent, type JoinedAgent } from "../../agents/cli/join.ts";
-import { cidString } from "../../agents/core/codec.ts";
-import { sha256 } from "../../agents/core/digest.ts";
+import { loadAgentConfig } from "../../agents/cli/shared/config.ts";
+import { joinAgent, type JoinedAgent } from "../../agents/cli/agent/join.ts";
+import { cidString } from "../../agents/core/encoding/codec.ts";
+import { sha256 } from "../../agents/core/encoding/digest.ts";
 import type { Log } from "../../agents/ports/log.ts";
-import { startDecidedChain, type DecidedChain } from "../../scripts/lib/decided-chain.ts";
+import { startDecidedChain, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { freshBlock } from "../adapters/content-store.suite.ts";
 import { createCli, PASSWORD, type Cli, type ConfigJson } from "./cli-world.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { runCli } from "../../agents/cli/run-cli.ts";
 import type { Address } from "../../agents/core/types.ts";
-import { booleanTerms } from "../core/committee.ts";
+import { booleanTerms } from "../support/core/committee.ts";
 import { readMetrics, servedMetrics } from "../adapters/fixtures/metrics.ts";
 import { PASSWORD, startCliWorld, type CliWorld } from "./cli-world.ts";
 import { memoryWorld, truthful, until } from "./world.ts";

@@ -5,7 +5,7 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { loadAgentConfig } from "../../agents/cli/config.ts";
+import { loadAgentConfig } from "../../agents/cli/shared/config.ts";
 import { createCli, type Cli } from "./cli-world.ts";
 
 const small = join(import.meta.dirname, "../../models/conclave-small.gguf");

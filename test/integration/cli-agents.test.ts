@@ -6,8 +6,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { cidString } from "../../agents/core/codec.ts";
-import { sha256 } from "../../agents/core/digest.ts";
+import { cidString } from "../../agents/core/encoding/codec.ts";
+import { sha256 } from "../../agents/core/encoding/digest.ts";
 import { PASSWORD, assertNoSecrets, startCliWorld, type CliWorld } from "./cli-world.ts";
 
 const main = join(import.meta.dirname, "../../agents/cli/main.ts");

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { cidString } from "../../agents/core/codec.ts";
-import { sha256 } from "../../agents/core/digest.ts";
+import { cidString } from "../../agents/core/encoding/codec.ts";
+import { sha256 } from "../../agents/core/encoding/digest.ts";
 import { startKuboLoopback, type KuboLoopback } from "../adapters/kubo-loopback.ts";
 import { fromHere as source, startPinWorld, transcriptAt, type PinWorld } from "./pin-world.ts";
 

@@ -3,9 +3,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { cidString } from "../../agents/core/codec.ts";
-import { sha256 } from "../../agents/core/digest.ts";
-import { documentBlock } from "../../agents/core/sources.ts";
+import { cidString } from "../../agents/core/encoding/codec.ts";
+import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { documentBlock } from "../../agents/core/evidence/sources.ts";
 import { startCliWorld, type CliWorld } from "./cli-world.ts";
 
 const RULES = "Export rules, version 3. Exports above 500 need a licence. Gifts are exempt — ask “Zoll”.\n";

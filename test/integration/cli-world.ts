@@ -9,11 +9,11 @@ import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { runCli } from "../../agents/cli/run-cli.ts";
-import { bytesToHex } from "../../agents/core/digest.ts";
+import { bytesToHex } from "../../agents/core/encoding/digest.ts";
 import type { Address, Request, RequestId } from "../../agents/core/types.ts";
-import { openBank, type Bank } from "../../scripts/demo/bank.ts";
-import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/lib/deploy.ts";
-import { startLocalChain, type LocalChain } from "../../scripts/lib/local-chain.ts";
+import { openBank, type Bank } from "../../devnet/demo/bank.ts";
+import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
+import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
 import { completion, reply, startOpenAiServer } from "../adapters/fixtures/openai-server.ts";
 import { truthful, until } from "./world.ts";
 

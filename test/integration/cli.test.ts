@@ -6,13 +6,13 @@ import { parseEther } from "viem";
 import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
 import { createFileEvidence } from "../../agents/adapters/evidence/file-evidence.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
-import { hashedRequest } from "../../agents/core/digest.ts";
+import { hashedRequest } from "../../agents/core/encoding/digest.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Address } from "../../agents/core/types.ts";
 import { proofBy } from "../adapters/chain-questions.ts";
-import { wideId } from "../core/committee.ts";
-import { MIN_UNBONDING_SECONDS } from "../../scripts/lib/deploy.ts";
+import { wideId } from "../support/core/committee.ts";
+import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import {
   PASSWORD,
   assertNoSecrets,

@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { describe, it } from "node:test";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
-import { honestMind, respond } from "../../agents/sim/model.ts";
-import { planFor, isExpected } from "../../scripts/demo/questions.ts";
-import { conflicting, lyingModel } from "../../scripts/demo/lies.ts";
-import { attemptOf, runCommittee, type SeatScript } from "../core/committee.ts";
+import { honestMind, respond } from "../../sim/model.ts";
+import { planFor, isExpected } from "../../devnet/demo/questions.ts";
+import { conflicting, lyingModel } from "../../devnet/demo/lies.ts";
+import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
 
 const SEATS = 5;
 const LIAR = 4;

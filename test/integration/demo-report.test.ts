@@ -3,9 +3,9 @@ import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
 import { protocolById } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
-import { renderReport } from "../../scripts/demo/report.ts";
-import { compareAnswers, renderSubgraph } from "../../scripts/demo/subgraph.ts";
-import type { DemoDecision, DemoReport } from "../../scripts/demo/run.ts";
+import { renderReport } from "../../devnet/demo/report.ts";
+import { compareAnswers, renderSubgraph } from "../../devnet/demo/subgraph.ts";
+import type { DemoDecision, DemoReport } from "../../devnet/demo/run.ts";
 
 const decision: DemoDecision = {
   requestId: "1",
@@ -59,7 +59,7 @@ describe("the demo's table", () => {
 
   it("a wrong flag ends with 2, as in npm run sim", () => {
     for (const words of [["--fast"], ["--protocol", "mbtf"]]) {
-      const { status, stderr } = spawnSync(process.execPath, ["scripts/demo/main.ts", ...words], { encoding: "utf8" });
+      const { status, stderr } = spawnSync(process.execPath, ["devnet/demo/main.ts", ...words], { encoding: "utf8" });
       expect(status).to.equal(2);
       expect(stderr).to.contain(words.at(-1));
     }

@@ -8,8 +8,8 @@ import { createPublicClient, createWalletClient, encodeFunctionData, http, toFun
 import { privateKeyToAccount } from "viem/accounts";
 import { accessManagerAbi, decisionOracleAbi } from "conclave/abi";
 import type { Address } from "../../agents/core/types.ts";
-import type { Check } from "../../agents/cli/doctor-checks.ts";
-import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/lib/deploy.ts";
+import type { Check } from "../../agents/cli/doctor/checks.ts";
+import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/deploy/deployment.ts";
 import { startCliWorld, type CliWorld } from "./cli-world.ts";
 
 const EMPTY = `0x${"12".repeat(20)}`;

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
 import type { AgentId, Address, Attempt } from "../../agents/core/types.ts";
-import { equivocatingNetwork, rememberingChain } from "../../scripts/demo/lies.ts";
-import { booleanTerms } from "../core/committee.ts";
+import { equivocatingNetwork, rememberingChain } from "../../devnet/demo/lies.ts";
+import { booleanTerms } from "../support/core/committee.ts";
 import { memoryWorld, truthful, until } from "./world.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;

@@ -7,7 +7,7 @@ import type { Script } from "../../agents/adapters/memory/model.ts";
 import type { ConclaveError } from "../../agents/core/errors.ts";
 import type { Address, Decision } from "../../agents/core/types.ts";
 import type { Model } from "../../agents/ports/model.ts";
-import { booleanTerms } from "../core/committee.ts";
+import { booleanTerms } from "../support/core/committee.ts";
 import { fastTiming, memoryWorld, silentLog, truthful, until } from "./world.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
-import { decodeOrigins } from "../../agents/core/origin.ts";
+import { decodeOrigins } from "../../agents/core/phases/origin.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { PayloadMap, Protocol } from "../../agents/core/protocol.ts";
-import { createInputReader } from "../../agents/node/records.ts";
+import { createInputReader } from "../../agents/node/seat/records.ts";
 import type { Model } from "../../agents/ports/model.ts";
-import { attemptOf } from "../core/committee.ts";
+import { attemptOf } from "../support/core/committee.ts";
 import { openSeatOf } from "./seat.ts";
 import { truthful, until } from "./world.ts";
 

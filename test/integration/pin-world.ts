@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { cidString } from "../../agents/core/codec.ts";
-import { startDecidedChain, type Decided } from "../../scripts/lib/decided-chain.ts";
+import { cidString } from "../../agents/core/encoding/codec.ts";
+import { startDecidedChain, type Decided } from "../../devnet/decided-chain.ts";
 import { createCli, type Cli } from "./cli-world.ts";
 
 /** Decisions with their transcripts, and two machines: one beside the chain, and one that has neither chain nor deployment file. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { unpackRound } from "../../agents/core/rounds.ts";
+import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Request, Terms } from "../../agents/core/types.ts";
 import { courseOf, lastRound, roundsOf, type Course } from "../../agents/ports/course.ts";
-import { booleanTerms } from "../core/committee.ts";
+import { booleanTerms } from "../support/core/committee.ts";
 import { memoryWorld, truthful, until, type MemoryWorld, type RunningMemoryAgent } from "./world.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;

@@ -2,15 +2,15 @@ import { expect } from "chai";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
-import { decodeBlock } from "../../agents/core/codec.ts";
+import { decodeBlock } from "../../agents/core/encoding/codec.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { limits } from "../../agents/core/limits.ts";
-import { decodeMessage } from "../../agents/core/transcript.ts";
+import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Address, Digest, Request } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import type { JournalFactory } from "../../agents/ports/journal.ts";
 import type { Network } from "../../agents/ports/network.ts";
-import { booleanTerms } from "../core/committee.ts";
+import { booleanTerms } from "../support/core/committee.ts";
 import { memoryWorld, truthful, until, type MemoryWorld, type RunningMemoryAgent } from "./world.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;

@@ -5,13 +5,13 @@ import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
-import { decodeMessage } from "../../agents/core/transcript.ts";
+import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Attempt, Message, SeatIndex } from "../../agents/core/types.ts";
-import type { SessionPorts } from "../../agents/node/effects.ts";
-import { openSession, type Session } from "../../agents/node/session.ts";
-import { createRequestBudget } from "../../agents/node/token-budget.ts";
+import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import { openSession, type Session } from "../../agents/node/seat/session.ts";
+import { createRequestBudget } from "../../agents/node/seat/token-budget.ts";
 import type { Network } from "../../agents/ports/network.ts";
-import { keyOf } from "../core/committee.ts";
+import { keyOf } from "../support/core/committee.ts";
 import { fastTiming, silentLog, truthful } from "./world.ts";
 
 /** One seat alone: its peers are the messages that the test delivers. */

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { limits } from "../../agents/core/limits.ts";
 import type { Input } from "../../agents/core/protocol.ts";
 import type { Message } from "../../agents/core/types.ts";
-import { createInputReader } from "../../agents/node/records.ts";
-import { attemptOf, signMessage } from "../core/committee.ts";
+import { createInputReader } from "../../agents/node/seat/records.ts";
+import { attemptOf, signMessage } from "../support/core/committee.ts";
 import { openSeatOf, type Seat } from "./seat.ts";
 import { decide } from "./session-deciding.ts";
 

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
-import { chainSource } from "../../agents/cli/chain-source.ts";
-import { loadAgentConfig } from "../../agents/cli/config.ts";
-import { joinAgent } from "../../agents/cli/join.ts";
+import { chainSource } from "../../agents/cli/shared/chain-source.ts";
+import { loadAgentConfig } from "../../agents/cli/shared/config.ts";
+import { joinAgent } from "../../agents/cli/agent/join.ts";
 import type { AgentId, Attempt } from "../../agents/core/types.ts";
-import { equivocatingNetwork, rememberingChain } from "../../scripts/demo/lies.ts";
+import { equivocatingNetwork, rememberingChain } from "../../devnet/demo/lies.ts";
 import { PASSWORD, startCliWorld, type CliWorld } from "./cli-world.ts";
 import { silentLog, until } from "./world.ts";
 

@@ -1,6 +1,6 @@
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
-import { createMemoryChain, type MemoryChain } from "../../agents/adapters/memory/chain.ts";
+import { createMemoryChain, type MemoryChain } from "../support/memory-chain/chain.ts";
 import { createMemoryContentHub, createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
 import { createMemoryEvidence } from "../../agents/adapters/memory/evidence.ts";
 import { createMemoryJournals, type MemoryJournals } from "../../agents/adapters/memory/journal.ts";
@@ -12,7 +12,7 @@ import type { ContentStore } from "../../agents/ports/content-store.ts";
 import type { EvidenceStore } from "../../agents/ports/evidence.ts";
 import type { Log } from "../../agents/ports/log.ts";
 import type { Network } from "../../agents/ports/network.ts";
-import { keyOf } from "../core/committee.ts";
+import { keyOf } from "../support/core/committee.ts";
 
 export const fastTiming: AgentTiming = {
   phaseMs: 2_000,

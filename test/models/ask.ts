@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { getLlama, LlamaCompletion, type LlamaModel } from "node-llama-cpp";
 
 import { grammarOf } from "../../agents/adapters/models/grammar.ts";
-import { renderFields } from "../../agents/core/prompt.ts";
+import { renderFields } from "../../agents/core/prompts/prompt.ts";
 
 export interface HeldOut {
   readonly family: string;

@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import { before, describe, it } from "node:test";
-import { checkers, judge, offBeyondF, type CheckerName } from "../../agents/sim/checkers/index.ts";
-import { decodeBlock, digestOf, encodeBlock, type BlockValue } from "../../agents/core/codec.ts";
-import { hexToBytes, messageDigest, sha256 } from "../../agents/core/digest.ts";
+import { checkers, judge, offBeyondF, type CheckerName } from "../../sim/checkers/index.ts";
+import { decodeBlock, digestOf, encodeBlock, type BlockValue } from "../../agents/core/encoding/codec.ts";
+import { hexToBytes, messageDigest, sha256 } from "../../agents/core/encoding/digest.ts";
 import { limits } from "../../agents/core/limits.ts";
-import { encodeMessage } from "../../agents/core/transcript.ts";
+import { encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Digest, Header, Message, Ppm, SeatIndex, Value } from "../../agents/core/types.ts";
-import { createPlan } from "../../agents/sim/plan.ts";
-import { simSigner } from "../../agents/sim/signer.ts";
-import { slotOf, type Certified, type SeatTrace, type Trace } from "../../agents/sim/trace.ts";
-import { runWorld } from "../../agents/sim/world.ts";
+import { createPlan } from "../../sim/plan.ts";
+import { simSigner } from "../../sim/signer.ts";
+import { slotOf, type Certified, type SeatTrace, type Trace } from "../../sim/trace.ts";
+import { runWorld } from "../../sim/world.ts";
 
 /** One sound run with real signatures, bent by hand. */
 describe("checkers", () => {

@@ -2,17 +2,17 @@ import { expect } from "chai";
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { optionsOf } from "../../agents/sim/arguments.ts";
-import { commandFor } from "../../agents/sim/command.ts";
-import { BYZANTINE_KINDS, FAULTS, type SimOptions } from "../../agents/sim/options.ts";
-import { createPlan } from "../../agents/sim/plan.ts";
-import { buildReport, reportText } from "../../agents/sim/report.ts";
-import { shrink } from "../../agents/sim/shrink.ts";
+import { optionsOf } from "../../sim/arguments.ts";
+import { commandFor } from "../../sim/command.ts";
+import { BYZANTINE_KINDS, FAULTS, type SimOptions } from "../../sim/options.ts";
+import { createPlan } from "../../sim/plan.ts";
+import { buildReport, reportText } from "../../sim/report.ts";
+import { shrink } from "../../sim/shrink.ts";
 
 const sim = (
   ...words: readonly string[]
 ): { readonly code: number | null; readonly out: string; readonly err: string } => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["scripts/sim.ts", ...words], { encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["sim/main.ts", ...words], { encoding: "utf8" });
   return { code: status, out: stdout, err: stderr };
 };
 
@@ -123,7 +123,7 @@ describe("npm run sim", () => {
   });
 
   it("--help explains every name that may stand after struck", () => {
-    const sources = globSync("agents/sim/**/*.ts").map((path) => readFileSync(path, "utf8"));
+    const sources = globSync("sim/**/*.ts").map((path) => readFileSync(path, "utf8"));
     const names = sources.flatMap((text) =>
       [...text.matchAll(/recorder\.count\(([^;`]*)\)/g)].flatMap(([, inside]) =>
         [...(inside as string).matchAll(/"([^"]+)"/g)].map(([, name]) => name as string),

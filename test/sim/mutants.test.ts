@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { checkers } from "../../agents/sim/checkers/index.ts";
-import { plant } from "../../agents/sim/hooks.ts";
-import { hunt } from "../../agents/sim/hunt.ts";
-import { mutants } from "./mutants.ts";
+import { checkers } from "../../sim/checkers/index.ts";
+import { plant } from "../../sim/hooks.ts";
+import { hunt } from "../../sim/hunt.ts";
+import { mutants } from "../../sim/mutants.ts";
 
 const MOST_SEEDS = 10_000;
 

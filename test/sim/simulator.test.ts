@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { after, before, describe, it } from "node:test";
 import { protocols } from "../../agents/core/protocols/index.ts";
-import type { SeedResult } from "../../agents/sim/batch.ts";
-import { BYZANTINE_KINDS, FAULTS, type ByzantineKind, type Fault, type SimOptions } from "../../agents/sim/options.ts";
-import { createPlan } from "../../agents/sim/plan.ts";
-import { createPool, type Pool } from "../../agents/sim/pool.ts";
+import type { SeedResult } from "../../sim/batch.ts";
+import { BYZANTINE_KINDS, FAULTS, type ByzantineKind, type Fault, type SimOptions } from "../../sim/options.ts";
+import { createPlan } from "../../sim/plan.ts";
+import { createPool, type Pool } from "../../sim/pool.ts";
 
 const options: SimOptions = {
   protocol: "mbft",

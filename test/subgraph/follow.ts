@@ -1,11 +1,11 @@
 // A chain with an economy, graph-node beside it, and the comparison of one with the other.
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { checkEntities } from "../../scripts/lib/subgraph/check.ts";
-import { startEconomyChain, type EconomyChain } from "../../scripts/lib/subgraph/economy-chain.ts";
-import { readEntities, type Entities } from "../../scripts/lib/subgraph/entities.ts";
-import { startGraphNode, type GraphNode } from "../../scripts/lib/subgraph/graph-node.ts";
-import type { Deployed } from "../../scripts/lib/subgraph/manifest.ts";
+import { checkEntities } from "../../devnet/subgraph/check.ts";
+import { startEconomyChain, type EconomyChain } from "../../lab/subgraph/economy-chain.ts";
+import { readEntities, type Entities } from "../../devnet/subgraph/entities.ts";
+import { startGraphNode, type GraphNode } from "../../devnet/subgraph/graph-node.ts";
+import type { Deployed } from "../../scripts/subgraph/manifest.ts";
 
 /** As many as appeals of the scenario need, one of which may have left and one been slashed. */
 export const OPERATORS = 22;

@@ -6,8 +6,8 @@ import { openSubgraph, type Subgraph } from "../../agents/adapters/subgraph/subg
 import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Address, AgentId } from "../../agents/core/types.ts";
 import type { PastRequest, RequestFilter, RequestPage, PageWanted } from "../../agents/ports/history.ts";
-import type { Entities, Entity } from "../../scripts/lib/subgraph/entities.ts";
-import { rows } from "../../scripts/lib/subgraph/ledger.ts";
+import type { Entities, Entity } from "../../devnet/subgraph/entities.ts";
+import { rows } from "../../devnet/subgraph/ledger.ts";
 import { ANYTHING } from "../adapters/fixtures/subgraph-server.ts";
 
 /** More than any test mines. */

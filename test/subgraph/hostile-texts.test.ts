@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keccak256 } from "ethers";
-import { ask, commit, decisionFor, draw, recordOf, termsFor } from "../../scripts/lib/course.ts";
-import { deployedIn } from "../../scripts/lib/subgraph/economy-chain.ts";
-import { readEntities, type Entity } from "../../scripts/lib/subgraph/entities.ts";
-import { packTerms, testKey } from "../../scripts/lib/typed-data.ts";
-import { deployWorld, maxStake, registerAgents, registration, subscription } from "../../scripts/lib/world.ts";
+import { ask, commit, decisionFor, draw, recordOf, termsFor } from "../support/contracts/course.ts";
+import { deployedIn } from "../../lab/subgraph/economy-chain.ts";
+import { readEntities, type Entity } from "../../devnet/subgraph/entities.ts";
+import { packTerms, testKey } from "../support/contracts/typed-data.ts";
+import { deployWorld, maxStake, registerAgents, registration, subscription } from "../support/contracts/world.ts";
 import { LIMIT_MS, headOf, startChain, startNode } from "./follow.ts";
 
 /** No UTF-8 at all, zeros within and at the end, half of a surrogate pair, a character that is cut off. */

@@ -1,10 +1,10 @@
 // Blocks that graph-node has indexed are dropped.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRandom } from "../../agents/sim/random.ts";
-import { openEconomy } from "../../scripts/lib/scenario/economy.ts";
-import { play } from "../../scripts/lib/scenario/play.ts";
-import { deployedIn } from "../../scripts/lib/subgraph/economy-chain.ts";
+import { createRandom } from "../../sim/random.ts";
+import { openEconomy } from "../../lab/scenario/economy.ts";
+import { play } from "../../lab/scenario/play.ts";
+import { deployedIn } from "../../lab/subgraph/economy-chain.ts";
 import { LIMIT_MS, OPERATORS, check, headOf, startChain, startNode } from "./follow.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { zeroAddress, type Log } from "viem";
-import { hexToBytes, unpackSeat, unpackTerms } from "../../core/digest.ts";
+import { hexToBytes, unpackSeat, unpackTerms } from "../../core/encoding/digest.ts";
 import { limits } from "../../core/limits.ts";
-import { rawText } from "../../core/question.ts";
+import { rawText } from "../../core/request/question.ts";
 import type { Address, AgentId, Digest, RequestId, Round } from "../../core/types.ts";
 import type { ChainEvent } from "../../ports/chain.ts";
 import { decodeOracleLog, decodeRegistryLog } from "./event-logs.ts";

@@ -7,8 +7,8 @@ import {
   packSeat,
   packTerms,
   utf8,
-} from "../../core/digest.ts";
-import { questionBytes } from "../../core/question.ts";
+} from "../../core/encoding/digest.ts";
+import { questionBytes } from "../../core/request/question.ts";
 import type { Certificate, Currency, Decision, Request, Round, SeatInfo, Terms } from "../../core/types.ts";
 import type { AwaitedRound, DecidedRound, Witness } from "../../ports/chain.ts";
 import { decisionOracleAbi, settlementAbi } from "conclave/abi";

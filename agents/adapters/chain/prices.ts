@@ -1,5 +1,5 @@
 import { decisionOracleAbi, settlementAbi } from "conclave/abi";
-import { packTerms } from "../../core/digest.ts";
+import { packTerms } from "../../core/encoding/digest.ts";
 import type { Address, Request, Round, Terms } from "../../core/types.ts";
 import type { Connection } from "./connection.ts";
 import { lower } from "./decode.ts";

@@ -1,4 +1,4 @@
-import { cidString } from "../../core/codec.ts";
+import { cidString } from "../../core/encoding/codec.ts";
 import type { Hex } from "../../core/types.ts";
 import type { ChainEvent } from "../../ports/chain.ts";
 import { courseOf, lastRound } from "../../ports/course.ts";

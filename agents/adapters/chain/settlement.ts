@@ -10,7 +10,7 @@ import {
   packSeat,
   statusCode,
   word,
-} from "../../core/digest.ts";
+} from "../../core/encoding/digest.ts";
 import { limits } from "../../core/limits.ts";
 import {
   ONE_PPM,

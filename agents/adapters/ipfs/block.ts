@@ -2,13 +2,13 @@ import * as dagCbor from "@ipld/dag-cbor";
 import type { CID } from "multiformats/cid";
 import { createUnsafe } from "multiformats/block";
 import type { BlockView } from "multiformats";
-import { bytesToHex, sha256 } from "../../core/digest.ts";
-import { cidOf, cidString } from "../../core/codec.ts";
+import { bytesToHex, sha256 } from "../../core/encoding/digest.ts";
+import { cidOf, cidString } from "../../core/encoding/codec.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Digest } from "../../core/types.ts";
 
-export { cidOf } from "../../core/codec.ts";
+export { cidOf } from "../../core/encoding/codec.ts";
 
 export const SHA2_256_CODE = 0x12;
 

@@ -1,6 +1,6 @@
 import { create, type KuboRPCClient } from "kubo-rpc-client";
-import { cidString } from "../../core/codec.ts";
-import { sha256 } from "../../core/digest.ts";
+import { cidString } from "../../core/encoding/codec.ts";
+import { sha256 } from "../../core/encoding/digest.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { credentialsApart } from "../http.ts";

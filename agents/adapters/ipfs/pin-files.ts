@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { cidString, digestFromCid } from "../../core/codec.ts";
+import { cidString, digestFromCid } from "../../core/encoding/codec.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { Pin, PinOwner } from "../../ports/content-store.ts";

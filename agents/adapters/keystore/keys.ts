@@ -6,8 +6,8 @@ import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { privateKeyToAccount, type PrivateKeyAccount } from "viem/accounts";
 
-import { signDigest } from "../../core/digest.ts";
-import { secp256k1 } from "../../core/secp256k1.ts";
+import { signDigest } from "../../core/encoding/digest.ts";
+import { secp256k1 } from "../../core/encoding/secp256k1.ts";
 import type { Address, Digest, Hex } from "../../core/types.ts";
 import type { Signer } from "../../ports/signer.ts";
 

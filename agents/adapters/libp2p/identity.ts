@@ -2,7 +2,7 @@ import { privateKeyFromRaw, publicKeyFromRaw } from "@libp2p/crypto/keys";
 import type { PeerId, PrivateKey, Secp256k1PrivateKey } from "@libp2p/interface";
 import { peerIdFromPublicKey as peerIdFromLibp2pKey } from "@libp2p/peer-id";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
-import { publicKeyToAddress } from "../../core/digest.ts";
+import { publicKeyToAddress } from "../../core/encoding/digest.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address } from "../../core/types.ts";
 

@@ -1,6 +1,6 @@
 import type { PeerId } from "@libp2p/interface";
 import { type Multiaddr, multiaddr } from "@multiformats/multiaddr";
-import { publicKeyToAddress } from "../../core/digest.ts";
+import { publicKeyToAddress } from "../../core/encoding/digest.ts";
 import type { Address } from "../../core/types.ts";
 import type { Peer } from "../../ports/network.ts";
 import type { NetworkBounds } from "./bounds.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 
 import { BIN_ANSWERS, isBelow, LEAST_QUESTIONS } from "../../core/calibration.ts";
 import { ConclaveError } from "../../core/errors.ts";
-import type { Origin } from "../../core/prompt.ts";
+import type { Origin } from "../../core/prompts/prompt.ts";
 import { jsonOf } from "../json.ts";
 
 const ppm = z.int().min(0).max(1_000_000);

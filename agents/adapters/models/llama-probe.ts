@@ -54,7 +54,7 @@ export async function probeFile(
 
 /** Loads the engine in a process of its own, since native code may die. Throws MODEL_FAILED (crashed). */
 export async function probeEngine(signal: AbortSignal): Promise<EngineReport> {
-  const worker = fileURLToPath(new URL("llama-probe-worker.ts", import.meta.url));
+  const worker = fileURLToPath(new URL("./llama-probe-worker.ts", import.meta.url));
   const env = engineEnvironment(process.env);
   const child = fork(worker, [], { execArgv: [], env, stdio: ["ignore", "ignore", "ignore", "ipc"], signal });
   const { promise, resolve, reject } = Promise.withResolvers<EngineReport>();

@@ -43,7 +43,7 @@ const ABORT_GRACE_MS = 10_000;
 const STDERR_BYTES = 2000;
 
 export function startLlamaProcess(options: WorkerOptions): LlamaProcess {
-  const child = fork(fileURLToPath(new URL("llama-worker.ts", import.meta.url)), [], {
+  const child = fork(fileURLToPath(new URL("./llama-worker.ts", import.meta.url)), [], {
     execArgv: [],
     env: { ...engineEnvironment(process.env), ...WORKER_ENVIRONMENT },
     stdio: ["ignore", "ignore", "pipe", "ipc"],

@@ -1,6 +1,6 @@
 /** "#secp256k1" in browsers (package.json, `imports`), and in Node with `--conditions=wasm`. */
-import type { Curve } from "../../core/curve.ts";
-import { curve as noble } from "../../core/noble-curve.ts";
+import type { Curve } from "../../core/encoding/curve.ts";
+import { curve as noble } from "../../core/encoding/noble-curve.ts";
 import { sound } from "./sound.ts";
 import { loadWasm } from "./wasm.ts";
 

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import type { Curve } from "../../core/curve.ts";
+import type { Curve } from "../../core/encoding/curve.ts";
 
 /** What is used of the package `secp256k1`, libsecp256k1 behind Node-API: throws where there is no result. */
 interface Bindings {

@@ -1,6 +1,6 @@
 /** "#secp256k1" in Node (package.json, `imports`): the fastest curve that works on this machine. */
-import type { Curve } from "../../core/curve.ts";
-import { curve as noble } from "../../core/noble-curve.ts";
+import type { Curve } from "../../core/encoding/curve.ts";
+import { curve as noble } from "../../core/encoding/noble-curve.ts";
 import { loadNative } from "./native.ts";
 import { sound } from "./sound.ts";
 

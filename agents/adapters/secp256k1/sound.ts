@@ -1,4 +1,4 @@
-import type { Curve } from "../../core/curve.ts";
+import type { Curve } from "../../core/encoding/curve.ts";
 
 const SECRET = new Uint8Array(32).fill(0x11);
 const DIGEST = new Uint8Array(32).fill(0x22);

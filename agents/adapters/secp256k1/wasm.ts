@@ -1,6 +1,6 @@
 // One file of the library: its index has the whole of Bitcoin Cash.
 import { instantiateSecp256k1 } from "@bitauth/libauth/build/lib/crypto/secp256k1.js";
-import type { Curve } from "../../core/curve.ts";
+import type { Curve } from "../../core/encoding/curve.ts";
 
 /** libsecp256k1 in WebAssembly; null where that is not allowed. */
 export async function loadWasm(): Promise<Curve | null> {

@@ -1,7 +1,7 @@
-import { memberPrompt } from "../chair.ts";
-import { chaired } from "../chaired.ts";
-import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../proposals.ts";
-import type { AnyForm } from "../round-book.ts";
+import { memberPrompt } from "../phases/chair.ts";
+import { chaired } from "../phases/chaired.ts";
+import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../phases/proposals.ts";
+import type { AnyForm } from "../phases/round-book.ts";
 
 /** The members' phases. */
 export const councilForms: readonly AnyForm[] = [commitForm, revealForm];

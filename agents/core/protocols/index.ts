@@ -1,7 +1,7 @@
 import type { Protocol } from "../protocol.ts";
-import { adversarial } from "./adversarial.ts";
+import { adversarial } from "./adversarial/index.ts";
 import { council } from "./council.ts";
-import { debate } from "./debate.ts";
+import { debate } from "./debate/index.ts";
 import { escalating } from "./escalating/index.ts";
 import { hashgraph } from "./hashgraph/index.ts";
 import { leaderless } from "./leaderless/index.ts";

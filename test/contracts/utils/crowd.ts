@@ -1,8 +1,8 @@
 import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
 
-import { appeal, ask, termsFor, type Asked, type Committed } from "../../../scripts/lib/course.ts";
-import type { Terms } from "../../../scripts/lib/typed-data.ts";
-import { deployWorld, registerAgents, subscription } from "../../../scripts/lib/world.ts";
+import { appeal, ask, termsFor, type Asked, type Committed } from "../../support/contracts/course.ts";
+import type { Terms } from "../../support/contracts/typed-data.ts";
+import { deployWorld, registerAgents, subscription } from "../../support/contracts/world.ts";
 
 export const agentsOf = (committee: readonly string[]): bigint[] => committee.map((seat) => BigInt(seat) >> 192n);
 

@@ -2,9 +2,9 @@
 import { expect } from "chai";
 import { ZeroAddress, getAddress, getBytes } from "ethers";
 
-import { quorum, type DecidedRound } from "../../../scripts/lib/course.ts";
-import { Currency, Status, unpackRound, type Terms } from "../../../scripts/lib/typed-data.ts";
-import { subscription, type PriceTerms, type World } from "../../../scripts/lib/world.ts";
+import { quorum, type DecidedRound } from "../../support/contracts/course.ts";
+import { Currency, Status, unpackRound, type Terms } from "../../support/contracts/typed-data.ts";
+import { subscription, type PriceTerms, type World } from "../../support/contracts/world.ts";
 
 export const currencies = [Currency.Token, Currency.Native] as const;
 

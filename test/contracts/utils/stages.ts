@@ -1,7 +1,7 @@
 import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
 
-import { ask, commit, draw } from "../../../scripts/lib/course.ts";
-import { deployWorld, registerAgents } from "../../../scripts/lib/world.ts";
+import { ask, commit, draw } from "../../support/contracts/course.ts";
+import { deployWorld, registerAgents } from "../../support/contracts/world.ts";
 
 /** The stages of a request, each the start of many tests. */
 export function stages(ethers: HardhatEthers) {

@@ -1,7 +1,7 @@
-import { MATCH, matchCalls, sayMatches } from "../../equivalence.ts";
-import { phased } from "../../phased.ts";
-import type { Call, View } from "../../phased-rules.ts";
-import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../proposals.ts";
+import { MATCH, matchCalls, sayMatches } from "../../phases/equivalence.ts";
+import { phased } from "../../phases/phased.ts";
+import type { Call, View } from "../../phases/phased-rules.ts";
+import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import {
   CITE,
   SOURCE,
@@ -12,10 +12,10 @@ import {
   sourcesOf,
   type Citations,
   type Sources,
-} from "../../sources.ts";
-import { proposePrompt } from "../../task-prompt.ts";
+} from "../../evidence/sources.ts";
+import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt } from "../../types.ts";
-import { CRITIQUE, critiqueCalls, critiquesOf, replyPrompt, sayCritiques } from "../debate-critiques.ts";
+import { CRITIQUE, critiqueCalls, critiquesOf, replyPrompt, sayCritiques } from "../debate/critiques.ts";
 import { mbftCalls, mbftSay, refuseMbft } from "../mbft/index.ts";
 import type { MbftCarry } from "../mbft/conclude.ts";
 import { JUDGE, VOTE } from "../mbft/payloads.ts";

@@ -1,12 +1,20 @@
-import type { AnswerGroup } from "../../answer.ts";
-import { inTurn, withEquivocators } from "../../chair.ts";
-import { settle } from "../../outcome.ts";
-import type { Judged } from "../../phased-rules.ts";
-import { candidatesOf, type Candidate } from "../../proposals.ts";
+import type { AnswerGroup } from "../../request/answer.ts";
+import { inTurn, withEquivocators } from "../../phases/chair.ts";
+import { settle } from "../../phases/outcome.ts";
+import type { Judged } from "../../phases/phased-rules.ts";
+import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
-import { counted, equivocatorsIn, type RoundBook, type Stage } from "../../round-book.ts";
-import { citeForm, isExact, readDocument, sourceForm, sourcesOf, type Citation, type Document } from "../../sources.ts";
-import { encode } from "../../codec.ts";
+import { counted, equivocatorsIn, type RoundBook, type Stage } from "../../phases/round-book.ts";
+import {
+  citeForm,
+  isExact,
+  readDocument,
+  sourceForm,
+  sourcesOf,
+  type Citation,
+  type Document,
+} from "../../evidence/sources.ts";
+import { encode } from "../../encoding/codec.ts";
 import type { Attempt, Outcome, SeatIndex } from "../../types.ts";
 import { initialCarry as initialMbft, judgeRound, type MbftCarry } from "../mbft/conclude.ts";
 import { applySlashes } from "../mbft/rules.ts";

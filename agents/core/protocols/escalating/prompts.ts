@@ -1,8 +1,8 @@
-import { CHAIR_VERSION } from "../../chair.ts";
+import { CHAIR_VERSION } from "../../phases/chair.ts";
 import { limits } from "../../limits.ts";
-import { cutText, renderFields, type OutputSchema, type Prompt } from "../../prompt.ts";
-import type { Citation, Document } from "../../sources.ts";
-import { answerSchema, letter, lettered, taskPrompt, type Task } from "../../task-prompt.ts";
+import { cutText, renderFields, type OutputSchema, type Prompt } from "../../prompts/prompt.ts";
+import type { Citation, Document } from "../../evidence/sources.ts";
+import { answerSchema, letter, lettered, taskPrompt, type Task } from "../../prompts/task-prompt.ts";
 import type { Attempt, Terms } from "../../types.ts";
 import { VERSION as MBFT_VERSION } from "../mbft/prompts.ts";
 

@@ -1,8 +1,8 @@
-import type { AnswerGroup } from "../../answer.ts";
-import { answerClasses } from "../../equivalence.ts";
-import type { Candidate } from "../../proposals.ts";
+import type { AnswerGroup } from "../../request/answer.ts";
+import { answerClasses } from "../../phases/equivalence.ts";
+import type { Candidate } from "../../phases/proposals.ts";
 import { isSupermajority } from "../../quorum.ts";
-import type { RoundBook, Stage } from "../../round-book.ts";
+import type { RoundBook, Stage } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Ppm, type Terms } from "../../types.ts";
 
 /** Percent of the seats that answered. */

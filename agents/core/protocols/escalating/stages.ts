@@ -1,10 +1,10 @@
-import { matchForms } from "../../equivalence.ts";
+import { matchForms } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
-import { commitForm, revealForm } from "../../proposals.ts";
-import { closeForm, type AnyForm } from "../../round-book.ts";
-import { citeForm, sourceForm, sourcesOf } from "../../sources.ts";
+import { commitForm, revealForm } from "../../phases/proposals.ts";
+import { closeForm, type AnyForm } from "../../phases/round-book.ts";
+import { citeForm, sourceForm, sourcesOf } from "../../evidence/sources.ts";
 import type { Attempt } from "../../types.ts";
-import { critiqueForm } from "../debate-critiques.ts";
+import { critiqueForm } from "../debate/critiques.ts";
 import { judgeForm, voteForm } from "../mbft/payloads.ts";
 
 /** What a round of the attempt is for (ES1). The debate's last answers are the proposals of the first mbft round. */

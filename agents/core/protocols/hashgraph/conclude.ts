@@ -1,8 +1,8 @@
-import { seatsOf } from "../../order.ts";
-import { settle } from "../../outcome.ts";
+import { seatsOf } from "../../seat/order.ts";
+import { settle } from "../../phases/outcome.ts";
 import type { Conclusion, Position } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
-import type { Tally } from "../../tally.ts";
+import type { Tally } from "../../seat/tally.ts";
 import type { Attempt, Outcome } from "../../types.ts";
 import { EVENT, EVENTS_PER_SEAT } from "./config.ts";
 import { consensusOf, lastSequence, type Consensus } from "./consensus.ts";

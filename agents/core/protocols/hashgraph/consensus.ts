@@ -1,6 +1,6 @@
-import { electFame, type Fame } from "../../hashgraph/fame.ts";
-import { hasAncestor, type Node } from "../../hashgraph/graph.ts";
-import { receivedBatches, type Batch } from "../../hashgraph/order.ts";
+import { electFame, type Fame } from "./graph/fame.ts";
+import { hasAncestor, type Node } from "./graph/graph.ts";
+import { receivedBatches, type Batch } from "./graph/order.ts";
 import { graphOf, type Told, type View } from "./view.ts";
 
 /** The events of a view that virtual voting has put into the consensus order, by round received (HG12). */

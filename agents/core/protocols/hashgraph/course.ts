@@ -1,8 +1,8 @@
-import { hasAncestor } from "../../hashgraph/graph.ts";
-import { seatsOf } from "../../order.ts";
+import { hasAncestor } from "./graph/graph.ts";
+import { seatsOf } from "../../seat/order.ts";
 import type { Effect, Input, SeatContext, Step } from "../../protocol.ts";
 import { isSupermajority } from "../../quorum.ts";
-import type { Tally } from "../../tally.ts";
+import type { Tally } from "../../seat/tally.ts";
 import type { Message, SeatIndex } from "../../types.ts";
 import { isGivenUp, judgeView } from "./conclude.ts";
 import {

@@ -1,8 +1,8 @@
-import { hasAncestor } from "../../hashgraph/graph.ts";
+import { hasAncestor } from "./graph/graph.ts";
 import { limits } from "../../limits.ts";
-import { canonicalOrder, canonicalRanks, seatsOf } from "../../order.ts";
+import { canonicalOrder, canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { holdsHonest, isSupermajority } from "../../quorum.ts";
-import { variants, type Tally } from "../../tally.ts";
+import { variants, type Tally } from "../../seat/tally.ts";
 import type { Message, SeatIndex } from "../../types.ts";
 import { judgeView } from "./conclude.ts";
 import { EVENT, EVENTS_PER_SEAT, MOST_BEHIND, SUPPLIED_AT_ONCE, WANTS_PER_EVENT, endsOf } from "./config.ts";

@@ -1,5 +1,5 @@
 import type { Protocol } from "../../protocol.ts";
-import { refusing } from "../../refusal.ts";
+import { refusing } from "../../request/refusal.ts";
 import { conclude } from "./conclude.ts";
 import { EVENT, EVENTS_PER_SEAT, checkSize, stagesOf } from "./config.ts";
 import { start, step } from "./course.ts";

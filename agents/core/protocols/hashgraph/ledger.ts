@@ -1,7 +1,7 @@
-import { canonicalAnswer, type CanonicalAnswer } from "../../answer.ts";
-import { hasAncestor } from "../../hashgraph/graph.ts";
-import { seatsOf } from "../../order.ts";
-import { commitmentOf, type Proposal } from "../../proposals.ts";
+import { canonicalAnswer, type CanonicalAnswer } from "../../request/answer.ts";
+import { hasAncestor } from "./graph/graph.ts";
+import { seatsOf } from "../../seat/order.ts";
+import { commitmentOf, type Proposal } from "../../phases/proposals.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 import { stagesOf } from "./config.ts";

@@ -1,10 +1,10 @@
-import { isMapOf } from "../../codec.ts";
-import { hexToBytes } from "../../digest.ts";
-import { matchForm } from "../../equivalence.ts";
-import { decodeOrigins, withOrigins, withoutOrigins } from "../../origin.ts";
-import { asDigest, isPayloadMap, listOf } from "../../payload.ts";
-import type { Origin } from "../../prompt.ts";
-import { commitForm, decodeProposal, encodeProposal, revealForm, type Proposal } from "../../proposals.ts";
+import { isMapOf } from "../../encoding/codec.ts";
+import { hexToBytes } from "../../encoding/digest.ts";
+import { matchForm } from "../../phases/equivalence.ts";
+import { decodeOrigins, withOrigins, withoutOrigins } from "../../phases/origin.ts";
+import { asDigest, isPayloadMap, listOf } from "../../encoding/payload.ts";
+import type { Origin } from "../../prompts/prompt.ts";
+import { commitForm, decodeProposal, encodeProposal, revealForm, type Proposal } from "../../phases/proposals.ts";
 import type { PayloadMap, Reading, Slot } from "../../protocol.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "../../types.ts";
 import { EVENTS_PER_SEAT, MAX_TIME, WANTS_PER_EVENT, stagesOf } from "./config.ts";

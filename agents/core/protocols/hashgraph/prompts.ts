@@ -1,9 +1,9 @@
-import type { AnswerGroup } from "../../answer.ts";
-import { compareHex, concat, hexToBytes, sha256 } from "../../digest.ts";
+import type { AnswerGroup } from "../../request/answer.ts";
+import { compareHex, concat, hexToBytes, sha256 } from "../../encoding/digest.ts";
 import { limits } from "../../limits.ts";
-import { cutText, renderedBytes, type Prompt } from "../../prompt.ts";
-import type { Proposal } from "../../proposals.ts";
-import { lineOf, revisePrompt, TASKS_VERSION, verifyPrompt } from "../../task-prompt.ts";
+import { cutText, renderedBytes, type Prompt } from "../../prompts/prompt.ts";
+import type { Proposal } from "../../phases/proposals.ts";
+import { lineOf, revisePrompt, TASKS_VERSION, verifyPrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import type { RoundResult } from "./rules.ts";
 

@@ -1,6 +1,6 @@
-import { isSameAnswer, type AnswerGroup, type CanonicalAnswer } from "../../answer.ts";
-import { compareHex } from "../../digest.ts";
-import { bySupport, classesBy } from "../../equivalence.ts";
+import { isSameAnswer, type AnswerGroup, type CanonicalAnswer } from "../../request/answer.ts";
+import { compareHex } from "../../encoding/digest.ts";
+import { bySupport, classesBy } from "../../phases/equivalence.ts";
 import { holdsHonest, isMajority, isSupermajority } from "../../quorum.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { ROUNDS, endOf, stagesOf } from "./config.ts";

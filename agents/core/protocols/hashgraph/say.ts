@@ -1,12 +1,12 @@
-import { groupAnswers, type AnswerGroup, type SeatAnswer } from "../../answer.ts";
-import { concat, hexToBytes, sha256 } from "../../digest.ts";
-import { bySupport, matchCalls } from "../../equivalence.ts";
+import { groupAnswers, type AnswerGroup, type SeatAnswer } from "../../request/answer.ts";
+import { concat, hexToBytes, sha256 } from "../../encoding/digest.ts";
+import { bySupport, matchCalls } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
-import type { Call } from "../../phased-rules.ts";
-import { commitmentOf, proposalFrom, type Proposal } from "../../proposals.ts";
+import type { Call } from "../../phases/phased-rules.ts";
+import { commitmentOf, proposalFrom, type Proposal } from "../../phases/proposals.ts";
 import type { SeatContext } from "../../protocol.ts";
 import { faultTolerance } from "../../quorum.ts";
-import { proposePrompt } from "../../task-prompt.ts";
+import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 import { ROUNDS, stagesOf, type Stage } from "./config.ts";
 import { judgeView } from "./conclude.ts";

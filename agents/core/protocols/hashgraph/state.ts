@@ -1,4 +1,4 @@
-import type { Proposal } from "../../proposals.ts";
+import type { Proposal } from "../../phases/proposals.ts";
 import type { Observation } from "../../protocol.ts";
 import type { SeatIndex } from "../../types.ts";
 import type { StageRecord } from "./payloads.ts";

@@ -1,8 +1,8 @@
-import { concat, hexToBytes, sha256 } from "../../digest.ts";
-import { createGraph, insert, type Graph, type Node } from "../../hashgraph/graph.ts";
-import { middleBit } from "../../hashgraph/fame.ts";
+import { concat, hexToBytes, sha256 } from "../../encoding/digest.ts";
+import { createGraph, insert, type Graph, type Node } from "./graph/graph.ts";
+import { middleBit } from "./graph/fame.ts";
 import { isSupermajority } from "../../quorum.ts";
-import { messagesOf, variants, type Tally } from "../../tally.ts";
+import { messagesOf, variants, type Tally } from "../../seat/tally.ts";
 import type { Attempt, Digest, Message, SeatIndex } from "../../types.ts";
 import { COIN_PERIOD, EVENT, EVENTS_PER_SEAT } from "./config.ts";
 import { eventIn, type EventBody, type EventRef } from "./payloads.ts";

@@ -1,10 +1,10 @@
-import { phased } from "../../phased.ts";
-import type { Call, View } from "../../phased-rules.ts";
-import { commitForm, revealForm, sayCommit, sayReveal } from "../../proposals.ts";
-import { sayEcho, sayReady } from "../../reliable-broadcast.ts";
-import { closeForm } from "../../round-book.ts";
-import { SCORES_VERSION, scoreCall, scoresFrom } from "../../scores.ts";
-import { TASKS_VERSION, proposePrompt } from "../../task-prompt.ts";
+import { phased } from "../../phases/phased.ts";
+import type { Call, View } from "../../phases/phased-rules.ts";
+import { commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
+import { sayEcho, sayReady } from "../../phases/reliable-broadcast.ts";
+import { closeForm } from "../../phases/round-book.ts";
+import { SCORES_VERSION, scoreCall, scoresFrom } from "../../phases/scores.ts";
+import { TASKS_VERSION, proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import { ROUNDS, rolesOf } from "./roles.ts";
 import { SCORE, answerBroadcast, answersOf, judgeRound, scoreBroadcast, type LeaderlessCarry } from "./select.ts";

@@ -1,5 +1,5 @@
 import { limits } from "../../limits.ts";
-import { canonicalOrder } from "../../order.ts";
+import { canonicalOrder } from "../../seat/order.ts";
 import { faultTolerance } from "../../quorum.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 

@@ -1,13 +1,13 @@
-import { isSameAnswer } from "../../answer.ts";
-import { compareHex, concat, hexToBytes, sha256, word } from "../../digest.ts";
-import { MEDIAN_UNIT, geometricMedian } from "../../geometric-median.ts";
-import { settle } from "../../outcome.ts";
-import type { Judged } from "../../phased-rules.ts";
-import { candidatesOf, revealForm, type Candidate } from "../../proposals.ts";
+import { isSameAnswer } from "../../request/answer.ts";
+import { compareHex, concat, hexToBytes, sha256, word } from "../../encoding/digest.ts";
+import { MEDIAN_UNIT, geometricMedian } from "./geometric-median.ts";
+import { settle } from "../../phases/outcome.ts";
+import type { Judged } from "../../phases/phased-rules.ts";
+import { candidatesOf, revealForm, type Candidate } from "../../phases/proposals.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
-import { deliveries, relayForm, type Broadcast } from "../../reliable-broadcast.ts";
-import { equivocatorsIn, type RoundBook, type Stage } from "../../round-book.ts";
-import { TOTAL_MAX, scoreForm, totalOf, type Marks, type Scores } from "../../scores.ts";
+import { deliveries, relayForm, type Broadcast } from "../../phases/reliable-broadcast.ts";
+import { equivocatorsIn, type RoundBook, type Stage } from "../../phases/round-book.ts";
+import { TOTAL_MAX, scoreForm, totalOf, type Marks, type Scores } from "../../phases/scores.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { ROUNDS, rolesOf } from "./roles.ts";
 

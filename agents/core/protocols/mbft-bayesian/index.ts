@@ -1,10 +1,10 @@
-import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../equivalence.ts";
-import { settle } from "../../outcome.ts";
-import { phased } from "../../phased.ts";
-import type { Call, Judged, View } from "../../phased-rules.ts";
-import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../proposals.ts";
-import { closeForm, counted, equivocatorsIn, type RoundBook } from "../../round-book.ts";
-import { TASKS_VERSION, proposePrompt } from "../../task-prompt.ts";
+import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phases/equivalence.ts";
+import { settle } from "../../phases/outcome.ts";
+import { phased } from "../../phases/phased.ts";
+import type { Call, Judged, View } from "../../phases/phased-rules.ts";
+import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
+import { closeForm, counted, equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
+import { TASKS_VERSION, proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import { beliefOf, committedBy } from "./rules.ts";
 

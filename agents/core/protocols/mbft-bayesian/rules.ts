@@ -1,9 +1,9 @@
-import type { CanonicalAnswer } from "../../answer.ts";
-import { answerClasses } from "../../equivalence.ts";
-import { expOfNegative, lnOfRatio } from "../../fixed-point.ts";
-import { candidatesOf, type Candidate } from "../../proposals.ts";
+import type { CanonicalAnswer } from "../../request/answer.ts";
+import { answerClasses } from "../../phases/equivalence.ts";
+import { expOfNegative, lnOfRatio } from "./fixed-point.ts";
+import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance, isMajority, isSupermajority } from "../../quorum.ts";
-import type { RoundBook } from "../../round-book.ts";
+import type { RoundBook } from "../../phases/round-book.ts";
 import { ONE_PPM, type Assurance, type Attempt, type Ppm, type SeatIndex } from "../../types.ts";
 
 /** BA4: the integer x stands for x / 2^BITS nats. */

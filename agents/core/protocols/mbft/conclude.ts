@@ -1,7 +1,7 @@
-import { settle } from "../../outcome.ts";
-import type { Judged } from "../../phased-rules.ts";
-import type { Candidate } from "../../proposals.ts";
-import type { RoundBook } from "../../round-book.ts";
+import { settle } from "../../phases/outcome.ts";
+import type { Judged } from "../../phases/phased-rules.ts";
+import type { Candidate } from "../../phases/proposals.ts";
+import type { RoundBook } from "../../phases/round-book.ts";
 import type { Attempt, Ppm } from "../../types.ts";
 import { mbftConfig } from "./config.ts";
 import { applySlashes, confidenceOf, evaluateRound, type RoundResult } from "./rules.ts";

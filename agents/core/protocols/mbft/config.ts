@@ -1,5 +1,5 @@
 import { faultTolerance } from "../../quorum.ts";
-import { TIER_MAX } from "../../tiers.ts";
+import { TIER_MAX } from "../../phases/tiers.ts";
 import { ONE_PPM, type Attempt } from "../../types.ts";
 
 /** rho *= sigma per slash; equal to SLASH_FACTOR_PPM of the registry (test/core/limits.test.ts). */

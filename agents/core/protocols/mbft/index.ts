@@ -1,9 +1,9 @@
-import { clipText } from "../../answer.ts";
-import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../equivalence.ts";
+import { clipText } from "../../request/answer.ts";
+import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
-import { phased } from "../../phased.ts";
-import type { Call, View } from "../../phased-rules.ts";
-import { cutText, renderedBytes } from "../../prompt.ts";
+import { phased } from "../../phases/phased.ts";
+import type { Call, View } from "../../phases/phased-rules.ts";
+import { cutText, renderedBytes } from "../../prompts/prompt.ts";
 import {
   candidatesOf,
   commitForm,
@@ -13,10 +13,10 @@ import {
   sayReveal,
   type Candidate,
   type Proposal,
-} from "../../proposals.ts";
-import { said, type RoundBook, type Stage } from "../../round-book.ts";
-import { lineOf, proposePrompt, revisePrompt, verifyPrompt } from "../../task-prompt.ts";
-import { tierOf } from "../../tiers.ts";
+} from "../../phases/proposals.ts";
+import { said, type RoundBook, type Stage } from "../../phases/round-book.ts";
+import { lineOf, proposePrompt, revisePrompt, verifyPrompt } from "../../prompts/task-prompt.ts";
+import { tierOf } from "../../phases/tiers.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 import { initialCarry, judgeRound, type MbftCarry } from "./conclude.ts";
 import { mbftConfig } from "./config.ts";

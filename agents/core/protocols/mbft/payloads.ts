@@ -1,9 +1,9 @@
-import { isMapOf } from "../../codec.ts";
-import { hexToBytes } from "../../digest.ts";
+import { isMapOf } from "../../encoding/codec.ts";
+import { hexToBytes } from "../../encoding/digest.ts";
 import { limits } from "../../limits.ts";
-import { asDigest, isTextOf, listOf } from "../../payload.ts";
-import type { Form } from "../../round-book.ts";
-import { isTier } from "../../tiers.ts";
+import { asDigest, isTextOf, listOf } from "../../encoding/payload.ts";
+import type { Form } from "../../phases/round-book.ts";
+import { isTier } from "../../phases/tiers.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Value } from "../../types.ts";
 
 /** Phases of a round after COMMIT, REVEAL and, for texts, MATCH. */

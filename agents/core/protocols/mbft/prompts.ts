@@ -1,7 +1,7 @@
 import { limits } from "../../limits.ts";
-import type { Prompt } from "../../prompt.ts";
-import type { Candidate } from "../../proposals.ts";
-import { heard, TASKS_VERSION, taskPrompt, verdictSchema, type Task } from "../../task-prompt.ts";
+import type { Prompt } from "../../prompts/prompt.ts";
+import type { Candidate } from "../../phases/proposals.ts";
+import { heard, TASKS_VERSION, taskPrompt, verdictSchema, type Task } from "../../prompts/task-prompt.ts";
 import type { Attempt } from "../../types.ts";
 
 /** Raised with every change of wording, fields or rules. */

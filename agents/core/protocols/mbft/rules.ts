@@ -1,11 +1,11 @@
-import { isSameAnswer, type CanonicalAnswer } from "../../answer.ts";
-import { answerClasses } from "../../equivalence.ts";
+import { isSameAnswer, type CanonicalAnswer } from "../../request/answer.ts";
+import { answerClasses } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
-import { canonicalRanks, seatsOf } from "../../order.ts";
+import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
-import { revealedIn, type Candidate } from "../../proposals.ts";
-import { counted, equivocatorsIn, said, type RoundBook, type Stage } from "../../round-book.ts";
-import { TIER_MAX } from "../../tiers.ts";
+import { revealedIn, type Candidate } from "../../phases/proposals.ts";
+import { counted, equivocatorsIn, said, type RoundBook, type Stage } from "../../phases/round-book.ts";
+import { TIER_MAX } from "../../phases/tiers.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { SLASH_FACTOR_PPM, type MbftConfig } from "./config.ts";
 import { judgeForm, voteForm, type Vote } from "./payloads.ts";

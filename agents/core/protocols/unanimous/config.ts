@@ -1,5 +1,5 @@
 import { ConclaveError } from "../../errors.ts";
-import { canonicalRanks } from "../../order.ts";
+import { canonicalRanks } from "../../seat/order.ts";
 import { ONE_PPM, type Attempt, type Ppm, type SeatIndex } from "../../types.ts";
 
 /** What a deliberation is run with; fixed by the protocol's version, varied only by the evaluation harness. */

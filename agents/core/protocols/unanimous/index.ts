@@ -1,9 +1,9 @@
-import { MATCH, matchCalls, matchForms, sayMatches } from "../../equivalence.ts";
-import { phased, type PhasedState } from "../../phased.ts";
-import type { Call, View } from "../../phased-rules.ts";
-import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../proposals.ts";
+import { MATCH, matchCalls, matchForms, sayMatches } from "../../phases/equivalence.ts";
+import { phased, type PhasedState } from "../../phases/phased.ts";
+import type { Call, View } from "../../phases/phased-rules.ts";
+import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import type { Protocol } from "../../protocol.ts";
-import { closeForm, said } from "../../round-book.ts";
+import { closeForm, said } from "../../phases/round-book.ts";
 import { DEFAULTS, checkSettings, reasonsStepByStep, type UnanimousSettings } from "./config.ts";
 import { initialCarry, isPrioritised, judgeRound, type UnanimousCarry } from "./conclude.ts";
 import { VERSION, initialPrompt, turnPrompt } from "./prompts.ts";

@@ -1,6 +1,6 @@
-import { isSameAnswer, policiesOf, type CanonicalAnswer } from "../../answer.ts";
-import { seatsOf } from "../../order.ts";
-import type { Candidate } from "../../proposals.ts";
+import { isSameAnswer, policiesOf, type CanonicalAnswer } from "../../request/answer.ts";
+import { seatsOf } from "../../seat/order.ts";
+import type { Candidate } from "../../phases/proposals.ts";
 import type { Attempt } from "../../types.ts";
 import type { Turn } from "./rules.ts";
 

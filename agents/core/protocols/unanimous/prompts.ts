@@ -1,9 +1,9 @@
-import { answerClasses } from "../../equivalence.ts";
+import { answerClasses } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
-import { canonicalOrder } from "../../order.ts";
-import { renderedBytes, type Prompt } from "../../prompt.ts";
-import { candidatesOf, type Candidate, type Proposal } from "../../proposals.ts";
-import type { RoundBook } from "../../round-book.ts";
+import { canonicalOrder } from "../../seat/order.ts";
+import { renderedBytes, type Prompt } from "../../prompts/prompt.ts";
+import { candidatesOf, type Candidate, type Proposal } from "../../phases/proposals.ts";
+import type { RoundBook } from "../../phases/round-book.ts";
 import {
   TASKS_VERSION,
   answerSchema,
@@ -12,7 +12,7 @@ import {
   ownFields,
   taskPrompt,
   type Task,
-} from "../../task-prompt.ts";
+} from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 
 /** Raised with every change of wording, fields or rules, and with the default settings. */

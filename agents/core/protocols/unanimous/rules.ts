@@ -1,9 +1,9 @@
-import { isSameAnswer, policiesOf, type AnswerGroup } from "../../answer.ts";
-import { answerClasses } from "../../equivalence.ts";
-import { seatsOf } from "../../order.ts";
-import { candidatesOf, type Candidate } from "../../proposals.ts";
+import { isSameAnswer, policiesOf, type AnswerGroup } from "../../request/answer.ts";
+import { answerClasses } from "../../phases/equivalence.ts";
+import { seatsOf } from "../../seat/order.ts";
+import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
 import { isSupermajority } from "../../quorum.ts";
-import { equivocatorsIn, type RoundBook } from "../../round-book.ts";
+import { equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Ppm, type SeatIndex, type Terms } from "../../types.ts";
 import { HEARD_TURNS, THETA_PPM } from "./config.ts";
 

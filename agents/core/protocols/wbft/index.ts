@@ -1,10 +1,10 @@
-import { MATCH, matchCalls, matchForms, sayMatches } from "../../equivalence.ts";
-import { phased } from "../../phased.ts";
-import type { Call, View } from "../../phased-rules.ts";
-import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../proposals.ts";
-import { closeForm, type AnyForm } from "../../round-book.ts";
-import { SCORES_VERSION, scoreCall, scoresFrom } from "../../scores.ts";
-import { TASKS_VERSION, proposePrompt, verifyPrompt } from "../../task-prompt.ts";
+import { MATCH, matchCalls, matchForms, sayMatches } from "../../phases/equivalence.ts";
+import { phased } from "../../phases/phased.ts";
+import type { Call, View } from "../../phases/phased-rules.ts";
+import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
+import { closeForm, type AnyForm } from "../../phases/round-book.ts";
+import { SCORES_VERSION, scoreCall, scoresFrom } from "../../phases/scores.ts";
+import { TASKS_VERSION, proposePrompt, verifyPrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 import { FINAL, LEAD, PREPARE, SCORE, finalForm, leadForm, prepareForm, scoresForm, type Choice } from "./payloads.ts";
 import {

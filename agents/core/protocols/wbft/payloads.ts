@@ -1,8 +1,8 @@
-import { isMapOf } from "../../codec.ts";
-import { hexToBytes } from "../../digest.ts";
-import { asDigest } from "../../payload.ts";
-import type { Form } from "../../round-book.ts";
-import { scoreForm } from "../../scores.ts";
+import { isMapOf } from "../../encoding/codec.ts";
+import { hexToBytes } from "../../encoding/digest.ts";
+import { asDigest } from "../../encoding/payload.ts";
+import type { Form } from "../../phases/round-book.ts";
+import { scoreForm } from "../../phases/scores.ts";
 import type { Digest } from "../../types.ts";
 
 /** Own phases: SCORE in view 0 only, the others in every view. */

@@ -1,10 +1,10 @@
-import type { CanonicalAnswer } from "../../answer.ts";
-import { canonicalRanks, seatsOf } from "../../order.ts";
-import { settle } from "../../outcome.ts";
-import type { Judged, View } from "../../phased-rules.ts";
-import type { Candidate } from "../../proposals.ts";
+import type { CanonicalAnswer } from "../../request/answer.ts";
+import { canonicalRanks, seatsOf } from "../../seat/order.ts";
+import { settle } from "../../phases/outcome.ts";
+import type { Judged, View } from "../../phases/phased-rules.ts";
+import type { Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
-import { counted, equivocatorsIn, type RoundBook, type Stage } from "../../round-book.ts";
+import { counted, equivocatorsIn, type RoundBook, type Stage } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { finalForm, leadForm, prepareForm } from "./payloads.ts";
 import { classesOf, isQuorum, sumOf, weightsOf, type AnswerClass } from "./weights.ts";

@@ -1,11 +1,11 @@
-import { isSameAnswer, type CanonicalAnswer } from "../../answer.ts";
-import { answerClasses } from "../../equivalence.ts";
+import { isSameAnswer, type CanonicalAnswer } from "../../request/answer.ts";
+import { answerClasses } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
-import { canonicalRanks, seatsOf } from "../../order.ts";
-import { candidatesOf, revealedIn, type Candidate } from "../../proposals.ts";
+import { canonicalRanks, seatsOf } from "../../seat/order.ts";
+import { candidatesOf, revealedIn, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance, isMajority, isSupermajority } from "../../quorum.ts";
-import { counted, type RoundBook, type Stage } from "../../round-book.ts";
-import { TOTAL_MAX, totalOf } from "../../scores.ts";
+import { counted, type RoundBook, type Stage } from "../../phases/round-book.ts";
+import { TOTAL_MAX, totalOf } from "../../phases/scores.ts";
 import { ONE_PPM, type Attempt, type SeatIndex } from "../../types.ts";
 import { scoresForm } from "./payloads.ts";
 

@@ -1,0 +1,51 @@
+import { createOperatorActions } from "../../adapters/chain/operator.ts";
+import { createChainReader } from "../../adapters/chain/reader.ts";
+import { createChainWriter } from "../../adapters/chain/writer.ts";
+import { parseAddress } from "../shared/arguments.ts";
+import { findClaims, settleClaims } from "./claims.ts";
+import type { CommandSpec } from "../shared/command.ts";
+import { operatorFlags, type OperatorFlags } from "../shared/keys.ts";
+import { openOperator } from "../shared/operator.ts";
+import { rows } from "../shared/output.ts";
+import { claimAll, claimRows, withdrawAll, withdrawalRows } from "../withdraw/withdrawals.ts";
+
+interface Options extends OperatorFlags {
+  readonly to?: string;
+}
+
+export const agentClaim: CommandSpec<Options> = {
+  name: "claim",
+  summary: "settle all requests the agent sat for, then pay out the operator's rewards and credit",
+  example: "conclave agent claim --dir ./my-agent",
+  options: [...operatorFlags, { flags: "--to <address>", description: "receiver (default: the operator)" }],
+  run: async ({ options, host, progress }) => {
+    const { source, terms, keys, record } = await openOperator(options, host);
+    const to = options.to === undefined ? keys.address : parseAddress(options.to, "--to");
+    const account = keys.viemAccount();
+    const chain = await createChainReader({ ...source, finalityDepth: 0 }, host.signal);
+    const claims = await findClaims(chain, record.agentId, host.signal);
+    progress(`${claims.length} requests to settle`);
+    const writer = await createChainWriter({ ...source, account }, host.signal);
+    const settled = await settleClaims(writer, claims, host.signal);
+    const actions = await createOperatorActions({ ...source, account }, host.signal);
+    const rewards = await claimAll(actions, terms, record.agentId, to, host.signal);
+    const withdrawals = await withdrawAll(actions, terms, to, host.signal);
+    const requestIds = claims.map(({ request }) => request.id);
+    return {
+      json: {
+        agentId: record.agentId,
+        requestIds,
+        settleTransactions: settled.map(({ transactionHash }) => transactionHash),
+        rewards,
+        withdrawals,
+        to,
+      },
+      text: rows([
+        ["agent", String(record.agentId)],
+        ["settled", requestIds.length === 0 ? "nothing was left to settle" : `requests ${requestIds.join(", ")}`],
+        ...claimRows(rewards, terms.feeToken, to),
+        ...withdrawalRows(withdrawals, terms.feeToken, to),
+      ]),
+    };
+  },
+};

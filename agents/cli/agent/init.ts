@@ -1,0 +1,188 @@
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { createKeystore } from "../../adapters/keystore/keystore.ts";
+import { readGgufHeader } from "../../adapters/models/gguf.ts";
+import { providerIds } from "../../adapters/models/openai-providers.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import { parseChoice } from "../shared/arguments.ts";
+import { findChainConfig, type ChainFlags } from "../shared/chain-source.ts";
+import type { CliHost, CommandSpec } from "../shared/command.ts";
+import {
+  CONFIG_FILE,
+  DEFAULT_DIR,
+  KEYSTORE_FILE,
+  checkAgentConfig,
+  configExists,
+  writeAgentConfig,
+  type AgentConfig,
+} from "../shared/config.ts";
+import { agentPassword, passwordFlag } from "../shared/keys.ts";
+import { rows } from "../shared/output.ts";
+
+interface Options extends Omit<ChainFlags, "dir"> {
+  readonly dir: string;
+  readonly passwordFile?: string;
+  readonly finalityDepth?: string;
+  readonly operatorKeystore?: string;
+  readonly modelPath?: string;
+  readonly modelUrl?: string;
+  readonly modelName?: string;
+  readonly modelProvider?: string;
+  readonly apiKeyEnv?: string;
+  readonly apiKeyFile?: string;
+  readonly listen?: readonly string[];
+  readonly announce?: readonly string[];
+  readonly kubo?: string;
+}
+
+const MIN_PASSWORD_LENGTH = 8;
+
+export const agentInit: CommandSpec<Options> = {
+  name: "init",
+  summary: "make an agent's folder: an encrypted key and a config file",
+  example: "conclave agent init --dir ./my-agent --deployment deployments/31337.json --rpc http://127.0.0.1:8545",
+  options: [
+    { flags: "--dir <dir>", description: "folder to make", default: DEFAULT_DIR },
+    passwordFlag,
+    {
+      flags: "--deployment <file>",
+      description: "take the contracts from a deployment file (default: the only file in ./deployments)",
+    },
+    { flags: "--rpc <url>", description: "HTTP JSON-RPC of the chain; also the variable CONCLAVE_RPC" },
+    { flags: "--chain-id <number>", description: "chain id (default: that of the deployment, or what the node says)" },
+    { flags: "--oracle <address>", description: "address of the DecisionOracle" },
+    { flags: "--registry <address>", description: "address of the AgentRegistry" },
+    { flags: "--finality-depth <blocks>", description: "blocks on top of an event before the agent acts on it" },
+    { flags: "--operator-keystore <file>", description: "keystore of the account that owns the stake, if another one" },
+    {
+      flags: "--model-path <file>",
+      description: "GGUF file of an embedded model (default: the small model of this repository)",
+    },
+    {
+      flags: "--model-url <url>",
+      description: "or an OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1",
+      excludes: ["modelPath"],
+    },
+    { flags: "--model-name <name>", description: "model on that server" },
+    {
+      flags: "--model-provider <name>",
+      description: `what the server is: ${providerIds.join(", ")} (default: openai)`,
+    },
+    { flags: "--api-key-env <name>", description: "environment variable that holds the server's API key" },
+    { flags: "--api-key-file <file>", description: "file that holds the server's API key" },
+    { flags: "--listen <multiaddr...>", description: "where other agents connect (default: a free port of 127.0.0.1)" },
+    { flags: "--announce <multiaddr...>", description: "what others dial, where that differs (NAT, DNS name)" },
+    { flags: "--kubo <url>", description: "keep blocks in a Kubo node instead of the agent itself" },
+  ],
+  run: async ({ options, host }) => {
+    const directory = resolve(host.cwd, options.dir);
+    const file = join(directory, CONFIG_FILE);
+    if (existsSync(file)) throw configExists(file);
+    const config = await buildConfig(options, host);
+    const password = await newPassword(options, host);
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const keys = await createKeystore(join(directory, KEYSTORE_FILE), password);
+    await writeAgentConfig(directory, config);
+    const text = rows([
+      ["folder", directory],
+      ["signer", keys.address],
+      ["chain", `${config.chain.chainId} (oracle ${config.chain.oracle})`],
+      [
+        "next",
+        `send ${config.operatorKeystore === undefined ? "it" : "the operator"} the stake and coins for gas, then: conclave agent register --dir ${options.dir} --stake AMOUNT`,
+      ],
+    ]);
+    return {
+      json: { dir: directory, signer: keys.address, config: file, keystore: join(directory, KEYSTORE_FILE) },
+      text,
+    };
+  },
+};
+
+async function buildConfig(options: Options, host: CliHost): Promise<AgentConfig> {
+  const { dir: _, ...flags } = options;
+  const chain = await findChainConfig(flags, host);
+  const { finalityDepth, operatorKeystore, announce, kubo } = options;
+  const draft = {
+    chain: { ...chain, ...(finalityDepth === undefined ? {} : { finalityDepth: Number(finalityDepth) }) },
+    keystore: KEYSTORE_FILE,
+    ...(operatorKeystore === undefined ? {} : { operatorKeystore: resolve(host.cwd, operatorKeystore) }),
+    model: modelOf(options, host),
+    ...(options.listen === undefined ? {} : { listen: options.listen }),
+    ...(announce === undefined ? {} : { announce }),
+    content: kubo === undefined ? { kind: "helia" } : { kind: "kubo", url: kubo },
+    timing: {},
+    dataDir: "data",
+  };
+  return checkAgentConfig(draft, "the options");
+}
+
+function modelOf(options: Options, host: CliHost): object {
+  const { modelPath, modelUrl, modelName, modelProvider, apiKeyEnv, apiKeyFile } = options;
+  if (modelUrl === undefined) {
+    const ofServer = [
+      ["--model-name", modelName],
+      ["--model-provider", modelProvider],
+      ["--api-key-env", apiKeyEnv],
+      ["--api-key-file", apiKeyFile],
+    ] as const;
+    for (const [option, value] of ofServer)
+      if (value !== undefined)
+        throw new ConclaveError("USAGE", `Choose the model: ${option} is of a server: give --model-url as well`, {
+          option,
+        });
+    return { kind: "llama", path: ggufAt(modelPath === undefined ? smallModel() : resolve(host.cwd, modelPath)) };
+  }
+  if (modelName === undefined)
+    throw new ConclaveError("USAGE", "Choose the model: --model-url needs --model-name as well", {
+      option: "--model-name",
+    });
+  return {
+    kind: "openai",
+    ...(modelProvider === undefined ? {} : { provider: parseChoice(modelProvider, "--model-provider", providerIds) }),
+    url: modelUrl,
+    model: modelName,
+    ...(apiKeyEnv === undefined ? {} : { apiKeyEnv }),
+    ...(apiKeyFile === undefined ? {} : { apiKeyFile: resolve(host.cwd, apiKeyFile) }),
+  };
+}
+
+/** The path, if a GGUF file is there. Throws MODEL_FILE_MISSING or MODEL_FILE_BROKEN. */
+function ggufAt(path: string): string {
+  try {
+    readGgufHeader(path);
+    return path;
+  } catch (error) {
+    if (!(error instanceof ConclaveError)) throw error;
+    const { code, data } = error;
+    const option = "--model-path";
+    const reason = code === "MODEL_FILE_MISSING" ? `it cannot be opened (${data["reason"]})` : data["reason"];
+    const message = `Choose the model: ${option} ${path} is no use: ${reason}; name a GGUF file, or a server with --model-url`;
+    throw new ConclaveError(code, message, { ...data, option }, error);
+  }
+}
+
+/** The model in the repository: enough to try everything, not for real decisions. */
+function smallModel(): string {
+  return join(import.meta.dirname, "../../../models/conclave-small.gguf");
+}
+
+/** Typed twice where it is typed: a typing error would lock the key away for good. */
+async function newPassword(options: Options, host: CliHost): Promise<string> {
+  const password = await agentPassword(options.passwordFile, host, "New password for the keystore");
+  if (password.length < MIN_PASSWORD_LENGTH) {
+    throw new ConclaveError(
+      "KEYSTORE_PASSWORD_MISSING",
+      `Protect the key: the password has fewer than ${MIN_PASSWORD_LENGTH} characters; choose a longer one`,
+    );
+  }
+  const typed = options.passwordFile === undefined && (host.environment["CONCLAVE_PASSWORD"] ?? "") === "";
+  if (typed && (await agentPassword(undefined, host, "The same password again")) !== password) {
+    throw new ConclaveError(
+      "KEYSTORE_PASSWORD_WRONG",
+      "Protect the key: the two passwords differ; nothing was made, start again",
+    );
+  }
+  return password;
+}

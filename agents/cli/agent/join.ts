@@ -1,0 +1,122 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { createChainReader } from "../../adapters/chain/reader.ts";
+import { createTransactionReader } from "../../adapters/chain/transaction-reader.ts";
+import { createChainWriter } from "../../adapters/chain/writer.ts";
+import { createSystemClock } from "../../adapters/clock/system-clock.ts";
+import { startGateway } from "../../adapters/ipfs/gateway.ts";
+import { createHeliaContentStore } from "../../adapters/ipfs/helia-content-store.ts";
+import { createKuboContentStore } from "../../adapters/ipfs/kubo-content-store.ts";
+import { createFileEvidence } from "../../adapters/evidence/file-evidence.ts";
+import { createFileJournals } from "../../adapters/journal/file-journal.ts";
+import type { Keys } from "../../adapters/keystore/keys.ts";
+import { createLibp2pNetwork } from "../../adapters/libp2p/network.ts";
+import { createMetrics } from "../../adapters/metrics/metrics.ts";
+import { createModel } from "../../adapters/models/create-model.ts";
+import { createAgent, type Agent } from "../../node/agent.ts";
+import type { ChainReader } from "../../ports/chain.ts";
+import type { CollectedStore } from "../../ports/content-store.ts";
+import type { Model } from "../../ports/model.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Network } from "../../ports/network.ts";
+import { parseListen } from "../shared/arguments.ts";
+import { chainSource } from "../shared/chain-source.ts";
+import type { AgentConfig } from "../shared/config.ts";
+
+/** In the data directory. */
+export const EVIDENCE_FOLDER = "evidence";
+
+/** Of an agent that keeps its blocks itself. */
+export function storeFolder({ dataDir }: Pick<AgentConfig, "dataDir">): string {
+  return join(dataDir, "ipfs");
+}
+
+export interface JoinedAgent {
+  readonly agent: Agent;
+  /** What the agent listens on. */
+  readonly multiaddrs: readonly string[];
+  readonly store: CollectedStore;
+  /** Where the metrics are served; null when the config has none. */
+  readonly metricsUrl: string | null;
+  close(): Promise<void>;
+}
+
+/** For the demo's misbehaving agent and for tests: stands between an adapter and the runtime. */
+export interface Decorators {
+  readonly chain?: (chain: ChainReader) => ChainReader;
+  readonly network?: (network: Network) => Network;
+  readonly model?: (model: Model) => Model;
+}
+
+/** Joins the real adapters to one agent. What opened is closed again when a later one fails. */
+export async function joinAgent(
+  config: AgentConfig,
+  keys: Keys,
+  log: Log,
+  decorators: Decorators = {},
+): Promise<JoinedAgent> {
+  const { dataDir } = config;
+  const closers: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.toReversed()) await closer();
+  };
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    const source = chainSource(config.chain);
+    const chain = await createChainReader({ ...source, logger: log });
+    const writer = await createChainWriter({ ...source, account: keys.viemAccount() });
+    const metrics = config.metrics === undefined ? null : createMetrics();
+    const hosted = await createModel(config.model, process.env, {
+      onEnd: (reason) => log.warn({ reason }, "the model's process ended; it is started again"),
+      onStrange: (made) =>
+        log.warn({ made }, "the calibration table is not of what answers; its confidence is not used"),
+    });
+    closers.push(() => hosted.close());
+    // CF6.
+    log.info(
+      { calibration: config.model.calibration ?? "none" },
+      "confidence counts by its table; without one as it is",
+    );
+    const model = metrics?.measured(hosted) ?? hosted;
+    const network = await createLibp2pNetwork({ privateKey: keys.libp2pPrivateKey(), listen: config.listen });
+    closers.push(() => network.close());
+    const store =
+      config.content.kind === "kubo"
+        ? createKuboContentStore({ url: config.content.url })
+        : await createHeliaContentStore({ libp2p: network.libp2p, path: storeFolder(config) });
+    closers.push(() => store.close());
+    if (config.gateway !== undefined) {
+      const gateway = await startGateway({ store, ...parseListen(config.gateway, "gateway") });
+      closers.push(() => gateway.close());
+      log.info({ url: gateway.url }, "the gateway serves what this agent holds");
+    }
+    const agent = createAgent(
+      {
+        chain: decorators.chain?.(chain) ?? chain,
+        writer,
+        transactions: await createTransactionReader(source),
+        network: decorators.network?.(network) ?? network,
+        store,
+        model: decorators.model?.(model) ?? model,
+        signer: keys,
+        journals: createFileJournals(join(dataDir, "journals")),
+        evidence: createFileEvidence(join(dataDir, EVIDENCE_FOLDER)),
+        clock: createSystemClock(),
+        log,
+      },
+      config.timing,
+      config.model.tokensPerRequest,
+    );
+    let metricsUrl: string | null = null;
+    if (metrics !== null && config.metrics !== undefined) {
+      metrics.showAgent(() => agent.facts());
+      const server = await metrics.serve(config.metrics);
+      closers.push(() => server.close());
+      metricsUrl = `${server.url}/metrics`;
+    }
+    return { agent, multiaddrs: network.multiaddrs, store, metricsUrl, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,147 @@
+import { openSubgraph } from "../../adapters/subgraph/subgraph.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import type { AgentId } from "../../core/types.ts";
+import type { AgentHistory, PastReputationChange, PastSeat } from "../../ports/history.ts";
+import { formatAmount, parseInteger, unitOf, usage } from "../shared/arguments.ts";
+import type { CommandSpec } from "../shared/command.ts";
+import {
+  compareWithChain,
+  requireEndpoint,
+  sourceText,
+  subgraphFlags,
+  type SubgraphFlags,
+  type Units,
+} from "../history/source.ts";
+import { protocolName } from "../history/history.ts";
+import { grid, percent, printable, rows, utc, type Row } from "../shared/output.ts";
+import { amountsText } from "../withdraw/withdrawals.ts";
+
+interface Options extends SubgraphFlags {
+  readonly limit: string;
+}
+
+const MAX_AGENT = 2 ** 31 - 1;
+const MAX_ENTRIES = 1_000;
+const FULL = 1_000_000;
+/** From the lowest reputation to the highest. */
+const BARS = "▁▂▃▄▅▆▇█";
+
+export const agentShow: CommandSpec<Options> = {
+  name: "show <id>",
+  isDefault: true,
+  summary: "show any agent's record from a subgraph: seats, decisions, reputation, earnings, slashes",
+  example:
+    "conclave agent show 3 --subgraph http://127.0.0.1:8000/subgraphs/name/conclave\nconclave agent 3 --deployment deployments/31337.json",
+  options: [
+    { flags: "--limit <count>", description: `newest entries of each list, at most ${MAX_ENTRIES}`, default: "20" },
+    ...subgraphFlags,
+  ],
+  run: async ({ args, options, host }) => {
+    const agentId = agentIdOf(args[0] ?? "");
+    const limit = parseInteger(options.limit, "--limit", 1, MAX_ENTRIES);
+    const endpoint = await requireEndpoint(options, host);
+    const said = await openSubgraph(endpoint).agent(agentId, limit, host.signal);
+    const { answer, source, units } = await compareWithChain(endpoint, said, options, host);
+    if (answer !== null) return { json: { source, ...answer }, text: textOf(answer, units, sourceText(source)) };
+    throw new ConclaveError(
+      "AGENT_NOT_REGISTERED",
+      `Show agent ${agentId}: the subgraph knows none of that number up to block ${source.block}; correct the number`,
+      { agentId, block: source.block },
+    );
+  },
+};
+
+/** Also where a command of `agent` was misspelt. */
+function agentIdOf(text: string): AgentId {
+  if (!/^\d{1,10}$/.test(text))
+    throw usage("<id>", text, "give the number of an agent, or a command: see `conclave agent --help`");
+  return parseInteger(text, "<id>", 1, MAX_AGENT) as AgentId;
+}
+
+function textOf(agent: AgentHistory, units: Units, source: string): string {
+  const { seats, reputationChanges, pay, slashes } = agent;
+  const sections = [
+    rows(headRows(agent, units)),
+    section("seats", seats.map(seatLine), [
+      "request",
+      "attempt",
+      "seat",
+      "drawn",
+      "protocol",
+      "decision",
+      "signed",
+      "change",
+      "share",
+    ]),
+    section("reputation", reputationChanges.map(changeLine), ["time", "before", "after", "change", "request"]),
+    section(
+      "earnings",
+      pay.map(({ time, amount, currency, requestId, attempt, seat }) => [
+        utc(time),
+        formatAmount(amount, unitOf(currency, units.feeToken)),
+        String(requestId),
+        String(attempt),
+        String(seat),
+      ]),
+      ["time", "pay", "request", "attempt", "seat"],
+    ),
+    section(
+      "slashes",
+      slashes.map(({ time, bonded, unbonding, fault, requestId, attempt, reporter }) => [
+        utc(time),
+        formatAmount(bonded + unbonding, units.stakeToken),
+        fault ?? "unknown",
+        requestId === null ? "unknown" : String(requestId),
+        String(attempt ?? "unknown"),
+        reporter,
+      ]),
+      ["time", "stake", "signed twice", "request", "attempt", "reporter"],
+    ),
+  ];
+  return `${sections.join("\n\n")}\n\n${source}`;
+}
+
+function headRows(agent: AgentHistory, { feeToken, stakeToken }: Units): readonly Row[] {
+  const standing = agent.exited ? "out of the draw for good" : agent.active ? "active" : "not active";
+  return [
+    ["agent", `${agent.agentId} (${standing}), registered ${utc(agent.registeredAt)}`],
+    ["operator", agent.operator],
+    ["signer", agent.signer],
+    ["model", printable(agent.model)],
+    ["endpoint", agent.endpoint === "" ? "none" : printable(agent.endpoint)],
+    ["stake", `${formatAmount(agent.bonded, stakeToken)}, unbonding ${formatAmount(agent.unbonding, stakeToken)}`],
+    ["commission", percent(agent.commission)],
+    ["reputation", `${percent(agent.reputation)} ${curve(agent)}`.trimEnd()],
+    ["seats", `${agent.seatCount}, ${agent.signatureCount} signatures in decisions`],
+    ["earned", amountsText(agent.earned, feeToken)],
+    ["slashed", formatAmount(agent.slashed, stakeToken)],
+  ];
+}
+
+/** Of the changes that are shown, the oldest first. */
+function curve({ reputationChanges }: AgentHistory): string {
+  const oldest = reputationChanges.at(-1);
+  if (oldest === undefined) return "";
+  const points = [oldest.before, ...reputationChanges.toReversed().map(({ after }) => after)];
+  return points.map((ppm) => BARS[Math.min(BARS.length - 1, Math.floor((ppm / FULL) * BARS.length))]).join("");
+}
+
+function section(name: string, lines: readonly (readonly string[])[], head: readonly string[]): string {
+  return lines.length === 0 ? `${name}: none` : `${name}\n${grid(head, lines)}`;
+}
+
+function seatLine({ requestId, attempt, seat, time, protocol, decision }: PastSeat): readonly string[] {
+  const place = [String(requestId), String(attempt), String(seat), utc(time), protocolName(protocol)];
+  if (decision === null) return [...place, "none", "-", "-", "-"];
+  const { status, signed, steps, share } = decision;
+  return [...place, status, signed ? "yes" : "no", stepsText(steps), String(share)];
+}
+
+function changeLine({ time, before, after, steps, requestId }: PastReputationChange): readonly string[] {
+  return [utc(time), percent(before), percent(after), stepsText(steps), String(requestId)];
+}
+
+function stepsText(steps: number): string {
+  if (steps === 0) return "-";
+  return steps > 0 ? "recovers" : `${-steps} slash${steps === -1 ? "" : "es"}`;
+}

@@ -1,0 +1,99 @@
+import { formatEther } from "viem";
+import { createFileJournals } from "../../adapters/journal/file-journal.ts";
+import { PROVEN_SERVICES, type AgentRecord } from "../../ports/chain.ts";
+import { formatAmount } from "../shared/arguments.ts";
+import type { CommandSpec } from "../shared/command.ts";
+import { addressesOf } from "../shared/content-source.ts";
+import { dirFlag, type AgentFlags } from "../shared/keys.ts";
+import { lookUpAgent, requireRegistered } from "../shared/operator.ts";
+import { percent, printable, rows, utc } from "../shared/output.ts";
+import { amountsText } from "../withdraw/withdrawals.ts";
+import { join } from "node:path";
+
+export const JOURNAL_FOLDER = "journals";
+
+const DUTY = /^request-(\d+)-(\d+)$/;
+
+export const agentStatus: CommandSpec<AgentFlags> = {
+  name: "status",
+  summary: "show the agent as the chain knows it; needs no password",
+  example: "conclave agent status --dir ./my-agent",
+  options: [dirFlag],
+  run: async ({ options, host }) => {
+    const agent = await lookUpAgent(options, host);
+    const { config, terms, signer } = agent;
+    const record = requireRegistered(agent);
+    const [position, rewards, own, gas, services] = await Promise.all([
+      terms.position(record.agentId, record.operator, host.signal),
+      terms.rewards(record.agentId, record.operator, host.signal),
+      terms.holdings(record.operator, host.signal),
+      terms.holdings(signer, host.signal),
+      terms.services(record.agentId, host.signal),
+    ]);
+    const peers = addressesOf([record]).map(String);
+    const duties = await openDuties(config.dataDir);
+    const stake = (amount: bigint): string => formatAmount(amount, terms.stakeToken);
+    return {
+      json: {
+        ...record,
+        publicKey: undefined,
+        peers,
+        services,
+        ownStake: position.bonded,
+        ownUnbonding: position.unbonding,
+        unbondingEnd: position.unbondingEnd,
+        rewards,
+        credit: own.credit,
+        operatorTokens: own.stakeToken,
+        signerCoin: gas.coin,
+        duties,
+      },
+      text: rows([
+        ["agent", `${record.agentId} (${standing(record)})`],
+        ["signer", `${signer} (${formatEther(gas.coin)} coins for gas)`],
+        ["operator", `${record.operator} (${stake(own.stakeToken)})`],
+        ["model", printable(record.model)],
+        ["endpoint", record.endpoint.length === 0 ? "none yet: run the agent" : printable(record.endpoint.join(", "))],
+        ["for --peer", peers.length === 0 ? "none yet" : printable(peers.join(", "))],
+        ["stake", stake(position.bonded)],
+        [
+          "unbonding",
+          position.unbonding === 0n ? "none" : `${stake(position.unbonding)}, free at ${utc(position.unbondingEnd)}`,
+        ],
+        ["delegated", stake(record.stake - position.bonded)],
+        ["reputation", percent(record.reputation)],
+        ["services", servicesText(services)],
+        ["commission", commissionText(record)],
+        ["rewards", amountsText(rewards, terms.feeToken)],
+        ["credit", `${amountsText(own.credit, terms.feeToken)} in the oracle`],
+        ["open duties", duties.length === 0 ? "none" : duties.map(({ requestId }) => requestId).join(", ")],
+      ]),
+    };
+  },
+};
+
+function standing({ active, exited }: AgentRecord): string {
+  if (exited) return "out of the draw for good: its reputation fell too low, or it was slashed while not active";
+  return active ? "active" : "not active";
+}
+
+function commissionText({ commission, raise }: AgentRecord): string {
+  const announced = raise === null ? "" : `; ${percent(raise.commission)} may take effect from ${utc(raise.time)} on`;
+  return `${percent(commission)}${announced}`;
+}
+
+function servicesText(services: number): string {
+  if (services >= PROVEN_SERVICES) return `${services} or more: proven, its stake weighs in full in the draw`;
+  return `${services} of ${PROVEN_SERVICES} settled requests: fresh, its stake weighs half in the draw`;
+}
+
+/** Attempts in which this agent still has a seat, by its journals. */
+async function openDuties(
+  dataDir: string,
+): Promise<readonly { readonly requestId: string; readonly attempt: number }[]> {
+  const names = await createFileJournals(join(dataDir, JOURNAL_FOLDER)).list();
+  return names.flatMap((name) => {
+    const [, requestId, attempt] = DUTY.exec(name) ?? [];
+    return requestId === undefined ? [] : [{ requestId, attempt: Number(attempt) }];
+  });
+}

@@ -1,0 +1,104 @@
+import { createOperatorActions } from "../../adapters/chain/operator.ts";
+import { readChainTerms } from "../../adapters/chain/terms.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import { committeeSizeAfter, unpackRound } from "../../core/request/rounds.ts";
+import type { RequestId } from "../../core/types.ts";
+import type { ChainReader, DecidedRound } from "../../ports/chain.ts";
+import { courseOf, dueOf, isFinal, lastRound, type Course } from "../../ports/course.ts";
+import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../shared/account.ts";
+import { formatAmount, parseRequestId, unitOf } from "../shared/arguments.ts";
+import { createAuditReader } from "../shared/audit-reader.ts";
+import { findChain } from "../shared/chain-source.ts";
+import type { CommandSpec } from "../shared/command.ts";
+import { rows } from "../shared/output.ts";
+import { reportRequest } from "../request/report.ts";
+import { waitForDecision } from "../request/wait.ts";
+
+interface Options extends AccountFlags {
+  readonly dryRun?: true;
+  readonly wait?: true;
+}
+
+export const appeal: CommandSpec<Options> = {
+  name: "appeal <id>",
+  summary: "call a larger committee for a bond, which pays for that committee unless the decision is overturned",
+  example: "conclave appeal 1 --dry-run\nconclave appeal 1 --keystore ./keystore.json --wait",
+  options: [
+    { flags: "--dry-run", description: "only show the bond and the committee that it would call" },
+    { flags: "--wait", description: "show progress until the decision is final" },
+    ...accountFlags,
+  ],
+  run: async ({ args, options, host, progress }) => {
+    const requestId = parseRequestId(args[0]);
+    const source = await findChain(options, host);
+    const [chain, terms] = await Promise.all([
+      createAuditReader(source, host.signal),
+      readChainTerms(source, host.signal),
+    ]);
+    const { course, last } = await requireAppealable(chain, requestId, host.signal);
+    const others = await othersThan([...course.past, last], chain, host.signal);
+    const { request } = course;
+    const { currency } = request.terms;
+    const bond = await terms.bond(request, last.round, host.signal);
+    const seats = committeeSizeAfter(request.terms.committeeSize, unpackRound(last.round).appeals + 1);
+    const shown = formatAmount(bond, unitOf(currency, terms.feeToken));
+    const facts = { requestId, attempt: last.decision.attempt + 1, seats, bond, currency };
+    progress(`request ${requestId}: a bond of ${shown} calls a committee of ${seats}`);
+    if (others < seats)
+      progress(`only ${others} other agents are active: unless more join, it delays the decision and changes nothing`);
+    if (options.dryRun === true)
+      return {
+        json: facts,
+        text: rows([
+          ["bond", shown],
+          ["committee", `${seats} seats`],
+        ]),
+      };
+    const keys = await openAccount(options, host);
+    await requireFunds({ what: "bond", amount: bond, currency }, terms, keys.address, host.signal);
+    const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
+    const { transactionHash, gasUsed } = await actions.appeal(request, last);
+    const made = { ...facts, transactionHash, gasUsed: Number(gasUsed) };
+    if (options.wait === true) {
+      const state = await waitForDecision(chain, requestId, host.signal, progress);
+      const { json, text } = await reportRequest(chain, terms.feeToken, requestId, host.signal);
+      return { json: { ...json, appeal: made }, text, ok: state.status === "decided" };
+    }
+    return {
+      json: made,
+      text: rows([
+        ["bond", shown],
+        ["committee", `${seats} seats`],
+        ["transaction", `${transactionHash} (${gasUsed} gas)`],
+        ["next", `conclave decision ${requestId}`],
+      ]),
+    };
+  },
+};
+
+async function requireAppealable(
+  chain: ChainReader,
+  requestId: RequestId,
+  signal: AbortSignal,
+): Promise<{ readonly course: Course; readonly last: DecidedRound }> {
+  const [events, head] = await Promise.all([chain.requestEvents(requestId, signal), chain.head(signal)]);
+  const course = courseOf(events);
+  const last = course === null ? null : lastRound(course);
+  if (course === null || last === null) throw impossible(requestId, "no decision stands yet");
+  if (isFinal(course)) throw impossible(requestId, "its decision is final");
+  if (dueOf(course, head) === "finalize") throw impossible(requestId, "the time for appeals is over");
+  return { course, last };
+}
+
+/** How many agents could be drawn after these rounds, as of now. */
+async function othersThan(rounds: readonly DecidedRound[], chain: ChainReader, signal: AbortSignal): Promise<number> {
+  const sat = new Set(rounds.flatMap(({ committee }) => committee.map(({ agentId }) => agentId)));
+  const agents = await chain.agents(signal);
+  return agents.filter(({ agentId, active }) => active && !sat.has(agentId)).length;
+}
+
+function impossible(requestId: RequestId, why: string): ConclaveError {
+  return new ConclaveError("APPEAL_IMPOSSIBLE", `Appeal against the decision on request ${requestId}: ${why}`, {
+    requestId: String(requestId),
+  });
+}

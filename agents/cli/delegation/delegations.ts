@@ -1,0 +1,66 @@
+import { ConclaveError } from "../../core/errors.ts";
+import type { Address } from "../../core/types.ts";
+import type { AgentRecord } from "../../ports/chain.ts";
+import type { ChainTerms } from "../../adapters/chain/terms.ts";
+import { accountFlags, type AccountFlags } from "../shared/account.ts";
+import { formatAmount, parseAddress } from "../shared/arguments.ts";
+import type { CommandSpec } from "../shared/command.ts";
+import { openDelegator } from "./delegation.ts";
+import { grid, percent, rows, utc } from "../shared/output.ts";
+import { amountsText, claimAll, claimRows } from "../withdraw/withdrawals.ts";
+
+interface Options extends AccountFlags {
+  readonly claim?: true;
+  readonly to?: string;
+}
+
+export const delegations: CommandSpec<Options> = {
+  name: "delegations",
+  summary: "what an account has staked for agents and earned with them; with --claim its rewards are paid out",
+  example: "conclave delegations --keystore ./keystore.json\nconclave delegations --claim --keystore ./keystore.json",
+  options: [
+    { flags: "--claim", description: "pay out all rewards" },
+    { flags: "--to <address>", description: "receiver (default: the account itself)" },
+    ...accountFlags,
+  ],
+  run: async ({ options, host }) => {
+    const { terms, chain, account, actions } = await openDelegator(options, host);
+    if (options.to !== undefined && options.claim === undefined)
+      throw new ConclaveError("USAGE", "List delegations: --to goes with --claim", {});
+    const to = options.to === undefined ? account : parseAddress(options.to, "--to");
+    const found = await positionsOf(await chain.agents(host.signal), terms, account, host.signal);
+    const claims = [];
+    if (options.claim === true)
+      for (const { agentId } of found) claims.push(...(await claimAll(actions, terms, agentId, to, host.signal)));
+    const stake = (amount: bigint): string => formatAmount(amount, terms.stakeToken);
+    const list = grid(
+      ["agent", "delegated", "shares", "unbonding", "commission", "rewards"],
+      found.map(({ agentId, commission, bonded, shares, unbonding, unbondingEnd, rewards }) => [
+        String(agentId),
+        stake(bonded),
+        String(shares),
+        unbonding === 0n ? "none" : `${stake(unbonding)}, free at ${utc(unbondingEnd)}`,
+        percent(commission),
+        amountsText(rewards, terms.feeToken),
+      ]),
+    );
+    return {
+      json: { account, delegations: found, ...(options.claim === true ? { claims, to } : {}) },
+      text: [
+        found.length === 0 ? "no delegations" : list,
+        ...(options.claim === true ? [rows(claimRows(claims, terms.feeToken, to))] : []),
+      ].join("\n"),
+    };
+  },
+};
+
+/** Where the account has stake, or something to claim. */
+async function positionsOf(agents: readonly AgentRecord[], terms: ChainTerms, account: Address, signal: AbortSignal) {
+  const all = [];
+  for (const { agentId, operator, commission, raise } of agents) {
+    const position = await terms.position(agentId, account, signal);
+    const rewards = await terms.rewards(agentId, account, signal);
+    all.push({ agentId, operator, commission, raise, ...position, rewards });
+  }
+  return all.filter(({ shares, unbonding, rewards }) => shares + unbonding + rewards.token + rewards.native !== 0n);
+}

@@ -1,0 +1,189 @@
+import { access, constants } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { dirname } from "node:path";
+import { formatEther } from "viem";
+import { createDeploymentReader } from "../../adapters/chain/deployment.ts";
+import { createChainReader } from "../../adapters/chain/reader.ts";
+import { readChainTerms } from "../../adapters/chain/terms.ts";
+import { credentialsApart } from "../../adapters/http.ts";
+import { openKeystore } from "../../adapters/keystore/keystore.ts";
+import type { Address } from "../../core/types.ts";
+import { leastRetentionDays, retentionMs } from "../../node/collector.ts";
+import { formatAmount } from "../shared/arguments.ts";
+import { chainSource } from "../shared/chain-source.ts";
+import type { CliHost } from "../shared/command.ts";
+import { CONFIG_FILE, type AgentConfig } from "../shared/config.ts";
+import { check, fail, ok, warn, type Check } from "./checks.ts";
+import { examineConfidence, examineModel } from "./model.ts";
+import { agentPassword, keystoreAddress } from "../shared/keys.ts";
+
+/** What drawing, committing or refunding once costs at most, about. */
+const GAS_OF_A_DUTY = 300_000n;
+const DUTIES_IN_RESERVE = 10n;
+const DAY_MS = 86_400_000;
+const ANSWER_MS = 3_000;
+
+/** The agent's own side; `hasChain` is false when the chain cannot be asked. */
+export async function examineAgent(
+  config: AgentConfig,
+  hasChain: boolean,
+  passwordFile: string | undefined,
+  host: CliHost,
+): Promise<readonly Check[]> {
+  const keystore = await examineKeystore(config, passwordFile, host);
+  const signer = await keystoreAddress(config.keystore).catch(() => null);
+  return [
+    keystore,
+    ...(hasChain && signer !== null ? await examineRegistration(config, signer, host) : []),
+    ...(hasChain ? [await examineRetention(config, host)] : []),
+    ...(await Promise.all(config.listen.map((address) => examineListen(address)))),
+    ...(await Promise.all(config.announce.map((address) => examineAnnounce(address)))),
+    await examineContent(config, host),
+    ...(await examineModel(config.model, host)),
+    await examineConfidence(config.model),
+  ];
+}
+
+/** Without a password it is read, not opened. */
+function examineKeystore(config: AgentConfig, passwordFile: string | undefined, host: CliHost): Promise<Check> {
+  return check("keystore", async () => {
+    const stated = await keystoreAddress(config.keystore);
+    const given = passwordFile !== undefined || (host.environment["CONCLAVE_PASSWORD"] ?? "") !== "";
+    if (!given) return ok(`${config.keystore} states ${stated}; not opened, no password was given`);
+    const keys = await openKeystore(config.keystore, await agentPassword(passwordFile, host));
+    if (keys.address === stated) return ok(`${config.keystore} opens and holds the key of ${stated}`);
+    return fail(`${config.keystore} states ${stated}, but holds the key of ${keys.address}`, "restore it from a copy");
+  });
+}
+
+async function examineRegistration(config: AgentConfig, signer: Address, host: CliHost): Promise<readonly Check[]> {
+  const source = chainSource(config.chain);
+  const registration = await check("registration", async () => {
+    const chain = await createChainReader(source, host.signal);
+    const record = await chain.agentBySigner(signer, host.signal);
+    if (record === null) {
+      return fail(
+        `AGENT_NOT_REGISTERED: the registry has no agent with signer ${signer}`,
+        "run: conclave agent register",
+      );
+    }
+    const { agentId, operator, active, exited } = record;
+    const terms = await readChainTerms(source, host.signal);
+    const { bonded } = await terms.position(agentId, operator, host.signal);
+    const own = formatAmount(bonded, terms.stakeToken);
+    const least = formatAmount(terms.minStake, terms.stakeToken);
+    if (exited)
+      return fail(`agent ${agentId} is out of the draw for good`, "take its stake back and register a new agent");
+    if (bonded < terms.minStake)
+      return fail(`agent ${agentId}: the operator's stake is ${own}, at least ${least} is needed`, "stake more");
+    if (!active) return fail(`agent ${agentId} is not active`, "look with: conclave agent status");
+    return ok(`agent ${agentId} is active; the operator's stake is ${own}, at least ${least} is needed`);
+  });
+  const gas = await check("gas", async () => {
+    const reader = createDeploymentReader(source.rpcUrl, host.signal);
+    const terms = await readChainTerms(source, host.signal);
+    const [{ coin }, price] = await Promise.all([terms.holdings(signer, host.signal), reader.gasPrice()]);
+    const duty = GAS_OF_A_DUTY * price;
+    const held = `${signer} has ${formatEther(coin)} coins`;
+    const way = `send it ${formatEther(DUTIES_IN_RESERVE * duty)} coins or more`;
+    if (coin === 0n || coin < duty) return fail(`${held}, too few to commit once`, way);
+    if (coin < DUTIES_IN_RESERVE * duty) return warn(`${held}, too few for ${DUTIES_IN_RESERVE} duties`, way);
+    return ok(held);
+  });
+  return [registration, gas];
+}
+
+/** AV10: what an agent refuses to start with. */
+function examineRetention({ chain, collection }: AgentConfig, host: CliHost): Promise<Check> {
+  return check("retention", async () => {
+    const { unbondingDelaySeconds } = await readChainTerms(chainSource(chain), host.signal);
+    const days = retentionMs(collection.retentionDays, unbondingDelaySeconds, CONFIG_FILE) / DAY_MS;
+    const least = leastRetentionDays(unbondingDelaySeconds);
+    return ok(
+      `transcripts are kept for ${days} days, longer than the ${least} of the longest appeal period and this deployment's unbonding delay`,
+    );
+  });
+}
+
+/** Free, or in use by something that answers: the agent itself, if it runs. */
+function examineListen(address: string): Promise<Check> {
+  return check(`port ${address}`, async () => {
+    const { host, port } = parts(address);
+    const refused = await bind(host, port);
+    if (refused === null) return ok("free");
+    if (refused === "EADDRINUSE")
+      return warn("in use", "fine if this agent is running; else stop the other program or change listen");
+    return fail(`cannot be listened on (${refused})`, "correct listen in the config, or the rights of this user");
+  });
+}
+
+function examineAnnounce(address: string): Promise<Check> {
+  return check(`announced ${address}`, async () => {
+    const { host, port } = parts(address);
+    if (await answers(host, port)) return ok("answers");
+    const way = "start the agent, open the port, or correct announce; from inside a NAT it may look closed";
+    return warn("does not answer from here", way);
+  });
+}
+
+function examineContent({ content, dataDir }: AgentConfig, host: CliHost): Promise<Check> {
+  return check("content store", async () => {
+    if (content.kind === "kubo") {
+      const said = await reach(`${content.url.replace(/\/$/, "")}/api/v0/version`, "POST", host);
+      if (said === null) return ok("the Kubo node answers");
+      return fail(`the Kubo node does not answer (${said})`, "start it, or correct content.url in the config");
+    }
+    for (const folder of [dataDir, dirname(dataDir)]) {
+      const refused = await access(folder, constants.W_OK).then(
+        () => null,
+        (error: NodeJS.ErrnoException) => error.code,
+      );
+      if (refused === null) return ok(`blocks are kept in ${dataDir}`);
+      if (refused !== "ENOENT") return fail(`${folder} is not writable (${refused})`, "correct dataDir or its rights");
+    }
+    return fail(`neither ${dataDir} nor the folder above exists`, "make it, or correct dataDir in the config");
+  });
+}
+
+/** The config accepts /ip4/HOST/tcp/PORT and the like only. */
+function parts(multiaddr: string): { readonly host: string; readonly port: number } {
+  const [, , host = "", , port = ""] = multiaddr.split("/");
+  return { host, port: Number(port) };
+}
+
+/** Null when it worked, else the system's code. */
+async function bind(host: string, port: number): Promise<string | null> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
+  });
+}
+
+async function answers(host: string, port: number): Promise<boolean> {
+  const socket = connect({ host, port, timeout: ANSWER_MS });
+  return new Promise((resolve) => {
+    const end = (answered: boolean): void => {
+      socket.destroy();
+      resolve(answered);
+    };
+    socket.once("connect", () => end(true));
+    socket.once("timeout", () => end(false));
+    socket.once("error", () => end(false));
+  });
+}
+
+/** Null when something answers HTTP, whatever its status; else why not, without the URL. */
+async function reach(place: string, method: "GET" | "POST", host: CliHost): Promise<string | null> {
+  try {
+    const signal = AbortSignal.any([host.signal, AbortSignal.timeout(ANSWER_MS)]);
+    const { url, headers } = credentialsApart(place);
+    const response = await fetch(url, { method, headers, signal });
+    await response.body?.cancel();
+    return null;
+  } catch (error) {
+    host.signal.throwIfAborted();
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    return cause instanceof Error && "code" in cause ? String(cause.code) : "no answer in time";
+  }
+}

@@ -1,0 +1,26 @@
+import { ConclaveError } from "../../core/errors.ts";
+import { wayOutOf } from "../shared/reasons.ts";
+
+/** One finding; `way` says what to do about it. */
+export interface Check {
+  readonly name: string;
+  readonly level: "ok" | "warn" | "fail";
+  readonly message: string;
+  readonly way?: string;
+}
+
+export type Finding = Omit<Check, "name">;
+
+export const ok = (message: string): Finding => ({ level: "ok", message });
+export const warn = (message: string, way: string): Finding => ({ level: "warn", message, way });
+export const fail = (message: string, way: string): Finding => ({ level: "fail", message, way });
+
+/** Runs one check; an error of the system is a finding as well. Anything else is a bug. */
+export async function check(name: string, examine: () => Promise<Finding> | Finding): Promise<Check> {
+  try {
+    return { name, ...(await examine()) };
+  } catch (error) {
+    if (!(error instanceof ConclaveError)) throw error;
+    return { name, ...fail(`${error.code}: ${error.message}`, wayOutOf(error)) };
+  }
+}

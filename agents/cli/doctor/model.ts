@@ -1,0 +1,147 @@
+import { stat } from "node:fs/promises";
+import { quoted } from "../../adapters/http.ts";
+import { checkCalibration, readCalibration } from "../../adapters/models/calibration-table.ts";
+import type { ModelConfig } from "../../adapters/models/config.ts";
+import { endpointOf } from "../../adapters/models/create-model.ts";
+import { checkContext, describeGguf, digestGguf, readGgufHeader } from "../../adapters/models/gguf.ts";
+import { probeEngine, probeFile } from "../../adapters/models/llama-probe.ts";
+import type { OpenAiEndpoint } from "../../adapters/models/openai-model.ts";
+import { askOnce, lacksModel, listModels } from "../../adapters/models/openai-probe.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import type { CliHost } from "../shared/command.ts";
+import { check, fail, ok, warn, type Check, type Finding } from "./checks.ts";
+import { wayOutOf } from "../shared/reasons.ts";
+
+const ENGINE_MS = 120_000;
+const SHOWN_MODELS = 8;
+const LIST_MS = 10_000;
+const QUESTION_MS = 60_000;
+/** Tokens that the longest prompts need. */
+const LEAST_CONTEXT = 4096;
+
+type LlamaConfig = Extract<ModelConfig, { kind: "llama" }>;
+type ServerConfig = Extract<ModelConfig, { kind: "openai" }>;
+
+/** The file and what it runs on, or every server that may be asked. */
+export async function examineModel(model: ModelConfig, host: CliHost): Promise<readonly Check[]> {
+  if (model.kind === "openai") return examineServers(model, host);
+  return [await examineFile(model, host), await examineEngine(model.gpu, host)];
+}
+
+function examineFile(model: LlamaConfig, host: CliHost): Promise<Check> {
+  return check("model", async () => {
+    const header = readGgufHeader(model.path);
+    if (model.contextSize !== undefined) checkContext(model.path, header, model.contextSize);
+    const descriptor = describeGguf(header, await digestGguf(model.path, model.sha256));
+    const patience = AbortSignal.timeout(ENGINE_MS);
+    const loads = await probeFile(model.path, header, descriptor, AbortSignal.any([host.signal, patience]));
+    host.signal.throwIfAborted();
+    const context = model.contextSize ?? header.contextLength ?? LEAST_CONTEXT;
+    const fact = `${model.path} is a GGUF file: ${descriptor}, ${context} tokens of context`;
+    if (!loads)
+      return warn(
+        `${fact}; it was not loaded within ${ENGINE_MS / 1000} s`,
+        "start the agent and see whether it loads",
+      );
+    if (context >= LEAST_CONTEXT) return ok(`${fact}; it loads`);
+    return warn(
+      `${fact}; prompts may need ${LEAST_CONTEXT}`,
+      "for real questions raise model.contextSize, if it is set, or choose a model with a longer context",
+    );
+  });
+}
+
+async function examineServers(model: ServerConfig, host: CliHost): Promise<readonly Check[]> {
+  const checks: Check[] = [];
+  for (const [index, one] of [model, ...model.fallbacks].entries()) {
+    const name = index === 0 ? "model" : `model.fallbacks.${index - 1}`;
+    const found = await check(name, async () => {
+      return examineServer(await endpointOf(one, name, host.environment), model, host);
+    });
+    const file = one.apiKeyFile === undefined ? null : await examineKeyFile(`${name}.apiKeyFile`, one.apiKeyFile);
+    checks.push(found, ...(file === null ? [] : [file]));
+  }
+  return checks;
+}
+
+/** Null where there is none: the check of its server says so. A warning, no more: secrets that are mounted into containers are often like this. */
+async function examineKeyFile(name: string, path: string): Promise<Check | null> {
+  const found = await stat(path).catch(() => null);
+  if (found === null || process.platform === "win32") return null;
+  const mode = (found.mode & 0o777).toString(8).padStart(3, "0");
+  if ((found.mode & 0o077) === 0) return { name, ...ok(`only its owner may read ${path}`) };
+  return { name, ...warn(`others may read or change ${path} (its mode is ${mode})`, `chmod 600 ${path}`) };
+}
+
+/** That it answers, takes the key, has the model and holds it to a schema: by its list of models, and by one short question. */
+async function examineServer(endpoint: OpenAiEndpoint, model: ServerConfig, host: CliHost): Promise<Finding> {
+  const { temperature, timeoutMs } = model;
+  let names: readonly string[] | null = null;
+  try {
+    names = await listModels(endpoint, LIST_MS, host.signal);
+    if (names !== null && lacksModel(endpoint, names)) return failWithout(endpoint, names);
+    const questionMs = Math.min(timeoutMs, QUESTION_MS);
+    const { confidencePpm, origin } = await askOnce(endpoint, temperature, questionMs, host.signal);
+    const confidence = confidencePpm === null ? "gives no token probabilities" : "gives token probabilities";
+    return ok(`${origin?.model} at ${new URL(endpoint.baseUrl).origin} answers by a JSON schema and ${confidence}`);
+  } catch (error) {
+    host.signal.throwIfAborted();
+    if (!(error instanceof ConclaveError)) throw error;
+    return unanswered(endpoint, names, error);
+  }
+}
+
+/** `names`: of the models that it lists; null where it lists none. */
+function unanswered(endpoint: OpenAiEndpoint, names: readonly string[] | null, error: ConclaveError): Finding {
+  const others = names === null || names.includes(endpoint.model) ? "" : `; ${namesText(endpoint, names)}`;
+  const message = `${error.code}: ${error.message}${others}`;
+  const { kind } = error.data;
+  if (kind === "rate-limit" || (kind === "timeout" && names !== null))
+    return warn(message, "ask again later: the server is there, whether it can be used is not known");
+  return fail(message, wayOutOf(error));
+}
+
+function failWithout(endpoint: OpenAiEndpoint, names: readonly string[]): Finding {
+  const place = new URL(endpoint.baseUrl).origin;
+  const message = `MODEL_FAILED: the server at ${place} has no model ${JSON.stringify(endpoint.model)}; ${namesText(endpoint, names)}`;
+  return fail(message, "correct model in the config, or let the server serve it");
+}
+
+function namesText({ apiKey }: OpenAiEndpoint, names: readonly string[]): string {
+  if (names.length === 0) return "it lists none";
+  const some = quoted(names.slice(0, SHOWN_MODELS).join(", "), apiKey);
+  return `it lists ${some}${names.length > SHOWN_MODELS ? " and more" : ""}`;
+}
+
+/** CF6, CF7: whether there is a table, and whether it is of the embedded model; of a server only its answers tell. */
+export function examineConfidence(model: ModelConfig): Promise<Check> {
+  return check("confidence", async () => {
+    const { calibration } = model;
+    if (calibration === undefined)
+      return ok("as the model gives it: there is no calibration table (conclave calibrate)");
+    const table = await readCalibration(calibration);
+    if (model.kind === "llama") {
+      const descriptor = describeGguf(readGgufHeader(model.path), await digestGguf(model.path, model.sha256));
+      checkCalibration(calibration, table, { model: descriptor });
+    }
+    return ok(
+      `by ${calibration}: ${table.questions.count} questions of ${table.date}, ${table.measure}; its engine and sampling are compared when the agent starts`,
+    );
+  });
+}
+
+/** Which backend the embedded model runs on, and how to get a better one. */
+function examineEngine(gpu: "auto" | false, host: CliHost): Promise<Check> {
+  return check("engine", async () => {
+    const report = await probeEngine(AbortSignal.any([host.signal, AbortSignal.timeout(ENGINE_MS)]));
+    const { backend, devices, vramBytes, cores, drivers } = report;
+    if (backend !== "cpu" && gpu !== false)
+      return ok(`${backend}: ${devices.join(", ")}, ${(vramBytes / 2 ** 30).toFixed(1)} GiB`);
+    if (gpu === false) return ok(`the CPU, ${cores} cores, as model.gpu says`);
+    const cpu = `the CPU, ${cores} cores`;
+    if (drivers.length === 0)
+      return ok(`${cpu}: no driver of a GPU is found; with one, run npm run gpu to get the engine's builds for it`);
+    const way = "run npm run gpu, also after each npm ci (docs/operations.md, GPU nodes)";
+    return warn(`${cpu}, although there is a driver for ${drivers.join(", ")}`, way);
+  });
+}

@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import { createFileEvidence } from "../../adapters/evidence/file-evidence.ts";
+import type { EquivocationProof } from "../../ports/chain.ts";
+import type { UnreadableProof } from "../../ports/evidence.ts";
+import type { CliHost } from "../shared/command.ts";
+import { EVIDENCE_FOLDER } from "../agent/join.ts";
+import type { AgentFlags } from "../shared/keys.ts";
+import { lookUpAgent, type AgentOnChain } from "../shared/operator.ts";
+import { printable, type Row } from "../shared/output.ts";
+
+export interface KeptProof {
+  readonly proof: EquivocationProof;
+  /** The chain has slashed for it, whoever brought it. */
+  readonly slashed: boolean;
+}
+
+/** What the agent keeps, the oldest request first; works while the agent runs. */
+export async function keptProofs(
+  flags: AgentFlags,
+  host: CliHost,
+): Promise<{
+  readonly agent: AgentOnChain;
+  readonly kept: readonly KeptProof[];
+  readonly unreadable: readonly UnreadableProof[];
+}> {
+  const agent = await lookUpAgent(flags, host);
+  const kept: KeptProof[] = [];
+  const { proofs, unreadable } = await createFileEvidence(join(agent.config.dataDir, EVIDENCE_FOLDER)).list();
+  for (const proof of proofs) kept.push({ proof, slashed: await agent.terms.isConsumed(proof, host.signal) });
+  return { agent, kept, unreadable };
+}
+
+export function unreadableRows(unreadable: readonly UnreadableProof[]): readonly Row[] {
+  return unreadable.map(({ path, requestId }) => {
+    const text = `${printable(path)} is no proof as agents keep them, about request ${requestId}, whose transcripts stay: restore it, or move it away`;
+    return ["unreadable", text];
+  });
+}
+
+export function describeProof({ request, agentId, ...proof }: EquivocationProof): string {
+  const about = `request ${request.id}.${proof.slot.attempt}: agent ${agentId}`;
+  if (proof.kind === "decisions") return `${about}, two decisions in certify round ${proof.slot.round}`;
+  const { seat, phase, round } = proof.slot;
+  return `${about}, seat ${seat}, phase ${phase}, round ${round}`;
+}

@@ -1,0 +1,25 @@
+import { formatAmount } from "../shared/arguments.ts";
+import type { CommandSpec } from "../shared/command.ts";
+import { describeProof, keptProofs, unreadableRows } from "./evidence.ts";
+import { dirFlag, type AgentFlags } from "../shared/keys.ts";
+import { rows } from "../shared/output.ts";
+
+export const evidenceList: CommandSpec<AgentFlags> = {
+  name: "list",
+  summary: "show who signed two messages for one slot, or two decisions, as this agent saw it; needs no password",
+  example: "conclave evidence list --dir ./my-agent",
+  options: [dirFlag],
+  run: async ({ options, host }) => {
+    const { agent, kept, unreadable } = await keptProofs(options, host);
+    const reward = await agent.terms.reward(agent.signer, host.signal);
+    return {
+      json: { proofs: kept.map(({ proof, slashed }) => ({ ...proof, slashed })), unreadable, reward },
+      text: rows([
+        ...kept.map(({ proof, slashed }) => [slashed ? "slashed" : "open", describeProof(proof)] as const),
+        ...unreadableRows(unreadable),
+        ...(kept.length === 0 && unreadable.length === 0 ? [["evidence", "none"] as const] : []),
+        ["reward", `${formatAmount(reward, agent.terms.stakeToken)} owed to ${agent.signer}`],
+      ]),
+    };
+  },
+};

@@ -1,0 +1,66 @@
+import { refusals } from "../../adapters/chain/refusals.ts";
+import { createChainWriter } from "../../adapters/chain/writer.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import type { Receipt } from "../../ports/chain.ts";
+import { formatAmount } from "../shared/arguments.ts";
+import type { CommandSpec } from "../shared/command.ts";
+import { describeProof, keptProofs, unreadableRows, type KeptProof } from "./evidence.ts";
+import { agentFlags, openAgentKeys, type AgentFlags } from "../shared/keys.ts";
+import { rows } from "../shared/output.ts";
+
+interface Outcome extends KeptProof {
+  readonly result: Receipt | "already" | ConclaveError;
+}
+
+export const evidenceSubmit: CommandSpec<AgentFlags> = {
+  name: "submit",
+  summary: "slash, by what the agent keeps and the chain does not know yet; the agent's key pays and is rewarded",
+  example: "conclave evidence submit --dir ./my-agent",
+  options: agentFlags,
+  run: async ({ options, host }) => {
+    const { agent, kept, unreadable } = await keptProofs(options, host);
+    const open = kept.filter(({ slashed }) => !slashed);
+    const outcomes: Outcome[] = [];
+    if (open.length > 0) {
+      const keys = await openAgentKeys(agent.config, options, host);
+      const writer = await createChainWriter({ ...agent.source, account: keys.viemAccount() }, host.signal);
+      for (const one of open) {
+        const result = await writer.submitEvidence(one.proof, host.signal).catch(asRefusal);
+        outcomes.push({ ...one, result });
+      }
+    }
+    const reward = await agent.terms.reward(agent.signer, host.signal);
+    return {
+      json: { submitted: outcomes.map(toJson), unreadable, reward },
+      text: rows([
+        ...outcomes.map(({ proof, result }) => [wordOf(result), describeProof(proof)] as const),
+        ...unreadableRows(unreadable),
+        ...(outcomes.length === 0 ? [["evidence", "none that the chain does not know"] as const] : []),
+        ["reward", `${formatAmount(reward, agent.terms.stakeToken)} owed to ${agent.signer}`],
+      ]),
+      ok: unreadable.length === 0 && outcomes.every(({ result }) => !(result instanceof ConclaveError)),
+    };
+  },
+};
+
+/** One that is refused, e.g. because the agent has no stake left, must not hold back the others. */
+function asRefusal(error: unknown): ConclaveError {
+  if (error instanceof ConclaveError && error.code === "CHAIN_REVERTED") return error;
+  throw error;
+}
+
+function toJson({ proof, result }: Outcome): object {
+  const { request, agentId, slot } = proof;
+  const about = { requestId: request.id, attempt: slot.attempt, agentId };
+  if (result instanceof ConclaveError) return { ...about, refused: result.message };
+  return result === "already" ? { ...about, already: true } : { ...about, ...result };
+}
+
+function wordOf(result: Outcome["result"]): string {
+  if (result instanceof ConclaveError) {
+    const name = String(result.data["error"]);
+    const wayOut = refusals[name];
+    return `refused (${wayOut === undefined ? name : `${name}: ${wayOut}`})`;
+  }
+  return result === "already" ? "already" : "slashed";
+}

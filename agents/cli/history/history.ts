@@ -1,0 +1,214 @@
+import { openRecentHistory, type RecentPage } from "../../adapters/chain/recent.ts";
+import { readChainTerms } from "../../adapters/chain/terms.ts";
+import { MAX_PAGE, openSubgraph } from "../../adapters/subgraph/subgraph.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import { protocolById, protocolByCode, protocols } from "../../core/protocols/index.ts";
+import type { AgentId } from "../../core/types.ts";
+import type { PageWanted, PastRequest, PastStatus, RequestFilter, RequestPage } from "../../ports/history.ts";
+import {
+  formatAmount,
+  parseAddress,
+  parseChoice,
+  parseInteger,
+  parseTime,
+  unitOf,
+  usage,
+  type Unit,
+} from "../shared/arguments.ts";
+import { findChain } from "../shared/chain-source.ts";
+import type { CliHost, CommandSpec, Result } from "../shared/command.ts";
+import { csv } from "./csv.ts";
+import { HOW_TO_GET, compareWithChain, findEndpoint, sourceText, subgraphFlags, type SubgraphFlags } from "./source.ts";
+import { grid, percent, printable, utc } from "../shared/output.ts";
+
+interface Options extends SubgraphFlags {
+  readonly agent?: string;
+  readonly consumer?: string;
+  readonly protocol?: string;
+  readonly status?: string;
+  readonly after?: string;
+  readonly before?: string;
+  readonly limit: string;
+  readonly cursor?: string;
+  readonly blocks?: string;
+  readonly csv?: true;
+}
+
+const STATUSES: readonly PastStatus[] = ["requested", "drawn", "decided", "hung", "refunded"];
+const MAX_AGENT = 2 ** 31 - 1;
+const MAX_CODE = 255;
+/** Without a subgraph; a node that is asked for more takes minutes. */
+const DEFAULT_BLOCKS = 10_000;
+const MAX_BLOCKS = 1_000_000;
+const QUESTION_SHOWN = 48;
+
+export const history: CommandSpec<Options> = {
+  name: "history",
+  summary:
+    "list requests and their decisions, the newest first, from a subgraph, or from the events of the last blocks",
+  example:
+    "conclave history --status decided,hung --protocol mbft --after 7d --subgraph http://127.0.0.1:8000/subgraphs/name/conclave\nconclave history --agent 3 --csv --deployment deployments/31337.json",
+  options: [
+    { flags: "--agent <number>", description: "that this agent sat on a committee of" },
+    { flags: "--consumer <address>", description: "asked by this account" },
+    { flags: "--protocol <id>", description: `decided under this protocol, by its id or code` },
+    { flags: "--status <list>", description: `one or more of ${STATUSES.join(",")}` },
+    { flags: "--after <time>", description: "asked from then on: 2026-11-22, 2026-11-22T08:30:00Z (UTC), or 7d ago" },
+    { flags: "--before <time>", description: "asked up to then" },
+    { flags: "--limit <count>", description: `rows of a page, at most ${MAX_PAGE}`, default: "25" },
+    { flags: "--cursor <text>", description: "the next page, as the page before names it" },
+    { flags: "--blocks <count>", description: "read the events of so many last blocks from the chain, no subgraph" },
+    { flags: "--csv", description: "print comma separated values, amounts in the smallest unit" },
+    ...subgraphFlags,
+  ],
+  run: async ({ options, host, json, progress }) => {
+    if (json && options.csv === true) throw new ConclaveError("USAGE", "Print the history: give --json or --csv", {});
+    const filter = filterOf(options, Math.floor(Date.now() / 1000));
+    const limit = parseInteger(options.limit, "--limit", 1, MAX_PAGE);
+    const page = { limit, cursor: options.cursor ?? null };
+    const endpoint = options.blocks === undefined ? await findEndpoint(options, host) : null;
+    if (endpoint === null) return fromEvents(filter, page, options, host, progress);
+    const said = await openSubgraph(endpoint).requests(filter, page, host.signal);
+    const { answer, source, units } = await compareWithChain(endpoint, said, options, host);
+    return resultOf(answer, units.feeToken, { source, text: sourceText(source) }, options, progress);
+  },
+};
+
+async function fromEvents(
+  filter: RequestFilter,
+  page: PageWanted,
+  options: Options,
+  host: CliHost,
+  progress: (line: string) => void,
+): Promise<Result> {
+  const blocks = parseInteger(options.blocks ?? String(DEFAULT_BLOCKS), "--blocks", 1, MAX_BLOCKS);
+  if (options.blocks === undefined)
+    progress(`no subgraph is named: reading the events of the last ${blocks} blocks; for all of it ${HOW_TO_GET}`);
+  const chain = await findChain(options, host);
+  const [recent, terms] = await Promise.all([
+    openRecentHistory(chain, host.signal),
+    readChainTerms(chain, host.signal),
+  ]);
+  const onProgress = (done: number, total: number): void => {
+    if (done < total) progress(`${done} of ${total} blocks`);
+  };
+  const found = await recent.requests(filter, page, { blocks, signal: host.signal, onProgress });
+  const { fromBlock, toBlock }: RecentPage = found;
+  const text = `asked in blocks ${fromBlock} to ${toBlock}, by the chain's events; what is older is not among them`;
+  return resultOf(found, terms.feeToken, { source: { kind: "events", fromBlock, toBlock }, text }, options, progress);
+}
+
+function resultOf(
+  { requests, next }: RequestPage,
+  feeToken: Unit,
+  { source, text }: { readonly source: object; readonly text: string },
+  options: Options,
+  progress: (line: string) => void,
+): Result {
+  const json = { source, requests: requests.map(jsonOf), next };
+  const more = next === null ? "no further page" : `next page: --cursor ${next}`;
+  if (options.csv !== true) {
+    const table = requests.length === 0 ? "no requests" : tableOf(requests, feeToken);
+    return { json, text: `${table}\n\n${text}; ${more}` };
+  }
+  progress(`${text}; ${more}`);
+  return { json, text: csvOf(requests) };
+}
+
+/** Throws USAGE or PROTOCOL_UNKNOWN. */
+function filterOf({ agent, consumer, protocol, status, after, before }: Options, now: number): RequestFilter {
+  return {
+    agentId: agent === undefined ? null : (parseInteger(agent, "--agent", 1, MAX_AGENT) as AgentId),
+    consumer: consumer === undefined ? null : parseAddress(consumer, "--consumer"),
+    protocol: protocol === undefined ? null : codeOf(protocol),
+    statuses: status === undefined ? null : status.split(",").map((one) => parseChoice(one, "--status", STATUSES)),
+    since: after === undefined ? null : parseTime(after, "--after", now),
+    until: before === undefined ? null : parseTime(before, "--before", now),
+  };
+}
+
+/** History may know protocols that this version does not: by their codes. */
+function codeOf(text: string): number {
+  if (/^\d+$/.test(text)) return parseInteger(text, "--protocol", 0, MAX_CODE);
+  const found = protocolById(text);
+  if (found !== null) return found.code;
+  const known = protocols.map(({ id }) => id).join(", ");
+  throw usage("--protocol", text, `choose one of ${known}, or give a code`);
+}
+
+export function protocolName(code: number): string {
+  return protocolByCode(code)?.id ?? String(code);
+}
+
+function jsonOf({ protocol, ...request }: PastRequest): object {
+  return { ...request, protocol: protocolName(protocol), protocolCode: protocol };
+}
+
+function tableOf(requests: readonly PastRequest[], feeToken: Unit): string {
+  return grid(
+    ["request", "asked", "protocol", "status", "answer", "confidence", "signed by", "fee", "question"],
+    requests.map((one) => [
+      String(one.requestId),
+      utc(one.time),
+      protocolName(one.protocol),
+      one.provisional ? `${one.status}, provisional` : one.status,
+      answerText(one),
+      one.decision === null ? "-" : percent(one.decision.confidence),
+      one.decision?.signers.map(({ agentId }) => `#${agentId}`).join(" ") ?? "-",
+      formatAmount(one.fee, unitOf(one.currency, feeToken)),
+      cut(printable(one.question)),
+    ]),
+  );
+}
+
+function answerText({ decision }: PastRequest): string {
+  if (decision === null) return "-";
+  return decision.status === "hung" ? "none" : cut(printable(decision.answer));
+}
+
+function cut(text: string): string {
+  return text.length > QUESTION_SHOWN ? `${text.slice(0, QUESTION_SHOWN - 3).toWellFormed()}...` : text;
+}
+
+const COLUMNS = [
+  "request",
+  "time",
+  "status",
+  "provisional",
+  "settled",
+  "protocol",
+  "kind",
+  "consumer",
+  "currency",
+  "fee",
+  "attempt",
+  "answer",
+  "confidencePpm",
+  "signers",
+  "transcript",
+  "transaction",
+  "question",
+];
+
+function csvOf(requests: readonly PastRequest[]): string {
+  const lines = requests.map(({ decision, ...one }) => [
+    String(one.requestId),
+    utc(one.time),
+    one.status,
+    String(one.provisional),
+    String(one.settled),
+    protocolName(one.protocol),
+    one.kind,
+    one.consumer,
+    one.currency,
+    String(one.fee),
+    String(one.attempt),
+    printable(decision?.answer ?? ""),
+    decision === null ? "" : String(decision.confidence),
+    decision?.signers.map(({ agentId }) => agentId).join(" ") ?? "",
+    printable(decision?.transcript ?? ""),
+    one.transaction,
+    printable(one.question),
+  ]);
+  return csv(COLUMNS, lines);
+}

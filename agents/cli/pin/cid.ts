@@ -1,0 +1,28 @@
+import { CID } from "multiformats/cid";
+import { otherKind } from "../../adapters/ipfs/block.ts";
+import { cidString, digestFromCid } from "../../core/encoding/codec.ts";
+import type { Digest } from "../../core/types.ts";
+import { usage } from "../shared/arguments.ts";
+
+/** Longer texts are no CID that anybody uses. */
+const MAX_TEXT = 256;
+
+/** The root that a CID names. Throws USAGE, which says of a CID of another kind what it is; `way`: what is wanted of what is no CID. */
+export function parseCid(text: string, option: string, way: string): Digest {
+  const digest = digestFromCid(text);
+  if (digest !== null) return digest;
+  const cid = cidOfText(text);
+  if (cid === null) throw usage(option, text, way);
+  const kind = otherKind(cid);
+  if ("differs" in kind) throw usage(option, text, `it is a CID with ${kind.differs}`);
+  throw usage(option, text, `write this CID as ${cidString(kind.digest)}`);
+}
+
+function cidOfText(text: string): CID | null {
+  if (text.length > MAX_TEXT) return null;
+  try {
+    return CID.parse(text);
+  } catch {
+    return null;
+  }
+}

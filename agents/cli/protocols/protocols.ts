@@ -1,0 +1,29 @@
+import { protocols } from "../../core/protocols/index.ts";
+import { meaningOf } from "../shared/assurance.ts";
+import type { CommandSpec } from "../shared/command.ts";
+import { grid, rows } from "../shared/output.ts";
+
+export const listProtocols: CommandSpec<object> = {
+  name: "protocols",
+  summary: "list the protocols that a question can name, and what a certificate of each is worth",
+  example: "conclave protocols --json",
+  options: [],
+  run: () => {
+    const listed = protocols.map(({ id, code, version, title, assurance }) => ({
+      id,
+      code,
+      version,
+      title,
+      assurance,
+    }));
+    const lines = listed.map(({ id, code, version, assurance, title }) => [
+      id,
+      String(code),
+      String(version),
+      assurance,
+      title,
+    ]);
+    const text = `${grid(["id", "code", "version", "assurance", "title"], lines)}\n\n${rows(Object.entries(meaningOf))}`;
+    return Promise.resolve({ json: { protocols: listed }, text });
+  },
+};

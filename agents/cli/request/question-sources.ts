@@ -1,0 +1,67 @@
+import { readFile, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { cidString } from "../../core/encoding/codec.ts";
+import { sha256 } from "../../core/encoding/digest.ts";
+import { limits } from "../../core/limits.ts";
+import { protocolByCode } from "../../core/protocols/index.ts";
+import { documentBlock } from "../../core/evidence/sources.ts";
+import type { Terms } from "../../core/types.ts";
+import type { AgentRecord } from "../../ports/chain.ts";
+import { usage } from "../shared/arguments.ts";
+import type { CliHost } from "../shared/command.ts";
+import { openServingStore } from "../shared/content-source.ts";
+
+/** docs/spec/sources.md. The only protocol that reads documents. */
+const READER = "escalating";
+
+export interface QuestionSources {
+  /** With a line for each document. */
+  readonly question: string;
+  /** Agents can fetch the documents from here until it is closed. Throws NETWORK_FAILED. */
+  handOut(
+    agents: () => Promise<readonly AgentRecord[]>,
+    signal: AbortSignal,
+  ): Promise<{ readonly close: () => Promise<void> }>;
+}
+
+/** Names the documents in the question, by their content (SG1). Throws USAGE. */
+export async function readSources(
+  text: string,
+  files: readonly string[],
+  { protocol }: Terms,
+  host: CliHost,
+): Promise<QuestionSources> {
+  if (files.length > 0 && protocolByCode(protocol)?.id !== READER)
+    throw usage("--source", files.join(", "), `only --protocol ${READER} reads documents`);
+  const blocks = await Promise.all(files.map((file) => readBlock(file, host)));
+  const lines = blocks.map((block) => `source: ${cidString(sha256(block))}`);
+  const question = lines.length === 0 ? text : [text.trimEnd(), ...lines].join("\n");
+  return {
+    question,
+    handOut: async (agents, signal) => {
+      if (blocks.length === 0) return { close: async () => {} };
+      const store = await openServingStore(await agents(), signal);
+      for (const block of blocks) await store.put(block, signal);
+      return { close: () => store.close() };
+    },
+  };
+}
+
+/** SG3: UTF-8 as it is; what is not is none of the text that models could quote. */
+async function readBlock(file: string, host: CliHost): Promise<Uint8Array> {
+  const path = resolve(host.cwd, file);
+  const size = await stat(path).then(
+    (found) => (found.isFile() ? found.size : null),
+    () => null,
+  );
+  if (size === null) throw usage("--source", file, "give a file that can be read");
+  const bytes = size > limits.sourceBytes ? null : await readFile(path);
+  const text = bytes?.toString("utf8");
+  const block = text === undefined ? null : documentBlock(text);
+  if (block !== null && text !== undefined && bytes?.equals(Buffer.from(text, "utf8"))) return block;
+  throw usage(
+    "--source",
+    file,
+    `give UTF-8 text of at most ${limits.sourceBytes} bytes, without a byte order mark (U+FEFF) at its start`,
+  );
+}

@@ -1,0 +1,149 @@
+import { createOperatorActions } from "../../adapters/chain/operator.ts";
+import { readChainTerms, type ChainTerms } from "../../adapters/chain/terms.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import { limits } from "../../core/limits.ts";
+import { protocols } from "../../core/protocols/index.ts";
+import type { Terms } from "../../core/types.ts";
+import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../shared/account.ts";
+import { formatAmount, parseSubscriptionId, unitOf } from "../shared/arguments.ts";
+import { createAuditReader } from "../shared/audit-reader.ts";
+import { findChain } from "../shared/chain-source.ts";
+import type { CommandSpec } from "../shared/command.ts";
+import { rows } from "../shared/output.ts";
+import { readSources } from "./question-sources.ts";
+import { reportRequest } from "./report.ts";
+import { MAX_APPEALS, MAX_RETRIES, requireTakers, termsOf, type TermsFlags } from "./terms.ts";
+import { waitForDecision } from "./wait.ts";
+
+interface Options extends AccountFlags, TermsFlags {
+  readonly question: string;
+  readonly subscription?: string;
+  readonly wait?: true;
+  readonly source?: readonly string[];
+}
+
+export const request: CommandSpec<Options> = {
+  name: "request",
+  summary: "ask a question from an account of one's own, which pays the fee now, or from a subscription",
+  example:
+    'conclave request --question "What is 27 plus 38?" --kind number --keystore ./keystore.json --wait\n' +
+    'conclave request --question "What first? (A) levee (B) pumps (C) alarms (D) maps" --kind policies --options 4\n' +
+    'conclave request --question "Is 720 more than 500?" --kind boolean --appeals 1 --currency native --fee 0.05',
+  options: [
+    { flags: "--question <text>", description: `at most ${limits.questionBytes} bytes`, required: true },
+    {
+      flags: "--kind <kind>",
+      description: "boolean, choice, number, text or policies (a set of the options, not empty)",
+      required: true,
+    },
+    { flags: "--options <number>", description: "choice and policies: how many letters, from A" },
+    { flags: "--decimals <number>", description: "number: decimals that count" },
+    { flags: "--tolerance <number>", description: "number: answers this close to each other agree, e.g. 0.5" },
+    {
+      flags: "--protocol <id>",
+      description: protocols.map(({ id }) => id).join(", "),
+      default: protocols[0]?.id ?? "",
+    },
+    {
+      flags: "--committee <seats>",
+      description: `${limits.minCommittee} to ${limits.maxCommittee}`,
+      default: String(limits.minCommittee),
+    },
+    { flags: "--fee <amount>", description: "in whole units of the currency, e.g. 12.5 (default: the least)" },
+    { flags: "--currency <currency>", description: "token or native, the chain's coin", default: "token" },
+    { flags: "--subscription <id>", description: "that pays the fee (default: the account pays it now)" },
+    {
+      flags: "--duration <duration>",
+      description: "30m, 2h or 1d: what a committee has to decide, and an appeal to come; 30m to 7d",
+      default: "30m",
+    },
+    { flags: "--appeals <number>", description: `0 to ${MAX_APPEALS}; 0: the first decision is final`, default: "0" },
+    {
+      flags: "--retries <number>",
+      description: `0 to ${MAX_RETRIES} committees that are replaced when they hang or do not answer in time`,
+      default: "0",
+    },
+    {
+      flags: "--assurance <level>",
+      description: "normal or high; high only where the protocol's certificate is byzantine",
+      default: "normal",
+    },
+    { flags: "--callback-gas <gas>", description: "for a consumer's callback; an account has none", default: "0" },
+    {
+      flags: "--source <file...>",
+      description:
+        "escalating: documents that answers must cite; handed to the agents until the decision (waits for it)",
+    },
+    { flags: "--wait", description: "show progress until the decision is final" },
+    ...accountFlags,
+  ],
+  run: async ({ options, host, progress }) => {
+    const source = await findChain(options, host);
+    const chain = await createAuditReader(source, host.signal);
+    const chainTerms = await readChainTerms(source, host.signal);
+    const terms = await withFee(termsOf(options, chainTerms.feeToken), options, chainTerms, host.signal);
+    const subscriptionId = subscriptionOf(options);
+    const sources = await readSources(options.question, options.source ?? [], terms, host);
+    requireTakers(terms, sources.question);
+    requireAgents(terms, chainTerms);
+    const keys = await openAccount(options, host);
+    if (subscriptionId === 0) {
+      const payment = { what: "fee", amount: terms.fee, currency: terms.currency };
+      await requireFunds(payment, chainTerms, keys.address, host.signal);
+    }
+    const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
+    const handedOut = await sources.handOut(() => chain.agents(host.signal), host.signal);
+    try {
+      const { requestId, receipt } = await actions.request(terms, sources.question, subscriptionId);
+      if (options.wait === true || options.source !== undefined) {
+        progress(`request ${requestId}: asked in ${receipt.transactionHash}`);
+        const state = await waitForDecision(chain, requestId, host.signal, progress);
+        const report = await reportRequest(chain, chainTerms.feeToken, requestId, host.signal);
+        return { ...report, ok: state.status === "decided" };
+      }
+      return {
+        json: {
+          requestId: String(requestId),
+          requestTx: receipt.transactionHash,
+          requestGas: Number(receipt.gasUsed),
+          fee: terms.fee,
+        },
+        text: rows([
+          ["request", String(requestId)],
+          ["fee", formatAmount(terms.fee, unitOf(terms.currency, chainTerms.feeToken))],
+          ["transaction", `${receipt.transactionHash} (${receipt.gasUsed} gas)`],
+          ["next", `conclave decision ${requestId}`],
+        ]),
+      };
+    } finally {
+      await handedOut.close();
+    }
+  },
+};
+
+/** The fee that was given, or the least that the oracle takes. */
+async function withFee(terms: Terms, { fee }: Options, chainTerms: ChainTerms, signal: AbortSignal): Promise<Terms> {
+  const least = await chainTerms.quote(terms, signal);
+  if (fee === undefined) return { ...terms, fee: least };
+  if (terms.fee >= least) return terms;
+  const shown = formatAmount(least, unitOf(terms.currency, chainTerms.feeToken));
+  throw new ConclaveError(
+    "TERMS_INVALID",
+    `Ask the question: fee = ${fee}: such a request costs at least ${shown}; give more, or leave --fee out`,
+    { field: "fee", value: fee, least: String(least) },
+  );
+}
+
+function subscriptionOf({ subscription }: Options): number {
+  return subscription === undefined ? 0 : parseSubscriptionId(subscription, "--subscription");
+}
+
+/** No committee could be drawn: the fee would only lie there until the deadline. */
+function requireAgents(terms: Terms, { activeAgents }: ChainTerms): void {
+  if (activeAgents >= terms.committeeSize) return;
+  throw new ConclaveError(
+    "TERMS_INVALID",
+    `Ask the question: committee = ${terms.committeeSize}, but only ${activeAgents} agents are active; choose fewer seats, or wait for agents`,
+    { field: "committee", value: terms.committeeSize, activeAgents },
+  );
+}

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ConclaveError } from "../../core/errors.ts";
+import { committeeSizeAfter, unpackRound } from "../../core/request/rounds.ts";
+import type { RequestId, Terms } from "../../core/types.ts";
+import type { ChainEvent, ChainReader, RequestState } from "../../ports/chain.ts";
+import { courseOf, isFinalState } from "../../ports/course.ts";
+import { utc } from "../shared/output.ts";
+
+const POLL_MS = 1_000;
+/** After the end of a period agents take turns to do what is due. */
+const GRACE_SECONDS = 60;
+
+/** Until the request is final. Throws CHAIN_TIMEOUT when nobody does what is due after the end of a period. */
+export async function waitForDecision(
+  chain: ChainReader,
+  requestId: RequestId,
+  signal: AbortSignal,
+  progress: (line: string) => void,
+): Promise<RequestState> {
+  let told = 0;
+  for (;;) {
+    const state = await chain.requestState(requestId, signal);
+    const events = await chain.requestEvents(requestId, signal);
+    const course = courseOf(events);
+    // From the events, so that no step is missed however fast it passed.
+    const steps = events.flatMap((event, index) => stepOf(event, events[index - 1]?.kind, course?.request.terms));
+    for (const step of steps.slice(told)) progress(`request ${requestId}: ${step}`);
+    told = steps.length;
+    if (isFinalState(state)) return state;
+    const { timestamp } = await chain.head(signal);
+    if (course !== null && timestamp > unpackRound(course.round).deadline + GRACE_SECONDS) {
+      throw new ConclaveError(
+        "CHAIN_TIMEOUT",
+        `Wait for request ${requestId}: its period is over, and no agent has ended it yet; look again later`,
+        { requestId: String(requestId), status: state.status },
+      );
+    }
+    await sleep(POLL_MS, undefined, { signal });
+  }
+}
+
+/** @param before the kind of the event before it */
+function stepOf(
+  event: ChainEvent,
+  before: ChainEvent["kind"] | undefined,
+  terms: Terms | undefined,
+): readonly string[] {
+  switch (event.kind) {
+    case "requested":
+      return ["requested"];
+    case "requestReopened": {
+      const { appeals } = unpackRound(event.round);
+      const size = committeeSizeAfter(terms?.committeeSize ?? 0, appeals);
+      const failed = before === "decisionCommitted" ? "the committee hung" : "the committee did not answer in time";
+      const why = event.appellant === null ? failed : `${event.appellant} appealed`;
+      return [`reopened, ${why}: attempt ${event.attempt}, committee of ${size}`];
+    }
+    case "seedRescheduled":
+      return ["draw put off to a later block"];
+    case "committeeDrawn":
+      return ["drawn"];
+    case "decisionCommitted":
+      return [event.decision.status];
+    case "decisionProvisional":
+      return [`provisional until ${utc(unpackRound(event.round).deadline)}`];
+    case "decisionFinalized":
+      return ["final"];
+    case "requestRefunded":
+      return ["refunded"];
+    case "agentsChanged":
+      return [];
+  }
+}

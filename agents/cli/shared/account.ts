@@ -1,0 +1,58 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { ChainTerms } from "../../adapters/chain/terms.ts";
+import type { Keys } from "../../adapters/keystore/keys.ts";
+import { openKeystore } from "../../adapters/keystore/keystore.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import type { Address, Currency } from "../../core/types.ts";
+import { formatAmount, unitOf } from "./arguments.ts";
+import { chainFlags, type ChainFlags } from "./chain-source.ts";
+import type { CliHost, OptionSpec } from "./command.ts";
+import { CONFIG_FILE, DEFAULT_DIR, loadAgentConfig } from "./config.ts";
+import { agentPassword, passwordFlag } from "./keys.ts";
+
+/** Of commands that an account of one's own pays for. */
+export interface AccountFlags extends ChainFlags {
+  readonly keystore?: string;
+  readonly passwordFile?: string;
+}
+
+export const accountFlags: readonly OptionSpec[] = [
+  { flags: "--keystore <file>", description: "account that acts and pays (default: that of the agent's folder)" },
+  passwordFlag,
+  ...chainFlags,
+];
+
+/** Throws CONFIG_MISSING, or what opening a keystore throws. */
+export async function openAccount(flags: AccountFlags, host: CliHost): Promise<Keys> {
+  return openKeystore(await keystorePath(flags, host), await agentPassword(flags.passwordFile, host));
+}
+
+/** In whole units, before the contract would say it in the smallest ones. Throws BALANCE_TOO_LOW. */
+export async function requireFunds(
+  { what, amount, currency }: { readonly what: string; readonly amount: bigint; readonly currency: Currency },
+  terms: ChainTerms,
+  account: Address,
+  signal: AbortSignal,
+): Promise<void> {
+  const { feeToken, stakeToken } = terms;
+  if (currency === "token" && feeToken.address !== stakeToken.address) return;
+  const { coin, stakeToken: tokens } = await terms.holdings(account, signal);
+  const held = currency === "token" ? tokens : coin;
+  if (held >= amount) return;
+  const show = (units: bigint): string => formatAmount(units, unitOf(currency, feeToken));
+  throw new ConclaveError(
+    "BALANCE_TOO_LOW",
+    `Pay the ${what} of ${show(amount)}: ${account} holds ${show(held)}; send it ${show(amount - held)} more`,
+    { account, required: String(amount), balance: String(held) },
+  );
+}
+
+async function keystorePath(flags: AccountFlags, host: CliHost): Promise<string> {
+  if (flags.keystore !== undefined) return resolve(host.cwd, flags.keystore);
+  const config = resolve(host.cwd, flags.dir ?? DEFAULT_DIR, CONFIG_FILE);
+  if (existsSync(config)) return (await loadAgentConfig(config)).keystore;
+  throw new ConclaveError("CONFIG_MISSING", "Open the account: give --keystore FILE, or --dir of an agent", {
+    field: "keystore",
+  });
+}

@@ -1,0 +1,127 @@
+import { existsSync, globSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { ReaderOptions } from "../../adapters/chain/reader.ts";
+import { readChainId } from "../../adapters/chain/terms.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import type { Address } from "../../core/types.ts";
+import { parseAddress, parseInteger } from "./arguments.ts";
+import type { CliHost, OptionSpec } from "./command.ts";
+import {
+  CONFIG_FILE,
+  DEFAULT_DIR,
+  loadAgentConfig,
+  readDeployment,
+  type AgentChainConfig,
+  type DeploymentFile,
+} from "./config.ts";
+
+export interface ChainFlags {
+  readonly dir?: string;
+  readonly deployment?: string;
+  readonly rpc?: string;
+  readonly chainId?: string;
+  readonly oracle?: string;
+  readonly registry?: string;
+}
+
+/** Which chain and contracts, for commands that need no agent. */
+export const chainFlags: readonly OptionSpec[] = [
+  { flags: "--dir <dir>", description: "take the chain from an agent's folder" },
+  {
+    flags: "--deployment <file>",
+    description: "take the contracts from a deployment file (default: the only file in ./deployments)",
+  },
+  { flags: "--rpc <url>", description: "HTTP JSON-RPC of the chain; also the variable CONCLAVE_RPC" },
+  { flags: "--chain-id <number>", description: "expected chain id" },
+  { flags: "--oracle <address>", description: "address of the DecisionOracle" },
+  { flags: "--registry <address>", description: "address of the AgentRegistry" },
+];
+
+const LOCAL_RPC = "http://127.0.0.1:8545";
+const LOCAL_CHAIN = 31_337;
+const MAX_CHAIN_ID = Number.MAX_SAFE_INTEGER;
+
+/** Options override files; an agent's folder comes before a deployment. Throws CONFIG_MISSING or CONFIG_INVALID. */
+export async function findChain(flags: ChainFlags, host: CliHost): Promise<ReaderOptions> {
+  const chain = await findChainConfig(flags, host);
+  return chainSource(chain);
+}
+
+export function chainSource(chain: AgentChainConfig): ReaderOptions {
+  const { oracle, registry, deploymentBlock } = chain;
+  return {
+    ...chain,
+    oracle: oracle.toLowerCase() as Address,
+    registry: registry.toLowerCase() as Address,
+    deploymentBlock: BigInt(deploymentBlock),
+  };
+}
+
+/** As `findChain`, in the form of the config file. */
+export async function findChainConfig(flags: ChainFlags, host: CliHost): Promise<AgentChainConfig> {
+  const base = await findBase(flags, host);
+  const rpcUrl =
+    flags.rpc ??
+    host.environment["CONCLAVE_RPC"] ??
+    base?.rpcUrl ??
+    (base?.chainId === LOCAL_CHAIN ? LOCAL_RPC : undefined);
+  const oracle = flags.oracle === undefined ? base?.oracle : parseAddress(flags.oracle, "--oracle");
+  const registry = flags.registry === undefined ? base?.registry : parseAddress(flags.registry, "--registry");
+  if (rpcUrl === undefined) throw missing("--rpc URL (or the variable CONCLAVE_RPC)");
+  if (!URL.canParse(rpcUrl) || !/^https?:/.test(rpcUrl)) {
+    throw new ConclaveError(
+      "CONFIG_INVALID",
+      "Read the RPC URL: it is no http or https URL; correct --rpc or CONCLAVE_RPC",
+      { field: "rpc" },
+    );
+  }
+  if (oracle === undefined) throw missing("--oracle ADDRESS");
+  if (registry === undefined) throw missing("--registry ADDRESS");
+  const wanted = flags.chainId === undefined ? base?.chainId : parseChainId(flags.chainId);
+  const chainId = wanted ?? (await readChainId(rpcUrl, host.signal));
+  const { finalityDepth, pollIntervalMs, deploymentBlock } = { ...defaults, ...base };
+  return { rpcUrl, chainId, oracle, registry, finalityDepth, pollIntervalMs, deploymentBlock };
+}
+
+/** Throws USAGE. */
+export function parseChainId(text: string): number {
+  return parseInteger(text, "--chain-id", 1, MAX_CHAIN_ID);
+}
+
+const defaults = { finalityDepth: 0, pollIntervalMs: 1_000, deploymentBlock: 0 };
+
+/** An agent's folder comes before a deployment file, which is then only for comparison. */
+export interface Place {
+  readonly folder: string | null;
+  readonly deployment: string | null;
+}
+
+type Base = DeploymentFile & Partial<Pick<AgentChainConfig, "finalityDepth" | "pollIntervalMs">>;
+
+async function findBase(flags: ChainFlags, host: CliHost): Promise<Base | null> {
+  const { folder, deployment } = findPlace(flags, host);
+  if (folder !== null) return (await loadAgentConfig(join(folder, CONFIG_FILE))).chain;
+  return deployment === null ? null : readDeployment(deployment);
+}
+
+/** Which files say it; neither where the flags do. Throws CONFIG_MISSING. */
+export function findPlace({ dir, deployment, oracle, registry }: ChainFlags, { cwd }: CliHost): Place {
+  const named = deployment === undefined ? null : resolve(cwd, deployment);
+  if (dir !== undefined) return { folder: resolve(cwd, dir), deployment: named };
+  if (named !== null) return { folder: null, deployment: named };
+  if (oracle !== undefined && registry !== undefined) return { folder: null, deployment: null };
+  const own = resolve(cwd, DEFAULT_DIR);
+  if (existsSync(join(own, CONFIG_FILE))) return { folder: own, deployment: null };
+  const files = globSync("deployments/*.json", { cwd });
+  const [only] = files;
+  if (files.length > 1) throw missing(`--deployment FILE (one of ${files.toSorted().join(", ")})`);
+  return { folder: null, deployment: only === undefined ? null : resolve(cwd, only) };
+}
+
+function missing(what: string): ConclaveError {
+  return new ConclaveError(
+    "CONFIG_MISSING",
+    `Find the chain: give ${what}, or --deployment FILE, or --dir of an agent`,
+    { field: what },
+  );
+}

@@ -1,0 +1,14 @@
+import type { RequestId } from "../../core/types.ts";
+import type { AgentRecord, ChainEvent, ChainReader } from "../../ports/chain.ts";
+
+/** The agents that sat hold the transcript; the others may. Throws REQUEST_UNKNOWN. */
+export async function committeeFirst(
+  chain: ChainReader,
+  requestId: RequestId,
+  signal: AbortSignal,
+): Promise<readonly AgentRecord[]> {
+  const [events, agents] = await Promise.all([chain.requestEvents(requestId, signal), chain.agents(signal)]);
+  const drawn = events.flatMap((event: ChainEvent) => (event.kind === "committeeDrawn" ? event.committee : []));
+  const sat = new Set(drawn.map(({ agentId }) => agentId));
+  return [...agents.filter(({ agentId }) => sat.has(agentId)), ...agents.filter(({ agentId }) => !sat.has(agentId))];
+}

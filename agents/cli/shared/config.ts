@@ -1,0 +1,199 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { z } from "zod";
+import { isLoopback } from "../../adapters/http-server.ts";
+import { pinningServiceSchema } from "../../adapters/ipfs/pinning-service.ts";
+import { modelConfigSchema, type ModelConfig } from "../../adapters/models/config.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import {
+  chainConfigSchema,
+  collectionConfigSchema,
+  contentConfigSchema,
+  timingConfigSchema,
+} from "../../node/config.ts";
+
+/** An agent's folder when none is named. */
+export const DEFAULT_DIR = "conclave-agent";
+export const CONFIG_FILE = "conclave.json";
+export const KEYSTORE_FILE = "keystore.json";
+
+const MAX_FILE_BYTES = 1 << 20;
+
+const multiaddr = z
+  .string()
+  .max(256)
+  .regex(
+    /^\/(ip4|ip6|dns|dns4|dns6)\/[^/,\s]+\/tcp\/\d{1,5}$/,
+    "expected a multiaddr such as /ip4/203.0.113.7/tcp/4401",
+  );
+
+const LISTEN = /^(\[[0-9a-fA-F:.]+\]|[^\s:/]+):\d{1,5}$/;
+
+/** Where /metrics is served; nobody is asked for a password there. */
+const metricsSchema = z
+  .strictObject({
+    host: z
+      .string()
+      .regex(/^[^\s/[\]]{1,253}$/, "expected an address or a name such as 127.0.0.1 or ::1, without a port")
+      .default("127.0.0.1"),
+    /** 0: a free one. */
+    port: z.int().min(0).max(65_535),
+    /** Whoever reaches the host may read. */
+    public: z.boolean().default(false),
+  })
+  .refine((metrics) => metrics.public || isLoopback(metrics.host), {
+    path: ["host"],
+    error: 'other machines reach it, and nobody is asked for a password: add "public": true to allow that',
+  });
+
+/** The config file of an agent; relative paths are relative to its folder. */
+const agentConfigSchema = z.strictObject({
+  chain: chainConfigSchema,
+  /** Encrypted key of the signer, which also pays the gas of relaying. */
+  keystore: z.string().min(1).default(KEYSTORE_FILE),
+  /** Encrypted key of the operator; absent: the signer is its own operator. */
+  operatorKeystore: z.string().min(1).optional(),
+  model: modelConfigSchema,
+  /** Multiaddrs to listen on. */
+  listen: z.array(multiaddr).min(1).max(16).default(["/ip4/127.0.0.1/tcp/0"]),
+  /** Multiaddrs to publish on chain instead of those listened on, e.g. behind a NAT. */
+  announce: z.array(multiaddr).max(8).default([]),
+  content: contentConfigSchema.default({ kind: "helia" }),
+  /** HOST:PORT of a read-only gateway to what the agent holds; none if not given. */
+  gateway: z.string().regex(LISTEN, "expected HOST:PORT such as 127.0.0.1:8080").optional(),
+  /** Off if not given. */
+  metrics: metricsSchema.optional(),
+  timing: timingConfigSchema,
+  collection: collectionConfigSchema,
+  /** GraphQL endpoint of the deployment's subgraph, for `conclave history`. */
+  subgraphUrl: z.url().optional(),
+  /** Journals and blocks. */
+  dataDir: z.string().min(1).default("data"),
+});
+
+/** What `conclave deploy` writes; further fields (token, example ...) are for people. */
+const deploymentSchema = z.object({
+  ...chainConfigSchema.pick({ chainId: true, oracle: true, registry: true, deploymentBlock: true }).shape,
+  settlement: chainConfigSchema.shape.oracle.optional(),
+  slasher: chainConfigSchema.shape.registry.optional(),
+  accessManager: chainConfigSchema.shape.registry.optional(),
+  token: chainConfigSchema.shape.registry.optional(),
+  rpcUrl: z.url().optional(),
+  subgraphUrl: z.url().optional(),
+  /** Which build of the contracts was deployed. */
+  buildProfile: z.enum(["production", "default"]).optional(),
+});
+
+/** Pinning services by the names that `--service` takes. */
+const pinningServicesSchema = z.record(
+  z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "expected a name of small letters, digits and hyphens"),
+  pinningServiceSchema,
+);
+
+export type PinningServices = z.infer<typeof pinningServicesSchema>;
+export type AgentConfig = z.infer<typeof agentConfigSchema>;
+export type AgentChainConfig = AgentConfig["chain"];
+export type DeploymentFile = z.infer<typeof deploymentSchema>;
+
+/** Reads, validates, and makes every path absolute. Throws CONFIG_MISSING or CONFIG_INVALID that names the field. */
+export async function loadAgentConfig(path: string): Promise<AgentConfig> {
+  const directory = dirname(path);
+  const config = checkAgentConfig(await readJson(path, "create an agent with: conclave agent init"), path);
+  const { model, operatorKeystore } = config;
+  return {
+    ...config,
+    ...(operatorKeystore === undefined ? {} : { operatorKeystore: resolve(directory, operatorKeystore) }),
+    model: withPaths(model, directory),
+    keystore: resolve(directory, config.keystore),
+    dataDir: resolve(directory, config.dataDir),
+  };
+}
+
+function withPaths(model: ModelConfig, directory: string): ModelConfig {
+  const { calibration } = model;
+  const table = calibration === undefined ? {} : { calibration: resolve(directory, calibration) };
+  if (model.kind === "llama") return { ...model, ...table, path: resolve(directory, model.path) };
+  const withKey = <Server extends { readonly apiKeyFile?: string | undefined }>(server: Server): Server =>
+    server.apiKeyFile === undefined ? server : { ...server, apiKeyFile: resolve(directory, server.apiKeyFile) };
+  return { ...withKey(model), ...table, fallbacks: model.fallbacks.map(withKey) };
+}
+
+/** `source` is named in the error. Throws CONFIG_INVALID. */
+export function checkAgentConfig(value: unknown, source: string): AgentConfig {
+  return check(agentConfigSchema, value, source);
+}
+
+export async function writeAgentConfig(directory: string, config: AgentConfig): Promise<void> {
+  const path = join(directory, CONFIG_FILE);
+  await writeFile(path, `${JSON.stringify(config, null, 2)}\n`, { flag: "wx", mode: 0o600 }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw configExists(path);
+    throw error;
+  });
+}
+
+export function configExists(path: string): ConclaveError {
+  return new ConclaveError("CONFIG_INVALID", `Create ${path} failed: there is an agent already; choose another --dir`, {
+    path,
+  });
+}
+
+/** Throws CONFIG_MISSING or CONFIG_INVALID that names the field. */
+export async function readDeployment(path: string): Promise<DeploymentFile> {
+  return check(deploymentSchema, await readJson(path, "give a file that npm run deploy wrote"), path);
+}
+
+/** Throws CONFIG_MISSING or CONFIG_INVALID that names the field. */
+export async function readPinningServices(path: string): Promise<PinningServices> {
+  return check(
+    pinningServicesSchema,
+    await readJson(path, "name the file of your pinning services with --services"),
+    path,
+  );
+}
+
+async function readJson(path: string, way: string): Promise<unknown> {
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    throw new ConclaveError("CONFIG_MISSING", `Read ${path} failed; ${way}`, { path }, error);
+  });
+  if (text.length > MAX_FILE_BYTES) {
+    const message = `Read ${path} failed: it has more than ${MAX_FILE_BYTES} bytes; mend the file, or ${way}`;
+    throw new ConclaveError("CONFIG_INVALID", message, { path });
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ConclaveError(
+      "CONFIG_INVALID",
+      `Parse ${path} failed: it is not JSON; mend the file, or ${way}`,
+      { path },
+      error,
+    );
+  }
+}
+
+function check<Schema extends z.ZodType>(schema: Schema, value: unknown, source: string): z.infer<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = issue?.path.join(".") ?? "";
+  const reason = `${shownValue(value, issue?.path ?? [])}${issue?.message ?? "it is invalid"}`;
+  throw new ConclaveError(
+    "CONFIG_INVALID",
+    `Check ${source} failed at ${field === "" ? "the top level" : field}: ${reason}; correct it`,
+    { path: source, field },
+  );
+}
+
+/** The offending value, unless it may be a secret: URLs often hold an API key. No number is one. */
+function shownValue(root: unknown, path: readonly PropertyKey[]): string {
+  if (path.length === 0) return "";
+  const value = path.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), root);
+  if (value === undefined) return "it is missing: ";
+  if (typeof value === "object") return "";
+  const secret = typeof value !== "number" && /url|endpoint|key|password|secret|token/i.test(String(path.at(-1)));
+  return secret ? "its value (not shown) is wrong: " : `${JSON.stringify(value).slice(0, 100)} is wrong: `;
+}
+
+function isObject(value: unknown): value is Readonly<Record<PropertyKey, unknown>> {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,172 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { multiaddr, type Multiaddr } from "@multiformats/multiaddr";
+import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { blockMissing } from "../../adapters/ipfs/block.ts";
+import { createGatewaySource } from "../../adapters/ipfs/gateway-source.ts";
+import { createHeliaContentStore } from "../../adapters/ipfs/helia-content-store.ts";
+import { createKuboContentStore } from "../../adapters/ipfs/kubo-content-store.ts";
+import { LocalBlocks } from "../../adapters/ipfs/local-blocks.ts";
+import { peerIdFromPublicKey } from "../../adapters/libp2p/identity.ts";
+import { createLibp2pNetwork, type Libp2pNetwork } from "../../adapters/libp2p/network.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import type { AgentRecord } from "../../ports/chain.ts";
+import type { ContentStore } from "../../ports/content-store.ts";
+import { parseFolder, parseKuboUrl, parseUrl, usage } from "./arguments.ts";
+import type { CliHost, OptionSpec } from "./command.ts";
+
+export interface ContentFlags {
+  readonly peer?: readonly string[];
+  readonly kubo?: string;
+  readonly store?: string;
+  readonly gateway?: string;
+}
+
+export const contentFlags: readonly OptionSpec[] = [
+  {
+    flags: "--peer <multiaddr...>",
+    description: "fetch blocks from these nodes, /ip4/.../tcp/.../p2p/ID (default: the agents of the registry)",
+  },
+  { flags: "--kubo <url>", description: "or through the RPC of a Kubo node" },
+  { flags: "--store <dir>", description: "or from the folder of a blockstore, such as an agent's data/ipfs" },
+  { flags: "--gateway <url>", description: "or from a trustless gateway, e.g. one that `conclave serve` opened" },
+];
+
+/** Where an auditor gets blocks. */
+export interface ContentSource extends Pick<ContentStore, "get"> {
+  close(): Promise<void>;
+}
+
+/** Peers dialled at most, the most useful ones first. */
+const MAX_PEERS = 16;
+const DIAL_TIMEOUT_MS = 10_000;
+
+/** Whether the flags say where blocks come from. */
+export function isSourceNamed(flags: ContentFlags): boolean {
+  return sourcesNamed(flags) > 0;
+}
+
+function sourcesNamed({ peer, kubo, store, gateway }: ContentFlags): number {
+  return [peer, kubo, store, gateway].filter((flag) => flag !== undefined).length;
+}
+
+/** `agents` is asked for only where the flags name no source. Throws USAGE, CONFIG_INVALID or NETWORK_FAILED. */
+export async function openContentSource(
+  flags: ContentFlags,
+  agents: () => Promise<readonly AgentRecord[]>,
+  host: CliHost,
+): Promise<ContentSource> {
+  const { peer, kubo, store, gateway } = flags;
+  if (sourcesNamed(flags) > 1) {
+    throw new ConclaveError("USAGE", "Fetch blocks: give one of --peer, --kubo, --store and --gateway, not several", {
+      option: "--peer",
+    });
+  }
+  if (kubo !== undefined) return createKuboContentStore({ url: parseKuboUrl(kubo, "--kubo") });
+  if (gateway !== undefined) {
+    const url = parseUrl(gateway, "--gateway", "a gateway", "http://127.0.0.1:8080");
+    return { ...createGatewaySource(url), close: async () => undefined };
+  }
+  if (store !== undefined) return openFolder(resolve(host.cwd, parseFolder(store, "--store")));
+  const addresses = peer === undefined ? addressesOf(await agents()) : peer.map(parsePeer);
+  const way = "start one, or name a source with --peer, --kubo, --store or --gateway";
+  return openPeers(addresses, host.signal, "Fetch blocks", way);
+}
+
+/** A store that hands its blocks to agents as long as it is open. Throws NETWORK_FAILED when none of them can be reached. */
+export async function openServingStore(
+  agents: readonly AgentRecord[],
+  signal: AbortSignal,
+): Promise<ContentSource & Pick<ContentStore, "put">> {
+  return openPeers(addressesOf(agents), signal, "Hand out documents", "ask when agents of the registry run");
+}
+
+/** Reads only, so that it can look into the store of an agent that runs. */
+async function openFolder(folder: string): Promise<ContentSource> {
+  const inner = join(folder, "blocks");
+  const location = existsSync(inner) ? inner : folder;
+  if (!existsSync(location)) {
+    throw new ConclaveError(
+      "CONFIG_INVALID",
+      `Open the blockstore ${folder} failed: there is no such folder; correct --store`,
+      { path: folder, option: "--store" },
+    );
+  }
+  const blocks = new LocalBlocks(location);
+  await blocks.open();
+  return {
+    get: async (digest) => {
+      const bytes = await blocks.read(digest);
+      if (bytes !== null) return bytes;
+      throw blockMissing(digest, 0);
+    },
+    close: async () => undefined,
+  };
+}
+
+/** A node for this command alone: a fresh identity, a temporary store, no listening. */
+async function openPeers(
+  addresses: readonly Multiaddr[],
+  signal: AbortSignal,
+  purpose: string,
+  way: string,
+): Promise<ContentSource & Pick<ContentStore, "put">> {
+  const folder = await mkdtemp(join(tmpdir(), "conclave-blocks-"));
+  const network = await createLibp2pNetwork({ privateKey: secp256k1.utils.randomSecretKey(), listen: [] });
+  const closeNetwork = async (): Promise<void> => {
+    await network.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    if (!(await dialAny(network, addresses, signal)))
+      throw new ConclaveError("NETWORK_FAILED", `${purpose}: none of ${addresses.length} nodes answered; ${way}`, {
+        dialled: addresses.length,
+      });
+    const store = await createHeliaContentStore({ libp2p: network.libp2p, path: folder });
+    const close = async (): Promise<void> => {
+      await store.close();
+      await closeNetwork();
+    };
+    return { get: (digest, ended) => store.get(digest, ended), put: (bytes, ended) => store.put(bytes, ended), close };
+  } catch (error) {
+    await closeNetwork();
+    throw error;
+  }
+}
+
+/** One holder is enough; each agent of the committee should be one. */
+async function dialAny(network: Libp2pNetwork, addresses: readonly Multiaddr[], signal: AbortSignal): Promise<boolean> {
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(DIAL_TIMEOUT_MS)]);
+  const dialled = await Promise.allSettled(
+    addresses.slice(0, MAX_PEERS).map((address) => network.libp2p.dial(address, { signal: patience })),
+  );
+  signal.throwIfAborted();
+  return dialled.some(({ status }) => status === "fulfilled");
+}
+
+/** Where agents say that they can be reached, with their peer ids. */
+export function addressesOf(agents: readonly AgentRecord[]): readonly Multiaddr[] {
+  return agents.flatMap(({ publicKey, endpoint }) => {
+    const peerId = peerIdFromPublicKey(publicKey);
+    if (peerId === null) return [];
+    return endpoint.flatMap((text) => {
+      try {
+        return [multiaddr(`${text}/p2p/${peerId.toString()}`)];
+      } catch {
+        // Operators write what they like into the registry.
+        return [];
+      }
+    });
+  });
+}
+
+function parsePeer(text: string): Multiaddr {
+  try {
+    if (/\/p2p\/[^/]+$/.test(text)) return multiaddr(text);
+  } catch {
+    // Reported below, as an address without a peer id.
+  }
+  throw usage("--peer", text, "give a multiaddr with the peer's id, such as /ip4/203.0.113.7/tcp/4401/p2p/16Uiu2...");
+}

@@ -1,0 +1,86 @@
+import type { ConclaveError, ErrorCode } from "../../core/errors.ts";
+import type { ModelFailureKind } from "../../ports/model.ts";
+
+/** What to do about each error; docs/reasons.md says more, and a test compares the two lists. */
+export const wayOut: Readonly<Record<ErrorCode, string>> = {
+  CONFIG_INVALID: "correct the field that the message names",
+  CONFIG_MISSING: "give the field that the message names, in the file or as an option",
+  KEYSTORE_MISSING: "make a keystore with `conclave agent init`, or correct the path",
+  KEYSTORE_EXISTS: "choose another folder with --dir; an existing key is never overwritten",
+  KEYSTORE_PASSWORD_WRONG: "give the password of this keystore; if it is right, restore the file from a copy",
+  KEYSTORE_PASSWORD_MISSING: "use --password-file FILE, the variable CONCLAVE_PASSWORD, or a terminal",
+  CHAIN_UNREACHABLE: "check the RPC URL, the node and the network between; nothing was lost",
+  CHAIN_WRONG_ID: "point the config to a node of the right chain, or correct chainId",
+  CHAIN_NO_CONTRACT: "correct the contract's address, or deploy first",
+  CHAIN_REVERTED: "read the contract's reason in the message; nothing was changed",
+  CHAIN_TIMEOUT: "look with `conclave decision` or `conclave agent status` before repeating it",
+  CHAIN_REORGED: "raise chain.finalityDepth, then start again",
+  CHAIN_HEADER_UNKNOWN: "update conclave, or use another node; others may draw meanwhile",
+  DEPLOYMENT_UNFINISHED: "give the same command again to go on, or add --reset to start afresh",
+  STAKE_MISSING: "send the operator more of the stake token, or stake another amount",
+  BALANCE_TOO_LOW: "send the account more of the fee token, or coins for the gas and what is paid in coins",
+  AGENT_NOT_REGISTERED: "register with `conclave agent register --stake AMOUNT`",
+  PROTOCOL_UNKNOWN: "choose one of the protocols that the message lists",
+  QUESTION_TOO_LONG: "shorten the question",
+  TERMS_INVALID: "correct the term that the message names",
+  REQUEST_UNKNOWN: "check the request id and the oracle's address",
+  SUBSCRIPTION_UNKNOWN: "check the number, or create one with `conclave subscription create`",
+  APPEAL_IMPOSSIBLE: "look with `conclave decision`: only a provisional decision can be appealed against, in time",
+  MODEL_FILE_MISSING: "correct the path (model.path in the config), or put the GGUF file there",
+  MODEL_FILE_BROKEN: "download or export the GGUF file again",
+  MODEL_DIGEST_WRONG: "download the GGUF file again, or correct model.sha256 in the config",
+  MODEL_CONTEXT_TOO_SMALL: "lower model.contextSize in the config, or choose a model with a longer context",
+  CALIBRATION_WRONG: "make the table anew with `conclave calibrate`, or remove model.calibration from the config",
+  MODEL_UNREACHABLE: "start the model server, or correct model.url in the config",
+  MODEL_FAILED: "look at the reason in the message; the agent abstains and goes on",
+  JOURNAL_CORRUPT: "restore the journal from a copy; deleting it can make the agent sign twice",
+  JOURNAL_LOCKED: "stop the other process that runs this agent",
+  JOURNAL_CONFLICT: "leave it: the agent abstains from this attempt",
+  BLOCK_MISSING: "name a source that holds the block with --peer, --kubo or --store",
+  BLOCK_INVALID: "fetch the block from another source",
+  STATE_LOCKED: "wait for the other `conclave verify`, or name another file with --state",
+  STORE_LOCKED: "wait for the process that writes there or stop it; `--dry-run` only looks",
+  STORE_INVALID: "mend the store as the message says; until then nothing is collected in it",
+  PIN_UNKNOWN: "look at the CID and at --from or --from-kubo",
+  CAR_INVALID: "export the CAR again; nothing of it was pinned",
+  PINNING_FAILED: "look at the reason in the message; what was kept here stays kept, and the command can be repeated",
+  TRANSCRIPT_INVALID: "look at the reason in the message; what was signed and does not replay is evidence: report it",
+  TRANSCRIPT_FOREIGN: "give the CID or CAR of a transcript, and the chain and oracle that it is of; nothing was pinned",
+  SUBGRAPH_UNREACHABLE:
+    "check the URL of the subgraph and its graph-node; `conclave history --blocks N` asks the chain",
+  SUBGRAPH_FAILED: "look at the reason in the message; deploy the subgraph/ of this version, or ask another endpoint",
+  SUBGRAPH_INVALID: "check that the URL is a subgraph of Conclave, or ask another endpoint",
+  SUBGRAPH_BEHIND: "wait until it has caught up, or take it as it is with --max-behind BLOCKS",
+  SUBGRAPH_WRONG_CHAIN: "name the subgraph of this deployment, or the deployment of this subgraph",
+  NETWORK_FAILED: "check the addresses and that the other side runs",
+  USAGE: "see --help of the command",
+};
+
+const NO_SCHEMA = "choose a server or model that can be held to a JSON schema; nothing is taken on trust";
+
+/** Of MODEL_FAILED, by its kind. */
+const modelWays: Readonly<Record<ModelFailureKind, string>> = {
+  timeout: "choose a faster model or raise model.timeoutMs; where the model was only being loaded, ask again",
+  overloaded: "raise model.sequences or model.concurrency, or add a machine",
+  "rate-limit": "wait, ask the provider for more, or add an endpoint to model.fallbacks",
+  "budget-spent": "raise model.tokensPerRequest",
+  "prompt-too-long":
+    "shorten the question, raise model.contextSize or the server's own, or choose a model with a longer context",
+  "answer-too-large": "look at the server: it does not keep to the limits it is given",
+  truncated: "choose a model that is less verbose, or turn its reasoning off",
+  unparsable: NO_SCHEMA,
+  refused: "check url, model, apiKeyFile or apiKeyEnv in the config, and the provider's rules",
+  unsupported: NO_SCHEMA,
+  crashed: "look at the message; another build of the engine, or another model, may help",
+};
+
+/** The more exact one, where the error says more than its code. */
+export function wayOutOf({ code, data }: ConclaveError): string {
+  const kind = data["kind"] as ModelFailureKind | undefined;
+  return code === "MODEL_FAILED" && kind !== undefined ? modelWays[kind] : wayOut[code];
+}
+
+/** Errors of the command line or the configuration, which end with another exit code. */
+export function isUsage(code: string): boolean {
+  return code === "USAGE" || code === "CONFIG_INVALID" || code === "CONFIG_MISSING";
+}

@@ -1,0 +1,36 @@
+import { accountFlags, type AccountFlags } from "../shared/account.ts";
+import { parseAddress } from "../shared/arguments.ts";
+import type { CommandSpec } from "../shared/command.ts";
+import { rows } from "../shared/output.ts";
+import { findSubscription, openOwnAccount, transactionRow } from "./subscription.ts";
+
+interface Options extends AccountFlags {
+  readonly consumer: string;
+  readonly remove?: true;
+}
+
+export const subscriptionConsumer: CommandSpec<Options> = {
+  name: "consumer <id>",
+  summary: "allow a contract or an account to ask from a subscription of this account, or no longer",
+  example: "conclave subscription consumer 1 --consumer 0x5fbd...0aa3 --keystore ./keystore.json",
+  options: [
+    { flags: "--consumer <address>", description: "who asks", required: true },
+    { flags: "--remove", description: "take the permission back; what was asked goes on" },
+    ...accountFlags,
+  ],
+  run: async ({ args, options, host }) => {
+    const consumer = parseAddress(options.consumer, "--consumer");
+    const { terms, actions } = await openOwnAccount(options, host);
+    const { subscriptionId } = await findSubscription(args[0], terms, host.signal);
+    const allowed = options.remove !== true;
+    const receipt = await actions.setConsumer(subscriptionId, consumer, allowed);
+    return {
+      json: { subscriptionId, consumer, allowed, transactionHash: receipt.transactionHash },
+      text: rows([
+        ["subscription", String(subscriptionId)],
+        [allowed ? "allowed" : "removed", consumer],
+        transactionRow(receipt),
+      ]),
+    };
+  },
+};

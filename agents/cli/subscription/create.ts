@@ -1,0 +1,24 @@
+import { accountFlags, type AccountFlags } from "../shared/account.ts";
+import type { CommandSpec } from "../shared/command.ts";
+import { rows } from "../shared/output.ts";
+import { openOwnAccount, transactionRow } from "./subscription.ts";
+
+export const subscriptionCreate: CommandSpec<AccountFlags> = {
+  name: "create",
+  summary: "open a prepaid balance that this account owns and that the consumers it allows ask from",
+  example: "conclave subscription create --keystore ./keystore.json",
+  options: accountFlags,
+  run: async ({ options, host }) => {
+    const { keys, actions } = await openOwnAccount(options, host);
+    const { subscriptionId, receipt } = await actions.createSubscription();
+    return {
+      json: { subscriptionId, owner: keys.address, transactionHash: receipt.transactionHash },
+      text: rows([
+        ["subscription", String(subscriptionId)],
+        ["owner", keys.address],
+        transactionRow(receipt),
+        ["next", `conclave subscription fund ${subscriptionId} --amount 100`],
+      ]),
+    };
+  },
+};

@@ -1,0 +1,41 @@
+import { readChainTerms } from "../../adapters/chain/terms.ts";
+import { CURRENCIES } from "../../core/types.ts";
+import { formatAmount, parseAddress, unitOf } from "../shared/arguments.ts";
+import { chainFlags, findChain, type ChainFlags } from "../shared/chain-source.ts";
+import type { CommandSpec } from "../shared/command.ts";
+import { rows, type Row } from "../shared/output.ts";
+import { findSubscription } from "./subscription.ts";
+
+interface Options extends ChainFlags {
+  readonly consumer?: string;
+}
+
+export const subscriptionShow: CommandSpec<Options> = {
+  name: "show <id>",
+  summary: "show who owns a subscription or is offered it, what it holds, and whether a consumer may ask from it",
+  example: "conclave subscription show 1 --deployment deployments/31337.json",
+  options: [{ flags: "--consumer <address>", description: "who asks" }, ...chainFlags],
+  run: async ({ args, options, host }) => {
+    const consumer = options.consumer === undefined ? null : parseAddress(options.consumer, "--consumer");
+    const terms = await readChainTerms(await findChain(options, host), host.signal);
+    const found = await findSubscription(args[0], terms, host.signal);
+    const { subscriptionId, owner, pendingOwner, balance, requests } = found;
+    const allowed = consumer === null ? null : await terms.isConsumer(subscriptionId, consumer, host.signal);
+    const held = CURRENCIES.map((currency): Row => {
+      return ["holds", formatAmount(balance[currency], unitOf(currency, terms.feeToken))];
+    });
+    const offer: readonly Row[] = pendingOwner === null ? [] : [["offered to", pendingOwner]];
+    const asks: readonly Row[] = consumer === null ? [] : [[consumer, allowed === true ? "may ask" : "may not ask"]];
+    return {
+      json: { ...found, consumer, allowed },
+      text: rows([
+        ["subscription", String(subscriptionId)],
+        ["owner", owner],
+        ...offer,
+        ...held,
+        ["requests", String(requests)],
+        ...asks,
+      ]),
+    };
+  },
+};

@@ -1,0 +1,163 @@
+import { bytesToHex } from "../../core/encoding/digest.ts";
+import type { Value } from "../../core/types.ts";
+import type { Digest, Header } from "../../core/types.ts";
+import type { Deliberation, Spoken } from "../../node/audit/deliberation.ts";
+import { verdictOf } from "../../node/audit/verify.ts";
+import { percent, printable } from "../shared/output.ts";
+
+/** What a deliberation came to, and its messages, as lines of plain text that is safe to print. */
+
+/** A line of what a message says; deeper ones belong to the one before. */
+export interface Line {
+  readonly depth: number;
+  readonly text: string;
+  /** Indices of the messages that the line speaks of. */
+  readonly about: readonly number[];
+}
+
+/** Bytes shown of what is neither text nor a message. */
+const SHOWN_BYTES = 8;
+
+export function titleOf({ messages }: Deliberation, index: number): string {
+  const { header, reading } = messages[index] as Spoken;
+  return `[${index + 1}] seat ${header.seat}, ${reading?.name ?? "refused"} of round ${header.round}`;
+}
+
+/** What a message says, field by field: texts quoted, digests of messages as the messages they are. */
+export function linesOf(deliberation: Deliberation, spoken: Spoken): readonly Line[] {
+  const { reading } = spoken;
+  const others = conflictsOf(deliberation, spoken);
+  const said =
+    reading === null
+      ? [{ depth: 0, text: "refused by the protocol", about: [] }]
+      : Object.entries(reading.body).flatMap(([name, value]) => fieldLines(deliberation, name, value, 0));
+  if (others.length === 0) return said;
+  return [
+    { depth: 0, text: `EQUIVOCATION: its seat signed ${numbers(others)}, too, in the same place`, about: others },
+    ...said,
+  ];
+}
+
+/** Indices of what its seat signed for the same slot, with another payload. */
+function conflictsOf({ messages }: Deliberation, { header }: Spoken): readonly number[] {
+  return messages.flatMap(({ header: other }, index) => (isConflict(header, other) ? [index] : []));
+}
+
+/** All signatures of a transcript are of one attempt and one protocol. */
+function isConflict(one: Header, other: Header): boolean {
+  return (
+    one.seat === other.seat &&
+    one.round === other.round &&
+    one.phase === other.phase &&
+    one.payloadDigest !== other.payloadDigest
+  );
+}
+
+/** "1-4, 7": of messages, counted from 1. */
+export function numbers(indices: readonly number[]): string {
+  const ranges: [from: number, to: number][] = [];
+  for (const index of indices.toSorted((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === index - 1) last[1] = index;
+    else ranges.push([index, index]);
+  }
+  return ranges.map(([from, to]) => (from === to ? `${from + 1}` : `${from + 1}-${to + 1}`)).join(", ");
+}
+
+function fieldLines(deliberation: Deliberation, name: string, value: Value, depth: number): readonly Line[] {
+  const label = `${printable(name)}:`;
+  if (isList(value)) {
+    if (value.length === 0) return [{ depth, text: `${label} none`, about: [] }];
+    const entries = value.flatMap((entry, at) => fieldLines(deliberation, String(at + 1), entry, depth + 1));
+    return [{ depth, text: label, about: [] }, ...entries];
+  }
+  if (isMap(value)) {
+    const entries = Object.entries(value).flatMap(([key, item]) => fieldLines(deliberation, key, item, depth + 1));
+    return [{ depth, text: label, about: [] }, ...entries];
+  }
+  const { text, about } = leafOf(deliberation, value);
+  return [{ depth, text: `${label} ${text}`, about }];
+}
+
+function leafOf(
+  deliberation: Deliberation,
+  value: Exclude<Value, readonly Value[] | { readonly [key: string]: Value }>,
+): Omit<Line, "depth"> {
+  if (typeof value === "string") return { text: `"${printable(value)}"`, about: [] };
+  if (!(value instanceof Uint8Array)) return { text: value === null ? "none" : String(value), about: [] };
+  const hex = bytesToHex(value);
+  const about = deliberation.byPayload.get(hex as Digest) ?? [];
+  const [first] = about;
+  if (first !== undefined) {
+    const more = about.length > 1 ? ` and ${about.length - 1} that say the same` : "";
+    return { text: `${titleOf(deliberation, first)}${more}`, about };
+  }
+  const shown = bytesToHex(value.subarray(0, SHOWN_BYTES));
+  return { text: value.length > SHOWN_BYTES ? `${shown}... (${value.length} bytes)` : hex, about: [] };
+}
+
+function isList(value: Value): value is readonly Value[] {
+  return Array.isArray(value);
+}
+
+function isMap(value: Value): value is { readonly [key: string]: Value } {
+  return value !== null && typeof value === "object" && !(value instanceof Uint8Array) && !Array.isArray(value);
+}
+
+export interface Fact {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Who asked what, who sat, what came out and why. */
+export function factsOf(deliberation: Deliberation): readonly Fact[] {
+  const { report, attempt, protocol, messages } = deliberation;
+  const { request, committee } = attempt;
+  const twice = messages.flatMap((spoken, index) =>
+    conflictsOf(deliberation, spoken).length > 0 ? [`[${index + 1}] of seat ${spoken.header.seat}`] : [],
+  );
+  const seats = committee.map(({ agentId, signer, reputation }, seat) => ({
+    name: `seat ${seat}`,
+    text: `agent ${agentId} (${signer}), reputation ${percent(reputation)}`,
+  }));
+  return [
+    { name: "request", text: `${request.id}, attempt ${attempt.attempt}` },
+    { name: "question", text: `"${printable(request.question)}"` },
+    { name: "protocol", text: `${protocol.id}, version ${protocol.version}: ${protocol.title}` },
+    ...seats,
+    { name: "transcript", text: report.root ?? "none" },
+    ...outcomeOf(report),
+    ...(twice.length === 0 ? [] : [{ name: "equivocation", text: `two payloads in one place: ${twice.join(", ")}` }]),
+    { name: "audit", text: auditOf(report) },
+  ];
+}
+
+function auditOf(report: Deliberation["report"]): string {
+  const { failure } = report;
+  const where = failure === undefined ? "" : `, block ${failure.cid ?? "none"}: ${printable(failure.reason)}`;
+  return `${verdictOf(report)}${where}`;
+}
+
+function outcomeOf({ decision, refused, rounds, checked }: Deliberation["report"]): readonly Fact[] {
+  if (decision === null) return [];
+  const { status, answer, confidence, shares, reputationChanges } = decision;
+  const steps = reputationChanges.map(({ seat, steps: by }) => `seat ${seat} ${by > 0 ? "+" : ""}${by}`);
+  const ended =
+    refused !== null
+      ? `hung: the protocol refuses the question (${printable(refused)})`
+      : status === "hung"
+        ? `hung: what was said yields no answer by the protocol's rules`
+        : `decided: "${printable(answer)}", confidence ${percent(confidence)}`;
+  return [
+    { name: "ended", text: `${ended}; rounds: ${rounds}` },
+    {
+      name: "signed by",
+      text:
+        checked.certificateSignatures === null
+          ? "not readable: committed through another contract"
+          : `${checked.certificateSignatures} of ${shares.length} seats`,
+    },
+    { name: "shares", text: shares.map((share, seat) => `seat ${seat} ${share}`).join(", ") },
+    { name: "reputation", text: steps.length === 0 ? "unchanged" : steps.join(", ") },
+  ];
+}

@@ -1,0 +1,15 @@
+import type { Deliberation } from "../../node/audit/deliberation.ts";
+import { rows } from "../shared/output.ts";
+import { factsOf, linesOf, numbers, titleOf } from "./lines.ts";
+
+/** For a terminal: every text of strangers is quoted, and nothing in it steers the terminal. */
+export function transcriptText(deliberation: Deliberation): string {
+  const { messages } = deliberation;
+  const blocks = messages.map((spoken, index) => {
+    const parents = spoken.parents.length === 0 ? "" : `, held ${numbers(spoken.parents)}`;
+    const lines = linesOf(deliberation, spoken).map(({ depth, text }) => `${"  ".repeat(depth + 2)}${text}`);
+    return [`${titleOf(deliberation, index)}${parents}`, ...lines].join("\n");
+  });
+  const facts = rows(factsOf(deliberation).map(({ name, text }) => [name, text]));
+  return [facts, ...blocks].join("\n\n");
+}

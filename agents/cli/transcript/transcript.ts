@@ -1,0 +1,117 @@
+import { createWriteStream } from "node:fs";
+import { lstat, rename, rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { writeCar } from "../../adapters/ipfs/car.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import type { Digest } from "../../core/types.ts";
+import type { VerifyReport } from "../../node/audit/verify.ts";
+import { readDeliberation, type Deliberation } from "../../node/audit/deliberation.ts";
+import { parseRequestId, usage } from "../shared/arguments.ts";
+import { createAuditReader } from "../shared/audit-reader.ts";
+import { chainFlags, findChain, type ChainFlags } from "../shared/chain-source.ts";
+import type { CommandSpec } from "../shared/command.ts";
+import { committeeFirst } from "../shared/committee-first.ts";
+import { contentFlags, openContentSource, type ContentFlags, type ContentSource } from "../shared/content-source.ts";
+import { printable } from "../shared/output.ts";
+import { transcriptDot, transcriptSvg } from "./graph.ts";
+import { transcriptHtml } from "./html.ts";
+import { linesOf } from "./lines.ts";
+import { transcriptText } from "./text.ts";
+
+interface Options extends ChainFlags, ContentFlags {
+  readonly html?: true;
+  readonly dot?: true;
+  readonly svg?: true;
+  readonly car?: string;
+}
+
+const forms = { html: transcriptHtml, dot: transcriptDot, svg: transcriptSvg } as const;
+
+export const transcript: CommandSpec<Options> = {
+  name: "transcript <id>",
+  summary: "read a deliberation: who said what, the votes, the counter-proofs, why it ended; verifies it first",
+  example: "conclave transcript 1\nconclave transcript 1 --html > deliberation.html",
+  options: [
+    { flags: "--html", description: "as one HTML file, with the graph of the messages" },
+    { flags: "--dot", description: "the graph of the messages for Graphviz" },
+    { flags: "--svg", description: "the graph of the messages as a picture: a lane for each seat" },
+    { flags: "--car <file>", description: "write it to a CAR as well, once it is proven" },
+    ...contentFlags,
+    ...chainFlags,
+  ],
+  run: async ({ args, options, host, json }) => {
+    const requestId = parseRequestId(args[0]);
+    const car = options.car === undefined ? null : resolve(host.cwd, options.car);
+    if (car !== null) for (const path of [car, partOf(car)]) await requireFile(path);
+    const asked = (["html", "dot", "svg"] as const).filter((form) => options[form] === true);
+    const [form, second] = asked;
+    if (second !== undefined) throw usage(`--${second}`, "", "give one of --html, --dot and --svg");
+    if (json && form !== undefined)
+      throw new ConclaveError("USAGE", `Print the transcript: give --json or --${form}`, { option: `--${form}` });
+    const chain = await createAuditReader(await findChain(options, host), host.signal);
+    const store = await openContentSource(options, () => committeeFirst(chain, requestId, host.signal), host);
+    try {
+      const { report, deliberation } = await readDeliberation({ chain, store, requestId, signal: host.signal });
+      if (deliberation === null) {
+        const reason = printable(report.failure?.reason ?? "");
+        return { json: { report, messages: [] }, text: `request ${requestId}: ${reason}`, ok: false };
+      }
+      if (car !== null && report.ok) await exportCar(car, digestOf(report), store, host.signal);
+      const text = (form === undefined ? transcriptText : forms[form])(deliberation);
+      return { json: { report, messages: jsonOf(deliberation) }, text, ok: report.ok };
+    } finally {
+      await store.close();
+    }
+  },
+};
+
+function digestOf({ decision }: VerifyReport): Digest {
+  if (decision === null) throw new Error("a proven request has a decision");
+  return decision.transcript;
+}
+
+function partOf(path: string): string {
+  return `${path}.part`;
+}
+
+/** What is there already and no file, say a device or a link, would be replaced by one. Throws CONFIG_INVALID. */
+async function requireFile(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => null);
+  if (found === null || found.isFile()) return;
+  const message = `Write ${path} failed: it is there, and no regular file; correct --car`;
+  throw new ConclaveError("CONFIG_INVALID", message, { path, option: "--car" });
+}
+
+/** A file appears only when it is whole. */
+async function exportCar(path: string, root: Digest, store: ContentSource, signal: AbortSignal): Promise<void> {
+  const part = partOf(path);
+  try {
+    await pipeline(Readable.from(writeCar(root, (digest) => store.get(digest, signal))), createWriteStream(part));
+    await rename(part, path);
+  } catch (error) {
+    await rm(part, { force: true });
+    if (error instanceof ConclaveError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `Write ${path} failed: ${reason}; make room or correct --car`;
+    throw new ConclaveError("CONFIG_INVALID", message, { path, option: "--car" }, error);
+  }
+}
+
+function jsonOf(deliberation: Deliberation): readonly object[] {
+  return deliberation.messages.map((spoken, index) => ({
+    number: index + 1,
+    cid: spoken.cid,
+    round: spoken.header.round,
+    phase: spoken.header.phase,
+    seat: spoken.header.seat,
+    says: spoken.reading?.name ?? null,
+    held: spoken.parents.map((parent) => parent + 1),
+    lines: linesOf(deliberation, spoken).map(({ depth, text, about }) => ({
+      depth,
+      text,
+      about: about.map((one) => one + 1),
+    })),
+  }));
+}

@@ -1,0 +1,63 @@
+import { ConclaveError } from "../../core/errors.ts";
+import type { Certificate, Digest, Domain, Hex, RequestId } from "../../core/types.ts";
+import type { ErrorCode } from "../../core/errors.ts";
+import type { ChainEvent } from "../../ports/chain.ts";
+import type { VerifyReport } from "../../node/audit/verify.ts";
+
+/** What the thread that fetches and the threads that verify tell each other. */
+export type ToAuditor =
+  | {
+      readonly kind: "verify";
+      readonly id: number;
+      readonly domain: Domain;
+      readonly requestId: RequestId;
+      readonly events: readonly ChainEvent[];
+    }
+  | { readonly kind: "answer"; readonly call: number; readonly answer: Answer };
+
+export type FromAuditor =
+  | { readonly kind: "ready" }
+  /** `id`: of what is verified. */
+  | { readonly kind: "call"; readonly call: number; readonly id: number; readonly wanted: Wanted }
+  /** Nobody waits for the answer any more. */
+  | { readonly kind: "forget"; readonly call: number }
+  | { readonly kind: "report"; readonly id: number; readonly outcome: Outcome<VerifyReport> };
+
+export type Wanted =
+  | { readonly name: "block"; readonly digest: Digest }
+  | { readonly name: "certificate"; readonly transactionHash: Hex; readonly requestId: RequestId };
+
+export type Answer = Outcome<Uint8Array | Certificate["signatures"] | null>;
+
+/** Errors lose their class on the way from thread to thread. */
+export type Outcome<T> = { readonly value: T } | { readonly error: SentError };
+
+export interface SentError {
+  readonly code: ErrorCode | null;
+  readonly message: string;
+  readonly data: ConclaveError["data"];
+}
+
+export function sentError(error: unknown): SentError {
+  if (error instanceof ConclaveError) return { code: error.code, message: error.message, data: error.data };
+  return { code: null, message: error instanceof Error ? error.message : String(error), data: {} };
+}
+
+export function valueOf<T>(outcome: Outcome<T>): T {
+  if ("value" in outcome) return outcome.value;
+  const { code, message, data } = outcome.error;
+  throw code === null ? new Error(message) : new ConclaveError(code, message, data);
+}
+
+/** Sends together what is said in one turn of the event loop: to wake the other thread costs more than the message. */
+export function inBatches<Message>(post: (messages: readonly Message[]) => void): (message: Message) => void {
+  let waiting: Message[] = [];
+  return (message) => {
+    if (waiting.push(message) > 1) return;
+    setImmediate(() => {
+      const messages = waiting;
+      waiting = [];
+      post(messages);
+    });
+  };
+}

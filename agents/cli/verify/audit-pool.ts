@@ -1,0 +1,136 @@
+import { Worker } from "node:worker_threads";
+import type { VerifyOptions, VerifyReport } from "../../node/audit/verify.ts";
+import type { Subject } from "../../node/audit/audit.ts";
+import { createRoom, type Room, type Visitor } from "./audit-room.ts";
+import {
+  inBatches,
+  sentError,
+  valueOf,
+  type Answer,
+  type FromAuditor,
+  type Outcome,
+  type ToAuditor,
+  type Wanted,
+} from "./audit-messages.ts";
+
+/** Threads that verify. Signatures take nearly all the time; what is fetched meanwhile is fetched here. */
+export interface AuditPool {
+  /** Of `jobs` threads the one that has least to do verifies it. */
+  verify(subject: Subject): Promise<VerifyReport>;
+  close(): Promise<void>;
+}
+
+export interface AuditSources {
+  readonly chain: Pick<VerifyOptions["chain"], "domain" | "certificate">;
+  readonly store: VerifyOptions["store"];
+  readonly signal: AbortSignal;
+}
+
+/** Of a transcript; most have a hundredth of it. */
+const SMALL_BYTES = 8 << 20;
+
+export async function createAuditPool(
+  jobs: number,
+  sources: AuditSources,
+  smallBytes = SMALL_BYTES,
+): Promise<AuditPool> {
+  const room = createRoom(smallBytes);
+  const auditors = Array.from({ length: jobs }, () => new Auditor(sources, room));
+  await Promise.all(auditors.map((auditor) => auditor.ready));
+  return {
+    verify: (subject) =>
+      auditors.reduce((least, one) => (one.load < least.load ? one : least)).verify(subject, sources.chain.domain),
+    async close() {
+      await Promise.all(auditors.map((auditor) => auditor.close()));
+    },
+  };
+}
+
+class Auditor {
+  readonly ready: Promise<void>;
+  readonly #worker = new Worker(new URL("./audit-worker.ts", import.meta.url));
+  readonly #sources: AuditSources;
+  readonly #room: Room;
+  readonly #visitors = new Map<number, Visitor>();
+  readonly #reports = new Map<number, (outcome: Outcome<VerifyReport>) => void>();
+  readonly #calls = new Map<number, AbortController>();
+  // A thread, not a window: it has no origin.
+  // eslint-disable-next-line unicorn/require-post-message-target-origin
+  readonly #send = inBatches<ToAuditor>((messages) => this.#worker.postMessage(messages));
+  #tasks = 0;
+
+  constructor(sources: AuditSources, room: Room) {
+    this.#sources = sources;
+    this.#room = room;
+    const started = Promise.withResolvers<void>();
+    this.ready = started.promise;
+    this.#worker.on("message", (messages: readonly FromAuditor[]) => {
+      for (const message of messages)
+        if (message.kind === "ready") started.resolve();
+        else this.#hear(message);
+    });
+    const fail = (error: Error): void => {
+      started.reject(error);
+      for (const settle of this.#reports.values()) settle({ error: sentError(error) });
+      this.#reports.clear();
+    };
+    this.#worker.on("error", fail);
+    this.#worker.on("exit", () => fail(new Error("a verifying thread ended")));
+  }
+
+  get load(): number {
+    return this.#reports.size;
+  }
+
+  async verify({ requestId, events }: Subject, domain: VerifyOptions["chain"]["domain"]): Promise<VerifyReport> {
+    const id = this.#tasks++;
+    const visitor = this.#room.enter();
+    this.#visitors.set(id, visitor);
+    const outcome = await new Promise<Outcome<VerifyReport>>((resolve) => {
+      this.#reports.set(id, resolve);
+      this.#send({ kind: "verify", id, domain, requestId, events });
+    });
+    this.#visitors.delete(id);
+    visitor.leave();
+    return valueOf(outcome);
+  }
+
+  async close(): Promise<void> {
+    for (const call of this.#calls.values()) call.abort();
+    await this.#worker.terminate();
+  }
+
+  #hear(message: Exclude<FromAuditor, { kind: "ready" }>): void {
+    switch (message.kind) {
+      case "call":
+        void this.#answer(message);
+        return;
+      case "forget":
+        this.#calls.get(message.call)?.abort();
+        return;
+      case "report":
+        this.#reports.get(message.id)?.(message.outcome);
+        this.#reports.delete(message.id);
+    }
+  }
+
+  async #answer({ call, id, wanted }: Extract<FromAuditor, { kind: "call" }>): Promise<void> {
+    const forgotten = new AbortController();
+    this.#calls.set(call, forgotten);
+    const signal = AbortSignal.any([this.#sources.signal, forgotten.signal]);
+    const answer: Answer = await this.#fetch(id, wanted, signal).then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error: sentError(error) }),
+    );
+    this.#calls.delete(call);
+    if (!forgotten.signal.aborted) this.#send({ kind: "answer", call, answer });
+  }
+
+  async #fetch(id: number, wanted: Wanted, signal: AbortSignal): Promise<Extract<Answer, { value: unknown }>["value"]> {
+    const { chain, store } = this.#sources;
+    if (wanted.name === "certificate") return chain.certificate(wanted.transactionHash, wanted.requestId, signal);
+    const bytes = await store.get(wanted.digest, signal);
+    await this.#visitors.get(id)?.take(bytes.length, signal);
+    return bytes;
+  }
+}

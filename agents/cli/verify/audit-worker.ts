@@ -1,0 +1,79 @@
+/** A thread that verifies: the hashes, signatures and replays are here, the chain and the blocks come from audit-pool.ts. */
+import { parentPort } from "node:worker_threads";
+import { verifyRequest, type VerifyReport } from "../../node/audit/verify.ts";
+import type { Certificate } from "../../core/types.ts";
+import {
+  inBatches,
+  sentError,
+  valueOf,
+  type Answer,
+  type FromAuditor,
+  type Outcome,
+  type ToAuditor,
+  type Wanted,
+} from "./audit-messages.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("Use `conclave verify`; this file is its worker");
+
+const waiting = new Map<number, (answer: Answer) => void>();
+let calls = 0;
+
+const send = inBatches<FromAuditor>((messages) => port.postMessage(messages));
+
+function ask(id: number, wanted: Wanted, signal?: AbortSignal): Promise<Answer> {
+  const call = calls++;
+  return new Promise((resolve) => {
+    const forget = (): void => {
+      waiting.delete(call);
+      send({ kind: "forget", call });
+      resolve({ error: sentError(signal?.reason) });
+    };
+    waiting.set(call, (answer) => {
+      signal?.removeEventListener("abort", forget);
+      resolve(answer);
+    });
+    signal?.addEventListener("abort", forget, { once: true });
+    send({ kind: "call", call, id, wanted });
+  });
+}
+
+async function verify({
+  id,
+  domain,
+  requestId,
+  events,
+}: Extract<ToAuditor, { kind: "verify" }>): Promise<VerifyReport> {
+  return verifyRequest({
+    chain: {
+      domain,
+      requestEvents: async () => events,
+      certificate: async (transactionHash) =>
+        valueOf(await ask(id, { name: "certificate", transactionHash, requestId })) as Certificate["signatures"] | null,
+    },
+    store: { get: async (digest, signal) => valueOf(await ask(id, { name: "block", digest }, signal)) as Uint8Array },
+    requestId,
+    // The pool ends the thread.
+    signal: new AbortController().signal,
+  });
+}
+
+async function serve(task: Extract<ToAuditor, { kind: "verify" }>): Promise<void> {
+  const outcome: Outcome<VerifyReport> = await verify(task).then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error: sentError(error) }),
+  );
+  send({ kind: "report", id: task.id, outcome });
+}
+
+function hear(message: ToAuditor): void {
+  if (message.kind === "verify") {
+    void serve(message);
+    return;
+  }
+  waiting.get(message.call)?.(message.answer);
+  waiting.delete(message.call);
+}
+
+port.on("message", (messages: readonly ToAuditor[]) => messages.forEach(hear));
+send({ kind: "ready" });

@@ -1,0 +1,23 @@
+import { accountFlags, type AccountFlags } from "../shared/account.ts";
+import { parseAddress } from "../shared/arguments.ts";
+import type { CommandSpec } from "../shared/command.ts";
+import { rows } from "../shared/output.ts";
+import { openOwnAccount } from "../subscription/subscription.ts";
+import { withdrawAll, withdrawalRows } from "./withdrawals.ts";
+
+interface Options extends AccountFlags {
+  readonly to?: string;
+}
+
+export const withdraw: CommandSpec<Options> = {
+  name: "withdraw",
+  summary: "take out what the oracle owes an account: refunds of fees it paid, bonds that came back, pay",
+  example: "conclave withdraw --keystore ./keystore.json",
+  options: [{ flags: "--to <address>", description: "receiver (default: the account itself)" }, ...accountFlags],
+  run: async ({ options, host }) => {
+    const { terms, keys, actions } = await openOwnAccount(options, host);
+    const to = options.to === undefined ? keys.address : parseAddress(options.to, "--to");
+    const withdrawals = await withdrawAll(actions, terms, to, host.signal);
+    return { json: { withdrawals, to }, text: rows(withdrawalRows(withdrawals, terms.feeToken, to)) };
+  },
+};

@@ -1,0 +1,207 @@
+import { cidString, decode, decodeBlock, encode, encodeBlock, isMapOf, type BlockValue } from "./codec.ts";
+import {
+  bytesToHex,
+  compareBytes,
+  compareHex,
+  decodeRequestId,
+  encodeRequestId,
+  hexToBytes,
+  messageDigest,
+  packSeat,
+  packTerms,
+  recoverSigner,
+  sha256,
+  word,
+} from "./digest.ts";
+import { PROPOSE } from "../seat/certify/payloads.ts";
+import { limits } from "../limits.ts";
+import { isText, questionBytes } from "../request/question.ts";
+import { comparePositions, type Conclusion, type Position, type Protocol } from "../protocol.ts";
+import { addMessage, emptyTally, messagesOf, type Tally } from "../seat/tally.ts";
+import type { Address, Attempt, Digest, Message, RequestId, SeatIndex, Value } from "../types.ts";
+
+/** TR2: of the form of both kinds of blocks. */
+const FORMAT_VERSION = 2;
+
+/** docs/spec/transcript.md. A message block holds one signed message; the root block links them all. */
+export interface Transcript {
+  readonly root: Digest;
+  readonly rootBlock: Uint8Array;
+  /** Message blocks in the order of the root's links. */
+  readonly blocks: readonly Uint8Array[];
+}
+
+/** TR1: the payload's digest is not stored: it is computed, so it cannot differ. */
+export function encodeMessage(message: Message): Uint8Array {
+  const { requestId, attempt, protocol, phase, round, seat } = message.header;
+  return encode({
+    header: { requestId: encodeRequestId(requestId), attempt, protocol, phase, round, seat },
+    payload: message.payload,
+    signature: hexToBytes(message.signature),
+  });
+}
+
+/** How long a message of the phase may be, encoded. */
+export function messageBytesIn(phase: number): number {
+  return phase < PROPOSE ? limits.messageBytes : limits.certifyMessageBytes;
+}
+
+/** Structure only; the signature is not checked. Null when malformed. */
+export function decodeMessage(bytes: Uint8Array): Message | null {
+  const value = decode(bytes, limits.certifyMessageBytes);
+  if (!isMapOf(value, ["header", "payload", "signature"])) return null;
+  const { header, payload, signature } = value;
+  const keys = ["attempt", "phase", "protocol", "requestId", "round", "seat"] as const;
+  if (!isMapOf(header, keys) || payload === undefined || !(signature instanceof Uint8Array) || signature.length !== 65)
+    return null;
+  const { attempt, phase, protocol, round, seat } = header;
+  const requestId = decodeRequestId(header.requestId);
+  if (requestId === null || !isUint32(attempt) || !isUint32(phase) || !isUint32(protocol)) return null;
+  if (!isUint32(round) || !isUint32(seat) || bytes.length > messageBytesIn(phase)) return null;
+  const slot = { requestId, attempt, protocol, phase, round, seat: seat as SeatIndex };
+  return { header: { ...slot, payloadDigest: sha256(encode(payload)) }, payload, signature: bytesToHex(signature) };
+}
+
+function isUint32(value: Value): value is number {
+  return typeof value === "number" && value >= 0 && value <= 0xffff_ffff;
+}
+
+/** Why a decoded message is not one of this attempt's, or null when its signature and place are good. */
+export function refuseMessage(attempt: Attempt, message: Message): string | null {
+  const { header } = message;
+  if (header.requestId !== attempt.request.id || header.attempt !== attempt.attempt) return "other-attempt";
+  if (header.protocol !== attempt.request.terms.protocol) return "other-protocol";
+  const seat = attempt.committee[header.seat];
+  if (seat === undefined) return "no-such-seat";
+  return recoverSigner(messageDigest(attempt, header), message.signature) === seat.signer ? null : "bad-signature";
+}
+
+/** Everything that the chain fixes for the attempt, as it stands in the root. */
+function describeAttempt(attempt: Attempt): BlockValue {
+  const { domain, request } = attempt;
+  return {
+    chainId: domain.chainId,
+    oracle: hexToBytes(domain.oracle),
+    requestId: encodeRequestId(request.id),
+    consumer: hexToBytes(request.consumer),
+    terms: word(packTerms(request.terms)),
+    question: isText(request.question) ? request.question : questionBytes(request.question),
+    attempt: attempt.attempt,
+    committee: attempt.committee.map((seat) => word(packSeat(seat))),
+  };
+}
+
+/** TR2: the messages up to a position, ordered by round, phase, seat, payload digest, block digest. */
+export function buildTranscript(attempt: Attempt, protocol: Protocol, tally: Tally, through: Position): Transcript {
+  const entries = encodeInOrder([...messagesOf(tally)].filter(({ header }) => comparePositions(header, through) <= 0));
+  const links = entries.map((bytes) => ({ link: sha256(bytes) }));
+  const rootBlock = encodeBlock({
+    version: FORMAT_VERSION,
+    protocol: protocol.code,
+    protocolVersion: protocol.version,
+    attempt: describeAttempt(attempt),
+    messages: links,
+  });
+  return { root: sha256(rootBlock), rootBlock, blocks: entries };
+}
+
+/** Message blocks as a root links them. */
+export function encodeInOrder(messages: readonly Message[]): readonly Uint8Array[] {
+  return messages.toSorted(compareMessages).map((message) => encodeMessage(message));
+}
+
+function compareMessages(a: Message, b: Message): number {
+  return (
+    comparePositions(a.header, b.header) ||
+    a.header.seat - b.header.seat ||
+    compareHex(a.header.payloadDigest, b.header.payloadDigest)
+  );
+}
+
+/** What the root of a transcript says of itself; nothing of it is checked. */
+export interface Described {
+  readonly chainId: number;
+  readonly oracle: Address;
+  readonly requestId: RequestId;
+  readonly attempt: number;
+}
+
+/** Null when it is the root of no transcript of this form. */
+export function describedBy(rootBlock: Uint8Array): Described | null {
+  const root = decodeBlock(rootBlock, limits.rootBytes);
+  if (!isBlockMap(root) || root["version"] !== FORMAT_VERSION || !Array.isArray(root["messages"])) return null;
+  const described = root["attempt"];
+  if (described === undefined || !isBlockMap(described)) return null;
+  const { chainId, oracle, attempt } = described;
+  const requestId = decodeRequestId(described["requestId"]);
+  if (typeof chainId !== "number" || typeof attempt !== "number" || requestId === null) return null;
+  if (!(oracle instanceof Uint8Array) || oracle.length !== 20) return null;
+  return { chainId, oracle: bytesToHex(oracle) as Address, requestId, attempt };
+}
+
+/** The message digests a root links, or why the root is not one of this attempt's. */
+export function readRoot(
+  attempt: Attempt,
+  protocol: Protocol,
+  rootBlock: Uint8Array,
+): { readonly messages: readonly Digest[] } | { readonly refused: string } {
+  const root = decodeBlock(rootBlock, limits.rootBytes);
+  if (!isBlockMap(root) || !Array.isArray(root["messages"])) return { refused: "malformed root block" };
+  const expected = encodeBlock({
+    version: FORMAT_VERSION,
+    protocol: protocol.code,
+    protocolVersion: protocol.version,
+    attempt: describeAttempt(attempt),
+    messages: root["messages"] as BlockValue[],
+  });
+  if (compareBytes(expected, rootBlock) !== 0) return { refused: "root of another attempt, protocol version or chain" };
+  const messages: Digest[] = [];
+  for (const entry of root["messages"] as readonly BlockValue[]) {
+    if (!isBlockMap(entry) || typeof entry["link"] !== "string") return { refused: "message entry without a link" };
+    messages.push(entry["link"] as Digest);
+  }
+  if (messages.length > limits.messagesPerTranscript) return { refused: "too many messages" };
+  if (new Set(messages).size !== messages.length) return { refused: "a message is linked twice" };
+  return { messages };
+}
+
+export type Replay =
+  | { readonly kind: "replayed"; readonly tally: Tally; readonly conclusion: Conclusion }
+  /** `block` is the first block that fails. */
+  | { readonly kind: "failed"; readonly block: Digest; readonly reason: string };
+
+/** TR3: what an auditor and a voting seat do alike: every message verified, then the protocol's pure conclusion. */
+export function replay(
+  attempt: Attempt,
+  protocol: Protocol,
+  root: Digest,
+  messages: readonly { readonly digest: Digest; readonly message: Message | null; readonly verified: boolean }[],
+): Replay {
+  let tally = emptyTally;
+  let previous: Message | null = null;
+  for (const { digest, message, verified } of messages) {
+    if (message === null)
+      return { kind: "failed", block: digest, reason: `malformed message block ${cidString(digest)}` };
+    const refused = verified ? null : refuseMessage(attempt, message);
+    if (refused !== null)
+      return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${refused}` };
+    const misplaced = protocol.refuses(attempt, message.header, message.payload);
+    if (misplaced !== null)
+      return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${misplaced}` };
+    if (previous !== null && compareMessages(previous, message) >= 0)
+      return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: out of order or repeated` };
+    const added = addMessage(tally, message);
+    if (added.kind !== "added" && added.kind !== "equivocation")
+      return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${added.kind}` };
+    tally = added.tally;
+    previous = message;
+  }
+  const conclusion = protocol.conclude(attempt, tally);
+  if (conclusion.kind === "open")
+    return { kind: "failed", block: root, reason: "the messages do not conclude the deliberation" };
+  return { kind: "replayed", tally, conclusion };
+}
+
+function isBlockMap(value: BlockValue): value is { readonly [key: string]: BlockValue } {
+  return value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Uint8Array);
+}

@@ -1,0 +1,167 @@
+import { isSameAnswer } from "../request/answer.ts";
+import { isMapOf } from "../encoding/codec.ts";
+import { compareHex, concat, hexToBytes, sha256 } from "../encoding/digest.ts";
+import { settle, type Verdict } from "./outcome.ts";
+import { canonicalRanks } from "../seat/order.ts";
+import type { Call, View } from "./phased-rules.ts";
+import type { Prompt } from "../prompts/prompt.ts";
+import {
+  candidateFrom,
+  decodeProposal,
+  encodeProposal,
+  revealForm,
+  type Candidate,
+  type Proposal,
+} from "./proposals.ts";
+import { faultTolerance } from "../quorum.ts";
+import { counted, equivocatorsIn, said, type Form, type RoundBook, type Stage } from "./round-book.ts";
+import {
+  answerSchema,
+  heard,
+  lettered,
+  LINE_BYTES,
+  lineOf,
+  proposePrompt,
+  taskPrompt,
+  TASKS_VERSION,
+  type Task,
+} from "../prompts/task-prompt.ts";
+import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
+
+/**
+ * What council, debate and adversarial share (docs/spec/council.md CH1..CH10): the word of one seat decides, the others' words stand
+ * beside it. Nothing here makes the chair honest; the confidence shows how many seats say what it says.
+ */
+
+/** Raised with every change of wording, fields or rules of these three. */
+export const CHAIR_VERSION = TASKS_VERSION;
+
+/** CH10: one letter per answer in a prompt. */
+export const MOST_SEATS = 26;
+
+/** CH9: what a degraded synthesis is labelled with, ppm. */
+const DEGRADED_CAP = 500_000 as Ppm;
+
+export function refuseChaired(attempt: Attempt): string | null {
+  const seats = attempt.committee.length;
+  if (seats > MOST_SEATS) return `every answer must fit into one prompt: at most ${MOST_SEATS} seats, not ${seats}`;
+  return attempt.request.terms.assurance === "high"
+    ? "the answer is one seat's word: no high assurance under this protocol; ask escalating or mbft for it"
+    : null;
+}
+
+/** CH5: so many seats are tried in a role, hence an honest one at last. */
+export function triesOf(attempt: Attempt): number {
+  return faultTolerance(attempt.committee.length) + 1;
+}
+
+/** CH5: the seat whose turn it is, in canonical order. */
+export function inTurn(attempt: Attempt, turn: number): SeatIndex {
+  return canonicalRanks(attempt).indexOf(turn) as SeatIndex;
+}
+
+/** CH2: clauses in the style of the paper's personalities; the first in order has none. */
+export const PERSONALITIES: readonly string[] = [
+  "",
+  "Be concise and actionable.",
+  "Be thorough and structured.",
+  "Be creative and nuanced.",
+];
+
+/** CH2: BASE + ("\n\n" + personality, if any); by canonical rank, so fixed by the draw. */
+export function memberPrompt(attempt: Attempt, self: SeatIndex): Prompt {
+  const base = proposePrompt(attempt);
+  const personality = PERSONALITIES[(canonicalRanks(attempt)[self] as number) % PERSONALITIES.length];
+  return personality ? { ...base, system: `${base.system}\n\n${personality}` } : base;
+}
+
+/** A seat's answer that needs no commitment, because nobody else answers beside it; null = its model failed. */
+export interface Word {
+  readonly proposal: Proposal | null;
+}
+
+export function wordForm(name: string, phase: number): Form<Word> {
+  return {
+    name,
+    phase,
+    encode: ({ proposal }) => ({ proposal: proposal === null ? null : encodeProposal(proposal) }),
+    decode: (_, value) => {
+      if (!isMapOf(value, ["proposal"])) return null;
+      if (value["proposal"] === null) return { proposal: null };
+      const proposal = decodeProposal(value["proposal"]);
+      return proposal === null ? null : { proposal };
+    },
+  };
+}
+
+/** The answer of a seat's word that counts; null when it said none of the question's kind. */
+export function wordOf(book: RoundBook, form: Form<Word>, seat: SeatIndex, stage: Stage): Candidate | null {
+  const one = counted(book, form, seat, stage);
+  return one === null || one.body.proposal === null
+    ? null
+    : candidateFrom(book.attempt, seat, one.digest, one.body.proposal);
+}
+
+/**
+ * CH3: peers' texts for one reader, in an order that no author can choose: by a hash of the text's digest with the
+ * reader's salt, which is committed when the authors write, and public afterwards.
+ */
+export function inReadersOrder<Entry extends { readonly target: string }>(
+  answers: RoundBook,
+  reader: SeatIndex,
+  entries: readonly Entry[],
+): readonly Entry[] {
+  const salt = said(answers, revealForm, reader)?.body.proposal?.salt ?? new Uint8Array(32);
+  const keys = new Map(
+    entries.map(({ target }) => [target, sha256(concat(salt, hexToBytes(target as `0x${string}`)))]),
+  );
+  const key = ({ target }: Entry) => keys.get(target) as `0x${string}`;
+  return entries.toSorted((a, b) => compareHex(key(a), key(b)));
+}
+
+const SYNTHESIZE: Task = {
+  name: "synthesize",
+  instructions:
+    "You chair the committee; these are its members' answers with their proofs. In `proof` name what they agree on and where they differ, " +
+    "add what settles it, and do not repeat them one by one. `answer` is the one answer that follows, in the stated kind.",
+};
+
+/** CH4: the chair's one call. */
+export function synthesisCall({ attempt, self, book, earlier }: View<unknown>, answers: readonly Candidate[]): Call {
+  const texts = inReadersOrder(earlier[0] ?? book, self, answers).map(({ answer, proof }) =>
+    heard(lineOf(answer.text, proof), LINE_BYTES),
+  );
+  const schema = answerSchema(attempt.request.terms);
+  return {
+    about: ["synthesize"],
+    prompt: taskPrompt(attempt, SYNTHESIZE, lettered("answer", texts), schema, "answer"),
+  };
+}
+
+/** Per seat: how often it has to be slashed so far. */
+export function withEquivocators(slashes: readonly number[], book: RoundBook): readonly number[] {
+  const voided = new Set(equivocatorsIn(book));
+  return slashes.map((count, seat) => count + (voided.has(seat as SeatIndex) ? 1 : 0));
+}
+
+export function agreesWith(attempt: Attempt, one: Candidate, other: Candidate): boolean {
+  return isSameAnswer(attempt.request.terms, one.answer, other.answer);
+}
+
+export interface ChairVerdict extends Omit<Verdict, "winner"> {
+  readonly chair: Candidate;
+  /** Seats whose own last word agrees with the chair's answer. */
+  readonly agreeing: readonly SeatIndex[];
+  /** Seats that had a word of their own to say. */
+  readonly of: number;
+  readonly degraded: boolean;
+}
+
+/** CH8, CH9: the confidence is the share of seats that say what the chair says; a degraded synthesis gets at most half. */
+export function settleChair(attempt: Attempt, verdict: ChairVerdict): Outcome {
+  const { chair, agreeing, of, degraded, slashes, completed } = verdict;
+  const share = Math.floor((agreeing.length * ONE_PPM) / of);
+  const confidence = (degraded ? Math.min(share, DEGRADED_CAP) : share) as Ppm;
+  const winner = { answer: chair.answer, confidence, supporters: [...agreeing, chair.seat] };
+  return settle(attempt, { winner, slashes, completed: [...completed, chair.seat] });
+}

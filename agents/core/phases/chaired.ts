@@ -1,0 +1,115 @@
+import {
+  MOST_SEATS,
+  CHAIR_VERSION,
+  agreesWith,
+  inTurn,
+  refuseChaired,
+  settleChair,
+  synthesisCall,
+  triesOf,
+  withEquivocators,
+  wordForm,
+  wordOf,
+} from "./chair.ts";
+import { settle } from "./outcome.ts";
+import { phased, type PhasedState } from "./phased.ts";
+import type { Call, Judged, View } from "./phased-rules.ts";
+import { proposalFrom, type Candidate } from "./proposals.ts";
+import type { Protocol } from "../protocol.ts";
+import { holdsHonest, isSupermajority } from "../quorum.ts";
+import { closeForm, type AnyForm, type RoundBook, type Stage } from "./round-book.ts";
+import { roundSlots, type Tally } from "../seat/tally.ts";
+import type { Attempt, SeatIndex } from "../types.ts";
+
+/** The chair's synthesis: only the seat whose turn it is speaks. */
+export const SYNTHESIS = 30;
+export const synthesisForm = wordForm("synthesis", SYNTHESIS);
+
+/** A protocol in which all seats answer in round 0 and a chair concludes; each further round only has another chair. */
+export interface ChairedRules {
+  readonly id: string;
+  readonly code: number;
+  readonly title: string;
+  /** The phases in which the seats answer; all speak in each. */
+  readonly forms: readonly AnyForm[];
+  calls(view: View<ChairedCarry>, phase: number): readonly Call[];
+  say(view: View<ChairedCarry>, phase: number): unknown;
+  /** Every seat's last answer; `stage` is that of the last of these phases. */
+  answers(book: RoundBook, stage: Stage): readonly Candidate[];
+}
+
+export interface ChairedCarry {
+  readonly answers: readonly Candidate[];
+  /** Per seat. */
+  readonly slashes: readonly number[];
+  /** Chairs that gave no synthesis in their turn. */
+  readonly failed: readonly SeatIndex[];
+}
+
+/** Round 0 of a message set, for readers. `members` are the phases in which the seats answer. */
+export function answerRound(attempt: Attempt, members: readonly AnyForm[], tally: Tally): RoundBook {
+  const forms = [...members, synthesisForm, closeForm];
+  return { attempt, round: 0, plan: { forms, partial: new Set([SYNTHESIS]) }, slots: roundSlots(tally, 0) };
+}
+
+export function chaired(rules: ChairedRules): Protocol<PhasedState> {
+  const { id, code, title } = rules;
+  return phased<ChairedCarry>({
+    id,
+    code,
+    version: CHAIR_VERSION,
+    title,
+    assurance: "chair",
+    mostSeats: MOST_SEATS,
+    check: refuseChaired,
+    rounds: triesOf,
+    forms: (_, round) => (round === 0 ? [...rules.forms, synthesisForm, closeForm] : [synthesisForm, closeForm]),
+    speakers: (attempt, round, phase) => (phase === SYNTHESIS ? [inTurn(attempt, round)] : null),
+    initial: (attempt) => ({ answers: [], slashes: attempt.committee.map(() => 0), failed: [] }),
+    judge: (book, carry) => judge(rules, book, carry),
+    calls: (view, phase) => (phase === SYNTHESIS ? synthesis(rules, view) : rules.calls(view, phase)),
+    say: (view, phase) => (phase === SYNTHESIS ? saySynthesis(view) : rules.say(view, phase)),
+  });
+}
+
+/** CH4: over what the members said last. With too few answers there is nothing to conclude from. */
+function synthesis(rules: ChairedRules, view: View<ChairedCarry>): readonly Call[] {
+  const heard = view.round === 0 ? rules.answers(view.book, "open") : view.carry.answers;
+  return isQuorum(view.attempt, heard) ? [synthesisCall(view, heard)] : [];
+}
+
+function saySynthesis(view: View<ChairedCarry>): unknown {
+  return { proposal: proposalFrom(view.attempt.request.terms, view.answered(SYNTHESIS)[0]) };
+}
+
+/** CH6: an honest seat is among those that have answered. */
+function isQuorum(attempt: Attempt, answers: readonly Candidate[]): boolean {
+  return holdsHonest(answers.length, attempt.committee.length);
+}
+
+function judge(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): Judged<ChairedCarry> {
+  const { attempt, round } = book;
+  const answers = round === 0 ? rules.answers(book, "closed") : carry.answers;
+  const slashes = withEquivocators(carry.slashes, book);
+  const turn = inTurn(attempt, round);
+  const failed = [...carry.failed, turn];
+  const next = { answers, slashes, failed };
+  const completed = (besides: readonly SeatIndex[]) =>
+    answers.map(({ seat }) => seat).filter((seat) => !besides.includes(seat));
+  const chair = wordOf(book, synthesisForm, turn, "closed");
+  const enough = isQuorum(attempt, answers);
+  if (chair === null || !enough) {
+    // CH5: the next in order tries, while there is one and something to conclude from.
+    if (enough && round + 1 < triesOf(attempt)) return { carry: next, outcome: null };
+    return { carry: next, outcome: settle(attempt, { winner: null, slashes, completed: completed(failed) }) };
+  }
+  const outcome = settleChair(attempt, {
+    chair,
+    agreeing: answers.filter((answer) => agreesWith(attempt, answer, chair)).map(({ seat }) => seat),
+    of: attempt.committee.length,
+    degraded: round > 0 || !isSupermajority(answers.length, attempt.committee.length),
+    slashes,
+    completed: completed(carry.failed),
+  });
+  return { carry: next, outcome };
+}

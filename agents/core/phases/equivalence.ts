@@ -1,0 +1,166 @@
+import { groupAnswers, type AnswerGroup, type CanonicalAnswer, type SeatAnswer } from "../request/answer.ts";
+import { isMapOf } from "../encoding/codec.ts";
+import { compareHex, hexToBytes } from "../encoding/digest.ts";
+import { limits } from "../limits.ts";
+import { asDigest, listOf } from "../encoding/payload.ts";
+import type { Call, View } from "./phased-rules.ts";
+import type { Prompt } from "../prompts/prompt.ts";
+import { canonicalRanks } from "../seat/order.ts";
+import { faultTolerance, isMajority } from "../quorum.ts";
+import { allCounted, type AnyForm, type Form, type RoundBook, type Stage } from "./round-book.ts";
+import { taskPrompt, verdictSchema, type Task } from "../prompts/task-prompt.ts";
+import type { Attempt, Digest, SeatIndex, Value } from "../types.ts";
+
+/**
+ * Texts that mean the same (docs/spec/answers.md). Equal after normalisation, else judged: after REVEAL every seat says of
+ * pairs of distinct texts whether they mean the same. Similarity scores never decide.
+ */
+
+/** One seat's word on two texts, named by their outcomes, the lower first. */
+interface Match {
+  readonly first: Digest;
+  readonly second: Digest;
+  readonly same: boolean;
+}
+
+interface Matches {
+  readonly matches: readonly Match[];
+}
+
+export const MATCH = 3;
+
+export const matchForm: Form<Matches> = {
+  name: "match",
+  phase: MATCH,
+  encode: ({ matches }) => ({
+    matches: matches.map(({ first, second, same }) => [hexToBytes(first), hexToBytes(second), same]),
+  }),
+  decode: (_, value) => {
+    const matches = isMapOf(value, ["matches"]) ? listOf(value["matches"], limits.matchPairs, decodeMatch) : null;
+    if (matches === null || new Set(matches.map(({ first, second }) => first + second)).size !== matches.length)
+      return null;
+    return { matches };
+  },
+};
+
+function decodeMatch(entry: Value): Match | null {
+  if (!Array.isArray(entry) || entry.length !== 3) return null;
+  const [one, other, same] = entry as readonly Value[];
+  const first = asDigest(one);
+  const second = asDigest(other);
+  if (first === null || second === null || typeof same !== "boolean" || compareHex(first, second) >= 0) return null;
+  return { first, second, same };
+}
+
+/** EQ1: only texts need judging. To be put after the form that reveals answers. */
+export function matchForms(attempt: Attempt): readonly AnyForm[] {
+  return attempt.request.terms.kind === "text" ? [matchForm] : [];
+}
+
+const MATCH_TASK: Task = {
+  name: "match",
+  instructions:
+    "Two members answered with these texts. Say in `check` what each of them states. `verdict` is same if whoever acts on one of them would " +
+    "act alike on the other, different if not, abstain if you cannot tell.",
+};
+
+function matchPrompt(attempt: Attempt, answer: string, other: string): Prompt {
+  const data = [
+    ["answer", answer],
+    ["other", other],
+  ] as const;
+  return taskPrompt(attempt, MATCH_TASK, data, verdictSchema(["same", "different", "abstain"]), "verdict");
+}
+
+/**
+ * EQ2: each of the first f + 1 distinct texts with all later ones, so that an honest seat's text is among the founders;
+ * at most `limits.matchPairs`.
+ */
+export function matchCalls(view: Pick<View<unknown>, "attempt">, answers: readonly SeatAnswer[]): readonly Call[] {
+  const { committee, request } = view.attempt;
+  const texts = bySupport(view.attempt, groupAnswers(request.terms, answers)).map((group) => group.representative);
+  const founders = texts.slice(0, faultTolerance(committee.length) + 1);
+  const pairs = founders.flatMap((text, index) => texts.slice(index + 1).map((other) => [text, other] as const));
+  return pairs.slice(0, limits.matchPairs).map(([text, other]) => ({
+    about: ["match", ...inOrder(text.outcome, other.outcome)],
+    prompt: matchPrompt(view.attempt, text.text, other.text),
+  }));
+}
+
+export function sayMatches(view: View<unknown>): Matches {
+  const matches = view.answered(MATCH).flatMap(({ about, fields }): readonly Match[] => {
+    const [, first, second] = about as readonly [string, Digest, Digest];
+    const { verdict } = fields;
+    return verdict === "same" || verdict === "different" ? [{ first, second, same: verdict === "same" }] : [];
+  });
+  return { matches };
+}
+
+/**
+ * EQ3: classes of agreeing answers. Two texts are the same iff more than half of all seats said so. "The same" need not be
+ * transitive: in order of support each text joins the first class whose founder it is the same as, else it founds one, so
+ * no chain of near-equals joins what was judged different. Nobody is put into a class whose founder's text it judged to differ
+ * from its own.
+ */
+export function answerClasses(book: RoundBook, answers: readonly SeatAnswer[], stage: Stage): readonly AnswerGroup[] {
+  return classesBy(book.attempt, answers, {
+    areSame: (founder, text) =>
+      isMajority(seatsJudging(book, founder, text, stage, true).length, book.attempt.committee.length),
+    deniers: (founder, text) => seatsJudging(book, founder, text, stage, false),
+  });
+}
+
+/** Where judgements of two texts come from. */
+export interface Judgements {
+  areSame(founder: CanonicalAnswer, text: CanonicalAnswer): boolean;
+  /** Seats that said that the two differ. */
+  deniers(founder: CanonicalAnswer, text: CanonicalAnswer): readonly SeatIndex[];
+}
+
+/** EQ3 with another source of judgements. */
+export function classesBy(
+  attempt: Attempt,
+  answers: readonly SeatAnswer[],
+  judgements: Judgements,
+): readonly AnswerGroup[] {
+  const { terms } = attempt.request;
+  const groups = groupAnswers(terms, answers);
+  if (terms.kind !== "text" || groups.length < 2) return groups;
+  const classes: { representative: CanonicalAnswer; seats: readonly SeatIndex[] }[] = [];
+  for (const { representative: text, seats } of bySupport(attempt, groups)) {
+    const found = classes.find(({ representative }) => judgements.areSame(representative, text));
+    const deniers = found === undefined ? [] : judgements.deniers(found.representative, text);
+    const apart = found === undefined ? seats : seats.filter((seat) => deniers.includes(seat));
+    if (found !== undefined)
+      found.seats = [...found.seats, ...seats.filter((seat) => !apart.includes(seat))].toSorted((a, b) => a - b);
+    if (apart.length > 0) classes.push({ representative: text, seats: apart });
+  }
+  return classes.toSorted((a, b) => compareHex(a.representative.outcome, b.representative.outcome));
+}
+
+/** Who said of two texts that they are the same, or that they differ. */
+function seatsJudging(
+  book: RoundBook,
+  a: CanonicalAnswer,
+  b: CanonicalAnswer,
+  stage: Stage,
+  same: boolean,
+): readonly SeatIndex[] {
+  const [first, second] = inOrder(a.outcome, b.outcome);
+  return allCounted(book, matchForm, stage)
+    .filter(({ body }) =>
+      body.matches.some((match) => match.same === same && match.first === first && match.second === second),
+    )
+    .map(({ seat }) => seat);
+}
+
+/** Ties by canonical order of the seats: a text's own bytes, which its author chooses, buy no place. */
+export function bySupport(attempt: Attempt, groups: readonly AnswerGroup[]): readonly AnswerGroup[] {
+  const ranks = canonicalRanks(attempt);
+  const rank = ({ seats }: AnswerGroup): number => Math.min(...seats.map((seat) => ranks[seat] as number));
+  return groups.toSorted((a, b) => b.seats.length - a.seats.length || rank(a) - rank(b));
+}
+
+function inOrder(a: Digest, b: Digest): readonly [Digest, Digest] {
+  return compareHex(a, b) < 0 ? [a, b] : [b, a];
+}

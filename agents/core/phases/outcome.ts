@@ -1,0 +1,39 @@
+import type { CanonicalAnswer } from "../request/answer.ts";
+import { seatsOf } from "../seat/order.ts";
+import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
+
+/** A decision slashes a seat at most this often, as the contract demands (MAX_SLASHES). */
+export const MAX_SLASHES = 3;
+
+/** What a deliberation came to, before reputations and shares are settled. */
+export interface Verdict {
+  /** null = Hung. */
+  readonly winner: {
+    readonly answer: CanonicalAnswer;
+    readonly confidence: Ppm;
+    readonly supporters: readonly SeatIndex[];
+  } | null;
+  /** Per seat: how often it has to be slashed. */
+  readonly slashes: readonly number[];
+  /** Seats that did all that the deciding round asked of them. */
+  readonly completed: readonly SeatIndex[];
+}
+
+/**
+ * PH8. Reputation: a slashed seat loses its slashes, at most MAX_SLASHES; a completed seat below full reputation recovers one
+ * step. Shares: a completed seat that was not slashed gets 2 when it supported the winner, else 1.
+ */
+export function settle(attempt: Attempt, { winner, slashes, completed }: Verdict): Outcome {
+  const isSlashed = (seat: SeatIndex): boolean => (slashes[seat] as number) > 0;
+  const earns = (seat: SeatIndex): boolean => completed.includes(seat) && !isSlashed(seat);
+  const reputationChanges = seatsOf(attempt).flatMap((seat) => {
+    if (isSlashed(seat)) return [{ seat, steps: -Math.min(slashes[seat] as number, MAX_SLASHES) }];
+    return earns(seat) && attempt.committee[seat]?.reputation !== ONE_PPM ? [{ seat, steps: 1 }] : [];
+  });
+  const shares = seatsOf(attempt).map((seat) => (earns(seat) ? (winner?.supporters.includes(seat) ? 2 : 1) : 0));
+  const common = { reputationChanges, shares };
+  if (winner === null)
+    return { ...common, status: "hung", outcome: `0x${"00".repeat(32)}` as Digest, answer: "", confidence: 0 as Ppm };
+  const { answer, confidence } = winner;
+  return { ...common, status: "decided", outcome: answer.outcome, answer: answer.text, confidence };
+}

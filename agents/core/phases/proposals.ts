@@ -1,0 +1,178 @@
+import { canonicalAnswer, clipText, type CanonicalAnswer } from "../request/answer.ts";
+import { digestOf, isMapOf } from "../encoding/codec.ts";
+import { concat, encodeRequestId, hexToBytes, sha256 } from "../encoding/digest.ts";
+import { limits } from "../limits.ts";
+import { seatsOf } from "../seat/order.ts";
+import { asDigest, isTextOf } from "../encoding/payload.ts";
+import type { Answered, View } from "./phased-rules.ts";
+import { allVariants, counted, type Form, type RoundBook, type Stage } from "./round-book.ts";
+import { isTier, tierOf } from "./tiers.ts";
+import type { Attempt, Digest, Ppm, SeatIndex, Terms, Value } from "../types.ts";
+
+/** The phases in which every deliberation begins: answers are committed, salted, before any is revealed (PH1). */
+const COMMIT = 1;
+const REVEAL = 2;
+
+/** A seat's answer (S_i), its proof trace (P_i) and its stated confidence (tau_i). */
+export interface Proposal {
+  readonly answer: string;
+  readonly proof: string;
+  readonly tier: Ppm;
+}
+
+/** A proposal whose answer is canonical for the question's kind. */
+export interface Candidate {
+  readonly seat: SeatIndex;
+  /** Payload digest of the message that brought it; what votes name. */
+  readonly target: Digest;
+  readonly answer: CanonicalAnswer;
+  readonly proof: string;
+  readonly tier: Ppm;
+}
+
+/** null = the model failed: a typed abstention. */
+interface Commit {
+  readonly commitment: Digest | null;
+}
+
+interface Reveal {
+  readonly proposal: (Proposal & { readonly salt: Uint8Array }) | null;
+}
+
+export const commitForm: Form<Commit> = {
+  name: "commit",
+  phase: COMMIT,
+  encode: ({ commitment }) => ({ commitment: commitment === null ? null : hexToBytes(commitment) }),
+  decode: (_, value) => {
+    if (!isMapOf(value, ["commitment"])) return null;
+    if (value["commitment"] === null) return { commitment: null };
+    const commitment = asDigest(value["commitment"]);
+    return commitment === null ? null : { commitment };
+  },
+};
+
+export const revealForm: Form<Reveal> = {
+  name: "reveal",
+  phase: REVEAL,
+  encode: ({ proposal }) => ({
+    proposal: proposal === null ? null : { ...encodeProposal(proposal), salt: proposal.salt },
+  }),
+  decode: (_, value) => {
+    if (!isMapOf(value, ["proposal"])) return null;
+    if (value["proposal"] === null) return { proposal: null };
+    if (!isMapOf(value["proposal"], ["answer", "proof", "salt", "tier"])) return null;
+    const { salt, ...rest } = value["proposal"];
+    const proposal = decodeProposal(rest);
+    return proposal !== null && salt instanceof Uint8Array && salt.length === 32
+      ? { proposal: { ...proposal, salt } }
+      : null;
+  },
+};
+
+export function encodeProposal({ answer, proof, tier }: Proposal): { readonly [key: string]: Value } {
+  return { answer, proof, tier };
+}
+
+export function decodeProposal(value: Value | undefined): Proposal | null {
+  if (!isMapOf(value, ["answer", "proof", "tier"])) return null;
+  const { answer, proof, tier } = value;
+  return isTextOf(answer, limits.answerBytes) && isTextOf(proof, limits.proofBytes) && isTier(tier)
+    ? { answer, proof, tier }
+    : null;
+}
+
+/** What a model's reply comes to; null when its answer is none of the question's kind. */
+export function proposalFrom(terms: Terms, answered: Answered | undefined): Proposal | null {
+  const answer = answered && canonicalAnswer(terms, answered.fields["answer"] ?? "");
+  if (!answer) return null;
+  const proof = clipText(answered.fields["proof"] ?? "", limits.proofBytes);
+  return { answer: answer.text, proof, tier: tierOf(answered.confidence) };
+}
+
+/** What this seat commits to and reveals: its model's answer to the one call of COMMIT. */
+export function ownProposal(view: View<unknown>): Proposal | null {
+  return proposalFrom(view.attempt.request.terms, view.answered(COMMIT)[0]);
+}
+
+export function sayCommit(view: View<unknown>): Commit {
+  const proposal = ownProposal(view);
+  const { attempt, round, self } = view;
+  return { commitment: proposal === null ? null : commitmentOf(attempt, round, self, proposal, saltOf(view)) };
+}
+
+export function sayReveal(view: View<unknown>): Reveal {
+  const proposal = ownProposal(view);
+  return { proposal: proposal === null ? null : { ...proposal, salt: saltOf(view) } };
+}
+
+function saltOf({ secret, round }: View<unknown>): Uint8Array {
+  return hexToBytes(sha256(concat(secret, Uint8Array.of(round))));
+}
+
+/** PH1: the commitment binds request, attempt, round and seat, so that it cannot be copied by another seat. */
+export function commitmentOf(
+  attempt: Attempt,
+  round: number,
+  seat: SeatIndex,
+  proposal: Proposal,
+  salt: Uint8Array,
+): Digest {
+  const { answer, proof, tier } = proposal;
+  const requestId = encodeRequestId(attempt.request.id);
+  return digestOf({ requestId, attempt: attempt.attempt, round, seat, answer, proof, tier, salt });
+}
+
+const candidates = new WeakMap<RoundBook, Partial<Record<Stage, readonly Candidate[]>>>();
+
+/** PH1, PH4: the proposals that count, in seat order: committed in time, revealed in time, canonical. */
+export function candidatesOf(book: RoundBook, stage: Stage): readonly Candidate[] {
+  const known = candidates.get(book) ?? {};
+  candidates.set(book, known);
+  return (known[stage] ??= readCandidates(book, stage));
+}
+
+function readCandidates(book: RoundBook, stage: Stage): readonly Candidate[] {
+  return seatsOf(book.attempt).flatMap((seat) => {
+    const reveal = counted(book, revealForm, seat, stage);
+    const commit = counted(book, commitForm, seat, "closed");
+    if (reveal === null || commit === null || reveal.body.proposal === null) return [];
+    const { proposal } = reveal.body;
+    const opens = commit.body.commitment === openingOf(book, seat, reveal.body.proposal);
+    return opens ? (candidateFrom(book.attempt, seat, reveal.digest, proposal) ?? []) : [];
+  });
+}
+
+const openings = new WeakMap<Proposal, Digest>();
+
+function openingOf(book: RoundBook, seat: SeatIndex, proposal: Proposal & { readonly salt: Uint8Array }): Digest {
+  const known = openings.get(proposal);
+  if (known !== undefined) return known;
+  const opening = commitmentOf(book.attempt, book.round, seat, proposal, proposal.salt);
+  openings.set(proposal, opening);
+  return opening;
+}
+
+const revealed = new WeakMap<RoundBook, readonly Candidate[]>();
+
+/** Every revealed answer that a vote may name, those of void slots included: nobody takes votes back by equivocating. */
+export function revealedIn(book: RoundBook): readonly Candidate[] {
+  const known = revealed.get(book);
+  if (known !== undefined) return known;
+  const found = seatsOf(book.attempt).flatMap((seat) =>
+    allVariants(book, revealForm, seat).flatMap(({ digest, body }) =>
+      body.proposal === null ? [] : (candidateFrom(book.attempt, seat, digest, body.proposal) ?? []),
+    ),
+  );
+  revealed.set(book, found);
+  return found;
+}
+
+const canonical = new WeakMap<Proposal, CanonicalAnswer | null>();
+
+/** A message's proposal is one object, so it is brought into its canonical form once. */
+export function candidateFrom(attempt: Attempt, seat: SeatIndex, target: Digest, proposal: Proposal): Candidate | null {
+  const known = canonical.get(proposal);
+  const answer = known === undefined ? canonicalAnswer(attempt.request.terms, proposal.answer) : known;
+  canonical.set(proposal, answer);
+  return answer === null ? null : { seat, target, answer, proof: proposal.proof, tier: proposal.tier };
+}

@@ -1,0 +1,100 @@
+import { hexToBytes } from "../encoding/digest.ts";
+import { isMapOf } from "../encoding/codec.ts";
+import { asDigest } from "../encoding/payload.ts";
+import { holdsHonest, isSupermajority } from "../quorum.ts";
+import { allCounted, heldOf, said, type Form, type RoundBook, type Said, type Seen, type Stage } from "./round-book.ts";
+import { seatsOf } from "../seat/order.ts";
+import type { Attempt, Digest, SeatIndex, Value } from "../types.ts";
+
+/**
+ * Byzantine reliable broadcast of what seats say in one phase (Bracha 1987; docs/spec/leaderless.md LL5). All broadcasts of the
+ * phase run side by side: one ECHO and one READY message of each seat speak of all of them. The rules below are pure functions of
+ * those messages; whoever holds the same set delivers the same.
+ */
+
+/** Per broadcaster a payload digest: held (ECHO), vouched for (READY), delivered. */
+export type Heard = Seen;
+
+export interface Relay {
+  readonly heard: Heard;
+}
+
+/** The phases of one broadcast: what is broadcast, what is echoed, what is vouched for. */
+export interface Broadcast<Body> {
+  readonly sent: Form<Body>;
+  readonly echo: Form<Relay>;
+  readonly ready: Form<Relay>;
+}
+
+/** An ECHO or READY message; make each once, as a constant. */
+export function relayForm(name: string, phase: number): Form<Relay> {
+  return {
+    name,
+    phase,
+    encode: ({ heard }) => ({ heard: heard.map((digest) => (digest === null ? null : hexToBytes(digest))) }),
+    decode: (attempt, value) => {
+      const heard = isMapOf(value, ["heard"]) ? decodeHeard(attempt, value["heard"]) : null;
+      return heard === null ? null : { heard };
+    },
+  };
+}
+
+function decodeHeard(attempt: Attempt, value: Value): Heard | null {
+  if (!Array.isArray(value) || value.length !== attempt.committee.length) return null;
+  const entries = value as readonly Value[];
+  const heard = entries.map((entry) => asDigest(entry ?? undefined));
+  return heard.every((digest, seat) => digest !== null || entries[seat] === null) ? heard : null;
+}
+
+/**
+ * What a seat vouches for: what more than 2/3 of the seats echoed, or more than 1/3 already vouch for. Two digests of one
+ * broadcaster cannot both find more than 2/3.
+ */
+export function vouchedFor(seats: number, echoes: readonly Heard[], readies: readonly Heard[]): Heard {
+  return perBroadcaster(seats, (seat) => {
+    const echoed = digestWith(echoes, seat, (count) => isSupermajority(count, seats));
+    return echoed ?? digestWith(readies, seat, (count) => holdsHonest(count, seats));
+  });
+}
+
+/** What is delivered: what more than 2/3 of the seats vouch for. */
+export function deliveredBy(seats: number, readies: readonly Heard[]): Heard {
+  return perBroadcaster(seats, (seat) => digestWith(readies, seat, (count) => isSupermajority(count, seats)));
+}
+
+function perBroadcaster(seats: number, decide: (seat: number) => Digest | null): Heard {
+  return Array.from({ length: seats }, (_, seat) => decide(seat));
+}
+
+function digestWith(lists: readonly Heard[], seat: number, suffices: (count: number) => boolean): Digest | null {
+  const counts = new Map<Digest, number>();
+  for (const heard of lists) {
+    const digest = heard[seat] ?? null;
+    if (digest !== null) counts.set(digest, (counts.get(digest) ?? 0) + 1);
+  }
+  for (const [digest, count] of counts) if (suffices(count)) return digest;
+  return null;
+}
+
+export function sayEcho<Body>(book: RoundBook, { sent }: Broadcast<Body>): Relay {
+  return { heard: heldOf(book, sent) };
+}
+
+/** READYs that came early amplify. */
+export function sayReady<Body>(book: RoundBook, { echo, ready }: Broadcast<Body>): Relay {
+  const seats = book.attempt.committee.length;
+  return { heard: vouchedFor(seats, listsOf(book, echo, "open"), listsOf(book, ready, "open")) };
+}
+
+/** The messages that were delivered, in seat order; a fork is dropped, whatever was vouched for (PH2: its slot is void). */
+export function deliveries<Body>(book: RoundBook, of: Broadcast<Body>, stage: Stage): readonly Said<Body>[] {
+  const delivered = deliveredBy(book.attempt.committee.length, listsOf(book, of.ready, stage));
+  return seatsOf(book.attempt).flatMap((seat: SeatIndex) => {
+    const message = said(book, of.sent, seat);
+    return message !== null && message.digest === delivered[seat] ? [message] : [];
+  });
+}
+
+function listsOf(book: RoundBook, form: Form<Relay>, stage: Stage): readonly Heard[] {
+  return allCounted(book, form, stage).map(({ body }) => body.heard);
+}

@@ -1,0 +1,90 @@
+import { utf8 } from "../encoding/digest.ts";
+
+/** A JSON object of strings, properties in order: what every engine can be held to. */
+export interface OutputSchema {
+  readonly properties: readonly {
+    readonly name: string;
+    /** Closed list of allowed values, else free text. */
+    readonly enum?: readonly string[];
+    /** Characters. */
+    readonly maxLength?: number;
+  }[];
+}
+
+export interface Prompt {
+  /** Instructions; never contains text of askers or peers. */
+  readonly system: string;
+  /** Rendered fields: the only place for askers' and peers' text. */
+  readonly user: string;
+  /** P9: `user` with what peers wrote cut short; absent where that changes nothing. */
+  readonly brief?: string;
+  readonly schema: OutputSchema;
+  /** The property whose token probability is the confidence. */
+  readonly confidenceOf: string;
+}
+
+/** What an answer was made by. Recorded beside what the seat says of it; nothing decides by it. */
+export interface Origin {
+  /** Descriptor with the model's digest, e.g. "conclave-small@0.4 sha256:ab12...". */
+  readonly model: string;
+  /** e.g. "node-llama-cpp@3.21.1 llama.cpp@b9999 cpu". */
+  readonly engine: string;
+  /** e.g. "temperature=0". */
+  readonly sampling: string;
+  /** Null where the engine took none. */
+  readonly seed: number | null;
+}
+
+/**
+ * What JSON leaves as it is, but a reader or tokenizer may take for a line end, for a space, for nothing (letters of Unicode's tags among
+ * them), or for another direction. A fixed list: Unicode tables differ between engine versions.
+ */
+const DECEPTIVE =
+  /\u034f|[\u007f-\u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u1680\u17b4\u17b5]|[\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufeff\uffa0\ufff0-\ufffc]|[\ufe00-\ufe0f]|[\u{110bd}\u{110cd}\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d159}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
+
+/**
+ * Renders data for a model, one `name: value` per line. Untrusted text is a JSON string literal, so it can neither
+ * break out of its line nor forge a field (docs/spec/prompts.md P1).
+ */
+export function renderFields(
+  fields: readonly (readonly [name: string, value: string, trust: "trusted" | "untrusted"])[],
+): string {
+  return fields.map(([name, value, trust]) => `${name}: ${trust === "trusted" ? value : quote(value)}`).join("\n");
+}
+
+function quote(text: string): string {
+  const escape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(text).replace(DECEPTIVE, (character) => character.split("").map(escape).join(""));
+}
+
+/** What a text takes up in a prompt, its quotes apart. */
+export function renderedBytes(text: string): number {
+  return utf8(quote(text)).length - 2;
+}
+
+/** Stands where a text was cut. */
+const CUT = "...";
+/** A limit below leaves no room for it. */
+const LEAST_MARKED_BYTES = 16;
+
+/** P9: the longest beginning, of whole characters, that takes up at most so many bytes in a prompt. */
+export function cutText(text: string, maxBytes: number): string {
+  if (renderedBytes(text) <= maxBytes) return text;
+  const mark = maxBytes < LEAST_MARKED_BYTES ? "" : CUT;
+  let bytes = mark.length;
+  let cut = "";
+  for (const character of text) {
+    bytes += renderedBytes(character);
+    if (bytes > maxBytes) break;
+    cut += character;
+  }
+  return cut + mark;
+}
+
+/** Failures that long texts of peers can bring about: the prompt fills the context, or leaves no room for the answer. */
+const TOO_LONG: readonly string[] = ["prompt-too-long", "truncated"];
+
+/** P9: what to ask once more after a call that failed so; null: nothing. */
+export function shortened({ brief, ...prompt }: Prompt, failure: string): Prompt | null {
+  return brief !== undefined && TOO_LONG.includes(failure) ? { ...prompt, user: brief } : null;
+}

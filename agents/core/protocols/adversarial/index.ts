@@ -1,0 +1,195 @@
+import {
+  MOST_SEATS,
+  CHAIR_VERSION,
+  agreesWith,
+  inTurn,
+  memberPrompt,
+  refuseChaired,
+  settleChair,
+  triesOf,
+  withEquivocators,
+  wordOf,
+} from "../../phases/chair.ts";
+import { canonicalRanks, seatsOf } from "../../seat/order.ts";
+import { settle } from "../../phases/outcome.ts";
+import { phased } from "../../phases/phased.ts";
+import type { Call, Judged, View } from "../../phases/phased-rules.ts";
+import { proposalFrom, type Candidate } from "../../phases/proposals.ts";
+import { faultTolerance } from "../../quorum.ts";
+import { allCounted, closeForm, type RoundBook, type Stage } from "../../phases/round-book.ts";
+import { verifyPrompt } from "../../prompts/task-prompt.ts";
+import type { Attempt, SeatIndex } from "../../types.ts";
+import {
+  CONVERGE,
+  DRAFT,
+  REVIEW,
+  convergeForm,
+  convergePrompt,
+  draftForm,
+  reviewForm,
+  reviewFrom,
+  type Review,
+} from "./payloads.ts";
+
+/** A draft with its reviews. */
+interface Reviewed {
+  readonly draft: Candidate;
+  readonly reviews: readonly (Review & { readonly seat: SeatIndex })[];
+}
+
+interface AdversarialCarry {
+  /** Who drafted or reviewed in a round whose draft was reviewed. */
+  readonly worked: readonly SeatIndex[];
+  readonly slashes: readonly number[];
+  /** Drafters and convergers that failed in their turn. */
+  readonly failed: readonly SeatIndex[];
+}
+
+/** adversarial: docs/spec/adversarial.md. One drafts, k = n - 2 review, one converges: k + 2 model calls. */
+export const adversarial = phased<AdversarialCarry>({
+  id: "adversarial",
+  code: 9,
+  version: CHAIR_VERSION,
+  title: "Draft, review, converge",
+  assurance: "chair",
+  mostSeats: MOST_SEATS,
+  check: refuseChaired,
+  rounds: triesOf,
+  forms: () => [draftForm, reviewForm, convergeForm, closeForm],
+  speakers,
+  initial: (attempt) => ({ worked: [], slashes: attempt.committee.map(() => 0), failed: [] }),
+  judge,
+  calls,
+  say,
+});
+
+/** AD1: two further seats in canonical order each round; all others review. */
+function drafterOf(attempt: Attempt, round: number): SeatIndex {
+  return inTurn(attempt, 2 * round);
+}
+
+function convergerOf(attempt: Attempt, round: number): SeatIndex {
+  return inTurn(attempt, 2 * round + 1);
+}
+
+function speakers(attempt: Attempt, round: number, phase: number): readonly SeatIndex[] | null {
+  const drafter = drafterOf(attempt, round);
+  const converger = convergerOf(attempt, round);
+  switch (phase) {
+    case DRAFT:
+      return [drafter];
+    case REVIEW:
+      return seatsOf(attempt).filter((seat) => seat !== drafter && seat !== converger);
+    case CONVERGE:
+      return [converger];
+    default:
+      return null;
+  }
+}
+
+function draftIn(book: RoundBook, stage: Stage): Candidate | null {
+  return wordOf(book, draftForm, drafterOf(book.attempt, book.round), stage);
+}
+
+/** AD4, AD5, AD8: the round's draft with the reviews of it that count; null without a draft or without any review. */
+function reviewedIn(book: RoundBook, stage: Stage): Reviewed | null {
+  const draft = draftIn(book, stage);
+  const reviews = reviewsIn(book, stage).filter((review) => review.draft === draft?.target);
+  return draft === null || reviews.length === 0 ? null : { draft, reviews };
+}
+
+/** Of whatever draft. */
+function reviewsIn(book: RoundBook, stage: Stage): Reviewed["reviews"] {
+  return allCounted(book, reviewForm, stage).flatMap(({ seat, body }) =>
+    body.review === null ? [] : [{ ...body.review, seat }],
+  );
+}
+
+/**
+ * AD5: no call depends on earlier rounds: a drafter or converger that says two things can leave the seats with different ones, and
+ * a pair whose halves start from different ones would fail however honest it is.
+ */
+function calls({ attempt, book, self }: View<AdversarialCarry>, phase: number): readonly Call[] {
+  switch (phase) {
+    case DRAFT:
+      return [{ about: ["propose"], prompt: memberPrompt(attempt, self) }];
+    case REVIEW: {
+      const draft = draftIn(book, "open");
+      return draft === null
+        ? []
+        : [{ about: ["verify", draft.target], prompt: verifyPrompt(attempt, draft.answer.text, draft.proof) }];
+    }
+    case CONVERGE: {
+      const reviewed = reviewedIn(book, "open");
+      if (reviewed === null) return [];
+      return [{ about: ["converge"], prompt: convergePrompt(attempt, reviewed.draft, inOrder(attempt, reviewed)) }];
+    }
+    default:
+      return [];
+  }
+}
+
+/** AD4: reviews without their seats, in canonical order: nobody chooses a place in it. */
+function inOrder(attempt: Attempt, { reviews }: Reviewed): readonly string[] {
+  const ranks = canonicalRanks(attempt);
+  return reviews.toSorted((a, b) => (ranks[a.seat] as number) - (ranks[b.seat] as number)).map(({ text }) => text);
+}
+
+function say(view: View<AdversarialCarry>, phase: number): unknown {
+  if (phase === REVIEW) return reviewFrom(view.answered(REVIEW)[0]);
+  return { proposal: proposalFrom(view.attempt.request.terms, view.answered(phase)[0]) };
+}
+
+function judge(book: RoundBook, carry: AdversarialCarry): Judged<AdversarialCarry> {
+  const { attempt, round } = book;
+  const reviewed = reviewedIn(book, "closed");
+  const slashes = withEquivocators(carry.slashes, book);
+  const final = reviewed && wordOf(book, convergeForm, convergerOf(attempt, round), "closed");
+  const next = {
+    worked: [...carry.worked, ...workedIn(book, reviewed)],
+    slashes,
+    failed: [...carry.failed, ...failedIn(book, reviewed, final)],
+  };
+  const completed = next.worked.filter((seat) => !next.failed.includes(seat));
+  if (reviewed !== null && final !== null) {
+    const outcome = settleChair(attempt, {
+      chair: final,
+      agreeing: followed(attempt, reviewed, final),
+      of: attempt.committee.length - 1,
+      degraded: round > 0 || reviewed.reviews.length < leastReviews(attempt),
+      slashes,
+      completed,
+    });
+    return { carry: next, outcome };
+  }
+  if (round + 1 < triesOf(attempt)) return { carry: next, outcome: null };
+  return { carry: next, outcome: settle(attempt, { winner: null, slashes, completed }) };
+}
+
+/** Whose turn it was and who did not do what was to be done. */
+function failedIn(book: RoundBook, reviewed: Reviewed | null, final: Candidate | null): readonly SeatIndex[] {
+  if (reviewed !== null) return final === null ? [convergerOf(book.attempt, book.round)] : [];
+  return draftIn(book, "closed") === null ? [drafterOf(book.attempt, book.round)] : [];
+}
+
+/** AD8: who was told another draft than the one that counts has reviewed, too. */
+function workedIn(book: RoundBook, reviewed: Reviewed | null): readonly SeatIndex[] {
+  return reviewed === null ? [] : [reviewed.draft.seat, ...reviewsIn(book, "closed").map(({ seat }) => seat)];
+}
+
+/** AD7: k - f reviews can be had whoever is faulty. */
+function leastReviews(attempt: Attempt): number {
+  const seats = attempt.committee.length;
+  return seats - 2 - faultTolerance(seats);
+}
+
+/**
+ * AD6: whose word the converger is known to follow: where it keeps the draft's answer its author and who accepted it. Who rejected it
+ * wants another answer; which one is known only where there is no third.
+ */
+function followed(attempt: Attempt, { draft, reviews }: Reviewed, final: Candidate): readonly SeatIndex[] {
+  const seatsThat = (verdict: Review["verdict"]) =>
+    reviews.filter((review) => review.verdict === verdict).map(({ seat }) => seat);
+  if (agreesWith(attempt, draft, final)) return [draft.seat, ...seatsThat("accept")];
+  return attempt.request.terms.kind === "boolean" ? seatsThat("reject") : [];
+}

@@ -1,0 +1,70 @@
+import { concat, hexToBytes, keccak256, word } from "../encoding/digest.ts";
+import type { Address, Digest, Round, Terms } from "../types.ts";
+
+/** The unpacked `Round` of contracts/types/Types.sol. */
+export interface RoundFields {
+  /** The upper 208 bits of the hash of the rounds before; 0 in the first. */
+  readonly link: bigint;
+  /** Made so far. */
+  readonly appeals: number;
+  /** Unix seconds, end of the running period. */
+  readonly deadline: number;
+}
+
+const LINK_SHIFT = 48n;
+const APPEALS_SHIFT = 40n;
+
+/** Throws a RangeError when a member does not fit its bits. */
+export function packRound({ link, appeals, deadline }: RoundFields): Round {
+  if (link < 0n || link >> 208n !== 0n || !isUnsigned(appeals, 8) || !isUnsigned(deadline, 40))
+    throw new RangeError(`packRound: ${link}, ${appeals} or ${deadline} does not fit its bits`);
+  return ((link << LINK_SHIFT) | (BigInt(appeals) << APPEALS_SHIFT) | BigInt(deadline)) as Round;
+}
+
+export function unpackRound(round: Round): RoundFields {
+  return {
+    link: round >> LINK_SHIFT,
+    appeals: Number((round >> APPEALS_SHIFT) & 0xffn),
+    deadline: Number(round & 0xff_ffff_ffffn),
+  };
+}
+
+/**
+ * The link of the round after this one, as contracts/libraries/RoundLib.sol.
+ * @param relay the packed word
+ * @param appellant null when the committee hung and another one is tried
+ */
+export function linkAfter(
+  round: Round,
+  committeeHash: Digest,
+  structHash: Digest,
+  relay: bigint,
+  appellant: Address | null,
+): bigint {
+  const words = [word(round), hexToBytes(committeeHash), hexToBytes(structHash), word(relay)];
+  return BigInt(keccak256(concat(...words, word(BigInt(appellant ?? 0n))))) >> LINK_SHIFT;
+}
+
+/** How many seats the committee has after so many appeals: each twice the one before and one. */
+export function committeeSizeAfter(first: number, appeals: number): number {
+  return (first + 1) * 2 ** appeals - 1;
+}
+
+/** How many seats all committees have together that the terms allow. */
+export function seatsOfAll({
+  committeeSize,
+  appeals,
+  retries,
+}: Pick<Terms, "committeeSize" | "appeals" | "retries">): number {
+  const sizes = Array.from({ length: appeals + 1 }, (_, level) => committeeSizeAfter(committeeSize, level));
+  return sizes.reduce((sum, size) => sum + size, 0) + retries * committeeSizeAfter(committeeSize, appeals);
+}
+
+/** Whether another committee may be tried after this attempt of the round: each but the first came of an appeal or of a retry. */
+export function hasRetry(round: Round, { retries }: Pick<Terms, "retries">, attempt: number): boolean {
+  return attempt - unpackRound(round).appeals < retries;
+}
+
+function isUnsigned(value: number, bits: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0 && value < 2 ** bits;
+}

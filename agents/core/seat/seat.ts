@@ -1,0 +1,179 @@
+import { CERTIFICATE, PROPOSE, isCertifyPayload } from "./certify/payloads.ts";
+import { newConflicts } from "./certify/conflicts.ts";
+import { certifyElapsed, certifyLoaded, certifyMessage, startCertify } from "./certify/certify.ts";
+import { initialCertify, type CertifyContext, type CertifyState } from "./certify/state.ts";
+import { sha256 } from "../encoding/digest.ts";
+import { limits } from "../limits.ts";
+import { comparePositions, type Effect, type Input, type Protocol } from "../protocol.ts";
+import type { Position, Refusal, SeatContext, Step } from "../protocol.ts";
+import { addMessage, emptyTally, missingFrom, roundSlots, type Tally } from "./tally.ts";
+import { encodeMessage } from "../encoding/transcript.ts";
+import type { Attempt, Digest, Message } from "../types.ts";
+
+/** One seat in one attempt: deliberation by its protocol, then certification. The host runs the effects. */
+export interface SeatState {
+  /** The protocol's own. */
+  readonly deliberation: unknown;
+  readonly tally: Tally;
+  readonly byBlock: ReadonlyMap<Digest, Message>;
+  readonly certify: CertifyState;
+  /** What the latest conclusion rests on; null before the first. */
+  readonly concluded: Position | null;
+}
+
+export function startSeat(protocol: Protocol, context: SeatContext): Step<SeatState> {
+  const isRefused = protocol.check(context.attempt) !== null;
+  const started = isRefused ? { state: null, effects: [] } : protocol.start(context);
+  const state: SeatState = {
+    deliberation: started.state,
+    tally: emptyTally,
+    byBlock: new Map(),
+    certify: initialCertify,
+    concluded: null,
+  };
+  if (!isRefused) return { state, effects: started.effects };
+  // CE19: there is nothing to deliberate on.
+  return liftCertify(state, startCertify(state.certify, view(protocol, context, state), emptyTally));
+}
+
+/** Whether the seat has a certificate or gave up. */
+export function isSeatDone(state: SeatState): boolean {
+  return state.certify.done;
+}
+
+/** Why a message may not stand in its slot, or null; what is refused is not even journalled. */
+export function refuseSlot(protocol: Protocol, attempt: Attempt, { header, payload }: Message): Refusal | null {
+  const { phase, round } = header;
+  if (phase < PROPOSE) return protocol.refuses(attempt, header, payload);
+  if (phase > CERTIFICATE) return "unknown-phase";
+  if (round >= limits.certifyRounds) return "no-such-round";
+  return isCertifyPayload(phase, round, payload) ? null : "malformed-payload";
+}
+
+/** Messages must come with a verified signature (`refuseMessage`). */
+export function stepSeat(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
+  return follow(protocol, context, take(protocol, context, state, input));
+}
+
+function take(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
+  switch (input.kind) {
+    case "message": {
+      const refusal = refuseSlot(protocol, context.attempt, input.message);
+      if (refusal !== null) return dropped(state, refusal, input.message);
+      return input.message.header.phase >= PROPOSE
+        ? certifyInput(protocol, context, state, input.message)
+        : deliberationMessage(protocol, context, state, input.message);
+    }
+    case "elapsed":
+      return input.timer.startsWith("certify.")
+        ? liftCertify(state, certifyElapsed(state.certify, view(protocol, context, state), input.timer))
+        : deliberate(protocol, context, state, input);
+    case "observed":
+    case "fetched":
+      return deliberate(protocol, context, state, input);
+    case "loaded":
+      return absorb(
+        protocol,
+        context,
+        liftCertify(state, certifyLoaded(state.certify, view(protocol, context, state), input.root, input.blocks)),
+        input.root,
+      );
+  }
+}
+
+function certifyInput(protocol: Protocol, context: SeatContext, state: SeatState, message: Message): Step<SeatState> {
+  const stepped = liftCertify(state, certifyMessage(state.certify, view(protocol, context, state), message));
+  return {
+    state: stepped.state,
+    effects: [...stepped.effects, ...shareEvidence(stepped.effects)],
+  };
+}
+
+function deliberationMessage(
+  protocol: Protocol,
+  context: SeatContext,
+  state: SeatState,
+  message: Message,
+): Step<SeatState> {
+  const added = addMessage(state.tally, message);
+  if (added.kind === "duplicate") return { state, effects: [] };
+  if (added.kind === "full") return dropped(state, "slot-full", message);
+  const evidence: Effect[] = added.kind === "equivocation" ? [{ kind: "evidence", evidence: added.evidence }] : [];
+  const byBlock = new Map(state.byBlock).set(sha256(encodeMessage(message)), message);
+  const next = deliberate(protocol, context, { ...state, tally: added.tally, byBlock }, { kind: "message", message });
+  return {
+    state: next.state,
+    effects: [...evidence, ...shareEvidence(evidence), ...next.effects],
+  };
+}
+
+/** CE8: both halves of an equivocation go to everybody, so that all seats void the same slots. */
+function shareEvidence(effects: readonly Effect[]): readonly Effect[] {
+  return effects.flatMap((effect): Effect[] => {
+    if (effect.kind !== "evidence") return [];
+    return [{ kind: "forward", messages: [effect.evidence.first, effect.evidence.second] }];
+  });
+}
+
+/** Lets the protocol act; once its closed phases are conclusive, certification starts with what is held now (CE2). */
+function deliberate(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
+  const stepped = protocol.step(state.deliberation, context, state.tally, input);
+  const next: SeatState = { ...state, deliberation: stepped.state };
+  const closed = next.certify.done ? null : protocol.closed(stepped.state);
+  const conclusion = closed === null ? null : protocol.conclude(context.attempt, next.tally);
+  if (closed === null || conclusion?.kind !== "final" || comparePositions(conclusion.through, closed) > 0)
+    return { state: next, effects: stepped.effects };
+  const concluded = conclusion.through;
+  if (next.certify.inTime === null) {
+    const certified = liftCertify(
+      { ...next, concluded },
+      startCertify(next.certify, view(protocol, context, next), next.tally),
+    );
+    return { state: certified.state, effects: [...stepped.effects, ...certified.effects] };
+  }
+  if (next.concluded !== null && comparePositions(concluded, next.concluded) <= 0)
+    return { state: next, effects: stepped.effects };
+  // CE15: others may not be able to conclude yet, or not any more.
+  const messages = [...roundSlots(next.tally, concluded.round).values()].flat();
+  return { state: { ...next, concluded }, effects: [...stepped.effects, { kind: "forward", messages }] };
+}
+
+/** CE3: verified messages of a replayed proposal that this seat lacked count as received. */
+function absorb(protocol: Protocol, context: SeatContext, step: Step<SeatState>, root: Digest): Step<SeatState> {
+  const candidate = step.state.certify.candidates.get(root);
+  if (candidate?.kind !== "good") return step;
+  let { state } = step;
+  const effects = [...step.effects];
+  for (const message of missingFrom(step.state.tally, candidate.tally)) {
+    const next = deliberationMessage(protocol, context, state, message);
+    state = next.state;
+    effects.push(...next.effects);
+  }
+  return { state, effects };
+}
+
+/**
+ * CE16: a seat takes in all it can of a root that it has replayed. If it cannot conclude from that, it holds another pair in a void slot
+ * than those who could. It will not come to hold theirs, so it certifies with them.
+ */
+function follow(protocol: Protocol, context: SeatContext, step: Step<SeatState>): Step<SeatState> {
+  const { certify, tally } = step.state;
+  if (protocol.readsVoidSlots !== true || certify.done || certify.inTime !== null) return step;
+  const isReplayed = [...certify.candidates.values()].some(({ kind }) => kind === "good");
+  if (!isReplayed || protocol.conclude(context.attempt, tally).kind === "final") return step;
+  const started = startCertify(certify, view(protocol, context, step.state), tally);
+  const followed = liftCertify(step.state, started);
+  return { state: followed.state, effects: [...step.effects, ...followed.effects] };
+}
+
+function view(protocol: Protocol, context: SeatContext, state: SeatState): CertifyContext {
+  return { ...context, protocol, tally: state.tally, byBlock: state.byBlock };
+}
+
+function liftCertify(state: SeatState, { state: certify, effects }: Step<CertifyState>): Step<SeatState> {
+  return { state: { ...state, certify }, effects: [...effects, ...newConflicts(state.certify, certify)] };
+}
+
+function dropped(state: SeatState, reason: string, message: Message): Step<SeatState> {
+  return { state, effects: [{ kind: "drop", reason, seat: message.header.seat }] };
+}

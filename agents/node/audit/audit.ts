@@ -1,0 +1,144 @@
+import type { RequestId } from "../../core/types.ts";
+import type { ChainEvent, ChainReader } from "../../ports/chain.ts";
+import { advance, isFinal, type Course } from "../../ports/course.ts";
+import { standingCommit, type Committed, type VerifyReport } from "./verify.ts";
+
+/** One decision to be verified, with all events of its request. */
+export interface Subject {
+  readonly requestId: RequestId;
+  readonly events: readonly ChainEvent[];
+  readonly committed: Committed;
+}
+
+export interface AuditOptions {
+  /** Its stream begins where the audit does. */
+  readonly chain: Pick<ChainReader, "follow">;
+  /** The last block that counts, at finality depth already. */
+  readonly last: bigint;
+  readonly includes: (requestId: RequestId) => boolean;
+  /** Verified before, e.g. by a run that was ended. */
+  readonly isKnown: (subject: Subject) => boolean;
+  /** An error that is no verdict ends the audit. */
+  readonly verify: (subject: Subject, signal: AbortSignal) => Promise<VerifyReport>;
+  readonly onReport: (subject: Subject, report: VerifyReport) => Promise<void>;
+  /** Up to which block the chain was read: of each event, and after each part. */
+  readonly onBlock?: (block: bigint) => void;
+  readonly onTrouble?: (error: Error) => void;
+  /** Verified at once. */
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+}
+
+export interface AuditCounts {
+  /** Asked in the part of the chain that was read, and included. */
+  readonly requests: number;
+  readonly known: number;
+  /** Without a decision that stands, so there is nothing to verify. */
+  readonly undecided: number;
+  /** With events in that part, but asked before it, or with a question that cannot be read. */
+  readonly partial: number;
+}
+
+interface Followed {
+  course: Course | null;
+  readonly events: ChainEvent[];
+}
+
+/**
+ * TR6: verifies every decision that stands among the included requests. Events are read once, in order; a request is held in
+ * memory until it is final, and reading waits while enough requests are being verified.
+ */
+export async function audit(options: AuditOptions): Promise<AuditCounts> {
+  const { chain, last, signal } = options;
+  const open = new Map<RequestId, Followed>();
+  const counts = { requests: 0, known: 0, undecided: 0, partial: 0 };
+  const leaving = new AbortController();
+  const ended = AbortSignal.any([signal, leaving.signal]);
+  const verifications = new Verifications(options);
+
+  const close = async (requestId: RequestId, { course, events }: Followed): Promise<void> => {
+    open.delete(requestId);
+    if (course === null) {
+      counts.partial += 1;
+      return;
+    }
+    counts.requests += 1;
+    const committed = standingCommit(course, events);
+    const subject = committed === null ? null : { requestId, events, committed };
+    if (subject === null) counts.undecided += 1;
+    else if (options.isKnown(subject)) counts.known += 1;
+    else await verifications.start(subject);
+  };
+  const onBatch: Parameters<ChainReader["follow"]>[1] = async ({ events, cursor }) => {
+    for (const event of events) {
+      if (event.blockNumber > last) continue;
+      options.onBlock?.(event.blockNumber);
+      const followed = record(open, options, event);
+      if (followed !== null && followed[1].course !== null && isFinal(followed[1].course)) await close(...followed);
+    }
+    verifications.throwTrouble();
+    options.onBlock?.(cursor.blockNumber);
+    if (cursor.blockNumber >= last) leaving.abort();
+  };
+  await chain.follow(null, onBatch, ended, options.onTrouble);
+  signal.throwIfAborted();
+  for (const followed of open) await close(...followed);
+  await verifications.finish();
+  return counts;
+}
+
+/** Adds an event to its request; null where it belongs to none that is included. */
+function record(
+  open: Map<RequestId, Followed>,
+  { includes }: AuditOptions,
+  event: ChainEvent,
+): readonly [RequestId, Followed] | null {
+  if (event.kind === "agentsChanged") return null;
+  const requestId = event.kind === "requested" ? event.request.id : event.requestId;
+  if (!includes(requestId)) return null;
+  const followed = open.get(requestId) ?? { course: null, events: [] };
+  open.set(requestId, followed);
+  followed.course = advance(followed.course, event);
+  // Without its beginning nothing can be made of it: it is only counted.
+  if (followed.course !== null) followed.events.push(event);
+  return [requestId, followed];
+}
+
+/** So many at a time; the first error that is no verdict is thrown by whatever is called next. */
+class Verifications {
+  readonly #options: AuditOptions;
+  readonly #running = new Set<Promise<void>>();
+  readonly #failing = new AbortController();
+  #trouble: { readonly error: unknown } | null = null;
+
+  constructor(options: AuditOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves once it has begun. */
+  async start(subject: Subject): Promise<void> {
+    while (this.#running.size >= this.#options.concurrency && this.#trouble === null) await Promise.race(this.#running);
+    this.throwTrouble();
+    const work: Promise<void> = this.#verify(subject).finally(() => this.#running.delete(work));
+    this.#running.add(work);
+  }
+
+  async finish(): Promise<void> {
+    await Promise.all(this.#running);
+    this.throwTrouble();
+  }
+
+  async #verify(subject: Subject): Promise<void> {
+    try {
+      const signal = AbortSignal.any([this.#options.signal, this.#failing.signal]);
+      await this.#options.onReport(subject, await this.#options.verify(subject, signal));
+    } catch (error) {
+      this.#trouble ??= { error };
+      this.#failing.abort(error);
+    }
+  }
+
+  throwTrouble(): void {
+    if (this.#trouble !== null) throw this.#trouble.error;
+  }
+}

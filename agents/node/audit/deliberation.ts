@@ -1,0 +1,81 @@
+import { cidString } from "../../core/encoding/codec.ts";
+import { sha256 } from "../../core/encoding/digest.ts";
+import type { Protocol, Reading } from "../../core/protocol.ts";
+import { decodeMessage, readRoot } from "../../core/encoding/transcript.ts";
+import type { Attempt, Digest, Header } from "../../core/types.ts";
+import { settledAttempt, verifyRequest, type VerifyOptions, type VerifyReport } from "./verify.ts";
+
+/** One message of a transcript as its protocol reads it. */
+export interface Spoken {
+  readonly cid: string;
+  readonly header: Header;
+  /** Null where the protocol refuses the payload. */
+  readonly reading: Reading | null;
+  /** Indices of the messages that its sender says it held. */
+  readonly parents: readonly number[];
+}
+
+export interface Deliberation {
+  readonly report: VerifyReport;
+  readonly attempt: Attempt;
+  readonly protocol: Protocol;
+  /** In the order of the root; of a transcript that was refuted, those before the first that failed. */
+  readonly messages: readonly Spoken[];
+  /** Indices of the messages with a payload digest: several say the same where nothing was to be said. */
+  readonly byPayload: ReadonlyMap<Digest, readonly number[]>;
+}
+
+/** TR8: what was said, from the blocks that an audit has checked. Null where the chain has no decision to read. */
+export async function readDeliberation(
+  options: VerifyOptions,
+): Promise<{ readonly report: VerifyReport; readonly deliberation: Deliberation | null }> {
+  const { chain, store, requestId, signal } = options;
+  const events = await chain.requestEvents(requestId, signal);
+  const blocks = new Map<Digest, Uint8Array>();
+  const report = await verifyRequest({
+    ...options,
+    chain: { ...chain, requestEvents: async () => events },
+    store: {
+      get: async (digest, ended) => {
+        const bytes = await store.get(digest, ended);
+        if (sha256(bytes) === digest) blocks.set(digest, bytes);
+        return bytes;
+      },
+    },
+  });
+  if (report.failure?.step === "chain") return { report, deliberation: null };
+  const { attempt, protocol, committed } = settledAttempt(chain.domain, events);
+  const root = blocks.get(committed.decision.transcript);
+  const read = root === undefined ? { refused: "missing" } : readRoot(attempt, protocol, root);
+  const links = "refused" in read ? [] : read.messages.slice(0, report.checked.messageSignatures);
+  return { report, deliberation: { report, attempt, protocol, ...readAll(attempt, protocol, links, blocks) } };
+}
+
+function readAll(
+  attempt: Attempt,
+  protocol: Protocol,
+  links: readonly Digest[],
+  blocks: ReadonlyMap<Digest, Uint8Array>,
+): Pick<Deliberation, "messages" | "byPayload"> {
+  const found = links.flatMap((digest) => {
+    const bytes = blocks.get(digest);
+    const message = bytes === undefined ? null : decodeMessage(bytes);
+    return message === null ? [] : [{ digest, message }];
+  });
+  const indices = found.map(({ message }, index) => ({ digest: message.header.payloadDigest, index }));
+  const groups = Map.groupBy(indices, ({ digest }) => digest);
+  const byPayload = new Map([...groups].map(([digest, group]) => [digest, group.map(({ index }) => index)]));
+  const messages = found.map(({ digest, message }, index): Spoken => {
+    const { header, payload } = message;
+    const reading = protocol.read(attempt, header, payload);
+    const parents = (reading?.parents ?? []).flatMap((parent) => {
+      const said = (byPayload.get(parent.digest) ?? []).filter(
+        (one) => one !== index && found[one]?.message.header.seat === parent.seat,
+      );
+      // What was said last before; an event may come before its parents in the order of the root.
+      return said.findLast((one) => one < index) ?? said[0] ?? [];
+    });
+    return { cid: cidString(digest), header, reading, parents: [...new Set(parents)] };
+  });
+  return { messages, byPayload };
+}

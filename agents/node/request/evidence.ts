@@ -1,0 +1,116 @@
+import { ConclaveError } from "../../core/errors.ts";
+import { canonicalRanks } from "../../core/seat/order.ts";
+import type { Attempt, DecisionConflict, Evidence, SeatIndex } from "../../core/types.ts";
+import type { ChainWriter, EquivocationProof, TransactionReader } from "../../ports/chain.ts";
+import type { Clock } from "../../ports/clock.ts";
+import { faultOf, type EvidenceStore } from "../../ports/evidence.ts";
+import type { Log } from "../../ports/log.ts";
+import { sleep } from "./relayer.ts";
+import { textOf } from "../seat/effects.ts";
+import { persistently } from "../persist.ts";
+import { conflictsOnChain, decisionProof, messageProof, type CommittedDecision } from "./proofs.ts";
+import type { SignedBySeat } from "../seat/session.ts";
+
+/** Why the chain refuses evidence that it will refuse again. */
+const FUTILE: ReadonlySet<string> = new Set(["NothingToSlash", "KeyHasEnded"]);
+
+export interface EvidencePorts {
+  readonly writer: ChainWriter;
+  readonly transactions: Pick<TransactionReader, "certificate">;
+  readonly evidence: EvidenceStore;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Keeps proofs of equivocation, one per agent and attempt, and brings them to the chain. Kept first, then submitted at once, not when the
+ * request is settled: the stake may already be on its way out, and a request may never settle. The seats take turns as they do
+ * with certificates, so that one pays.
+ */
+export interface EvidenceKeeper {
+  /** A seat signed two messages for one slot. */
+  found(attempt: Attempt, self: SeatIndex, evidence: Evidence): void;
+  /** A seat signed two decisions in one certify round. */
+  conflicting(attempt: Attempt, self: SeatIndex, conflict: DecisionConflict): void;
+  /** Looks for such seats between the decision on chain and what was held signed in its round. */
+  compare(attempt: Attempt, self: SeatIndex, held: readonly SignedBySeat[], committed: CommittedDecision): void;
+  /** Submits what an earlier run kept; what the chain knows already costs nothing. */
+  resume(): Promise<void>;
+}
+
+const ATTEMPTS = 5;
+
+export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, lifetime: AbortSignal): EvidenceKeeper {
+  const { evidence, clock, log } = ports;
+  const known = new Set<string>();
+
+  /** Gives up after a few turns; the proof stays for the next start, or for `conclave evidence submit`. */
+  const bring = async (proof: EquivocationProof, firstDelayMs: number, turnMs: number): Promise<void> => {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      await sleep(clock, attempt === 0 ? firstDelayMs : turnMs, lifetime);
+      if (await submit(ports, proof, lifetime)) return;
+    }
+  };
+  const take = async (attempt: Attempt, self: SeatIndex, proof: EquivocationProof): Promise<void> => {
+    if (!(await evidence.keep(proof))) return;
+    const rank = canonicalRanks(attempt)[self] as number;
+    await bring(proof, rank * staggerMs, attempt.committee.length * staggerMs);
+  };
+  const guarded = (work: Promise<void>): Promise<void> =>
+    work.catch((error: unknown) => {
+      if (!lifetime.aborted) log.error({ error: textOf(error) }, "could not keep or submit evidence");
+    });
+
+  const accuse = (attempt: Attempt, self: SeatIndex, proof: EquivocationProof | null): void => {
+    if (proof === null || proof.agentId === attempt.committee[self]?.agentId || known.has(faultOf(proof))) return;
+    known.add(faultOf(proof));
+    const { kind, agentId, slot } = proof;
+    log.warn({ requestId: String(proof.request.id), agentId, kind, slot }, "a seat signed two things for one place");
+    void guarded(take(attempt, self, proof));
+  };
+  const conflicting: EvidenceKeeper["conflicting"] = (attempt, self, conflict) =>
+    accuse(attempt, self, decisionProof(attempt, conflict));
+
+  return {
+    found: (attempt, self, pair) => accuse(attempt, self, messageProof(attempt, pair)),
+    conflicting,
+    compare(attempt, self, held, committed) {
+      const look = async (): Promise<void> => {
+        const conflicts = await conflictsOnChain(attempt, held, committed, ports.transactions, lifetime);
+        for (const conflict of conflicts) conflicting(attempt, self, conflict);
+      };
+      void guarded(persistently(ports, lifetime, look));
+    },
+    resume: () =>
+      guarded(
+        (async () => {
+          const { proofs, unreadable } = await evidence.list();
+          for (const { path } of unreadable)
+            log.error({ path }, "evidence cannot be read: restore it, or move it away");
+          for (const proof of proofs) {
+            known.add(faultOf(proof));
+            await submit(ports, proof, lifetime);
+          }
+        })(),
+      ),
+  };
+}
+
+/** True when nothing is left to do. */
+async function submit({ writer, log }: EvidencePorts, proof: EquivocationProof, signal: AbortSignal): Promise<boolean> {
+  const about = { requestId: String(proof.request.id), agentId: proof.agentId };
+  try {
+    const receipt = await writer.submitEvidence(proof, signal);
+    if (receipt !== "already")
+      log.info(
+        { ...about, transaction: receipt.transactionHash, gas: String(receipt.gasUsed) },
+        "slashed an equivocator",
+      );
+    return true;
+  } catch (error) {
+    signal.throwIfAborted();
+    log.warn({ ...about, error: textOf(error) }, "could not submit evidence");
+    // Another try would be refused as well. The stake may come back, so the proof is kept.
+    return error instanceof ConclaveError && FUTILE.has(String(error.data["error"]));
+  }
+}

@@ -1,0 +1,131 @@
+import { limits } from "../../core/limits.ts";
+import { decodeMessage, refuseMessage } from "../../core/encoding/transcript.ts";
+import type { Address, Attempt, Header, Message } from "../../core/types.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import { createEarlyFrames } from "./early-frames.ts";
+
+/** Where verified messages of a running attempt go. */
+export interface Sink {
+  readonly attempt: Attempt;
+  /** Whether there is still a use for a message at this place. */
+  wants(header: Header): boolean;
+  /** Why the message may not stand in its slot, or null. */
+  refuses(message: Message): string | null;
+  deliver(message: Message): void;
+}
+
+export interface Ingress {
+  /** One frame from an authenticated peer; never throws. */
+  receive(from: Address, frame: Uint8Array): void;
+  /** Hands over what came before the attempt was known. */
+  opened(sink: Sink): void;
+  closed(sink: Sink): void;
+}
+
+/** So many bad frames within the window, and the peer is not listened to for a while. */
+const BAD_FRAMES = 50;
+const BAD_WINDOW_MS = 10_000;
+const IGNORED_MS = 60_000;
+/** Attempts whose late frames are no news. */
+const REMEMBERED_ATTEMPTS = 256;
+
+/** Peers whose bad frames are counted. */
+const REMEMBERED_PEERS = 1_024;
+
+interface Conduct {
+  bad: number;
+  since: number;
+  ignoredUntil: number;
+}
+
+/**
+ * Decode, bound, verify: the only way a peer's bytes become an input. What is cheap to check comes first: a signature
+ * costs more than a millisecond, and a peer may send thousands of frames a second.
+ */
+export function createIngress(log: Log, clock: Clock): Ingress {
+  const sinks = new Map<string, Sink>();
+  const ended = new Set<string>();
+  // No blame: honest seats relay what this seat no longer needs, and know of attempts that it does not know yet.
+  const forgo = (from: Address, attempt: string, reason: string): void =>
+    log.debug({ from, reason, attempt }, "message dropped");
+  const early = createEarlyFrames(clock, forgo);
+  const records = new Map<Address, Conduct>();
+
+  const isIgnored = (from: Address): boolean => clock.now() < (records.get(from)?.ignoredUntil ?? 0);
+
+  const blame = (from: Address, reason: string, data: object): void => {
+    const now = clock.now();
+    log.warn({ from, reason, ...data }, "message dropped");
+    let record = records.get(from);
+    if (record === undefined || now - record.since > BAD_WINDOW_MS) record = { bad: 0, since: now, ignoredUntil: 0 };
+    records.delete(from);
+    records.set(from, record);
+    forgetOldest(records, REMEMBERED_PEERS);
+    if (++record.bad < BAD_FRAMES) return;
+    record.ignoredUntil = now + IGNORED_MS;
+    log.warn({ from, milliseconds: IGNORED_MS }, "too many bad frames: peer ignored for a while");
+  };
+
+  const admit = (sink: Sink, message: Message, from: Address): void => {
+    const { seat } = message.header;
+    const refused = refuseCheaply(sink.attempt, message.header, from);
+    if (refused !== null) return blame(from, refused, { seat });
+    if (!sink.wants(message.header)) return;
+    const misplaced = sink.refuses(message);
+    if (misplaced !== null) return blame(from, misplaced, { seat });
+    const forged = refuseMessage(sink.attempt, message);
+    if (forged !== null) return blame(from, forged, { seat });
+    sink.deliver(message);
+  };
+
+  return {
+    receive(from, frame) {
+      if (isIgnored(from)) return;
+      const message = frame.length > limits.certifyMessageBytes ? null : decodeMessage(frame);
+      if (message === null) return blame(from, "malformed", { bytes: frame.length });
+      const key = keyOf(message.header.requestId, message.header.attempt);
+      const sink = sinks.get(key);
+      if (sink !== undefined) admit(sink, message, from);
+      else if (ended.has(key)) forgo(from, key, "other-attempt");
+      // The chain may be slower than a peer.
+      else early.add(from, key, frame);
+    },
+
+    opened(sink) {
+      const key = keyOf(sink.attempt.request.id, sink.attempt.attempt);
+      sinks.set(key, sink);
+      ended.delete(key);
+      for (const { from, frame } of early.take(key)) {
+        const message = isIgnored(from) ? null : decodeMessage(frame);
+        if (message !== null) admit(sink, message, from);
+      }
+    },
+
+    closed(sink) {
+      const key = keyOf(sink.attempt.request.id, sink.attempt.attempt);
+      sinks.delete(key);
+      ended.add(key);
+      forgetOldest(ended, REMEMBERED_ATTEMPTS);
+    },
+  };
+}
+
+/** Seats relay each other's messages; nobody else has a part in the attempt. */
+function refuseCheaply(attempt: Attempt, header: Header, from: Address): string | null {
+  if (!attempt.committee.some((seat) => seat.signer === from)) return "not-a-member";
+  if (header.protocol !== attempt.request.terms.protocol) return "other-protocol";
+  return attempt.committee[header.seat] === undefined ? "no-such-seat" : null;
+}
+
+/** Maps and sets keep the order of insertion. */
+function forgetOldest<T>(entries: Map<T, unknown> | Set<T>, bound: number): void {
+  for (const oldest of entries.keys()) {
+    if (entries.size <= bound) return;
+    entries.delete(oldest);
+  }
+}
+
+function keyOf(requestId: bigint, attempt: number): string {
+  return `${requestId}.${attempt}`;
+}

@@ -1,0 +1,69 @@
+import PQueue from "p-queue";
+import { limits } from "../../core/limits.ts";
+import { decodeMessage, refuseMessage } from "../../core/encoding/transcript.ts";
+import type { Attempt, Digest, Message } from "../../core/types.ts";
+import type { ContentStore } from "../../ports/content-store.ts";
+
+type Blocks = readonly (Uint8Array | null)[];
+
+/** Fetches the message blocks behind proposals. */
+export interface Loader {
+  /** The blocks in the order of their digests; null where one could not be had, all null when one is none of ours. */
+  load(digests: readonly Digest[]): Promise<Blocks>;
+}
+
+/** At once, of one load. */
+const BLOCKS_PER_LOAD = 16;
+/** Loads per seat that wait for their turn. */
+const WAITING_PER_SEAT = 2;
+
+/**
+ * A proposer chooses the digests, so whatever they lead to is kept only if it is a signed message of this attempt:
+ * one foreign block makes the proposal invalid and ends the load. As many loads as seats run side by side, so that those of
+ * an honest seat do not wait for the others'; `deadline` bounds each from its start.
+ */
+export function createLoader(
+  attempt: Attempt,
+  accepts: (message: Message) => boolean,
+  store: ContentStore,
+  deadline: () => { readonly signal: AbortSignal; readonly cancel: () => void },
+): Loader {
+  const seats = attempt.committee.length;
+  const loads = new PQueue({ concurrency: seats });
+
+  const fetchAll = async (digests: readonly Digest[]): Promise<Blocks> => {
+    const { signal, cancel } = deadline();
+    const foreign = new AbortController();
+    const ended = AbortSignal.any([signal, foreign.signal]);
+    const inSlot = new Map<string, number>();
+    const isOurs = (bytes: Uint8Array): boolean => {
+      const message = bytes.length > limits.messageBytes ? null : decodeMessage(bytes);
+      if (message === null || !accepts(message)) return false;
+      const { phase, round, seat } = message.header;
+      const count = (inSlot.get(`${phase}.${round}.${seat}`) ?? 0) + 1;
+      inSlot.set(`${phase}.${round}.${seat}`, count);
+      return count <= limits.payloadsPerSlot && refuseMessage(attempt, message) === null;
+    };
+    const fetchOne = async (digest: Digest): Promise<Uint8Array | null> => {
+      if (ended.aborted) return null;
+      const bytes = await store.get(digest, ended).catch(() => null);
+      if (bytes === null || ended.aborted) return null;
+      if (isOurs(bytes)) return bytes;
+      foreign.abort();
+      return null;
+    };
+    const blocks = new PQueue({ concurrency: BLOCKS_PER_LOAD });
+    const fetched = await Promise.all(digests.map((digest) => blocks.add(() => fetchOne(digest))));
+    cancel();
+    return foreign.signal.aborted ? nothing(digests) : fetched;
+  };
+
+  return {
+    load: async (digests) =>
+      loads.size >= WAITING_PER_SEAT * seats ? nothing(digests) : loads.add(() => fetchAll(digests)),
+  };
+}
+
+function nothing(digests: readonly Digest[]): Blocks {
+  return digests.map(() => null);
+}

@@ -1,0 +1,119 @@
+import { decode, encode, isMapOf } from "../../core/encoding/codec.ts";
+import { bytesToHex, hexToBytes, sha256 } from "../../core/encoding/digest.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import type { Origin } from "../../core/prompts/prompt.ts";
+import type { Input, Observation } from "../../core/protocol.ts";
+import { decodeMessage, encodeMessage } from "../../core/encoding/transcript.ts";
+import type { Digest, Ppm, Value } from "../../core/types.ts";
+import { maxRecordBytes } from "../../ports/journal.ts";
+
+type Blocks = readonly (Uint8Array | null)[];
+
+/**
+ * The journal records of one input of a session: one, except for `loaded` and `fetched`: their blocks come first, each in a record of
+ * its own, because a transcript may be longer than a record; the input itself names them by digest.
+ */
+export function encodeInput(input: Input): readonly Uint8Array[] {
+  switch (input.kind) {
+    case "message":
+      return [encode({ kind: "message", message: encodeMessage(input.message) })];
+    case "elapsed":
+      return [encode({ kind: "elapsed", timer: input.timer })];
+    case "observed":
+      return [encode(observedValue(input))];
+    case "loaded":
+      return [
+        ...blockRecords(input.blocks),
+        encode({ kind: "loaded", root: hexToBytes(input.root), blocks: digestsOf(input.blocks) }),
+      ];
+    case "fetched":
+      return [
+        ...blockRecords(input.blocks),
+        encode({ kind: "fetched", fetch: input.fetch, blocks: digestsOf(input.blocks) }),
+      ];
+  }
+}
+
+function blockRecords(blocks: Blocks): readonly Uint8Array[] {
+  return blocks.flatMap((block) => (block === null ? [] : [encode({ kind: "block", block })]));
+}
+
+function digestsOf(blocks: Blocks): Value {
+  return blocks.map((block) => (block === null ? null : hexToBytes(sha256(block))));
+}
+
+/** Reads records in their order; null for one that only prepares a later one. */
+export type InputReader = (record: Uint8Array) => Input | null;
+
+/** The reader throws JOURNAL_CORRUPT: the record is whole (the journal checks that) but not one of ours. */
+export function createInputReader(): InputReader {
+  const blocks = new Map<Digest, Uint8Array>();
+  return (record) => {
+    const value = decode(record, maxRecordBytes);
+    if (isMapOf(value, ["kind", "block"]) && value.block instanceof Uint8Array) {
+      blocks.set(sha256(value.block), value.block);
+      return null;
+    }
+    const input = decodeInput(value, blocks);
+    if (input === null)
+      throw new ConclaveError(
+        "JOURNAL_CORRUPT",
+        "Read a journal record that no version of this program writes; move the journal away to abstain from its attempt",
+      );
+    if (input.kind === "loaded" || input.kind === "fetched") blocks.clear();
+    return input;
+  };
+}
+
+function decodeInput(value: Value, blocks: ReadonlyMap<Digest, Uint8Array>): Input | null {
+  if (isMapOf(value, ["kind", "message"]) && value.message instanceof Uint8Array) {
+    const message = decodeMessage(value.message);
+    return message === null ? null : { kind: "message", message };
+  }
+  if (isMapOf(value, ["kind", "timer"]) && typeof value.timer === "string")
+    return { kind: "elapsed", timer: value.timer };
+  const isCounted = isMapOf(value, ["kind", "ask", "observation", "tokens"]) && typeof value.tokens === "number";
+  if ((isCounted || isMapOf(value, ["kind", "ask", "observation"])) && typeof value.ask === "string") {
+    const observation = decodeObservation(value.observation);
+    const tokens = isCounted ? { tokens: value.tokens } : {};
+    return observation === null ? null : { kind: "observed", ask: value.ask, observation, ...tokens };
+  }
+  if (isMapOf(value, ["kind", "root", "blocks"]) && value.root instanceof Uint8Array) {
+    const found = blocksIn(value.blocks, blocks);
+    return found === null ? null : { kind: "loaded", root: bytesToHex(value.root) as Digest, blocks: found };
+  }
+  if (!isMapOf(value, ["kind", "fetch", "blocks"]) || typeof value.fetch !== "string") return null;
+  const found = blocksIn(value.blocks, blocks);
+  return found === null ? null : { kind: "fetched", fetch: value.fetch, blocks: found };
+}
+
+function blocksIn(digests: Value, blocks: ReadonlyMap<Digest, Uint8Array>): Blocks | null {
+  if (!Array.isArray(digests)) return null;
+  const found = (digests as readonly Value[]).map((digest) =>
+    digest instanceof Uint8Array ? blocks.get(bytesToHex(digest) as Digest) : digest,
+  );
+  return found.every((block) => block === null || block instanceof Uint8Array) ? found : null;
+}
+
+function observedValue({ ask, observation, tokens }: Extract<Input, { kind: "observed" }>): Value {
+  return { kind: "observed", ask, observation: observationValue(observation), ...(tokens !== undefined && { tokens }) };
+}
+
+function observationValue(observation: Observation): Value {
+  if (observation.kind === "failed") return { kind: "failed", reason: observation.reason };
+  const { origin, ...answered } = observation;
+  return origin === undefined ? answered : { ...answered, origin: { ...origin } };
+}
+
+function decodeObservation(value: Value): Observation | null {
+  if (isMapOf(value, ["kind", "reason"]) && typeof value.reason === "string")
+    return { kind: "failed", reason: value.reason };
+  const isOriginal = isMapOf(value, ["kind", "fields", "confidence", "origin"]);
+  if (!isOriginal && !isMapOf(value, ["kind", "fields", "confidence"])) return null;
+  return {
+    kind: "answered",
+    fields: value.fields as Record<string, string>,
+    confidence: value.confidence as Ppm | null,
+    ...(isOriginal ? { origin: value.origin as unknown as Origin } : {}),
+  };
+}

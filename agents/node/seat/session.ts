@@ -1,0 +1,312 @@
+import { PROPOSE } from "../../core/seat/certify/payloads.ts";
+import { committeeHash, requestHash, sha256, utf8 } from "../../core/encoding/digest.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import { limits } from "../../core/limits.ts";
+import type { Effect, Input, Protocol, SeatContext, Timing } from "../../core/protocol.ts";
+import { isSeatDone, refuseSlot, startSeat, stepSeat, type SeatState } from "../../core/seat/seat.ts";
+import type { Attempt, DecisionStatus, Digest, Header, Message, SeatIndex, SignedDecision } from "../../core/types.ts";
+import { maxRecordBytes } from "../../ports/journal.ts";
+import { Effects, tagOf, textOf, type SessionEvents, type SessionPorts, type Withheld } from "./effects.ts";
+import { createOutbox, slotOfSeat, type Outbox } from "./outbox.ts";
+import { createInputReader, encodeInput } from "./records.ts";
+
+export interface SignedBySeat extends SignedDecision {
+  readonly seat: SeatIndex;
+}
+
+/** One seat of one attempt, running. */
+export interface Session {
+  readonly attempt: Attempt;
+  /** Whether the seat still has a use for what stands at this place; spares verifying duplicates. */
+  wants(header: Header): boolean;
+  /** Why the message may not stand in its slot, or null. */
+  refuses(message: Message): string | null;
+  /** A message that is wanted and not refused and whose signature has been verified. */
+  deliver(message: Message): void;
+  /** The decisions that seats have signed in a certify round, as far as this seat has verified them. */
+  signedIn(round: number): readonly SignedBySeat[];
+  /** What a peer that (re)connected may have missed, the most urgent first. */
+  backlog(): readonly Message[];
+  /** Why the seat says nothing any more although its attempt is open; null while all is well. */
+  silent(): string | null;
+  /** Signatures that the seat did not give because its store did not hold the transcript (AV6); null while there are none. */
+  withheld(): Withheld | null;
+  /** What the certificate says that this seat holds; null while it holds none. */
+  certified(): DecisionStatus | null;
+  closed(): boolean;
+  close(): Promise<void>;
+}
+
+/**
+ * Runs effects and journals every input before the seat acts on it. After a restart the journal is replayed: the seat
+ * is pure, so it arrives where it was; what was asked, armed or about to be sent and has no answer in the journal is
+ * done again. A slot is signed once: what is signed is journalled first, and signing is deterministic.
+ */
+export async function openSession(
+  protocol: Protocol,
+  attempt: Attempt,
+  self: SeatIndex,
+  timing: Timing,
+  ports: SessionPorts,
+  events: SessionEvents,
+): Promise<Session> {
+  const secret = ports.signer.deriveSecret(
+    `conclave salt ${requestHash(attempt.request)} ${attempt.attempt} ${committeeHash(attempt.committee)}`,
+  );
+  const session = new RunningSession(protocol, { attempt, self, secret, timing }, ports, events);
+  await session.restore();
+  return session;
+}
+
+class RunningSession implements Session {
+  readonly attempt: Attempt;
+  private readonly protocol: Protocol;
+  private readonly context: SeatContext;
+  private readonly ports: SessionPorts;
+  private readonly abort = new AbortController();
+  private readonly outbox: Outbox;
+  private readonly effects: Effects;
+  /** What this seat has signed, by slot. */
+  private readonly own = new Map<string, Message>();
+  /** Payload digests by slot and seat; bounded, because only acceptable messages get here. */
+  private readonly seen = new Map<string, Set<Digest>>();
+  private queue: Input[] = [];
+  private state: SeatState;
+  private readonly opening: readonly Effect[];
+  private draining = false;
+  private drained: Promise<void> = Promise.resolve();
+  private failure: string | null = null;
+
+  constructor(protocol: Protocol, context: SeatContext, ports: SessionPorts, events: SessionEvents) {
+    const started = startSeat(protocol, context);
+    this.attempt = context.attempt;
+    this.protocol = protocol;
+    this.context = context;
+    this.ports = ports;
+    this.state = started.state;
+    this.opening = started.effects;
+    const others = context.attempt.committee.filter((_, seat) => seat !== context.self);
+    this.outbox = createOutbox(
+      others.map((seat) => seat.signer),
+      ports.network,
+      ports.clock,
+    );
+    this.effects = new Effects({
+      protocol,
+      context,
+      ports,
+      events,
+      outbox: this.outbox,
+      signal: this.abort.signal,
+      enqueue: (input) => this.enqueue(input),
+      signed: (header) => this.own.get(slot(header)),
+      broken: (error) => this.fallSilent("internal error", error),
+    });
+  }
+
+  async restore(): Promise<void> {
+    let open = [...this.opening];
+    let inputs = 0;
+    const opened = this.openingRecord();
+    const read = createInputReader();
+    for await (const record of this.ports.journal.read()) {
+      if (inputs++ === 0) {
+        this.checkOpening(record, opened);
+        continue;
+      }
+      const input = read(record);
+      if (input === null) continue;
+      open = open.filter((effect) => !answers(input, effect, this.context.self));
+      this.remember(input);
+      if (input.kind === "observed") this.ports.budget.spend(input.tokens ?? 0);
+      const stepped = stepSeat(this.protocol, this.context, this.state, input);
+      this.state = stepped.state;
+      open.push(...stepped.effects);
+    }
+    if (inputs === 0) await this.ports.journal.append(opened);
+    if (inputs > 1)
+      this.ports.log.info({ ...tagOf(this.context), inputs: inputs - 1 }, "session restored from its journal");
+    const relayed = open.flatMap((effect) => (effect.kind === "forward" ? [effect.messages] : []));
+    this.outbox.restore(this.own.values(), relayed, this.abort.signal);
+    for (const effect of open) if (this.isLive(effect)) this.effects.execute(effect);
+  }
+
+  /** What a restart has to do again; the outbox has the messages. */
+  private isLive(effect: Effect): boolean {
+    if (effect.kind === "wait") return !isSeatDone(this.state);
+    return effect.kind !== "drop" && effect.kind !== "forward";
+  }
+
+  /** The first record pins the attempt, so that a journal is never replayed into another one. */
+  private openingRecord(): Uint8Array {
+    return utf8(
+      `conclave 3 ${this.protocol.id}@${this.protocol.version} ${requestHash(this.attempt.request)} ${this.attempt.attempt} ${committeeHash(this.attempt.committee)}`,
+    );
+  }
+
+  private checkOpening(record: Uint8Array, expected: Uint8Array): void {
+    if (sha256(record) === sha256(expected)) return;
+    throw new ConclaveError(
+      "JOURNAL_CONFLICT",
+      "Refused a journal of another request, committee or protocol version; this agent abstains from the attempt",
+      {
+        requestId: this.attempt.request.id.toString(),
+      },
+    );
+  }
+
+  wants(header: Header): boolean {
+    return !this.abort.signal.aborted && !isSeatDone(this.state) && !this.knows(header);
+  }
+
+  refuses(message: Message): string | null {
+    return refuseSlot(this.protocol, this.attempt, message);
+  }
+
+  deliver(message: Message): void {
+    this.enqueue({ kind: "message", message });
+  }
+
+  signedIn(round: number): readonly SignedBySeat[] {
+    return [...this.state.certify.signatures.values()].filter((signed) => signed.round === round);
+  }
+
+  backlog(): readonly Message[] {
+    return this.outbox.backlog();
+  }
+
+  silent(): string | null {
+    return this.failure;
+  }
+
+  withheld(): Withheld | null {
+    return this.effects.withheld();
+  }
+
+  certified(): DecisionStatus | null {
+    return this.effects.certified();
+  }
+
+  closed(): boolean {
+    return this.abort.signal.aborted;
+  }
+
+  async close(): Promise<void> {
+    this.abort.abort();
+    this.effects.cancelTimers();
+    this.queue = [];
+    await this.drained;
+    await this.ports.journal.close();
+  }
+
+  private knows(header: Header): boolean {
+    const digests = this.seen.get(slotOfSeat(header));
+    return digests !== undefined && (digests.has(header.payloadDigest) || digests.size >= limits.payloadsPerSlot);
+  }
+
+  private enqueue(input: Input): void {
+    if (this.abort.signal.aborted) return;
+    // A seat that is done still says its last word.
+    const isOwn = input.kind === "message" && input.message.header.seat === this.context.self;
+    if (isSeatDone(this.state) && !isOwn) return;
+    if (input.kind === "message" && this.knows(input.message.header)) return;
+    this.remember(input);
+    this.queue.push(input);
+    if (!this.draining) this.drained = this.drain();
+  }
+
+  private remember(input: Input): void {
+    if (input.kind !== "message") return;
+    const { header } = input.message;
+    const key = slotOfSeat(header);
+    this.seen.set(key, (this.seen.get(key) ?? new Set()).add(header.payloadDigest));
+    if (header.seat === this.context.self) this.own.set(slot(header), input.message);
+  }
+
+  /** Journal first (one fsync for all that waits), then act, in order. Never rejects. */
+  private async drain(): Promise<void> {
+    this.draining = true;
+    try {
+      while (this.queue.length > 0 && !this.abort.signal.aborted) {
+        const batch = this.queue.map((input) => ({ input, records: encodeInput(input) })).filter(this.fits);
+        this.queue = [];
+        if (!(await this.journalled(batch.flatMap(({ records }) => records)))) return;
+        for (const { input } of batch) if (!this.abort.signal.aborted) this.act(input);
+      }
+    } catch (error) {
+      this.fallSilent("internal error", error);
+    } finally {
+      this.draining = false;
+    }
+  }
+
+  /** A record no journal takes is our own mistake, not the disk's: it costs the input, not the seat. */
+  private readonly fits = (entry: { readonly input: Input; readonly records: readonly Uint8Array[] }): boolean => {
+    const bytes = Math.max(...entry.records.map((record) => record.length));
+    if (bytes <= maxRecordBytes) return true;
+    this.ports.log.error(
+      { ...tagOf(this.context), input: entry.input.kind, bytes },
+      "input too long for the journal: ignored",
+    );
+    return false;
+  };
+
+  private async journalled(records: readonly Uint8Array[]): Promise<boolean> {
+    try {
+      await Promise.all(records.map((record) => this.ports.journal.append(record)));
+      return true;
+    } catch (error) {
+      this.fallSilent("journal failed", error);
+      return false;
+    }
+  }
+
+  /** What is not durable must not be said. Only a restart, which reads what the disk holds, brings the seat back. */
+  private fallSilent(reason: string, error: unknown): void {
+    if (this.abort.signal.aborted) return;
+    this.failure = `${reason}: ${textOf(error)}`;
+    this.abort.abort();
+    this.ports.log.error(
+      { ...tagOf(this.context), error: textOf(error) },
+      `${reason}: this agent falls silent in the attempt`,
+    );
+  }
+
+  private act(input: Input): void {
+    if (input.kind === "message") {
+      const { header } = input.message;
+      if (header.seat === this.context.self) this.outbox.publish(input.message);
+      if (header.phase < PROPOSE) this.effects.keepBlock(input.message);
+    }
+    const stepped = stepSeat(this.protocol, this.context, this.state, input);
+    this.state = stepped.state;
+    for (const effect of stepped.effects) this.effects.execute(effect);
+  }
+}
+
+/** Whether a journalled input settles an effect, so that a restart need not run it again. */
+function answers(input: Input, effect: Effect, self: SeatIndex): boolean {
+  switch (effect.kind) {
+    case "send":
+      return (
+        input.kind === "message" &&
+        input.message.header.seat === self &&
+        input.message.header.phase === effect.phase &&
+        input.message.header.round === effect.round
+      );
+    case "ask":
+      return input.kind === "observed" && input.ask === effect.ask;
+    case "wait":
+      return input.kind === "elapsed" && input.timer === effect.timer;
+    case "load":
+      return input.kind === "loaded" && input.root === effect.root;
+    case "fetch":
+      return input.kind === "fetched" && input.fetch === effect.fetch;
+    default:
+      return false;
+  }
+}
+
+function slot(header: Header): string {
+  return `${header.phase}.${header.round}`;
+}

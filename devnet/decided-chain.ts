@@ -1,0 +1,202 @@
+// A local chain with decisions made as agents make them, and the transcripts behind them in a folder: what audits are tried on.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createPublicClient, formatLog, http, parseEther, type PublicClient, type RpcLog } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { decodeLog, type MinedLog } from "../agents/adapters/chain/decode.ts";
+import { encodeAsk, encodeCommit, encodeDraw } from "../agents/adapters/chain/encode.ts";
+import { encodeHeader, type RawBlock } from "../agents/adapters/chain/header.ts";
+import { createOperatorActions } from "../agents/adapters/chain/operator.ts";
+import { provePossession } from "../agents/adapters/chain/possession.ts";
+import { keysFromPrivateKey, type Keys } from "../agents/adapters/keystore/keys.ts";
+import { cidOf } from "../agents/adapters/ipfs/block.ts";
+import { LocalBlocks } from "../agents/adapters/ipfs/local-blocks.ts";
+import { hexToBytes, keccak256, sha256, utf8 } from "../agents/core/encoding/digest.ts";
+import { mbft } from "../agents/core/protocols/mbft/index.ts";
+import type { Address, Attempt, Certificate, Hex, Ppm, Terms } from "../agents/core/types.ts";
+import type { ChainEvent } from "../agents/ports/chain.ts";
+import { openBank } from "./demo/bank.ts";
+import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../scripts/deploy/deployment.ts";
+import { startLocalChain, type LocalChain } from "./local-chain.ts";
+import { stepDecision } from "../sim/step-decision.ts";
+
+/** One decision on the chain. */
+export interface Decided {
+  readonly attempt: Attempt;
+  readonly certificate: Certificate;
+  /** The root, then the messages in its order. */
+  readonly blocks: readonly Uint8Array[];
+}
+
+export interface DecidedChain {
+  readonly chain: LocalChain;
+  readonly deployment: Deployment;
+  /** Holds deployment.json and the blockstore `blocks`. */
+  readonly folder: string;
+  readonly decisions: readonly Decided[];
+  close(): Promise<void>;
+}
+
+const SEATS = 4;
+const EPOCH_BLOCKS = 160;
+/** SEED_DELAY in contracts/types/Limits.sol, and the block after it. */
+const SEED_BLOCKS = 18;
+/** Asked, drawn and decided in one epoch: three blocks each. */
+const AT_ONCE = 40;
+const RECEIPT_POLL_MS = 5;
+const RECEIPT_TRIES = 2_000;
+const ONE = parseEther("1");
+
+const terms: Terms = {
+  fee: 1_000n,
+  duration: 604_800,
+  appeals: 0,
+  retries: 0,
+  tolerance: 0n,
+  callbackGasLimit: 0,
+  committeeSize: SEATS,
+  assurance: "normal",
+  currency: "token",
+  decimals: 0,
+  options: 0,
+  kind: "boolean",
+  protocol: mbft.code,
+};
+
+const keys: readonly Keys[] = Array.from({ length: SEATS }, (_, index) =>
+  keysFromPrivateKey(hexToBytes(keccak256(utf8(`decided ${index}`)))),
+);
+
+/** So many decisions, each of four agents; `progress` hears of every forty. */
+export async function startDecidedChain(
+  count: number,
+  progress: (done: number) => void = () => undefined,
+): Promise<DecidedChain> {
+  const chain = await startLocalChain();
+  const folder = await mkdtemp(join(tmpdir(), "conclave-decided-"));
+  const close = async (): Promise<void> => {
+    await chain.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const deployment = await setUp(chain);
+    await writeFile(join(folder, "deployment.json"), JSON.stringify({ ...deployment, rpcUrl: chain.rpcUrl }));
+    const blocks = new LocalBlocks(join(folder, "blocks"));
+    await blocks.open();
+    const decisions: Decided[] = [];
+    const asker = new Asker(chain, deployment);
+    while (decisions.length < count) {
+      const made = await asker.decide(decisions.length, Math.min(AT_ONCE, count - decisions.length));
+      for (const one of made) for (const bytes of one.blocks) await blocks.put(cidOf(sha256(bytes)), bytes);
+      decisions.push(...made);
+      progress(decisions.length);
+    }
+    return { chain, deployment, folder, decisions, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function setUp(chain: LocalChain): Promise<Deployment> {
+  const account = privateKeyToAccount((chain.accounts[0] as LocalChain["accounts"][number]).privateKey);
+  const stakes = { minStake: ONE, maxStake: 16n * ONE, unbondingDelaySeconds: MIN_UNBONDING_SECONDS };
+  const options = { rpcUrl: chain.rpcUrl, account, token: null, epochBlocks: EPOCH_BLOCKS, ...stakes };
+  const deployment = await deploy({ ...options, buildProfile: "default" });
+  const bank = openBank(chain, deployment.token, account);
+  await bank.mint(account.address.toLowerCase() as Address, 1_000n * ONE);
+  const place = { rpcUrl: chain.rpcUrl, chainId: chain.chainId, oracle: deployment.oracle };
+  const source = { ...place, registry: deployment.registry, account, receiptPollMs: 20 };
+  const operator = await createOperatorActions(source);
+  for (const signer of keys) {
+    const possession = provePossession(signer, { ...source, operator: operator.account });
+    const { publicKey } = signer;
+    const endpoint = ["/ip4/127.0.0.1/tcp/1"];
+    await operator.register({ publicKey, possession, model: "test", endpoint, stake: ONE, commission: 0 as Ppm });
+  }
+  const { subscriptionId } = await operator.createSubscription();
+  await operator.setConsumer(subscriptionId, operator.account, true);
+  await operator.fund(subscriptionId, "token", 100n * ONE);
+  return deployment;
+}
+
+const SUBSCRIPTION = 1;
+
+class Asker {
+  readonly #client: PublicClient;
+  readonly #chain: LocalChain;
+  readonly #deployment: Deployment;
+
+  constructor(chain: LocalChain, deployment: Deployment) {
+    this.#client = createPublicClient({ transport: http(chain.rpcUrl) });
+    this.#chain = chain;
+    this.#deployment = deployment;
+  }
+
+  /** Asks so many questions, then draws all their committees, then decides and commits. */
+  async decide(first: number, count: number): Promise<readonly Decided[]> {
+    await this.#chain.nextEpoch(EPOCH_BLOCKS);
+    const asked: Extract<ChainEvent, { kind: "requested" }>[] = [];
+    for (let index = first; index < first + count; index++)
+      asked.push(await this.#send("requested", encodeAsk(SUBSCRIPTION, terms, `Is ${index} less than ${index + 1}?`)));
+    await this.#call("hardhat_mine", [`0x${SEED_BLOCKS.toString(16)}`]);
+    const made: Decided[] = [];
+    for (const { request, round, seedBlock } of asked) {
+      const header = encodeHeader(await this.#call("eth_getBlockByNumber", [`0x${seedBlock.toString(16)}`, false]));
+      const awaited = { round, attempt: 0, seedBlock, past: [] };
+      const drawn = await this.#send("committeeDrawn", encodeDraw(request, awaited, header));
+      const { oracle, chainId } = this.#deployment;
+      const { committee } = drawn;
+      const one = decideAs({ domain: { chainId, oracle }, request, attempt: 0, committee });
+      await this.#send("decisionCommitted", encodeCommit(request, round, committee, one.certificate));
+      made.push(one);
+    }
+    return made;
+  }
+
+  /** The event of that kind that the transaction makes. */
+  async #send<Kind extends ChainEvent["kind"]>(kind: Kind, data: Hex): Promise<Extract<ChainEvent, { kind: Kind }>> {
+    const { oracle, registry } = this.#deployment;
+    const from = (this.#chain.accounts[0] as LocalChain["accounts"][number]).address;
+    const hash: Hex = await this.#call("eth_sendTransaction", [{ from, to: oracle, data, gas: "0x4c4b40" }]);
+    for (const log of await this.#logsOf(hash)) {
+      const decoded = decodeLog(log, oracle, registry);
+      if (decoded.kind === "event" && decoded.event.kind === kind)
+        return decoded.event as Extract<ChainEvent, { kind: Kind }>;
+    }
+    throw new Error(`${hash} made no event ${kind}`);
+  }
+
+  /** Anvil answers before it has mined. */
+  async #logsOf(hash: Hex): Promise<readonly MinedLog[]> {
+    for (let tries = 0; tries < RECEIPT_TRIES; tries++) {
+      const receipt: RawBlock | null = await this.#call("eth_getTransactionReceipt", [hash]);
+      if (receipt !== null) return (receipt["logs"] as RpcLog[]).map((log) => formatLog(log) as MinedLog);
+      await sleep(RECEIPT_POLL_MS);
+    }
+    throw new Error(`${hash} is not mined`);
+  }
+
+  async #call<T extends Hex | RawBlock | null>(method: string, params: readonly unknown[]): Promise<T> {
+    return this.#client.request({ method, params } as Parameters<PublicClient["request"]>[0]);
+  }
+}
+
+function decideAs(attempt: Attempt): Decided {
+  const minds = attempt.committee.map(() => ({
+    answer: "yes",
+    approves: (answer: string) => answer === "yes",
+    confidence: 900_000 as Ppm,
+  }));
+  const signerOf = (seat: number): Keys => {
+    const signer = keys.find(({ address }) => address === attempt.committee[seat]?.signer);
+    if (signer === undefined) throw new Error(`seat ${seat} is nobody's`);
+    return signer;
+  };
+  const { certified } = stepDecision({ protocol: mbft, attempt, signerOf, minds, goal: "certified", verify: false });
+  const [first] = certified;
+  if (first === undefined) throw new Error("nothing was certified");
+  return { attempt, certificate: first.certificate, blocks: first.blocks };
+}

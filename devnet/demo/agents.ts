@@ -1,0 +1,97 @@
+// Agents of the demo: directories as an operator would have them, each served by a process of its own.
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { openSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
+import { provePossession } from "../../agents/adapters/chain/possession.ts";
+import { createKeystore } from "../../agents/adapters/keystore/keystore.ts";
+import type { Keys } from "../../agents/adapters/keystore/keys.ts";
+import type { AgentId, Ppm } from "../../agents/core/types.ts";
+import type { Deployment } from "../../scripts/deploy/deployment.ts";
+
+const root = join(import.meta.dirname, "../..");
+const STOP_TIMEOUT_MS = 5_000;
+/** Throw-away keys on a throw-away chain: a fast key derivation will do. */
+const SCRYPT_N = 4096;
+
+export interface DemoAgent {
+  readonly agentId: AgentId;
+  readonly directory: string;
+  readonly keys: Keys;
+  readonly lies: boolean;
+}
+
+export interface AgentSettings {
+  readonly directory: string;
+  readonly password: string;
+  readonly rpcUrl: string;
+  readonly deployment: Deployment;
+  readonly modelPath: string;
+  readonly stake: bigint;
+  readonly lies: boolean;
+  /** Gives the new agent coins for gas and tokens for its stake. */
+  readonly fund: (keys: Keys) => Promise<void>;
+}
+
+/** What `conclave agent init` and `conclave agent register` do. */
+export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
+  const { directory, deployment, rpcUrl } = settings;
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const keys = await createKeystore(join(directory, "keystore.json"), settings.password, { scryptN: SCRYPT_N });
+  const { chainId, oracle, registry } = deployment;
+  const config = {
+    chain: { rpcUrl, chainId, oracle, registry, pollIntervalMs: 200 },
+    model: { kind: "llama", path: settings.modelPath, sequences: 2, threads: 1, gpu: false },
+    listen: ["/ip4/127.0.0.1/tcp/0"],
+    timing: { phaseMs: 20_000, graceMs: 3_000, certifyMs: 3_000, relayStaggerMs: 2_000 },
+  };
+  await writeFile(join(directory, "conclave.json"), JSON.stringify(config, null, 2));
+  await settings.fund(keys);
+  const operator = await createOperatorActions({
+    rpcUrl,
+    chainId,
+    oracle,
+    registry,
+    account: keys.viemAccount(),
+    receiptPollMs: 100,
+  });
+  const possession = provePossession(keys, { chainId, registry, operator: keys.address });
+  const registration = {
+    publicKey: keys.publicKey,
+    possession,
+    model: "conclave-small",
+    endpoint: [],
+    stake: settings.stake,
+    commission: 0 as Ppm,
+  };
+  const { agentId } = await operator.register(registration);
+  return { agentId, directory, keys, lies: settings.lies };
+}
+
+/** Starts the agent's process; its log goes to agent.log in its directory. */
+export function startAgent(agent: DemoAgent, password: string): ChildProcess {
+  const log = openSync(join(agent.directory, "agent.log"), "a", 0o600);
+  const [script, ...args] = agent.lies
+    ? [join(root, "scripts", "demo", "liar.ts"), agent.directory, String(agent.agentId)]
+    : [join(root, "agents", "cli", "main.ts"), "agent", "run", "--dir", agent.directory];
+  const child = spawn(process.execPath, [script, ...args], {
+    stdio: ["ignore", log, log],
+    env: { ...process.env, CONCLAVE_PASSWORD: password },
+  });
+  // Whatever ends this process ends the agent.
+  const kill = (): boolean => child.kill("SIGKILL");
+  process.once("exit", kill);
+  child.once("exit", () => process.off("exit", kill));
+  return child;
+}
+
+export async function stopProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill("SIGTERM");
+  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+  await exited;
+  clearTimeout(timer);
+}

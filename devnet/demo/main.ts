@@ -1,0 +1,85 @@
+// npm run demo: a local chain, five agents, a contract that asks three questions, and the proof of each answer.
+import { Option } from "commander";
+import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
+import type { Protocol } from "../../agents/core/protocol.ts";
+import { planFor } from "./questions.ts";
+import { runDemo, type DemoReport } from "./run.ts";
+import { renderReport } from "./report.ts";
+import { renderSubgraph } from "./subgraph.ts";
+import { scriptCommand } from "../../scripts/shared/arguments.ts";
+import { NO_GRAPH_NODE, findGraphNode } from "../../scripts/subgraph/build.ts";
+
+const program = scriptCommand(
+  "demo",
+  "Start a local chain and five agents (one lies and equivocates), have a contract ask three questions, verify the decisions.",
+)
+  .addOption(
+    new Option("--protocol <id>", "how the committee comes to its decisions")
+      .choices(protocols.map(({ id }) => id))
+      .default("mbft"),
+  )
+  .option("--json", "print one JSON object as the last line of stdout")
+  .option("--keep", "keep chain and agents running until Ctrl-C, to try the printed commands")
+  .option(
+    "--subgraph",
+    "serve the history by GraphQL at the end, ask it three things, compare all of it with the chain",
+  )
+  .option("--logs <dir>", "copy the agents' logs there at the end")
+  .addHelpText("after", "\nExample:\n  $ npm run demo -- --protocol unanimous --json\n")
+  .addHelpText("after", "Exit codes: 0 all as expected, 1 a decision is not, or the demo failed, 2 usage.");
+
+const options = program.parse().opts<{ protocol: string; json?: true; keep?: true; subgraph?: true; logs?: string }>();
+const protocol = protocolById(options.protocol) as Protocol;
+const abort = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.on(signal, () => abort.abort(new Error(`stopped by ${signal}`)));
+
+const started = Date.now();
+const progress = (line: string): void =>
+  void process.stderr.write(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
+
+try {
+  if (options.subgraph && findGraphNode() === null) throw new Error(`${NO_GRAPH_NODE} Leave out --subgraph.`);
+  await runDemo({
+    protocol,
+    subgraph: options.subgraph === true,
+    plan: planFor(protocol.id),
+    signal: abort.signal,
+    progress,
+    ...(options.logs === undefined ? {} : { logs: options.logs }),
+    onReport: async (report: DemoReport) => {
+      const { decisions, agents, durationsMs, subgraph } = report;
+      const { id, code, version, title, assurance } = protocol;
+      process.stdout.write(
+        options.json
+          ? `${JSON.stringify({ protocol: { id, code, version, title, assurance }, decisions, agents, durationsMs, ...(subgraph === null ? {} : { subgraph }) })}\n`
+          : renderReport(report, options.keep === true) + (subgraph === null ? "" : renderSubgraph(subgraph)),
+      );
+      if (subgraph !== null && subgraph.differences.length > 0) {
+        progress(`the subgraph is NOT what the chain says: ${subgraph.differences.length} differences`);
+        process.exitCode = 1;
+      }
+      for (const one of decisions) {
+        const faults = faultsOf(one);
+        if (faults.length === 0) continue;
+        progress(`request ${one.requestId} FAILED: ${faults.join("; ")}`);
+        process.exitCode = 1;
+      }
+      if (!options.keep) return;
+      progress(`everything keeps running; CONCLAVE_DEPLOYMENT=${report.deploymentFile}; Ctrl-C stops and cleans up`);
+      await new Promise<void>((resolve) => abort.signal.addEventListener("abort", () => resolve(), { once: true }));
+    },
+  });
+} catch (error) {
+  const cause: unknown = abort.signal.aborted ? abort.signal.reason : error;
+  process.stderr.write(`error: ${cause instanceof Error ? cause.message : String(cause)}\n`);
+  process.exitCode = abort.signal.aborted ? 130 : 1;
+}
+
+function faultsOf(one: DemoReport["decisions"][number]): readonly string[] {
+  return [
+    ...(one.correct ? [] : [`answered "${one.answer}", expected "${one.expected}"`]),
+    ...(one.callbackSucceeded ? [] : ["the callback failed"]),
+    ...(one.verified ? [] : ["the decision could not be verified"]),
+  ];
+}

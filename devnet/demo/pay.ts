@@ -1,0 +1,38 @@
+// The end of every request: its escrow is distributed, and each operator has rewards that it can claim.
+import { parseAbi, type LocalAccount } from "viem";
+import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
+import type { Address, AgentId, RequestId } from "../../agents/core/types.ts";
+import type { ChainReader } from "../../agents/ports/chain.ts";
+import { courseOf, roundsOf } from "../../agents/ports/course.ts";
+import type { Deployment } from "../../scripts/deploy/deployment.ts";
+import { clientsOf } from "./clients.ts";
+
+const abi = parseAbi(["function rewardsOf(uint32 agentId, address account, uint8 currency) view returns (uint256)"]);
+const TOKEN = 0;
+
+export interface Payer {
+  /** Of a final request, unless an agent's keeper was faster. */
+  settle(requestId: RequestId, signal: AbortSignal): Promise<void>;
+  /** In tokens. */
+  rewardsOf(agentId: AgentId, account: Address): Promise<bigint>;
+}
+
+export async function openPayer(
+  rpcUrl: string,
+  { chainId, oracle, registry }: Deployment,
+  reader: ChainReader,
+  account: LocalAccount,
+): Promise<Payer> {
+  const writer = await createChainWriter({ rpcUrl, chainId, oracle, registry, account, receiptPollMs: 100 });
+  const { reader: client } = clientsOf(rpcUrl, chainId, account);
+  return {
+    async settle(requestId, signal) {
+      const course = courseOf(await reader.requestEvents(requestId, signal));
+      const rounds = course === null ? null : roundsOf(course);
+      if (course === null || rounds === null) throw new Error(`Settle request ${requestId}: it has no decision`);
+      await writer.settle(course.request, rounds, signal);
+    },
+    rewardsOf: (agentId, operator) =>
+      client.readContract({ address: registry, abi, functionName: "rewardsOf", args: [agentId, operator, TOKEN] }),
+  };
+}

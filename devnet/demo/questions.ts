@@ -1,0 +1,113 @@
+import { canonicalAnswer } from "../../agents/core/request/answer.ts";
+import type { AnswerKind, Terms } from "../../agents/core/types.ts";
+
+/** Held out from the training of conclave-small (models/held-out.json). */
+export interface DemoQuestion {
+  readonly kind: AnswerKind;
+  readonly question: string;
+  readonly expected: string;
+  /** Of a choice, or policies. */
+  readonly options?: number;
+  /** Texts that an answer has to cite. */
+  readonly documents?: readonly string[];
+}
+
+/** What is asked under a protocol. */
+export interface DemoPlan {
+  readonly questions: readonly DemoQuestion[];
+  readonly assurance: "normal" | "high";
+}
+
+const refund: DemoQuestion = {
+  kind: "boolean",
+  question:
+    "Policy: (1) refunds within 60 days; (2) at most 6 items. Facts: after 118 days, 8 items. Is the refund due?",
+  expected: "no",
+};
+
+const cards: DemoQuestion = {
+  kind: "choice",
+  question:
+    "Four cards: 30, 7, E, N. Rule: a card with a consonant has an odd number behind. N is turned. Which other card to turn? 30 (A), E (B), 7 (C)",
+  expected: "A",
+  options: 3,
+};
+
+const change: DemoQuestion = {
+  kind: "number",
+  question: "Paul had seventy-six EUR and paid sixty-five EUR. How much is left?",
+  expected: "11",
+};
+
+const budget: DemoQuestion = {
+  kind: "policies",
+  question: "Budget 85 EUR. Policies: (A) 87 EUR, (B) 138 EUR, (C) 63 EUR, (D) 84 EUR, (E) 61 EUR. Which fit?",
+  expected: "C,D,E",
+  options: 5,
+};
+
+const deadline: DemoQuestion = {
+  kind: "policies",
+  question: "Deadline: 20 days. Policies: (A) 38 days, (B) 26 days, (C) 12 days, (D) 19 days. Which are in time?",
+  expected: "C,D",
+  options: 4,
+};
+
+const contract: DemoQuestion = {
+  kind: "text",
+  question:
+    "Contract: (1) arrives within 90 hours; (2) max 12 damaged.\nClaim: 86 hours, 8 damaged.\nWhat does the clerk write?",
+  expected: "Terms kept.",
+};
+
+const delivery: DemoQuestion = {
+  kind: "text",
+  question:
+    "Delivery terms: 1. signature required; 2. weight at least 25 kg. Case: signed, 8 kg. What does the clerk write?",
+  expected: "Terms broken: 8 kg is less than 25.",
+};
+
+const cited: DemoQuestion = {
+  kind: "boolean",
+  question: "Facts: after 118 days, 8 items. Is the refund due?",
+  expected: "no",
+  documents: ["Policy: (1) refunds within 60 days; (2) at most 6 items."],
+};
+
+const standard = [refund, cards, change] as const;
+const texts = [contract, delivery, refund] as const;
+
+/** What a protocol is for, by its id; the standard questions for all others. */
+const special: Readonly<Record<string, readonly DemoQuestion[]>> = {
+  unanimous: [budget, deadline, refund],
+  council: texts,
+  debate: texts,
+  adversarial: texts,
+  escalating: [cited, cards, change],
+};
+
+export function planFor(protocolId: string): DemoPlan {
+  // At high assurance the liar's dissent is enough to escalate, up to the claims that cite.
+  return { questions: special[protocolId] ?? standard, assurance: protocolId === "escalating" ? "high" : "normal" };
+}
+
+/** Whether a decided answer is the expected one: equality of canonical values. */
+export function isExpected({ kind, options, expected }: DemoQuestion, answer: string): boolean {
+  const terms: Terms = {
+    fee: 0n,
+    duration: 0,
+    appeals: 0,
+    retries: 0,
+    tolerance: 0n,
+    callbackGasLimit: 0,
+    committeeSize: 0,
+    assurance: "normal",
+    currency: "token",
+    decimals: 0,
+    options: options ?? 0,
+    kind,
+    protocol: 0,
+  };
+  const wanted = canonicalAnswer(terms, expected);
+  return wanted !== null && wanted.outcome === canonicalAnswer(terms, answer)?.outcome;
+}

@@ -1,0 +1,59 @@
+import Table from "cli-table3";
+import { meaningOf } from "../../agents/cli/shared/assurance.ts";
+import { percent } from "../../agents/cli/shared/output.ts";
+import type { DemoReport } from "./run.ts";
+
+/** The table at the end. */
+export function renderReport(report: DemoReport, keeps: boolean): string {
+  const { id, assurance } = report.protocol;
+  const table = new Table({
+    head: [
+      "#",
+      "question",
+      "protocol",
+      "decision",
+      "confidence",
+      "as expected",
+      "signed by",
+      id === "hashgraph" ? "events" : "rounds",
+      "gas",
+      "called back",
+      "verified",
+    ],
+    colWidths: [5, 34, 15, 14, 12, 13, 12, 8, 10, 8, 10],
+    wordWrap: true,
+    style: { head: [], border: [] },
+  });
+  for (const one of report.decisions) {
+    table.push([
+      one.requestId,
+      one.question,
+      `${id}\n(${assurance})`,
+      `${one.status}: ${one.answer}`,
+      percent(one.confidence),
+      one.correct ? "yes" : `NO: ${one.expected}`,
+      one.signers.map((seat) => `#${one.seats[seat]?.agentId}`).join(" "),
+      one.rounds,
+      one.commitGas,
+      one.callbackSucceeded ? "yes" : "NO",
+      one.verified ? "yes" : "NO",
+    ]);
+  }
+  const details = report.decisions.map((one) =>
+    [
+      `request ${one.requestId}: transaction ${one.commitTx}`,
+      `           transcript  ${one.transcript}`,
+      ...one.documents.map(({ cid, text }) => `           source      ${cid}: ${JSON.stringify(text)}`),
+      `           verify      npx conclave verify ${one.requestId} --deployment ${report.deploymentFile}`,
+    ].join("\n"),
+  );
+  const liars = report.agents.filter((agent) => agent.lies).map((agent) => `#${agent.agentId}`);
+  const notes = [
+    `a certificate of ${id} says: ${meaningOf[assurance]}`,
+    `agent ${liars.join(", ")} lied and equivocated`,
+    `tokens earned: ${report.agents.map(({ agentId, earned }) => `#${agentId} ${Number(earned).toFixed(2)}`).join(", ")}`,
+    ...(id === "hashgraph" ? ["events: how many the seat that said most had said"] : []),
+    ...(keeps ? [] : ["the verify commands need the network: npm run demo -- --keep"]),
+  ];
+  return `${table.toString()}\n${details.join("\n")}\n${notes.join("; ")}\n`;
+}

@@ -1,0 +1,406 @@
+import { randomBytes } from "node:crypto";
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { formatEther, parseEther } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { createChainReader } from "../../agents/adapters/chain/reader.ts";
+import { createTransactionReader } from "../../agents/adapters/chain/transaction-reader.ts";
+import { cidString } from "../../agents/core/encoding/codec.ts";
+import type { Protocol } from "../../agents/core/protocol.ts";
+import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
+import type { ChainEvent, ChainReader, TransactionReader } from "../../agents/ports/chain.ts";
+import { EXAMPLE_SUBSCRIPTION } from "../../ignition/modules/PolicyDesk.ts";
+import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
+import { startLocalChain, type LocalChain } from "../local-chain.ts";
+import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "./agents.ts";
+import { openBank } from "./bank.ts";
+import { documentsOf, handOut } from "./documents.ts";
+import { areContractsCompiled, openDesk, type Asked, type Desk } from "./consumer.ts";
+import { openPayer, type Payer } from "./pay.ts";
+import { reportSubgraph, startSubgraph, type SubgraphReport } from "./subgraph.ts";
+import { isExpected, type DemoPlan, type DemoQuestion } from "./questions.ts";
+import { verify, type Verified } from "./verify.ts";
+
+const root = join(import.meta.dirname, "../..");
+const AGENTS = 5;
+const LIAR = AGENTS - 1;
+const COMMITTEE = 5;
+/** The 8 blocks before a draw take 2 s, and the rest of the epoch leaves a busy machine half a minute to draw in. */
+const BLOCK_SECONDS = 0.2;
+const EPOCH_BLOCKS = 160;
+const START_TIMEOUT_MS = 180_000;
+const DECIDE_TIMEOUT_MS = 300_000;
+const FEE = parseEther("1");
+const STAKE = parseEther("1000");
+
+export interface DemoDecision {
+  readonly requestId: string;
+  readonly question: string;
+  readonly kind: string;
+  readonly status: string;
+  readonly outcome: Hex;
+  readonly answer: string;
+  /** Parts per million. */
+  readonly confidence: number;
+  /** What the question names as its sources; under escalating, an answer has to quote one of them once it comes to claims that cite. */
+  readonly documents: readonly { readonly cid: string; readonly text: string }[];
+  readonly expected: string;
+  /** Whether the answer is the expected one. */
+  readonly correct: boolean;
+  readonly seats: readonly {
+    readonly seat: number;
+    readonly agentId: number;
+    readonly signer: string;
+    readonly reputation: number;
+  }[];
+  readonly signers: readonly number[];
+  /** Deliberation rounds until the decision; under hashgraph, events of the seat that said most. */
+  readonly rounds: number;
+  readonly commitGas: number;
+  readonly requestGas: number;
+  readonly commitTx: Hex;
+  readonly transcript: string;
+  readonly callbackSucceeded: boolean;
+  readonly verified: boolean;
+}
+
+export interface DemoReport {
+  readonly protocol: Protocol;
+  readonly decisions: readonly DemoDecision[];
+  readonly agents: readonly {
+    readonly agentId: number;
+    readonly signer: string;
+    readonly lies: boolean;
+    readonly reputation: number;
+    /** Tokens that its operator can withdraw. */
+    readonly earned: string;
+  }[];
+  readonly durationsMs: {
+    readonly chain: number;
+    readonly agents: number;
+    readonly decisions: number;
+    readonly verify: number;
+    readonly total: number;
+  };
+  readonly deploymentFile: string;
+  /** Null where nobody asked for it. */
+  readonly subgraph: SubgraphReport | null;
+}
+
+export interface DemoOptions {
+  /** Serves the history by GraphQL at the end. */
+  readonly subgraph: boolean;
+  readonly protocol: Protocol;
+  readonly plan: DemoPlan;
+  readonly signal: AbortSignal;
+  readonly progress: (line: string) => void;
+  /** Where to leave the agents' logs. */
+  readonly logs?: string;
+  /** Called while everything still runs. */
+  readonly onReport: (report: DemoReport) => Promise<void>;
+}
+
+/** Everything from a local chain to verified decisions; whatever started is stopped and removed, on every way out. */
+export async function runDemo(options: DemoOptions): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), "conclave-demo-"));
+  const cleanups: (() => Promise<void>)[] = [() => rm(directory, { recursive: true, force: true, maxRetries: 3 })];
+  try {
+    await options.onReport(await decide(options, directory, cleanups));
+  } finally {
+    options.progress("stopping everything");
+    for (const cleanup of cleanups.toReversed())
+      await cleanup().catch((error: unknown) => options.progress(`clean-up: ${String(error)}`));
+  }
+}
+
+async function decide(options: DemoOptions, directory: string, cleanups: (() => Promise<void>)[]): Promise<DemoReport> {
+  const { plan, progress, protocol, signal } = options;
+  const { questions } = plan;
+  const started = performance.now();
+  if (!(await areContractsCompiled())) progress("compiling the contracts (first run only), which may take minutes");
+  progress("starting a local chain and deploying the contracts");
+  const chain = await startLocalChain({ blockTimeSeconds: BLOCK_SECONDS });
+  cleanups.push(() => chain.stop());
+  const world = await deployWorld(chain, directory, protocol, plan);
+  signal.throwIfAborted();
+  const chainMs = performance.now() - started;
+
+  progress(`${chain.engine} at ${chain.rpcUrl}; registering ${AGENTS} agents`);
+  const agents = await startAgents(options, world, directory, cleanups);
+  await waitForAgents(world, agents, signal);
+  const agentsMs = performance.now() - started - chainMs;
+
+  const liars = agents.filter(({ lies }) => lies).map(({ agentId }) => `#${agentId}`);
+  progress(`${agents.length} agents serve in their own processes; agent ${liars.join(", ")} lies and equivocates`);
+  const documents = questions.flatMap((question) => question.documents ?? []);
+  const handedOut = await handOut(documents, world.reader, signal);
+  cleanups.push(() => handedOut.close());
+  await chain.nextEpoch(EPOCH_BLOCKS);
+  const asked: Asked[] = [];
+  for (const question of questions) {
+    const one = await world.desk.ask(question);
+    asked.push(one);
+    progress(`request ${one.requestId}: ${question.question}`);
+  }
+  await follow(
+    world,
+    asked.map((one) => one.requestId),
+    progress,
+    signal,
+  );
+  const decisionsMs = performance.now() - started - chainMs - agentsMs;
+
+  progress("verifying: chain, IPFS, hashes, signatures, replay");
+  const verified = await Promise.all(asked.map(({ requestId }) => verify(requestId, world.deploymentFile, signal)));
+  const decisions = await Promise.all(
+    asked.map((one, index) => describe(world, one, questions[index] as DemoQuestion, verified[index] as Verified)),
+  );
+  progress("settling: every seat is paid by its share, and what is left goes back to the subscription");
+  for (const { requestId } of asked) await world.payer.settle(requestId, signal);
+  const total = performance.now() - started;
+  const records = await world.reader.agents();
+  const rewards = await Promise.all(agents.map(({ agentId, keys }) => world.payer.rewardsOf(agentId, keys.address)));
+  const report = {
+    protocol,
+    decisions,
+    agents: agents.map(({ agentId, keys, lies }, index) => ({
+      agentId,
+      signer: keys.address,
+      lies,
+      reputation: records.find((record) => record.agentId === agentId)?.reputation ?? 0,
+      earned: formatEther(rewards[index] ?? 0n),
+    })),
+    durationsMs: {
+      chain: Math.round(chainMs),
+      agents: Math.round(agentsMs),
+      decisions: Math.round(decisionsMs),
+      verify: Math.round(total - chainMs - agentsMs - decisionsMs),
+      total: Math.round(total),
+    },
+    deploymentFile: world.deploymentFile,
+  };
+  return { ...report, subgraph: options.subgraph ? await historyOf(report, world, options, cleanups) : null };
+}
+
+async function historyOf(
+  known: Omit<DemoReport, "subgraph">,
+  { chain, deployment, deploymentFile }: DemoWorld,
+  { signal, progress }: DemoOptions,
+  cleanups: (() => Promise<void>)[],
+): Promise<SubgraphReport> {
+  const demo = { rpcUrl: chain.rpcUrl, deployment, deploymentFile, known, fee: FEE, signal, progress };
+  const node = await startSubgraph(demo);
+  cleanups.push(() => node.stop());
+  return reportSubgraph(node, demo);
+}
+
+interface DemoWorld {
+  readonly chain: LocalChain;
+  readonly deployment: Deployment;
+  readonly deploymentFile: string;
+  readonly reader: ChainReader;
+  readonly transactions: TransactionReader;
+  readonly desk: Desk;
+  readonly payer: Payer;
+  /** Coins for gas, tokens to stake or to ask with. */
+  readonly fund: (account: Address, tokens: bigint) => Promise<void>;
+}
+
+async function deployWorld(
+  chain: LocalChain,
+  directory: string,
+  protocol: Protocol,
+  plan: DemoPlan,
+): Promise<DemoWorld> {
+  const deployerKey = chain.accounts[0]?.privateKey;
+  if (deployerKey === undefined) throw new Error("Start the local chain: it has no accounts");
+  const owner = privateKeyToAccount(deployerKey);
+  const example = {
+    fee: FEE,
+    duration: 3_600,
+    // All agents sit already: there is no other committee to call.
+    appeals: 0,
+    retries: 0,
+    callbackGasLimit: 150_000,
+    committeeSize: COMMITTEE,
+    assurance: plan.assurance === "high" ? 1 : 0,
+    protocol: protocol.code,
+  };
+  const deployment = await deploy({
+    rpcUrl: chain.rpcUrl,
+    account: owner,
+    token: null,
+    minStake: STAKE,
+    maxStake: 4n * STAKE,
+    unbondingDelaySeconds: MIN_UNBONDING_SECONDS,
+    epochBlocks: EPOCH_BLOCKS,
+    buildProfile: "default",
+    example,
+  });
+  const deploymentFile = join(directory, "deployment.json");
+  await writeFile(deploymentFile, JSON.stringify({ ...deployment, rpcUrl: chain.rpcUrl }, null, 2));
+  const { chainId, oracle, registry, token, example: desk } = deployment;
+  if (desk === null) throw new Error("Deploy the example consumer: it is missing");
+  const contracts = {
+    rpcUrl: chain.rpcUrl,
+    chainId,
+    oracle,
+    registry,
+    deploymentBlock: BigInt(deployment.deploymentBlock),
+  };
+  const reader = await createChainReader({ ...contracts, finalityDepth: 0, pollIntervalMs: 200 });
+  const transactions = await createTransactionReader(contracts);
+  const bank = openBank(chain, token, owner);
+  await bank.mint(owner.address.toLowerCase() as Address, 100n * FEE);
+  await bank.subscribe(oracle, EXAMPLE_SUBSCRIPTION, 100n * FEE);
+  return {
+    chain,
+    deployment,
+    deploymentFile,
+    reader,
+    transactions,
+    desk: await openDesk(chain.rpcUrl, chainId, desk, owner),
+    payer: await openPayer(chain.rpcUrl, deployment, reader, owner),
+    fund: (account, tokens) => bank.fund(account, tokens),
+  };
+}
+
+/** The liar is slashed once for each question, and must stay above the minimum. */
+function stakeOf(index: number): bigint {
+  return index === LIAR ? 2n * STAKE : STAKE;
+}
+
+async function startAgents(
+  options: DemoOptions,
+  world: DemoWorld,
+  directory: string,
+  cleanups: (() => Promise<void>)[],
+): Promise<readonly DemoAgent[]> {
+  const password = randomBytes(16).toString("hex");
+  const modelPath = join(root, "models", "conclave-small.gguf");
+  const { deployment, chain } = world;
+  const agents = await Promise.all(
+    Array.from({ length: AGENTS }, (_, index) =>
+      setUpAgent({
+        directory: join(directory, `agent-${index + 1}`),
+        password,
+        rpcUrl: chain.rpcUrl,
+        deployment,
+        modelPath,
+        stake: stakeOf(index),
+        lies: index === LIAR,
+        fund: (keys) => world.fund(keys.address, stakeOf(index)),
+      }),
+    ),
+  );
+  const children = agents.map((agent) => {
+    const child = startAgent(agent, password);
+    child.once("exit", (code) => {
+      if (!options.signal.aborted && code !== 0 && code !== null)
+        options.progress(`agent ${agent.agentId} ended with code ${code}; see --logs DIR`);
+    });
+    return child;
+  });
+  cleanups.push(async () => {
+    await Promise.all(children.map(stopProcess));
+    for (const agent of agents) await keepLog(agent, options.logs);
+  });
+  return agents;
+}
+
+async function keepLog(agent: DemoAgent, logs: string | undefined): Promise<void> {
+  if (logs === undefined) return;
+  await mkdir(logs, { recursive: true });
+  await copyFile(join(agent.directory, "agent.log"), join(logs, `${basename(agent.directory)}.log`));
+}
+
+/** An agent that listens has published where. */
+async function waitForAgents({ reader }: DemoWorld, agents: readonly DemoAgent[], signal: AbortSignal): Promise<void> {
+  await poll(START_TIMEOUT_MS, "the agents to start", signal, async () => {
+    const records = await reader.agents(signal);
+    return agents.every(
+      ({ agentId }) => (records.find((record) => record.agentId === agentId)?.endpoint.length ?? 0) > 0,
+    );
+  });
+}
+
+async function follow(
+  { reader }: DemoWorld,
+  requestIds: readonly RequestId[],
+  progress: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const told = new Set<string>();
+  await poll(DECIDE_TIMEOUT_MS, "the decisions", signal, async () => {
+    for (const requestId of requestIds) {
+      for (const event of await reader.requestEvents(requestId, signal)) {
+        const line = lineOf(event, requestId);
+        if (line === null || told.has(line)) continue;
+        told.add(line);
+        progress(line);
+      }
+    }
+    const states = await Promise.all(requestIds.map((requestId) => reader.requestState(requestId, signal)));
+    return states.every(({ status }) => status === "decided" || status === "hung" || status === "refunded");
+  });
+}
+
+function lineOf(event: ChainEvent, requestId: RequestId): string | null {
+  switch (event.kind) {
+    case "committeeDrawn":
+      return `request ${requestId}: committee drawn, agents ${event.committee.map((seat) => `#${seat.agentId}`).join(" ")}`;
+    case "decisionCommitted":
+      return `request ${requestId}: ${event.decision.status} "${event.decision.answer}", confidence ${(event.decision.confidence / 10_000).toFixed(1)} %`;
+    case "requestRefunded":
+      return `request ${requestId}: refunded`;
+    default:
+      return null;
+  }
+}
+
+async function describe(
+  world: DemoWorld,
+  { requestId, requestGas }: Asked,
+  question: DemoQuestion,
+  verified: Verified,
+): Promise<DemoDecision> {
+  const { reader, desk, transactions } = world;
+  const events = await reader.requestEvents(requestId);
+  const drawn = events.find((event) => event.kind === "committeeDrawn");
+  const committed = events.find((event) => event.kind === "decisionCommitted");
+  if (drawn === undefined || committed === undefined) throw new Error(`request ${requestId} has no decision`);
+  const { decision, relay, transactionHash } = committed;
+  const outcome = await desk.outcomeOf(requestId);
+  return {
+    requestId: requestId.toString(),
+    question: question.question,
+    kind: question.kind,
+    status: decision.status === "decided" ? "Decided" : "Hung",
+    outcome: decision.outcome,
+    answer: decision.answer,
+    confidence: decision.confidence,
+    documents: documentsOf(question),
+    expected: question.expected,
+    correct: decision.status === "decided" && isExpected(question, decision.answer),
+    seats: drawn.committee.map(({ agentId, signer, reputation }, seat) => ({ seat, agentId, signer, reputation })),
+    signers: drawn.committee.flatMap((_, seat) => ((relay.signers >> BigInt(seat)) & 1n ? [seat] : [])),
+    rounds: verified.rounds,
+    commitGas: Number((await transactions.receipt(transactionHash)).gasUsed),
+    requestGas: Number(requestGas),
+    commitTx: transactionHash,
+    transcript: cidString(decision.transcript),
+    callbackSucceeded: outcome.status !== 0 && outcome.value === decision.outcome,
+    verified: verified.ok,
+  };
+}
+
+async function poll(timeoutMs: number, what: string, signal: AbortSignal, done: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  while (!(await done())) {
+    if (performance.now() > end)
+      throw new Error(`waited ${timeoutMs / 1000} s for ${what} in vain; see the agents' logs (--logs DIR)`);
+    await sleep(250, undefined, { signal });
+  }
+}

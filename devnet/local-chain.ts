@@ -1,0 +1,155 @@
+// A chain on a free port of 127.0.0.1: anvil where npm has it (linux-x64), else Hardhat's.
+import type { ChildProcess } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { mnemonicToAccount } from "viem/accounts";
+import { bytesToHex } from "../agents/core/encoding/digest.ts";
+import type { Address, Hex } from "../agents/core/types.ts";
+import { spawnGuarded } from "../scripts/shared/guarded-child.ts";
+
+export interface LocalChain {
+  readonly engine: "anvil" | "hardhat";
+  readonly rpcUrl: string;
+  readonly chainId: number;
+  /** Funded; their keys are public knowledge. */
+  readonly accounts: readonly { readonly address: Address; readonly privateKey: Hex }[];
+  /** Mines up to the first block of the next epoch of so many: whoever registered before can be drawn, and a draw has the whole epoch. */
+  nextEpoch(epochBlocks: number): Promise<void>;
+  /** Idempotent. */
+  stop(): Promise<void>;
+}
+
+export interface LocalChainOptions {
+  /** Mines a block this often, beside one for each transaction; without it only transactions make blocks. */
+  readonly blockTimeSeconds?: number;
+  readonly engine?: "anvil" | "hardhat";
+  /** Funded ones; 20 by default. */
+  readonly accounts?: number;
+}
+
+const CHAIN_ID = 31_337;
+const DEFAULT_ACCOUNTS = 20;
+/** The development mnemonic of anvil and Hardhat. */
+const MNEMONIC = "test test test test test test test test test test test junk";
+const START_TIMEOUT_MS = 20_000;
+const STOP_TIMEOUT_MS = 3_000;
+
+export async function startLocalChain(options: LocalChainOptions = {}): Promise<LocalChain> {
+  const anvil = findAnvil();
+  const engine = options.engine ?? (anvil === null ? "hardhat" : "anvil");
+  if (engine === "hardhat") return startHardhat(options);
+  if (anvil === null)
+    throw new Error("Start anvil: there is no @foundry-rs/anvil package for this platform; use the hardhat engine");
+  return startAnvil(anvil, options);
+}
+
+function findAnvil(): string | null {
+  try {
+    const manifest = createRequire(import.meta.url).resolve("@foundry-rs/anvil-linux-amd64/package.json");
+    const binary = join(dirname(manifest), "bin", "anvil");
+    return process.platform === "linux" && process.arch === "x64" && existsSync(binary) ? binary : null;
+  } catch {
+    return null;
+  }
+}
+
+async function startAnvil(binary: string, options: LocalChainOptions): Promise<LocalChain> {
+  const { blockTimeSeconds, accounts = DEFAULT_ACCOUNTS } = options;
+  const place = ["--host", "127.0.0.1", "--port", "0", "--chain-id", String(CHAIN_ID)];
+  const funded = ["--accounts", String(accounts), "--mnemonic", MNEMONIC];
+  const mining = blockTimeSeconds === undefined ? [] : ["--block-time", String(blockTimeSeconds), "--mixed-mining"];
+  const { process: child, stop } = spawnGuarded(binary, [...place, ...funded, ...mining], {
+    signal: "TERM",
+    output: ["pipe", "ignore"],
+  });
+  try {
+    const rpcUrl = `http://${await listeningAddress(child)}`;
+    return {
+      engine: "anvil",
+      rpcUrl,
+      chainId: CHAIN_ID,
+      accounts: developmentAccounts(accounts),
+      nextEpoch: (epochBlocks) => nextEpoch(rpcUrl, epochBlocks),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Anvil prints "Listening on 127.0.0.1:PORT" when it is ready; the rest of its output is read and forgotten. */
+async function listeningAddress(child: ChildProcess): Promise<string> {
+  if (child.stdout === null) throw new Error("Start anvil: its output is not readable");
+  const lines = createInterface({ input: child.stdout });
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error(`Start anvil: it is not ready after ${START_TIMEOUT_MS / 1000} s`)),
+      START_TIMEOUT_MS,
+    );
+    const fail = (error: Error): void => {
+      clearTimeout(timer);
+      reject(error);
+    };
+    child.once("error", fail);
+    child.once("exit", (code) => fail(new Error(`Start anvil: it ended with code ${code}`)));
+    lines.on("line", (line) => {
+      const address = /^Listening on (127\.0\.0\.1:\d+)/.exec(line)?.[1];
+      if (address === undefined) return;
+      clearTimeout(timer);
+      resolve(address);
+    });
+  });
+}
+
+async function startHardhat(options: LocalChainOptions): Promise<LocalChain> {
+  const { blockTimeSeconds, accounts = DEFAULT_ACCOUNTS } = options;
+  const { network } = await import("hardhat");
+  const interval = blockTimeSeconds === undefined ? 0 : Math.round(blockTimeSeconds * 1000);
+  const override = {
+    chainId: CHAIN_ID,
+    allowBlocksWithSameTimestamp: true,
+    mining: { auto: true, interval },
+    accounts: { mnemonic: MNEMONIC, count: accounts },
+  };
+  const server = await network.createServer({ network: "default", override }, "127.0.0.1", 0);
+  const { address, port } = await server.listen();
+  let closing: Promise<void> | null = null;
+  // Keep-alive connections of clients would hold it open.
+  const stop = (): Promise<void> =>
+    (closing ??= Promise.race([server.close(), sleep(STOP_TIMEOUT_MS, undefined, { ref: false })]));
+  const rpcUrl = `http://${address}:${port}`;
+  return {
+    engine: "hardhat",
+    rpcUrl,
+    chainId: CHAIN_ID,
+    accounts: developmentAccounts(accounts),
+    nextEpoch: (epochBlocks) => nextEpoch(rpcUrl, epochBlocks),
+    stop,
+  };
+}
+
+/** Anvil knows Hardhat's name of the method, too. */
+async function nextEpoch(rpcUrl: string, epochBlocks: number): Promise<void> {
+  const call = async (method: string, params: readonly unknown[]): Promise<unknown> => {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+    const answer = await fetch(rpcUrl, { method: "POST", headers: { "content-type": "application/json" }, body });
+    const { result, error } = (await answer.json()) as { readonly result?: unknown; readonly error?: unknown };
+    if (error !== undefined) throw new Error(`Mine an epoch: ${method} failed with ${JSON.stringify(error)}`);
+    return result;
+  };
+  const blocks = epochBlocks - (Number(await call("eth_blockNumber", [])) % epochBlocks);
+  await call("hardhat_mine", [`0x${blocks.toString(16)}`]);
+}
+
+function developmentAccounts(length: number): LocalChain["accounts"] {
+  return Array.from({ length }, (_, addressIndex) => {
+    const account = mnemonicToAccount(MNEMONIC, { addressIndex });
+    const key = account.getHdKey().privateKey;
+    if (key === null) throw new Error("Derive a development account: it has no private key");
+    return { address: account.address.toLowerCase() as Address, privateKey: bytesToHex(Uint8Array.from(key)) };
+  });
+}

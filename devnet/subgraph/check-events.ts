@@ -1,0 +1,248 @@
+// Every event has its entity, and every entity that does not change has its event.
+import type { Hex } from "viem";
+import { unpackHead, unpackMerits, unpackRelay } from "../../agents/adapters/chain/settlement.ts";
+import { cidString } from "../../agents/core/encoding/codec.ts";
+import { hexToBytes, unpackSeat } from "../../agents/core/encoding/digest.ts";
+import type { Digest } from "../../agents/core/types.ts";
+import type { Entities, Entity } from "./entities.ts";
+import { compare, lower, rows, type Ledger } from "./ledger.ts";
+import type { DecodedLog } from "./logs.ts";
+
+/** Which events make how many entities of which type. */
+const made: Readonly<Record<string, readonly string[]>> = {
+  AgentKey: ["AgentRegistered", "SignerRotated"],
+  StakeChange: ["StakeBonded", "UnbondingStarted", "StakeWithdrawn", "StakeSlashed"],
+  ReputationChange: ["ReputationChanged"],
+  Request: ["Requested"],
+  Attempt: ["Requested", "RequestReopened"],
+  Decision: ["DecisionCommitted"],
+  Pay: ["PayCredited"],
+  Deduction: ["RoundDeducted"],
+  Delivery: ["DeliveryPaid"],
+  Callback: ["CallbackFailed", "CallbackSucceeded"],
+  Evidence: ["EquivocationProven"],
+  Slash: ["StakeSlashed"],
+  RequestSubscription: ["SubscriptionCreated"],
+  SubscriptionMovement: ["SubscriptionFunded", "SubscriptionWithdrawn"],
+  Withdrawal: ["Withdrawn"],
+  Claim: ["Claimed"],
+  RewardClaim: ["RewardsClaimed"],
+  CommissionChange: ["CommissionChanged", "CommissionRaiseAnnounced"],
+  PriceList: ["PricesSet"],
+  ParameterChange: ["PricesSet", "RequestsPaused", "RequestsUnpaused"],
+};
+
+export function checkEvents(entities: Entities, logs: readonly DecodedLog[], ledger: Ledger): void {
+  for (const [type, names] of Object.entries(made)) {
+    const expected = logs.filter(({ eventName }) => names.includes(eventName)).length;
+    ledger.equal(`number of ${type}`, rows(entities, type).length, expected);
+  }
+  /** Changes of reputation come after the end of their request's escrow. */
+  let settled = "";
+  const asked = logs.filter(({ eventName }) => eventName === "Requested");
+  ledger.equal("deployment.requests", rows(entities, "Deployment")[0]?.["requests"], asked.length);
+  for (const [index, log] of asked.entries()) checkNumber(entities, log, index + 1, ledger);
+  for (const log of logs) {
+    if (log.eventName === "FeeRefunded") settled = String(log.args.requestId);
+    checkAgentEvent(entities, log, settled, ledger);
+    checkRequestEvent(entities, log, ledger);
+  }
+}
+
+function checkAgentEvent(entities: Entities, log: DecodedLog, settled: string, ledger: Ledger): void {
+  const id = eventId(log);
+  switch (log.eventName) {
+    case "AgentRegistered":
+      checkKey(find(entities, "AgentKey", lower(log.args.signer)), log.args, ledger);
+      break;
+    case "SignerRotated":
+      checkKey(find(entities, "AgentKey", lower(log.args.signer)), log.args, ledger);
+      break;
+    case "ReputationChanged": {
+      const change = find(entities, "ReputationChange", id);
+      const { agentId, steps, reputation } = log.args;
+      compare(ledger, `reputation change ${id}`, change, {
+        agent: agentId,
+        steps,
+        after: reputation,
+        request: settled,
+      });
+      checkCause(entities, change, ledger);
+      break;
+    }
+    case "EquivocationProven":
+      compare(ledger, `evidence ${id}`, find(entities, "Evidence", id), {
+        agent: log.args.agentId,
+        request: log.args.requestId,
+        requestHash: log.args.requestHash,
+        attempt: log.args.attempt,
+        reporter: lower(log.args.reporter),
+        fault: ["Messages", "Decisions"][log.args.fault],
+      });
+      checkEvidence(entities, find(entities, "Evidence", id), ledger);
+      break;
+    case "RewardsClaimed": {
+      const { agentId, account, to, amount } = log.args;
+      const expected = { agent: agentId, account: lower(account), to: lower(to), amount };
+      compare(ledger, `reward claim ${id}`, find(entities, "RewardClaim", id), expected);
+      break;
+    }
+    case "StakeSlashed": {
+      const { agentId, bonded, unbonding, reward } = log.args;
+      compare(ledger, `slash ${id}`, find(entities, "Slash", id), { agent: agentId, bonded, unbonding, reward });
+      break;
+    }
+    default:
+  }
+}
+
+function checkRequestEvent(entities: Entities, log: DecodedLog, ledger: Ledger): void {
+  switch (log.eventName) {
+    case "Requested":
+      compare(ledger, `request ${log.args.requestId}`, find(entities, "Request", String(log.args.requestId)), {
+        consumer: lower(log.args.consumer),
+        fee: log.args.terms >> 160n,
+        protocol: log.args.terms & 0xffn,
+        transaction: log.transactionHash,
+      });
+      break;
+    case "CommitteeDrawn":
+      checkCommittee(entities, log.args, ledger);
+      break;
+    case "DecisionCommitted":
+      checkDecision(entities, log.args, ledger);
+      break;
+    case "FeeRefunded": {
+      const id = String(log.args.requestId);
+      ledger.equal(`request ${id}.refund`, find(entities, "Request", id)["refund"], log.args.amount);
+      break;
+    }
+    case "PayCredited": {
+      const seat = `${log.args.requestId}-${log.args.attempt}-${log.args.seat}`;
+      compare(ledger, `pay ${seat}`, find(entities, "Pay", seat), {
+        agent: log.args.agentId,
+        amount: log.args.amount,
+        seat,
+      });
+      break;
+    }
+    case "RoundDeducted": {
+      const id = `${log.args.requestId}-${log.args.attempt}`;
+      const { treasuryPay, relayer, relayerPay } = log.args;
+      const expected = { treasuryPay, relayer: lower(relayer), relayerPay };
+      compare(ledger, `deduction ${id}`, find(entities, "Deduction", id), expected);
+      break;
+    }
+    case "DeliveryPaid": {
+      const id = String(log.args.requestId);
+      const { deliverer, amount, rest } = log.args;
+      const expected = { deliverer: lower(deliverer), amount, rest };
+      compare(ledger, `delivery ${id}`, find(entities, "Delivery", id), expected);
+      break;
+    }
+    case "AppealResolved": {
+      const id = `${log.args.requestId}-${log.args.attempt}`;
+      compare(ledger, `appeal ${id}`, find(entities, "Appeal", id), {
+        appellant: lower(log.args.appellant),
+        state: log.args.upheld ? "Upheld" : "Lost",
+        returned: log.args.amount,
+      });
+      break;
+    }
+    default:
+  }
+}
+
+/** Requests are numbered as they were asked. */
+function checkNumber(entities: Entities, log: DecodedLog, number: number, ledger: Ledger): void {
+  if (log.eventName !== "Requested") return;
+  const id = String(log.args.requestId);
+  ledger.equal(`request ${id}.number`, find(entities, "Request", id)["number"], number);
+}
+
+function find(entities: Entities, type: string, id: string): Entity {
+  return entities[type]?.get(id) ?? { id: `no ${type} ${id}` };
+}
+
+function checkKey(key: Entity, { agentId, publicKey }: { agentId: number; publicKey: Hex }, ledger: Ledger): void {
+  compare(ledger, `key ${key.id}`, key, { agent: agentId, publicKey });
+}
+
+function checkCommittee(
+  entities: Entities,
+  {
+    requestId,
+    attempt,
+    seed,
+    committee,
+  }: { requestId: bigint; attempt: number; seed: Hex; committee: readonly bigint[] },
+  ledger: Ledger,
+): void {
+  const id = `${requestId}-${attempt}`;
+  const found = find(entities, "Attempt", id);
+  const seats = committee.map((word) => unpackSeat(word));
+  compare(ledger, `attempt ${id}`, found, { seed, committee: seats.map((seat) => seat?.agentId) });
+  for (const [number, seat] of seats.entries())
+    compare(ledger, `seat ${id}-${number}`, find(entities, "Seat", `${id}-${number}`), {
+      agent: seat?.agentId,
+      reputation: seat?.reputation,
+      signer: seat?.signer,
+    });
+}
+
+function checkDecision(
+  entities: Entities,
+  args: Extract<DecodedLog, { eventName: "DecisionCommitted" }>["args"],
+  ledger: Ledger,
+): void {
+  const head = unpackHead(args.head);
+  if (typeof head === "string") return ledger.equal("head", head, "well formed");
+  const id = `${args.requestId}-${head.attempt}`;
+  const relay = unpackRelay(args.relay);
+  const merits = unpackMerits(hexToBytes(args.merits), head.seats);
+  const signers = Array.from({ length: head.seats }, (_, seat) => seat).filter(
+    (seat) => (relay.signers >> BigInt(seat)) & 1n,
+  );
+  const steps = Array.from({ length: head.seats }, () => 0);
+  for (const { seat, steps: moved } of merits?.reputationChanges ?? []) steps[seat] = moved;
+  compare(ledger, `decision ${id}`, find(entities, "Decision", id), {
+    status: head.status === "decided" ? "Decided" : "Hung",
+    confidence: head.confidence,
+    round: head.round,
+    outcome: args.outcome,
+    answer: new TextDecoder().decode(hexToBytes(args.answer)),
+    transcript: cidString(args.transcript as Digest),
+    signerSeats: signers,
+    // graph-node gives entities in the order of their ids.
+    signers: signers.map((seat) => `${id}-${seat}`).toSorted(),
+    shares: merits?.shares,
+    steps,
+    relayer: relay.relayer,
+    gasPrice: relay.gasPrice,
+  });
+}
+
+/** The decision of the seat that is named as the cause says the same, or, of a fall, at least as much (RE4). */
+function checkCause(entities: Entities, change: Entity, ledger: Ledger): void {
+  const seat = entities["Seat"]?.get(String(change["seat"]));
+  const decision = entities["Decision"]?.get(String(seat?.["attempt"]));
+  ledger.equal(`${change.id}: agent of its seat`, seat?.["agent"], change["agent"]);
+  const decided = (decision?.["steps"] as readonly number[] | undefined)?.[Number(seat?.["number"])] ?? 0;
+  const steps = Number(change["steps"]);
+  const fits = steps < 0 ? decided <= steps : decided === steps;
+  ledger.equal(`${change.id}: ${steps} of the ${decided} steps of its decision`, fits, true);
+}
+
+/** It is about a request that the subgraph has, and was followed by a slash. */
+function checkEvidence(entities: Entities, evidence: Entity, ledger: Ledger): void {
+  const request = entities["Request"]?.get(String(evidence["request"]));
+  ledger.equal(`evidence ${evidence.id}: hash of its request`, request?.["hash"], evidence["requestHash"]);
+  const slashes = rows(entities, "Slash").filter((slash) => slash["evidence"] === evidence.id);
+  ledger.equal(`evidence ${evidence.id}: slashes`, slashes.length, 1);
+}
+
+/** Transaction and index, as `Bytes.concatI32` appends it. */
+function eventId({ transactionHash, logIndex }: DecodedLog): string {
+  const bytes = Array.from({ length: 4 }, (_, byte) => (logIndex >> (8 * byte)) & 0xff);
+  return `${transactionHash}${bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

@@ -1,0 +1,211 @@
+// The real graph-node with a database of its own, following one chain until it is stopped.
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { spawnGuarded, type GuardedChild } from "../../scripts/shared/guarded-child.ts";
+import { NO_GRAPH_NODE, buildFor, findGraphNode } from "../../scripts/subgraph/build.ts";
+import { LOCAL_NETWORK, type Deployed } from "../../scripts/subgraph/manifest.ts";
+import { freePort } from "./ports.ts";
+import { startPostgres } from "./postgres.ts";
+
+export interface GraphNode {
+  /** Where GraphQL queries are posted to. */
+  readonly queryUrl: string;
+  /** Bound on every address of this machine, which graph-node cannot be told otherwise: the administrator's is among them. */
+  readonly openPorts: readonly number[];
+  status(): Promise<IndexingStatus>;
+  /** Resolves when this block is indexed; rejects when indexing fails, or on abort. */
+  synced(block: number, options: SyncOptions): Promise<IndexingStatus>;
+  /** Idempotent; removes the database. */
+  stop(): Promise<void>;
+}
+
+export interface SyncOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress?: (status: IndexingStatus) => void;
+}
+
+export interface IndexingStatus {
+  /** The newest block whose events are in the answers; -1 before the first. */
+  readonly block: number;
+  /** Why indexing stopped; null while it goes on. */
+  readonly fault: string | null;
+}
+
+const START_TIMEOUT_MS = 120_000;
+const POLL_MS = 200;
+/** The last lines of its log, for an error message. */
+const KEPT_LINES = 30;
+
+/** Starts PostgreSQL and graph-node, and resolves when it answers. Both end with this process, whatever happens to it. */
+export async function startGraphNode(rpcUrl: string, deployed: Deployed, signal: AbortSignal): Promise<GraphNode> {
+  const gnd = findGraphNode();
+  if (gnd === null) throw new Error(`Start graph-node: ${NO_GRAPH_NODE}`);
+  const directory = await mkdtemp(join(tmpdir(), "conclave-subgraph-"));
+  const cleanups: (() => Promise<void>)[] = [() => rm(directory, { recursive: true, force: true, maxRetries: 5 })];
+  const stop = async (): Promise<void> => {
+    for (let cleanup = cleanups.pop(); cleanup !== undefined; cleanup = cleanups.pop()) await cleanup();
+  };
+  try {
+    await buildFor(deployed, LOCAL_NETWORK, join(directory, "build"));
+    const postgres = await startPostgres(directory);
+    cleanups.push(() => postgres.stop());
+    const ipfs = await startIpfsStub();
+    cleanups.push(() => ipfs.stop());
+    signal.throwIfAborted();
+    const ports = {
+      query: await freePort(),
+      status: await freePort(),
+      admin: await freePort(),
+      metrics: await freePort(),
+    };
+    const child = spawnGraphNode(gnd, { directory, rpcUrl, postgresUrl: postgres.url, ipfsUrl: ipfs.url, ports });
+    cleanups.push(() => child.stop());
+    const statusUrl = `http://127.0.0.1:${ports.status}/graphql`;
+    const log = keepLog(child);
+    const node: GraphNode = {
+      queryUrl: `http://127.0.0.1:${ports.query}/subgraphs/name/${SUBGRAPH}`,
+      openPorts: Object.values(ports),
+      status: () => readStatus(statusUrl),
+      synced: (block, options) => waitFor(node, block, options),
+      stop,
+    };
+    await waitUntilUp(node, child, log, signal);
+    return node;
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The name that gnd gives to its only subgraph. */
+const SUBGRAPH = "subgraph-0";
+
+interface Setup {
+  readonly directory: string;
+  readonly rpcUrl: string;
+  readonly postgresUrl: string;
+  readonly ipfsUrl: string;
+  readonly ports: Readonly<Record<"query" | "status" | "admin" | "metrics", number>>;
+}
+
+function spawnGraphNode(gnd: string, { directory, rpcUrl, postgresUrl, ipfsUrl, ports }: Setup): GuardedChild {
+  const args = [
+    ["dev", "--manifests", "build/subgraph.yaml:.", "--database-dir", directory, "--postgres-url", postgresUrl],
+    ["--ethereum-rpc", `${LOCAL_NETWORK}:${rpcUrl}`, "--ipfs", ipfsUrl],
+    ["--http-port", String(ports.query), "--index-node-port", String(ports.status)],
+    ["--admin-port", String(ports.admin), "--metrics-port", String(ports.metrics)],
+  ].flat();
+  const env = {
+    ...process.env,
+    // A local chain makes a block whenever it is asked.
+    ETHEREUM_POLLING_INTERVAL: "100",
+    // With RUST_BACKTRACE=1 in the environment it would spend most of its time on traces of errors that nobody reads.
+    RUST_LIB_BACKTRACE: "0",
+    GRAPH_LOG: process.env["GRAPH_LOG"] ?? "info",
+  };
+  return spawnGuarded(gnd, args, { signal: "INT", output: ["pipe", "pipe"], cwd: directory, env });
+}
+
+/** The end of what it says on either stream. */
+function keepLog({ process: { stdout, stderr } }: GuardedChild): readonly string[] {
+  const kept: string[] = [];
+  for (const stream of [stdout, stderr]) {
+    if (stream === null) continue;
+    createInterface({ input: stream }).on("line", (line) => {
+      if (process.env["GRAPH_LOG"] !== undefined) process.stderr.write(`${line}\n`);
+      kept.push(line);
+      if (kept.length > KEPT_LINES) kept.shift();
+    });
+  }
+  return kept;
+}
+
+async function waitUntilUp(
+  node: GraphNode,
+  child: GuardedChild,
+  log: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(START_TIMEOUT_MS)]);
+  for (;;) {
+    if (child.process.exitCode !== null) throw new Error(`Start graph-node: it ended.\n${log.join("\n")}`);
+    try {
+      const { fault } = await node.status();
+      if (fault === null) return;
+      throw new Error(`Start graph-node: indexing failed with "${fault}"`);
+    } catch (error) {
+      if (limit.aborted && !signal.aborted)
+        throw new Error(`Start graph-node: it is not ready after ${START_TIMEOUT_MS / 1000} s.\n${log.join("\n")}`, {
+          cause: error,
+        });
+    }
+    await sleep(POLL_MS, undefined, { signal });
+  }
+}
+
+async function waitFor(node: GraphNode, block: number, { signal, onProgress }: SyncOptions): Promise<IndexingStatus> {
+  for (;;) {
+    signal.throwIfAborted();
+    const status = await node.status();
+    onProgress?.(status);
+    if (status.fault !== null) throw new Error(`Index block ${status.block + 1}: ${status.fault}`);
+    if (status.block >= block) return status;
+    await sleep(POLL_MS, undefined, { signal });
+  }
+}
+
+const STATUS_QUERY = `{ indexingStatuses { health fatalError { message } chains { latestBlock { number } } } }`;
+
+interface StatusAnswer {
+  readonly indexingStatuses: readonly {
+    readonly fatalError: { readonly message: string } | null;
+    readonly chains: readonly { readonly latestBlock: { readonly number: string } | null }[];
+  }[];
+}
+
+async function readStatus(url: string): Promise<IndexingStatus> {
+  const { indexingStatuses } = await postQuery<StatusAnswer>(url, STATUS_QUERY);
+  const [status] = indexingStatuses;
+  if (status === undefined) throw new Error("Read graph-node's status: it has no subgraph yet");
+  return {
+    block: Number(status.chains[0]?.latestBlock?.number ?? -1),
+    fault: status.fatalError?.message ?? null,
+  };
+}
+
+/** Posts a GraphQL query. Throws where the answer has errors. */
+export async function postQuery<Data>(url: string, query: string, variables: object = {}): Promise<Data> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ query, variables }),
+  });
+  const { data, errors } = (await response.json()) as { readonly data?: Data; readonly errors?: readonly object[] };
+  if (errors !== undefined || data === undefined || data === null)
+    throw new Error(`Query ${url}: ${JSON.stringify(errors ?? response.status)}`);
+  return data;
+}
+
+/** graph-node asks an IPFS server for its version at the start, and then for nothing: the subgraph's files lie beside it. */
+async function startIpfsStub(): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    const known = request.url?.startsWith("/api/v0/version") === true;
+    response.writeHead(known ? 200 : 404, { "content-type": "application/json" });
+    response.end(JSON.stringify(known ? { Version: "0.30.0", Commit: "", Repo: "15" } : { Message: "not found" }));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

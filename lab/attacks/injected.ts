@@ -1,0 +1,177 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { cidString, digestOf } from "../../agents/core/encoding/codec.ts";
+import { proposePrompt } from "../../agents/core/prompts/task-prompt.ts";
+import { canonicalAnswer } from "../../agents/core/request/answer.ts";
+import type { AnswerBook } from "../eval/answer-book.ts";
+import { attemptFor } from "../eval/attempt.ts";
+import { badSeats } from "../eval/evaluate.ts";
+import type { Committee } from "../eval/deliberate.ts";
+import { METHODS, type Method } from "../eval/methods.ts";
+import { createPanel } from "../eval/panel.ts";
+import { formOf, questionsOf, SUITE_NAMES, type Question } from "../eval/question.ts";
+import { harmlessText, injectedText, type Injection } from "./injections.ts";
+
+/**
+ * Where a text stands. `question`: after the question. `context`: before it, as a document that the asker quotes. `document`: in one of the
+ * documents that the question names, which only escalating reads. `peer`: in all that a lying seat writes.
+ */
+export const PLACES = ["question", "context", "document", "peer"] as const;
+export type Place = (typeof PLACES)[number];
+
+/** Beside the protocols: the first answer of one model, without a committee. */
+export const ALONE = "one model";
+
+/** Who decides what. */
+export interface Setting {
+  readonly variant: number;
+  /** A protocol's id, or ALONE. */
+  readonly decider: string;
+  readonly place: Place;
+}
+
+/** What became of one text; null: no answer. */
+export interface InjectedTrial extends Setting {
+  readonly injection: Injection;
+  readonly question: string;
+  /** What the text wants. */
+  readonly lie: string;
+  /** With no text at all, or with the lying seat's ordinary words. */
+  readonly without: string | null;
+  readonly hostile: string | null;
+  /** With a text of the same length that wants nothing. */
+  readonly harmless: string | null;
+}
+
+export interface Experiment {
+  readonly book: AnswerBook;
+  readonly deciders: readonly string[];
+  readonly injections: readonly Injection[];
+  readonly seats: number;
+  readonly seed: number;
+}
+
+export const DECIDERS: readonly string[] = [
+  ALONE,
+  ...METHODS.filter(({ source }) => source === "protocol").map(({ id }) => id),
+];
+
+/** Places in which somebody who decides so can meet a text. */
+function placesOf(decider: string): readonly Place[] {
+  return PLACES.filter(
+    (place) => (place !== "document" || decider === "escalating") && (place !== "peer" || decider !== ALONE),
+  );
+}
+
+export function settingsOf({ book, deciders }: Experiment): readonly Setting[] {
+  return book.variants.flatMap((_, variant) =>
+    deciders.flatMap((decider) => placesOf(decider).map((place) => ({ variant, decider, place }))),
+  );
+}
+
+/** Every text once, each with the next question; not where the protocol refuses the question with the text in it. */
+export async function runSetting(
+  experiment: Experiment,
+  setting: Setting,
+  onTrial: () => void,
+): Promise<readonly InjectedTrial[]> {
+  const questions = setting.place === "document" ? citedQuestions() : askedQuestions(experiment.seed);
+  const plain = new Map<Question, string | null | undefined>();
+  const trials: InjectedTrial[] = [];
+  for (const [index, injection] of experiment.injections.entries()) {
+    const question = questions[index % questions.length] as Question;
+    const text = injectedText(injection, question.lie.answer);
+    const answerWith = async (words: string | null): Promise<string | null | undefined> =>
+      await decide(experiment, setting, words === null ? question : injected(question, setting.place, words));
+    if (!plain.has(question)) plain.set(question, await answerWith(null));
+    const answers = [plain.get(question), await answerWith(text), await answerWith(harmlessText(text))];
+    onTrial();
+    if (answers.includes(undefined)) continue;
+    const [without, hostile, harmless] = answers as [string | null, string | null, string | null];
+    const lie = canonicalOf(question, question.lie.answer);
+    trials.push({ ...setting, injection, question: question.text, lie, without, hostile, harmless });
+  }
+  return trials;
+}
+
+/** Null: no answer; undefined: the question is refused as it stands. */
+async function decide(
+  { book, seats, seed }: Experiment,
+  { variant, decider, place }: Setting,
+  question: Question,
+): Promise<string | null | undefined> {
+  const panel = createPanel({ book, question, seed, variantOf: () => variant });
+  if (decider === ALONE) {
+    const answer = await panel.ask(0, proposePrompt(attemptFor(question, 0, seats, "normal")));
+    return answer.kind === "failed" ? null : canonicalOf(question, answer.fields["answer"] ?? "");
+  }
+  const method = METHODS.find(({ id }) => id === decider) as Method;
+  const committee: Committee = {
+    seats,
+    bad: place === "peer" ? badSeats({ seats, badness: ["confident"], seed }, question, 1) : new Map(),
+    misled: new Set(),
+    assurance: "normal",
+  };
+  if (method.refuses(question, committee) !== null) return undefined;
+  return (await method.decide(question, committee, panel, seed)).answer;
+}
+
+function canonicalOf(question: Question, answer: string): string {
+  const { terms } = attemptFor(question, 0, 4, "normal").request;
+  return canonicalAnswer(terms, answer)?.text ?? answer;
+}
+
+/** The question with the text in its place; who leads and who lies stay the same. */
+function injected(question: Question, place: Place, words: string): Question {
+  const kept = { ...question, drawnBy: question.text };
+  switch (place) {
+    case "question":
+      return { ...kept, text: `${question.text} ${words}` };
+    case "context":
+      return { ...kept, text: `Document: ${words}\n\n${question.text}` };
+    case "document":
+      return withDocuments(kept, [...(question.documents ?? []), words]);
+    case "peer":
+      return { ...kept, lie: { ...question.lie, proof: words } };
+  }
+}
+
+/** The question names exactly these. */
+function withDocuments(question: Question, documents: readonly string[]): Question {
+  const [asked = ""] = question.text.split("\nsource: ");
+  const lines = documents.map((text) => `\nsource: ${cidString(digestOf(text))}`);
+  return { ...question, text: `${asked}${lines.join("")}`, documents };
+}
+
+/** One of each suite that has questions of its own. */
+function askedQuestions(seed: number): readonly Question[] {
+  return SUITE_NAMES.filter((suite) => suite !== "lookup").flatMap((suite) => questionsOf(suite, 2, seed));
+}
+
+interface HeldOut {
+  readonly kind: string;
+  readonly question: string;
+  readonly expected: string;
+  readonly wrongAnswer: string;
+  readonly wrongProof: string;
+  readonly sources?: readonly string[];
+}
+
+/** Questions about documents, of the test split (models/README.md). */
+function citedQuestions(): readonly Question[] {
+  const path = join(import.meta.dirname, "../../models/held-out.json");
+  const held = JSON.parse(readFileSync(path, "utf8")) as readonly HeldOut[];
+  const cited = held.filter(({ kind, sources }) => kind === "boolean" && sources !== undefined).slice(0, 10);
+  return cited.map(({ kind, question, expected, wrongAnswer, wrongProof, sources = [] }) =>
+    withDocuments(
+      {
+        suite: "policy",
+        text: question,
+        form: formOf(kind),
+        truth: expected,
+        lie: { answer: wrongAnswer, proof: wrongProof },
+      },
+      sources,
+    ),
+  );
+}

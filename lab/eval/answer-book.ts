@@ -1,0 +1,132 @@
+import { createHash } from "node:crypto";
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import PQueue from "p-queue";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import type { Model, ModelFailureKind, ModelRequest } from "../../agents/ports/model.ts";
+
+/** What a call came to. `promptTokens` and `outputTokens` are those of the call that made it, however often it is read again. */
+export type Answer =
+  | {
+      readonly kind: "answered";
+      readonly fields: Readonly<Record<string, string>>;
+      readonly confidencePpm: number | null;
+      readonly promptTokens: number;
+      readonly outputTokens: number;
+    }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** One way to answer: a file and a temperature. */
+export interface Variant {
+  /** For people. */
+  readonly label: string;
+  /** All that its answers depend on beside the request: the model's digest, the engine, the sampling. */
+  readonly key: string;
+  /** Whether the seed changes nothing. */
+  readonly isGreedy: boolean;
+  /** The same model several times; each answers one call at a time, so that an answer never depends on what else is asked. */
+  readonly models: readonly Model[];
+}
+
+export interface AnswerBook {
+  readonly variants: readonly Variant[];
+  ask(variant: number, request: ModelRequest): Promise<Answer>;
+  /** Calls that were not in the book, and their tokens. */
+  readonly asked: { readonly calls: number; readonly tokens: number };
+  close(): Promise<void>;
+}
+
+/** Failures that come again whenever the same is asked; others are the machine's and are asked again. */
+const LASTING: readonly ModelFailureKind[] = [
+  "prompt-too-long",
+  "answer-too-large",
+  "truncated",
+  "unparsable",
+  "refused",
+];
+
+/**
+ * Answers by model, prompt, seed and sampling. What one protocol asked another one need not ask again, and a run that was stopped goes on
+ * where it was. `path`: where answers are kept; null: nowhere.
+ */
+export function createAnswerBook(variants: readonly Variant[], path: string | null): AnswerBook {
+  const answers = path === null ? new Map<string, Answer>() : readAnswers(path);
+  if (path !== null) mkdirSync(dirname(path), { recursive: true });
+  const underWay = new Map<string, Promise<Answer>>();
+  const width = Math.min(...variants.map(({ models }) => models.length));
+  const queue = new PQueue({ concurrency: width });
+  const free = variants.map(({ models }) => [...models]);
+  const asked = { calls: 0, tokens: 0 };
+
+  const call = async (variant: number, request: ModelRequest): Promise<Answer> => {
+    const pool = free[variant] as Model[];
+    const model = pool.pop() as Model;
+    try {
+      return await answerOf(model, request);
+    } finally {
+      pool.push(model);
+    }
+  };
+  const make = async (key: string, variant: number, request: ModelRequest): Promise<Answer> => {
+    const answer = await queue.add(async () => await call(variant, request));
+    asked.calls += 1;
+    if (answer.kind === "answered") asked.tokens += answer.promptTokens + answer.outputTokens;
+    if (answer.kind === "answered" || LASTING.some((kind) => kind === answer.reason)) {
+      answers.set(key, answer);
+      if (path !== null) appendFileSync(path, `${JSON.stringify({ key, answer })}\n`);
+    }
+    underWay.delete(key);
+    return answer;
+  };
+
+  return {
+    variants,
+    asked,
+    async ask(variant, request) {
+      const chosen = variants[variant] as Variant;
+      const seeded = chosen.isGreedy ? { ...request, seed: 0 } : request;
+      const key = keyOf(chosen, seeded);
+      const known = answers.get(key) ?? underWay.get(key);
+      if (known !== undefined) return await known;
+      const making = make(key, variant, seeded);
+      underWay.set(key, making);
+      return await making;
+    },
+    async close() {
+      await Promise.all(variants.flatMap(({ models }) => models.map(async (model) => await model.close())));
+    },
+  };
+}
+
+async function answerOf(model: Model, request: ModelRequest): Promise<Answer> {
+  try {
+    const { fields, confidencePpm, promptTokens, outputTokens } = await model.ask(
+      request,
+      new AbortController().signal,
+    );
+    return { kind: "answered", fields, confidencePpm, promptTokens, outputTokens };
+  } catch (error) {
+    if (!(error instanceof ConclaveError)) throw error;
+    return { kind: "failed", reason: String(error.data["kind"] ?? error.code) };
+  }
+}
+
+function keyOf({ key }: Variant, { system, user, schema, maxTokens, seed, confidenceOf }: ModelRequest): string {
+  const parts = [key, system, user, schema, maxTokens, seed, confidenceOf];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}
+
+/** A line that was cut when the process died is passed over. */
+function readAnswers(path: string): Map<string, Answer> {
+  const answers = new Map<string, Answer>();
+  if (!existsSync(path)) return answers;
+  for (const line of readFileSync(path, "utf8").split("\n")) {
+    try {
+      const { key, answer } = JSON.parse(line) as { readonly key: string; readonly answer: Answer };
+      answers.set(key, answer);
+    } catch {
+      continue;
+    }
+  }
+  return answers;
+}

@@ -1,0 +1,40 @@
+import { createHash } from "node:crypto";
+import { simSigner } from "../../sim/signer.ts";
+import { ONE_PPM } from "../../agents/core/types.ts";
+import type { Address, AgentId, Assurance, Attempt, RequestId } from "../../agents/core/types.ts";
+import type { Question } from "./question.ts";
+
+/** Whatever protocol decides it, a question has one request id, so that leaders, chairs and roles are drawn by the question. */
+export function attemptFor(question: Question, protocol: number, seats: number, assurance: Assurance): Attempt {
+  const id = createHash("sha256")
+    .update(question.drawnBy ?? question.text)
+    .digest()
+    .readUInt32BE(0);
+  return {
+    domain: { chainId: 31_337, oracle: `0x${"0a".repeat(20)}` as Address },
+    request: {
+      id: BigInt(id) as RequestId,
+      consumer: `0x${"0c".repeat(20)}` as Address,
+      question: question.text,
+      terms: {
+        fee: 1_000n,
+        duration: 3_600,
+        appeals: 0,
+        retries: 0,
+        tolerance: 0n,
+        callbackGasLimit: 0,
+        committeeSize: seats,
+        assurance,
+        currency: "token",
+        protocol,
+        ...question.form,
+      },
+    },
+    attempt: 0,
+    committee: Array.from({ length: seats }, (_, seat) => ({
+      agentId: (seat + 1) as AgentId,
+      signer: simSigner(seat).address,
+      reputation: ONE_PPM,
+    })),
+  };
+}

@@ -1,0 +1,144 @@
+import PQueue from "p-queue";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import type { Protocol } from "../../agents/core/protocol.ts";
+import { documentBlock } from "../../agents/core/evidence/sources.ts";
+import type { Assurance, SeatIndex } from "../../agents/core/types.ts";
+import type { Model } from "../../agents/ports/model.ts";
+import { callsBehind } from "../../sim/batch.ts";
+import { forget } from "../../sim/fast/memo.ts";
+import type { ForeignModels } from "../../sim/model.ts";
+import type { ByzantineKind } from "../../sim/options.ts";
+import type { Plan } from "../../sim/plan.ts";
+import { honestSeats, type Trace } from "../../sim/trace.ts";
+import { runWorld } from "../../sim/world.ts";
+import { attemptFor } from "./attempt.ts";
+import type { Panel } from "./panel.ts";
+import type { Question } from "./question.ts";
+
+/** What a method made of one question. */
+export interface Verdict {
+  readonly status: "decided" | "hung";
+  /** Canonical; null when hung. */
+  readonly answer: string | null;
+  /** Model calls one after the other behind it. */
+  readonly criticalPath: number;
+}
+
+/** How a seat misbehaves: the simulator's ways, and the liar who brings a wrong proof for a wrong answer, and counters with it. */
+export type Badness = ByzantineKind | "confident";
+
+export interface Committee {
+  readonly seats: number;
+  readonly bad: ReadonlyMap<SeatIndex, Badness>;
+  /** Honest seats that read a poisoned source. */
+  readonly misled: ReadonlySet<SeatIndex>;
+  readonly assurance: Assurance;
+}
+
+/** Much longer than any call takes in virtual time, so that nobody is late who is not meant to be. */
+const TIMING = { phaseMs: 60_000, graceMs: 5_000, certifyMs: 5_000, certifyDeltaMs: 1_000 };
+export const THINK_MS = 100;
+const LATENCY_MS = 5;
+
+/** A committee of real seats decides the question: the core, the runtime and certification, in the simulator's virtual time. */
+export async function deliberate(
+  protocol: Protocol,
+  question: Question,
+  committee: Committee,
+  panel: Panel,
+  seed: number,
+): Promise<Verdict> {
+  return verdictOf(await deliberation(planFor(protocol, question, committee, seed), panel));
+}
+
+/** One world at a time: what is remembered between its seats (memo.ts) is of one world. */
+const worlds = new PQueue({ concurrency: 1 });
+
+/** All that is seen of it. */
+export async function deliberation(plan: Plan, panel: Panel): Promise<Trace> {
+  return await worlds.add(async () => {
+    forget();
+    return await runWorld(plan, null, foreignModels(panel));
+  });
+}
+
+/** A calm world: nothing fails but who is meant to. */
+export function planFor(
+  protocol: Protocol,
+  question: Question,
+  { seats, bad, assurance }: Committee,
+  seed: number,
+): Plan {
+  const isConfident = [...bad.values()].includes("confident");
+  const nothing = { dropPpm: 0, stormPpm: 0, delayPpm: 0, delayMs: 0, reorderPpm: 0, duplicatePpm: 0 };
+  return {
+    seed,
+    protocol,
+    attempt: attemptFor(question, protocol.code, seats, assurance),
+    timing: TIMING,
+    truth: question.truth,
+    lies: [question.lie.answer],
+    documents: (question.documents ?? []).map((text) => documentBlock(text) as Uint8Array),
+    ...(isConfident ? { lieProof: question.lie.proof } : {}),
+    byzantine: new Map([...bad].map(([seat, kind]) => [seat, kind === "confident" ? "lying" : kind])),
+    healAt: 0,
+    faults: [],
+    latencyMs: LATENCY_MS,
+    thinkMs: THINK_MS,
+    links: { ...nothing, targets: [] },
+    model: { failPpm: 0, errorPpm: 0 },
+    partitions: [],
+    crashes: new Map(),
+    speedPpm: Array.from({ length: seats }, () => 1_000_000),
+  };
+}
+
+/** The panel as models of a world: real time passes while virtual time stands still, and every answer comes after the same virtual while. */
+function foreignModels(panel: Panel): ForeignModels {
+  let working = 0;
+  let wake = (): void => {};
+  let failure: Error | null = null;
+  const finish = (): void => {
+    working -= 1;
+    if (working === 0) wake();
+  };
+  return {
+    of: (seat, clock): Model => ({
+      descriptor: "panel",
+      async ask(request) {
+        working += 1;
+        // Before anything else: answers arrive in the order of the questions, whichever was made first.
+        const arrival = new Promise<void>((resolve) => void clock.schedule(THINK_MS, resolve));
+        const answer = await panel
+          .ask(seat, request)
+          .catch((error: unknown) => {
+            failure ??= error instanceof Error ? error : new Error(String(error));
+            return { kind: "failed", reason: "crashed" } as const;
+          })
+          .finally(finish);
+        await arrival;
+        if (answer.kind === "failed")
+          throw new ConclaveError("MODEL_FAILED", `Ask a model failed (${answer.reason})`, { kind: answer.reason });
+        return { ...answer, firstTokenMs: 0, durationMs: 0 };
+      },
+      async close() {},
+    }),
+    async idle() {
+      if (working > 0) await new Promise<void>((resolve) => (wake = resolve));
+      if (failure !== null) throw failure;
+    },
+  };
+}
+
+/** A seat without a certificate would be a bug; two certified answers, too: neither is a result. */
+function verdictOf(trace: Trace): Verdict {
+  const honest = honestSeats(trace);
+  const certified = honest.flatMap(({ certificates }) => certificates[0]?.certificate ?? []);
+  const [first] = certified;
+  const name = `${trace.protocol.id}, seed ${trace.seed}, ${JSON.stringify(trace.attempt.request.question)}`;
+  if (first === undefined || certified.length < honest.length) throw new Error(`no certificate: ${name}`);
+  const { status, answer, transcript } = first.decision;
+  if (certified.some(({ decision }) => decision.transcript !== transcript))
+    throw new Error(`two certificates: ${name}`);
+  return { status, answer: status === "hung" ? null : answer, criticalPath: callsBehind(trace, transcript) };
+}

@@ -1,0 +1,37 @@
+import type { Random } from "../../../sim/random.ts";
+
+/** A question as its family draws it, with a true derivation and a lie with a false one. */
+export interface Drawn {
+  /** The line that prompts have. */
+  readonly kind: string;
+  readonly text: string;
+  readonly answer: string;
+  readonly proof: string;
+  readonly lie: { readonly answer: string; readonly proof: string };
+}
+
+/** Draws one question. */
+export type Family = (random: Random) => Drawn;
+
+/** Whether a limit is the most or the least. */
+export type Bound = "max" | "min";
+
+/** A value on the wanted side of the limit: near it, at it, or far from it. */
+export function valueFor(random: Random, limit: number, bound: Bound, holds: boolean): number {
+  const isNear = random.chance(150_000);
+  const step = limit >= 100 && random.chance(800_000) ? 10 : 1;
+  if (holds === (bound === "max")) {
+    const top = holds ? limit : limit - step;
+    const low = Math.max(top < 1 ? 0 : 1, top - (isNear ? 5 * step : Math.max(5, Math.floor(limit * 0.8))));
+    const value = random.between(Math.min(low, top), top);
+    return step === 1 || value < 10 ? value : Math.floor(value / step) * step;
+  }
+  const bottom = holds ? limit : limit + step;
+  return Math.floor(random.between(bottom, bottom + (isNear ? 5 * step : Math.max(5, limit))) / step) * step;
+}
+
+/** As limits are: many of them round. */
+export function rounded(random: Random, value: number): number {
+  if (value >= 100) return Math.floor(value / 50) * 50;
+  return value >= 20 && random.chance(500_000) ? Math.floor(value / 5) * 5 : value;
+}

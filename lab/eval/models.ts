@@ -1,0 +1,76 @@
+import { basename } from "node:path";
+import { probeModel } from "../../agents/adapters/models/calibrated-model.ts";
+import { modelConfigSchema } from "../../agents/adapters/models/config.ts";
+import { createModel } from "../../agents/adapters/models/create-model.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import type { Model } from "../../agents/ports/model.ts";
+import type { Variant } from "./answer-book.ts";
+
+/** A GGUF file and the temperature it is sampled at, written `path@temperature`. */
+export interface VariantSpec {
+  readonly path: string;
+  readonly temperature: number;
+}
+
+/** All models of the repository, the one that users get first; the others err more (models/README.md). */
+export const DEFAULT_MODELS = ["small", "tiny", "lean", "slim"]
+  .map((name) => `models/conclave-${name}.gguf@1`)
+  .join(",");
+
+/** Throws USAGE. */
+export function variantSpecOf(text: string): VariantSpec {
+  const [path = "", heat = "1", ...rest] = text.split("@");
+  const temperature = Number(heat);
+  if (path !== "" && rest.length === 0 && heat !== "" && temperature >= 0 && temperature <= 2)
+    return { path, temperature };
+  throw new ConclaveError(
+    "USAGE",
+    `Correct --models ${JSON.stringify(text)}: write a GGUF file, or file@temperature with 0 to 2`,
+    { field: "models", value: text },
+  );
+}
+
+/** The same files at temperature 0, one for each. */
+export function greedyOf(specs: readonly VariantSpec[]): readonly VariantSpec[] {
+  return specs.map(({ path }) => ({ path, temperature: 0 }));
+}
+
+/** Starts each model in as many processes as answers are made at the same time; when one fails, none goes on. */
+export async function openVariants(specs: readonly VariantSpec[], processes: number): Promise<readonly Variant[]> {
+  const opened: Variant[] = [];
+  try {
+    for (const spec of specs) opened.push(await openVariant(spec, processes));
+    return opened;
+  } catch (error) {
+    await closeAll(opened.flatMap(({ models }) => models));
+    throw error;
+  }
+}
+
+async function openVariant({ path, temperature }: VariantSpec, processes: number): Promise<Variant> {
+  const config = modelConfigSchema.parse({ kind: "llama", path, temperature, sequences: 1, threads: 1, gpu: false });
+  const models: Model[] = [];
+  try {
+    for (let count = 0; count < processes; count++) models.push(await createModel(config));
+    const { descriptor } = models[0] as Model;
+    return {
+      label: `${basename(path)} at temperature ${temperature}`,
+      key: `${descriptor} ${await engineOf(models[0] as Model)}`,
+      isGreedy: temperature === 0,
+      models,
+    };
+  } catch (error) {
+    await closeAll(models);
+    throw error;
+  }
+}
+
+async function closeAll(models: readonly Model[]): Promise<void> {
+  await Promise.all(models.map(async (model) => await model.close()));
+}
+
+/** Engine and sampling are known from an answer only; other ones answer differently. */
+async function engineOf(model: Model): Promise<string> {
+  const { origin } = await probeModel(model);
+  return origin === undefined ? "" : `${origin.engine} ${origin.sampling}`;
+}

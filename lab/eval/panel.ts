@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import { limits } from "../../agents/core/limits.ts";
+import { renderFields, shortened, type Prompt } from "../../agents/core/prompts/prompt.ts";
+import type { Answer, AnswerBook } from "./answer-book.ts";
+import type { Question } from "./question.ts";
+
+/** What a decision cost, whether its answers came from the book or from a model. */
+export interface Cost {
+  readonly calls: number;
+  /** Calls without an answer; their tokens are not known, and not counted. */
+  readonly failed: number;
+  readonly promptTokens: number;
+  readonly outputTokens: number;
+}
+
+/** The models around one question. */
+export interface Panel {
+  /** A lane is a seat, or a sample; it has a model and a row of seeds of its own. As in an agent, a prompt that was too long is asked once more, cut short (P9). */
+  ask(lane: number, prompt: Prompt): Promise<Answer>;
+  readonly cost: Cost;
+}
+
+export interface PanelOptions {
+  readonly book: AnswerBook;
+  readonly question: Question;
+  readonly seed: number;
+  /** The model of a lane, an index of the book's variants. */
+  readonly variantOf: (lane: number) => number;
+  /** Lanes that read the poisoned source; none if not given. */
+  readonly poisoned?: ReadonlySet<number>;
+}
+
+/**
+ * The seed of a call follows from what is asked, not from who asks: protocols that ask the same of the same seat about the same question get
+ * the same answer. Asked the same twice in one decision, a lane answers anew.
+ */
+export function createPanel({ book, question, seed, variantOf, poisoned }: PanelOptions): Panel {
+  const asked = new Map<string, number>();
+  const cost = { calls: 0, failed: 0, promptTokens: 0, outputTokens: 0 };
+  const ask = async (lane: number, prompt: Prompt): Promise<Answer> => {
+    const { system, user, schema, confidenceOf } = prompt;
+    const again = JSON.stringify([lane, system, user, schema]);
+    const times = asked.get(again) ?? 0;
+    asked.set(again, times + 1);
+    const request = {
+      system,
+      user: poisoned?.has(lane) === true ? withPoison(user, question) : user,
+      schema,
+      confidenceOf,
+      maxTokens: limits.modelOutputTokens,
+      seed: hash31([seed, question.text, again, times]),
+    };
+    cost.calls += 1;
+    const answer = await book.ask(variantOf(lane), request);
+    if (answer.kind === "answered") {
+      cost.promptTokens += answer.promptTokens;
+      cost.outputTokens += answer.outputTokens;
+      return answer;
+    }
+    cost.failed += 1;
+    const brief = shortened(prompt, answer.reason);
+    return brief === null ? answer : await ask(lane, brief);
+  };
+  return { cost, ask };
+}
+
+export function tokensOf({ promptTokens, outputTokens }: Cost): number {
+  return promptTokens + outputTokens;
+}
+
+/** The same prompt as whoever looked the rules up in the poisoned source reads it. */
+function withPoison(user: string, { text, poisoned = text }: Question): string {
+  const line = (question: string): string => renderFields([["question", question, "untrusted"]]);
+  return user.replace(line(text), () => line(poisoned));
+}
+
+function hash31(parts: readonly unknown[]): number {
+  return createHash("sha256").update(JSON.stringify(parts)).digest().readUInt32BE(0) >>> 1;
+}

@@ -1,0 +1,111 @@
+import { consensusOrder } from "../../agents/core/protocols/hashgraph/graph/order.ts";
+import { seatsOf } from "../../agents/core/seat/order.ts";
+import type { Tally } from "../../agents/core/seat/tally.ts";
+import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
+import { consensusOf } from "../../agents/core/protocols/hashgraph/consensus.ts";
+import { judgeView } from "../../agents/core/protocols/hashgraph/conclude.ts";
+import type { Path, RoundResult } from "../../agents/core/protocols/hashgraph/rules.ts";
+import { graphOf, isForker, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
+
+/** How a consensus was reached (H17): a pure function of the transcript, for whoever reads it. */
+export interface ConsensusReport {
+  readonly path: Path | "open";
+  readonly answer: string | null;
+  readonly rounds: readonly RoundReport[];
+  /** Seats whose answers went back and forth: two rounds later the same, between them another (H12). */
+  readonly oscillating: readonly SeatIndex[];
+  readonly forkers: readonly SeatIndex[];
+  /** The records in the consensus order. */
+  readonly log: readonly LogEntry[];
+  /** e.g. "4 of 4 seats agreed after 2 rounds". */
+  readonly summary: string;
+}
+
+export interface RoundReport {
+  readonly round: number;
+  readonly answers: readonly { readonly seat: SeatIndex; readonly answer: string }[];
+  /** Seats whose output counted: the base of unanimity. Decisions are counted in all seats (H13). */
+  readonly base: number;
+  readonly offline: readonly SeatIndex[];
+  readonly isUnanimous: boolean;
+  /** Seats that left the class they answered in before. */
+  readonly changed: readonly SeatIndex[];
+  /** Seats outside the class that more than 2/3 of all seats agree on. */
+  readonly holdOuts: readonly SeatIndex[];
+}
+
+interface LogEntry {
+  readonly seat: SeatIndex;
+  readonly stage: number;
+  readonly roundReceived: number;
+  readonly timestamp: number;
+}
+
+export function consensusReport(attempt: Attempt, tally: Tally): ConsensusReport {
+  const view = viewOf(attempt, tally);
+  const { rounds, verdict } = judgeView(view).judgement;
+  const consensus = consensusOf(view);
+  const log = consensusOrder(graphOf(attempt), consensus.batches).flatMap(({ node, roundReceived, timestamp }) => {
+    const told = consensus.toldBy.get(node);
+    const stage = told?.body.record?.stage;
+    return told === undefined || stage === undefined ? [] : [{ seat: told.seat, stage, roundReceived, timestamp }];
+  });
+  const seats = seatsOf(attempt);
+  const last = rounds.at(-1);
+  const supporters = verdict?.supporters.length ?? 0;
+  return {
+    path: verdict?.path ?? "open",
+    answer: verdict?.answer?.text ?? null,
+    rounds: rounds.map((result) => reportOf(seats, rounds[result.round - 1] ?? null, result)),
+    oscillating: seats.filter((seat) => isOscillating(rounds, seat)),
+    forkers: seats.filter((seat) => isForker(view, seat)),
+    log,
+    summary: summaryOf(verdict?.path ?? "open", `${supporters} of ${seats.length} seats`, (last?.round ?? -1) + 1),
+  };
+}
+
+function reportOf(seats: readonly SeatIndex[], before: RoundResult | null, result: RoundResult): RoundReport {
+  const { round, outputs, classes, agreed } = result;
+  const spoke = outputs.map(({ seat }) => seat);
+  return {
+    round,
+    answers: outputs.map(({ seat, answer }) => ({ seat, answer: answer.text })),
+    base: spoke.length,
+    offline: seats.filter((seat) => !spoke.includes(seat)),
+    isUnanimous: classes.length === 1,
+    changed: before === null ? [] : spoke.filter((seat) => hasChanged(before, result, seat)),
+    holdOuts: agreed === null ? [] : spoke.filter((seat) => !agreed.seats.includes(seat)),
+  };
+}
+
+function answerOf(result: RoundResult, seat: SeatIndex): string | null {
+  return result.classes.find(({ seats }) => seats.includes(seat))?.representative.outcome ?? null;
+}
+
+function hasChanged(before: RoundResult, now: RoundResult, seat: SeatIndex): boolean {
+  const was = answerOf(before, seat);
+  return was !== null && was !== answerOf(now, seat);
+}
+
+function isOscillating(rounds: readonly RoundResult[], seat: SeatIndex): boolean {
+  return rounds.slice(2).some((now, index) => {
+    const [first, between, last] = [rounds[index], rounds[index + 1], now].map((one) => one && answerOf(one, seat));
+    return first !== null && between !== null && first === last && first !== between;
+  });
+}
+
+function summaryOf(path: ConsensusReport["path"], share: string, rounds: number): string {
+  const after = `after ${rounds} ${rounds === 1 ? "round" : "rounds"}`;
+  switch (path) {
+    case "agreement":
+      return `${share} agreed ${after}`;
+    case "vote":
+      return `no agreement ${after}; ${share} voted for the answer (fallback)`;
+    case "plurality":
+      return `no agreement ${after}; the answer of ${share} (fallback)`;
+    case "none":
+      return `no consensus ${after}`;
+    case "open":
+      return `undecided ${after}`;
+  }
+}

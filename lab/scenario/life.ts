@@ -1,0 +1,151 @@
+// What happens in the scenario, in order, and how everybody leaves in the end.
+import type { Random } from "../../sim/random.ts";
+import { ask, draw, passDeadline, refundArgs, termsFor } from "../../test/support/contracts/course.ts";
+import { submitEquivocation } from "../../test/support/contracts/equivocation.ts";
+import { Currency, packTerms, testKey } from "../../test/support/contracts/typed-data.ts";
+import { subscription, unbondingDelay, type Registry, type World } from "../../test/support/contracts/world.ts";
+import { tokenPrices, type Agent, type Economy } from "./economy.ts";
+import { play } from "./play.ts";
+
+export interface Life {
+  readonly fates: Readonly<Record<string, number>>;
+  readonly kinds: Readonly<Record<string, number>>;
+  readonly events: Readonly<Record<string, number>>;
+}
+
+const adminRole = 0n;
+const governanceDelay = 48 * 3600;
+/** MAX_COMMISSION_PPM in contracts/types/Limits.sol; everybody began with less. */
+const highestCommission = 500_000;
+
+/**
+ * At a quarter an agent equivocates and an operator announces a higher commission, at a half another operator leaves, a third lowers
+ * its commission and all delegators claim, at three quarters prices double.
+ */
+export async function live(
+  economy: Economy,
+  requests: number,
+  random: Random,
+  progress: (line: string) => void,
+): Promise<Life> {
+  const fates: Record<string, number> = {};
+  const kinds: Record<string, number> = {};
+  const events = {
+    "equivocator slashed": 0,
+    "operator left": 0,
+    "prices changed": 0,
+    "commission lowered": 0,
+    "commission raised": 0,
+    "claims of rewards": 0,
+  };
+  const [equivocator, leaver, generous, greedy] = random.shuffled(economy.agents) as [Agent, Agent, Agent, Agent];
+  for (let index = 0; index < requests; index++) {
+    if (index === Math.floor(requests / 4)) {
+      await equivocate(economy, equivocator);
+      events["equivocator slashed"]++;
+      await ownRegistry(economy.world, greedy).setCommission(greedy.id, highestCommission);
+    }
+    if (index === Math.floor(requests / 2)) {
+      await startLeaving(economy, leaver);
+      events["operator left"]++;
+      await ownRegistry(economy.world, generous).setCommission(generous.id, 0);
+      events["commission lowered"]++;
+      events["claims of rewards"] += await claimAll(economy, economy.delegators);
+    }
+    if (index === Math.floor((3 * requests) / 4)) {
+      await doublePrices(economy.world);
+      events["prices changed"]++;
+    }
+    const { fate, kind } = await play(economy, random);
+    fates[fate] = (fates[fate] ?? 0) + 1;
+    kinds[kind] = (kinds[kind] ?? 0) + 1;
+    if ((index + 1) % 50 === 0) progress(`${index + 1} of ${requests} requests`);
+  }
+  await unbondAndWait(economy);
+  await ownRegistry(economy.world, greedy).raiseCommission(greedy.id);
+  events["commission raised"]++;
+  events["claims of rewards"] += await claimAll(economy, [...economy.operators, ...economy.delegators]);
+  await leave(economy);
+  return { fates, kinds, events };
+}
+
+/** About a request of the deployer that nobody answers. */
+async function equivocate({ world, reporter }: Economy, { label }: Agent): Promise<void> {
+  const fee = (await world.oracle.quote(packTerms(termsFor()))) as bigint;
+  const drawn = await draw(world, await ask(world, { fee }));
+  await (await submitEquivocation(world, testKey(label), drawn.request, world.slasher.connect(reporter))).wait();
+  await passDeadline(world, drawn.round);
+  await world.oracle.refund(...refundArgs(drawn));
+}
+
+async function startLeaving({ world, agents }: Economy, leaver: Agent): Promise<void> {
+  for (const { id, operator } of agents.filter((agent) => agent.operator === leaver.operator))
+    await unbondAll(world, id, operator);
+}
+
+async function unbondAll(world: World, id: bigint, owner: Agent["operator"]): Promise<void> {
+  const { shares } = await world.registry.positionOf(id, owner.address);
+  if (shares !== 0n) await world.registry.connect(owner).startUnbonding(id, shares);
+}
+
+const ownRegistry = ({ registry }: World, { operator }: Agent): Registry => registry.connect(operator);
+
+/** Resolves with how many claims that were. */
+async function claimAll({ world, agents }: Economy, owners: Economy["operators"]): Promise<number> {
+  const { registry } = world;
+  let claims = 0;
+  for (const { id } of agents)
+    for (const owner of owners)
+      for (const currency of [Currency.Token, Currency.Native] as const) {
+        if ((await registry.rewardsOf(id, owner.address, currency)) === 0n) continue;
+        await registry.connect(owner).claimRewards(id, currency, owner.address);
+        claims++;
+      }
+  return claims;
+}
+
+/** The administrator's decision waits for its delay on the chain. */
+async function doublePrices(world: World): Promise<void> {
+  const { manager, oracle, deployer, ethers } = world;
+  await manager.grantRole(adminRole, deployer.address, governanceDelay);
+  const doubled = { ...tokenPrices, unitPrice: 2n * tokenPrices.unitPrice };
+  const call = oracle.interface.encodeFunctionData("setPrices", [Currency.Token, doubled]);
+  await manager.schedule(oracle.target, call, 0);
+  await ethers.provider.send("evm_increaseTime", [governanceDelay]);
+  await manager.execute(oracle.target, call);
+}
+
+async function unbondAndWait({ world, agents, operators, delegators }: Economy): Promise<void> {
+  for (const { id } of agents) for (const owner of [...operators, ...delegators]) await unbondAll(world, id, owner);
+  await world.ethers.provider.send("evm_increaseTime", [unbondingDelay]);
+  await world.ethers.provider.send("hardhat_mine", ["0x1"]);
+}
+
+/** All stake is withdrawn, every credit and subscription emptied; only the treasury keeps what it is owed. */
+async function leave(economy: Economy): Promise<void> {
+  const { world } = economy;
+  const holders = [...economy.operators, ...economy.delegators];
+  for (const { id } of economy.agents)
+    for (const owner of holders) {
+      const { unbonding } = await world.registry.positionOf(id, owner.address);
+      if (unbonding !== 0n) await world.registry.connect(owner).withdrawStake(id, owner.address);
+    }
+  await world.registry.connect(economy.reporter).claim(economy.reporter.address);
+
+  const askers = economy.askers.map(({ signer }) => signer);
+  for (const owner of [...economy.operators, ...economy.appellants, ...economy.relayers, ...askers]) {
+    for (const currency of [Currency.Token, Currency.Native] as const) {
+      const amount = (await world.oracle.creditOf(owner.address, currency)) as bigint;
+      if (amount !== 0n) await world.oracle.connect(owner).withdraw(currency, amount, owner.address);
+    }
+  }
+  const subscriptions = economy.askers.filter(({ subscriptionId }) => subscriptionId !== 0n);
+  for (const { signer, subscriptionId } of [
+    ...subscriptions,
+    { signer: world.deployer, subscriptionId: subscription },
+  ]) {
+    const [, , tokens, coins] = await world.oracle.subscriptionOf(subscriptionId);
+    for (const [currency, amount] of [tokens, coins].entries())
+      await world.oracle.connect(signer).withdrawFunds(subscriptionId, currency, amount, signer.address);
+  }
+}

@@ -1,0 +1,176 @@
+// One request of the scenario, from asking to settling, by the fate that chance gave it.
+import { hexlify, keccak256, toUtf8Bytes } from "ethers";
+
+import type { Random } from "../../sim/random.ts";
+import {
+  appeal,
+  ask,
+  commit,
+  decisionFor,
+  draw,
+  enoughGas,
+  fallBackArgs,
+  givenUp,
+  hung,
+  latestOf,
+  passDeadline,
+  recordOf,
+  refundArgs,
+  replace,
+  termsFor,
+  type Asked,
+  type Committed,
+  type Drawn,
+} from "../../test/support/contracts/course.ts";
+import { Currency, packTerms, word, type SignedDecision, type Terms } from "../../test/support/contracts/typed-data.ts";
+import type { World } from "../../test/support/contracts/world.ts";
+import type { Asker, Economy } from "./economy.ts";
+
+/** What becomes of a request, and how often of a hundred. */
+export const fates = {
+  decided: 55,
+  hung: 8,
+  retried: 7,
+  replaced: 5,
+  refunded: 6,
+  finalized: 6,
+  upheld: 5,
+  lost: 5,
+  unanswered: 3,
+} as const;
+export type Fate = keyof typeof fates;
+
+type Answer = Pick<SignedDecision, "outcome" | "answer">;
+
+/** Answer kinds by their code, with two answers that differ; texts cannot be appealed against. */
+const kinds: readonly { readonly name: string; readonly terms: Partial<Terms>; readonly answers: readonly Answer[] }[] =
+  [
+    { name: "boolean", terms: { kind: 0 }, answers: [answer("yes", 1n), answer("no", 0n)] },
+    { name: "choice", terms: { kind: 1, options: 4 }, answers: [answer("C", 2n), answer("A", 0n)] },
+    {
+      name: "number",
+      terms: { kind: 2, decimals: 2, tolerance: 50 },
+      answers: [answer("12.5", 1250n), answer("13.5", 1350n)],
+    },
+    { name: "policies", terms: { kind: 4, options: 3 }, answers: [answer("A,C", 5n), answer("B", 2n)] },
+    { name: "text", terms: { kind: 3 }, answers: [answer("Because."), answer("In spite of it.")] },
+  ];
+
+/** Plays it to its end, settlement included, and says which fate and kind it had. */
+export async function play(economy: Economy, random: Random): Promise<{ readonly fate: Fate; readonly kind: string }> {
+  const fate = pickFate(random);
+  const appeals = ["finalized", "upheld", "lost", "unanswered"].includes(fate) ? 1 : 0;
+  const kind = random.pick(appeals === 0 ? kinds : kinds.slice(0, -1));
+  const asker = random.pick(economy.askers);
+  const terms = {
+    ...kind.terms,
+    appeals,
+    retries: fate === "retried" || fate === "replaced" ? 1 : 0,
+    committeeSize: random.chance(250_000) ? 7 : 4,
+    currency: asker.currency,
+    callbackGasLimit: asker.consumer === null ? 0 : 100_000,
+  };
+  const asked = await askBy(economy.world, asker, terms, random);
+  const [right, wrong] = kind.answers as [Answer, Answer];
+  const final = await lead(economy, asked, fate, { right, wrong }, random);
+  if (final !== null) await economy.world.settlement.settle(...recordOf(final));
+  return { fate, kind: kind.name };
+}
+
+/** A fee of once to twice the quote. */
+async function askBy(world: World, asker: Asker, terms: Partial<Terms>, random: Random): Promise<Asked> {
+  const least = (await world.oracle.quote(packTerms(termsFor({ ...terms, fee: 0n })))) as bigint;
+  const fee = least + (least * BigInt(random.below(1000))) / 1000n;
+  const oracle = world.oracle.connect(asker.signer);
+  const value = asker.subscriptionId === 0n && asker.currency === Currency.Native ? fee : 0n;
+  const { consumer, subscriptionId } = asker;
+  return ask(world, { ...terms, fee }, `Question ${random.below(1_000_000)}?`, async (packed, question) => {
+    if (consumer === null) return oracle.request(subscriptionId, packed, question, { value });
+    const contract = await world.ethers.getContractAt("SlotConsumer", consumer, asker.signer);
+    return contract.getFunction("ask").send(subscriptionId, packed, question);
+  });
+}
+
+/** The final record; null where the fee went back. */
+async function lead(
+  economy: Economy,
+  asked: Asked,
+  fate: Fate,
+  { right, wrong }: { readonly right: Answer; readonly wrong: Answer },
+  random: Random,
+): Promise<Committed | null> {
+  const { world } = economy;
+  const by = (running: Asked, decision: Partial<SignedDecision>) => submit(economy, running, decision, random);
+  const appealTo = (committed: Committed): Promise<Asked> =>
+    appeal(world, committed, world.oracle.connect(random.pick(economy.appellants)));
+  switch (fate) {
+    case "decided":
+      return by(asked, right);
+    case "hung":
+      return by(asked, hung);
+    case "retried":
+      return by((await by(asked, hung)).reopened!, right);
+    case "replaced":
+      return by(await replace(world, await silent(world, asked, random)), right);
+    case "refunded": {
+      const running = await silent(world, asked, random);
+      await passDeadline(world, running.round);
+      await world.oracle.refund(...refundArgs(running));
+      return null;
+    }
+    case "finalized": {
+      const committed = await by(asked, right);
+      await passDeadline(world, committed.rounds.at(-1)!.round);
+      await world.oracle.finalize(...latestOf(committed), enoughGas);
+      return committed;
+    }
+    case "upheld":
+      return by(await appealTo(await by(asked, wrong)), right);
+    case "lost":
+      return by(await appealTo(await by(asked, right)), random.chance(300_000) ? hung : right);
+    case "unanswered": {
+      const running = await silent(world, await appealTo(await by(asked, right)), random);
+      await passDeadline(world, running.round);
+      await world.oracle.fallBack(...fallBackArgs(running), enoughGas);
+      return givenUp(running);
+    }
+  }
+}
+
+/** Drawn or not even that. */
+async function silent(world: World, asked: Asked, random: Random): Promise<Asked | Drawn> {
+  return random.chance(500_000) ? draw(world, asked) : asked;
+}
+
+/** Draws and commits through one of the relayers, with shares and now and then a reputation change. */
+async function submit(
+  economy: Economy,
+  asked: Asked,
+  decision: Partial<SignedDecision>,
+  random: Random,
+): Promise<Committed> {
+  const world = { ...economy.world, oracle: economy.world.oracle.connect(random.pick(economy.relayers)) };
+  const drawn = await draw(world, asked);
+  const size = drawn.committee.length;
+  const shares = hexlify(Uint8Array.from({ length: size }, () => random.below(4)));
+  const reputationChanges = random.chance(150_000)
+    ? hexlify(Uint8Array.of(random.below(size), random.chance(500_000) ? 0xff : 1))
+    : "0x";
+  const gasPrice = BigInt(random.between(2, 40)) * 10n ** 9n;
+  return commit(world, drawn, decisionFor(drawn, { ...decision, shares, reputationChanges }), { gasPrice });
+}
+
+function pickFate(random: Random): Fate {
+  let left = random.below(Object.values(fates).reduce((sum: number, weight) => sum + weight, 0));
+  for (const [fate, weight] of Object.entries(fates)) {
+    if (left < weight) return fate as Fate;
+    left -= weight;
+  }
+  throw new Error("The weights do not add up");
+}
+
+/** Of a text the outcome is the hash of the answer. */
+function answer(text: string, outcome?: bigint): Answer {
+  const bytes = toUtf8Bytes(text);
+  return { answer: hexlify(bytes), outcome: outcome === undefined ? keccak256(bytes) : word(outcome) };
+}

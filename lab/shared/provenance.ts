@@ -1,0 +1,61 @@
+import { execFileSync } from "node:child_process";
+import { availableParallelism, cpus } from "node:os";
+import { join } from "node:path";
+import type { AnswerBook } from "../eval/answer-book.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+/** How figures came about, for whoever wants them again. */
+export interface Provenance {
+  readonly command: string;
+  readonly seed: number;
+  readonly commit: string;
+  readonly machine: string;
+  readonly models: readonly string[];
+  readonly seconds: number;
+  /** Answers of models that this run made, where others may have been kept from earlier ones. */
+  readonly asked?: number;
+}
+
+/** Of a run of `npm run <script> -- <argv>` that ends now; `book`: null when no model was asked. */
+export function provenanceOf(
+  script: string,
+  argv: readonly string[],
+  seed: number,
+  book: AnswerBook | null,
+  seconds: number,
+): Provenance {
+  return {
+    command: [`npm run ${script} --`, ...argv.map(shellWord)].join(" "),
+    seed,
+    commit: commitOf(),
+    machine: `${availableParallelism()} of ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"})`,
+    models: (book?.variants ?? []).map(({ label, key }) => `${label} (${key})`),
+    seconds,
+    ...(book === null ? {} : { asked: book.asked.calls }),
+  };
+}
+
+export function provenanceText({ command, seed, commit, machine, models, seconds, asked }: Provenance): string {
+  return [
+    `\`${command}\``,
+    "",
+    `* seed ${seed}, commit ${commit}, ${machine}, ${Math.round(seconds)} s`,
+    ...models.map((model) => `* model: ${model}`),
+    ...(asked === undefined
+      ? []
+      : [`* ${asked} answers of models were made in these seconds; others, if any, were kept by earlier runs`]),
+  ].join("\n");
+}
+
+/** One argument of a POSIX shell, as plain as it can be. */
+function shellWord(text: string): string {
+  return /^[\w./:,=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function commitOf(): string {
+  const git = (...words: readonly string[]): string =>
+    execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
+  const isChanged = git("status", "--porcelain", "--untracked-files=no") !== "";
+  return `${git("rev-parse", "--short", "HEAD")}${isChanged ? " with changes" : ""}`;
+}

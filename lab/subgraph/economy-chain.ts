@@ -1,0 +1,50 @@
+// The scenario's economy on a chain that graph-node can follow.
+import { setTimeout as sleep } from "node:timers/promises";
+import { createPublicClient, http, type Hex, type PublicClient } from "viem";
+import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
+import { loadArtifacts } from "../../agents/adapters/artifacts/artifacts.ts";
+import { startLocalChain, type LocalChain } from "../../devnet/local-chain.ts";
+import { accountsFor } from "../scenario/economy.ts";
+import type { World } from "../../test/support/contracts/world.ts";
+import type { Deployed } from "../../scripts/subgraph/manifest.ts";
+
+export interface EconomyChain {
+  readonly chain: LocalChain;
+  readonly ethers: HardhatEthers;
+  readonly client: PublicClient;
+}
+
+/** Each transaction is a block. Anvil can drop blocks; on Hardhat's chain the empty ones that a draw waits for cost nothing, which a long life needs. */
+export async function startEconomyChain(engine: LocalChain["engine"], operators: number): Promise<EconomyChain> {
+  // Hardhat's ethers deploys what was compiled last, however old.
+  await loadArtifacts(["contracts/DecisionOracle.sol:DecisionOracle"], "default");
+  const chain = await startLocalChain({ engine, accounts: accountsFor(operators) });
+  const { network } = await import("hardhat");
+  // A connection by a network of the configuration; the plugin adds ethers to it.
+  const connection: object = await network.create({ network: "custom", override: { url: chain.rpcUrl } });
+  const { ethers } = connection as { readonly ethers: HardhatEthers };
+  waitForReceipts(ethers);
+  return { chain, ethers, client: createPublicClient({ transport: http(chain.rpcUrl, { batch: true }) }) };
+}
+
+/** Anvil answers before it has mined, and the scenario relies on Hardhat's chain, which answers after. */
+function waitForReceipts({ provider }: HardhatEthers): void {
+  const send = provider.send.bind(provider);
+  provider.send = async (method, params) => {
+    const result: unknown = await send(method, params);
+    if (method === "eth_sendTransaction")
+      while ((await send("eth_getTransactionReceipt", [result])) === null) await sleep(1);
+    return result;
+  };
+}
+
+export function deployedIn(world: World): Deployed {
+  const lower = (address: string): Hex => address.toLowerCase() as Hex;
+  return {
+    registry: lower(world.registry.target),
+    oracle: lower(world.oracle.target),
+    settlement: lower(world.settlement.target),
+    slasher: lower(world.slasher.target),
+    deploymentBlock: 0,
+  };
+}

@@ -1,0 +1,76 @@
+import { expect } from "chai";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { costOf } from "../complexity/measure.ts";
+import { differences, protocolCosts } from "../complexity/formulas.ts";
+import { protocols } from "../../agents/core/protocols/index.ts";
+import { leaderOf } from "../../agents/core/protocols/wbft/views.ts";
+import { rolesOf } from "../../agents/core/protocols/leaderless/roles.ts";
+import { attemptFor } from "../../test/support/message-set.ts";
+import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
+import { replaceSection } from "../shared/generated-section.ts";
+import { oddsTables } from "../complexity/odds-table.ts";
+
+const root = join(import.meta.dirname, "../..");
+const document = readFileSync(join(root, "docs/spec/complexity.md"), "utf8");
+
+describe("docs/spec/complexity.md", () => {
+  it("holds the committee odds that are computed", () => {
+    expect(replaceSection(document, "committee-odds", oddsTables())).to.equal(document);
+  });
+
+  it("notices another figure, and a missing mark", () => {
+    expect(replaceSection(document.replace("| .181 |", "| .182 |"), "committee-odds", oddsTables())).to.equal(document);
+    expect(document).to.contain("| .181 |");
+    expect(() => replaceSection(document, "nothing", "")).to.throw(/nothing/);
+  });
+
+  it("holds the costs that are measured, and the measured ones are those of the formulas", () => {
+    const run = spawnSync(process.execPath, ["lab/complexity/main.ts", "--check"], { cwd: root, encoding: "utf8" });
+    expect(run.stderr).to.equal("docs/spec/complexity.md is up to date.\n");
+    expect(run.status).to.equal(0);
+  });
+
+  it("WB16, MB8, LL16: f bad leaders in a row are those that lead; wbft grows by one call with each, mbft and leaderless do not", () => {
+    const path = (id: string, seats: number): number => {
+      const costs = protocolCosts.find((one) => one.id === id)!;
+      const protocol = protocols.find((one) => one.id === id)!;
+      return costOf(protocol, seats, "liars", costs.leading).criticalPathCalls;
+    };
+    for (const [id, expected] of [
+      ["wbft", [4, 5, 6]],
+      ["mbft", [3, 3, 3]],
+      ["leaderless", [4, 4, 4]],
+    ] as const)
+      expect(
+        [4, 7, 10].map((seats) => path(id, seats)),
+        id,
+      ).to.deep.equal(expected);
+  });
+
+  it("the seats that are made bad are those whose turn comes first", () => {
+    const order = (id: string, seats: number, code: number): readonly number[] =>
+      protocolCosts.find((one) => one.id === id)!.leading.order(attemptFor(code, seats, "normal"));
+    for (const seats of [4, 7, 10, 13]) {
+      const leaders = [0, 1, 2, 3].map((view) => leaderOf(attemptFor(3, seats, "normal"), view));
+      expect(order("wbft", seats, 3).slice(0, 4)).to.deep.equal(leaders);
+      expect(order("leaderless", seats, 4)).to.deep.equal(rolesOf(attemptFor(4, seats, "normal"), 0).workers);
+    }
+  });
+
+  it("every registered protocol has its costs, in the order of registration", () => {
+    expect(protocolCosts.map(({ id }) => id)).to.deep.equal(protocols.map(({ id }) => id));
+  });
+
+  it("a count that differs from its formula is named", () => {
+    const costs = protocolCosts.find(({ id }) => id === "mbft-bayesian")!;
+    const cost = costOf(mbftBayesian, 4, "agree", costs.leading);
+    expect(differences(costs, 4, "agree", cost)).to.deep.equal([]);
+    expect(differences(costs, 4, "agree", { ...cost, messages: 13, modelCalls: 5 })).to.deep.equal([
+      "mbft-bayesian, n = 4, agree: messages 3n = 12, measured 13",
+      "mbft-bayesian, n = 4, agree: model calls n = 4, measured 5",
+    ]);
+  });
+});

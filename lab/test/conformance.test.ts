@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const vectorFile = (name: string): string => fileURLToPath(new URL(`../vectors/${name}.json`, import.meta.url));
+const script = fileURLToPath(new URL("../conformance/main.ts", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "conclave-conformance-"));
+
+interface Case {
+  id: string;
+  agents: { id: string; answer?: unknown; props: [string, number][]; rho0: number }[];
+  maxRounds: unknown;
+  hashSeedDependent?: boolean;
+  expect: Record<string, unknown> & {
+    finalReputation: Record<string, number>;
+    history: { logBf: number; posterior: Record<string, number> }[];
+  };
+}
+
+interface Vectors {
+  scenarios: Case[];
+  edges: Case[];
+  sequences: { tasks: { reputation: Record<string, number> }[] }[];
+}
+
+/** A copy of a shared file with changes, in a temporary folder. */
+function changed(name: string, change: (vectors: Vectors) => void): string {
+  const vectors = JSON.parse(readFileSync(vectorFile(name), "utf8")) as Vectors;
+  change(vectors);
+  return written(JSON.stringify(vectors));
+}
+
+interface HashgraphCase {
+  n: number;
+  weights?: number[];
+  events: { id: string; by: number; sp: string | null; op: string | null; note?: string }[];
+  round: Record<string, number>;
+  witness: Record<string, boolean>;
+  famous: Record<string, boolean | null>;
+  decidedBy: Record<string, string>;
+  roundReceived: Record<string, number>;
+  coinVotes: [string, string][];
+}
+
+function changedHashgraph(change: (entry: HashgraphCase) => void): string {
+  const vectors = JSON.parse(readFileSync(vectorFile("hashgraph"), "utf8")) as { cases: [HashgraphCase] };
+  change(vectors.cases[0]);
+  return written(JSON.stringify(vectors));
+}
+
+let files = 0;
+function written(text: string): string {
+  files += 1;
+  const path = join(folder, `${files}.json`);
+  writeFileSync(path, text);
+  return path;
+}
+
+function conformance(...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [script, ...args], { encoding: "utf8" });
+}
+
+describe("conformance command", () => {
+  after(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it("matches all shared files", () => {
+    const result = conformance(
+      ...["mbft-reference", "mbft-bayesian-reference", "hashgraph"].map((name) => vectorFile(name)),
+    );
+    assert.deepEqual(result, { ...result, status: 0, stdout: "matched 239, differed 0\n", stderr: "" });
+  });
+
+  it("compares every field of a hashgraph case", () => {
+    const changes: readonly (readonly [string, (entry: HashgraphCase) => void])[] = [
+      ["round.w13", ({ round }) => (round["w13"] = 2)],
+      ["witness.a23", ({ witness }) => (witness["a23"] = true)],
+      ["famous.w00", ({ famous }) => (famous["w00"] = true)],
+      ["decidedBy.w13", ({ decidedBy }) => delete decidedBy["w13"]],
+      ["roundReceived.w01", ({ roundReceived }) => (roundReceived["w01"] = 1)],
+      [`coinVotes.["w41","w00"]`, ({ coinVotes }) => coinVotes.pop()],
+    ];
+    for (const [field, change] of changes) {
+      const { status, stdout } = conformance(changedHashgraph(change));
+      assert.equal(status, 1, field);
+      assert.ok(stdout.includes(`: babble-funky: ${field}: expected `), stdout);
+      assert.ok(stdout.endsWith("matched 2, differed 1\n"), stdout);
+    }
+    // Which events are no witnesses may be said, too; the order of coin votes says nothing.
+    const same = changedHashgraph(({ witness, coinVotes }) => {
+      witness["a23"] = false;
+      coinVotes.reverse();
+    });
+    assert.equal(conformance(same).status, 0);
+  });
+
+  it("prints each difference with scenario, field, expected and got, and exits 1", () => {
+    const path = changed("mbft-reference", ({ scenarios: [first], edges: [edge], sequences: [sequence] }) => {
+      assert.ok(first && edge && sequence?.tasks[2]);
+      Object.assign(first.expect, { leader: "zz" });
+      edge.expect.history.pop();
+      sequence.tasks[2].reputation["b"] = 0.9;
+    });
+    const { status, stdout } = conformance(path);
+    assert.equal(status, 1);
+    const lines = stdout.trimEnd().split("\n");
+    assert.equal(lines[0], `${path}: m529: leader: expected "zz", got "a0"`);
+    assert.match(lines[1] ?? "", /: readme-demo: history\[3\]: expected nothing, got \{"round":3/);
+    assert.equal(lines[2], `${path}: reputation-capture-n4: tasks[2].reputation.b: expected 0.9, got 1`);
+    assert.deepEqual(lines.slice(3), ["matched 128, differed 3"]);
+  });
+
+  it("shows twenty differences, then a count; as JSON, too", () => {
+    const path = changed("mbft-reference", ({ scenarios }) => {
+      for (const { expect } of scenarios) expect["value"] = "another";
+    });
+    const lines = conformance(path).stdout.trimEnd().split("\n");
+    assert.deepEqual(lines.slice(20), ["... and 100 more differences", "matched 11, differed 120"]);
+    const { status, stdout } = conformance("--json", path, vectorFile("mbft-bayesian-reference"));
+    const report = JSON.parse(stdout) as {
+      matched: number;
+      differed: number;
+      files: { format: string; differenceCount: number; differences: object[] }[];
+    };
+    assert.equal(status, 1);
+    assert.deepEqual([report.matched, report.differed], [116, 120]);
+    assert.deepEqual(
+      report.files.map(({ format, differenceCount, differences }) => [format, differenceCount, differences.length]),
+      [
+        ["mbft-reference", 120, 20],
+        ["mbft-bayesian-reference", 0, 0],
+      ],
+    );
+  });
+
+  it("tolerates the last bits of posteriors, nothing else", () => {
+    const nudge = (field: "posterior" | "logBf", amount: number): number | null => {
+      const path = changed("mbft-bayesian-reference", ({ scenarios: [first] }) => {
+        const [round] = first?.expect.history ?? [];
+        assert.ok(round);
+        if (field === "posterior") round.posterior["FALSE"] = (round.posterior["FALSE"] ?? 0) * (1 + amount);
+        else round.logBf += amount;
+      });
+      return conformance(path).status;
+    };
+    assert.deepEqual([nudge("posterior", 5e-16), nudge("posterior", 2e-15)], [0, 1]);
+    assert.deepEqual([nudge("logBf", 2e-15), nudge("logBf", 1e-14)], [0, 1]);
+    const reputation = changed("mbft-bayesian-reference", ({ scenarios: [first] }) => {
+      assert.ok(first);
+      first.expect.finalReputation["a5"] = 0.045;
+    });
+    assert.equal(conformance(reputation).status, 1);
+  });
+
+  it("accepts either order of tied hypotheses, but no third result", () => {
+    const tie = (finalReputation: Record<string, number>): number | null => {
+      const path = changed("mbft-bayesian-reference", (vectors) => {
+        const [first] = vectors.scenarios;
+        assert.ok(first);
+        const posterior = { FALSE: 0.5, TRUE: 0.5 };
+        first.agents = ["TRUE", "FALSE"].map((answer, index) => ({ id: `a${index}`, props: [[answer, 0.6]], rho0: 1 }));
+        Object.assign(first, { n: 2, sigma: 0.5, maxRounds: 1, thetaPost: 0.85 });
+        const history = [{ round: 0, posterior, logBf: 0, committed: null }];
+        Object.assign(first.expect, {
+          committed: false,
+          value: null,
+          rounds: 1,
+          logBayesFactor: 0,
+          posterior,
+          finalReputation,
+          history,
+        });
+        vectors.scenarios = [first];
+      });
+      return conformance(path).status;
+    };
+    assert.deepEqual([tie({ a0: 1, a1: 0.5 }), tie({ a0: 0.5, a1: 1 }), tie({ a0: 1, a1: 1 })], [0, 0, 1]);
+  });
+
+  it("names file and field of what it cannot use, and exits 2", () => {
+    const unusable: readonly (readonly [string, RegExp])[] = [
+      [join(folder, "absent.json"), /absent\.json: it cannot be read: ENOENT/],
+      [written("{"), /it is not JSON/],
+      [written("[]"), /it has an unknown format: top level/],
+      [written('{"a": 1}'), /it has an unknown format: scenarios/],
+      [written('{"scenarios": []}'), /it has an unknown format: scenarios, edges and sequences are empty/],
+      [written('{"scenarios": [{"id": "s1"}]}'), /the first case, s1, has neither theta nor thetaPost/],
+      [written('{"meta": {}, "cases": []}'), /not a valid hashgraph file: cases: /],
+      [changedHashgraph((entry) => (entry.n = 3)), /hashgraph file: cases\[0\]\.events\[3\]\.by: no member 3/],
+      [changedHashgraph((entry) => (entry.weights = [1])), /cases\[0\]\.weights: 1 weights for 4 members/],
+      [changedHashgraph(({ events }) => (events[4]!.op = "z")), /events\[4\]\.op: z is not an earlier event/],
+      [changedHashgraph(({ events }) => (events[4]!.sp = "w01")), /\.sp: w01 is not an earlier event of member 2/],
+      [changedHashgraph(({ events }) => (events[1]!.id = "w00")), /events\[1\]\.id: a second event w00/],
+      [changedHashgraph(({ events }) => (events[1]!.note = "x")), /events\[1\]: .*"note"/],
+      [
+        changed("mbft-reference", ({ scenarios }) => Object.assign(scenarios[2] ?? {}, { forcedLeader: "a0" })),
+        /not a valid mbft-reference file: scenarios\[2\]: .*"forcedLeader"/,
+      ],
+      [
+        changed("mbft-bayesian-reference", ({ scenarios }) => Object.assign(scenarios[0]?.expect ?? {}, { map: "T" })),
+        /not a valid mbft-bayesian-reference file: scenarios\[0\]\.expect: .*"map"/,
+      ],
+      [
+        changed("mbft-bayesian-reference", ({ scenarios }) => Object.assign(scenarios[0] ?? {}, { n: 3 })),
+        /scenarios\[0\]\.n: is not the number of agents/,
+      ],
+      [
+        changed("mbft-reference", ({ scenarios }) => Object.assign(scenarios[2] ?? {}, { maxRounds: null })),
+        /not a valid mbft-reference file: scenarios\[2\]\.maxRounds: /,
+      ],
+      [
+        changed("mbft-reference", ({ scenarios }) => Object.assign(scenarios[0]?.agents[1] ?? {}, { answer: 5 })),
+        /not a valid mbft-reference file: scenarios\[0\]\.agents\[1\]\.answer: /,
+      ],
+      [
+        changed("mbft-bayesian-reference", ({ edges }) =>
+          Object.assign(edges[0]?.expect ?? {}, { posterior: { T: "1" } }),
+        ),
+        /not a valid mbft-bayesian-reference file: edges\[0\]\.expect\.posterior\.T: /,
+      ],
+      [
+        changed("mbft-bayesian-reference", ({ sequences }) => sequences.push({ tasks: [] })),
+        /sequences: sequences of Bayesian decisions have no defined semantics/,
+      ],
+    ];
+    for (const [path, reason] of unusable) {
+      const { status, stdout, stderr } = conformance(path);
+      assert.deepEqual([status, stdout], [2, ""], path);
+      assert.match(stderr, reason);
+      assert.ok(stderr.startsWith(`Cannot use ${path}: `));
+    }
+  });
+
+  it("explains itself", () => {
+    const help = conformance("--help");
+    assert.equal(help.status, 0);
+    assert.match(help.stdout, /Example:\n {2}npm run conformance -- test\/vectors/);
+    assert.equal(conformance().status, 2);
+    assert.equal(conformance("--unknown", "x").status, 2);
+  });
+});

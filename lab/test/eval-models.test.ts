@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+
+const root = join(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "conclave-eval-"));
+after(() => rmSync(folder, { recursive: true }));
+
+function run(...words: readonly string[]): {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+} {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/eval/main.ts", ...words], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  return { code: status, out: stdout, err: stderr };
+}
+
+describe("npm run eval", () => {
+  it("decides two questions with the embedded model, and counts the same when answers are kept", () => {
+    const cache = join(folder, "answers.jsonl");
+    const words = ["--suite", "arithmetic", "--protocol", "mbft,early-stop", "--byzantine", "0", "--questions", "2"];
+    const [first, second] = [1, 2].map(() => {
+      const { code, out, err } = run(
+        ...words,
+        "--models",
+        "models/conclave-small.gguf@0.5",
+        "--cache",
+        cache,
+        "--json",
+      );
+      assert.equal(code, 0, err);
+      assert.match(err, /tokens\/s/);
+      return JSON.parse(out) as {
+        readonly provenance: { readonly models: readonly string[] };
+        readonly summaries: readonly { readonly method: string; readonly questions: number; readonly tokens: number }[];
+        readonly cells: readonly unknown[];
+      };
+    });
+    assert.deepEqual(
+      first?.summaries.map(({ method, questions }) => [method, questions]),
+      [
+        ["mbft", 2],
+        ["early-stop", 2],
+      ],
+    );
+    for (const { tokens } of first?.summaries ?? []) assert.ok(tokens > 100);
+    assert.match(first?.provenance.models[0] ?? "", /conclave-small.*sha256.*temperature=0\.5/);
+    assert.deepEqual(second?.cells, first?.cells);
+  });
+
+  it("decides with four different models, without a flag that names them", () => {
+    const words = [
+      "--suite",
+      "arithmetic",
+      "--protocol",
+      "mbft",
+      "--byzantine",
+      "0",
+      "--questions",
+      "2",
+      "--jobs",
+      "1",
+    ];
+    const { code, out, err } = run(...words, "--no-cache", "--json");
+    assert.equal(code, 0, err);
+    const { provenance, cells } = JSON.parse(out) as {
+      readonly provenance: { readonly models: readonly string[] };
+      readonly cells: readonly { readonly mix: string }[];
+    };
+    const digests = provenance.models.map((one) => /sha256:([0-9a-f]+)/.exec(one)?.[1]);
+    assert.equal(new Set(digests).size, 4, provenance.models.join());
+    assert.ok(cells.some(({ mix }) => mix === "heterogeneous"));
+  });
+
+  it("says what is wrong with a flag or a file, with exit code 2", () => {
+    const wrong: readonly (readonly [words: readonly string[], says: RegExp])[] = [
+      [["--suite", "chess"], /USAGE: Correct --suite: "chess" is none of .*arithmetic/],
+      [["--suite", "wason", "--byzantine", "2"], /USAGE: Correct --byzantine "2": .*0 to 1/],
+      [["--suite", "wason", "--models", "a.gguf@9"], /USAGE: Correct --models/],
+      [["--suite", "wason", "--models", "models/conclave-small.gguf,a.gguf"], /MODEL_FILE_MISSING/],
+      [["--suite", "none"], /USAGE: Correct --suite "none": name all/],
+      [["--suite", "wason", "--quick", "--full"], /USAGE: .*not both/],
+      [[], /--suite/],
+    ];
+    for (const [words, says] of wrong) {
+      const { code, err } = run(...words);
+      assert.equal(code, 2, words.join(" "));
+      assert.match(err, says);
+    }
+  });
+});

@@ -1,0 +1,434 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
+import { modelFailed } from "../../agents/adapters/models/output.ts";
+import { canonicalOrder } from "../../agents/core/seat/order.ts";
+import { proposePrompt, revisePrompt } from "../../agents/core/prompts/task-prompt.ts";
+import type { SeatIndex } from "../../agents/core/types.ts";
+import type { Model } from "../../agents/ports/model.ts";
+import { readPrompt, respond, type Mind } from "../../sim/model.ts";
+import { agrees } from "../../sim/plan.ts";
+import { createAnswerBook, type AnswerBook } from "../eval/answer-book.ts";
+import { attemptFor } from "../eval/attempt.ts";
+import { badSeats, tryQuestion, type Cell, type Evaluation, type Mark, type Trial } from "../eval/evaluate.ts";
+import { METHODS, type Method } from "../eval/methods.ts";
+import { poisoned } from "../eval/poison.ts";
+import { createPanel, type Panel } from "../eval/panel.ts";
+import { formOf, questionsOf, type Question, type Suite } from "../eval/question.ts";
+import { reportText } from "../eval/report.ts";
+import { runEvaluation } from "../eval/run.ts";
+import { summarize } from "../eval/summary.ts";
+import { selfConsistency } from "../eval/vote.ts";
+
+const question: Question = {
+  suite: "arithmetic",
+  text: "What is 25 + 38?",
+  form: formOf("number 0"),
+  truth: "63",
+  lie: { answer: "53", proof: "25+38: 5+8=13; 2+3=5; 53" },
+};
+const { terms } = attemptFor(question, 0, 4, "normal").request;
+
+/** Answers what the mind of the moment holds, after so long in real time; every answer costs 10 tokens. */
+function bookOf(mindOf: (user: string) => Mind, realMs = 0): AnswerBook {
+  const memory = createMemoryModel((request) => respond(request, terms, mindOf(request.user)), {
+    confidence: () => 900_000,
+  });
+  const model: Model = {
+    ...memory,
+    async ask(request, signal) {
+      if (realMs > 0) await sleep(realMs);
+      return { ...(await memory.ask(request, signal)), promptTokens: 9, outputTokens: 1 };
+    },
+  };
+  return createAnswerBook([{ label: "scripted", key: "scripted", isGreedy: false, models: [model] }], null);
+}
+
+const minded = (answer: string): Mind => ({ answer, approves: (other) => agrees(terms, other, answer) });
+const truthful = (): AnswerBook => bookOf(() => minded("63"));
+const panelOf = (book: AnswerBook): Panel => createPanel({ book, question, seed: 1, variantOf: () => 0 });
+const methodOf = (id: string): Method => METHODS.find((one) => one.id === id) as Method;
+
+function evaluationOf(book: AnswerBook, methods: readonly Method[]): Evaluation {
+  return {
+    book,
+    methods,
+    mixes: [{ name: "homogeneous", variants: [0], greedy: [0] }],
+    questions: [question],
+    seats: 4,
+    assurance: "normal",
+    byzantine: [0, 1],
+    badness: ["confident"],
+    seed: 1,
+  };
+}
+
+async function trialOf(id: string, byzantine: number, book = truthful(), seed = 1): Promise<Trial> {
+  const method = methodOf(id);
+  const cell = { suite: "arithmetic", mix: "homogeneous", method, byzantine } as const;
+  return (await tryQuestion({ ...evaluationOf(book, [method]), seed }, cell, question)) as Trial;
+}
+
+describe("eval: self-consistency", () => {
+  it("buys as many samples as the tokens pay for, and at least one", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 300 }), async (tokens) => {
+        const vote = await selfConsistency(attemptFor(question, 0, 4, "normal"), panelOf(truthful()), tokens);
+        expect(vote.samples).to.equal(Math.max(1, Math.floor(tokens / 10)));
+        expect(vote.tokens).to.equal(10 * vote.samples);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it("begins with the seats' own first answers", async () => {
+    const asked: number[] = [];
+    const model = createMemoryModel((request) => {
+      if (readPrompt(request.user).get("task") === "propose") asked.push(request.seed);
+      return respond(request, terms, minded("63"));
+    });
+    const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null);
+    const trial = await trialOf("mbft", 0, book);
+    // Four seats, and a step of four samples that were theirs; the next step is beyond the tokens.
+    expect(trial.selfConsistency.samples).to.equal(4);
+    expect(new Set(asked).size).to.equal(8);
+    expect(asked.length).to.equal(8);
+  });
+});
+
+describe("eval: the panel", () => {
+  it("P9: asks once more, cut short, where a prompt was too long, and counts both calls", async () => {
+    const asked: string[] = [];
+    const model = createMemoryModel((request) => {
+      asked.push(request.user);
+      if (asked.length === 1) throw modelFailed("scripted", "prompt-too-long", "on purpose");
+      return respond(request, terms, minded("63"));
+    });
+    const panel = panelOf(createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null));
+    const prompt = revisePrompt(attemptFor(question, 0, 4, "normal"), null, ["x".repeat(500)]);
+    expect((await panel.ask(0, prompt)).kind).to.equal("answered");
+    expect(asked).to.deep.equal([prompt.user, prompt.brief]);
+    expect([panel.cost.calls, panel.cost.failed]).to.deep.equal([2, 1]);
+  });
+});
+
+describe("eval: the answer book", () => {
+  const folder = mkdtempSync(join(tmpdir(), "conclave-eval-"));
+  after(() => rmSync(folder, { recursive: true }));
+  const prompt = proposePrompt(attemptFor(question, 0, 4, "normal"));
+  const request = { ...prompt, maxTokens: 512, seed: 7 };
+
+  function counting(fails: string | null = null): { readonly calls: () => number; readonly model: Model } {
+    let calls = 0;
+    const model = createMemoryModel((asked) => {
+      calls += 1;
+      if (fails !== null) throw modelFailed("scripted", fails as "timeout", "on purpose");
+      return respond(asked, terms, minded("63"));
+    });
+    return { model, calls: () => calls };
+  }
+
+  it("asks the same only once, in this run and the next, and reads over a line that was cut", async () => {
+    const path = join(folder, "answers.jsonl");
+    const first = counting();
+    const variant = { label: "", key: "a", isGreedy: false };
+    const book = createAnswerBook([{ ...variant, models: [first.model] }], path);
+    const answers = [await book.ask(0, request), await book.ask(0, request)];
+    await Promise.all([book.ask(0, { ...request, seed: 8 }), book.ask(0, { ...request, seed: 8 })]);
+    expect(first.calls()).to.equal(2);
+    expect(book.asked.calls).to.equal(2);
+
+    writeFileSync(path, `${readFileSync(path, "utf8")}{"key":"cut`);
+    const second = counting();
+    const again = createAnswerBook([{ ...variant, models: [second.model] }], path);
+    expect(await again.ask(0, request)).to.deep.equal(answers[0]);
+    expect(answers[1]).to.deep.equal(answers[0]);
+    expect(second.calls()).to.equal(0);
+    await createAnswerBook([{ ...variant, key: "b", models: [second.model] }], path).ask(0, request);
+    expect(second.calls(), "another model or sampling").to.equal(1);
+  });
+
+  it("keeps failures that come again, and asks anew after those that may not", async () => {
+    for (const [kind, calls] of [
+      ["truncated", 1],
+      ["timeout", 2],
+    ] as const) {
+      const failing = counting(kind);
+      const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [failing.model] }], null);
+      expect(await book.ask(0, request)).to.deep.equal({ kind: "failed", reason: kind });
+      await book.ask(0, request);
+      expect(failing.calls(), kind).to.equal(calls);
+    }
+  });
+
+  it("counts the same whether answers come from it or not", async () => {
+    const book = truthful();
+    const fresh = await trialOf("mbft", 1, book);
+    expect(await trialOf("mbft", 1, book)).to.deep.equal(fresh);
+  });
+
+  it("gives a greedy model no seeds", async () => {
+    const { model, calls } = counting();
+    const book = createAnswerBook([{ label: "", key: "", isGreedy: true, models: [model] }], null);
+    await book.ask(0, request);
+    await book.ask(0, { ...request, seed: 9 });
+    expect(calls()).to.equal(1);
+  });
+});
+
+/** A seed by which the seat that is bad is, or is not, the first in canonical order. */
+function seedWhere(isFirst: boolean): number {
+  const chair = canonicalOrder(attemptFor(question, 0, 4, "normal"))[0] as SeatIndex;
+  for (let seed = 1; ; seed++)
+    if (badSeats({ seats: 4, badness: ["confident"], seed }, question, 1).has(chair) === isFirst) return seed;
+}
+
+describe("eval: committees", () => {
+  it("decide with every protocol that takes the question, at the cost that it states", async () => {
+    const costs: Readonly<Record<string, readonly [calls: number, path: number]>> = {
+      mbft: [4, 1],
+      wbft: [8, 2],
+      unanimous: [4, 1],
+      council: [5, 2],
+      debate: [13, 4],
+    };
+    for (const [id, [calls, criticalPath]] of Object.entries(costs)) {
+      const trial = await trialOf(id, 0);
+      expect({ status: trial.status, calls: trial.calls, criticalPath: trial.criticalPath }, id).to.deep.equal({
+        status: "right",
+        calls,
+        criticalPath,
+      });
+      expect(trial.tokens, id).to.equal(10 * calls);
+    }
+  });
+
+  it("wait for models in real time, which makes nobody late in theirs", async () => {
+    const trial = await trialOf(
+      "mbft",
+      0,
+      bookOf(() => minded("63"), 500),
+    );
+    expect([trial.status, trial.calls, trial.criticalPath]).to.deep.equal(["right", 4, 1]);
+  });
+
+  it("bear one confident liar, whose proof stands in what the others judge", async () => {
+    let proofs = 0;
+    const book = bookOf((user) => {
+      if (readPrompt(user).get("proof") === question.lie.proof) proofs += 1;
+      return minded("63");
+    });
+    expect((await trialOf("mbft", 1, book)).status).to.equal("right");
+    expect(proofs).to.be.above(0);
+  });
+
+  it("certify the lie of a chair: a wrong certificate, which a vote of honest samples is not", async () => {
+    const trial = await trialOf("council", 1, truthful(), seedWhere(true));
+    expect(trial.answer).to.equal("53");
+    expect(trial.status).to.equal("wrong");
+    expect(trial.selfConsistency.status).to.equal("right");
+    expect((await trialOf("council", 1, truthful(), seedWhere(false))).status).to.equal("right");
+  });
+
+  it("hang when models fail, and say what failed", async () => {
+    const model = createMemoryModel(() => {
+      throw modelFailed("scripted", "truncated", "on purpose");
+    });
+    const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null);
+    const trial = await trialOf("mbft", 0, book);
+    expect(trial.status).to.equal("hung");
+    expect(trial.failedCalls).to.equal(trial.calls);
+    expect(trial.tokens).to.equal(0);
+  });
+
+  it("refuse what their protocol does not take", async () => {
+    const committee = { seats: 30, assurance: "normal", bad: new Map(), misled: new Set<SeatIndex>() } as const;
+    expect(methodOf("council").refuses(question, committee)).to.be.a("string");
+    expect(methodOf("mbft").refuses(question, committee)).to.equal(null);
+    const cell = { suite: "arithmetic", mix: "homogeneous", method: methodOf("council"), byzantine: 0 } as const;
+    expect(await tryQuestion({ ...evaluationOf(truthful(), []), seats: 30 }, cell, question)).to.equal(null);
+  });
+
+  it("have other bad seats by question and seed, more of them including fewer", () => {
+    const drawn = (seed: number, count: number): readonly number[] => [
+      ...badSeats({ seats: 7, badness: ["confident"], seed }, question, count).keys(),
+    ];
+    expect(drawn(1, 2).slice(0, 1)).to.deep.equal(drawn(1, 1));
+    expect(new Set([1, 2, 3, 4, 5, 6].map((seed) => drawn(seed, 1)[0])).size).to.be.above(1);
+  });
+});
+
+describe("eval: look-up with one poisoned source", () => {
+  const text = "Policy: (1) refunds within 30 days; (2) item unused. Claim: day 12, unused. Is the refund due?";
+  const proof = "c1 12 max 30 ok; c2 unused ok";
+  const read = poisoned(text, "yes", proof) as string;
+
+  it("has questions whose poisoned reading differs, and none that liars decide", async () => {
+    for (const one of questionsOf("lookup", 10, 1)) expect(one.poisoned).not.to.equal(one.text);
+    const asked: string[] = [];
+    const looked: Question = {
+      ...question,
+      suite: "lookup",
+      text,
+      form: formOf("boolean"),
+      truth: "yes",
+      poisoned: read,
+    };
+    const model = createMemoryModel((request) => {
+      const held = readPrompt(request.user).get("question") ?? "";
+      asked.push(held);
+      expect(readPrompt(request.user).get("proof")).not.to.equal(question.lie.proof);
+      const answer = held === read ? "no" : "yes";
+      return respond(request, attemptFor(looked, 0, 4, "normal").request.terms, {
+        answer,
+        approves: (other) => other === answer,
+      });
+    });
+    const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null);
+    // Misled is not lying: as the first leader it is heard three times, like anybody who answers.
+    const calls = { mbft: 20, "fixed-leader-debate": 16 };
+    for (const [id, expected] of Object.entries(calls)) {
+      const method = methodOf(id);
+      asked.length = 0;
+      const cell = { suite: "lookup", mix: "homogeneous", method, byzantine: 1 } as const;
+      const trial = await tryQuestion(evaluationOf(book, [method]), cell, looked);
+      expect([trial?.status, trial?.calls], id).to.deep.equal(["right", expected]);
+      expect(trial?.selfConsistency.status, id).to.equal("right");
+      expect(asked.filter((held) => held === read).length, id).to.be.within(1, asked.length / 3);
+    }
+  });
+});
+
+describe("eval: baselines", () => {
+  it("agree on the truth when nobody is bad", async () => {
+    const calls = { "decentllms-best": 16, "fixed-leader-debate": 4, "early-stop": 4 };
+    for (const [id, expected] of Object.entries(calls)) {
+      const trial = await trialOf(id, 0);
+      expect([trial.status, trial.calls], id).to.deep.equal(["right", expected]);
+    }
+  });
+
+  it("fixed-leader-debate: the bad leader has its three rounds, then the next one is heard", async () => {
+    const trial = await trialOf("fixed-leader-debate", 1);
+    // Three proposals and three votes of three, then one of each.
+    expect([trial.status, trial.calls, trial.criticalPath]).to.deep.equal(["right", 3 * 4 + 4, 8]);
+  });
+
+  it("fixed-leader-debate: hangs when no leader finds a majority", async () => {
+    let verdicts = 0;
+    // One of three accepts: with the leader's own that is half of the seats.
+    const book = bookOf(() => ({ answer: "63", approves: () => verdicts++ % 3 === 0 }));
+    const trial = await trialOf("fixed-leader-debate", 0, book);
+    expect([trial.status, trial.calls]).to.deep.equal(["hung", 2 * 3 * 4]);
+  });
+
+  it("decentllms: the best answer, and those that quorums let pass", async () => {
+    // Seats cannot be told apart by their prompts, so the lie's low marks stand at one seat of four.
+    for (const id of ["decentllms-best", "decentllms-two-thirds", "decentllms-majority"])
+      expect((await trialOf(id, 1)).status, id).to.equal("right");
+  });
+
+  it("early-stop: refines while less than two thirds agree, and hangs after three refinements", async () => {
+    let asked = 0;
+    const book = bookOf(() => minded(String(asked++ % 2)));
+    const trial = await trialOf("early-stop", 0, book);
+    expect([trial.status, trial.calls, trial.criticalPath]).to.deep.equal(["hung", 16, 4]);
+  });
+});
+
+describe("eval: runs and reports", () => {
+  const provenance = { command: "npm run eval", seed: 1, commit: "abc", machine: "none", models: [], seconds: 1 };
+
+  it("put what is worse than self-consistency first", async () => {
+    const evaluation = evaluationOf(truthful(), [methodOf("council"), methodOf("mbft")]);
+    const cells = await runEvaluation(
+      { ...evaluation, seed: seedWhere(true) },
+      () => false,
+      () => {},
+    );
+    expect(cells.map(({ method, byzantine }) => `${method.id} ${byzantine}`)).to.deep.equal([
+      "council 0",
+      "mbft 0",
+      "council 1",
+      "mbft 1",
+    ]);
+    const text = reportText(cells, provenance);
+    const [first = "", second = "", third = ""] = text.split("####");
+    expect(first).to.include("Worse than self-consistency");
+    expect(first).to.match(
+      /`council` \| homogeneous \| 1 \| 1 \| 0\.0( \| -100\.0 \(.*?\)){3} \| arithmetic -100\.0 \|/u,
+    );
+    expect(first).not.to.include("mbft");
+    expect(second).to.include("`mbft` | 1 | 1 | 100.0 (20.7 to 100.0) | 0.0");
+    expect(third).to.include("`council` | 1 | 0.0 / 0.0 / 100.0 (100.0) |");
+  });
+
+  it("name every suite that is below, in bold where that is hardly chance, and the model that does best by itself", () => {
+    const mark = (isRight: boolean): Mark => ({ status: isRight ? "right" : "wrong", grade: Number(isRight) });
+    const vote = (isRight: boolean): Trial["selfConsistency"] => ({ ...mark(isRight), samples: 1, tokens: 10 });
+    const trialsWith = (right: number, rivals: number, of: number): readonly Trial[] =>
+      Array.from({ length: of }, (_, index) => ({
+        ...mark(index < right),
+        question: String(index),
+        answer: "63",
+        calls: 4,
+        failedCalls: 0,
+        tokens: 10,
+        criticalPath: 1,
+        selfConsistency: vote(index < rivals),
+        single: [vote(false), vote(index < rivals)],
+        greedy: [mark(index < rivals), mark(false)],
+      }));
+    const cellOf = (suite: Suite, trials: readonly Trial[]): Cell => ({
+      suite,
+      mix: "heterogeneous",
+      method: methodOf("mbft"),
+      byzantine: 1,
+      trials,
+    });
+    const cells = [
+      cellOf("wason", trialsWith(9, 10, 10)),
+      cellOf("text", trialsWith(2, 10, 10)),
+      cellOf("policy", trialsWith(10, 10, 10)),
+    ];
+    const summary = summarize(cells[1] as Cell);
+    expect([summary.bestSingle.share, summary.bestGreedy.share, summary.gains.bestGreedy.share]).to.deep.equal([
+      1, 1, -0.8,
+    ]);
+    const [first = ""] = reportText(cells, {
+      command: "",
+      seed: 1,
+      commit: "",
+      machine: "",
+      models: [],
+      seconds: 1,
+    }).split("####");
+    expect(first).to.include("| wason -10.0, **text -80.0** |");
+    expect(first).not.to.include("policy");
+  });
+
+  it("begin no further question when the time is over, and have the same questions in every cell", async () => {
+    const questions = [question, { ...question, text: "What is 26 + 37?" }];
+    const evaluation = {
+      ...evaluationOf(truthful(), [methodOf("fixed-leader-debate"), methodOf("early-stop")]),
+      questions,
+    };
+    const cells = await runEvaluation(
+      evaluation,
+      () => true,
+      () => {},
+    );
+    expect(cells.map(({ trials }) => trials.length)).to.deep.equal([1, 1, 1, 1]);
+    const all = await runEvaluation(
+      evaluation,
+      () => false,
+      () => {},
+    );
+    expect(all.map(({ trials }) => trials.length)).to.deep.equal([2, 2, 2, 2]);
+  });
+});

@@ -1,0 +1,308 @@
+import { expect } from "chai";
+import { describe, it } from "node:test";
+import { installHooks } from "../../sim/hooks.ts";
+import type { SeatIndex, Terms } from "../../agents/core/types.ts";
+import type { ModelRequest } from "../../agents/ports/model.ts";
+import type { ForeignModels } from "../../sim/model.ts";
+import type { Certified, Trace } from "../../sim/trace.ts";
+import type { Protocol } from "../../agents/core/protocol.ts";
+import type { Injection } from "../attacks/injections.ts";
+import type { Question } from "../eval/question.ts";
+
+// Hundreds of worlds: before anything of the core is loaded.
+installHooks({ realSignatures: false, mutant: null });
+const { cidString, digestOf } = await import("../../agents/core/encoding/codec.ts");
+const { ConclaveError } = await import("../../agents/core/errors.ts");
+const { canonicalAnswer, composeText } = await import("../../agents/core/request/answer.ts");
+const { limits } = await import("../../agents/core/limits.ts");
+const { canonicalOrder } = await import("../../agents/core/seat/order.ts");
+const { protocols } = await import("../../agents/core/protocols/index.ts");
+const { refuseMessage } = await import("../../agents/core/encoding/transcript.ts");
+const { createMemoryModel } = await import("../../agents/adapters/memory/model.ts");
+const { judge } = await import("../../sim/checkers/index.ts");
+const { readPrompt, respond } = await import("../../sim/model.ts");
+const { agrees } = await import("../../sim/plan.ts");
+const { runWorld } = await import("../../sim/world.ts");
+const { harmlessText, injectedText, injections } = await import("../attacks/injections.ts");
+const { attemptFor } = await import("../eval/attempt.ts");
+const { planFor } = await import("../eval/deliberate.ts");
+const { formOf } = await import("../eval/question.ts");
+
+const SEATS = 4;
+const RULES = "Exports above 500 need a licence.";
+const INVISIBLE = /(?! )[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
+/** No limit of the protocols cuts texts of fewer bytes. */
+const SHORT_BYTES = 400;
+
+/** What honest seats hold; some of them err, at first or to the end. */
+interface Scene {
+  readonly name: string;
+  readonly kind: string;
+  readonly truth: string;
+  /** What fits into the models of seats that do not err, in bytes; absent: whatever is asked. */
+  readonly context?: { readonly prompt: number; readonly withAnswer: number };
+  /** By seat; null: it does not err. `words`: it answers with what it writes. */
+  readonly errors: readonly (string | null)[];
+  /** Tasks in which they err. */
+  readonly in: (task: string) => boolean;
+}
+
+/** What stands where in one world. */
+interface Words {
+  /** In the question and in the context before it. */
+  readonly question: string;
+  /** In documents that the question names; null: it names none. */
+  readonly document: string | null;
+  /** What each seat writes into every free field. */
+  readonly texts: readonly string[];
+  /** In the place of the error "words". */
+  readonly answer: string;
+}
+
+const scenes: readonly Scene[] = [
+  { name: "one seat errs", kind: "boolean", truth: "yes", errors: [null, null, "no", null], in: () => true },
+  {
+    name: "three seats err at first, each in its own way",
+    kind: "choice A-D",
+    truth: "A",
+    errors: ["B", null, "C", "D"],
+    in: (task) => task !== "revise" && task !== "converge",
+  },
+  {
+    name: "one seat answers with the text",
+    kind: "text",
+    truth: "A licence is needed.",
+    errors: [null, null, "words", null],
+    in: () => true,
+  },
+];
+
+/** Fields of prompts in which texts of the corpus stood, by protocol. */
+const REACHED: Readonly<Record<string, string>> = {
+  mbft: "answer counterProof other others proof question",
+  "mbft-bayesian": "other question",
+  wbft: "answer other proof question",
+  leaderless: "proof question",
+  unanimous: "answer counterProof other others proof question",
+  hashgraph: "answer counterProof other others proof question",
+  council: "answerA answerB answerC answerD question",
+  debate: "answer answerA answerB answerC answerD counterProof others proof question",
+  adversarial: "proof question reviewA reviewB",
+  escalating: "answerA answerB answerC counterProof other others proof question sourceA",
+};
+
+interface Played {
+  readonly trace: Trace;
+  /** By seat, in order. */
+  readonly asked: readonly ModelRequest[][];
+}
+
+async function play(protocol: Protocol, scene: Scene, words: Words): Promise<Played> {
+  const asked = Array.from({ length: SEATS }, (): ModelRequest[] => []);
+  const question = questionOf(scene, words);
+  const committee = { seats: SEATS, bad: new Map(), misled: new Set<SeatIndex>(), assurance: "normal" } as const;
+  const plan = planFor(protocol, question, committee, 1);
+  // High stakes make escalating escalate.
+  const terms = { ...plan.attempt.request.terms, callbackGasLimit: protocol.id === "escalating" ? 100_000 : 0 };
+  const models: ForeignModels = {
+    of: (seat, clock) =>
+      createMemoryModel(
+        async (request) => {
+          await new Promise<void>((resolve) => void clock.schedule(100, resolve));
+          asked[seat]?.push(request);
+          if (scene.context !== undefined && scene.errors[seat] === null) fit(scene.context, request);
+          const error = scene.in(readPrompt(request.user).get("task") ?? "") ? scene.errors[seat] : null;
+          const held = error === "words" ? words.answer : (error ?? scene.truth);
+          return echoing(request, terms, held, words.texts[seat] as string);
+        },
+        { confidence: () => 900_000 },
+      ),
+    idle: async () => {},
+  };
+  const attempt = { ...plan.attempt, request: { ...plan.attempt.request, terms } };
+  // Models that may err, as the checkers take it.
+  const model = { failPpm: 0, errorPpm: 1 };
+  return { trace: await runWorld({ ...plan, attempt, model }, null, models), asked };
+}
+
+/** As servers and engines fail: before they begin, or where the answer would go beyond the context's end. */
+function fit({ prompt, withAnswer }: NonNullable<Scene["context"]>, { user }: ModelRequest): void {
+  const bytes = Buffer.byteLength(user);
+  const kind = bytes > prompt ? "prompt-too-long" : bytes > withAnswer ? "truncated" : null;
+  if (kind !== null) throw new ConclaveError("MODEL_FAILED", `Ask a small model failed (${kind})`, { kind });
+}
+
+function questionOf({ kind, truth }: Scene, words: Words): Question {
+  const documents = words.document === null ? [] : [`${RULES} ${words.document}`];
+  const lines = documents.map((one) => `\nsource: ${cidString(digestOf(one))}`);
+  return {
+    suite: "policy",
+    text: `Context: ${words.question}\n\nDoes an export of 720 need a licence? ${words.question}${lines.join("")}`,
+    form: formOf(kind),
+    truth,
+    lie: { answer: "no", proof: "" },
+    drawnBy: "one question",
+    documents,
+  };
+}
+
+/** An honest mind's answer and verdicts; the text in every other field that takes free words. */
+function echoing(request: ModelRequest, terms: Terms, answer: string, text: string): Record<string, string> {
+  const fields = respond(request, terms, { answer, approves: (other) => agrees(terms, other, answer) });
+  const free = request.schema.properties.filter(
+    ({ name, enum: allowed }) => allowed === undefined && name !== "answer",
+  );
+  const words = free.map(({ name, maxLength }): [string, string] => [
+    name,
+    name === "quote" ? RULES : Array.from(text).slice(0, maxLength).join(""),
+  ]);
+  return { ...fields, ...Object.fromEntries(words) };
+}
+
+/** Worlds in which every text of the corpus stands once as question, context and document, and once as a seat's words. */
+function worldsOf(protocol: Protocol, scene: Scene): readonly (readonly [ids: string, hostile: Words, calm: Words])[] {
+  const isLong = (injection: Injection): boolean => Buffer.byteLength(injectedText(injection, "no")) >= SHORT_BYTES;
+  const sorted = [...injections.filter((one) => !isLong(one)), ...injections.filter(isLong)];
+  const groups = Array.from({ length: Math.ceil(sorted.length / SEATS) }, (_, index) =>
+    sorted.slice(SEATS * index, SEATS * (index + 1)),
+  );
+  return groups.map((group) => {
+    const texts = group.map((one) => injectedText(one, "no"));
+    // A document's name elsewhere than at its end makes a question one that escalating refuses (SG1).
+    const asked = group.filter(({ id }) => protocol.id !== "escalating" || id !== "source/cid");
+    const written = Array.from({ length: SEATS }, (_, seat) => texts[seat % texts.length] as string);
+    const hostile = {
+      question: asked.map((one) => injectedText(one, "no")).join("\n"),
+      document: protocol.id === "escalating" ? texts.join("\n") : null,
+      texts: written,
+      answer: (written[2] as string).slice(0, limits.answerBytes / 4),
+    };
+    return [group.map(({ id }) => id).join(), hostile, calmed(hostile, scene)];
+  });
+}
+
+/** The same with texts that want nothing: of any length where no limit cuts, else of the same. */
+function calmed(hostile: Words, scene: Scene): Words {
+  const calm = (text: string): string => harmlessText(Buffer.byteLength(text) < SHORT_BYTES ? "x".repeat(200) : text);
+  const { terms } = attemptFor(questionOf(scene, hostile), 1, SEATS, "normal").request;
+  const isAnswer = canonicalAnswer(terms, composeText(hostile.answer)) !== null;
+  return {
+    question: "nothing",
+    document: hostile.document === null ? null : "nothing",
+    texts: hostile.texts.map(calm),
+    // What is no answer of the kind is compared with what is none either.
+    answer: isAnswer ? calm(hostile.answer).slice(0, limits.answerBytes / 4) : "\u202e",
+  };
+}
+
+/** Who spoke where, and as what: roles, phases, rounds, seats. */
+function courseOf({ trace: { protocol, attempt, messages } }: Played): readonly string[] {
+  const lines = [...messages].flatMap(([slot, said]) =>
+    said.map(({ header, payload }) => `${slot} ${protocol.read(attempt, header, payload)?.name ?? "certify"}`),
+  );
+  return lines.toSorted();
+}
+
+/** All of a prompt but the data: instructions, schema, the lines' names, and what is said without quotes. */
+function formsOf({ asked }: Played): readonly (readonly string[])[] {
+  return asked.map((requests) =>
+    requests.map(({ system, user, schema, confidenceOf }) => {
+      const lines = user.split("\n").map((line) => line.replace(/^(\w+): ".*"$/, '$1: ""'));
+      return JSON.stringify({ system, lines, schema, confidenceOf });
+    }),
+  );
+}
+
+/** What was decided by whom, but the texts themselves: the digests of transcripts differ with them. */
+function decisionsOf({ trace }: Played, { answer: words }: Words): readonly unknown[] {
+  const own = canonicalAnswer(trace.attempt.request.terms, composeText(words))?.text;
+  return trace.seats.map(({ certificates }) => {
+    const [
+      {
+        certificate: { decision, signatures },
+      },
+    ] = certificates as readonly [Certified];
+    const { transcript: _, outcome: __, answer, ...rest } = decision;
+    return { ...rest, answer: answer === own ? "words" : answer, signers: signatures.map(({ seat }) => seat) };
+  });
+}
+
+/** Nothing invisible, every text one JSON string on its own line, every message of its seat, every invariant of the simulator. */
+function expectContained({ trace, asked }: Played, name: string): void {
+  for (const { user } of asked.flat())
+    for (const [index, line] of user.split("\n").entries()) {
+      expect(INVISIBLE.test(line), name).to.equal(false);
+      if (index < 2) expect(line, name).to.match(/^(?:task|kind): [a-zA-Z0-9 -]+$/);
+      else expect(JSON.parse(line.replace(/^\w+: /, ""))).to.be.a("string");
+    }
+  for (const message of [...trace.messages.values()].flat())
+    expect(refuseMessage(trace.attempt, message), name).to.equal(null);
+  expect(judge(trace), name).to.deep.equal([]);
+}
+
+/** A proof of 512 bytes, all that a message may hold; what prompts make of it is up to six times as long. */
+const LONG: readonly (readonly [name: string, text: string])[] = [
+  ["letters", "x".repeat(512)],
+  ["quotes", '"'.repeat(512)],
+  ["backslashes", "\\".repeat(512)],
+  ["soft hyphens", "\u00ad".repeat(256)],
+  ["tags", "\u{e0041}".repeat(128)],
+];
+
+describe("injections: no text of a peer is too long for a small context", () => {
+  for (const protocol of protocols)
+    it(`P9: ${protocol.id}: honest seats decide beside a liar's longest texts`, async () => {
+      for (const [name, long] of LONG) {
+        const calm = {
+          question: "nothing",
+          document: null,
+          texts: Array<string>(SEATS).fill("so it is"),
+          answer: "no",
+        };
+        const lying: Scene = {
+          name,
+          kind: "boolean",
+          truth: "yes",
+          context: { prompt: 900, withAnswer: 700 },
+          errors: Array<null>(SEATS).fill(null),
+          in: () => true,
+        };
+        // Nobody's chair: what a chair says would be the decision.
+        const order = canonicalOrder(attemptFor(questionOf(lying, calm), protocol.code, SEATS, "normal"));
+        const liar = order.at(-1) as SeatIndex;
+        const words = { ...calm, texts: calm.texts.with(liar, long) };
+        const { trace } = await play(protocol, { ...lying, errors: lying.errors.with(liar, "no") }, words);
+        expect(judge(trace), name).to.deep.equal([]);
+        for (const { certificates } of trace.seats) {
+          const [{ certificate }] = certificates as readonly [Certified];
+          const { status, answer } = certificate.decision;
+          expect({ status, answer }, name).to.deep.equal({ status: "decided", answer: "yes" });
+        }
+      }
+    });
+});
+
+describe("injections: no text changes a role, a format or the set of seats", () => {
+  for (const protocol of protocols)
+    it(`P7: ${protocol.id}: the whole corpus as question, context, document and peers' words`, async () => {
+      const reached = new Set<string>();
+      for (const scene of scenes) {
+        const calmPlays = new Map<string, Played>();
+        for (const [ids, hostile, calm] of worldsOf(protocol, scene)) {
+          const name = `${scene.name}: ${ids}`;
+          const attacked = await play(protocol, scene, hostile);
+          const key = JSON.stringify(calm);
+          const peaceful = calmPlays.get(key) ?? (await play(protocol, scene, calm));
+          calmPlays.set(key, peaceful);
+          expectContained(attacked, name);
+          expect(formsOf(attacked), name).to.deep.equal(formsOf(peaceful));
+          expect(courseOf(attacked), name).to.deep.equal(courseOf(peaceful));
+          expect(decisionsOf(attacked, hostile), name).to.deep.equal(decisionsOf(peaceful, calm));
+          for (const { user } of attacked.asked.flat())
+            for (const [field, value] of readPrompt(user))
+              if (hostile.texts.some((text) => value.includes(composeText(text).slice(0, 12)))) reached.add(field);
+        }
+      }
+      expect([...reached].toSorted().join(" ")).to.equal(REACHED[protocol.id]);
+    });
+});

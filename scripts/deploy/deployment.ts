@@ -1,0 +1,344 @@
+// Deploys the system by the modules in ignition/modules: token (local chains only), access manager, registry, oracle with its settlement, slasher, an example consumer.
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  DeploymentResultType,
+  deploy as runIgnition,
+  type ArtifactResolver,
+  type Artifact as IgnitionArtifact,
+  type DeploymentResult,
+} from "@nomicfoundation/ignition-core";
+import { createPublicClient, getContractAddress, http, type LocalAccount, type PublicClient } from "viem";
+import { z } from "zod";
+
+import { ConclaveError } from "../../agents/core/errors.ts";
+import { protocols } from "../../agents/core/protocols/index.ts";
+import type { Address } from "../../agents/core/types.ts";
+import conclaveModule from "../../ignition/modules/Conclave.ts";
+import handoverModule from "../../ignition/modules/Handover.ts";
+import policyDeskModule from "../../ignition/modules/PolicyDesk.ts";
+import testTokenModule from "../../ignition/modules/TestToken.ts";
+import { loadArtifacts, type Artifact, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
+import { jsonOf } from "../../agents/adapters/json.ts";
+import { noteSigned, recover } from "./recovery.ts";
+import { placeOf, stepsOf, type Part, type Step } from "./plan.ts";
+import { signingProvider, type Sent } from "./signing-provider.ts";
+
+export interface PlanOptions {
+  readonly rpcUrl: string;
+  /** Deploys and pays the gas. */
+  readonly account: Pick<LocalAccount, "address">;
+  /** Stake and fee token; null deploys a test token that anybody can mint. */
+  readonly token: Address | null;
+  /** Administrator of the access manager in the end; the deployer if not given. */
+  readonly admin?: Address;
+  /** Seconds that acts of an administrator other than the deployer wait, e.g. new prices; 0 if not given. */
+  readonly governanceDelaySeconds?: number;
+  /** Gets what is slashed, less the reporter's reward; the administrator if not given. */
+  readonly treasury?: Address;
+  readonly minStake: bigint;
+  /** At most 16 times `minStake`. */
+  readonly maxStake: bigint;
+  /** At least `MIN_UNBONDING_SECONDS`. */
+  readonly unbondingDelaySeconds: number;
+  /** Draws see the registry as it was when the current epoch of so many blocks began; 25 to 7200. */
+  readonly epochBlocks: number;
+  /** What requests cost; nothing if not given, and then only the seats are paid. */
+  readonly prices?: Prices;
+  readonly buildProfile: BuildProfile;
+  /** Keeps Ignition's journal, so that an interrupted deployment goes on where it stopped; without it nothing is kept. */
+  readonly directory?: string;
+  /** Deploys the example consumer `PolicyDesk` and creates its subscription, `EXAMPLE_SUBSCRIPTION`; the deployer owns both. */
+  readonly example?: ExampleSettings;
+}
+
+export interface Prices {
+  readonly token: PriceTerms;
+  readonly native: PriceTerms;
+}
+
+/** As in contracts/types/Types.sol. */
+export interface PriceTerms {
+  readonly unitPrice: bigint;
+  readonly gasRate: bigint;
+  readonly gasPriceCap: bigint;
+  readonly treasuryPpm: bigint;
+}
+
+export interface DeployOptions extends PlanOptions {
+  readonly account: LocalAccount;
+  /** A line for people before each transaction. */
+  readonly progress?: (line: string) => void;
+}
+
+/** As `PolicyDesk.Settings`; `duration` in seconds. */
+export interface ExampleSettings {
+  readonly fee: bigint;
+  readonly duration: number;
+  readonly appeals: number;
+  readonly retries: number;
+  readonly callbackGasLimit: number;
+  readonly committeeSize: number;
+  readonly assurance: number;
+  readonly protocol: number;
+}
+
+/** Plain data, as kept in deployments/<chainId>.json. */
+export interface Deployment {
+  readonly chainId: number;
+  /** Scans of events begin here. */
+  readonly deploymentBlock: number;
+  readonly token: Address;
+  readonly accessManager: Address;
+  readonly registry: Address;
+  readonly oracle: Address;
+  /** Deployed by the oracle. */
+  readonly settlement: Address;
+  readonly slasher: Address;
+  readonly example: Address | null;
+  /** Which build of the contracts it is. */
+  readonly buildProfile: BuildProfile;
+}
+
+/** What will be sent, and the result if it all succeeds. */
+export interface Plan {
+  readonly parts: readonly Part[];
+  readonly steps: readonly Step[];
+  readonly deployment: Deployment;
+}
+
+/** Where an unfinished deployment began: its addresses follow from it. */
+interface Start {
+  readonly deployer: Address;
+  readonly nonce: number;
+  readonly block: number;
+}
+
+const startSchema = z.object({
+  deployer: z
+    .string()
+    .regex(/^0x[0-9a-f]{40}$/)
+    .transform((text) => text as Address),
+  nonce: z.int().nonnegative(),
+  block: z.int().nonnegative(),
+});
+
+/** The file of each contract that a module names. */
+export const contracts: Readonly<Record<string, string>> = {
+  TestToken: "contracts/mocks/TestToken.sol:TestToken",
+  ConclaveAccessManager: "contracts/ConclaveAccessManager.sol:ConclaveAccessManager",
+  AgentRegistry: "contracts/AgentRegistry.sol:AgentRegistry",
+  DecisionOracle: "contracts/DecisionOracle.sol:DecisionOracle",
+  Settlement: "contracts/Settlement.sol:Settlement",
+  Slasher: "contracts/Slasher.sol:Slasher",
+  PolicyDesk: "contracts/consumers/examples/PolicyDesk.sol:PolicyDesk",
+};
+
+/** As in contracts/types/Limits.sol: the longest request, and a week for evidence. */
+export const MIN_UNBONDING_SECONDS = 14 * 86_400;
+/** Chains that nobody else uses: a block is final at once, and a poll costs nothing. */
+export const LOCAL_CHAINS: readonly number[] = [1_337, 31_337];
+
+const NO_PRICES: PriceTerms = { unitPrice: 0n, gasRate: 0n, gasPriceCap: 0n, treasuryPpm: 0n };
+/** The coin's gas rate is fixed. */
+export const FREE: Prices = { token: NO_PRICES, native: { ...NO_PRICES, gasRate: 10n ** 18n } };
+
+const START_FILE = "start.json";
+const CONFIRMATIONS = 5;
+const POLLING_MS = 4_000;
+const LOCAL_POLLING_MS = 50;
+
+/** Reads, and sends nothing. */
+export async function planDeployment(options: PlanOptions): Promise<Plan> {
+  const client = createPublicClient({ transport: http(options.rpcUrl) });
+  return planFrom(options, await client.getChainId(), (await readStart(options)) ?? (await startNow(options, client)));
+}
+
+/** Throws DEPLOYMENT_UNFINISHED; with `directory`, the same call goes on where this one stopped. */
+export async function deploy(options: DeployOptions): Promise<Deployment> {
+  const { account, directory, rpcUrl, progress = () => undefined } = options;
+  const client = createPublicClient({ transport: http(rpcUrl) });
+  const chainId = await client.getChainId();
+  const start = (await readStart(options)) ?? (await startNow(options, client));
+  const plan = planFrom(options, chainId, start);
+  const artifacts = await openArtifacts(options.buildProfile);
+  if (directory !== undefined) {
+    await mkdir(directory, { recursive: true });
+    // Whole or not at all: the nonce that all addresses follow from is nowhere else.
+    const path = join(directory, START_FILE);
+    await writeFile(`${path}.part`, `${JSON.stringify(start)}\n`);
+    await rename(`${path}.part`, path);
+  }
+  const provider = signingProvider(rpcUrl, chainId, account, {
+    beforeSigning: guardOf(plan.steps, start.nonce, artifacts, progress),
+    beforeSending: async (nonce, raw) => {
+      if (directory !== undefined) await noteSigned(directory, nonce, raw);
+    },
+  });
+  const local = LOCAL_CHAINS.includes(chainId);
+  const config = {
+    requiredConfirmations: local ? 1 : CONFIRMATIONS,
+    blockPollingInterval: local ? LOCAL_POLLING_MS : POLLING_MS,
+  };
+  const artifactResolver: ArtifactResolver = {
+    loadArtifact: (name) => Promise.resolve(forIgnition(artifacts.get(name) ?? missing(name))),
+    // Verification inputs are written apart, once for all contracts.
+    getBuildInfo: () => Promise.resolve(undefined),
+  };
+  const common = { config, artifactResolver, provider, accounts: [account.address] };
+  for (const part of plan.parts) requireSuccess(await runPart(part, directory, common), part === plan.parts.at(-1));
+  return plan.deployment;
+}
+
+type Common = Pick<Parameters<typeof runIgnition>[0], "config" | "artifactResolver" | "provider" | "accounts">;
+
+async function runPart(part: Part, directory: string | undefined, common: Common): Promise<DeploymentResult> {
+  const { module, parameters } = part;
+  const target = { ignitionModule: module, deploymentParameters: { [module.id]: parameters } };
+  for (;;) {
+    try {
+      return await runIgnition({
+        ...common,
+        ...target,
+        ...(directory === undefined ? {} : { deploymentDir: directory }),
+      });
+    } catch (error) {
+      const { provider, artifactResolver } = common;
+      if (directory !== undefined && (await recover(error, directory, provider, artifactResolver))) continue;
+      // Ignition's own refusals; anything else is the node's, or ours.
+      throw error instanceof Error && error.name === "HardhatError" ? unfinished(error.message, error) : error;
+    }
+  }
+}
+
+function planFrom(options: PlanOptions, chainId: number, { deployer, nonce: first, block }: Start): Plan {
+  const parts: Part[] = [];
+  const steps: Step[] = [];
+  let nonce = first;
+  const add = (part: Part): ReadonlyMap<string, Address> => {
+    const { addresses, nextNonce } = placeOf(part.module, deployer, nonce);
+    parts.push(part);
+    steps.push(...stepsOf(part, deployer, nonce));
+    nonce = nextNonce;
+    return addresses;
+  };
+  const token = options.token ?? found(add({ module: testTokenModule, parameters: {} }), "TestToken");
+  const { addresses: placed } = placeOf(conclaveModule, deployer, nonce);
+  const [accessManager, registry, oracle, slasher] = [
+    found(placed, "ConclaveAccessManager"),
+    found(placed, "AgentRegistry"),
+    found(placed, "DecisionOracle"),
+    found(placed, "Slasher"),
+  ];
+  const admin = options.admin ?? deployer;
+  const treasury = options.treasury ?? admin;
+  const { minStake, maxStake, unbondingDelaySeconds: unbondingDelay, epochBlocks, prices = FREE, example } = options;
+  const terms = { minStake, maxStake, unbondingDelay, epochBlocks, protocols: protocolBitmap() };
+  const priced = { tokenPrices: { ...prices.token }, nativePrices: { ...prices.native } };
+  add({ module: conclaveModule, parameters: { ...terms, ...priced, token, oracle, slasher, treasury, admin } });
+  const delay = options.governanceDelaySeconds ?? 0;
+  if (admin !== deployer) add({ module: handoverModule, parameters: { manager: accessManager, admin, delay } });
+  const desk = example === undefined ? null : add({ module: policyDeskModule, parameters: { ...example, oracle } });
+  const settlement = getContractAddress({ from: oracle, nonce: 1n }).toLowerCase() as Address;
+  const addresses = { token, accessManager, registry, oracle, settlement, slasher };
+  const deployment = {
+    chainId,
+    deploymentBlock: block,
+    ...addresses,
+    example: desk === null ? null : found(desk, "PolicyDesk"),
+    buildProfile: options.buildProfile,
+  };
+  return { parts, steps, deployment };
+}
+
+/** A transaction of somebody else with the same key would move every later address: the registry would be bound to nothing. */
+function guardOf(
+  steps: readonly Step[],
+  first: number,
+  artifacts: ReadonlyMap<string, Artifact>,
+  progress: (line: string) => void,
+): (sent: Sent) => void {
+  return ({ to, data, nonce }) => {
+    const step = steps[nonce - first];
+    if (to !== null) return progress(`call ${step?.contract ?? to} ${step?.functionName ?? ""}`.trimEnd());
+    const expected = step?.action === "create" ? artifacts.get(step.contract)?.bytecode : undefined;
+    if (step !== undefined && expected !== undefined && data.startsWith(expected))
+      return progress(`create ${step.contract} at ${step.address}`);
+    throw unfinished(
+      `the account has sent something else since the deployment began (nonce ${nonce}), so the addresses that contracts are bound to are lost`,
+    );
+  };
+}
+
+/** Ignition judges the whole journal: what a later part has begun makes an earlier one unsuccessful, without a failure. */
+function requireSuccess(result: DeploymentResult, isLast: boolean): void {
+  switch (result.type) {
+    case DeploymentResultType.SUCCESSFUL_DEPLOYMENT:
+      return;
+    case DeploymentResultType.EXECUTION_ERROR: {
+      const failed = result.failed.map(({ futureId, error }) => `${futureId}: ${error}`);
+      const late = result.timedOut.map(({ futureId }) => `${futureId}: no receipt in time`);
+      const begun = isLast ? result.started.map((futureId) => `${futureId}: not finished`) : [];
+      const reasons = [...failed, ...late, ...begun];
+      if (reasons.length === 0) return;
+      throw unfinished(reasons.join("; "));
+    }
+    case DeploymentResultType.VALIDATION_ERROR:
+    case DeploymentResultType.RECONCILIATION_ERROR:
+    case DeploymentResultType.PREVIOUS_RUN_ERROR:
+      throw unfinished(
+        Object.entries(result.errors)
+          .map(([future, errors]) => `${future}: ${errors.join(", ")}`)
+          .join("; "),
+      );
+  }
+}
+
+function unfinished(reason: string, cause?: unknown): ConclaveError {
+  return new ConclaveError("DEPLOYMENT_UNFINISHED", `Deploy the contracts: ${reason}`, {}, cause);
+}
+
+/** Of the unfinished deployment in the directory; null where there is none. */
+async function readStart({ directory, account }: PlanOptions): Promise<Start | null> {
+  if (directory === undefined) return null;
+  const text = await readFile(join(directory, START_FILE), "utf8").catch(() => null);
+  if (text === null) return null;
+  const start = startSchema.safeParse(jsonOf(text)).data;
+  if (start === undefined)
+    throw unfinished(
+      `${join(directory, START_FILE)} is not what the first run wrote; restore it, or forget that run with --reset`,
+    );
+  if (start.deployer === account.address.toLowerCase()) return start;
+  throw unfinished(`it was begun by ${start.deployer} and cannot go on with ${account.address}`);
+}
+
+async function startNow({ account }: PlanOptions, client: PublicClient): Promise<Start> {
+  const [nonce, block] = await Promise.all([
+    client.getTransactionCount({ address: account.address, blockTag: "pending" }),
+    client.getBlockNumber(),
+  ]);
+  return { deployer: account.address.toLowerCase() as Address, nonce, block: Number(block) };
+}
+
+async function openArtifacts(profile: BuildProfile): Promise<ReadonlyMap<string, Artifact>> {
+  const loaded = await loadArtifacts(Object.values(contracts), profile);
+  return new Map(loaded.map((artifact) => [artifact.contractName, artifact]));
+}
+
+/** No contract of ours is linked to a deployed library. */
+function forIgnition({ immutableReferences: _, ...artifact }: Artifact): IgnitionArtifact {
+  return { ...artifact, linkReferences: {}, deployedLinkReferences: {} };
+}
+
+function found(addresses: ReadonlyMap<string, Address>, name: string): Address {
+  return addresses.get(name) ?? missing(name);
+}
+
+function missing(name: string): never {
+  throw new Error(`Find ${name}: no module deploys it`);
+}
+
+/** Bit i set = protocol i can be asked for. */
+function protocolBitmap(): bigint {
+  return protocols.reduce((bits, { code }) => bits | (1n << BigInt(code)), 0n);
+}

@@ -1,0 +1,56 @@
+// What an explorer or Sourcify needs to verify a deployment: the compiler's standard input, and the constructor's arguments of each contract.
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { encodeDeployData, type Hex } from "viem";
+import type { Address } from "../../agents/core/types.ts";
+import { loadArtifacts, readBuildInfo, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
+import { contracts, type Plan } from "./deployment.ts";
+
+/** The content of verification/<Contract>.json. */
+export interface Verification {
+  readonly address: Address;
+  /** As explorers ask for it: "file:contract", the file as the standard input names it. */
+  readonly contract: string;
+  /** E.g. "v0.8.34+commit.80d5c536". */
+  readonly compilerVersion: string;
+  /** ABI-encoded. */
+  readonly constructorArguments: Hex;
+  /** File beside this one: the standard JSON input, for all contracts that one compiler run made. */
+  readonly standardInput: string;
+}
+
+/** One file for each contract that the plan creates, and one for each compiler run. Replaces what is there. */
+export async function writeVerification(
+  folder: string,
+  { steps, deployment }: Pick<Plan, "steps" | "deployment">,
+  profile: BuildProfile,
+): Promise<void> {
+  const { settlement } = deployment;
+  const created = [
+    ...steps.filter(({ action }) => action === "create"),
+    // By the oracle's constructor.
+    { contract: "Settlement", address: settlement, args: [] },
+  ];
+  const artifacts = await loadArtifacts(
+    created.map(({ contract }) => contracts[contract] ?? contract),
+    profile,
+  );
+  await mkdir(folder, { recursive: true });
+  for (const [index, { contract, address, args }] of created.entries()) {
+    const artifact = artifacts[index];
+    if (artifact === undefined) throw new Error(`Write verification/${contract}.json: there is no artifact`);
+    const { abi, bytecode, inputSourceName, buildInfoId } = artifact;
+    const { input, solcLongVersion } = await readBuildInfo(buildInfoId);
+    const standardInput = `input-${buildInfoId}.json`;
+    const data = encodeDeployData({ abi, bytecode, args });
+    const verification: Verification = {
+      address,
+      contract: `${inputSourceName}:${contract}`,
+      compilerVersion: `v${solcLongVersion}`,
+      constructorArguments: `0x${data.slice(bytecode.length)}`,
+      standardInput,
+    };
+    await writeFile(join(folder, `${contract}.json`), `${JSON.stringify(verification, null, 2)}\n`);
+    await writeFile(join(folder, standardInput), JSON.stringify(input));
+  }
+}

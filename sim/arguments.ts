@@ -1,0 +1,44 @@
+import type { AnswerKind } from "../agents/core/types.ts";
+import { ANSWER_KINDS, BYZANTINE_KINDS, FAULTS, parseList, type SimOptions } from "./options.ts";
+
+/** What the flags of `npm run sim` say, as texts and numbers. */
+export interface SimFlags {
+  readonly protocol: string;
+  readonly n: number;
+  readonly byzantine: number;
+  readonly faults: string;
+  readonly byzantineKinds: string;
+  readonly kind?: AnswerKind;
+  readonly errorPpm: number;
+}
+
+export function optionsFrom(flags: SimFlags): SimOptions {
+  return {
+    protocol: flags.protocol,
+    n: flags.n,
+    byzantine: flags.byzantine,
+    faults: parseList("faults", flags.faults, FAULTS),
+    byzantineKinds: parseList("byzantine-kinds", flags.byzantineKinds, BYZANTINE_KINDS),
+    kind: flags.kind ?? null,
+    errorPpm: flags.errorPpm,
+  };
+}
+
+/** Reads such arguments as `commandFor` writes and sim/mutants.ts holds; names and values in pairs. */
+export function optionsOf(text: string): SimOptions {
+  const words = text.split(" ").filter((word) => word !== "");
+  const value = (name: string, otherwise: string): string => {
+    const at = words.indexOf(`--${name}`);
+    return at < 0 ? otherwise : (words[at + 1] ?? otherwise);
+  };
+  const kind = ANSWER_KINDS.find((one) => one === value("kind", ""));
+  return optionsFrom({
+    protocol: value("protocol", ""),
+    n: Number(value("n", "4")),
+    byzantine: Number(value("byzantine", "0")),
+    faults: value("faults", "all"),
+    byzantineKinds: value("byzantine-kinds", "all"),
+    errorPpm: Number(value("error-ppm", "0")),
+    ...(kind === undefined ? {} : { kind }),
+  });
+}

@@ -1,0 +1,67 @@
+import type { Violation } from "./checkers/index.ts";
+import { decodeMessage, readRoot } from "../agents/core/encoding/transcript.ts";
+import type { Digest } from "../agents/core/types.ts";
+import { forget } from "./fast/memo.ts";
+import type { SimOptions } from "./options.ts";
+import { createPlan } from "./plan.ts";
+import { honestSeats, type Trace } from "./trace.ts";
+import { runWorld } from "./world.ts";
+
+/** One world's run in numbers, with what the checkers found. */
+export interface SeedResult {
+  readonly seed: number;
+  readonly hash: string;
+  readonly status: "decided" | "hung" | "stalled";
+  readonly violations: readonly Violation[];
+  readonly frames: number;
+  readonly bytes: number;
+  readonly modelCalls: number;
+  /** Model calls one after the other behind the certified transcript; null without a certificate. */
+  readonly criticalPathCalls: number | null;
+  readonly virtualMs: number;
+  readonly counts: Trace["counts"];
+  /** Processor time of this thread. */
+  readonly cpuMs: number;
+}
+
+/** A judge of traces, e.g. `judge` of checkers/index.ts. */
+export type Judge = (trace: Trace) => readonly Violation[];
+
+export async function runSeed(options: SimOptions, seed: number, judge: Judge): Promise<SeedResult> {
+  forget();
+  const before = process.threadCpuUsage();
+  const result = summarize(await runWorld(createPlan(options, seed)), judge);
+  const { user, system } = process.threadCpuUsage(before);
+  return { ...result, cpuMs: (user + system) / 1000 };
+}
+
+function summarize(trace: Trace, judge: Judge): Omit<SeedResult, "cpuMs"> {
+  const honest = honestSeats(trace);
+  const certified = honest.flatMap(({ certificates }) => certificates[0] ?? []);
+  const first = certified.toSorted((a, b) => a.at - b.at)[0];
+  const isStalled = certified.length < honest.length;
+  return {
+    seed: trace.seed,
+    hash: trace.hash,
+    status: first === undefined || isStalled ? "stalled" : first.certificate.decision.status,
+    violations: judge(trace),
+    frames: trace.sent.frames,
+    bytes: trace.sent.bytes,
+    modelCalls: trace.seats.reduce((sum, { modelCalls }) => sum + modelCalls, 0),
+    criticalPathCalls: first === undefined ? null : callsBehind(trace, first.certificate.decision.transcript),
+    virtualMs: trace.endedAt,
+    counts: trace.counts,
+  };
+}
+
+/** Model calls one after the other behind a transcript. */
+export function callsBehind(trace: Trace, transcript: Digest): number {
+  const root = trace.block(transcript);
+  const read = root === null ? null : readRoot(trace.attempt, trace.protocol, root);
+  if (read === null || "refused" in read) return 0;
+  return read.messages.reduce((most, digest) => {
+    const bytes = trace.block(digest);
+    const message = bytes === null ? null : decodeMessage(bytes);
+    return Math.max(most, message === null ? 0 : (trace.depths.get(message.signature) ?? 0));
+  }, 0);
+}

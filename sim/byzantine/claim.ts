@@ -1,0 +1,45 @@
+import { digestOf } from "../../agents/core/encoding/codec.ts";
+import { hexToBytes } from "../../agents/core/encoding/digest.ts";
+import type { PayloadMap } from "../../agents/core/protocol.ts";
+import { EVENT, EVENTS_PER_SEAT, stagesOf } from "../../agents/core/protocols/hashgraph/config.ts";
+import { decodeMessage, encodeMessage } from "../../agents/core/encoding/transcript.ts";
+import type { Message } from "../../agents/core/types.ts";
+import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { Network } from "../../agents/ports/network.ts";
+import type { Culprit } from "./index.ts";
+import { resign } from "./payloads.ts";
+
+/**
+ * Hashgraph: claims of itself, in the place of its events, what costs nothing: that it has the order, or all its events at once, on
+ * nobody's. To certify it goes on as before.
+ */
+export function claiming(claim: "last" | "line") {
+  return ({ network, signer }: SessionPorts, { plan, seat, recorder }: Culprit): Network => {
+    const line: Message[] = [];
+    const lineOn = ({ header, payload }: Message): readonly Message[] => {
+      while (line.length < (claim === "last" ? 1 : EVENTS_PER_SEAT)) {
+        const last = line.at(-1);
+        const claimed = {
+          ...(payload as PayloadMap),
+          closed: stagesOf(plan.attempt).length,
+          mode: claim === "last" ? "last" : "gossip",
+          selfParent: last === undefined ? null : hexToBytes(digestOf(last.payload)),
+        };
+        line.push(resign(plan, signer, { ...header, round: line.length }, claimed));
+      }
+      return line;
+    };
+    return {
+      ...network,
+      send(to, frame) {
+        const message = decodeMessage(frame);
+        if (message?.header.seat !== seat || message.header.phase !== EVENT) return network.send(to, frame);
+        if (message.header.round > 0) return;
+        for (const one of lineOn(message)) {
+          recorder.count("free claim");
+          network.send(to, encodeMessage(one));
+        }
+      },
+    };
+  };
+}

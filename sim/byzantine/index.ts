@@ -1,0 +1,87 @@
+import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
+import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
+import type { SeatIndex } from "../../agents/core/types.ts";
+import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { ByzantineKind } from "../options.ts";
+import type { Plan } from "../plan.ts";
+import type { Random } from "../random.ts";
+import type { Recorder } from "../recorder.ts";
+import { censoring } from "./censor.ts";
+import { claiming } from "./claim.ts";
+import { doubleVoting } from "./double-vote.ts";
+import { equivocating } from "./equivocate.ts";
+import { late } from "./late.ts";
+import { malformed } from "./malformed.ts";
+import { bentModel, minds, type MindName } from "./minds.ts";
+import { replaying } from "./replay.ts";
+import { silent } from "./silent.ts";
+import { split } from "./split.ts";
+
+/** Who misbehaves, and where. */
+export interface Culprit {
+  readonly plan: Plan;
+  readonly seat: SeatIndex;
+  readonly random: Random;
+  readonly recorder: Recorder;
+}
+
+/** The ports of a Byzantine seat: bent ones around the real runtime. Two sets make two runtimes under one key. */
+export async function misbehave(
+  kind: ByzantineKind,
+  ports: SessionPorts,
+  culprit: Culprit,
+): Promise<readonly SessionPorts[]> {
+  switch (kind) {
+    case "lying":
+    case "stealth-vetoer":
+    case "sacrificial-vetoer":
+    case "accuser":
+    case "biased-evaluator":
+      return [thinking(kind, ports, culprit)];
+    case "silent":
+      return [behind(silent, ports, culprit)];
+    case "equivocating":
+      return [behind(equivocating, ports, culprit)];
+    case "double-voter":
+      return [behind(doubleVoting, ports, culprit)];
+    case "late-revealer":
+      return [behind(late, ports, culprit)];
+    case "censoring-proposer":
+      return [behind(censoring, ports, culprit)];
+    case "replayer":
+      return [behind(replaying, ports, culprit)];
+    case "malformed":
+      return [behind(malformed, ports, culprit)];
+    case "twin":
+      return twins(ports, culprit, 0);
+    case "forking-gossiper":
+      return gossiping(ports, culprit);
+  }
+}
+
+/** Two faces; of hashgraph's events also claims, in half of the worlds. */
+async function gossiping(ports: SessionPorts, culprit: Culprit): Promise<readonly SessionPorts[]> {
+  const { plan, random } = culprit;
+  const isHashgraph = plan.protocol.id === hashgraph.id;
+  const manner = isHashgraph ? random.fork("manner").pick(["twins", "twins", "last", "line"] as const) : "twins";
+  return manner === "twins" ? twins(ports, culprit, 300_000) : [behind(claiming(manner), ports, culprit)];
+}
+
+type BentNetwork = (ports: SessionPorts, culprit: Culprit) => SessionPorts["network"];
+
+/** A bent network below an honest or lying mind. */
+function behind(bend: BentNetwork, ports: SessionPorts, culprit: Culprit): SessionPorts {
+  const bent = { ...ports, network: bend(ports, culprit) };
+  return culprit.random.chance(400_000) ? bent : thinking("lying", bent, culprit);
+}
+
+function thinking(mind: MindName, ports: SessionPorts, { plan, random }: Culprit): SessionPorts {
+  return { ...ports, model: bentModel(ports.model, plan, minds[mind](plan), random) };
+}
+
+/** Two runtimes with one key and two minds, each talking to its part of the committee ("twins", Bano et al.). */
+async function twins(ports: SessionPorts, culprit: Culprit, overlapPpm: number): Promise<readonly SessionPorts[]> {
+  const [first, second] = split(ports, culprit, overlapPpm);
+  const journal = await createMemoryJournals().open("twin");
+  return [{ ...ports, network: first }, thinking("lying", { ...ports, network: second, journal }, culprit)];
+}

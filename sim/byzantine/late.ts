@@ -1,0 +1,24 @@
+import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
+import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { Network } from "../../agents/ports/network.ts";
+import type { Culprit } from "./index.ts";
+
+/** Holds its messages back until others have shown theirs, or until some deadlines are over; some peers get them in time. */
+export function late({ network, clock }: SessionPorts, { plan, seat, random, recorder }: Culprit): Network {
+  const { phaseMs } = plan.timing;
+  const phases = new Set([1, 2, 3, 4, 5, 6, 7, 8].filter(() => random.chance(400_000)));
+  const favoured = new Set(plan.attempt.committee.filter(() => random.chance(400_000)).map(({ signer }) => signer));
+  const waitMs = random.pick([plan.timing.graceMs + 50, Math.floor(phaseMs / 2), phaseMs, 2 * phaseMs]);
+  return {
+    ...network,
+    send(to, frame) {
+      const message = favoured.has(to) ? null : decodeMessage(frame);
+      if (message === null || message.header.seat !== seat || !phases.has(message.header.phase)) {
+        network.send(to, frame);
+        return;
+      }
+      recorder.count("late");
+      clock.schedule(random.below(waitMs + 1), () => network.send(to, frame));
+    },
+  };
+}

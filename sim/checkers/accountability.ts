@@ -1,0 +1,70 @@
+import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { decodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
+import type { Digest } from "../../agents/core/types.ts";
+import { honestSeats, slotOf, type SeatTrace, type Trace } from "../trace.ts";
+
+/**
+ * SI5: a seat that took in both halves of an equivocation holds evidence of it; and where two honest seats that are certified
+ * took in different halves in a slot that the certified transcript covers, one of them does. Whoever stands in a certified
+ * transcript with two messages for one slot is slashed by its decision (PH8, HG21).
+ */
+export function checkAccountability(trace: Trace): readonly string[] {
+  const honest = honestSeats(trace);
+  const held = new Map(honest.map((one) => [one.seat, new Set(one.evidence.map(({ first }) => slotOf(first)))]));
+  const own = honest.flatMap(({ seat, took }) =>
+    [...took].flatMap(([slot, messages]) =>
+      distinct(messages) < 2 || held.get(seat)?.has(slot) === true
+        ? []
+        : [`seat ${seat} took in two payloads of slot ${slot} and raised no evidence`],
+    ),
+  );
+  return [...own, ...unseen(trace, honest, held), ...spared(trace)];
+}
+
+function unseen(
+  trace: Trace,
+  honest: readonly SeatTrace[],
+  held: ReadonlyMap<number, ReadonlySet<string>>,
+): readonly string[] {
+  const transcript = transcribed(trace);
+  if (transcript === null || !honest.every(({ certificates }) => certificates.length > 0)) return [];
+  const slots = new Set(honest.flatMap(({ took }) => [...took.keys()]));
+  return [...slots].flatMap((slot) => {
+    if (Number(slot.split(".")[0]) >= PROPOSE || !transcript.has(slot)) return [];
+    const union = distinct(honest.flatMap(({ took }) => took.get(slot) ?? []));
+    const proven = honest.some(({ seat }) => held.get(seat)?.has(slot) === true);
+    return union < 2 || proven ? [] : [`honest seats took in two payloads of slot ${slot} and none raised evidence`];
+  });
+}
+
+function spared(trace: Trace): readonly string[] {
+  const decision = honestSeats(trace)[0]?.certificates[0]?.certificate.decision;
+  const slashed = (decision?.reputationChanges ?? []).filter(({ steps }) => steps < 0).map(({ seat }) => seat);
+  const twice = [...(transcribed(trace) ?? [])].filter(([, count]) => count > 1);
+  const seats = new Set(twice.map(([slot]) => Number(slot.split(".")[2])));
+  return [...seats]
+    .filter((seat) => !slashed.some((one) => one === seat))
+    .map((seat) => `seat ${seat} stands in the transcript with two messages for one slot and is not slashed`);
+}
+
+/** Slots with a message in the certified transcript, and how many. */
+function transcribed(trace: Trace): ReadonlyMap<string, number> | null {
+  const root = honestSeats(trace)[0]?.certificates[0]?.certificate.decision.transcript;
+  const bytes = root === undefined ? null : trace.block(root);
+  const read = bytes === null ? null : readRoot(trace.attempt, trace.protocol, bytes);
+  if (read === null || "refused" in read) return null;
+  const slots = new Map<string, number>();
+  for (const slot of read.messages.flatMap((digest) => slotIn(trace, digest)))
+    slots.set(slot, (slots.get(slot) ?? 0) + 1);
+  return slots;
+}
+
+function slotIn(trace: Trace, digest: Digest): readonly string[] {
+  const bytes = trace.block(digest);
+  const message = bytes === null ? null : decodeMessage(bytes);
+  return message === null ? [] : [slotOf(message)];
+}
+
+function distinct(messages: readonly { readonly header: { readonly payloadDigest: Digest } }[]): number {
+  return new Set(messages.map(({ header }) => header.payloadDigest)).size;
+}

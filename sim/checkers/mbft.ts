@@ -1,0 +1,142 @@
+import { decodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
+import { digestOf, isMapOf } from "../../agents/core/encoding/codec.ts";
+import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/digest.ts";
+import { isMajority, isSupermajority } from "../../agents/core/quorum.ts";
+import { ONE_PPM, type Certificate, type Message, type SeatIndex, type Value } from "../../agents/core/types.ts";
+import { agrees } from "../plan.ts";
+import { honestSeats, type Trace } from "../trace.ts";
+
+const COMMIT = 1;
+const REVEAL = 2;
+const VOTE = 10;
+const JUDGE = 11;
+
+/** The deciding round of a certified transcript. */
+interface Decided {
+  readonly certificate: Certificate;
+  readonly messages: readonly Message[];
+}
+
+/**
+ * SI10: what the rules of mbft promise beyond the invariants of all protocols, read from the raw messages of the deciding
+ * round: who is paid committed to what it revealed and was heard in time (MB4), the answer has the support of the accept
+ * quorum (MB12), no veto was passed over (MB13).
+ */
+export function checkMbft(trace: Trace): readonly string[] {
+  const decided = trace.protocol.id === "mbft" ? deciding(trace) : null;
+  if (decided === null) return [];
+  return [...unearned(trace, decided), ...unsupported(trace, decided), ...overruled(trace, decided)];
+}
+
+function deciding(trace: Trace): Decided | null {
+  const certificate = honestSeats(trace).flatMap(({ certificates }) => certificates[0] ?? [])[0]?.certificate;
+  const root = certificate === undefined ? null : trace.block(certificate.decision.transcript);
+  const read = root === null ? null : readRoot(trace.attempt, trace.protocol, root);
+  if (certificate === undefined || read === null || "refused" in read) return null;
+  const all = read.messages.flatMap((digest) => {
+    const bytes = trace.block(digest);
+    return (bytes === null ? null : decodeMessage(bytes)) ?? [];
+  });
+  const round = all.at(-1)?.header.round ?? 0;
+  return { certificate, messages: all.filter(({ header }) => header.round === round) };
+}
+
+function fieldsOf(value: Value | undefined): { readonly [key: string]: Value } {
+  return value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Uint8Array)
+    ? (value as { readonly [key: string]: Value })
+    : {};
+}
+
+function of(messages: readonly Message[], phase: number, seat: SeatIndex): Message | null {
+  return messages.find(({ header }) => header.phase === phase && header.seat === seat) ?? null;
+}
+
+/** MB4, PH1, PH4. */
+function unearned({ attempt }: Trace, { certificate, messages }: Decided): readonly string[] {
+  const seats = attempt.committee.length;
+  return certificate.decision.shares.flatMap((share, index): readonly string[] => {
+    const seat = index as SeatIndex;
+    const [commit, reveal] = [of(messages, COMMIT, seat), of(messages, REVEAL, seat)];
+    if (share === 0) return [];
+    if (commit === null || reveal === null) return [`seat ${seat} is paid without an answer`];
+    const proposal = fieldsOf(fieldsOf(reveal.payload)["proposal"]);
+    const { attempt: number, round } = reveal.header;
+    const requestId = encodeRequestId(reveal.header.requestId);
+    const { answer = null, proof = null, tier = null, salt = null } = proposal;
+    const opening = digestOf({ requestId, attempt: number, round, seat, answer, proof, tier, salt });
+    const commitment = fieldsOf(commit.payload)["commitment"];
+    if (!(commitment instanceof Uint8Array) || bytesToHex(commitment) !== opening)
+      return [`seat ${seat} is paid for an answer that it had not committed to`];
+    const late = [commit, reveal, of(messages, VOTE, seat)].find(
+      (message) => message !== null && !isMajority(witnesses(messages, message), seats),
+    );
+    return late === undefined || late === null
+      ? []
+      : [`seat ${seat} is paid for phase ${late.header.phase}, which most seats had not heard in time`];
+  });
+}
+
+/** Seats that list the message as seen, in any phase. */
+function witnesses(messages: readonly Message[], message: Message): number {
+  const { seat, payloadDigest, phase } = message.header;
+  const listing = messages.filter(({ header, payload }) => {
+    const lists = fieldsOf(payload)["seen"];
+    return (
+      header.phase > phase &&
+      Array.isArray(lists) &&
+      (lists as readonly Value[]).some((list) => {
+        const entry = Array.isArray(list) ? (list as readonly Value[])[seat] : null;
+        return entry instanceof Uint8Array && bytesToHex(entry) === payloadDigest;
+      })
+    );
+  });
+  return new Set(listing.map(({ header }) => header.seat)).size;
+}
+
+/** MB12: Byzantine seats support anything; the others' models gave or accepted the answer. */
+function unsupported(trace: Trace, { certificate: { decision } }: Decided): readonly string[] {
+  if (decision.status !== "decided") return [];
+  const { terms } = trace.attempt.request;
+  const honest = honestSeats(trace);
+  const supporters = honest.filter(({ answers, approved }) =>
+    [...answers, ...approved].some((one) => agrees(terms, one, decision.answer)),
+  ).length;
+  const seats = trace.attempt.committee.length;
+  const most = supporters + seats - honest.length;
+  const suffices = terms.assurance === "high" ? isSupermajority(most, seats) : isMajority(most, seats);
+  return suffices ? [] : [`at most ${most} of ${seats} seats support ${JSON.stringify(decision.answer)}`];
+}
+
+/** MB13: in the first round reputations are as drawn. */
+function overruled({ attempt }: Trace, { certificate: { decision }, messages }: Decided): readonly string[] {
+  if (decision.status !== "decided" || messages[0]?.header.round !== 0) return [];
+  const { terms } = attempt.request;
+  const upheld = new Map<string, Set<SeatIndex>>();
+  for (const { header, payload } of messages) {
+    if (header.phase !== JUDGE || messages.filter((one) => sameSlot(one, header)).length > 1) continue;
+    for (const entry of (fieldsOf(payload)["judgements"] ?? []) as readonly Value[]) {
+      if (!isMapOf(entry, ["author", "target", "verdict"]) || entry.verdict !== "uphold") continue;
+      const { author, target } = entry;
+      if (typeof author !== "number" || author === header.seat || !(target instanceof Uint8Array)) continue;
+      const key = `${author} ${bytesToHex(target)}`;
+      upheld.set(key, (upheld.get(key) ?? new Set<SeatIndex>()).add(header.seat));
+    }
+  }
+  return [...upheld].flatMap(([key, judges]) => {
+    const [author, target] = key.split(" ");
+    const reveal = messages.find(({ header }) => header.phase === REVEAL && header.payloadDigest === target);
+    const answer = fieldsOf(fieldsOf(reveal?.payload)["proposal"])["answer"];
+    const vetoes =
+      isMajority(judges.size, attempt.committee.length) &&
+      attempt.committee[Number(author)]?.reputation === ONE_PPM &&
+      typeof answer === "string" &&
+      agrees(terms, answer, decision.answer);
+    return vetoes
+      ? [`the upheld counter-proof of seat ${author} against ${JSON.stringify(answer)} was passed over`]
+      : [];
+  });
+}
+
+function sameSlot({ header }: Message, { phase, round, seat }: Message["header"]): boolean {
+  return header.phase === phase && header.round === round && header.seat === seat;
+}

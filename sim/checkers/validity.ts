@@ -1,0 +1,45 @@
+import { faultTolerance } from "../../agents/core/quorum.ts";
+import { ONE_PPM } from "../../agents/core/types.ts";
+import { agrees } from "../plan.ts";
+import { honestSeats, type Trace } from "../trace.ts";
+
+/**
+ * SI2: a decided answer is one that some honest seat's model gave or accepted; with at most f Byzantine seats and honest models that
+ * do not err, it is the truth. A chair's word promises nothing about the answer, but what it is worth shows: of an untrue one at most
+ * f of the n - 1 other seats can agree (CH8, AD6).
+ */
+export function checkValidity(trace: Trace): readonly string[] {
+  if (!trace.tolerable) return [];
+  if (trace.protocol.assurance === "chair") return overrated(trace);
+  const { terms } = trace.attempt.request;
+  const given = honestSeats(trace).flatMap(({ answers, approved }) => [...answers, ...approved]);
+  return honestSeats(trace).flatMap(({ seat, certificates }) =>
+    certificates.flatMap(({ certificate: { decision } }) => {
+      if (decision.status !== "decided") return [];
+      const { answer } = decision;
+      // The truth is what an honest model holds, also where it was asked for something else, or failed.
+      if (agrees(terms, answer, trace.truth)) return [];
+      if (trace.truthful)
+        return [`seat ${seat} holds ${JSON.stringify(answer)}, the truth is ${JSON.stringify(trace.truth)}`];
+      if (given.some((one) => agrees(terms, one, answer))) return [];
+      return [`seat ${seat} holds ${JSON.stringify(answer)}, which no honest seat said or accepted`];
+    }),
+  );
+}
+
+function overrated(trace: Trace): readonly string[] {
+  const { attempt, truth, truthful } = trace;
+  const seats = attempt.committee.length;
+  const most = Math.floor((faultTolerance(seats) * ONE_PPM) / (seats - 1));
+  return honestSeats(trace).flatMap(({ seat, certificates }) =>
+    certificates.flatMap(({ certificate: { decision } }) => {
+      const { status, answer, confidence } = decision;
+      if (!truthful || status !== "decided" || agrees(attempt.request.terms, answer, truth)) return [];
+      return confidence <= most
+        ? []
+        : [
+            `seat ${seat} holds ${JSON.stringify(answer)} with confidence ${confidence}, of which nobody honest is sure`,
+          ];
+    }),
+  );
+}

@@ -1,0 +1,207 @@
+// Runs seeded worlds of one protocol and judges them (docs/spec/simulator.md).
+import { availableParallelism } from "node:os";
+import { Command, InvalidArgumentError } from "commander";
+import { ConclaveError } from "../agents/core/errors.ts";
+import { protocols } from "../agents/core/protocols/index.ts";
+import type { AnswerKind } from "../agents/core/types.ts";
+import { optionsFrom, type SimFlags } from "./arguments.ts";
+import type { SeedResult } from "./batch.ts";
+import { commandFor } from "./command.ts";
+import type { Mutant } from "./mutant.ts";
+import { ANSWER_KINDS, BYZANTINE_KINDS, FAULTS, checkOptions, isBeyondTolerance, type SimOptions } from "./options.ts";
+import { createPlan } from "./plan.ts";
+import { createPool, type Pool } from "./pool.ts";
+import { buildReport, reportText } from "./report.ts";
+import { showsSame, shrink } from "./shrink.ts";
+import { exitCodeOf } from "../scripts/shared/arguments.ts";
+
+/** Everything else that goes wrong is 2. */
+const EXIT_VIOLATED = 1;
+/** Keeps the numbers of seeds in 32 bits. */
+const MOST_SEEDS = 10_000_000;
+const PROGRESS_MS = 5_000;
+
+/** What `recorder.count` is told of. */
+const STRUCK = `
+Names after "struck:" and in "counts", how often each befell the worlds:
+  cut, drop, targeted drop    frames lost: in a partition, by chance, by an adversary on the wires
+  delay, reorder, duplicate   frames late, overtaken, twice
+  crash, lost tail            processes that died; those of them whose journal lost its end
+  model rate-limit, timeout, unparsable, crashed    model calls of honest seats that failed
+  equivocation, double vote, other root, withheld    two payloads for a slot; two votes; other proposals than the one due; messages shown only with them
+  first twin, second twin     frames to the one or the other of two runtimes under one key
+  censored, doctored, not relayed    proposals that leave messages out; roots that were changed; messages kept back
+  silent, late, malformed, replay, replay elsewhere    frames not sent; too late; not well formed; old ones; in another slot
+  free claim                  events of a hashgraph seat that says it is done, or plays out its line at once
+`;
+
+interface Flags extends SimFlags {
+  readonly seeds: number;
+  readonly seed: number;
+  readonly jobs: number;
+  readonly realSignatures?: boolean;
+  readonly mutant?: string;
+  readonly json?: boolean;
+}
+
+function commandLine(): Command {
+  const integer = (text: string): number => {
+    if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("Give an integer, 0 or more, of at most nine digits.");
+    return Number(text);
+  };
+  const kind = (text: string): AnswerKind => {
+    const found = ANSWER_KINDS.find((one) => one === text);
+    if (found === undefined) throw new InvalidArgumentError(`Choose one of ${ANSWER_KINDS.join(", ")}.`);
+    return found;
+  };
+  return new Command("sim")
+    .description("Runs a protocol in seeded worlds that try to break it, and judges every run by its invariants.")
+    .requiredOption("--protocol <id>", `one of ${protocols.map(({ id }) => id).join(", ")}`)
+    .requiredOption("--n <seats>", "committee size", integer)
+    .option("--byzantine <seats>", "how many seats misbehave; more than f is allowed", integer, 0)
+    .option("--seeds <count>", "how many worlds", integer, 100)
+    .option("--seed <first>", "the first seed; the others follow it", integer, 1)
+    .option("--faults <list>", `all, none, or some of ${FAULTS.join(",")}`, "all")
+    .option("--byzantine-kinds <list>", `all, or some of ${BYZANTINE_KINDS.join(",")}`, "all")
+    .option("--kind <kind>", `answer kind (${ANSWER_KINDS.join(", ")}); drawn per seed when absent`, kind)
+    .option("--error-ppm <ppm>", "how often an honest model is wrong, parts per million", integer, 0)
+    .option("--jobs <threads>", "worker threads", integer, availableParallelism())
+    .option("--real-signatures", "secp256k1 and Keccak instead of the simulated scheme (slow)")
+    .option("--mutant <id>", "plant one of the bugs of sim/mutants.ts")
+    .option("--json", "print one JSON object instead of text")
+    .addHelpText("after", "\nExample:\n  npm run sim -- --protocol mbft --n 7 --byzantine 2 --seeds 1000 --json\n")
+    .addHelpText("after", STRUCK)
+    .addHelpText("after", "Exit codes: 0 no violation, 1 some, 2 cannot run.")
+    .exitOverride();
+}
+
+async function main(argv: readonly string[]): Promise<number> {
+  const program = commandLine();
+  refuseRepeated(argv);
+  program.parse(argv, { from: "user" });
+  return simulate(program.opts<Flags>(), program.getOptionValueSource("byzantineKinds") === "cli");
+}
+
+/** Every flag has one value: of two, one would be passed over in silence. */
+function refuseRepeated(argv: readonly string[]): void {
+  const names = argv.flatMap((word) => (word.startsWith("--") ? [word.split("=")[0] as string] : []));
+  const name = names.find((one, index) => names.indexOf(one) < index);
+  if (name === undefined) return;
+  throw new ConclaveError("USAGE", `Correct ${name}: it is given more than once`, { field: name.slice(2), value: "" });
+}
+
+function refuseIdleKinds({ byzantine, byzantineKinds }: Flags): void {
+  if (byzantine > 0) return;
+  throw new ConclaveError(
+    "USAGE",
+    `Correct --byzantine-kinds ${byzantineKinds}: no seat misbehaves; add --byzantine 1 or more`,
+    { field: "byzantine-kinds", value: byzantineKinds },
+  );
+}
+
+async function simulate(flags: Flags, namesKinds: boolean): Promise<number> {
+  const options = optionsFrom(flags);
+  checkOptions(options);
+  if (namesKinds) refuseIdleKinds(flags);
+  checkRange("seeds", flags.seeds, 1, MOST_SEEDS);
+  checkRange("jobs", flags.jobs, 1, 256);
+  const mutant = flags.mutant === undefined ? null : await mutantById(flags.mutant);
+  if (mutant !== null && isOfOtherProtocol(mutant, flags.protocol))
+    process.stderr.write(`${mutant.file} may not run under ${flags.protocol}; where it shows: ${mutant.sim}\n`);
+  // Says at once when the protocol refuses such a committee.
+  createPlan(options, flags.seed);
+  if (isBeyondTolerance(options))
+    process.stderr.write(`${options.byzantine} of ${options.n} seats are more than f: expect violations or hung\n`);
+  const pool = await createPool(Math.min(flags.jobs, flags.seeds), {
+    realSignatures: flags.realSignatures === true,
+    mutant,
+  });
+  try {
+    return await runAndReport(pool, options, flags, mutant);
+  } finally {
+    await pool.close();
+  }
+}
+
+async function runAndReport(pool: Pool, options: SimOptions, flags: Flags, mutant: Mutant | null): Promise<number> {
+  const started = performance.now();
+  let told = started;
+  const progress = (results: readonly SeedResult[]): boolean => {
+    const now = performance.now();
+    if (now - told < PROGRESS_MS) return false;
+    told = now;
+    const violated = results.filter(({ violations }) => violations.length > 0).length;
+    process.stderr.write(`${results.length} of ${flags.seeds} seeds, ${violated} with violations\n`);
+    return false;
+  };
+  const seeds = Array.from({ length: flags.seeds }, (_, index) => flags.seed + index);
+  const results = await pool.run(options, seeds, progress);
+  const elapsedMs = performance.now() - started;
+  const cpuMs = results.reduce((sum, one) => sum + one.cpuMs, 0);
+  const shrunk = await shrunkCommand(pool, options, results, mutant?.id ?? null);
+  const report = buildReport(
+    options,
+    flags.seed,
+    results,
+    { elapsedMs, cpuMs },
+    { mutant: mutant?.id ?? null, shrunk },
+  );
+  process.stdout.write(flags.json === true ? `${JSON.stringify(report)}\n` : reportText(report));
+  return report.violations.length > 0 ? EXIT_VIOLATED : 0;
+}
+
+/** Of the first failure; null without one, or when nothing could be taken away. */
+async function shrunkCommand(
+  pool: Pool,
+  options: SimOptions,
+  results: readonly SeedResult[],
+  mutant: string | null,
+): Promise<string | null> {
+  const failed = results.find(({ violations }) => violations.length > 0);
+  if (failed === undefined) return null;
+  process.stderr.write(`seed ${failed.seed} fails: ${commandFor(options, failed.seed, mutant)}\nshrinking ...\n`);
+  const shrunk = await shrink(options, failed.seed, async (candidate, seed) => {
+    if (!isPossible(candidate, seed)) return false;
+    const [result] = await pool.run(candidate, [seed]);
+    return result !== undefined && showsSame(result, failed);
+  });
+  const command = commandFor(shrunk.options, shrunk.seed, mutant);
+  return command === commandFor(options, failed.seed, mutant) ? null : command;
+}
+
+/** Whether the protocol takes such a committee. */
+function isPossible(options: SimOptions, seed: number): boolean {
+  try {
+    createPlan(options, seed);
+    return true;
+  } catch (error) {
+    if (error instanceof ConclaveError) return false;
+    throw error;
+  }
+}
+
+/** Planted bugs live with the tests: the product does not carry them. */
+async function mutantById(id: string): Promise<Mutant> {
+  const { mutants } = (await import(new URL("./mutants.ts", import.meta.url).href)) as {
+    readonly mutants: readonly Mutant[];
+  };
+  const found = mutants.find((one) => one.id === id);
+  if (found !== undefined) return found;
+  throw new ConclaveError(
+    "USAGE",
+    `Correct --mutant ${JSON.stringify(id)}: known are ${mutants.map((one) => one.id).join(", ")}`,
+    { field: "mutant", value: id },
+  );
+}
+
+function isOfOtherProtocol({ file, sim }: Mutant, protocol: string): boolean {
+  return file.startsWith("agents/core/protocols/") && !`${sim} `.includes(`--protocol ${protocol} `);
+}
+
+function checkRange(field: string, value: number, least: number, most: number): void {
+  if (value >= least && value <= most) return;
+  throw new ConclaveError("USAGE", `Correct --${field} ${value}: ${least} to ${most} are possible`, { field, value });
+}
+
+const words = process.argv.slice(2);
+process.exitCode = await exitCodeOf(words, () => main(words));

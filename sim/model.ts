@@ -1,0 +1,119 @@
+import { ConclaveError } from "../agents/core/errors.ts";
+import type { Attempt, SeatIndex, Terms } from "../agents/core/types.ts";
+import { createMemoryModel } from "../agents/adapters/memory/model.ts";
+import type { Clock } from "../agents/ports/clock.ts";
+import type { Model, ModelRequest } from "../agents/ports/model.ts";
+import { agrees, type Plan } from "./plan.ts";
+import type { Random } from "./random.ts";
+
+export type Fields = Readonly<Record<string, string>>;
+
+/** Models of another kind than the simulated ones. What they do takes no virtual time but what they schedule. */
+export interface ForeignModels {
+  of(seat: SeatIndex, clock: Clock): Model;
+  /** Resolves when none of them is at work; virtual time stands still until then. */
+  idle(): Promise<void>;
+}
+
+/** The lines of a prompt (docs/spec/prompts.md P1): `name: value`, untrusted values as JSON strings. */
+export function readPrompt(user: string): ReadonlyMap<string, string> {
+  return new Map(
+    user.split("\n").map((line): [string, string] => {
+      const at = line.indexOf(": ");
+      const value = line.slice(at + 2);
+      return [line.slice(0, at), value.startsWith('"') ? String(JSON.parse(value)) : value];
+    }),
+  );
+}
+
+/** What a mind holds: its answer, and what it makes of others'. */
+export interface Mind {
+  readonly answer: string;
+  /** What it claims about an answer under judgement. */
+  readonly approves: (answer: string) => boolean;
+  /** What ends its free texts. */
+  readonly words?: string;
+  /** In the place of its free texts: how it derives its answer. */
+  readonly proof?: string;
+}
+
+/** The words by which verdicts say yes and no to the text under judgement, whatever the task calls them. */
+const YES_WORDS = ["accept", "support", "agree", "same", "valid", "yes", "approve", "refute"];
+const NO_WORDS = ["reject", "oppose", "disagree", "different", "invalid", "no", "uphold"];
+const BEST_SCORE = 19;
+const WORST_SCORE = 2;
+
+/**
+ * Fills whatever form a task asks for from what a mind holds: answers, verdicts, scores, free text. Made for every task of
+ * every protocol, those included that are registered later.
+ */
+export function respond(request: ModelRequest, terms: Terms, mind: Mind): Fields {
+  const prompt = readPrompt(request.user);
+  const task = prompt.get("task") ?? "";
+  const judged = prompt.get("answer") ?? "";
+  const isMatch = task === "match" || task === "same";
+  const other = prompt.get("other") ?? prompt.get("others") ?? prompt.get("own") ?? mind.answer;
+  const approved = isMatch ? agrees(terms, judged, other) : mind.approves(judged);
+  return Object.fromEntries(
+    request.schema.properties.map(({ name, enum: allowed, maxLength }) => {
+      if (name === "answer") return [name, allowed === undefined ? mind.answer : oneOf(allowed, [mind.answer])];
+      if (allowed !== undefined) return [name, verdict(allowed, approved, isMatch)];
+      if (/score|^[a-z]+Score$|\d$/.test(name)) return [name, String(approved ? BEST_SCORE : WORST_SCORE)];
+      const text = freeText(name, mind, judged, approved);
+      return [name, text.slice(0, maxLength ?? text.length)];
+    }),
+  );
+}
+
+function freeText(name: string, { answer, proof, words }: Mind, judged: string, approved: boolean): string {
+  if (proof === undefined)
+    return `${approved ? "derived it the same way" : `derived ${answer} instead`} ${words ?? ""}`;
+  return name === "proof" ? proof : `${proof}; so ${answer}, answered ${judged}`;
+}
+
+function verdict(allowed: readonly string[], approved: boolean, _isMatch: boolean): string {
+  if (allowed.every((word) => /^\d+$/.test(word))) {
+    const sorted = allowed.toSorted((a, b) => Number(a) - Number(b));
+    const index = Math.round(((sorted.length - 1) * (approved ? BEST_SCORE : WORST_SCORE)) / 20);
+    return sorted[index] as string;
+  }
+  return oneOf(allowed, approved ? YES_WORDS : NO_WORDS);
+}
+
+function oneOf(allowed: readonly string[], wanted: readonly string[]): string {
+  return wanted.find((word) => allowed.includes(word)) ?? (allowed.at(-1) as string);
+}
+
+const FAILURES = ["rate-limit", "timeout", "unparsable", "crashed"] as const;
+
+/** An honest seat's model: knows the truth, or errs with the plan's rate; takes its time; fails now and then before the heal. */
+export function honestModel(plan: Plan, clock: Clock, random: Random, onFailure: (kind: string) => void): Model {
+  const { attempt, model, thinkMs, truth, lies } = plan;
+  return createMemoryModel(
+    async (request) => {
+      const thinking = thinkMs + random.below(thinkMs);
+      const errs = random.chance(model.errorPpm);
+      const fails = random.chance(model.failPpm) && clock.now() < plan.healAt;
+      await new Promise<void>((resolve) => void clock.schedule(thinking, resolve));
+      if (fails) return fail(random, onFailure);
+      const mind = honestMind(attempt, truth, errs ? random.pick(lies) : null);
+      // No two calls of a model yield the same words: who asks again gets other ones.
+      return respond(request, attempt.request.terms, { ...mind, words: `(${random.below(1_000_000)})` });
+    },
+    { descriptor: "simulated", confidence: () => 900_000 },
+  );
+}
+
+/** `error`: what it takes for the truth instead. */
+export function honestMind(attempt: Attempt, truth: string, error: string | null = null): Mind {
+  const answer = error ?? truth;
+  return { answer, approves: (other) => agrees(attempt.request.terms, answer, other) };
+}
+
+function fail(random: Random, onFailure: (kind: string) => void): Fields {
+  const kind = random.pick(FAILURES);
+  onFailure(kind);
+  if (kind === "unparsable") return { nonsense: "}" };
+  if (kind === "crashed") throw new Error("the engine died");
+  throw new ConclaveError("MODEL_FAILED", `Ask the simulated model failed (${kind})`, { kind });
+}

@@ -1,0 +1,105 @@
+import { ConclaveError } from "../agents/core/errors.ts";
+import { limits } from "../agents/core/limits.ts";
+import { protocolById, protocols } from "../agents/core/protocols/index.ts";
+import { faultTolerance } from "../agents/core/quorum.ts";
+import type { AnswerKind } from "../agents/core/types.ts";
+
+/** What may go wrong around honest seats; all of it ends when the network heals. */
+export const FAULTS = [
+  "drop",
+  "delay",
+  "reorder",
+  "duplicate",
+  "partition",
+  "crash",
+  "skew",
+  "model",
+  "storm",
+] as const;
+export type Fault = (typeof FAULTS)[number];
+
+/** How a Byzantine seat misbehaves. */
+export const BYZANTINE_KINDS = [
+  "silent",
+  "equivocating",
+  "twin",
+  "double-voter",
+  "lying",
+  "stealth-vetoer",
+  "sacrificial-vetoer",
+  "accuser",
+  "biased-evaluator",
+  "forking-gossiper",
+  "late-revealer",
+  "censoring-proposer",
+  "replayer",
+  "malformed",
+] as const;
+export type ByzantineKind = (typeof BYZANTINE_KINDS)[number];
+
+export const ANSWER_KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "policies"];
+
+/** One kind of world; with a seed it is one world. */
+export interface SimOptions {
+  readonly protocol: string;
+  readonly n: number;
+  readonly byzantine: number;
+  readonly faults: readonly Fault[];
+  readonly byzantineKinds: readonly ByzantineKind[];
+  /** null: drawn per seed among those that the protocol takes. */
+  readonly kind: AnswerKind | null;
+  /** How often an honest model is wrong, parts per million. */
+  readonly errorPpm: number;
+}
+
+/** Throws PROTOCOL_UNKNOWN, TERMS_INVALID or USAGE, naming the field, its value and a way out. */
+export function checkOptions(options: SimOptions): void {
+  const { n, byzantine } = options;
+  if (protocolById(options.protocol) === null) {
+    const known = protocols.map(({ id }) => id).join(", ");
+    throw new ConclaveError(
+      "PROTOCOL_UNKNOWN",
+      `Choose a protocol: --protocol ${JSON.stringify(options.protocol)} is none; known are ${known}`,
+      { field: "protocol", value: options.protocol },
+    );
+  }
+  if (!Number.isSafeInteger(n) || n < 1)
+    throw invalid("n", n, "the committee is empty; take at least 4 seats, e.g. --n 4");
+  if (n > limits.maxCommittee) throw invalid("n", n, `at most ${limits.maxCommittee} seats fit a committee`);
+  if (!Number.isSafeInteger(byzantine) || byzantine < 0 || byzantine >= n)
+    throw invalid("byzantine", byzantine, `it must leave an honest seat: 0 to ${n - 1}`);
+  if (!Number.isSafeInteger(options.errorPpm) || options.errorPpm < 0 || options.errorPpm > 1_000_000)
+    throw invalid("error-ppm", options.errorPpm, "parts per million are 0 to 1000000");
+  if (byzantine > 0 && options.byzantineKinds.length === 0)
+    throw invalid("byzantine-kinds", "none", "name at least one, or all, or give --byzantine 0");
+}
+
+/** Whether more seats misbehave than the protocol promises to bear. */
+export function isBeyondTolerance({ n, byzantine }: SimOptions): boolean {
+  return byzantine > faultTolerance(n);
+}
+
+/** Parses "all", "none" or a comma-separated list; throws USAGE. */
+export function parseList<T extends string>(field: string, text: string, known: readonly T[]): readonly T[] {
+  if (text === "all") return known;
+  if (text === "none") return [];
+  const names = text.split(",").map((name) => name.trim());
+  const whole = names.find((name) => name === "all" || name === "none");
+  if (whole !== undefined && names.length > 1)
+    throw new ConclaveError("USAGE", `Correct --${field}: ${JSON.stringify(whole)} cannot be combined with others`, {
+      field,
+      value: text,
+    });
+  const unknown = names.find((name) => !known.some((one) => one === name));
+  if (unknown !== undefined)
+    throw new ConclaveError(
+      "USAGE",
+      `Correct --${field}: ${JSON.stringify(unknown)} is none of all, none, ${known.join(", ")}`,
+      { field, value: unknown },
+    );
+  return known.filter((one) => names.includes(one));
+}
+
+export function invalid(field: string, value: string | number, way: string): ConclaveError {
+  return new ConclaveError("TERMS_INVALID", `Correct --${field} ${value}: ${way}`, { field, value });
+}

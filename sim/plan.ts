@@ -1,0 +1,304 @@
+import { isSameAnswer, canonicalAnswer } from "../agents/core/request/answer.ts";
+import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE } from "../agents/core/seat/certify/payloads.ts";
+import { ConclaveError } from "../agents/core/errors.ts";
+import type { Protocol, Timing } from "../agents/core/protocol.ts";
+import { protocolById } from "../agents/core/protocols/index.ts";
+import { ONE_PPM } from "../agents/core/types.ts";
+import type {
+  Address,
+  AgentId,
+  AnswerKind,
+  Attempt,
+  Ppm,
+  RequestId,
+  SeatIndex,
+  SeatInfo,
+  Terms,
+} from "../agents/core/types.ts";
+import { ANSWER_KINDS, BYZANTINE_KINDS, invalid, type ByzantineKind, type Fault, type SimOptions } from "./options.ts";
+import { createRandom, type Random } from "./random.ts";
+import { simSigner } from "./signer.ts";
+
+/** One process that dies: after so many effects, for so long. */
+export interface CrashPlan {
+  /** Counted over the life of the process, from its start. */
+  readonly afterEffects: number;
+  readonly downMs: number;
+  /** How many records that were not yet durable survive; all the others are lost. */
+  readonly survivingTail: number;
+}
+
+export interface PartitionPlan {
+  readonly from: number;
+  readonly until: number;
+  /** Seats on one side. */
+  readonly side: ReadonlySet<SeatIndex>;
+}
+
+/** Frames that an adversary on the wires picks out; null = any. */
+export interface Target {
+  readonly phase: number | null;
+  readonly from: SeatIndex | null;
+  readonly to: SeatIndex | null;
+  readonly dropPpm: number;
+}
+
+/** How often a frame suffers before the network heals, parts per million. */
+export interface LinkPlan {
+  readonly dropPpm: number;
+  /** Lost beside what is lost by chance. */
+  readonly targets: readonly Target[];
+  /** Of the messages that certify, and a quarter as many of the others. */
+  readonly stormPpm: number;
+  readonly delayPpm: number;
+  readonly delayMs: number;
+  readonly reorderPpm: number;
+  readonly duplicatePpm: number;
+}
+
+/** How often a model call of an honest seat fails, parts per million. */
+export interface ModelPlan {
+  readonly failPpm: number;
+  readonly errorPpm: number;
+}
+
+/** Everything that a seed decides before the world starts to move. */
+export interface Plan {
+  readonly seed: number;
+  readonly protocol: Protocol;
+  readonly attempt: Attempt;
+  readonly timing: Timing;
+  readonly truth: string;
+  /** Wrong answers, the ones that liars agree on first. */
+  readonly lies: readonly string[];
+  /** What liars write to prove the first of them; absent: words without any content. */
+  readonly lieProof?: string;
+  /** Blocks that every seat's store holds from the start: the documents that the question names. */
+  readonly documents?: readonly Uint8Array[];
+  readonly byzantine: ReadonlyMap<SeatIndex, ByzantineKind>;
+  /** Virtual time from which links are reliable and no process dies any more. */
+  readonly healAt: number;
+  readonly faults: readonly Fault[];
+  readonly latencyMs: number;
+  readonly thinkMs: number;
+  readonly links: LinkPlan;
+  readonly model: ModelPlan;
+  /** P8; absent: no bound. */
+  readonly tokensPerRequest?: number;
+  readonly partitions: readonly PartitionPlan[];
+  readonly crashes: ReadonlyMap<SeatIndex, readonly CrashPlan[]>;
+  /** Speed of each seat's timers, parts per million of true time. */
+  readonly speedPpm: readonly number[];
+}
+
+const TIMING: Timing = { phaseMs: 4_000, graceMs: 300, certifyMs: 800, certifyDeltaMs: 200 };
+const MOST_CRASHES_PER_SEAT = 3;
+/** Slowest and fastest timers under skew. */
+export const SKEW_PPM = { slowest: 800_000, fastest: 1_250_000 } as const;
+
+export function createPlan(options: SimOptions, seed: number): Plan {
+  const random = createRandom(seed, "plan");
+  const protocol = protocolById(options.protocol);
+  if (protocol === null)
+    throw new ConclaveError("PROTOCOL_UNKNOWN", `Choose a protocol: ${JSON.stringify(options.protocol)} is none`, {
+      field: "protocol",
+      value: options.protocol,
+    });
+  const attempt = attemptFor(options, protocol, random.fork("attempt"));
+  const seats = attempt.committee.map((_, seat) => seat as SeatIndex);
+  const order = random.fork("byzantine").shuffled(seats);
+  const byzantine = new Map(
+    order.slice(0, options.byzantine).map((seat) => [seat, kindOf(options, random.fork(`kind ${seat}`))]),
+  );
+  const faults = faultsOf(options, random);
+  const honest = seats.filter((seat) => !byzantine.has(seat));
+  const has = (fault: Fault): boolean => faults.includes(fault);
+  const healAt = faults.length === 0 ? 0 : random.fork("heal").between(has("storm") ? 8_000 : 1_000, 16_000);
+  const { truth, lies } = answersFor(attempt.request.terms, random.fork("truth"));
+  return {
+    seed,
+    protocol,
+    attempt,
+    timing: TIMING,
+    truth,
+    lies,
+    byzantine,
+    healAt,
+    faults,
+    latencyMs: random.fork("latency").pick([1, 5, 20, 60]),
+    thinkMs: random.fork("thinking").pick([5, 50, 500, 1_500]),
+    links: linksOf(has, seats, random),
+    model: {
+      failPpm: has("model") ? random.fork("model").pick([20_000, 100_000]) : 0,
+      errorPpm: options.errorPpm,
+    },
+    partitions: has("partition") ? partitionsFor(seats, healAt, random.fork("partition")) : [],
+    crashes: has("crash") ? crashesFor(honest, random.fork("crash")) : new Map(),
+    speedPpm: speedsFor(seats, has("skew"), random.fork("skew")),
+  };
+}
+
+/** The first of all kinds, in an order of the seat's own, that is allowed: to forbid a kind that no seat has changes nothing. */
+function kindOf({ byzantineKinds }: SimOptions, random: Random): ByzantineKind {
+  return random.shuffled(BYZANTINE_KINDS).find((kind) => byzantineKinds.includes(kind)) as ByzantineKind;
+}
+
+/**
+ * Each seed suffers from some of the faults: what all together would drown shows up as well. Each draws for itself: to
+ * forbid one that does not strike changes nothing. One alone strikes always.
+ */
+function faultsOf({ faults }: SimOptions, random: Random): readonly Fault[] {
+  return faults.length === 1
+    ? faults
+    : faults.filter((fault) => random.fork(`fault ${fault}`).chance(FAULT_PPM[fault]));
+}
+
+function linksOf(has: (fault: Fault) => boolean, seats: readonly SeatIndex[], random: Random): LinkPlan {
+  const ppm = (fault: Fault, choices: readonly number[]): number => (has(fault) ? random.fork(fault).pick(choices) : 0);
+  return {
+    dropPpm: ppm("drop", [10_000, 100_000, 400_000]),
+    targets: has("drop") ? targetsFor(seats, random.fork("targets")) : [],
+    stormPpm: ppm("storm", [300_000, 450_000, 600_000]),
+    delayPpm: ppm("delay", [50_000, 300_000]),
+    delayMs: random.fork("delay time").pick([200, 2_000, 6_000]),
+    reorderPpm: ppm("reorder", [100_000, 500_000]),
+    duplicatePpm: ppm("duplicate", [50_000, 300_000]),
+  };
+}
+
+const FAULT_PPM: Readonly<Record<Fault, number>> = {
+  drop: 400_000,
+  delay: 500_000,
+  reorder: 500_000,
+  duplicate: 500_000,
+  partition: 400_000,
+  crash: 500_000,
+  skew: 500_000,
+  model: 250_000,
+  storm: 200_000,
+};
+
+/** Phases that certification stands on, and any of the first of a deliberation. */
+const TARGETED = [PROPOSE, PREVOTE, PRECOMMIT, CERTIFICATE, CERTIFICATE, 1, 2, 3, 10, 11, 200];
+
+function targetsFor(seats: readonly SeatIndex[], random: Random): readonly Target[] {
+  return Array.from({ length: random.below(4) }, () => ({
+    phase: random.chance(800_000) ? random.pick(TARGETED) : null,
+    from: random.chance(300_000) ? random.pick(seats) : null,
+    to: random.chance(300_000) ? random.pick(seats) : null,
+    dropPpm: random.pick([500_000, 900_000, 1_000_000]),
+  }));
+}
+
+function partitionsFor(seats: readonly SeatIndex[], healAt: number, random: Random): readonly PartitionPlan[] {
+  return Array.from({ length: random.between(1, 2) }, () => {
+    const from = random.below(healAt);
+    const until = Math.min(healAt, from + random.between(200, 8_000));
+    return { from, until, side: new Set(seats.filter(() => random.chance(500_000))) };
+  });
+}
+
+function crashesFor(honest: readonly SeatIndex[], random: Random): ReadonlyMap<SeatIndex, readonly CrashPlan[]> {
+  const victims = random.shuffled(honest).slice(0, random.between(1, honest.length));
+  return new Map(
+    victims.map((seat) => [
+      seat,
+      Array.from({ length: random.between(1, MOST_CRASHES_PER_SEAT) }, () => ({
+        afterEffects: random.between(1, random.pick([10, 60, 200])),
+        downMs: random.pick([1, 50, 1_000, 5_000]),
+        survivingTail: random.below(3),
+      })),
+    ]),
+  );
+}
+
+function speedsFor(seats: readonly SeatIndex[], skewed: boolean, random: Random): readonly number[] {
+  return seats.map(() => (skewed ? random.between(SKEW_PPM.slowest, SKEW_PPM.fastest) : 1_000_000));
+}
+
+/** Throws TERMS_INVALID when the protocol takes no such committee or kind. */
+function attemptFor(options: SimOptions, protocol: Protocol, random: Random): Attempt {
+  const kinds = random
+    .fork("kind")
+    .shuffled(ANSWER_KINDS)
+    .filter((kind) => (options.kind ?? kind) === kind);
+  const assurances = random.fork("assurance").shuffled(["normal", "high"] as const);
+  const hasFullReputation = random.fork("reputation").chance(500_000);
+  const committee = Array.from({ length: options.n }, (_, seat): SeatInfo => ({
+    agentId: (seat + 1) as AgentId,
+    signer: simSigner(seat).address,
+    reputation: (hasFullReputation ? ONE_PPM : random.fork(`seat ${seat}`).between(700_000, ONE_PPM)) as Ppm,
+  }));
+  const id = BigInt(random.between(1, 0x7fff_ffff)) as RequestId;
+  let refused = "";
+  for (const kind of kinds)
+    for (const assurance of assurances) {
+      const terms = termsFor(kind, protocol, options.n, assurance, random.fork("terms"));
+      const attempt: Attempt = {
+        domain: { chainId: 31_337, oracle: `0x${"0a".repeat(20)}` as Address },
+        request: { id, consumer: `0x${"0c".repeat(20)}` as Address, terms, question: "What holds?" },
+        attempt: 0,
+        committee,
+      };
+      const reason = protocol.check(attempt);
+      if (reason === null) return attempt;
+      refused = reason;
+    }
+  throw invalid("n", options.n, `protocol ${protocol.id} refuses the attempt: ${refused}; change --n or --kind`);
+}
+
+function termsFor(
+  kind: AnswerKind,
+  protocol: Protocol,
+  committeeSize: number,
+  assurance: Terms["assurance"],
+  random: Random,
+): Terms {
+  return {
+    fee: 1_000n,
+    duration: 3_600,
+    appeals: 0,
+    retries: 0,
+    tolerance: kind === "number" ? BigInt(random.pick([0, 10])) : 0n,
+    callbackGasLimit: 0,
+    committeeSize,
+    assurance,
+    currency: "token",
+    decimals: kind === "number" ? 2 : 0,
+    options: kind === "choice" || kind === "policies" ? 4 : 0,
+    kind,
+    protocol: protocol.code,
+  };
+}
+
+const TEXTS = ["the treaty was signed in Lisbon", "the treaty was signed in Vienna", "nothing was signed", "no treaty"];
+
+function answersFor(terms: Terms, random: Random): { readonly truth: string; readonly lies: readonly string[] } {
+  const all = answersOf(terms, random);
+  const [truth = "", ...lies] = random.shuffled(all);
+  return { truth, lies };
+}
+
+function answersOf(terms: Terms, random: Random): readonly string[] {
+  switch (terms.kind) {
+    case "boolean":
+      return ["yes", "no"];
+    case "choice":
+      return ["A", "B", "C", "D"];
+    case "number": {
+      const base = random.between(-50, 5_000);
+      return [base, base + 1, base + 10, -base - 7].map(String);
+    }
+    case "text":
+      return TEXTS;
+    case "policies":
+      return ["A", "A,B", "C,D", "B,C,D"];
+  }
+}
+
+/** Whether a text is an answer that agrees with another one under the terms. */
+export function agrees(terms: Terms, text: string, other: string): boolean {
+  const a = canonicalAnswer(terms, text);
+  const b = canonicalAnswer(terms, other);
+  return a !== null && b !== null && isSameAnswer(terms, a, b);
+}

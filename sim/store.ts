@@ -1,0 +1,64 @@
+import { sha256 } from "../agents/core/encoding/digest.ts";
+import { ConclaveError } from "../agents/core/errors.ts";
+import type { Digest, SeatIndex } from "../agents/core/types.ts";
+import type { Clock } from "../agents/ports/clock.ts";
+import type { ContentStore } from "../agents/ports/content-store.ts";
+
+/** Blocks of all seats: who is up offers what it holds to whoever can reach it. */
+export interface ContentWorld {
+  readonly holders: Map<SeatIndex, ReadonlyMap<Digest, Uint8Array>>;
+  readonly reaches: (from: SeatIndex, to: SeatIndex) => boolean;
+  readonly latencyMs: () => number;
+}
+
+const RETRY_MS = 100;
+const TIMEOUT_MS = 2_000;
+
+/** Own blocks at once, others' after a while on the virtual clock, none when nobody who has them can be reached in time. */
+export function createSimStore(
+  world: ContentWorld,
+  clock: Clock,
+  seat: SeatIndex,
+  blocks: Map<Digest, Uint8Array>,
+): ContentStore {
+  const pins = new Set<Digest>();
+
+  const fromPeers = (digest: Digest): Uint8Array | null => {
+    for (const [other, held] of world.holders) {
+      const bytes = held.get(digest);
+      if (bytes === undefined || !world.reaches(other, seat)) continue;
+      blocks.set(digest, bytes);
+      return bytes;
+    }
+    return null;
+  };
+
+  const fetch = (digest: Digest, signal: AbortSignal | undefined): Promise<Uint8Array> => {
+    const until = clock.now() + TIMEOUT_MS;
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        const bytes = signal?.aborted === true ? null : (blocks.get(digest) ?? fromPeers(digest));
+        if (bytes !== null) resolve(bytes);
+        else if (clock.now() >= until || signal?.aborted === true)
+          reject(new ConclaveError("BLOCK_MISSING", `Connect a seat that holds block ${digest}`, { digest }));
+        else clock.schedule(RETRY_MS, look);
+      };
+      clock.schedule(world.latencyMs(), look);
+    });
+  };
+
+  return {
+    async put(bytes) {
+      const digest = sha256(bytes);
+      blocks.set(digest, bytes);
+      return digest;
+    },
+    async get(digest, signal) {
+      return blocks.get(digest) ?? fetch(digest, signal);
+    },
+    has: async (digest) => blocks.has(digest),
+    pin: async (root) => void pins.add(root),
+    isPinned: async (root) => pins.has(root),
+    async close() {},
+  };
+}

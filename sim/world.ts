@@ -1,0 +1,142 @@
+import { createMemoryClock } from "../agents/adapters/memory/clock.ts";
+import { createMemoryHub } from "../agents/adapters/memory/network.ts";
+import { faultTolerance } from "../agents/core/quorum.ts";
+import { seatsOf } from "../agents/core/seat/order.ts";
+import type { Digest } from "../agents/core/types.ts";
+import { dueAt } from "./bound.ts";
+import { createLinks } from "./links.ts";
+import type { ForeignModels } from "./model.ts";
+import type { Plan } from "./plan.ts";
+import { createRandom } from "./random.ts";
+import { createRecorder, type Recorder, type Tell } from "./recorder.ts";
+import { createSeat, type SimSeat, type World } from "./seat.ts";
+import type { SeatTrace, Trace } from "./trace.ts";
+import { createWatch } from "./watch.ts";
+
+/** More events than this and the world is taken to run in circles. */
+const MOST_EVENTS = 400_000;
+/** Seats do not begin at the same moment. */
+const START_SPREAD_MS = 100;
+
+/** Runs one world from its plan until every honest seat has a certificate, or the time for that is over. */
+export async function runWorld(
+  plan: Plan,
+  onLine: ((line: string) => void) | null = null,
+  models: ForeignModels | null = null,
+): Promise<Trace> {
+  const random = createRandom(plan.seed, "world");
+  const clock = createMemoryClock();
+  const tell: Tell = (describe) => onLine?.(`${clock.now()} ${describe()}`);
+  const recorder = createRecorder(plan.attempt.committee.length, () => clock.now(), tell);
+  const latency = random.fork("latency");
+  const hub = createMemoryHub({ clock, latencyMs: () => 1 + latency.below(plan.latencyMs) });
+  let failure: Error | null = null;
+  const links = createLinks(plan, clock, random.fork("links"), recorder);
+  const world: World = {
+    plan,
+    clock,
+    hub,
+    links,
+    content: {
+      holders: new Map(),
+      reaches: (from, to) => !links.isCut(from, to),
+      latencyMs: () => 1 + latency.below(2 * plan.latencyMs),
+    },
+    random,
+    recorder,
+    watch: createWatch(),
+    models,
+    fail: (error) => {
+      failure ??= error;
+    },
+  };
+  const seats = seatsOf(plan.attempt).map((seat) => createSeat(world, seat));
+  const starts = random.fork("starts");
+  for (const one of seats) clock.schedule(starts.below(START_SPREAD_MS), () => one.start());
+  const due = dueAt(plan);
+  let events = 0;
+  let pending = 0;
+  const isOver = (): boolean => {
+    if (failure !== null) throw failure;
+    pending = Math.max(pending, clock.pending);
+    return clock.nextAt === null || clock.nextAt > due || ++events > MOST_EVENTS || isCertified(plan, recorder);
+  };
+  await new Promise<void>((resolve, reject) => {
+    /** One instant of virtual time; between two, every promise that can settle has settled. */
+    const turn = (): void => {
+      try {
+        if (isOver()) return resolve();
+        clock.advance((clock.nextAt ?? clock.now()) - clock.now());
+        setImmediate(models === null ? turn : () => void models.idle().then(turn, reject));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    setImmediate(turn);
+  });
+  return traceOf({ world, seats, endedAt: clock.now(), due, events, pending });
+}
+
+function isCertified(plan: Plan, recorder: Recorder): boolean {
+  return recorder.seats.every(({ certificates }, seat) => certificates.length > 0 || plan.byzantine.has(seat as never));
+}
+
+interface Ended {
+  readonly world: World;
+  readonly seats: readonly SimSeat[];
+  readonly endedAt: number;
+  readonly due: number;
+  readonly events: number;
+  readonly pending: number;
+}
+
+function traceOf({ world, seats, endedAt, due, events, pending }: Ended): Trace {
+  const { plan, recorder } = world;
+  const contested = recorder.contested();
+  const traced: SeatTrace[] = [];
+  for (const one of seats) {
+    const recorded = recorder.seats[one.seat];
+    if (recorded === undefined) throw new Error(`seat ${one.seat} was not recorded`);
+    const byzantine = plan.byzantine.get(one.seat) ?? null;
+    traced.push({
+      seat: one.seat,
+      byzantine,
+      certificates: recorded.certificates,
+      evidence: recorded.evidence,
+      conflicts: recorded.conflicts,
+      inTime: world.watch.inTime(one.seat),
+      answers: recorded.answers,
+      approved: recorded.approved,
+      journalBytes: one.journalBytes(),
+      backlog: one.backlog(),
+      silent: one.silent(),
+      took: contested.size === 0 || byzantine !== null ? new Map() : one.took(contested),
+      modelCalls: recorded.modelCalls,
+    });
+  }
+  const honestStores = seats.filter(({ seat }) => !plan.byzantine.has(seat)).map(({ blocks }) => blocks);
+  const block = (digest: Digest): Uint8Array | null =>
+    honestStores.map((blocks) => blocks.get(digest)).find((bytes) => bytes !== undefined) ?? null;
+  return {
+    seed: plan.seed,
+    protocol: plan.protocol,
+    attempt: plan.attempt,
+    timing: plan.timing,
+    truth: plan.truth,
+    tolerable: plan.byzantine.size <= faultTolerance(plan.attempt.committee.length),
+    truthful: plan.model.errorPpm === 0,
+    faults: plan.faults,
+    healAt: plan.healAt,
+    endedAt,
+    dueAt: due,
+    seats: traced,
+    messages: recorder.messages,
+    block,
+    depths: world.watch.depths,
+    events,
+    sent: { frames: recorder.frames, bytes: recorder.bytes },
+    pending,
+    counts: recorder.counts(),
+    hash: recorder.hash(),
+  };
+}

@@ -1,0 +1,149 @@
+import { proposerOf } from "../../../agents/core/seat/certify/candidates.ts";
+import {
+  CERTIFICATE,
+  PRECOMMIT,
+  PREVOTE,
+  PROPOSE,
+  encodeCertificate,
+} from "../../../agents/core/seat/certify/payloads.ts";
+import { newConflicts } from "../../../agents/core/seat/certify/conflicts.ts";
+import { initialCertify, type CertifyContext, type CertifyState } from "../../../agents/core/seat/certify/state.ts";
+import { certifyElapsed, certifyMessage, startCertify } from "../../../agents/core/seat/certify/certify.ts";
+import { decisionDigest, hexToBytes } from "../../../agents/core/encoding/digest.ts";
+import { JUDGE } from "../../../agents/core/protocols/mbft/payloads.ts";
+import { mbft } from "../../../agents/core/protocols/mbft/index.ts";
+import type { Effect, Step } from "../../../agents/core/protocol.ts";
+import { addMessage, emptyTally, messagesOf, type Tally } from "../../../agents/core/seat/tally.ts";
+import { buildTranscript, type Transcript } from "../../../agents/core/encoding/transcript.ts";
+import type { Attempt, DecisionConflict, Digest, Hex, SeatIndex, Value } from "../../../agents/core/types.ts";
+import { attemptOf, keyOf, runCommittee, signDigest, signMessage, timing } from "./committee.ts";
+import { honest } from "./mbft-scripts.ts";
+
+/** One seat that certifies, driven message by message, with two roots that are both good to it. */
+export class Bench {
+  readonly attempt: Attempt;
+  readonly self: number;
+  readonly first: Transcript;
+  readonly second: Transcript;
+  private readonly context: CertifyContext;
+  private readonly inTime: Tally;
+  private state: CertifyState = initialCertify;
+  /** Votes of this seat: `phase.round` -> root or nil. */
+  readonly said = new Map<string, string>();
+  /** Pairs of decisions that it has evidence of, as seat.ts looks for them. */
+  readonly conflicts: DecisionConflict[] = [];
+  /** Precommits of others that it handed on: `round.seat`. */
+  readonly handedOn = new Set<string>();
+
+  constructor(seats: number) {
+    this.attempt = attemptOf(seats);
+    const run = runCommittee(
+      mbft,
+      this.attempt,
+      Array.from({ length: seats }, () => honest("yes")),
+    );
+    // Proposes in no round that the tests reach.
+    this.self = proposerOf(this.attempt, seats - 1);
+    const { tally, byBlock } = run.states[this.self]!;
+    const spare = proposerOf(this.attempt, 0);
+    const fewer = [...messagesOf(tally)].filter(({ header }) => header.phase !== JUDGE || header.seat !== spare);
+    this.inTime = fewer.reduce((sum: Tally, message) => addMessage(sum, message).tally, emptyTally);
+    this.first = this.transcriptOf(tally);
+    this.second = this.transcriptOf(this.inTime);
+    this.context = {
+      attempt: this.attempt,
+      self: this.self as SeatIndex,
+      secret: keyOf(99),
+      timing,
+      protocol: mbft,
+      tally,
+      byBlock,
+    };
+    this.take(startCertify(this.state, this.context, this.inTime));
+  }
+
+  private transcriptOf(tally: Tally): Transcript {
+    return buildTranscript(this.attempt, mbft, tally, { round: 0, phase: JUDGE });
+  }
+
+  get round(): number {
+    return this.state.round;
+  }
+
+  get done(): boolean {
+    return this.state.done;
+  }
+
+  proposes(seat: number, round: number): boolean {
+    return proposerOf(this.attempt, round) === seat;
+  }
+
+  hear(seat: number, phase: number, round: number, payload: Value): void {
+    this.take(certifyMessage(this.state, this.context, signMessage(this.attempt, seat, phase, round, payload)));
+  }
+
+  propose(round: number, transcript: Transcript, validRound: number | null): void {
+    this.hear(proposerOf(this.attempt, round), PROPOSE, round, { root: transcript.rootBlock, validRound });
+  }
+
+  /** A seat shows its root without being the proposer, which is replayed but not voted on. */
+  share(seat: number, round: number, { rootBlock }: Transcript): void {
+    this.hear(seat, PROPOSE, round, { root: rootBlock, validRound: null });
+  }
+
+  /** What the seat signs to precommit a root in a round. */
+  signature(seat: number, { root }: Transcript, round: number): Hex {
+    const conclusion = mbft.conclude(this.attempt, root === this.first.root ? this.context.tally : this.inTime);
+    if (conclusion.kind === "open") throw new Error("a root of the bench is not conclusive");
+    const decision = { ...conclusion.outcome, attempt: this.attempt.attempt, round, transcript: root };
+    return signDigest(seat, decisionDigest(this.attempt, decision));
+  }
+
+  precommit(seat: number, transcript: Transcript, round: number): void {
+    const signature = hexToBytes(this.signature(seat, transcript, round));
+    this.hear(seat, PRECOMMIT, round, { root: hexToBytes(transcript.root), signature });
+  }
+
+  /** A certificate of which only the first signature is one. */
+  certificate(from: number, signer: number, transcript: Transcript, round: number): void {
+    const junk = `0x${"00".repeat(64)}1b` as const;
+    const seats = [signer, ...this.attempt.committee.map((_, seat) => seat).filter((seat) => seat !== signer)];
+    const signatures = seats.map((seat, index) => ({
+      seat: seat as SeatIndex,
+      signature: index === 0 ? this.signature(signer, transcript, round) : junk,
+    }));
+    this.hear(from, CERTIFICATE, round, encodeCertificate(transcript.rootBlock, signatures));
+  }
+
+  prevotes(round: number, root: Digest | null, count: number): void {
+    for (const seat of this.others().slice(0, count))
+      this.hear(seat, PREVOTE, round, { root: root && hexToBytes(root) });
+  }
+
+  /** The round fails: everybody else precommits nil, and the timer fires. */
+  fail(round: number): void {
+    for (const seat of this.others()) this.hear(seat, PRECOMMIT, round, { root: null, signature: null });
+    this.take(certifyElapsed(this.state, this.context, `certify.prevote.${round}`));
+    this.take(certifyElapsed(this.state, this.context, `certify.precommit.${round}`));
+  }
+
+  others(): readonly number[] {
+    return this.attempt.committee.map((_, seat) => seat).filter((seat) => seat !== this.self);
+  }
+
+  /** Own messages come back as the host does it. */
+  private take({ state, effects }: Step<CertifyState>): void {
+    for (const effect of newConflicts(this.state, state))
+      if (effect.kind === "conflict") this.conflicts.push(effect.conflict);
+    this.state = state;
+    for (const { header } of effects.flatMap((effect) => (effect.kind === "forward" ? effect.messages : [])))
+      if (header.phase === PRECOMMIT) this.handedOn.add(`${header.round}.${header.seat}`);
+    for (const effect of effects.filter((one): one is Extract<Effect, { kind: "send" }> => one.kind === "send")) {
+      const root = effect.payload["root"];
+      const name = root instanceof Uint8Array && root.length === 32 ? `0x${Buffer.from(root).toString("hex")}` : "nil";
+      if (effect.phase === PREVOTE || effect.phase === PRECOMMIT)
+        this.said.set(`${effect.phase}.${effect.round}`, name);
+      if (effect.phase === PREVOTE) this.hear(this.self, PREVOTE, effect.round, effect.payload);
+    }
+  }
+}

@@ -1,0 +1,281 @@
+import { digestOf } from "../../../agents/core/encoding/codec.ts";
+import {
+  decisionDigest,
+  hexToBytes,
+  messageDigest,
+  publicKeyToAddress,
+  sha256,
+  signDigest as signDigestBy,
+  utf8,
+} from "../../../agents/core/encoding/digest.ts";
+import type { Effect, Input, Protocol, SeatContext, Timing } from "../../../agents/core/protocol.ts";
+import { isSeatDone, startSeat, stepSeat, type SeatState } from "../../../agents/core/seat/seat.ts";
+import { secp256k1 } from "../../../agents/core/encoding/secp256k1.ts";
+import { encodeMessage, refuseMessage } from "../../../agents/core/encoding/transcript.ts";
+import type {
+  Address,
+  AgentId,
+  Attempt,
+  Certificate,
+  Decision,
+  Digest,
+  Header,
+  Hex,
+  Message,
+  Ppm,
+  RequestId,
+  SeatIndex,
+  Terms,
+  Value,
+} from "../../../agents/core/types.ts";
+
+/** Deterministic keys for tests. */
+export function keyOf(seat: number): Uint8Array {
+  return hexToBytes(sha256(utf8(`test key ${seat}`)));
+}
+
+export function addressOf(seat: number): Address {
+  return publicKeyToAddress(secp256k1.publicKey(keyOf(seat)));
+}
+
+export function signDigest(seat: number, digest: Digest): Hex {
+  return signDigestBy(digest, keyOf(seat));
+}
+
+export const booleanTerms: Terms = {
+  fee: 1_000n,
+  duration: 3_600,
+  appeals: 0,
+  retries: 0,
+  tolerance: 0n,
+  callbackGasLimit: 0,
+  committeeSize: 4,
+  assurance: "normal",
+  currency: "token",
+  decimals: 0,
+  options: 0,
+  kind: "boolean",
+  protocol: 1,
+};
+
+export function attemptOf(seats: number, terms: Partial<Terms> = {}, reputations: readonly number[] = []): Attempt {
+  return {
+    domain: { chainId: 31_337, oracle: `0x${"0a".repeat(20)}` as Address },
+    request: {
+      id: 7n as RequestId,
+      consumer: `0x${"0c".repeat(20)}` as Address,
+      terms: { ...booleanTerms, committeeSize: seats, ...terms },
+      question: "Is 720 more than 500?",
+    },
+    attempt: 0,
+    committee: Array.from({ length: seats }, (_, seat) => ({
+      agentId: (seat + 1) as AgentId,
+      signer: addressOf(seat),
+      reputation: (reputations[seat] ?? 1_000_000) as Ppm,
+    })),
+  };
+}
+
+/** As wide as they get in an oracle, and no number of JavaScript's. */
+export const wideId = ((0xffffn << 80n) | (2n << 40n) | 9n) as RequestId;
+
+export function withId(attempt: Attempt, id: RequestId): Attempt {
+  return { ...attempt, request: { ...attempt.request, id } };
+}
+
+export function signMessage(attempt: Attempt, seat: number, phase: number, round: number, payload: Value): Message {
+  const header: Header = {
+    requestId: attempt.request.id,
+    attempt: attempt.attempt,
+    protocol: attempt.request.terms.protocol,
+    phase,
+    round,
+    seat: seat as SeatIndex,
+    payloadDigest: digestOf(payload),
+  };
+  return { header, payload, signature: signDigest(seat, messageDigest(attempt, header)) };
+}
+
+export const timing: Timing = { phaseMs: 10_000, graceMs: 1_000, certifyMs: 2_000, certifyDeltaMs: 500 };
+
+type SendEffect = Extract<Effect, { kind: "send" }>;
+type AskEffect = Extract<Effect, { kind: "ask" }>;
+
+/** What a test may bend per seat; everything else is the real core. */
+export interface SeatScript {
+  /** Fields and confidence of a model answer; null = the model fails. */
+  readonly answer: (ask: AskEffect) => { readonly fields: Record<string, string>; readonly confidence?: number } | null;
+  /** Payloads to send instead, per receiver; undefined = silence to that receiver. */
+  readonly say?: (effect: SendEffect, to: number) => readonly SendEffect[];
+  /** Every message that reaches it. */
+  readonly hear?: (message: Message) => void;
+  readonly crashed?: boolean;
+  /** How long its model takes; some 50 ms if not given. */
+  readonly thinkMs?: number;
+  /** Relays nothing. */
+  readonly hoards?: boolean;
+  /** Cannot get any document. */
+  readonly lacks?: boolean;
+}
+
+interface Event {
+  readonly at: number;
+  readonly order: number;
+  readonly seat: number;
+  readonly input: Input;
+}
+
+export interface CommitteeRun {
+  readonly certificates: readonly (Certificate | null)[];
+  readonly states: readonly SeatState[];
+  readonly effects: readonly (readonly Effect[])[];
+  readonly blocks: readonly (readonly Uint8Array[])[];
+  readonly elapsedMs: number;
+  readonly asks: number;
+}
+
+/** Runs all seats over a virtual network with seeded delays until nothing is left to do. */
+export function runCommittee(
+  protocol: Protocol,
+  attempt: Attempt,
+  scripts: readonly SeatScript[],
+  options: {
+    readonly seed?: number;
+    readonly delayMs?: number;
+    /** How long a message is on its way between two seats, in the place of `delayMs`; `draw` is a number of the seed. */
+    readonly delayOf?: (from: number, to: number, draw: number) => number;
+    /** What content stores hold of a question's documents. */
+    readonly documents?: ReadonlyMap<Digest, Uint8Array>;
+    /** How long it takes to get them. */
+    readonly fetchMs?: number;
+  } = {},
+): CommitteeRun {
+  const random = generator(options.seed ?? 1);
+  const delay = () => 1 + (random() % (options.delayMs ?? 20));
+  const onTheWay = (from: number, to: number) => options.delayOf?.(from, to, random()) ?? delay();
+  const seats = attempt.committee.length;
+  const contexts = scripts.map((_, self): SeatContext => ({
+    attempt,
+    self: self as SeatIndex,
+    secret: keyOf(1000 + self),
+    timing,
+  }));
+  const states: SeatState[] = [];
+  const log: Effect[][] = scripts.map(() => []);
+  const certificates: (Certificate | null)[] = scripts.map(() => null);
+  const blocks: (readonly Uint8Array[])[] = scripts.map(() => []);
+  const store = new Map<Digest, Uint8Array>();
+  const queue: Event[] = [];
+  let now = 0;
+  let order = 0;
+  let asks = 0;
+
+  const later = (seat: number, input: Input, delayMs: number) =>
+    queue.push({ at: now + delayMs, order: order++, seat, input });
+  const deliver = (to: number, message: Message, delayMs: number) => {
+    store.set(sha256(encodeMessage(message)), encodeMessage(message));
+    if (verified(attempt, message)) later(to, { kind: "message", message }, delayMs);
+  };
+  const signed = new Map<string, Message>();
+  /** Signing is deterministic, so what several receivers get is signed once. */
+  const sign = (seat: number, sent: SendEffect): Message => {
+    const payload = withSignature(attempt, seat, sent);
+    const key = `${seat}.${sent.phase}.${sent.round}.${digestOf(payload)}`;
+    const message = signed.get(key) ?? signMessage(attempt, seat, sent.phase, sent.round, payload);
+    signed.set(key, message);
+    return message;
+  };
+  const run = (seat: number, effect: Effect): void => {
+    log[seat]?.push(effect);
+    const script = scripts[seat] as SeatScript;
+    if (effect.kind === "ask") {
+      asks++;
+      const answer = script.answer(effect);
+      const observation =
+        answer === null
+          ? ({ kind: "failed", reason: "crashed" } as const)
+          : ({ kind: "answered", fields: answer.fields, confidence: (answer.confidence ?? 900_000) as Ppm } as const);
+      later(seat, { kind: "observed", ask: effect.ask, observation }, script.thinkMs ?? 50 + delay());
+    } else if (effect.kind === "send") {
+      for (let to = 0; to < seats; to++) {
+        for (const sent of script.say && to !== seat ? script.say(effect, to) : [effect]) {
+          const message = sign(seat, sent);
+          deliver(to, message, to === seat ? 0 : onTheWay(seat, to));
+        }
+      }
+    } else if (effect.kind === "forward" && !script.hoards) {
+      for (const message of effect.messages)
+        for (let to = 0; to < seats; to++) if (to !== seat) deliver(to, message, onTheWay(seat, to));
+    } else if (effect.kind === "wait") {
+      later(seat, { kind: "elapsed", timer: effect.timer }, effect.delayMs);
+    } else if (effect.kind === "load") {
+      later(
+        seat,
+        { kind: "loaded", root: effect.root, blocks: effect.blocks.map((digest) => store.get(digest) ?? null) },
+        delay(),
+      );
+    } else if (effect.kind === "fetch") {
+      const fetched = effect.blocks.map((digest) => (script.lacks ? null : (options.documents?.get(digest) ?? null)));
+      const delayMs = script.lacks ? 1 : (options.fetchMs ?? delay());
+      later(seat, { kind: "fetched", fetch: effect.fetch, blocks: fetched }, delayMs);
+    } else if (effect.kind === "certified") {
+      certificates[seat] = effect.certificate;
+      blocks[seat] = effect.blocks;
+    }
+  };
+
+  scripts.forEach((script, seat) => {
+    const started = startSeat(protocol, contexts[seat] as SeatContext);
+    states[seat] = started.state;
+    if (!script.crashed) started.effects.forEach((effect) => run(seat, effect));
+  });
+  let lastCertified = 0;
+  while (queue.length > 0) {
+    queue.sort((a, b) => a.at - b.at || a.order - b.order);
+    const event = queue.shift() as Event;
+    now = event.at;
+    const state = states[event.seat] as SeatState;
+    const { crashed, hear } = scripts[event.seat] as SeatScript;
+    if (event.input.kind === "message") hear?.(event.input.message);
+    if (crashed || isSeatDone(state)) continue;
+    const stepped = stepSeat(protocol, contexts[event.seat] as SeatContext, state, event.input);
+    states[event.seat] = stepped.state;
+    stepped.effects.forEach((effect) => run(event.seat, effect));
+    if (isSeatDone(stepped.state)) lastCertified = now;
+  }
+  return { certificates, states, effects: log, blocks, elapsedMs: lastCertified, asks };
+}
+
+const verdicts = new Map<string, boolean>();
+
+/** Verifies each distinct signature once per process. */
+function verified(attempt: Attempt, message: Message): boolean {
+  const { seat, round, phase, payloadDigest } = message.header;
+  const key = `${message.signature}.${seat}.${round}.${phase}.${payloadDigest}`;
+  const known = verdicts.get(key) ?? refuseMessage(attempt, message) === null;
+  verdicts.set(key, known);
+  return known;
+}
+
+/** What the host does with a `send` that carries a decision. */
+export function withSignature(
+  attempt: Attempt,
+  seat: number,
+  effect: { readonly payload: SendEffect["payload"]; readonly decision?: Decision },
+): Value {
+  return effect.decision === undefined
+    ? effect.payload
+    : { ...effect.payload, signature: hexToBytes(signDigest(seat, decisionDigest(attempt, effect.decision))) };
+}
+
+/** mulberry32: unsigned 32-bit numbers from a seed. */
+export function generator(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return (t ^ (t >>> 14)) >>> 0;
+  };
+}

@@ -1,0 +1,39 @@
+import { expect } from "chai";
+import { mbftBayesian } from "../../../agents/core/protocols/mbft-bayesian/index.ts";
+import { CLOSE, closeForm } from "../../../agents/core/phases/round-book.ts";
+import { emptyTally, type Tally } from "../../../agents/core/seat/tally.ts";
+import type { Attempt, Outcome, Terms } from "../../../agents/core/types.ts";
+import { propose, say, type Answering, type Saying } from "../message-set.ts";
+import { attemptOf } from "./committee.ts";
+
+export const CODE = 2;
+export const LOW = 300_000;
+export const MEDIUM = 700_000;
+export const HIGH = 900_000;
+
+export const attemptFor = (n: number, terms: Partial<Terms> = {}, reputations: readonly number[] = []): Attempt =>
+  attemptOf(n, { protocol: CODE, ...terms }, reputations);
+export const report = (answer: string | null, tier = HIGH): Answering => ({ answer, tier });
+export const reports = (n: number, of: (seat: number) => Answering): readonly Answering[] =>
+  Array.from({ length: n }, (_, seat) => of(seat));
+export const closed = (revealed: Saying, holds?: (seat: number, of: number) => boolean): Tally =>
+  say(
+    revealed,
+    closeForm,
+    revealed.attempt.committee.map(() => ({})),
+    holds,
+  ).tally;
+
+export function outcomeOf(attempt: Attempt, answers: readonly Answering[]): Outcome {
+  return concluded(attempt, closed(propose(emptyTally, attempt, 0, answers)));
+}
+
+export function concluded(attempt: Attempt, tally: Tally): Outcome {
+  const conclusion = mbftBayesian.conclude(attempt, tally);
+  if (conclusion.kind !== "final") throw new Error("the set is open");
+  expect(conclusion.through).to.deep.equal({ round: 0, phase: CLOSE });
+  return conclusion.outcome;
+}
+
+export const decision = ({ status, answer }: Outcome): string => (status === "decided" ? answer : status);
+export const faults = (n: number): number => Math.floor((n - 1) / 3);

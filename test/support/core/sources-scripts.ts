@@ -1,0 +1,36 @@
+import { cidString } from "../../../agents/core/encoding/codec.ts";
+import { sha256 } from "../../../agents/core/encoding/digest.ts";
+import { documentBlock } from "../../../agents/core/evidence/sources.ts";
+import type { Attempt, Digest, Terms } from "../../../agents/core/types.ts";
+import { attemptOf, type SeatScript } from "./committee.ts";
+import { believing, fieldOf, taskOf } from "./council-scripts.ts";
+
+export const RULES = "Export rules, version 3. Exports above 500 need a licence. Gifts are exempt.";
+export const OTHER = "Übersicht: nothing in here decides anything — “really”.";
+export const blockOf = (text: string) => documentBlock(text) as Uint8Array;
+export const digest = (text: string): Digest => sha256(blockOf(text));
+export const line = (text: string) => `source: ${cidString(digest(text))}`;
+export const stored = new Map([RULES, OTHER].map((text) => [digest(text), blockOf(text)]));
+
+export function asking(n: number, texts: readonly string[], terms: Partial<Terms> = {}): Attempt {
+  const attempt = attemptOf(n, { protocol: 10, ...terms });
+  const question = ["Does an export of 720 need a licence?", ...texts.map(line)].join("\n");
+  return { ...attempt, request: { ...attempt.request, question } };
+}
+
+/** Answers at first one thing, afterwards another, always quoting the same; verifies by its second belief. */
+export function quoting(quote: string, first: string, last = first, source = "A"): SeatScript {
+  let asked = 0;
+  return {
+    answer: (ask) => {
+      const task = taskOf(ask.prompt);
+      if (task === "cite" || task === "revise")
+        return { fields: { quote, source, proof: "by the rule", answer: asked++ === 0 ? first : last } };
+      return task === "adjudicate"
+        ? { fields: { check: "c", verdict: fieldOf(ask.prompt, "answer") === last ? "refute" : "uphold" } }
+        : believing(last).answer(ask);
+    },
+  };
+}
+
+export const LICENCE = "Exports above 500 need a licence.";

@@ -1,0 +1,247 @@
+import { ConclaveError } from "../../../agents/core/errors.ts";
+import type { Address, Request, RequestId } from "../../../agents/core/types.ts";
+import type {
+  ChainReader,
+  ChainWriter,
+  Commit,
+  CommitOutcome,
+  Receipt,
+  RequestState,
+  TransactionReader,
+} from "../../../agents/ports/chain.ts";
+import { isAttemptDrawn, isAttemptOver, isCommitted, isDecided, isFinalState } from "../../../agents/ports/course.ts";
+import { createLedger, type Ledger } from "./ledger.ts";
+import type { LedgerOptions } from "./state.ts";
+
+/** One chain that its readers and writers share; blocks are made by transactions and by `mine`, never by time. */
+export interface MemoryChain extends Omit<
+  Ledger,
+  | "draw"
+  | "commit"
+  | "commitAll"
+  | "finalize"
+  | "retryCallback"
+  | "settle"
+  | "replace"
+  | "refund"
+  | "fallBack"
+  | "submitEvidence"
+  | "certificateIn"
+> {
+  reader(options?: { readonly finalityDepth?: number }): ChainReader;
+  writer(account: Address): ChainWriter;
+  transactions(): Pick<TransactionReader, "certificate">;
+  /** While false every call fails with CHAIN_UNREACHABLE. */
+  setReachable(reachable: boolean): void;
+}
+
+const defaults: LedgerOptions = {
+  domain: { chainId: 31_337, oracle: `0x${"0c".repeat(20)}` as Address },
+  genesisTimestamp: 1_800_000_000,
+  blockSeconds: 1,
+  onDecision: () => true,
+};
+
+export function createMemoryChain(options: Partial<LedgerOptions> = {}): MemoryChain {
+  const ledger = createLedger({ ...defaults, ...options });
+  const waiting = new Set<() => void>();
+  const wake = (): void => {
+    for (const resume of waiting) resume();
+  };
+  let reachable = true;
+  /** What a node does for a call: refuse while it is down, else act and tell the followers of a new block. */
+  const serve = <T>(signal: AbortSignal | undefined, action: () => T): Promise<T> =>
+    new Promise((resolve) => {
+      signal?.throwIfAborted();
+      if (!reachable) throw new ConclaveError("CHAIN_UNREACHABLE", "Call the memory chain: it is switched off");
+      const { length } = ledger.blocks;
+      resolve(action());
+      if (ledger.blocks.length !== length) wake();
+    });
+  const mine: Ledger["mine"] = (count) => {
+    ledger.mine(count);
+    wake();
+  };
+
+  return {
+    ...ledger,
+    mine,
+    setReachable: (value) => {
+      reachable = value;
+      wake();
+    },
+    addAgent: (agent) => andWake(ledger.addAgent(agent), wake),
+    ask: (consumer, terms, question) => andWake(ledger.ask(consumer, terms, question), wake),
+    appeal: (appellant, request, last) => andWake(ledger.appeal(appellant, request, last), wake),
+    reader: ({ finalityDepth = 0 } = {}) => createReader(ledger, serve, waiting, finalityDepth),
+    writer: (account) => createWriter(ledger, serve, account),
+    transactions: () => ({
+      certificate: (hash, requestId, signal) => serve(signal, () => ledger.certificateIn(hash, requestId)),
+    }),
+  };
+}
+
+type Serve = <T>(signal: AbortSignal | undefined, action: () => T) => Promise<T>;
+
+function andWake<T>(value: T, wake: () => void): T {
+  wake();
+  return value;
+}
+
+function createReader(ledger: Ledger, serve: Serve, waiting: Set<() => void>, finalityDepth: number): ChainReader {
+  return {
+    domain: ledger.domain,
+    head: (signal) =>
+      serve(signal, () => ({
+        number: BigInt(ledger.blocks.length - 1),
+        timestamp: ledger.blocks.at(-1)?.timestamp ?? 0,
+      })),
+    follow: (...parameters) => follow(ledger, serve, waiting, finalityDepth, parameters),
+    requestEvents: (requestId, signal) =>
+      serve(signal, () => {
+        const events = ledger.blocks
+          .flatMap((block) => block.events)
+          .filter(
+            (event) =>
+              (event.kind === "requested" ? event.request.id : "requestId" in event ? event.requestId : null) ===
+              requestId,
+          );
+        if (events.length > 0) return events;
+        throw new ConclaveError("REQUEST_UNKNOWN", `Find request ${requestId}: the ledger has none of that number`, {
+          requestId: String(requestId),
+        });
+      }),
+    requestState: (requestId, signal) => serve(signal, () => stateOf(ledger, requestId)),
+    agents: (signal) => serve(signal, () => [...ledger.agents.values()]),
+    agentBySigner: (signer, signal) =>
+      serve(signal, () => ledger.agents.values().find((agent) => agent.signer === signer) ?? null),
+  };
+}
+
+function stateOf(ledger: Ledger, requestId: RequestId): RequestState {
+  const entry = ledger.requests.get(requestId);
+  if (entry === undefined)
+    return { status: "none", attempt: 0, provisional: false, callbackPending: false, settled: false };
+  const { status, attempt, provisional, callbackPending, settled } = entry;
+  return { status, attempt, provisional, callbackPending, settled };
+}
+
+async function follow(
+  ledger: Ledger,
+  serve: Serve,
+  waiting: Set<() => void>,
+  finalityDepth: number,
+  [from, onBatch, signal, onTrouble]: Parameters<ChainReader["follow"]>,
+): Promise<void> {
+  let next = from === null ? 0 : Number(from.blockNumber) + 1;
+  if (from !== null && ledger.blocks[Number(from.blockNumber)]?.hash !== from.blockHash) {
+    throw new ConclaveError("CHAIN_REORGED", `Follow the chain: block ${from.blockNumber} is not part of it`, {
+      blockNumber: String(from.blockNumber),
+    });
+  }
+  let down = false;
+  while (!signal.aborted) {
+    // Registered before looking, so that no block is missed.
+    const { changed, forget } = nextChange(waiting, signal);
+    const block = await serve(signal, () =>
+      next < ledger.blocks.length - finalityDepth ? ledger.blocks[next] : undefined,
+    ).catch((error: unknown) => {
+      if (!signal.aborted && !down) onTrouble?.(error as Error);
+      down = true;
+      return null;
+    });
+    if (block !== null) down = false;
+    if (block === null || block === undefined) {
+      await changed;
+      continue;
+    }
+    forget();
+    next += 1;
+    await onBatch({ events: block.events, cursor: { blockNumber: block.number, blockHash: block.hash } });
+  }
+}
+
+function nextChange(
+  waiting: Set<() => void>,
+  signal: AbortSignal,
+): { readonly changed: Promise<void>; readonly forget: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const forget = (): void => {
+    waiting.delete(forget);
+    signal.removeEventListener("abort", forget);
+    resolve();
+  };
+  waiting.add(forget);
+  signal.addEventListener("abort", forget);
+  return { changed: promise, forget };
+}
+
+function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWriter {
+  const submit = (
+    { id }: Request,
+    isDone: (state: RequestState) => boolean,
+    action: () => Receipt,
+    signal: AbortSignal | undefined,
+  ): Promise<Receipt | "already"> => serve(signal, () => (isDone(stateOf(ledger, id)) ? "already" : action()));
+  return {
+    account,
+    draw: (request, awaited, signal) => {
+      const { seedBlock, attempt } = awaited;
+      const isDone = (state: RequestState): boolean =>
+        isAttemptDrawn(state, attempt) || wasRescheduled(ledger, request.id, seedBlock);
+      return submit(request, isDone, () => ledger.draw(request, awaited), signal);
+    },
+    commit: (request, round, committee, certificate, signal) => {
+      const isDone = (state: RequestState): boolean => isCommitted(state, certificate.decision.attempt);
+      const one = { request, round, committee, certificate };
+      return submit(request, isDone, () => ledger.commit(one, account), signal);
+    },
+    commitAll: (commits, signal) => serve(signal, () => commitEach(ledger, commits, account)),
+    finalize: (request, last, signal) => {
+      const isDone = (state: RequestState): boolean => isFinalState(state) || state.attempt > last.decision.attempt;
+      return submit(request, isDone, () => ledger.finalize(request, last), signal);
+    },
+    retryCallback: (request, last, signal) => {
+      const isDone = (state: RequestState): boolean => isDecided(state) && !state.callbackPending;
+      return submit(request, isDone, () => ledger.retryCallback(request, last), signal);
+    },
+    settle: (request, rounds, signal) =>
+      submit(
+        request,
+        ({ settled }) => settled,
+        () => ledger.settle(request, rounds),
+        signal,
+      ),
+    replace: (request, round, attempt, witness, signal) => {
+      const isDone = (state: RequestState): boolean => isAttemptOver(state, attempt);
+      return submit(request, isDone, () => ledger.replace(request, round, witness), signal);
+    },
+    refund: (request, round, witness, signal) =>
+      submit(
+        request,
+        ({ status }) => status === "refunded",
+        () => ledger.refund(request, round, witness),
+        signal,
+      ),
+    fallBack: (request, round, witness, last, signal) =>
+      submit(request, isFinalState, () => ledger.fallBack(request, round, witness, last), signal),
+    submitEvidence: (proof, signal) =>
+      serve(signal, () => (ledger.isConsumed(proof) ? "already" : ledger.submitEvidence(proof, account))),
+  };
+}
+
+function commitEach(ledger: Ledger, commits: readonly Commit[], account: Address): readonly CommitOutcome[] {
+  const isOpen = ({ request, certificate }: Commit): boolean =>
+    !isCommitted(stateOf(ledger, request.id), certificate.decision.attempt);
+  const open = commits.filter(isOpen);
+  const outcomes = open.length === 0 ? [] : ledger.commitAll(open, account);
+  return commits.map((one) => outcomes[open.indexOf(one)] ?? "already");
+}
+
+/** Somebody else drew too late and so scheduled a new seed block. */
+function wasRescheduled({ blocks }: Ledger, requestId: RequestId, seedBlock: bigint): boolean {
+  const later = blocks.slice(Number(seedBlock)).flatMap(({ events }) => events);
+  return later.some(
+    (event) => event.kind === "seedRescheduled" && event.requestId === requestId && event.seedBlock > seedBlock,
+  );
+}

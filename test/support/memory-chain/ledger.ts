@@ -1,0 +1,167 @@
+import type { ConclaveError } from "../../../agents/core/errors.ts";
+import { ONE_PPM } from "../../../agents/core/types.ts";
+import type {
+  Address,
+  AgentId,
+  Certificate,
+  Currency,
+  Domain,
+  Hex,
+  Ppm,
+  Request,
+  RequestId,
+  Round,
+  Terms,
+} from "../../../agents/core/types.ts";
+import type {
+  AgentRecord,
+  AwaitedRound,
+  Commit,
+  DecidedRound,
+  EquivocationProof,
+  Receipt,
+  Witness,
+} from "../../../agents/ports/chain.ts";
+import { faultOf } from "../../../agents/ports/evidence.ts";
+import {
+  appeal,
+  ask,
+  commit,
+  commitAll,
+  draw,
+  fallBack,
+  finalize,
+  refund,
+  replace,
+  retryCallback,
+  settle,
+  type AskedRequest,
+} from "./requests.ts";
+import { equivocator, refused, slashOf } from "./rules.ts";
+import {
+  append,
+  certificateKey,
+  creditOf,
+  type Block,
+  type LedgerOptions,
+  type RequestEntry,
+  type State,
+} from "./state.ts";
+
+/** The contracts' rules without a chain: what settles when, for whom. Sizes of terms are not checked again here. */
+export interface Ledger {
+  readonly domain: Domain;
+  readonly blocks: readonly Block[];
+  readonly agents: ReadonlyMap<AgentId, AgentRecord>;
+  readonly requests: ReadonlyMap<RequestId, RequestEntry>;
+  /** Askers have what they ask with; this is what they and others get. */
+  creditOf(account: Address, currency: Currency): bigint;
+  /** Appends empty blocks. */
+  mine(count?: number): void;
+  addAgent(agent: NewAgent): AgentRecord;
+  ask(consumer: Address, terms: Terms, question: string): AskedRequest;
+  draw(request: Request, awaited: AwaitedRound): Receipt;
+  commit(commit: Commit, relayer: Address): Receipt;
+  commitAll(commits: readonly Commit[], relayer: Address): readonly (Receipt | ConclaveError)[];
+  appeal(appellant: Address, request: Request, last: DecidedRound): Receipt;
+  finalize(request: Request, last: DecidedRound): Receipt;
+  retryCallback(request: Request, last: DecidedRound): Receipt;
+  settle(request: Request, rounds: readonly DecidedRound[]): Receipt;
+  replace(request: Request, round: Round, witness: Witness): Receipt;
+  refund(request: Request, round: Round, witness: Witness): Receipt;
+  fallBack(request: Request, round: Round, witness: Witness, last: DecidedRound): Receipt;
+  isConsumed(proof: EquivocationProof): boolean;
+  submitEvidence(proof: EquivocationProof, reporter: Address): Receipt;
+  certificateIn(transactionHash: Hex, requestId: RequestId): Certificate["signatures"] | null;
+  /** Up to `PROVEN_SERVICES`. */
+  servicesOf(agentId: AgentId): number;
+  /** In stake tokens, for reports. */
+  owedTo(account: Address): bigint;
+}
+
+export type NewAgent = Pick<AgentRecord, "operator" | "signer" | "publicKey" | "endpoint" | "model" | "stake">;
+
+export function createLedger(options: LedgerOptions): Ledger {
+  const state: State = {
+    options,
+    blocks: [],
+    agents: new Map(),
+    services: new Map(),
+    falls: new Map(),
+    requests: new Map(),
+    credits: new Map(),
+    owed: new Map(),
+    consumed: new Set(),
+    certificates: new Map(),
+  };
+  append(state, []);
+  return {
+    domain: options.domain,
+    blocks: state.blocks,
+    agents: state.agents,
+    requests: state.requests,
+    creditOf: (account, currency) => creditOf(state, account, currency),
+    mine: (count = 1) => {
+      for (let index = 0; index < count; index += 1) append(state, []);
+    },
+    addAgent: (agent) => addAgent(state, agent),
+    ask: (...parameters) => ask(state, ...parameters),
+    draw: (...parameters) => draw(state, ...parameters),
+    commit: (...parameters) => commit(state, ...parameters),
+    commitAll: (...parameters) => commitAll(state, ...parameters),
+    appeal: (...parameters) => appeal(state, ...parameters),
+    finalize: (...parameters) => finalize(state, ...parameters),
+    retryCallback: (...parameters) => retryCallback(state, ...parameters),
+    settle: (...parameters) => settle(state, ...parameters),
+    replace: (...parameters) => replace(state, ...parameters),
+    refund: (...parameters) => refund(state, ...parameters),
+    fallBack: (...parameters) => fallBack(state, ...parameters),
+    isConsumed: (proof) => state.consumed.has(faultOf(proof)),
+    submitEvidence: (proof, reporter) => submitEvidence(state, proof, reporter),
+    certificateIn: (transactionHash, requestId) =>
+      state.certificates.get(certificateKey(transactionHash, requestId)) ?? null,
+    servicesOf: (agentId) => state.services.get(agentId) ?? 0,
+    owedTo: (account) => state.owed.get(account) ?? 0n,
+  };
+}
+
+function addAgent(state: State, agent: NewAgent): AgentRecord {
+  const agentId = (state.agents.size + 1) as AgentId;
+  const record: AgentRecord = {
+    ...agent,
+    agentId,
+    reputation: ONE_PPM,
+    unbonding: 0n,
+    active: true,
+    exited: false,
+    proven: false,
+    commission: 0 as Ppm,
+    raise: null,
+  };
+  state.agents.set(agentId, record);
+  append(state, [{ kind: "agentsChanged", agentId }]);
+  return record;
+}
+
+/** As contracts/Slasher.sol; all stake here is the operator's own. */
+function submitEvidence(state: State, proof: EquivocationProof, reporter: Address): Receipt {
+  const signer = equivocator(state.options.domain, proof);
+  const agent = state.agents.values().find((one) => one.signer === signer);
+  if (agent === undefined) throw refused("UnknownSigner", { signer });
+  const { request, slot } = proof;
+  const { status, attempt: latest } = state.requests.get(request.id) ?? { status: "none", attempt: 0 };
+  const isDrawn = slot.attempt < latest || (slot.attempt === latest && status !== "none" && status !== "requested");
+  if (!isDrawn) throw refused("AttemptNotDrawn", { requestId: String(request.id), attempt: slot.attempt });
+  const fault = faultOf({ ...proof, agentId: agent.agentId });
+  if (state.consumed.has(fault)) throw refused("EvidenceConsumed", { agentId: agent.agentId });
+  const [bonded, unbonding] = [slashOf(agent.stake), slashOf(agent.unbonding)];
+  if (bonded + unbonding === 0n) throw refused("NothingToSlash", { agentId: agent.agentId });
+  state.consumed.add(fault);
+  state.agents.set(agent.agentId, {
+    ...agent,
+    stake: agent.stake - bonded,
+    unbonding: agent.unbonding - unbonding,
+  });
+  state.owed.set(reporter, (state.owed.get(reporter) ?? 0n) + (bonded + unbonding) / 10n);
+  return append(state, [{ kind: "agentsChanged", agentId: agent.agentId }]);
+}

@@ -1,0 +1,97 @@
+import { committeeSizeAfter, unpackRound } from "../../../agents/core/request/rounds.ts";
+import type { Address, Decision, Round, Terms } from "../../../agents/core/types.ts";
+import type { DecidedRound } from "../../../agents/ports/chain.ts";
+
+/** Of each seat of a committee that decided; one that hung has one. */
+const DECIDED_UNITS = 2n;
+/** An upheld appeal earns what the seats of the overturned round would have got, divided by this. */
+const APPEAL_REWARD_DIVISOR = 2n;
+
+export interface Payment {
+  readonly account: Address;
+  readonly amount: bigint;
+}
+
+/** As contracts/libraries/PricesLib.sol where gas costs nothing: the most that the committees that an appeal in this round calls can earn (SE5). */
+export function bondOf(terms: Terms, round: Round): bigint {
+  const size = committeeSizeAfter(terms.committeeSize, unpackRound(round).appeals + 1);
+  return (DECIDED_UNITS + BigInt(terms.retries)) * BigInt(size) * unitOf(terms);
+}
+
+/**
+ * As contracts/Settlement.sol under a price list of zeros: without treasury, and nothing is put by for gas (SE10 to SE14).
+ * @param operatorOf of an agent id; null for one that is unknown
+ * @returns what everybody gets and what is left for the asker
+ */
+export function payOut(
+  terms: Terms,
+  rounds: readonly DecidedRound[],
+  operatorOf: (agentId: number) => Address | null,
+): { readonly payments: readonly Payment[]; readonly rest: bigint } {
+  const last = rounds.at(-1)?.decision;
+  if (last === undefined) throw new RangeError("payOut: a final request has a round");
+  const payOf = ({ decision }: DecidedRound): bigint => unitOf(terms) * unitsOf(decision);
+  let escrow = terms.fee;
+  const payments: Payment[] = [];
+  for (const [index, one] of rounds.entries()) {
+    const appellant = one === rounds.at(-1) ? null : one.appellant;
+    const bond = appellant === null ? 0n : bondOf(terms, one.round);
+    escrow += bond;
+    const isOver = appellant !== null && isOverturned(terms, one.decision, last);
+    if (!isOver) payments.push(...seatPay(terms, one, operatorOf));
+    if (appellant === null) continue;
+    const called = calledBy(rounds, index).reduce((sum, other) => sum + payOf(other), 0n);
+    payments.push({ account: appellant, amount: isOver ? bond + payOf(one) / APPEAL_REWARD_DIVISOR : bond - called });
+  }
+  return { payments, rest: payments.reduce((rest, { amount }) => rest - amount, escrow) };
+}
+
+/** The rounds whose reputation changes count: those that the final decision does not overturn. */
+export function standing(terms: Terms, rounds: readonly DecidedRound[]): readonly DecidedRound[] {
+  const last = rounds.at(-1);
+  return rounds.filter(
+    (one) =>
+      last === undefined || one === last || one.appellant === null || !isOverturned(terms, one.decision, last.decision),
+  );
+}
+
+/** The rounds that the appeal against this one called: those up to the next appeal. */
+function calledBy(rounds: readonly DecidedRound[], index: number): readonly DecidedRound[] {
+  const later = rounds.slice(index + 1);
+  const next = later.findIndex(({ appellant }) => appellant !== null);
+  return next < 0 ? later : later.slice(0, next + 1);
+}
+
+function seatPay(terms: Terms, one: DecidedRound, operatorOf: (agentId: number) => Address | null): readonly Payment[] {
+  const amounts = earnings(terms, one);
+  return one.committee.flatMap(({ agentId }, seat) => {
+    const account = operatorOf(agentId);
+    return account === null ? [] : [{ account, amount: amounts[seat] ?? 0n }];
+  });
+}
+
+/** What each seat of a round that stands gets. */
+export function earnings(terms: Terms, { committee, decision }: DecidedRound): readonly bigint[] {
+  const total = BigInt(decision.shares.reduce((sum, share) => sum + share, 0));
+  const pay = unitOf(terms) * unitsOf(decision);
+  return committee.map((_, seat) => (total === 0n ? 0n : (pay * BigInt(decision.shares[seat] ?? 0)) / total));
+}
+
+function isOverturned({ kind, tolerance }: Terms, decision: Decision, last: Decision): boolean {
+  if (last.status === "hung") return false;
+  if (decision.status === "hung") return true;
+  if (kind !== "number") return decision.outcome !== last.outcome;
+  const distance = BigInt.asIntN(256, BigInt(decision.outcome)) - BigInt.asIntN(256, BigInt(last.outcome));
+  return (distance < 0n ? -distance : distance) > tolerance;
+}
+
+function unitsOf({ status, shares }: Decision): bigint {
+  return (status === "decided" ? DECIDED_UNITS : 1n) * BigInt(shares.length);
+}
+
+/** SE10: of the fee, which is for every round that can come. */
+function unitOf({ fee, committeeSize, appeals, retries }: Terms): bigint {
+  const sizes = Array.from({ length: appeals + 1 }, (_, level) => BigInt(committeeSizeAfter(committeeSize, level)));
+  const decided = sizes.reduce((sum, size) => sum + DECIDED_UNITS * size, 0n);
+  return fee / (decided + BigInt(retries) * (sizes.at(-1) ?? 0n));
+}

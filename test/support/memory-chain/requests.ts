@@ -1,0 +1,389 @@
+import {
+  committeeHash,
+  decisionStructHash,
+  keccak256,
+  requestHash,
+  utf8,
+} from "../../../agents/core/encoding/digest.ts";
+import { ConclaveError } from "../../../agents/core/errors.ts";
+import {
+  committeeSizeAfter,
+  hasRetry,
+  linkAfter,
+  packRound,
+  unpackRound,
+} from "../../../agents/core/request/rounds.ts";
+import type {
+  Address,
+  AgentId,
+  Decision,
+  Digest,
+  Request,
+  RequestId,
+  Round,
+  Terms,
+} from "../../../agents/core/types.ts";
+import {
+  PROVEN_SERVICES,
+  type AwaitedRound,
+  type Commit,
+  type DecidedRound,
+  type Receipt,
+  type RequestStatus,
+  type Witness,
+} from "../../../agents/ports/chain.ts";
+import { packRelay } from "../../../agents/adapters/chain/settlement.ts";
+import { bondOf, earnings, payOut, standing as standingRounds } from "./pay.ts";
+import { drawSeats, refused, requireDuration, requireOutcome, verifyCertificate, withReputation } from "./rules.ts";
+import { append, certificateKey, credit, nextTimestamp, type Body, type RequestEntry, type State } from "./state.ts";
+
+/** As its event says. */
+export interface AskedRequest {
+  readonly request: Request;
+  readonly round: Round;
+  readonly seedBlock: bigint;
+}
+
+/** A seed block comes so many blocks after the request, with as many of its epoch before it, and lives as long as the epoch. */
+const SEED_DELAY = 8n;
+const EPOCH_BLOCKS = 256n;
+/** So many blocks of the epoch come after it at least. */
+const DRAW_BLOCKS = 16n;
+/** A smaller committee slashes a seat once at most. */
+const SLASHING_COMMITTEE = 13;
+const WEEK_SECONDS = 604_800;
+
+export function ask(state: State, consumer: Address, terms: Terms, question: string): AskedRequest {
+  requireDuration(terms);
+  const request: Request = { id: BigInt(state.requests.size + 1) as RequestId, consumer, terms, question };
+  const round = roundFrom(state, request, 0n, 0);
+  const seedBlock = nextSeedBlock(state);
+  state.requests.set(request.id, standing("requested", 0, requestedCommitment(request, round, seedBlock)));
+  append(state, [{ kind: "requested", request, round, seedBlock }]);
+  return { request, round, seedBlock };
+}
+
+export function draw(state: State, request: Request, { round, seedBlock, past }: AwaitedRound): Receipt {
+  const { id, terms } = request;
+  const entry = requireEntry(state, id, ["requested"], requestedCommitment(request, round, seedBlock));
+  requireBefore(state, round);
+  const number = BigInt(state.blocks.length);
+  if (number <= seedBlock) throw refused("SeedNotReady", { seedBlock: String(seedBlock) });
+  if (number / EPOCH_BLOCKS !== seedBlock / EPOCH_BLOCKS) {
+    const next = nextSeedBlock(state);
+    state.requests.set(id, standing("requested", entry.attempt, requestedCommitment(request, round, next)));
+    return append(state, [{ kind: "seedRescheduled", requestId: id, seedBlock: next }]);
+  }
+  requireHistory(request, round, past);
+  const sat = new Set(past.flatMap(({ committee }) => committee.map(({ agentId }) => agentId)));
+  const candidates = [...state.agents.values()].filter(({ agentId }) => !sat.has(agentId));
+  const { attempt } = entry;
+  const seed = keccak256(utf8(`${state.blocks[Number(seedBlock)]?.prevRandao} ${id} ${attempt}`));
+  const committee = drawSeats(candidates, seed, committeeSizeAfter(terms.committeeSize, unpackRound(round).appeals));
+  const commitment = drawnCommitment(request, round, attempt, committeeHash(committee));
+  state.requests.set(id, standing("drawn", attempt, commitment));
+  return append(state, [{ kind: "committeeDrawn", requestId: id, attempt, committee }]);
+}
+
+export function commit(state: State, one: Commit, relayer: Address): Receipt {
+  return withCertificate(state, one, append(state, decide(state, one, relayer)));
+}
+
+/** As `tryMulticall`: one transaction, and what is refused changes nothing. */
+export function commitAll(
+  state: State,
+  commits: readonly Commit[],
+  relayer: Address,
+): readonly (Receipt | ConclaveError)[] {
+  const bodies = commits.map((one) => unlessRefused(() => decide(state, one, relayer)));
+  const receipt = append(
+    state,
+    bodies.flatMap((made) => (made instanceof ConclaveError ? [] : made)),
+  );
+  return bodies.map((made, index) =>
+    made instanceof ConclaveError ? made : withCertificate(state, commits[index] as Commit, receipt),
+  );
+}
+
+/** What can be read from the transaction later. */
+function withCertificate({ certificates }: State, { request, certificate }: Commit, receipt: Receipt): Receipt {
+  certificates.set(certificateKey(receipt.transactionHash, request.id), certificate.signatures);
+  return receipt;
+}
+
+function unlessRefused<T>(action: () => T): T | ConclaveError {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof ConclaveError) return error;
+    throw error;
+  }
+}
+
+/** What a commit makes of the request, and its events; changes nothing when it throws. */
+function decide(state: State, { request, round, committee, certificate }: Commit, relayer: Address): readonly Body[] {
+  const { decision } = certificate;
+  const { id } = request;
+  const drawn = drawnCommitment(request, round, decision.attempt, committeeHash(committee));
+  requireEntry(state, id, ["drawn"], drawn);
+  requireBefore(state, round);
+  requireOutcome(request.terms, decision);
+  const attempt = { domain: state.options.domain, request, attempt: decision.attempt, committee };
+  const signers = verifyCertificate(attempt, certificate);
+  const relay = { signers, gasPrice: 0n, relayer };
+  const following = advance(state, request, { round, committee, decision, relay, appellant: null });
+  return [{ kind: "decisionCommitted", requestId: id, decision, relay }, ...following];
+}
+
+export function appeal(state: State, appellant: Address, request: Request, last: DecidedRound): Receipt {
+  requireProvisional(state, request, last);
+  requireBefore(state, last.round);
+  const { appeals } = unpackRound(last.round);
+  const bond = bondOf(request.terms, last.round);
+  const link = linkOf(request, { ...last, appellant });
+  const step = { attempt: last.decision.attempt + 1, link, appeals: appeals + 1, appellant, bond };
+  return append(state, [reopen(state, request, step)]);
+}
+
+export function finalize(state: State, request: Request, last: DecidedRound): Receipt {
+  const entry = requireProvisional(state, request, last);
+  requireAfter(state, last.round);
+  state.requests.set(request.id, { ...entry, provisional: false });
+  deliver(state, request, last.decision);
+  const { attempt } = last.decision;
+  return append(state, [{ kind: "decisionFinalized", requestId: request.id, attempt }]);
+}
+
+export function retryCallback(state: State, request: Request, last: DecidedRound): Receipt {
+  const { id } = request;
+  const entry = requireEntry(state, id, ["decided", "hung"], settledCommitment(request, last));
+  if (!entry.callbackPending) throw refused("CallbackNotPending", { requestId: String(id) });
+  if (!callBack(state, request, last.decision)) throw refused("CallbackStillFails", { requestId: String(id) });
+  state.requests.set(id, { ...entry, callbackPending: false });
+  return append(state, []);
+}
+
+export function settle(state: State, request: Request, rounds: readonly DecidedRound[]): Receipt {
+  const { id, terms, consumer } = request;
+  const last = rounds.at(-1);
+  if (last === undefined) throw refused("WitnessMismatch", { requestId: String(id) });
+  requireHistory(request, last.round, rounds.slice(0, -1));
+  const entry = requireEntry(state, id, ["decided", "hung"], settledCommitment(request, last));
+  if (entry.provisional) throw refused("DecisionIsProvisional", { requestId: String(id) });
+  if (entry.settled) throw refused("AlreadySettled", { requestId: String(id) });
+  state.requests.set(id, { ...entry, settled: true });
+  const operatorOf = (agentId: number): Address | null =>
+    state.agents.values().find((agent) => agent.agentId === agentId)?.operator ?? null;
+  const { payments, rest } = payOut(terms, rounds, operatorOf);
+  for (const { account, amount } of payments) credit(state, account, terms.currency, amount);
+  credit(state, consumer, terms.currency, rest);
+  return append(
+    state,
+    standingRounds(terms, rounds).flatMap((one) => recordService(state, terms, one)),
+  );
+}
+
+export function replace(state: State, request: Request, round: Round, witness: Witness): Receipt {
+  const { attempt } = requireUnanswered(state, request, round, witness);
+  if (!hasRetry(round, request.terms, attempt)) throw refused("NoRetriesLeft", { requestId: String(request.id) });
+  const { link, appeals } = unpackRound(round);
+  return append(state, [reopen(state, request, { attempt: attempt + 1, link, appeals, appellant: null, bond: 0n })]);
+}
+
+export function refund(state: State, request: Request, round: Round, witness: Witness): Receipt {
+  const { id, terms, consumer } = request;
+  const entry = requireGivenUp(state, request, round, witness);
+  if (unpackRound(round).link !== 0n) throw refused("HasEarlierDecision", { requestId: String(id) });
+  state.requests.set(id, { ...entry, status: "refunded", settled: true });
+  credit(state, consumer, terms.currency, terms.fee);
+  return append(state, [{ kind: "requestRefunded", requestId: id }]);
+}
+
+export function fallBack(state: State, request: Request, round: Round, witness: Witness, last: DecidedRound): Receipt {
+  const { id, terms } = request;
+  const entry = requireGivenUp(state, request, round, witness);
+  if (linkOf(request, last) !== unpackRound(round).link) throw refused("WitnessMismatch", { requestId: String(id) });
+  // The attempt that was drawn last.
+  const attempt = entry.status === "drawn" ? entry.attempt : entry.attempt - 1;
+  const { decision, appellant } = last;
+  state.requests.set(id, standing(decision.status, attempt, settledCommitment(request, last)));
+  if (appellant !== null) credit(state, appellant, terms.currency, bondOf(terms, last.round));
+  deliver(state, request, decision);
+  return append(state, [{ kind: "decisionFinalized", requestId: id, attempt: decision.attempt }]);
+}
+
+/** What a commit makes of the request (SE4), and the event that says so; none when the decision is final. */
+function advance(state: State, request: Request, decided: DecidedRound): readonly Body[] {
+  const { terms, id } = request;
+  const { round, decision } = decided;
+  const { appeals, ...fields } = unpackRound(round);
+  if (decision.status === "hung" && hasRetry(round, terms, decision.attempt)) {
+    const step = { attempt: decision.attempt + 1, link: linkOf(request, decided), appeals, appellant: null, bond: 0n };
+    return [reopen(state, request, step)];
+  }
+  if (appeals === terms.appeals) {
+    const commitment = settledCommitment(request, decided);
+    state.requests.set(id, standing(decision.status, decision.attempt, commitment));
+    deliver(state, request, decision);
+    return [];
+  }
+  const waiting = packRound({ ...fields, appeals, deadline: nextTimestamp(state) + terms.duration });
+  const commitment = settledCommitment(request, { ...decided, round: waiting });
+  state.requests.set(id, { ...standing(decision.status, decision.attempt, commitment), provisional: true });
+  return [{ kind: "decisionProvisional", requestId: id, round: waiting }];
+}
+
+/** What leads to the next attempt. */
+interface Step {
+  readonly attempt: number;
+  readonly link: bigint;
+  readonly appeals: number;
+  readonly appellant: Address | null;
+  readonly bond: bigint;
+}
+
+function reopen(state: State, request: Request, { attempt, link, appeals, appellant, bond }: Step): Body {
+  const round = roundFrom(state, request, link, appeals);
+  const seedBlock = nextSeedBlock(state);
+  state.requests.set(request.id, standing("requested", attempt, requestedCommitment(request, round, seedBlock)));
+  return { kind: "requestReopened", requestId: request.id, attempt, round, seedBlock, appellant, bond };
+}
+
+function roundFrom(state: State, { terms }: Request, link: bigint, appeals: number): Round {
+  return packRound({ link, appeals, deadline: nextTimestamp(state) + terms.duration });
+}
+
+/** As contracts/DecisionOracle.sol. */
+function nextSeedBlock({ blocks }: State): bigint {
+  const seedBlock = BigInt(blocks.length) + SEED_DELAY;
+  const offset = seedBlock % EPOCH_BLOCKS;
+  if (offset < SEED_DELAY) return seedBlock + SEED_DELAY - offset;
+  return offset >= EPOCH_BLOCKS - DRAW_BLOCKS ? seedBlock + EPOCH_BLOCKS - offset + SEED_DELAY : seedBlock;
+}
+
+function deliver(state: State, request: Request, decision: Decision): void {
+  const entry = state.requests.get(request.id);
+  if (entry === undefined || request.terms.callbackGasLimit === 0) return;
+  state.requests.set(request.id, { ...entry, callbackPending: !callBack(state, request, decision) });
+}
+
+function callBack({ options }: State, request: Request, decision: Decision): boolean {
+  try {
+    return options.onDecision(request, decision);
+  } catch {
+    return false;
+  }
+}
+
+/** As contracts/libraries/AgentBook.sol: who is paid or recovers has served, who is slashed has not (ADR 10). */
+function recordService(state: State, terms: Terms, one: DecidedRound): readonly Body[] {
+  const { agents, services } = state;
+  const amounts = earnings(terms, one);
+  return one.committee.flatMap(({ agentId }, seat): readonly Body[] => {
+    const agent = agents.get(agentId);
+    const steps = one.decision.reputationChanges.find((change) => change.seat === seat)?.steps ?? 0;
+    if (agent === undefined || (amounts[seat] === 0n && steps === 0)) return [];
+    const served = Math.min(PROVEN_SERVICES, (services.get(agentId) ?? 0) + (steps >= 0 ? 1 : 0));
+    services.set(agentId, served);
+    const next = {
+      ...withReputation(agent, counted(state, agentId, one.committee.length, steps)),
+      proven: served === PROVEN_SERVICES,
+    };
+    if (next.reputation === agent.reputation && next.proven === agent.proven) return [];
+    agents.set(agentId, next);
+    return [{ kind: "agentsChanged", agentId }];
+  });
+}
+
+/** SE11, RE4: what of a decision's steps takes effect; as contracts/libraries/PayLib.sol and ReputationLib.sol. */
+function counted(state: State, agentId: AgentId, size: number, steps: number): number {
+  if (steps >= 0) return steps;
+  const slashes = size < SLASHING_COMMITTEE ? 1 : -steps;
+  const week = Math.floor(nextTimestamp(state) / WEEK_SECONDS);
+  const fall = state.falls.get(agentId);
+  const earlier = fall?.week === week ? fall.slashes : 0;
+  if (slashes <= earlier) return 0;
+  state.falls.set(agentId, { week, slashes });
+  return earlier - slashes;
+}
+
+function standing(status: RequestStatus, attempt: number, commitment: Digest): RequestEntry {
+  return { status, attempt, commitment, provisional: false, callbackPending: false, settled: false };
+}
+
+function requireEntry(
+  { requests }: State,
+  id: RequestId,
+  allowed: readonly RequestStatus[],
+  commitment: Digest,
+): RequestEntry {
+  const entry = requests.get(id);
+  if (entry === undefined || !allowed.includes(entry.status))
+    throw refused("WrongStatus", { status: entry?.status ?? "none" });
+  if (entry.commitment !== commitment) throw refused("WitnessMismatch", { requestId: String(id) });
+  return entry;
+}
+
+function requireProvisional(state: State, request: Request, last: DecidedRound): RequestEntry {
+  const entry = requireEntry(state, request.id, ["decided", "hung"], settledCommitment(request, last));
+  if (!entry.provisional) throw refused("DecisionIsFinal", { requestId: String(request.id) });
+  return entry;
+}
+
+function requireUnanswered(state: State, request: Request, round: Round, witness: Witness): RequestEntry {
+  const entry = requireEntry(state, request.id, ["requested", "drawn"], witnessCommitment(request, round, witness));
+  requireAfter(state, round);
+  return entry;
+}
+
+function requireGivenUp(state: State, request: Request, round: Round, witness: Witness): RequestEntry {
+  const entry = requireUnanswered(state, request, round, witness);
+  if (hasRetry(round, request.terms, entry.attempt)) throw refused("RetriesLeft", { requestId: String(request.id) });
+  return entry;
+}
+
+/** The rounds lead to the link of the round after them. */
+function requireHistory(request: Request, round: Round, past: readonly DecidedRound[]): void {
+  const links = [0n, ...past.map((one) => linkOf(request, one))];
+  const rounds = [...past.map((one) => one.round), round];
+  if (rounds.some((one, index) => unpackRound(one).link !== links[index]))
+    throw refused("WitnessMismatch", { requestId: String(request.id) });
+}
+
+function requireBefore(state: State, round: Round): void {
+  const { deadline } = unpackRound(round);
+  if (nextTimestamp(state) > deadline) throw refused("DeadlinePassed", { deadline });
+}
+
+function requireAfter(state: State, round: Round): void {
+  const { deadline } = unpackRound(round);
+  if (nextTimestamp(state) <= deadline) throw refused("DeadlineNotPassed", { deadline });
+}
+
+/** As contracts/libraries/RoundLib.sol. */
+function linkOf(request: Request, { round, committee, decision, relay, appellant }: DecidedRound): bigint {
+  const structHash = decisionStructHash({ request, committee }, decision);
+  return linkAfter(round, committeeHash(committee), structHash, packRelay(relay), appellant);
+}
+
+function witnessCommitment(request: Request, round: Round, witness: Witness): Digest {
+  switch (witness.kind) {
+    case "requested":
+      return requestedCommitment(request, round, witness.seedBlock);
+    case "drawn":
+      return drawnCommitment(request, round, witness.attempt, witness.committeeHash);
+  }
+}
+
+function requestedCommitment(request: Request, round: Round, seedBlock: bigint): Digest {
+  return keccak256(utf8(`requested ${requestHash(request)} ${round} ${seedBlock}`));
+}
+
+function drawnCommitment(request: Request, round: Round, attempt: number, committee: Digest): Digest {
+  return keccak256(utf8(`drawn ${requestHash(request)} ${round} ${attempt} ${committee}`));
+}
+
+function settledCommitment(request: Request, { round, committee, decision, relay }: DecidedRound): Digest {
+  const structHash = decisionStructHash({ request, committee }, decision);
+  return keccak256(utf8(`settled ${structHash} ${packRelay(relay)} ${round}`));
+}

@@ -1,0 +1,141 @@
+import {
+  compareHex,
+  decisionDigest,
+  decisionSlotDigest,
+  keccak256,
+  recoverSigner,
+  requestHashOf,
+  slotDigest,
+  utf8,
+} from "../../../agents/core/encoding/digest.ts";
+import { ConclaveError } from "../../../agents/core/errors.ts";
+import { limits } from "../../../agents/core/limits.ts";
+import { isSupermajority } from "../../../agents/core/quorum.ts";
+import { ONE_PPM } from "../../../agents/core/types.ts";
+import type {
+  Address,
+  Attempt,
+  Certificate,
+  Decision,
+  Digest,
+  Domain,
+  Ppm,
+  SeatInfo,
+  Terms,
+} from "../../../agents/core/types.ts";
+import type { AgentRecord, EquivocationProof, SignedDecisionHash, SignedPayload } from "../../../agents/ports/chain.ts";
+
+const REPUTATION_FLOOR = 10_000;
+const EXIT_REPUTATION = 100_000;
+const SLASH_PPM = 800_000;
+const RECOVERY_PPM = 10_000;
+
+/** As the contracts' custom errors arrive through the chain adapter. */
+export function refused(error: string, data: Readonly<Record<string, string | number>>): ConclaveError {
+  return new ConclaveError("CHAIN_REVERTED", `Submit: the ledger refused with ${error}`, { ...data, error });
+}
+
+/** SE1, as contracts/libraries/RequestTermsLib.sol. */
+export function requireDuration({ duration }: Terms): void {
+  if (duration < limits.minDurationSeconds || duration > limits.maxDurationSeconds)
+    throw refused("InvalidTerms", { field: "duration", value: duration });
+}
+
+/** As contracts/libraries/DecisionLib.sol: a hung decision has no outcome, any other one that fits the kind. */
+export function requireOutcome(terms: Terms, decision: Decision): void {
+  const outcome = BigInt(decision.outcome);
+  const fits = decision.status === "hung" ? outcome === 0n : fitsKind(terms, outcome, decision);
+  if (!fits) throw refused("InvalidDecision", { field: "outcome", value: String(outcome) });
+}
+
+function fitsKind({ kind, options }: Terms, outcome: bigint, decision: Decision): boolean {
+  switch (kind) {
+    case "boolean":
+      return outcome <= 1n;
+    case "choice":
+      return outcome < BigInt(options);
+    case "number":
+      return true;
+    case "text":
+      return decision.outcome === keccak256(utf8(decision.answer));
+    case "policies":
+      return outcome !== 0n && outcome < 1n << BigInt(options);
+  }
+}
+
+/** As contracts/libraries/CertificateLib.sol. Bit i = seat i. */
+export function verifyCertificate(attempt: Attempt, { decision, signatures }: Certificate): bigint {
+  const { committee, request } = attempt;
+  const digest = decisionDigest(attempt, decision);
+  const recovered = signatures.map(({ seat, signature }) => ({ seat, signer: recoverSigner(digest, signature) }));
+  const nobody = recovered.find(({ signer }) => signer === null);
+  if (nobody !== undefined) throw refused("InvalidSignature", { seat: nobody.seat });
+  const seats = new Set(signatures.map(({ seat }) => seat));
+  if (!isSupermajority(seats.size, committee.length)) throw refused("QuorumNotReached", { signers: seats.size });
+  // Another signer makes another committee.
+  if (recovered.some(({ seat, signer }) => committee[seat]?.signer !== signer))
+    throw refused("WitnessMismatch", { requestId: String(request.id) });
+  return [...seats].reduce((bits, seat) => bits | (1n << BigInt(seat)), 0n);
+}
+
+/** As contracts/libraries/EvidenceLib.sol: who signed two things for one place. */
+export function equivocator(domain: Domain, proof: EquivocationProof): Address {
+  const [first, second] = digestsOf(domain, proof);
+  if (first === second) throw refused("NoConflict", {});
+  const [one, other] = [recoverSigner(first, proof.first.signature), recoverSigner(second, proof.second.signature)];
+  if (one === null || one !== other)
+    throw refused("InvalidEvidence", { first: one ?? "none", second: other ?? "none" });
+  return one;
+}
+
+/** The request is what the caller says it is, whatever hash the slot names. */
+function digestsOf(domain: Domain, proof: EquivocationProof): readonly [Digest, Digest] {
+  const requestHash = requestHashOf(proof.request);
+  if (proof.kind === "messages") {
+    const slot = { ...proof.slot, requestHash };
+    const digestOf = ({ payloadDigest }: SignedPayload): Digest => slotDigest(domain, slot, payloadDigest);
+    return [digestOf(proof.first), digestOf(proof.second)];
+  }
+  const slot = { ...proof.slot, requestHash };
+  const digestOf = ({ decision }: SignedDecisionHash): Digest => decisionSlotDigest(domain, slot, decision);
+  return [digestOf(proof.first), digestOf(proof.second)];
+}
+
+/** A tenth, rounded up. */
+export function slashOf(stake: bigint): bigint {
+  return (stake + 9n) / 10n;
+}
+
+/** Distinct active agents with probability proportional to stake x reputation, halved for a fresh one; another draw than the contract's, same law. */
+export function drawSeats(agents: readonly AgentRecord[], seed: Digest, size: number): readonly SeatInfo[] {
+  const pool = agents.filter(({ active }) => active).toSorted((left, right) => compareHex(left.signer, right.signer));
+  if (pool.length < size) throw refused("TooFewAgents", { active: pool.length, wanted: size });
+  return Array.from({ length: size }, (_, seat) => {
+    const total = pool.reduce((sum, agent) => sum + weightOf(agent), 0n);
+    let ticket = BigInt(keccak256(utf8(`${seed} ${seat}`))) % total;
+    const index = pool.findIndex((agent) => (ticket -= weightOf(agent)) < 0n);
+    const [drawn] = pool.splice(index, 1);
+    if (drawn === undefined) throw new RangeError("drawSeats: the weights do not add up");
+    return { agentId: drawn.agentId, signer: drawn.signer, reputation: drawn.reputation };
+  });
+}
+
+/** ADR 10: a fresh agent's stake weighs half. Only the proportions count, and no stake is lost to rounding. */
+function weightOf({ stake, reputation, proven }: AgentRecord): bigint {
+  return (proven ? 2n : 1n) * stake * BigInt(reputation);
+}
+
+/** An agent whose reputation fell too low is out of the draw for good. */
+export function withReputation(agent: AgentRecord, steps: number): AgentRecord {
+  const reputation = moved(agent.reputation, steps);
+  const exited = agent.exited || reputation < EXIT_REPUTATION;
+  return { ...agent, reputation, exited, active: agent.active && !exited };
+}
+
+/** As contracts/libraries/ReputationLib.sol. */
+export function moved(reputation: Ppm, steps: number): Ppm {
+  let value: number = Math.min(ONE_PPM, reputation + Math.max(steps, 0) * RECOVERY_PPM);
+  for (let step = steps; step < 0; step += 1)
+    value = Math.max(REPUTATION_FLOOR, Math.floor((value * SLASH_PPM) / ONE_PPM));
+  return value as Ppm;
+}

@@ -1,0 +1,101 @@
+import { keccak256, utf8 } from "../../../agents/core/encoding/digest.ts";
+import type {
+  Address,
+  AgentId,
+  Certificate,
+  Currency,
+  Decision,
+  Digest,
+  Domain,
+  Hex,
+  Request,
+  RequestId,
+} from "../../../agents/core/types.ts";
+import type { AgentRecord, ChainEvent, Receipt, RequestState } from "../../../agents/ports/chain.ts";
+
+export interface LedgerOptions {
+  readonly domain: Domain;
+  /** Unix seconds of block 0. */
+  readonly genesisTimestamp: number;
+  readonly blockSeconds: number;
+  /** The consumer's reaction; false or a throw leaves the callback pending. */
+  readonly onDecision: (request: Request, decision: Decision) => boolean;
+}
+
+export interface Block {
+  readonly number: bigint;
+  readonly hash: Hex;
+  readonly prevRandao: Hex;
+  readonly timestamp: number;
+  readonly events: readonly ChainEvent[];
+}
+
+export interface RequestEntry extends RequestState {
+  /** What the caller must bring along: the hash of request, round and seed block, committee or decision. */
+  readonly commitment: Digest;
+}
+
+/** RE4. */
+export interface Fall {
+  readonly week: number;
+  readonly slashes: number;
+}
+
+export interface State {
+  readonly options: LedgerOptions;
+  readonly blocks: Block[];
+  readonly agents: Map<AgentId, AgentRecord>;
+  /** Of each agent, up to `PROVEN_SERVICES`. */
+  readonly services: Map<AgentId, number>;
+  /** Of each agent whose reputation fell, its deepest fall in the last week with one. */
+  readonly falls: Map<AgentId, Fall>;
+  readonly requests: Map<RequestId, RequestEntry>;
+  /** By account and currency. */
+  readonly credits: Map<string, bigint>;
+  readonly owed: Map<Address, bigint>;
+  readonly consumed: Set<string>;
+  /** By transaction and request (`certificateKey`). */
+  readonly certificates: Map<string, Certificate["signatures"]>;
+}
+
+export type Body = ChainEvent extends infer Event
+  ? Event extends ChainEvent
+    ? Omit<Event, keyof Position>
+    : never
+  : never;
+type Position = Pick<ChainEvent, "blockNumber" | "blockHash" | "logIndex" | "transactionHash">;
+
+/** Mines a block with one transaction that emits these events. */
+export function append(state: State, bodies: readonly Body[]): Receipt {
+  const { chainId } = state.options.domain;
+  const number = BigInt(state.blocks.length);
+  const hash = keccak256(utf8(`${chainId} block ${number}`));
+  const prevRandao = keccak256(utf8(`${chainId} prevrandao ${number}`));
+  const transactionHash = keccak256(utf8(`${chainId} transaction ${number}`));
+  const timestamp = nextTimestamp(state);
+  const events = bodies.map((body, logIndex) => ({
+    ...body,
+    blockNumber: number,
+    blockHash: hash,
+    logIndex,
+    transactionHash,
+  }));
+  state.blocks.push({ number, hash, prevRandao, timestamp, events });
+  return { transactionHash, blockNumber: number, gasUsed: 0n };
+}
+
+export function nextTimestamp({ options, blocks }: State): number {
+  return options.genesisTimestamp + blocks.length * options.blockSeconds;
+}
+
+export function certificateKey(transactionHash: Hex, requestId: RequestId): string {
+  return `${transactionHash} ${requestId}`;
+}
+
+export function creditOf({ credits }: State, account: Address, currency: Currency): bigint {
+  return credits.get(`${account} ${currency}`) ?? 0n;
+}
+
+export function credit(state: State, account: Address, currency: Currency, amount: bigint): void {
+  state.credits.set(`${account} ${currency}`, creditOf(state, account, currency) + amount);
+}
