@@ -4,7 +4,8 @@
  * whose result is the same in all of them: secret keys in [1, n), digests in [0, n), r in [1, n), s in [1, n/2], v 0 or 1.
  */
 export interface Curve {
-  readonly name: "native" | "wasm" | "noble";
+  /** "native", "wasm" or "noble"; in the simulator "simulated". */
+  readonly name: string;
   /** Uncompressed, without the prefix: x and y, 64 bytes. */
   publicKey(secret: Uint8Array): Uint8Array;
   /** r, s and the recovery bit in one: 65 bytes. RFC 6979 with SHA-256 and no extra entropy; s is low. */

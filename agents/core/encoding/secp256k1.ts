@@ -4,7 +4,7 @@ import type { Curve } from "./curve.ts";
 /** Signatures of the curve of Ethereum. All bounds are checked here, so that no library decides what is a signature. */
 export interface Secp256k1 {
   /** Which library computes. */
-  readonly library: Curve["name"];
+  readonly library: string;
   /** 32 bytes in [1, n). */
   isSecretKey(secret: Uint8Array): boolean;
   /** Uncompressed without prefix, 64 bytes. Throws a RangeError, which does not show it, when it is no secret key. */
