@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { mnemonicToAccount } from "viem/accounts";
-import { bytesToHex } from "../agents/core/encoding/digest.ts";
+import { bytesToHex } from "../agents/core/encoding/bytes.ts";
 import type { Address, Hex } from "../agents/core/types.ts";
 import { spawnGuarded } from "../scripts/shared/guarded-child.ts";
 

@@ -15,7 +15,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { originOf, toChainError } from "../agents/adapters/chain/errors.ts";
 import { openKeystore } from "../agents/adapters/keystore/keystore.ts";
 import { readPassword } from "../agents/adapters/keystore/password.ts";
-import { isHex } from "../agents/core/encoding/digest.ts";
+import { isHex } from "../agents/core/encoding/bytes.ts";
 import { ConclaveError } from "../agents/core/errors.ts";
 import type { Address } from "../agents/core/types.ts";
 import { keystoreAddress } from "../agents/cli/shared/keys.ts";

@@ -6,6 +6,7 @@ import type { Mutant } from "./mutant.ts";
 /** Marks a second copy of a module, and of all it imports of ours, that no bug is planted in. */
 export const PRISTINE = "?pristine";
 const AGENTS = new URL("../agents/", import.meta.url).href;
+const SIMULATOR = new URL("./", import.meta.url).href;
 const FAST: Readonly<Record<string, string>> = {
   "#secp256k1": new URL("./fast/secp256k1.ts", import.meta.url).href,
   "@noble/hashes/sha2.js": new URL("./fast/sha2.ts", import.meta.url).href,
@@ -21,11 +22,11 @@ const MEMOS: Readonly<Record<string, Readonly<Record<string, keyof typeof Memory
     refuseMessage: "byBoth",
     readRoot: "byThird",
   },
-  [new URL("core/encoding/digest.ts", AGENTS).href]: {
+  [new URL("core/encoding/bytes.ts", AGENTS).href]: { sha256: "byIdentity" },
+  [new URL("core/encoding/typed-data.ts", AGENTS).href]: {
     messageDigest: "byBoth",
     requestHash: "byIdentity",
     committeeHash: "byIdentity",
-    sha256: "byIdentity",
   },
   [new URL("core/seat/order.ts", AGENTS).href]: { canonicalOrder: "byIdentity" },
   [new URL("node/seat/records.ts", AGENTS).href]: { encodeInput: "byMessage" },
@@ -41,7 +42,8 @@ export function installHooks(options: { readonly realSignatures: boolean; readon
   const mutated = mutant === null ? null : new URL(`../${mutant.file}`, import.meta.url).href;
   registerHooks({
     resolve(specifier, context, nextResolve) {
-      const fast = realSignatures || context.parentURL?.startsWith(AGENTS) !== true ? undefined : FAST[specifier];
+      const isOurs = [AGENTS, SIMULATOR].some((folder) => context.parentURL?.startsWith(folder));
+      const fast = realSignatures || !isOurs ? undefined : FAST[specifier];
       if (fast !== undefined) return { url: fast, shortCircuit: true };
       const found = nextResolve(specifier, context);
       const isCopy = context.parentURL?.endsWith(PRISTINE) === true && found.url.startsWith(AGENTS);

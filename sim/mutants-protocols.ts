@@ -289,7 +289,7 @@ export const protocolMutants: readonly Mutant[] = [
   {
     id: "HG14",
     bug: "who waits for a record that never comes waits for ever",
-    file: "agents/core/protocols/hashgraph/course.ts",
+    file: "agents/core/protocols/hashgraph/drive.ts",
     find: `if (timer === \`grace.\${stage}\` && state.step === "collect") {`,
     replace: `if (timer === \`grace.\${stage}\` && state.step === "finish") {`,
     sim: "--protocol hashgraph --n 4 --byzantine 1 --byzantine-kinds silent",
@@ -298,7 +298,7 @@ export const protocolMutants: readonly Mutant[] = [
   {
     id: "HG14-demands",
     bug: "nobody asks for the parents of events that wait",
-    file: "agents/core/protocols/hashgraph/course.ts",
+    file: "agents/core/protocols/hashgraph/drive.ts",
     find: "demanding: mayLack(state) }",
     replace: "demanding: false }",
     sim: "--protocol hashgraph --n 4 --byzantine 1",

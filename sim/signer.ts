@@ -1,12 +1,5 @@
-import {
-  concat,
-  hexToBytes,
-  publicKeyToAddress,
-  sha256,
-  signDigest,
-  utf8,
-  word,
-} from "../agents/core/encoding/digest.ts";
+import { concat, hexToBytes, sha256, utf8, word } from "../agents/core/encoding/bytes.ts";
+import { publicKeyToAddress, signDigest } from "../agents/core/encoding/digest.ts";
 import { secp256k1 } from "../agents/core/encoding/secp256k1.ts";
 import type { Digest } from "../agents/core/types.ts";
 import type { Signer } from "../agents/ports/signer.ts";

@@ -1,5 +1,6 @@
 import { digestOf } from "../agents/core/encoding/codec.ts";
-import { decisionDigest, hexToBytes, messageDigest, sha256 } from "../agents/core/encoding/digest.ts";
+import { hexToBytes, sha256 } from "../agents/core/encoding/bytes.ts";
+import { decisionDigest, messageDigest } from "../agents/core/encoding/typed-data.ts";
 import type { Effect, Input, Protocol, SeatContext } from "../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../agents/core/seat/seat.ts";
 import { encodeMessage, refuseMessage } from "../agents/core/encoding/transcript.ts";
@@ -48,7 +49,7 @@ interface Event {
 }
 
 /** What has happened so far, and what is under way. */
-interface Course {
+interface Run {
   readonly queue: Event[];
   readonly timers: { readonly at: number; readonly event: Event }[];
   readonly messages: Message[];
@@ -66,7 +67,7 @@ const timing = { phaseMs: 60_000, graceMs: 1_000, certifyMs: 10_000, certifyDelt
  */
 export function stepDecision(options: StepOptions): Stepped {
   const { protocol, attempt, goal } = options;
-  const course: Course = {
+  const course: Run = {
     queue: [],
     timers: [],
     messages: [],
@@ -99,8 +100,8 @@ export function stepDecision(options: StepOptions): Stepped {
 }
 
 /** The earliest timer, first set first, put into the queue. */
-function nextTimer(course: Course): Event {
-  const first = course.timers.reduce<Course["timers"][number] | null>(
+function nextTimer(course: Run): Event {
+  const first = course.timers.reduce<Run["timers"][number] | null>(
     (least, one) => (least === null || one.at < least.at ? one : least),
     null,
   );
@@ -111,7 +112,7 @@ function nextTimer(course: Course): Event {
   return first.event;
 }
 
-function run(options: StepOptions, course: Course, seat: number, effect: Effect): void {
+function run(options: StepOptions, course: Run, seat: number, effect: Effect): void {
   const depth = course.depths[seat] as number;
   switch (effect.kind) {
     case "ask": {
@@ -145,7 +146,7 @@ function run(options: StepOptions, course: Course, seat: number, effect: Effect)
   }
 }
 
-function send(options: StepOptions, course: Course, seat: number, message: Message): void {
+function send(options: StepOptions, course: Run, seat: number, message: Message): void {
   const depth = course.depths[seat] as number;
   if (options.isMute?.(message) === true) {
     course.queue.push({ seat, input: { kind: "message", message }, depth });
@@ -155,7 +156,7 @@ function send(options: StepOptions, course: Course, seat: number, message: Messa
   deliver(options, course, message, depth);
 }
 
-function deliver({ attempt, verify }: StepOptions, course: Course, message: Message, depth: number): void {
+function deliver({ attempt, verify }: StepOptions, course: Run, message: Message, depth: number): void {
   for (const seat of attempt.committee.keys()) {
     if (verify && seat !== message.header.seat && refuseMessage(attempt, message) !== null)
       throw new Error("a signature is bad");

@@ -1,4 +1,4 @@
-import { sha256 } from "../agents/core/encoding/digest.ts";
+import { sha256 } from "../agents/core/encoding/bytes.ts";
 import { ConclaveError } from "../agents/core/errors.ts";
 import type { Digest, SeatIndex } from "../agents/core/types.ts";
 import type { Clock } from "../agents/ports/clock.ts";

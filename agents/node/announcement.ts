@@ -1,5 +1,5 @@
 import { encode } from "../core/encoding/codec.ts";
-import { encodeRequestId, hexToBytes } from "../core/encoding/digest.ts";
+import { encodeRequestId, hexToBytes } from "../core/encoding/bytes.ts";
 import type { Attempt, Digest, Domain } from "../core/types.ts";
 
 /** Topic on which certified transcripts are announced to observers. */

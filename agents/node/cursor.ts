@@ -1,5 +1,5 @@
 import { decode, encode, isMapOf } from "../core/encoding/codec.ts";
-import { bytesToHex, hexToBytes } from "../core/encoding/digest.ts";
+import { bytesToHex, hexToBytes } from "../core/encoding/bytes.ts";
 import type { RequestId, Value } from "../core/types.ts";
 import type { Cursor } from "../ports/chain.ts";
 import { maxRecordBytes, type JournalFactory } from "../ports/journal.ts";

@@ -1,7 +1,7 @@
 // Documents that a question names: handed to the agents by a node of the asker's own, as `conclave request --source` does.
 import { openServingStore } from "../../agents/cli/shared/content-source.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { documentBlock } from "../../agents/core/evidence/sources.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import type { DemoQuestion } from "./questions.ts";

@@ -1,7 +1,8 @@
 // How the demo's liar misbehaves under whatever protocol: it lies in every role, and contradicts itself.
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
-import { messageDigest, recoverSigner } from "../../agents/core/encoding/digest.ts";
+import { recoverSigner } from "../../agents/core/encoding/digest.ts";
+import { messageDigest } from "../../agents/core/encoding/typed-data.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
 import { decodeMessage, encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Address, Attempt, Header, Message, Request, RequestId, Value } from "../../agents/core/types.ts";

@@ -3,7 +3,7 @@ import { parseAbi, type LocalAccount } from "viem";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import type { Address, AgentId, RequestId } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
-import { courseOf, roundsOf } from "../../agents/ports/course.ts";
+import { progressOf, roundsOf } from "../../agents/core/request/progress.ts";
 import type { Deployment } from "../../scripts/deploy/deployment.ts";
 import { clientsOf } from "./clients.ts";
 
@@ -27,10 +27,10 @@ export async function openPayer(
   const { reader: client } = clientsOf(rpcUrl, chainId, account);
   return {
     async settle(requestId, signal) {
-      const course = courseOf(await reader.requestEvents(requestId, signal));
-      const rounds = course === null ? null : roundsOf(course);
-      if (course === null || rounds === null) throw new Error(`Settle request ${requestId}: it has no decision`);
-      await writer.settle(course.request, rounds, signal);
+      const progress = progressOf(await reader.requestEvents(requestId, signal));
+      const rounds = progress === null ? null : roundsOf(progress);
+      if (progress === null || rounds === null) throw new Error(`Settle request ${requestId}: it has no decision`);
+      await writer.settle(progress.request, rounds, signal);
     },
     rewardsOf: (agentId, operator) =>
       client.readContract({ address: registry, abi, functionName: "rewardsOf", args: [agentId, operator, TOKEN] }),

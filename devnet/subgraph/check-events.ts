@@ -2,7 +2,8 @@
 import type { Hex } from "viem";
 import { unpackHead, unpackMerits, unpackRelay } from "../../agents/adapters/chain/settlement.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import { hexToBytes, unpackSeat } from "../../agents/core/encoding/digest.ts";
+import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
+import { unpackSeat } from "../../agents/core/encoding/words.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import type { Entities, Entity } from "./entities.ts";
 import { compare, lower, rows, type Ledger } from "./ledger.ts";

@@ -4,15 +4,15 @@ import type { Tally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
 import { consensusOf } from "../../agents/core/protocols/hashgraph/consensus.ts";
 import { judgeView } from "../../agents/core/protocols/hashgraph/conclude.ts";
-import type { Path, RoundResult } from "../../agents/core/protocols/hashgraph/rules.ts";
+import type { Path, AnswerRound } from "../../agents/core/protocols/hashgraph/rules.ts";
 import { graphOf, isForker, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 
-/** How a consensus was reached (H17): a pure function of the transcript, for whoever reads it. */
+/** How a consensus was reached (HG25): a pure function of the transcript, for whoever reads it. */
 export interface ConsensusReport {
   readonly path: Path | "open";
   readonly answer: string | null;
   readonly rounds: readonly RoundReport[];
-  /** Seats whose answers went back and forth: two rounds later the same, between them another (H12). */
+  /** Seats whose answers went back and forth: two rounds later the same, between them another (HG25). */
   readonly oscillating: readonly SeatIndex[];
   readonly forkers: readonly SeatIndex[];
   /** The records in the consensus order. */
@@ -24,7 +24,7 @@ export interface ConsensusReport {
 export interface RoundReport {
   readonly round: number;
   readonly answers: readonly { readonly seat: SeatIndex; readonly answer: string }[];
-  /** Seats whose output counted: the base of unanimity. Decisions are counted in all seats (H13). */
+  /** Seats whose output counted: the base of unanimity. Decisions are counted in all seats (HG25). */
   readonly base: number;
   readonly offline: readonly SeatIndex[];
   readonly isUnanimous: boolean;
@@ -64,7 +64,7 @@ export function consensusReport(attempt: Attempt, tally: Tally): ConsensusReport
   };
 }
 
-function reportOf(seats: readonly SeatIndex[], before: RoundResult | null, result: RoundResult): RoundReport {
+function reportOf(seats: readonly SeatIndex[], before: AnswerRound | null, result: AnswerRound): RoundReport {
   const { round, outputs, classes, agreed } = result;
   const spoke = outputs.map(({ seat }) => seat);
   return {
@@ -78,16 +78,16 @@ function reportOf(seats: readonly SeatIndex[], before: RoundResult | null, resul
   };
 }
 
-function answerOf(result: RoundResult, seat: SeatIndex): string | null {
+function answerOf(result: AnswerRound, seat: SeatIndex): string | null {
   return result.classes.find(({ seats }) => seats.includes(seat))?.representative.outcome ?? null;
 }
 
-function hasChanged(before: RoundResult, now: RoundResult, seat: SeatIndex): boolean {
+function hasChanged(before: AnswerRound, now: AnswerRound, seat: SeatIndex): boolean {
   const was = answerOf(before, seat);
   return was !== null && was !== answerOf(now, seat);
 }
 
-function isOscillating(rounds: readonly RoundResult[], seat: SeatIndex): boolean {
+function isOscillating(rounds: readonly AnswerRound[], seat: SeatIndex): boolean {
   return rounds.slice(2).some((now, index) => {
     const [first, between, last] = [rounds[index], rounds[index + 1], now].map((one) => one && answerOf(one, seat));
     return first !== null && between !== null && first === last && first !== between;

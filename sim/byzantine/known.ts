@@ -1,4 +1,4 @@
-import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Conclusion } from "../../agents/core/protocol.ts";
 import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Digest, Message } from "../../agents/core/types.ts";

@@ -1,5 +1,6 @@
 import { decodeVote, PRECOMMIT } from "../../agents/core/seat/certify/payloads.ts";
-import { decisionDigest, recoverSigner } from "../../agents/core/encoding/digest.ts";
+import { recoverSigner } from "../../agents/core/encoding/digest.ts";
+import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
 import { isSupermajority } from "../../agents/core/quorum.ts";
 import type { SeatIndex } from "../../agents/core/types.ts";
 import { honestSeats, type Trace } from "../trace.ts";

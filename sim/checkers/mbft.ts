@@ -1,6 +1,6 @@
 import { decodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
 import { digestOf, isMapOf } from "../../agents/core/encoding/codec.ts";
-import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/digest.ts";
+import { bytesToHex, encodeRequestId } from "../../agents/core/encoding/bytes.ts";
 import { isMajority, isSupermajority } from "../../agents/core/quorum.ts";
 import { ONE_PPM, type Certificate, type Message, type SeatIndex, type Value } from "../../agents/core/types.ts";
 import { agrees } from "../plan.ts";

@@ -5,7 +5,7 @@ import { encodeAbiParameters, encodeEventTopics, keccak256, toHex, type Hex } fr
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import { decodeLog, type MinedLog } from "../../agents/adapters/chain/decode.ts";
 import { packHead, packRelay } from "../../agents/adapters/chain/settlement.ts";
-import { packSeat, packTerms } from "../../agents/core/encoding/digest.ts";
+import { packSeat, packTerms } from "../../agents/core/encoding/words.ts";
 import { packRound } from "../../agents/core/request/rounds.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Address, AgentId, Ppm, Terms } from "../../agents/core/types.ts";

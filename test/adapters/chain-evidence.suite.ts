@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
-import { hashedRequest, hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/digest.ts";
+import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
+import { hashedRequest } from "../../agents/core/encoding/typed-data.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import { asked, decisionProofBy, drawn, proofBy, type ChainHarness } from "./chain-questions.ts";
 import { rejects } from "./chain.suite.ts";

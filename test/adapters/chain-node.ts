@@ -20,7 +20,7 @@ import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { readChainTerms } from "../../agents/adapters/chain/terms.ts";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
-import { keccak256, utf8, hexToBytes } from "../../agents/core/encoding/digest.ts";
+import { keccak256, utf8, hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import type { Address, Hex, Ppm, RequestId } from "../../agents/core/types.ts";
 import { loadArtifacts } from "../../agents/adapters/artifacts/artifacts.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { decisionOracleAbi } from "conclave/abi";
-import { packTerms } from "../../agents/core/encoding/digest.ts";
+import { packTerms } from "../../agents/core/encoding/words.ts";
 import { questionBytes } from "../../agents/core/request/question.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { createNodeHarness, requestedIn, type NodeHarness } from "./chain-node.ts";

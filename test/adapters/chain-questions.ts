@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 
 import type { Keys } from "../../agents/adapters/keystore/keys.ts";
+import { bytesToHex, keccak256, utf8, word } from "../../agents/core/encoding/bytes.ts";
 import {
-  bytesToHex,
   decisionDigest,
   decisionSlotDigest,
-  keccak256,
   requestHashOf,
   slotDigest,
-  utf8,
-  word,
-} from "../../agents/core/encoding/digest.ts";
+} from "../../agents/core/encoding/typed-data.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type {
   AgentId,
@@ -28,16 +25,16 @@ import type {
   SeatInfo,
   Terms,
 } from "../../agents/core/types.ts";
+import type { DecidedRound } from "../../agents/core/request/events.ts";
 import type {
   AwaitedRound,
   ChainReader,
   ChainWriter,
-  DecidedRound,
   DecisionProof,
   MessageProof,
   Receipt,
 } from "../../agents/ports/chain.ts";
-import { courseOf, lastRound, type Course } from "../../agents/ports/course.ts";
+import { progressOf, lastRound, type Progress } from "../../agents/core/request/progress.ts";
 
 /** A chain with 13 agents, enough for a committee of 4 and one appeal, and a consumer that can pay. */
 export interface ChainHarness {
@@ -112,26 +109,26 @@ export async function drawn(harness: ChainHarness, change: Partial<Terms> = {}):
 /** Draws the committee that the request waits for, the first or a later one. */
 export async function drawNext(harness: ChainHarness, requestId: RequestId): Promise<Drawn> {
   const reader = await harness.reader();
-  const course = await courseNow(reader, requestId);
-  const { request, round, past, stage } = course;
+  const progress = await courseNow(reader, requestId);
+  const { request, round, past, stage } = progress;
   assert.ok(stage.kind === "requested");
   await mineTo(harness, stage.seedBlock);
-  const awaited = { round, attempt: course.attempt, seedBlock: stage.seedBlock, past };
+  const awaited = { round, attempt: progress.attempt, seedBlock: stage.seedBlock, past };
   // "already" where the node was slow to show the receipt of what it had mined.
   await (await harness.writer(0)).draw(request, awaited);
   const event = (await reader.requestEvents(request.id)).findLast(({ kind }) => kind === "committeeDrawn");
   assert.ok(event?.kind === "committeeDrawn");
-  assert.equal(event.attempt, course.attempt);
+  assert.equal(event.attempt, progress.attempt);
   const attempt = { domain: reader.domain, request, attempt: event.attempt, committee: event.committee };
   const certifying = (decided: Partial<Decision>): Certificate => certify(harness.keys, attempt, decided);
   return { request, round, committee: event.committee, certificate: certifying({}), certifying };
 }
 
 /** Where the request stands by its events. */
-export async function courseNow(reader: ChainReader, requestId: RequestId): Promise<Course> {
-  const course = courseOf(await reader.requestEvents(requestId));
-  assert.ok(course !== null);
-  return course;
+export async function courseNow(reader: ChainReader, requestId: RequestId): Promise<Progress> {
+  const progress = progressOf(await reader.requestEvents(requestId));
+  assert.ok(progress !== null);
+  return progress;
 }
 
 /** The decision that stands. */

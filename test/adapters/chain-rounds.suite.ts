@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { AgentId } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
-import { dueOf, isFinal, lastRound, roundsOf, witnessOf, type Course } from "../../agents/ports/course.ts";
+import { dueOf, isFinal, lastRound, roundsOf, witnessOf, type Progress } from "../../agents/core/request/progress.ts";
 import { asked, courseNow, drawNext, drawn, lastOf, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
 import { drawnState, rejects } from "./chain.suite.ts";
 
@@ -97,9 +97,9 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
           ? (await drawn(harness, { retries: 1 })).request
           : (await asked(harness, { retries: 1 })).request;
         const first = await courseNow(reader, id);
-        const act = (action: "replace" | "refund", course: Course) => {
-          const { request, round, attempt } = course;
-          const witness = witnessOf(course);
+        const act = (action: "replace" | "refund", progress: Progress) => {
+          const { request, round, attempt } = progress;
+          const witness = witnessOf(progress);
           assert.ok(witness !== null);
           return action === "replace"
             ? writer.replace(request, round, attempt, witness)
@@ -157,13 +157,13 @@ export function chainRoundsSuite(name: string, createHarness: () => Promise<Chai
         await writer.commit(request, first.round, first.committee, first.certificate);
         await harness.appeal(request, await lastOf(reader, request.id));
         if (isDrawn) await drawNext(harness, request.id);
-        const course = await courseNow(reader, request.id);
-        const [witness, last] = [witnessOf(course), course.past.at(-1)];
+        const progress = await courseNow(reader, request.id);
+        const [witness, last] = [witnessOf(progress), progress.past.at(-1)];
         assert.ok(witness !== null && last !== undefined);
-        const fallBack = () => writer.fallBack(request, course.round, witness, last);
+        const fallBack = () => writer.fallBack(request, progress.round, witness, last);
         await rejects(fallBack(), "CHAIN_REVERTED", "DeadlineNotPassed");
         await harness.passTime(3_700);
-        await rejects(writer.refund(request, course.round, witness), "CHAIN_REVERTED", "HasEarlierDecision");
+        await rejects(writer.refund(request, progress.round, witness), "CHAIN_REVERTED", "HasEarlierDecision");
         assert.notEqual(await fallBack(), "already");
         assert.equal(await fallBack(), "already");
         const attempt = isDrawn ? 1 : 0;

@@ -14,13 +14,8 @@ import {
   unpackMerits,
   unpackRelay,
 } from "../../agents/adapters/chain/settlement.ts";
-import {
-  bytesToHex,
-  decodeReputationChanges,
-  decodeShares,
-  hexToBytes,
-  unpackSeat,
-} from "../../agents/core/encoding/digest.ts";
+import { bytesToHex, hexToBytes } from "../../agents/core/encoding/bytes.ts";
+import { decodeReputationChanges, decodeShares, unpackSeat } from "../../agents/core/encoding/words.ts";
 import type { Address, Certificate, Hex, Ppm, SeatIndex, SeatInfo } from "../../agents/core/types.ts";
 
 const vectors = JSON.parse(readFileSync(new URL("../vectors/eip712.json", import.meta.url), "utf8")) as {

@@ -8,7 +8,8 @@ import { possessionDigest, provePossession } from "../../agents/adapters/chain/p
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
-import { hexToBytes, keccak256, packTerms, utf8 } from "../../agents/core/encoding/digest.ts";
+import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
+import { packTerms } from "../../agents/core/encoding/words.ts";
 import type { Address, AgentId, Ppm, Terms } from "../../agents/core/types.ts";
 import type { OperatorActions } from "../../agents/ports/chain.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
 import { createMemoryChain } from "../support/memory-chain/chain.ts";
 import { findClaims, settleClaims } from "../../agents/cli/agent/claims.ts";
-import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/digest.ts";
+import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import type { Address, AgentId, RequestId } from "../../agents/core/types.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { certify, courseNow } from "./chain-questions.ts";

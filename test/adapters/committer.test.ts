@@ -4,17 +4,17 @@ import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { RequestId, SeatIndex } from "../../agents/core/types.ts";
-import type { ChainWriter, Commit, CommitOutcome, Receipt } from "../../agents/ports/chain.ts";
-import { createCommitter, type Committer } from "../../agents/node/request/committer.ts";
-import { relay } from "../../agents/node/request/relayer.ts";
+import type { ChainWriter, CertifiedDecision, CommitOutcome, Receipt } from "../../agents/ports/chain.ts";
+import { createCommitter, type Committer } from "../../agents/node/request/relay.ts";
+import { relay } from "../../agents/node/request/relay.ts";
 import { silentLog } from "../integration/world.ts";
 import { createMemoryHarness } from "./chain-memory.ts";
 import { drawn } from "./chain-questions.ts";
 
 const WAIT_MS = 250;
 const receipt: Receipt = { transactionHash: "0xaa", blockNumber: 1n, gasUsed: 1n };
-const commitOf = (id: number): Commit => ({ request: { id: BigInt(id) as RequestId } }) as Commit;
-const idOf = ({ request }: Commit): number => Number(request.id);
+const commitOf = (id: number): CertifiedDecision => ({ request: { id: BigInt(id) as RequestId } }) as CertifiedDecision;
+const idOf = ({ request }: CertifiedDecision): number => Number(request.id);
 const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
 };
@@ -35,8 +35,8 @@ function bench(outcomes: (ids: readonly number[]) => readonly CommitOutcome[] = 
     return outcome as Receipt;
   };
   const writer = {
-    commit: (request: Commit["request"]) => single([Number(request.id)]),
-    commitAll: (commits: readonly Commit[]) => submit(commits.map(idOf)),
+    commit: (request: CertifiedDecision["request"]) => single([Number(request.id)]),
+    commitAll: (commits: readonly CertifiedDecision[]) => submit(commits.map(idOf)),
   } as unknown as ChainWriter;
   const lifetime = new AbortController();
   const committer: Committer = createCommitter({ writer, clock, log: silentLog }, WAIT_MS, lifetime.signal);

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cidString, encodeBlock } from "../../agents/core/encoding/codec.ts";
-import { bytesToHex, sha256 } from "../../agents/core/encoding/digest.ts";
+import { bytesToHex, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Digest } from "../../agents/core/types.ts";

@@ -19,9 +19,9 @@ import {
   createMemoryContentHub,
   createMemoryContentStore,
   createMemoryPins,
-} from "../../agents/adapters/memory/content-store.ts";
+} from "../support/memory/content-store.ts";
 import { encodeBlock } from "../../agents/core/encoding/codec.ts";
-import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import type { ContentStore } from "../../agents/ports/content-store.ts";
 import { contentStoreSuite, freshBlock, type ContentWorld } from "./content-store.suite.ts";
@@ -169,7 +169,7 @@ describe("content store: Helia node", () => {
     const script = `
       import { createLibp2pNetwork } from "./agents/adapters/libp2p/network.ts";
       import { createHeliaContentStore } from "./agents/adapters/ipfs/helia-content-store.ts";
-      import { sha256 } from "./agents/core/encoding/digest.ts";
+      import { sha256 } from "./agents/core/encoding/bytes.ts";
       import { signerKey } from "./test/adapters/network.suite.ts";
       const network = await createLibp2pNetwork({ privateKey: signerKey(0) });
       const store = await createHeliaContentStore({ libp2p: network.libp2p, path: ${JSON.stringify(directory)}, getTimeoutMs: 60_000 });

@@ -4,20 +4,20 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
 import { createMemoryChain, type MemoryChain } from "../support/memory-chain/chain.ts";
-import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/digest.ts";
+import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Request, Terms } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
+import { isFinalState } from "../../agents/core/request/state.ts";
 import {
   dueOf,
   isFinal,
-  isFinalState,
   lastRound,
   roundsOf,
   witnessOf,
-  type Course,
+  type Progress,
   type Due,
-} from "../../agents/ports/course.ts";
+} from "../../agents/core/request/progress.ts";
 import { certify, courseNow, wordOf } from "./chain-questions.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 
@@ -27,7 +27,7 @@ const consumer = `0x${"c0".repeat(20)}` as Address;
 const appellant = `0x${"a2".repeat(20)}` as Address;
 const relayer = `0x${"a0".repeat(20)}` as Address;
 const keys: readonly Keys[] = Array.from({ length: AGENTS }, (_, index) =>
-  keysFromPrivateKey(hexToBytes(keccak256(utf8(`course ${index}`)))),
+  keysFromPrivateKey(hexToBytes(keccak256(utf8(`progress ${index}`)))),
 );
 
 type Step = "answer" | "contradict" | "hang" | "appeal" | "wait" | "keep" | "late";
@@ -49,9 +49,9 @@ function start(terms: Partial<Terms>): Play {
 }
 
 /** What a keeper does. */
-async function keep({ writer }: Play, course: Course, due: Due): Promise<unknown> {
-  const { request, round, attempt, past, stage } = course;
-  const [witness, last, before] = [witnessOf(course), lastRound(course), past.at(-1)];
+async function keep({ writer }: Play, progress: Progress, due: Due): Promise<unknown> {
+  const { request, round, attempt, past, stage } = progress;
+  const [witness, last, before] = [witnessOf(progress), lastRound(progress), past.at(-1)];
   switch (due) {
     case "draw":
       assert.ok(stage.kind === "requested");
@@ -69,14 +69,14 @@ async function keep({ writer }: Play, course: Course, due: Due): Promise<unknown
       assert.ok(last !== null);
       return writer.finalize(request, last);
     case "settle":
-      return writer.settle(request, roundsOf(course) ?? []);
+      return writer.settle(request, roundsOf(progress) ?? []);
   }
 }
 
 async function take(play: Play, step: Step): Promise<void> {
   const { chain, reader, writer, request } = play;
-  const course = await courseNow(reader, request.id);
-  const { stage, round } = course;
+  const progress = await courseNow(reader, request.id);
+  const { stage, round } = progress;
   switch (step) {
     case "answer":
     case "contradict":
@@ -88,7 +88,7 @@ async function take(play: Play, step: Step): Promise<void> {
         contradict: { outcome: wordOf(0n), answer: "false" },
         hang: { status: "hung", outcome: wordOf(0n), answer: "" },
       } as const;
-      const attempt = { domain: reader.domain, request, attempt: course.attempt, committee };
+      const attempt = { domain: reader.domain, request, attempt: progress.attempt, committee };
       assert.notEqual(
         await writer.commit(request, round, committee, certify(keys, attempt, outcomes[step])),
         "already",
@@ -96,8 +96,8 @@ async function take(play: Play, step: Step): Promise<void> {
       return;
     }
     case "appeal": {
-      const last = lastRound(course);
-      if (last === null || isFinal(course) || (await reader.head()).timestamp >= unpackRound(round).deadline) return;
+      const last = lastRound(progress);
+      if (last === null || isFinal(progress) || (await reader.head()).timestamp >= unpackRound(round).deadline) return;
       chain.appeal(appellant, request, last);
       const reopened = (await reader.requestEvents(request.id)).at(-1);
       assert.ok(reopened?.kind === "requestReopened");
@@ -111,8 +111,8 @@ async function take(play: Play, step: Step): Promise<void> {
     case "keep": {
       if (stage.kind === "requested")
         chain.mine(Math.max(0, Number(stage.seedBlock - (await reader.head()).number) + 1));
-      const due = dueOf(course, await reader.head());
-      if (due !== null && due !== "settle") assert.notEqual(await keep(play, course, due), "already", due);
+      const due = dueOf(progress, await reader.head());
+      if (due !== null && due !== "settle") assert.notEqual(await keep(play, progress, due), "already", due);
     }
   }
 }
@@ -128,7 +128,7 @@ const steps = fc.array(
   { minLength: 20, maxLength: 40 },
 );
 
-describe("the course of a request", () => {
+describe("the progress of a request", () => {
   it("SE3 to SE8, SE15: whatever happens, it says what the chain says and what the chain takes; the money adds up", async () => {
     const seen = new Set<string>();
     const terms = fc.record({ appeals: fc.integer({ min: 0, max: 2 }), retries: fc.integer({ min: 0, max: 2 }) });
@@ -138,13 +138,13 @@ describe("the course of a request", () => {
         const { reader, chain, request } = play;
         for (const step of list) {
           await take(play, step);
-          const [course, state] = [await courseNow(reader, request.id), await reader.requestState(request.id)];
-          assert.equal(isFinal(course), isFinalState(state));
-          if (!isFinal(course)) assert.equal(course.attempt, state.attempt);
-          const standing = course.stage.kind === "decided" ? course.stage.standing : course.stage.kind;
+          const [progress, state] = [await courseNow(reader, request.id), await reader.requestState(request.id)];
+          assert.equal(isFinal(progress), isFinalState(state));
+          if (!isFinal(progress)) assert.equal(progress.attempt, state.attempt);
+          const standing = progress.stage.kind === "decided" ? progress.stage.standing : progress.stage.kind;
           assert.equal(standing === "provisional", state.provisional);
-          seen.add(`${standing} after ${Math.min(course.past.length, 2)}`);
-          if (course.attempt > course.past.length) seen.add(`${standing} after silence`);
+          seen.add(`${standing} after ${Math.min(progress.past.length, 2)}`);
+          if (progress.attempt > progress.past.length) seen.add(`${standing} after silence`);
         }
         // Left to the keepers, every request ends.
         for (let turn = 0; !isFinal(await courseNow(reader, request.id)); turn += 1) {
@@ -152,10 +152,10 @@ describe("the course of a request", () => {
           await take(play, "late");
           await take(play, "keep");
         }
-        const course = await courseNow(reader, request.id);
-        const due = dueOf(course, await reader.head());
-        assert.equal(due === "settle", course.stage.kind === "decided");
-        if (due === "settle") assert.notEqual(await keep(play, course, due), "already");
+        const progress = await courseNow(reader, request.id);
+        const due = dueOf(progress, await reader.head());
+        assert.equal(due === "settle", progress.stage.kind === "decided");
+        if (due === "settle") assert.notEqual(await keep(play, progress, due), "already");
         assert.equal((await reader.requestState(request.id)).settled, true);
         const accounts = [consumer, appellant, relayer, ...keys.map(({ address }) => address)];
         const paid = accounts.reduce((sum, account) => sum + chain.creditOf(account, "token"), 0n);
@@ -185,9 +185,9 @@ describe("the course of a request", () => {
       await take(play, "keep");
       await take(play, one);
     }
-    const course = await courseNow(play.reader, play.request.id);
-    assert.ok(isFinal(course), answers.join(", "));
-    await keep(play, course, "settle");
+    const progress = await courseNow(play.reader, play.request.id);
+    assert.ok(isFinal(progress), answers.join(", "));
+    await keep(play, progress, "settle");
     return play;
   };
 

@@ -7,7 +7,7 @@ import { CID } from "multiformats/cid";
 import { sha256 } from "multiformats/hashes/sha2";
 import { createUnsafe } from "multiformats/block";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import { sha256 as digestOf } from "../../agents/core/encoding/digest.ts";
+import { sha256 as digestOf } from "../../agents/core/encoding/bytes.ts";
 
 /**
  * NOT Kubo: an HTTP server on 127.0.0.1 over a Map that answers the few RPC routes our adapter calls in Kubo's words. It

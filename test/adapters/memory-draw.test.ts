@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { drawSeats } from "../support/memory-chain/rules.ts";
-import { keccak256, utf8 } from "../../agents/core/encoding/digest.ts";
+import { keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { ONE_PPM, type AgentId, type Ppm } from "../../agents/core/types.ts";
 import type { AgentRecord } from "../../agents/ports/chain.ts";
 import { testKeys } from "./chain-node.ts";

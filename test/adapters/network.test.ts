@@ -14,7 +14,7 @@ import { createLibp2pNetwork, type Libp2pNetwork } from "../../agents/adapters/l
 import { startNode, type AgentLibp2p } from "../../agents/adapters/libp2p/node.ts";
 import { createMemoryHub } from "../../agents/adapters/memory/network.ts";
 import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
-import { utf8 } from "../../agents/core/encoding/digest.ts";
+import { utf8 } from "../../agents/core/encoding/bytes.ts";
 import { networkSuite, peerOf, publicKeyOf, record, signerKey, signerOf, until } from "./network.suite.ts";
 
 const LOCAL = "/ip4/127.0.0.1/tcp/0";

@@ -9,7 +9,7 @@ import {
   type RemotePin,
 } from "../../agents/adapters/ipfs/pinning-service.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { fail, reply, startPinningServer, type PinningServer } from "./fixtures/pinning-server.ts";
 

@@ -5,7 +5,7 @@ import { transcriptDot, transcriptSvg } from "../../agents/cli/transcript/graph.
 import { transcriptHtml } from "../../agents/cli/transcript/html.ts";
 import { numbers } from "../../agents/cli/transcript/lines.ts";
 import { transcriptText } from "../../agents/cli/transcript/text.ts";
-import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { packRound } from "../../agents/core/request/rounds.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
@@ -13,7 +13,7 @@ import { protocols } from "../../agents/core/protocols/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { Attempt, Digest, Ppm } from "../../agents/core/types.ts";
 import { readDeliberation, type Deliberation } from "../../agents/node/audit/deliberation.ts";
-import type { ChainEvent } from "../../agents/ports/chain.ts";
+import type { ChainEvent } from "../../agents/core/request/events.ts";
 import { attemptFor } from "../support/message-set.ts";
 import { signedBy, stepDecision } from "../../sim/step-decision.ts";
 

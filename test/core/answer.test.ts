@@ -10,7 +10,7 @@ import {
   type CanonicalAnswer,
   type SeatAnswer,
 } from "../../agents/core/request/answer.ts";
-import { keccak256, utf8 } from "../../agents/core/encoding/digest.ts";
+import { keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Digest, SeatIndex, Terms } from "../../agents/core/types.ts";
 

@@ -1,10 +1,10 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ownProposal, proposerOf } from "../../agents/core/seat/certify/candidates.ts";
+import { proposeOwnRoot, proposerOf } from "../../agents/core/seat/certify/candidates.ts";
 import { PREVOTE, PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
-import { initialCertify, type Candidate, type CertifyContext } from "../../agents/core/seat/certify/state.ts";
+import { initialCertify, type ProposedRoot, type CertifyContext } from "../../agents/core/seat/certify/state.ts";
 import { certifyMessage, startCertify } from "../../agents/core/seat/certify/certify.ts";
-import { sha256, utf8 } from "../../agents/core/encoding/digest.ts";
+import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { EVENT, EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { Conclusion, Protocol } from "../../agents/core/protocol.ts";
@@ -27,7 +27,7 @@ const eventOf = (seat: number) => eventMessage(attempt, seat, 0, bareEvent);
 const [some, more] = [tallyOf([0, 1].map(eventOf)), tallyOf([0, 1, 2].map(eventOf))];
 const blockOf = (name: string) => utf8(name);
 const rootOf = (name: string) => sha256(blockOf(name));
-const goodRoot = (name: string, tally: Tally, conclusion: typeof hung | typeof decided): Candidate => ({
+const goodRoot = (name: string, tally: Tally, conclusion: typeof hung | typeof decided): ProposedRoot => ({
   kind: "good",
   tally,
   conclusion,
@@ -40,7 +40,7 @@ function contextOf(concludes: (tally: Tally) => Conclusion): CertifyContext {
 }
 
 /** What a seat that held `inTime` says to a fresh root. */
-function voteOn(candidate: Candidate, context: CertifyContext, inTime: Tally): unknown {
+function voteOn(candidate: ProposedRoot, context: CertifyContext, inTime: Tally): unknown {
   const ready = { ...initialCertify, candidates: new Map([[rootOf("fresh"), candidate]]) };
   const proposal = signMessage(attempt, proposerOf(attempt, 0), PROPOSE, 0, {
     root: blockOf("fresh"),
@@ -55,7 +55,7 @@ function voteOn(candidate: Candidate, context: CertifyContext, inTime: Tally): u
 describe("certify where it matters which two messages a void slot shows", () => {
   it("CE16: a fresh root that is Hung is refused by who held in time what is decided, and not the other way round", () => {
     const { readsVoidSlots, ...other } = hashgraph as Protocol;
-    expect(readsVoidSlots).to.equal(true);
+    assert.equal(readsVoidSlots, true);
     for (const [root, own, isAccepted] of [
       [hung, decided, false],
       [hung, hung, true],
@@ -63,17 +63,20 @@ describe("certify where it matters which two messages a void slot shows", () => 
       [decided, hung, true],
       [decided, decided, true],
     ] as const)
-      expect([
-        root,
-        own,
-        voteOn(
-          goodRoot("fresh", more, root),
-          contextOf(() => own),
-          some,
-        ),
-      ]).to.deep.equal([root, own, isAccepted]);
+      assert.deepEqual(
+        [
+          root,
+          own,
+          voteOn(
+            goodRoot("fresh", more, root),
+            contextOf(() => own),
+            some,
+          ),
+        ],
+        [root, own, isAccepted],
+      );
     const elsewhere = { ...contextOf(() => decided), protocol: { ...other, conclude: () => decided } };
-    expect(voteOn(goodRoot("fresh", more, hung), elsewhere, some)).to.equal(true);
+    assert.equal(voteOn(goodRoot("fresh", more, hung), elsewhere, some), true);
   });
 
   it("CE16: who follows proposes the first root that leaves out nothing it held in time, and none if there is none", () => {
@@ -82,9 +85,9 @@ describe("certify where it matters which two messages a void slot shows", () => 
     const whole = ["whole", goodRoot("whole", more, decided)] as const;
     const proposed = (...roots: readonly (typeof short | typeof whole)[]) => {
       const candidates = new Map(roots.map(([name, root]) => [rootOf(name), root]));
-      return ownProposal({ ...initialCertify, inTime: more, candidates }, context)?.rootBlock ?? null;
+      return proposeOwnRoot({ ...initialCertify, inTime: more, candidates }, context)?.rootBlock ?? null;
     };
-    expect(proposed(short, whole)).to.deep.equal(blockOf("whole"));
-    expect(proposed(short)).to.equal(null);
+    assert.deepEqual(proposed(short, whole), blockOf("whole"));
+    assert.equal(proposed(short), null);
   });
 });

@@ -17,7 +17,7 @@ import {
   isMapOf,
   type BlockValue,
 } from "../../agents/core/encoding/codec.ts";
-import { bytesToHex } from "../../agents/core/encoding/digest.ts";
+import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
 import type { Digest, Value } from "../../agents/core/types.ts";
 
 const LIMIT = 65_536;

@@ -1,18 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import {
-  committeeHash,
-  decisionDigest,
-  decodeReputationChanges,
-  decodeShares,
-  hexToBytes,
-  messageDigest,
-  recoverSigner,
-  requestHash,
-  unpackSeat,
-  unpackTerms,
-} from "../../agents/core/encoding/digest.ts";
+import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
+import { recoverSigner } from "../../agents/core/encoding/digest.ts";
+import { committeeHash, decisionDigest, messageDigest, requestHash } from "../../agents/core/encoding/typed-data.ts";
+import { decodeReputationChanges, decodeShares, unpackSeat, unpackTerms } from "../../agents/core/encoding/words.ts";
 import type {
   Address,
   Attempt,

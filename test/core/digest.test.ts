@@ -6,32 +6,30 @@ import { encodeAbiParameters, hashTypedData, keccak256 as viemKeccak, recoverAdd
 import { privateKeyToAccount, sign } from "viem/accounts";
 import {
   bytesToHex,
-  committeeHash,
   compareBytes,
   compareHex,
   concat,
-  decisionDigest,
-  decodeReputationChanges,
   decodeRequestId,
-  decodeShares,
-  encodeReputationChanges,
   encodeRequestId,
-  encodeShares,
   hexToBytes,
   isHex,
   keccak256,
-  messageDigest,
+  sha256,
+  utf8,
+} from "../../agents/core/encoding/bytes.ts";
+import { publicKeyToAddress, recoverSigner } from "../../agents/core/encoding/digest.ts";
+import { committeeHash, decisionDigest, messageDigest, requestHash } from "../../agents/core/encoding/typed-data.ts";
+import {
+  decodeReputationChanges,
+  decodeShares,
+  encodeReputationChanges,
+  encodeShares,
   packSeat,
   packTerms,
-  publicKeyToAddress,
-  recoverSigner,
-  requestHash,
-  sha256,
   statusCode,
   unpackSeat,
   unpackTerms,
-  utf8,
-} from "../../agents/core/encoding/digest.ts";
+} from "../../agents/core/encoding/words.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type {
   Address,

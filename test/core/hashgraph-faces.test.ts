@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import type { Effect, Protocol } from "../../agents/core/protocol.ts";
@@ -6,7 +6,7 @@ import { otherParentFor, stagesDue } from "../../agents/core/protocols/hashgraph
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import { encodeEvent, type EventRef } from "../../agents/core/protocols/hashgraph/payloads.ts";
 import type { HashgraphState } from "../../agents/core/protocols/hashgraph/state.ts";
-import { isForker, newestOf, type Told, type View } from "../../agents/core/protocols/hashgraph/view.ts";
+import { isForker, newestOf, type Told, type GraphView } from "../../agents/core/protocols/hashgraph/view.ts";
 import type { Digest, SeatIndex } from "../../agents/core/types.ts";
 import { runCommittee, type SeatScript } from "../support/core/committee.ts";
 import { hashgraphAttempt, holds, isEvent, results, type SendEffect } from "../support/core/hashgraph-scripts.ts";
@@ -14,8 +14,8 @@ import { bareEvent } from "../support/core/hashgraph-world.ts";
 
 const attempt = hashgraphAttempt(4);
 const [LIAR, SLOW] = [0, 1] as const;
-const newest = (view: View, seat: number): Told | null => newestOf(view, seat as SeatIndex);
-const waits = (view: View, seat: number): boolean =>
+const newest = (view: GraphView, seat: number): Told | null => newestOf(view, seat as SeatIndex);
+const waits = (view: GraphView, seat: number): boolean =>
   otherParentFor(view, seat as SeatIndex, { kind: "order", stages: stagesDue(view, true) }) === null;
 
 /** A line of ten events that rest on nobody's, and three faces of the one after it; only the first rests on `on`. */
@@ -45,7 +45,7 @@ function threeFaced(): {
 } {
   let [isSilent, shown] = [false, null as ReturnType<typeof facesOf> | null];
   let isCut = false;
-  const act = (view: View): readonly Effect[] => {
+  const act = (view: GraphView): readonly Effect[] => {
     const own = newest(view, LIAR);
     const [slow, ...others] = [1, 2, 3].map((seat) => newest(view, seat));
     const areWaiting = [slow, ...others].every((told) => told?.body.mode === "order");
@@ -96,7 +96,7 @@ describe("hashgraph: a slot with three faces", () => {
       };
       const scripts = [script, holds("yes"), holds("no"), holds("yes")];
       const done = runCommittee(watched, attempt, scripts, { seed, delayOf });
-      expect(isCut()).to.equal(true);
-      for (const result of results(done, [1, 2, 3])) expect(result).to.match(/^decided /);
+      assert.equal(isCut(), true);
+      for (const result of results(done, [1, 2, 3])) assert.match(result, /^decided /);
     });
 });

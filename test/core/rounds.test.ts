@@ -3,15 +3,9 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 
 import fc from "fast-check";
-import {
-  committeeHash,
-  decisionStructHash,
-  decodeReputationChanges,
-  decodeShares,
-  hexToBytes,
-  unpackSeat,
-  unpackTerms,
-} from "../../agents/core/encoding/digest.ts";
+import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
+import { committeeHash, decisionStructHash } from "../../agents/core/encoding/typed-data.ts";
+import { decodeReputationChanges, decodeShares, unpackSeat, unpackTerms } from "../../agents/core/encoding/words.ts";
 import { committeeSizeAfter, hasRetry, linkAfter, packRound, unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Decision, Digest, Hex, Request, Round, SeatInfo } from "../../agents/core/types.ts";
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { PASSWORD, assertNoSecrets, startCliWorld, type CliWorld } from "./cli-world.ts";
 
 const main = join(import.meta.dirname, "../../agents/cli/main.ts");

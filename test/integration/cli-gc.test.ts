@@ -10,7 +10,7 @@ import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { keystoreAddress } from "../../agents/cli/shared/keys.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import { courseOf, roundsOf } from "../../agents/ports/course.ts";
+import { progressOf, roundsOf } from "../../agents/core/request/progress.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
 import { startDecidedChain, type Decided, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { startKuboLoopback, type KuboLoopback } from "../adapters/kubo-loopback.ts";
@@ -42,9 +42,9 @@ async function settle({ attempt: { request } }: Decided): Promise<void> {
   const source = { rpcUrl: world.chain.rpcUrl, chainId, oracle, registry };
   const account = privateKeyToAccount((world.chain.accounts[1] ?? assert.fail()).privateKey);
   const chain = await createChainReader({ ...source, finalityDepth: 0, pollIntervalMs: 100, deploymentBlock: 0n });
-  const course = courseOf(await chain.requestEvents(request.id)) ?? assert.fail("no course");
+  const progress = progressOf(await chain.requestEvents(request.id)) ?? assert.fail("no progress");
   const writer = await createChainWriter({ ...source, account });
-  await writer.settle(request, roundsOf(course) ?? assert.fail("no rounds"));
+  await writer.settle(request, roundsOf(progress) ?? assert.fail("no rounds"));
 }
 
 function cidOf({ certificate }: Decided): string {

@@ -9,7 +9,7 @@ import { tokenAbi } from "conclave/abi";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Decision, RequestId } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
-import { roundsOf, witnessOf } from "../../agents/ports/course.ts";
+import { roundsOf, witnessOf } from "../../agents/core/request/progress.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";
@@ -69,8 +69,8 @@ async function finalize(requestId: RequestId): Promise<void> {
 }
 
 async function settle(requestId: RequestId): Promise<void> {
-  const course = await courseNow(reader, requestId);
-  assert.notEqual(await writer.settle(course.request, roundsOf(course) ?? []), "already");
+  const progress = await courseNow(reader, requestId);
+  assert.notEqual(await writer.settle(progress.request, roundsOf(progress) ?? []), "already");
 }
 
 const tokensOf = (account: Address): Promise<bigint> =>
@@ -204,11 +204,11 @@ describe("command line: money", () => {
     assert.ok(witness !== null);
     await passDeadline(id);
     assert.notEqual(await writer.replace(request, silent.round, attempt, witness), "already");
-    const course = await courseNow(reader, id);
-    const [unanswered, last] = [witnessOf(course), course.past[0]];
+    const progress = await courseNow(reader, id);
+    const [unanswered, last] = [witnessOf(progress), progress.past[0]];
     assert.ok(unanswered !== null && last !== undefined);
     await passDeadline(id);
-    assert.notEqual(await writer.fallBack(request, course.round, unanswered, last), "already");
+    assert.notEqual(await writer.fallBack(request, progress.round, unanswered, last), "already");
     const { code, stdout, stderr } = await waiting;
     assert.equal(code, 0, stderr);
     assert.match(stderr, /reopened, 0x\w+ appealed: attempt 1, committee of 9$/m);

@@ -14,7 +14,7 @@ import { createHeliaContentStore } from "../../agents/adapters/ipfs/helia-conten
 import { LocalBlocks } from "../../agents/adapters/ipfs/local-blocks.ts";
 import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { startPinningServer } from "../adapters/fixtures/pinning-server.ts";
 import { signerKey } from "../adapters/network.suite.ts";
 import { startPinWorld, transcriptAt, type PinnedTranscript, type PinWorld } from "./pin-world.ts";

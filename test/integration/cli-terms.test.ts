@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { requireTakers, termsOf, type TermsFlags } from "../../agents/cli/request/terms.ts";
 import { canonicalAnswer, policiesOf } from "../../agents/core/request/answer.ts";
-import { packTerms } from "../../agents/core/encoding/digest.ts";
+import { packTerms } from "../../agents/core/encoding/words.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";

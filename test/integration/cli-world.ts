@@ -9,7 +9,7 @@ import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
 import { runCli } from "../../agents/cli/run-cli.ts";
-import { bytesToHex } from "../../agents/core/encoding/digest.ts";
+import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
 import type { Address, Request, RequestId } from "../../agents/core/types.ts";
 import { openBank, type Bank } from "../../devnet/demo/bank.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";

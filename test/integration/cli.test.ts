@@ -6,7 +6,7 @@ import { parseEther } from "viem";
 import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
 import { createFileEvidence } from "../../agents/adapters/evidence/file-evidence.ts";
 import { openKeystore } from "../../agents/adapters/keystore/keystore.ts";
-import { hashedRequest } from "../../agents/core/encoding/digest.ts";
+import { hashedRequest } from "../../agents/core/encoding/typed-data.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import type { Address } from "../../agents/core/types.ts";

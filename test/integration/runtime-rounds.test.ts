@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Request, Terms } from "../../agents/core/types.ts";
-import { courseOf, lastRound, roundsOf, type Course } from "../../agents/ports/course.ts";
+import { progressOf, lastRound, roundsOf, type Progress } from "../../agents/core/request/progress.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { memoryWorld, truthful, until, type MemoryWorld, type RunningMemoryAgent } from "./world.ts";
 
@@ -33,14 +33,14 @@ async function during(
   }
 }
 
-async function courseWhen({ world, request }: Play, condition: (course: Course) => boolean): Promise<Course> {
+async function courseWhen({ world, request }: Play, condition: (progress: Progress) => boolean): Promise<Progress> {
   return until(async () => {
-    const course = courseOf(await world.chain.reader().requestEvents(request.id));
-    return course !== null && condition(course) ? course : null;
+    const progress = progressOf(await world.chain.reader().requestEvents(request.id));
+    return progress !== null && condition(progress) ? progress : null;
   }, 60_000);
 }
 
-const standing = ({ stage }: Course): string => (stage.kind === "decided" ? stage.standing : stage.kind);
+const standing = ({ stage }: Progress): string => (stage.kind === "decided" ? stage.standing : stage.kind);
 
 async function journalsOf({ world }: Play): Promise<readonly string[]> {
   const names = await Promise.all(world.agents.map(({ journals }) => journals.list()));
@@ -48,14 +48,14 @@ async function journalsOf({ world }: Play): Promise<readonly string[]> {
 }
 
 async function appeal(play: Play): Promise<void> {
-  const course = await courseWhen(play, (one) => standing(one) === "provisional");
-  const last = lastRound(course);
+  const progress = await courseWhen(play, (one) => standing(one) === "provisional");
+  const last = lastRound(progress);
   assert.ok(last !== null);
   play.world.chain.appeal(appellant, play.request, last);
 }
 
 /** Beyond the deadline of the running period. */
-async function passDeadline(play: Play, { round }: Course): Promise<void> {
+async function passDeadline(play: Play, { round }: Progress): Promise<void> {
   const { timestamp } = await play.world.chain.reader().head();
   play.world.chain.mine(Math.max(0, unpackRound(round).deadline - timestamp) + 1);
 }
@@ -64,10 +64,10 @@ describe("the runtime when a request has rounds", () => {
   it("SE6, SE9: keepers make a decision final that nobody appeals against; its journals go only then", async () => {
     await during(async (play) => {
       const { running } = play;
-      const course = await courseWhen(play, (one) => standing(one) === "provisional");
+      const progress = await courseWhen(play, (one) => standing(one) === "provisional");
       await until(() => running.every(({ agent }) => agent.status().seats.length === 0));
       assert.equal((await journalsOf(play)).length, 4);
-      await passDeadline(play, course);
+      await passDeadline(play, progress);
       await courseWhen(play, (one) => standing(one) === "final");
       await until(async () => (await journalsOf(play)).length === 0);
       const events = await play.world.chain.reader().requestEvents(play.request.id);
@@ -84,9 +84,9 @@ describe("the runtime when a request has rounds", () => {
       await passDeadline(play, silent);
       await courseWhen(play, (one) => one.attempt === 1);
       running.push(...world.agents.slice(0, 2).map((agent) => agent.start()));
-      const course = await courseWhen(play, (one) => standing(one) === "final");
+      const progress = await courseWhen(play, (one) => standing(one) === "final");
       assert.deepEqual(
-        roundsOf(course)?.map(({ decision }) => [decision.attempt, decision.answer]),
+        roundsOf(progress)?.map(({ decision }) => [decision.attempt, decision.answer]),
         [[1, "yes"]],
       );
       await until(async () => (await journalsOf(play)).length === 0);
@@ -113,8 +113,8 @@ describe("the runtime when a request has rounds", () => {
   it("SE3, SE5, SE9: after an appeal keepers draw nine others, who sit, decide and are paid", async () => {
     await during(async (play) => {
       await appeal(play);
-      const course = await courseWhen(play, (one) => standing(one) === "final");
-      const rounds = roundsOf(course) ?? [];
+      const progress = await courseWhen(play, (one) => standing(one) === "final");
+      const rounds = roundsOf(progress) ?? [];
       assert.deepEqual(
         rounds.map(({ committee, decision }) => [committee.length, decision.attempt, decision.answer]),
         [
@@ -137,8 +137,8 @@ describe("the runtime when a request has rounds", () => {
       for (const one of running.splice(1)) await one.stop();
       const open = await courseWhen(play, (one) => one.past.length === 1);
       await passDeadline(play, open);
-      const course = await courseWhen(play, (one) => standing(one) === "final");
-      assert.equal(lastRound(course)?.decision.attempt, 0);
+      const progress = await courseWhen(play, (one) => standing(one) === "final");
+      assert.equal(lastRound(progress)?.decision.attempt, 0);
       assert.equal(world.chain.creditOf(appellant, "token"), 18n * 10n ** 18n);
       assert.equal((await world.chain.reader().requestState(request.id)).provisional, false);
     });

@@ -10,7 +10,7 @@ import { createHeliaContentStore } from "../../agents/adapters/ipfs/helia-conten
 import { createKuboContentStore } from "../../agents/adapters/ipfs/kubo-content-store.ts";
 import { createLibp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import { sha256 } from "../../agents/core/encoding/digest.ts";
+import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import { buildKubo } from "../../scripts/kubo/build.ts";
 import { startKubo, type Kubo } from "../../scripts/kubo/daemon.ts";

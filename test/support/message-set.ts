@@ -1,6 +1,6 @@
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import { sha256, utf8 } from "../../agents/core/encoding/digest.ts";
+import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { commitForm, commitmentOf, revealForm, type Proposal } from "../../agents/core/phases/proposals.ts";
 import { judgeForm, voteForm, type Verdict } from "../../agents/core/protocols/mbft/payloads.ts";
 import { withSeen, type Form } from "../../agents/core/phases/round-book.ts";

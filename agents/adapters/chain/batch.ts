@@ -1,7 +1,7 @@
 import { encodeFunctionData, parseEventLogs, type Hex, type TransactionReceipt } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
-import type { Commit, CommitOutcome, Receipt } from "../../ports/chain.ts";
-import { isCommitted } from "../../ports/course.ts";
+import type { CertifiedDecision, CommitOutcome, Receipt } from "../../ports/chain.ts";
+import { isCommitted } from "../../core/request/state.ts";
 import { decisionOracleAbi } from "conclave/abi";
 import type { Connection } from "./connection.ts";
 import { encodeCommit } from "./encode.ts";
@@ -13,12 +13,12 @@ export interface BatchTools {
   readonly connection: Connection;
   readonly sender: Sender;
   /** One commit in a transaction of its own. */
-  readonly commitOne: (commit: Commit, signal: AbortSignal | undefined) => Promise<Receipt | "already">;
+  readonly commitOne: (commit: CertifiedDecision, signal: AbortSignal | undefined) => Promise<Receipt | "already">;
 }
 
 /** A commit that would succeed, and the gas that it needs on its own. */
 interface Item {
-  readonly commit: Commit;
+  readonly commit: CertifiedDecision;
   readonly data: Hex;
   readonly gas: bigint;
 }
@@ -33,13 +33,13 @@ const MAX_CALLS = 128;
 /** See `ChainWriter.commitAll`. */
 export async function commitAll(
   tools: BatchTools,
-  commits: readonly Commit[],
+  commits: readonly CertifiedDecision[],
   signal: AbortSignal | undefined,
 ): Promise<readonly CommitOutcome[]> {
   const outcomes = await Promise.all(commits.map((commit) => weigh(tools, commit, signal)));
   const items = outcomes.filter((one) => isItem(one));
   const { gasLimit } = await tools.connection.call("Read the newest block", signal, (client) => client.getBlock());
-  const done = new Map<Commit, CommitOutcome>();
+  const done = new Map<CertifiedDecision, CommitOutcome>();
   for (const batch of batchesOf(items, smaller(gasLimit / BLOCK_SHARE, MAX_TRANSACTION_GAS)))
     for (const [index, outcome] of (await send(tools, batch, signal)).entries())
       done.set((batch[index] as Item).commit, outcome);
@@ -52,7 +52,7 @@ export async function commitAll(
  */
 async function weigh(
   tools: BatchTools,
-  commit: Commit,
+  commit: CertifiedDecision,
   signal: AbortSignal | undefined,
 ): Promise<Item | CommitOutcome> {
   if (await isDone(tools, commit, signal)) return "already";
@@ -158,7 +158,7 @@ function mayStillLand({ code, data }: ConclaveError): boolean {
 
 async function isDone(
   { connection }: BatchTools,
-  { request, certificate }: Commit,
+  { request, certificate }: CertifiedDecision,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   return isCommitted(await readRequestState(connection, request.id, signal), certificate.decision.attempt);
@@ -170,7 +170,7 @@ function reasonsIn({ logs }: TransactionReceipt): ReadonlyMap<number, Hex> {
   return new Map(events.map(({ args }) => [Number(args.index), args.reason]));
 }
 
-function doingOf(commits: readonly Commit[]): string {
+function doingOf(commits: readonly CertifiedDecision[]): string {
   const ids = commits.map(({ request }) => request.id).join(", ");
   return commits.length === 1 ? `Commit the decision on request ${ids}` : `Commit the decisions on requests ${ids}`;
 }

@@ -1,16 +1,11 @@
 import { encodeAbiParameters, encodeFunctionData, zeroAddress, type Hex } from "viem";
-import {
-  bytesToHex,
-  committeeHash,
-  decisionStructHash,
-  hashedRequest,
-  packSeat,
-  packTerms,
-  utf8,
-} from "../../core/encoding/digest.ts";
+import { bytesToHex, utf8 } from "../../core/encoding/bytes.ts";
+import { committeeHash, decisionStructHash, hashedRequest } from "../../core/encoding/typed-data.ts";
+import { packSeat, packTerms } from "../../core/encoding/words.ts";
 import { questionBytes } from "../../core/request/question.ts";
 import type { Certificate, Currency, Decision, Request, Round, SeatInfo, Terms } from "../../core/types.ts";
-import type { AwaitedRound, DecidedRound, Witness } from "../../ports/chain.ts";
+import type { DecidedRound, Witness } from "../../core/request/events.ts";
+import type { AwaitedRound } from "../../ports/chain.ts";
 import { decisionOracleAbi, settlementAbi } from "conclave/abi";
 import { packCertificate, packHead, packMerits, packRelay } from "./settlement.ts";
 

@@ -1,5 +1,5 @@
 import { encodeFunctionData, parseEventLogs, type LocalAccount, type TransactionReceipt } from "viem";
-import { bytesToHex } from "../../core/encoding/digest.ts";
+import { bytesToHex } from "../../core/encoding/bytes.ts";
 import type { Address, AgentId, Hex } from "../../core/types.ts";
 import type { OperatorActions } from "../../ports/chain.ts";
 import { agentRegistryAbi } from "conclave/abi";

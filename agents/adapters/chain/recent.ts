@@ -1,7 +1,7 @@
 import { cidString } from "../../core/encoding/codec.ts";
 import type { Hex } from "../../core/types.ts";
-import type { ChainEvent } from "../../ports/chain.ts";
-import { courseOf, lastRound } from "../../ports/course.ts";
+import type { ChainEvent } from "../../core/request/events.ts";
+import { progressOf, lastRound } from "../../core/request/progress.ts";
 import type { PageWanted, PastRequest, RequestFilter, RequestPage } from "../../ports/history.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { connect, type Connection } from "./connection.ts";
@@ -184,8 +184,8 @@ async function pastRequest(
 
 /** That stands, or the latest one. */
 function decisionOf(events: readonly ChainEvent[]): PastRequest["decision"] {
-  const course = courseOf(events);
-  const round = course === null ? undefined : (lastRound(course) ?? course.past.at(-1));
+  const progress = progressOf(events);
+  const round = progress === null ? undefined : (lastRound(progress) ?? progress.past.at(-1));
   if (round === undefined) return null;
   const { decision, committee, relay } = round;
   const { attempt, status, answer, confidence, transcript } = decision;

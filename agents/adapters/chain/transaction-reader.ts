@@ -1,5 +1,5 @@
 import { decodeFunctionData } from "viem";
-import { hexToBytes } from "../../core/encoding/digest.ts";
+import { hexToBytes } from "../../core/encoding/bytes.ts";
 import type { Certificate, Hex, RequestId } from "../../core/types.ts";
 import type { TransactionReader } from "../../ports/chain.ts";
 import { decisionOracleAbi } from "conclave/abi";

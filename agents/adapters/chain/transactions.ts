@@ -228,7 +228,7 @@ async function land(
   }
 }
 
-interface Observation {
+interface FlightStatus {
   readonly receipt: TransactionReceipt | undefined;
   readonly mined: number;
   readonly head: bigint;
@@ -240,7 +240,7 @@ async function observe(
   call: TransactionCall,
   flight: Flight,
   signal?: AbortSignal,
-): Promise<Observation | null> {
+): Promise<FlightStatus | null> {
   const { connection, account } = context;
   try {
     return await connection.call(call.doing, signal, async (client) => {

@@ -2,7 +2,7 @@ import * as dagCbor from "@ipld/dag-cbor";
 import type { CID } from "multiformats/cid";
 import { createUnsafe } from "multiformats/block";
 import type { BlockView } from "multiformats";
-import { bytesToHex, sha256 } from "../../core/encoding/digest.ts";
+import { bytesToHex, sha256 } from "../../core/encoding/bytes.ts";
 import { cidOf, cidString } from "../../core/encoding/codec.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";

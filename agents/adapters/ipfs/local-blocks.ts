@@ -8,7 +8,7 @@ import { type AbortOptions, NotFoundError } from "@libp2p/interface";
 import type { InputPair, Pair } from "interface-blockstore";
 import { base32upper } from "multiformats/bases/base32";
 import type { CID } from "multiformats/cid";
-import { bytesToHex, sha256 } from "../../core/encoding/digest.ts";
+import { bytesToHex, sha256 } from "../../core/encoding/bytes.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { cidOf, MAX_BLOCK_BYTES, SHA2_256_CODE, verifiedBlock } from "./block.ts";

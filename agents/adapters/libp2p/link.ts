@@ -13,7 +13,7 @@ const BATCH_BYTES = 65_536;
 const COURTESY_MS = 500;
 
 /** Our sending stream to one configured peer: kept open, reopened with back-off until closed. */
-export interface Link {
+export interface PeerLink {
   readonly peerId: PeerId;
   readonly isOpen: () => boolean;
   readonly send: (frame: Uint8Array) => void;
@@ -35,7 +35,7 @@ export interface LinkOptions {
   readonly report: Report;
 }
 
-export function openLink(options: LinkOptions): Link {
+export function openLink(options: LinkOptions): PeerLink {
   const { libp2p, address, peerId, bounds, report } = options;
   const closing = new AbortController();
   const queue = createFrameQueue(bounds);

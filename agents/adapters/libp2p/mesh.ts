@@ -5,7 +5,7 @@ import type { Network } from "../../ports/network.ts";
 import type { NetworkBounds } from "./bounds.ts";
 import { notify, type Report } from "./events.ts";
 import { acceptFrames } from "./inbound.ts";
-import { type Link, openLink } from "./link.ts";
+import { type PeerLink, openLink } from "./link.ts";
 import type { AgentLibp2p } from "./node.ts";
 import { parsePeers, type Target } from "./peers.ts";
 
@@ -24,7 +24,7 @@ export interface MeshOptions {
 }
 
 export async function openMesh({ libp2p, own, bounds, report }: MeshOptions): Promise<Mesh> {
-  const links = new Map<Address, Link>();
+  const links = new Map<Address, PeerLink>();
   const leaving = new Set<Promise<void>>();
   const frameListeners = new Set<(from: Address, frame: Uint8Array) => void>();
   const connectListeners = new Set<(peer: Address) => void>();
@@ -46,7 +46,7 @@ export async function openMesh({ libp2p, own, bounds, report }: MeshOptions): Pr
     tag(libp2p, target.peerId, AGENT_TAG_VALUE);
   }
 
-  function remove(signer: Address, link: Link): void {
+  function remove(signer: Address, link: PeerLink): void {
     links.delete(signer);
     inbound.drop(signer);
     const left = leave(libp2p, link);
@@ -83,7 +83,7 @@ export async function openMesh({ libp2p, own, bounds, report }: MeshOptions): Pr
   };
 }
 
-async function leave(libp2p: AgentLibp2p, link: Link): Promise<void> {
+async function leave(libp2p: AgentLibp2p, link: PeerLink): Promise<void> {
   tag(libp2p, link.peerId, null);
   await link.close();
   // The peer may be gone already.

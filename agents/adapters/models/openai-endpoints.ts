@@ -8,10 +8,10 @@ export interface Endpoints {
    * One attempt: every server in turn until one answers, those that failed lately last. Throws what no other server can mend at once, else
    * the failure of the one that is to be tried again first.
    */
-  ask(request: ModelRequest, signal: AbortSignal, onText: (text: string) => void): Promise<Answered>;
+  ask(request: ModelRequest, signal: AbortSignal, onText: (text: string) => void): Promise<ServerReply>;
 }
 
-export interface Answered extends Answer {
+export interface ServerReply extends Answer {
   readonly server: Server;
 }
 

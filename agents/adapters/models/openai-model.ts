@@ -4,7 +4,7 @@ import type { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { HostedModel, ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { createCallQueue } from "./call-queue.ts";
-import { createEndpoints, type Answered, type Endpoints } from "./openai-endpoints.ts";
+import { createEndpoints, type ServerReply, type Endpoints } from "./openai-endpoints.ts";
 import { Retryable, type Server } from "./openai-http.ts";
 import type { ProviderId } from "./openai-providers.ts";
 import { aborted, closed, modelFailed, resumable } from "./output.ts";
@@ -101,7 +101,11 @@ export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
   };
 }
 
-type Attempts = (request: ModelRequest, signal: AbortSignal, begin: () => (text: string) => void) => Promise<Answered>;
+type Attempts = (
+  request: ModelRequest,
+  signal: AbortSignal,
+  begin: () => (text: string) => void,
+) => Promise<ServerReply>;
 
 /** Attempts of one call after another, as far as its own retries and those of all calls reach; `begin` is called before each. */
 function createAttempts(endpoints: Endpoints, retries: number): Attempts {
@@ -129,7 +133,7 @@ function createAttempts(endpoints: Endpoints, retries: number): Attempts {
   };
 }
 
-interface Timed extends Answered {
+interface Timed extends ServerReply {
   readonly firstTokenAtMs: number;
   readonly durationMs: number;
 }

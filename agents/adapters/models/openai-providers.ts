@@ -1,5 +1,5 @@
 import type { ModelRequest } from "../../ports/model.ts";
-import { names, type Refusal } from "./openai-refusal.ts";
+import { names, type EngineRefusal } from "./openai-refusal.ts";
 
 /** Parts of OpenAI's chat completions that not every server has. What a server turns out not to understand is not sent to it for a while. */
 export interface Dialect {
@@ -61,7 +61,7 @@ export interface Lack {
 /** What of the dialect the server's refusal names; null for nothing. */
 export function lackOf(
   dialect: Dialect,
-  refusal: Refusal,
+  refusal: EngineRefusal,
   request: Pick<ModelRequest, "system" | "user">,
 ): Lack | null {
   for (const how of ["surely", "perhaps"] as const) {

@@ -1,7 +1,7 @@
 import type { ModelRequest } from "../../ports/model.ts";
 
 /** What a server's refusal says, as far as something may be concluded from it. */
-export interface Refusal {
+export interface EngineRefusal {
   /** Words that stand where no text of ours is repeated: OpenAI's `param`, `type` and `code`, FastAPI's `loc`. */
   readonly structure: readonly string[];
   /** Its short texts, which may repeat a part of the prompt. Longer ones repeat it whole, often with all other fields of the request. */
@@ -14,7 +14,7 @@ const MAX_STRUCTURE = 100;
 const MAX_STRINGS = 100;
 const MAX_DEPTH = 8;
 
-export function readRefusal(body: string): Refusal {
+export function readRefusal(body: string): EngineRefusal {
   const structure: string[] = [];
   const texts: string[] = [];
   const walk = (value: unknown, isStructure: boolean, depth: number): void => {
@@ -35,7 +35,7 @@ export function readRefusal(body: string): Refusal {
 
 /** `perhaps`: the words stand in the prompt, too, and may be an echo of it. */
 export function names(
-  { structure, texts }: Refusal,
+  { structure, texts }: EngineRefusal,
   words: RegExp,
   { system, user }: Pick<ModelRequest, "system" | "user">,
 ): "surely" | "perhaps" | "no" {

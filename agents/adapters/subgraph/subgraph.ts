@@ -25,19 +25,19 @@ import { MAX_ROWS } from "./scalars.ts";
 /** The subgraph of one deployment. What it says is not proven: whoever runs the endpoint is trusted, or audited. */
 export interface Subgraph {
   /** Throws USAGE for a cursor that is none of a subgraph. */
-  requests(filter: RequestFilter, page: PageWanted, signal: AbortSignal): Promise<Answered<RequestPage>>;
+  requests(filter: RequestFilter, page: PageWanted, signal: AbortSignal): Promise<Indexed<RequestPage>>;
   /** Of each list at most so many entries. Null: there is no such agent. */
-  agent(agentId: AgentId, limit: number, signal: AbortSignal): Promise<Answered<AgentHistory | null>>;
-  statistics(days: number, signal: AbortSignal): Promise<Answered<Statistics>>;
+  agent(agentId: AgentId, limit: number, signal: AbortSignal): Promise<Indexed<AgentHistory | null>>;
+  statistics(days: number, signal: AbortSignal): Promise<Indexed<Statistics>>;
 }
 
-export interface Answered<Answer> {
+export interface Indexed<Answer> {
   readonly answer: Answer;
-  readonly standing: Standing;
+  readonly standing: IndexedUpTo;
 }
 
 /** Up to which block an answer holds, and for which contracts. */
-export interface Standing {
+export interface IndexedUpTo {
   readonly block: number;
   /** Null where the endpoint does not say. */
   readonly blockHash: Hex | null;
@@ -58,7 +58,7 @@ export function openSubgraph(endpoint: Endpoint): Subgraph {
   const ask = async <Answer extends z.ZodType<Standings>>(
     query: Query<Answer>,
     signal: AbortSignal,
-  ): Promise<{ readonly said: z.infer<Answer>; readonly standing: Standing }> => {
+  ): Promise<{ readonly said: z.infer<Answer>; readonly standing: IndexedUpTo }> => {
     const said = await postQuery(endpoint, query, signal);
     return { said, standing: standingOf(endpoint, said) };
   };
@@ -88,7 +88,7 @@ export function openSubgraph(endpoint: Endpoint): Subgraph {
 
 type Standings = Pick<RequestsAnswer, "_meta" | "deployment">;
 
-function standingOf(endpoint: Endpoint, { _meta: meta, deployment }: Standings): Standing {
+function standingOf(endpoint: Endpoint, { _meta: meta, deployment }: Standings): IndexedUpTo {
   if (meta === null) throw subgraphError("SUBGRAPH_INVALID", endpoint, "it does not say up to which block it knows");
   const { number, hash, timestamp } = meta.block;
   if (meta.hasIndexingErrors)

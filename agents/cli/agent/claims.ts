@@ -1,6 +1,7 @@
 import type { AgentId, Request } from "../../core/types.ts";
-import type { ChainEvent, ChainReader, ChainWriter, DecidedRound, Receipt } from "../../ports/chain.ts";
-import { advance, isFinal, roundsOf, type Course } from "../../ports/course.ts";
+import type { ChainEvent, DecidedRound } from "../../core/request/events.ts";
+import type { ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
+import { applyEvent, isFinal, roundsOf, type Progress } from "../../core/request/progress.ts";
 
 export interface Claim {
   readonly request: Request;
@@ -9,17 +10,17 @@ export interface Claim {
 
 /** Final requests that no keeper has settled yet and for which the agent sat. Throws CHAIN_UNREACHABLE. */
 export async function findClaims(chain: ChainReader, agentId: AgentId, signal: AbortSignal): Promise<readonly Claim[]> {
-  const courses = new Map<bigint, Course>();
+  const progresses = new Map<bigint, Progress>();
   for (const event of await eventsToHead(chain, signal)) {
     if (event.kind === "agentsChanged") continue;
     const requestId = event.kind === "requested" ? event.request.id : event.requestId;
-    const course = advance(courses.get(requestId) ?? null, event);
-    if (course !== null) courses.set(requestId, course);
+    const progress = applyEvent(progresses.get(requestId) ?? null, event);
+    if (progress !== null) progresses.set(requestId, progress);
   }
   const claims: Claim[] = [];
-  for (const course of courses.values()) {
-    const { request } = course;
-    const rounds = isFinal(course) ? roundsOf(course) : null;
+  for (const progress of progresses.values()) {
+    const { request } = progress;
+    const rounds = isFinal(progress) ? roundsOf(progress) : null;
     const sat = rounds?.some(({ committee }) => committee.some((seat) => seat.agentId === agentId)) === true;
     if (rounds === null || !sat) continue;
     const { settled } = await chain.requestState(request.id, signal);

@@ -3,16 +3,17 @@ import { readChainTerms } from "../../adapters/chain/terms.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { committeeSizeAfter, unpackRound } from "../../core/request/rounds.ts";
 import type { RequestId } from "../../core/types.ts";
-import type { ChainReader, DecidedRound } from "../../ports/chain.ts";
-import { courseOf, dueOf, isFinal, lastRound, type Course } from "../../ports/course.ts";
+import type { DecidedRound } from "../../core/request/events.ts";
+import type { ChainReader } from "../../ports/chain.ts";
+import { progressOf, dueOf, isFinal, lastRound, type Progress } from "../../core/request/progress.ts";
 import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../shared/account.ts";
 import { formatAmount, parseRequestId, unitOf } from "../shared/arguments.ts";
 import { createAuditReader } from "../shared/audit-reader.ts";
 import { findChain } from "../shared/chain-source.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
-import { reportRequest } from "../request/report.ts";
-import { waitForDecision } from "../request/wait.ts";
+import { reportRequest } from "../shared/request-report.ts";
+import { waitForDecision } from "../shared/wait.ts";
 
 interface Options extends AccountFlags {
   readonly dryRun?: true;
@@ -28,24 +29,24 @@ export const appeal: CommandSpec<Options> = {
     { flags: "--wait", description: "show progress until the decision is final" },
     ...accountFlags,
   ],
-  run: async ({ args, options, host, progress }) => {
+  run: async ({ args, options, host, tell }) => {
     const requestId = parseRequestId(args[0]);
     const source = await findChain(options, host);
     const [chain, terms] = await Promise.all([
       createAuditReader(source, host.signal),
       readChainTerms(source, host.signal),
     ]);
-    const { course, last } = await requireAppealable(chain, requestId, host.signal);
-    const others = await othersThan([...course.past, last], chain, host.signal);
-    const { request } = course;
+    const { progress, last } = await requireAppealable(chain, requestId, host.signal);
+    const others = await othersThan([...progress.past, last], chain, host.signal);
+    const { request } = progress;
     const { currency } = request.terms;
     const bond = await terms.bond(request, last.round, host.signal);
     const seats = committeeSizeAfter(request.terms.committeeSize, unpackRound(last.round).appeals + 1);
     const shown = formatAmount(bond, unitOf(currency, terms.feeToken));
     const facts = { requestId, attempt: last.decision.attempt + 1, seats, bond, currency };
-    progress(`request ${requestId}: a bond of ${shown} calls a committee of ${seats}`);
+    tell(`request ${requestId}: a bond of ${shown} calls a committee of ${seats}`);
     if (others < seats)
-      progress(`only ${others} other agents are active: unless more join, it delays the decision and changes nothing`);
+      tell(`only ${others} other agents are active: unless more join, it delays the decision and changes nothing`);
     if (options.dryRun === true)
       return {
         json: facts,
@@ -60,7 +61,7 @@ export const appeal: CommandSpec<Options> = {
     const { transactionHash, gasUsed } = await actions.appeal(request, last);
     const made = { ...facts, transactionHash, gasUsed: Number(gasUsed) };
     if (options.wait === true) {
-      const state = await waitForDecision(chain, requestId, host.signal, progress);
+      const state = await waitForDecision(chain, requestId, host.signal, tell);
       const { json, text } = await reportRequest(chain, terms.feeToken, requestId, host.signal);
       return { json: { ...json, appeal: made }, text, ok: state.status === "decided" };
     }
@@ -80,14 +81,14 @@ async function requireAppealable(
   chain: ChainReader,
   requestId: RequestId,
   signal: AbortSignal,
-): Promise<{ readonly course: Course; readonly last: DecidedRound }> {
+): Promise<{ readonly progress: Progress; readonly last: DecidedRound }> {
   const [events, head] = await Promise.all([chain.requestEvents(requestId, signal), chain.head(signal)]);
-  const course = courseOf(events);
-  const last = course === null ? null : lastRound(course);
-  if (course === null || last === null) throw impossible(requestId, "no decision stands yet");
-  if (isFinal(course)) throw impossible(requestId, "its decision is final");
-  if (dueOf(course, head) === "finalize") throw impossible(requestId, "the time for appeals is over");
-  return { course, last };
+  const progress = progressOf(events);
+  const last = progress === null ? null : lastRound(progress);
+  if (progress === null || last === null) throw impossible(requestId, "no decision stands yet");
+  if (isFinal(progress)) throw impossible(requestId, "its decision is final");
+  if (dueOf(progress, head) === "finalize") throw impossible(requestId, "the time for appeals is over");
+  return { progress, last };
 }
 
 /** How many agents could be drawn after these rounds, as of now. */

@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { cidString } from "../../core/encoding/codec.ts";
-import { sha256 } from "../../core/encoding/digest.ts";
+import { sha256 } from "../../core/encoding/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import { protocolByCode } from "../../core/protocols/index.ts";
 import { documentBlock } from "../../core/evidence/sources.ts";

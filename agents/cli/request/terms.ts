@@ -1,6 +1,6 @@
 import { parseUnits } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
-import { utf8 } from "../../core/encoding/digest.ts";
+import { utf8 } from "../../core/encoding/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { protocolByCode, protocols } from "../../core/protocols/index.ts";
@@ -9,7 +9,7 @@ import { CURRENCIES, type Address, type AnswerKind, type Assurance } from "../..
 import type { Attempt, RequestId, Terms } from "../../core/types.ts";
 import { committeeSizeAfter, seatsOfAll } from "../../core/request/rounds.ts";
 import { parseAmount, parseChoice, parseDuration, parseInteger, unitOf, type Unit } from "../shared/arguments.ts";
-import { meaningOf } from "../shared/assurance.ts";
+import { meaningOf } from "../shared/protocol-words.ts";
 
 export interface TermsFlags {
   readonly kind: string;
@@ -27,32 +27,9 @@ export interface TermsFlags {
   readonly callbackGas: string;
 }
 
-/** A boolean question to the smallest committee: the least that any costs. */
-export const SMALLEST: Terms = {
-  fee: 0n,
-  duration: limits.minDurationSeconds,
-  appeals: 0,
-  retries: 0,
-  tolerance: 0n,
-  callbackGasLimit: 0,
-  committeeSize: limits.minCommittee,
-  assurance: "normal",
-  currency: "token",
-  decimals: 0,
-  options: 0,
-  kind: "boolean",
-  protocol: 0,
-};
-
 const KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "policies"];
 const ASSURANCES: readonly Assurance[] = ["normal", "high"];
 
-/** As in contracts/types/Limits.sol. */
-export const MAX_APPEALS = 3;
-export const MAX_RETRIES = 3;
-const MAX_CALLBACK_GAS = 2_000_000;
-const MAX_DECIMALS = 18;
-const OPTIONS = { least: 2, most: 26 } as const;
 const MAX_TOLERANCE = 2n ** 40n - 1n;
 
 /**
@@ -70,7 +47,7 @@ export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Pr
   return {
     fee: flags.fee === undefined ? 0n : parseAmount(flags.fee, unitOf(currency, feeToken), "--fee"),
     duration,
-    callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, MAX_CALLBACK_GAS),
+    callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, limits.callbackGas),
     ...committeeTerms(kind, flags),
     assurance: assuranceOf(flags, protocol, registry),
     currency,
@@ -81,8 +58,8 @@ export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Pr
 }
 
 function committeeTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "appeals" | "retries" | "committeeSize"> {
-  const appeals = parseInteger(flags.appeals, "--appeals", 0, MAX_APPEALS);
-  const retries = parseInteger(flags.retries, "--retries", 0, MAX_RETRIES);
+  const appeals = parseInteger(flags.appeals, "--appeals", 0, limits.maxAppeals);
+  const retries = parseInteger(flags.retries, "--retries", 0, limits.maxRetries);
   const committeeSize = parseInteger(flags.committee, "--committee", limits.minCommittee, limits.maxCommittee);
   if (appeals > 0 && kind === "text")
     throw invalid("appeals", flags.appeals, "no contract can tell whether two texts agree; ask another --kind");
@@ -173,9 +150,9 @@ function answerTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "options"
     throw invalid("decimals", decimals, `only --kind number has decimals, not ${kind}`);
   if (kind !== "number" && tolerance !== undefined)
     throw invalid("tolerance", tolerance, `only --kind number has a tolerance, not ${kind}`);
-  const places = decimals === undefined ? 0 : parseInteger(decimals, "--decimals", 0, MAX_DECIMALS);
+  const places = decimals === undefined ? 0 : parseInteger(decimals, "--decimals", 0, limits.decimals);
   return {
-    options: options === undefined ? 0 : parseInteger(options, "--options", OPTIONS.least, OPTIONS.most),
+    options: options === undefined ? 0 : parseInteger(options, "--options", limits.minOptions, limits.maxOptions),
     decimals: places,
     tolerance: tolerance === undefined ? 0n : scaledTolerance(tolerance, places),
   };

@@ -3,7 +3,7 @@ import { openKeystore } from "../../adapters/keystore/keystore.ts";
 import type { Keys } from "../../adapters/keystore/keys.ts";
 import { readPassword } from "../../adapters/keystore/password.ts";
 import { ConclaveError } from "../../core/errors.ts";
-import { isHex } from "../../core/encoding/digest.ts";
+import { isHex } from "../../core/encoding/bytes.ts";
 import type { Address } from "../../core/types.ts";
 import { resolve } from "node:path";
 import type { CliHost, OptionSpec } from "./command.ts";

@@ -1,8 +1,8 @@
-import { ConclaveError } from "../../core/errors.ts";
+import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Certificate, Digest, Domain, Hex, RequestId } from "../../core/types.ts";
 import type { ErrorCode } from "../../core/errors.ts";
-import type { ChainEvent } from "../../ports/chain.ts";
-import type { VerifyReport } from "../../node/audit/verify.ts";
+import type { ChainEvent } from "../../core/request/events.ts";
+import type { VerifyReport } from "../../node/audit/report.ts";
 
 /** What the thread that fetches and the threads that verify tell each other. */
 export type ToAuditor =
@@ -13,7 +13,7 @@ export type ToAuditor =
       readonly requestId: RequestId;
       readonly events: readonly ChainEvent[];
     }
-  | { readonly kind: "answer"; readonly call: number; readonly answer: Answer };
+  | { readonly kind: "answer"; readonly call: number; readonly answer: Delivered };
 
 export type FromAuditor =
   | { readonly kind: "ready" }
@@ -21,16 +21,16 @@ export type FromAuditor =
   | { readonly kind: "call"; readonly call: number; readonly id: number; readonly wanted: Wanted }
   /** Nobody waits for the answer any more. */
   | { readonly kind: "forget"; readonly call: number }
-  | { readonly kind: "report"; readonly id: number; readonly outcome: Outcome<VerifyReport> };
+  | { readonly kind: "report"; readonly id: number; readonly outcome: Settled<VerifyReport> };
 
 export type Wanted =
   | { readonly name: "block"; readonly digest: Digest }
   | { readonly name: "certificate"; readonly transactionHash: Hex; readonly requestId: RequestId };
 
-export type Answer = Outcome<Uint8Array | Certificate["signatures"] | null>;
+export type Delivered = Settled<Uint8Array | Certificate["signatures"] | null>;
 
 /** Errors lose their class on the way from thread to thread. */
-export type Outcome<T> = { readonly value: T } | { readonly error: SentError };
+export type Settled<T> = { readonly value: T } | { readonly error: SentError };
 
 export interface SentError {
   readonly code: ErrorCode | null;
@@ -40,10 +40,10 @@ export interface SentError {
 
 export function sentError(error: unknown): SentError {
   if (error instanceof ConclaveError) return { code: error.code, message: error.message, data: error.data };
-  return { code: null, message: error instanceof Error ? error.message : String(error), data: {} };
+  return { code: null, message: messageOf(error), data: {} };
 }
 
-export function valueOf<T>(outcome: Outcome<T>): T {
+export function valueOf<T>(outcome: Settled<T>): T {
   if ("value" in outcome) return outcome.value;
   const { code, message, data } = outcome.error;
   throw code === null ? new Error(message) : new ConclaveError(code, message, data);

@@ -1,14 +1,15 @@
 import { Worker } from "node:worker_threads";
-import { verifyRequest, type VerifyOptions, type VerifyReport } from "../../node/audit/verify.ts";
+import type { VerifyOptions, VerifyReport } from "../../node/audit/report.ts";
+import { verifyRequest } from "../../node/audit/verify.ts";
 import type { Subject } from "../../node/audit/audit.ts";
 import { createRoom, type Room, type Visitor } from "./audit-room.ts";
 import {
   inBatches,
   sentError,
   valueOf,
-  type Answer,
+  type Delivered,
   type FromAuditor,
-  type Outcome,
+  type Settled,
   type ToAuditor,
   type Wanted,
 } from "./audit-messages.ts";
@@ -98,7 +99,7 @@ class Auditor implements Verifier {
   readonly #sources: AuditSources;
   readonly #room: Room;
   readonly #visitors = new Map<number, Visitor>();
-  readonly #reports = new Map<number, (outcome: Outcome<VerifyReport>) => void>();
+  readonly #reports = new Map<number, (outcome: Settled<VerifyReport>) => void>();
   readonly #calls = new Map<number, AbortController>();
   // A thread, not a window: it has no origin.
   // eslint-disable-next-line unicorn/require-post-message-target-origin
@@ -132,7 +133,7 @@ class Auditor implements Verifier {
     const id = this.#tasks++;
     const visitor = this.#room.enter();
     this.#visitors.set(id, visitor);
-    const outcome = await new Promise<Outcome<VerifyReport>>((resolve) => {
+    const outcome = await new Promise<Settled<VerifyReport>>((resolve) => {
       this.#reports.set(id, resolve);
       this.#send({ kind: "verify", id, domain, requestId, events });
     });
@@ -164,7 +165,7 @@ class Auditor implements Verifier {
     const forgotten = new AbortController();
     this.#calls.set(call, forgotten);
     const signal = AbortSignal.any([this.#sources.signal, forgotten.signal]);
-    const answer: Answer = await this.#fetch(id, wanted, signal).then(
+    const answer: Delivered = await this.#fetch(id, wanted, signal).then(
       (value) => ({ value }),
       (error: unknown) => ({ error: sentError(error) }),
     );
@@ -172,7 +173,11 @@ class Auditor implements Verifier {
     if (!forgotten.signal.aborted) this.#send({ kind: "answer", call, answer });
   }
 
-  async #fetch(id: number, wanted: Wanted, signal: AbortSignal): Promise<Extract<Answer, { value: unknown }>["value"]> {
+  async #fetch(
+    id: number,
+    wanted: Wanted,
+    signal: AbortSignal,
+  ): Promise<Extract<Delivered, { value: unknown }>["value"]> {
     const { chain, store } = this.#sources;
     if (wanted.name === "certificate") return chain.certificate(wanted.transactionHash, wanted.requestId, signal);
     const bytes = await store.get(wanted.digest, signal);

@@ -1,14 +1,15 @@
 /** A thread that verifies: the hashes, signatures and replays are here, the chain and the blocks come from audit-pool.ts. */
 import { parentPort } from "node:worker_threads";
-import { verifyRequest, type VerifyReport } from "../../node/audit/verify.ts";
+import { type VerifyReport } from "../../node/audit/report.ts";
+import { verifyRequest } from "../../node/audit/verify.ts";
 import type { Certificate } from "../../core/types.ts";
 import {
   inBatches,
   sentError,
   valueOf,
-  type Answer,
+  type Delivered,
   type FromAuditor,
-  type Outcome,
+  type Settled,
   type ToAuditor,
   type Wanted,
 } from "./audit-messages.ts";
@@ -16,12 +17,12 @@ import {
 const port = parentPort;
 if (port === null) throw new Error("Use `conclave verify`; this file is its worker");
 
-const waiting = new Map<number, (answer: Answer) => void>();
+const waiting = new Map<number, (answer: Delivered) => void>();
 let calls = 0;
 
 const send = inBatches<FromAuditor>((messages) => port.postMessage(messages));
 
-function ask(id: number, wanted: Wanted, signal?: AbortSignal): Promise<Answer> {
+function ask(id: number, wanted: Wanted, signal?: AbortSignal): Promise<Delivered> {
   const call = calls++;
   return new Promise((resolve) => {
     const forget = (): void => {
@@ -59,7 +60,7 @@ async function verify({
 }
 
 async function serve(task: Extract<ToAuditor, { kind: "verify" }>): Promise<void> {
-  const outcome: Outcome<VerifyReport> = await verify(task).then(
+  const outcome: Settled<VerifyReport> = await verify(task).then(
     (value) => ({ value }),
     (error: unknown) => ({ error: sentError(error) }),
   );

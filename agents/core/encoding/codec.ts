@@ -2,7 +2,7 @@ import * as dagCbor from "@ipld/dag-cbor";
 import { base32 } from "multiformats/bases/base32";
 import { CID } from "multiformats/cid";
 import { create as createMultihash } from "multiformats/hashes/digest";
-import { bytesToHex, compareBytes, hexToBytes, sha256 } from "./digest.ts";
+import { bytesToHex, compareBytes, hexToBytes, sha256 } from "./bytes.ts";
 import type { Digest, Value } from "../types.ts";
 
 const DAG_CBOR_CODE = 0x71;
@@ -12,7 +12,7 @@ const MAX_DEPTH = 16;
 const CID_TEXT_LENGTH = 59;
 
 /** An IPLD link (CBOR tag 42) to a dag-cbor block, so that pinning a block pins what it refers to. */
-export interface Link {
+export interface BlockLink {
   readonly link: Digest;
 }
 
@@ -21,7 +21,14 @@ export interface Link {
  * has no encoding in a block, and bytes that claim one are refused.
  */
 export type BlockValue =
-  null | boolean | number | string | Uint8Array | Link | readonly BlockValue[] | { readonly [key: string]: BlockValue };
+  | null
+  | boolean
+  | number
+  | string
+  | Uint8Array
+  | BlockLink
+  | readonly BlockValue[]
+  | { readonly [key: string]: BlockValue };
 
 /** Encodes canonically: equal values, equal bytes. Throws on what is not a `Value`, which is a bug of ours. */
 export function encode(value: Value): Uint8Array {
@@ -116,7 +123,7 @@ function isReservedKey(key: string): boolean {
   return key === "/" || key === "__proto__";
 }
 
-function isLink(value: object): value is Link {
+function isLink(value: object): value is BlockLink {
   const keys = Object.keys(value);
   return keys.length === 1 && keys[0] === "link";
 }

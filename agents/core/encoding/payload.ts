@@ -1,5 +1,5 @@
 import { isReadable } from "../request/answer.ts";
-import { bytesToHex, utf8 } from "./digest.ts";
+import { bytesToHex, utf8 } from "./bytes.ts";
 import type { PayloadMap } from "../protocol.ts";
 import type { Digest, Value } from "../types.ts";
 

@@ -6,13 +6,12 @@ import {
   decodeRequestId,
   encodeRequestId,
   hexToBytes,
-  messageDigest,
-  packSeat,
-  packTerms,
-  recoverSigner,
   sha256,
   word,
-} from "./digest.ts";
+} from "./bytes.ts";
+import { recoverSigner } from "./digest.ts";
+import { messageDigest } from "./typed-data.ts";
+import { packSeat, packTerms } from "./words.ts";
 import { PROPOSE } from "../seat/certify/payloads.ts";
 import { limits } from "../limits.ts";
 import { isText, questionBytes } from "../request/question.ts";

@@ -1,5 +1,5 @@
 import { digestFromCid, digestOf, decode, encode, isMapOf } from "../encoding/codec.ts";
-import { compareBytes, hexToBytes, utf8 } from "../encoding/digest.ts";
+import { compareBytes, hexToBytes, utf8 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { asDigest, listOf } from "../encoding/payload.ts";
 import type { Form } from "../phases/round-book.ts";

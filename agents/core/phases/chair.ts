@@ -1,9 +1,9 @@
 import { isSameAnswer } from "../request/answer.ts";
 import { isMapOf } from "../encoding/codec.ts";
-import { compareHex, concat, hexToBytes, sha256 } from "../encoding/digest.ts";
-import { settle, type Verdict } from "./outcome.ts";
+import { compareHex, concat, hexToBytes, sha256 } from "../encoding/bytes.ts";
+import { settle, type Resolution } from "./outcome.ts";
 import { canonicalRanks } from "../seat/order.ts";
-import type { Call, View } from "./phased-rules.ts";
+import type { Call, SeatView } from "./phased-rules.ts";
 import type { Prompt } from "../prompts/prompt.ts";
 import {
   candidateFrom,
@@ -14,7 +14,7 @@ import {
   type Proposal,
 } from "./proposals.ts";
 import { faultTolerance } from "../quorum.ts";
-import { counted, equivocatorsIn, said, type Form, type RoundBook, type Stage } from "./round-book.ts";
+import { counted, equivocatorsIn, said, type Form, type RoundBook, type Closure } from "./round-book.ts";
 import {
   answerSchema,
   heard,
@@ -29,7 +29,7 @@ import {
 import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
 
 /**
- * What council, debate and adversarial share (docs/spec/council.md CH1..CH10): the word of one seat decides, the others' words stand
+ * What council, debate and adversarial share (docs/spec/council.md CH1..CH11): the word of one seat decides, the others' words stand
  * beside it. Nothing here makes the chair honest; the confidence shows how many seats say what it says.
  */
 
@@ -95,7 +95,7 @@ export function wordForm(name: string, phase: number): Form<Word> {
 }
 
 /** The answer of a seat's word that counts; null when it said none of the question's kind. */
-export function wordOf(book: RoundBook, form: Form<Word>, seat: SeatIndex, stage: Stage): Candidate | null {
+export function wordOf(book: RoundBook, form: Form<Word>, seat: SeatIndex, stage: Closure): Candidate | null {
   const one = counted(book, form, seat, stage);
   return one === null || one.body.proposal === null
     ? null
@@ -127,7 +127,10 @@ const SYNTHESIZE: Task = {
 };
 
 /** CH4: the chair's one call. */
-export function synthesisCall({ attempt, self, book, earlier }: View<unknown>, answers: readonly Candidate[]): Call {
+export function synthesisCall(
+  { attempt, self, book, earlier }: SeatView<unknown>,
+  answers: readonly Candidate[],
+): Call {
   const texts = inReadersOrder(earlier[0] ?? book, self, answers).map(({ answer, proof }) =>
     heard(lineOf(answer.text, proof), LINE_BYTES),
   );
@@ -148,7 +151,7 @@ export function agreesWith(attempt: Attempt, one: Candidate, other: Candidate): 
   return isSameAnswer(attempt.request.terms, one.answer, other.answer);
 }
 
-export interface ChairVerdict extends Omit<Verdict, "winner"> {
+export interface ChairVerdict extends Omit<Resolution, "winner"> {
   readonly chair: Candidate;
   /** Seats whose own last word agrees with the chair's answer. */
   readonly agreeing: readonly SeatIndex[];

@@ -13,11 +13,11 @@ import {
 } from "./chair.ts";
 import { settle } from "./outcome.ts";
 import { phased, type PhasedState } from "./phased.ts";
-import type { Call, Judged, View } from "./phased-rules.ts";
+import type { Call, Judged, SeatView } from "./phased-rules.ts";
 import { proposalFrom, type Candidate } from "./proposals.ts";
 import type { Protocol } from "../protocol.ts";
 import { holdsHonest, isSupermajority } from "../quorum.ts";
-import { closeForm, type AnyForm, type RoundBook, type Stage } from "./round-book.ts";
+import { closeForm, type AnyForm, type RoundBook, type Closure } from "./round-book.ts";
 import { roundSlots, type Tally } from "../seat/tally.ts";
 import type { Attempt, SeatIndex } from "../types.ts";
 
@@ -32,10 +32,10 @@ export interface ChairedRules {
   readonly title: string;
   /** The phases in which the seats answer; all speak in each. */
   readonly forms: readonly AnyForm[];
-  calls(view: View<ChairedCarry>, phase: number): readonly Call[];
-  say(view: View<ChairedCarry>, phase: number): unknown;
+  calls(view: SeatView<ChairedCarry>, phase: number): readonly Call[];
+  say(view: SeatView<ChairedCarry>, phase: number): unknown;
   /** Every seat's last answer; `stage` is that of the last of these phases. */
-  answers(book: RoundBook, stage: Stage): readonly Candidate[];
+  answers(book: RoundBook, stage: Closure): readonly Candidate[];
 }
 
 export interface ChairedCarry {
@@ -73,12 +73,12 @@ export function chaired(rules: ChairedRules): Protocol<PhasedState> {
 }
 
 /** CH4: over what the members said last. With too few answers there is nothing to conclude from. */
-function synthesis(rules: ChairedRules, view: View<ChairedCarry>): readonly Call[] {
+function synthesis(rules: ChairedRules, view: SeatView<ChairedCarry>): readonly Call[] {
   const heard = view.round === 0 ? rules.answers(view.book, "open") : view.carry.answers;
   return isQuorum(view.attempt, heard) ? [synthesisCall(view, heard)] : [];
 }
 
-function saySynthesis(view: View<ChairedCarry>): unknown {
+function saySynthesis(view: SeatView<ChairedCarry>): unknown {
   return { proposal: proposalFrom(view.attempt.request.terms, view.answered(SYNTHESIS)[0]) };
 }
 

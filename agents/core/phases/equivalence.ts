@@ -1,13 +1,13 @@
 import { groupAnswers, type AnswerGroup, type CanonicalAnswer, type SeatAnswer } from "../request/answer.ts";
 import { isMapOf } from "../encoding/codec.ts";
-import { compareHex, hexToBytes } from "../encoding/digest.ts";
+import { compareHex, hexToBytes } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { asDigest, listOf } from "../encoding/payload.ts";
-import type { Call, View } from "./phased-rules.ts";
+import type { Call, SeatView } from "./phased-rules.ts";
 import type { Prompt } from "../prompts/prompt.ts";
 import { canonicalRanks } from "../seat/order.ts";
 import { faultTolerance, isMajority } from "../quorum.ts";
-import { allCounted, type AnyForm, type Form, type RoundBook, type Stage } from "./round-book.ts";
+import { allCounted, type AnyForm, type Form, type RoundBook, type Closure } from "./round-book.ts";
 import { taskPrompt, verdictSchema, type Task } from "../prompts/task-prompt.ts";
 import type { Attempt, Digest, SeatIndex, Value } from "../types.ts";
 
@@ -76,7 +76,7 @@ function matchPrompt(attempt: Attempt, answer: string, other: string): Prompt {
  * EQ2: each of the first f + 1 distinct texts with all later ones, so that an honest seat's text is among the founders;
  * at most `limits.matchPairs`.
  */
-export function matchCalls(view: Pick<View<unknown>, "attempt">, answers: readonly SeatAnswer[]): readonly Call[] {
+export function matchCalls(view: Pick<SeatView<unknown>, "attempt">, answers: readonly SeatAnswer[]): readonly Call[] {
   const { committee, request } = view.attempt;
   const texts = bySupport(view.attempt, groupAnswers(request.terms, answers)).map((group) => group.representative);
   const founders = texts.slice(0, faultTolerance(committee.length) + 1);
@@ -87,7 +87,7 @@ export function matchCalls(view: Pick<View<unknown>, "attempt">, answers: readon
   }));
 }
 
-export function sayMatches(view: View<unknown>): Matches {
+export function sayMatches(view: SeatView<unknown>): Matches {
   const matches = view.answered(MATCH).flatMap(({ about, fields }): readonly Match[] => {
     const [, first, second] = about as readonly [string, Digest, Digest];
     const { verdict } = fields;
@@ -102,7 +102,7 @@ export function sayMatches(view: View<unknown>): Matches {
  * no chain of near-equals joins what was judged different. Nobody is put into a class whose founder's text it judged to differ
  * from its own.
  */
-export function answerClasses(book: RoundBook, answers: readonly SeatAnswer[], stage: Stage): readonly AnswerGroup[] {
+export function answerClasses(book: RoundBook, answers: readonly SeatAnswer[], stage: Closure): readonly AnswerGroup[] {
   return classesBy(book.attempt, answers, {
     areSame: (founder, text) =>
       isMajority(seatsJudging(book, founder, text, stage, true).length, book.attempt.committee.length),
@@ -111,7 +111,7 @@ export function answerClasses(book: RoundBook, answers: readonly SeatAnswer[], s
 }
 
 /** Where judgements of two texts come from. */
-export interface Judgements {
+export interface Equivalences {
   areSame(founder: CanonicalAnswer, text: CanonicalAnswer): boolean;
   /** Seats that said that the two differ. */
   deniers(founder: CanonicalAnswer, text: CanonicalAnswer): readonly SeatIndex[];
@@ -121,7 +121,7 @@ export interface Judgements {
 export function classesBy(
   attempt: Attempt,
   answers: readonly SeatAnswer[],
-  judgements: Judgements,
+  judgements: Equivalences,
 ): readonly AnswerGroup[] {
   const { terms } = attempt.request;
   const groups = groupAnswers(terms, answers);
@@ -143,7 +143,7 @@ function seatsJudging(
   book: RoundBook,
   a: CanonicalAnswer,
   b: CanonicalAnswer,
-  stage: Stage,
+  stage: Closure,
   same: boolean,
 ): readonly SeatIndex[] {
   const [first, second] = inOrder(a.outcome, b.outcome);

@@ -6,7 +6,7 @@ import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIn
 export const MAX_SLASHES = 3;
 
 /** What a deliberation came to, before reputations and shares are settled. */
-export interface Verdict {
+export interface Resolution {
   /** null = Hung. */
   readonly winner: {
     readonly answer: CanonicalAnswer;
@@ -23,7 +23,7 @@ export interface Verdict {
  * PH8. Reputation: a slashed seat loses its slashes, at most MAX_SLASHES; a completed seat below full reputation recovers one
  * step. Shares: a completed seat that was not slashed gets 2 when it supported the winner, else 1.
  */
-export function settle(attempt: Attempt, { winner, slashes, completed }: Verdict): Outcome {
+export function settle(attempt: Attempt, { winner, slashes, completed }: Resolution): Outcome {
   const isSlashed = (seat: SeatIndex): boolean => (slashes[seat] as number) > 0;
   const earns = (seat: SeatIndex): boolean => completed.includes(seat) && !isSlashed(seat);
   const reputationChanges = seatsOf(attempt).flatMap((seat) => {

@@ -31,11 +31,11 @@ export interface PhasedRules<Carry> {
    */
   judge(book: RoundBook, carry: Carry): Judged<Carry>;
   /** What a speaker asks its model on entering a phase, all at once; with none, and no documents, it speaks at once. */
-  calls(view: View<Carry>, phase: number): readonly Call[];
+  calls(view: SeatView<Carry>, phase: number): readonly Call[];
   /** PH11: documents that a speaker needs before it speaks in a phase; none if not given. Not in a phase with calls. */
   documents?(attempt: Attempt, round: number, phase: number): readonly Digest[];
   /** The body a speaker says, from what `view.answered(phase)` holds; a call that failed or came late is not in it. */
-  say(view: View<Carry>, phase: number): unknown;
+  say(view: SeatView<Carry>, phase: number): unknown;
 }
 
 export interface Judged<Carry> {
@@ -57,7 +57,7 @@ export interface Answered {
 }
 
 /** What a seat can see when it asks and speaks. */
-export interface View<Carry> {
+export interface SeatView<Carry> {
   readonly attempt: Attempt;
   readonly self: SeatIndex;
   readonly secret: Uint8Array;

@@ -2,7 +2,7 @@
 import { limits } from "../limits.ts";
 import { withOrigins } from "./origin.ts";
 import { seatsOf } from "../seat/order.ts";
-import type { Answered, Judged, PhasedRules, View } from "./phased-rules.ts";
+import type { Answered, Judged, PhasedRules, SeatView } from "./phased-rules.ts";
 import { comparePositions, type Conclusion, type Effect, type Observation, type Position } from "../protocol.ts";
 import type { Protocol, SeatContext, Step } from "../protocol.ts";
 import { refuseSize, refusing } from "../request/refusal.ts";
@@ -228,7 +228,7 @@ class Engine<Carry> {
     return book;
   }
 
-  private view(state: PhasedState, context: SeatContext, tally: Tally): View<Carry> {
+  private view(state: PhasedState, context: SeatContext, tally: Tally): SeatView<Carry> {
     const { attempt, self, secret } = context;
     const { round } = state;
     const book = (of: number): RoundBook => this.book(attempt, tally, of);

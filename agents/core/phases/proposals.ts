@@ -1,11 +1,11 @@
 import { canonicalAnswer, clipText, type CanonicalAnswer } from "../request/answer.ts";
 import { digestOf, isMapOf } from "../encoding/codec.ts";
-import { concat, encodeRequestId, hexToBytes, sha256 } from "../encoding/digest.ts";
+import { concat, encodeRequestId, hexToBytes, sha256 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { seatsOf } from "../seat/order.ts";
 import { asDigest, isTextOf } from "../encoding/payload.ts";
-import type { Answered, View } from "./phased-rules.ts";
-import { allVariants, counted, type Form, type RoundBook, type Stage } from "./round-book.ts";
+import type { Answered, SeatView } from "./phased-rules.ts";
+import { allVariants, counted, type Form, type RoundBook, type Closure } from "./round-book.ts";
 import { isTier, tierOf } from "./tiers.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Terms, Value } from "../types.ts";
 
@@ -90,22 +90,22 @@ export function proposalFrom(terms: Terms, answered: Answered | undefined): Prop
 }
 
 /** What this seat commits to and reveals: its model's answer to the one call of COMMIT. */
-export function ownProposal(view: View<unknown>): Proposal | null {
+export function ownProposal(view: SeatView<unknown>): Proposal | null {
   return proposalFrom(view.attempt.request.terms, view.answered(COMMIT)[0]);
 }
 
-export function sayCommit(view: View<unknown>): Commit {
+export function sayCommit(view: SeatView<unknown>): Commit {
   const proposal = ownProposal(view);
   const { attempt, round, self } = view;
   return { commitment: proposal === null ? null : commitmentOf(attempt, round, self, proposal, saltOf(view)) };
 }
 
-export function sayReveal(view: View<unknown>): Reveal {
+export function sayReveal(view: SeatView<unknown>): Reveal {
   const proposal = ownProposal(view);
   return { proposal: proposal === null ? null : { ...proposal, salt: saltOf(view) } };
 }
 
-function saltOf({ secret, round }: View<unknown>): Uint8Array {
+function saltOf({ secret, round }: SeatView<unknown>): Uint8Array {
   return hexToBytes(sha256(concat(secret, Uint8Array.of(round))));
 }
 
@@ -122,16 +122,16 @@ export function commitmentOf(
   return digestOf({ requestId, attempt: attempt.attempt, round, seat, answer, proof, tier, salt });
 }
 
-const candidates = new WeakMap<RoundBook, Partial<Record<Stage, readonly Candidate[]>>>();
+const candidates = new WeakMap<RoundBook, Partial<Record<Closure, readonly Candidate[]>>>();
 
 /** PH1, PH4: the proposals that count, in seat order: committed in time, revealed in time, canonical. */
-export function candidatesOf(book: RoundBook, stage: Stage): readonly Candidate[] {
+export function candidatesOf(book: RoundBook, stage: Closure): readonly Candidate[] {
   const known = candidates.get(book) ?? {};
   candidates.set(book, known);
   return (known[stage] ??= readCandidates(book, stage));
 }
 
-function readCandidates(book: RoundBook, stage: Stage): readonly Candidate[] {
+function readCandidates(book: RoundBook, stage: Closure): readonly Candidate[] {
   return seatsOf(book.attempt).flatMap((seat) => {
     const reveal = counted(book, revealForm, seat, stage);
     const commit = counted(book, commitForm, seat, "closed");

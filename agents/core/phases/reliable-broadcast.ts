@@ -1,8 +1,17 @@
-import { hexToBytes } from "../encoding/digest.ts";
+import { hexToBytes } from "../encoding/bytes.ts";
 import { isMapOf } from "../encoding/codec.ts";
 import { asDigest } from "../encoding/payload.ts";
 import { holdsHonest, isSupermajority } from "../quorum.ts";
-import { allCounted, heldOf, said, type Form, type RoundBook, type Said, type Seen, type Stage } from "./round-book.ts";
+import {
+  allCounted,
+  heldOf,
+  said,
+  type Form,
+  type RoundBook,
+  type Said,
+  type Seen,
+  type Closure,
+} from "./round-book.ts";
 import { seatsOf } from "../seat/order.ts";
 import type { Attempt, Digest, SeatIndex, Value } from "../types.ts";
 
@@ -15,19 +24,19 @@ import type { Attempt, Digest, SeatIndex, Value } from "../types.ts";
 /** Per broadcaster a payload digest: held (ECHO), vouched for (READY), delivered. */
 export type Heard = Seen;
 
-export interface Relay {
+export interface Vouching {
   readonly heard: Heard;
 }
 
 /** The phases of one broadcast: what is broadcast, what is echoed, what is vouched for. */
 export interface Broadcast<Body> {
   readonly sent: Form<Body>;
-  readonly echo: Form<Relay>;
-  readonly ready: Form<Relay>;
+  readonly echo: Form<Vouching>;
+  readonly ready: Form<Vouching>;
 }
 
 /** An ECHO or READY message; make each once, as a constant. */
-export function relayForm(name: string, phase: number): Form<Relay> {
+export function relayForm(name: string, phase: number): Form<Vouching> {
   return {
     name,
     phase,
@@ -76,18 +85,18 @@ function digestWith(lists: readonly Heard[], seat: number, suffices: (count: num
   return null;
 }
 
-export function sayEcho<Body>(book: RoundBook, { sent }: Broadcast<Body>): Relay {
+export function sayEcho<Body>(book: RoundBook, { sent }: Broadcast<Body>): Vouching {
   return { heard: heldOf(book, sent) };
 }
 
 /** READYs that came early amplify. */
-export function sayReady<Body>(book: RoundBook, { echo, ready }: Broadcast<Body>): Relay {
+export function sayReady<Body>(book: RoundBook, { echo, ready }: Broadcast<Body>): Vouching {
   const seats = book.attempt.committee.length;
   return { heard: vouchedFor(seats, listsOf(book, echo, "open"), listsOf(book, ready, "open")) };
 }
 
 /** The messages that were delivered, in seat order; a fork is dropped, whatever was vouched for (PH2: its slot is void). */
-export function deliveries<Body>(book: RoundBook, of: Broadcast<Body>, stage: Stage): readonly Said<Body>[] {
+export function deliveries<Body>(book: RoundBook, of: Broadcast<Body>, stage: Closure): readonly Said<Body>[] {
   const delivered = deliveredBy(book.attempt.committee.length, listsOf(book, of.ready, stage));
   return seatsOf(book.attempt).flatMap((seat: SeatIndex) => {
     const message = said(book, of.sent, seat);
@@ -95,6 +104,6 @@ export function deliveries<Body>(book: RoundBook, of: Broadcast<Body>, stage: St
   });
 }
 
-function listsOf(book: RoundBook, form: Form<Relay>, stage: Stage): readonly Heard[] {
+function listsOf(book: RoundBook, form: Form<Vouching>, stage: Closure): readonly Heard[] {
   return allCounted(book, form, stage).map(({ body }) => body.heard);
 }

@@ -1,5 +1,5 @@
 import { isMapOf } from "../encoding/codec.ts";
-import { hexToBytes } from "../encoding/digest.ts";
+import { hexToBytes } from "../encoding/bytes.ts";
 import { seatsOf } from "../seat/order.ts";
 import { decodeOrigins, withoutOrigins } from "./origin.ts";
 import { asDigest, isPayloadMap, listOf } from "../encoding/payload.ts";
@@ -80,7 +80,7 @@ function witnessing({ forms, partial }: RoundPlan, form: AnyForm): AnyForm {
 const MAX_LISTS = 16;
 
 /** `open`: nobody can have witnessed the phase yet, so whatever is held counts. `closed`: only what was witnessed. */
-export type Stage = "open" | "closed";
+export type Closure = "open" | "closed";
 
 const read = new WeakMap<Message, Said<unknown> | null>();
 
@@ -100,13 +100,13 @@ export function said<Body>(book: RoundBook, form: Form<Body>, seat: SeatIndex): 
 }
 
 /** What a seat said in a phase, if it counts: at stage `closed` only when it was witnessed (PH4). */
-export function counted<Body>(book: RoundBook, form: Form<Body>, seat: SeatIndex, stage: Stage): Said<Body> | null {
+export function counted<Body>(book: RoundBook, form: Form<Body>, seat: SeatIndex, stage: Closure): Said<Body> | null {
   const one = said(book, form, seat);
   return one === null || (stage === "closed" && !isWitnessed(book, form, one)) ? null : one;
 }
 
 /** What counts in a phase, in seat order. */
-export function allCounted<Body>(book: RoundBook, form: Form<Body>, stage: Stage): readonly Said<Body>[] {
+export function allCounted<Body>(book: RoundBook, form: Form<Body>, stage: Closure): readonly Said<Body>[] {
   return seatsOf(book.attempt).flatMap((seat) => counted(book, form, seat, stage) ?? []);
 }
 

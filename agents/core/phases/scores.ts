@@ -1,5 +1,5 @@
 import { isMapOf } from "../encoding/codec.ts";
-import { hexToBytes } from "../encoding/digest.ts";
+import { hexToBytes } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { asDigest, listOf } from "../encoding/payload.ts";
 import type { Answered, Call } from "./phased-rules.ts";

@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import { cutText, renderFields, type OutputSchema, type Prompt } from "./prompt.ts";
 import type { Attempt, Terms } from "../types.ts";
 
-/** Tasks that several protocols ask of a model. Raised with every change of wording or fields; part of their versions. */
+/** P5: Tasks that several protocols ask of a model. Raised with every change of wording or fields; part of their versions. */
 export const TASKS_VERSION = 2;
 
 const COMMON =
@@ -19,19 +19,19 @@ export interface Task {
 }
 
 /** Untrusted data, one field each, in order. A text is shown whole: the own answer, an answer under judgement, a document. */
-export type Data = readonly (readonly [name: string, value: string | Heard])[];
+export type Data = readonly (readonly [name: string, value: string | PeerTexts])[];
 
 /** P9: the texts of one field that peers wrote, or the own model after it had read theirs, each cut to its limit. */
-export interface Heard {
+export interface PeerTexts {
   readonly texts: readonly string[];
 }
 
-export function heard(text: string, maxBytes: number): Heard {
+export function heard(text: string, maxBytes: number): PeerTexts {
   return { texts: [cutText(text, maxBytes)] };
 }
 
 /** Several peers' texts in one field: what parts them stands in none of them, so that nobody speaks for two (P6). */
-export function heardTogether(texts: readonly string[], maxBytes: number): Heard {
+export function heardTogether(texts: readonly string[], maxBytes: number): PeerTexts {
   return { texts: texts.map((text) => cutText(text.replace(BARS, "/"), maxBytes)) };
 }
 
@@ -60,12 +60,12 @@ export function taskPrompt(
 }
 
 /** P9: every text has an equal share, so that the longest takes nothing from the others. */
-function shareOf(values: readonly (string | Heard)[]): number {
+function shareOf(values: readonly (string | PeerTexts)[]): number {
   const texts = values.reduce((sum, value) => sum + (typeof value === "string" ? 0 : value.texts.length), 0);
   return Math.floor(limits.briefBytes / Math.max(1, texts));
 }
 
-function textOf(value: string | Heard, maxBytes: number): string {
+function textOf(value: string | PeerTexts, maxBytes: number): string {
   return typeof value === "string" ? value : value.texts.map((text) => cutText(text, maxBytes)).join(" | ");
 }
 

@@ -2,7 +2,7 @@ import { CERTIFICATE, PROPOSE, isCertifyPayload } from "./certify/payloads.ts";
 import { newConflicts } from "./certify/conflicts.ts";
 import { certifyElapsed, certifyLoaded, certifyMessage, startCertify } from "./certify/certify.ts";
 import { initialCertify, type CertifyContext, type CertifyState } from "./certify/state.ts";
-import { sha256 } from "../encoding/digest.ts";
+import { sha256 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { comparePositions, type Effect, type Input, type Protocol } from "../protocol.ts";
 import type { Position, Refusal, SeatContext, Step } from "../protocol.ts";

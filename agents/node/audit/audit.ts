@@ -1,13 +1,15 @@
 import type { RequestId } from "../../core/types.ts";
-import type { ChainEvent, ChainReader } from "../../ports/chain.ts";
-import { advance, isFinal, type Course } from "../../ports/course.ts";
-import { standingCommit, type Committed, type VerifyReport } from "./verify.ts";
+import type { ChainEvent, CommittedDecision } from "../../core/request/events.ts";
+import type { ChainReader } from "../../ports/chain.ts";
+import { applyEvent, isFinal, type Progress } from "../../core/request/progress.ts";
+import type { VerifyReport } from "./report.ts";
+import { standingCommit } from "./standing.ts";
 
 /** One decision to be verified, with all events of its request. */
 export interface Subject {
   readonly requestId: RequestId;
   readonly events: readonly ChainEvent[];
-  readonly committed: Committed;
+  readonly committed: CommittedDecision;
 }
 
 export interface AuditOptions {
@@ -40,7 +42,7 @@ export interface AuditCounts {
 }
 
 interface Followed {
-  course: Course | null;
+  progress: Progress | null;
   readonly events: ChainEvent[];
 }
 
@@ -56,14 +58,14 @@ export async function audit(options: AuditOptions): Promise<AuditCounts> {
   const ended = AbortSignal.any([signal, leaving.signal]);
   const verifications = new Verifications(options);
 
-  const close = async (requestId: RequestId, { course, events }: Followed): Promise<void> => {
+  const close = async (requestId: RequestId, { progress, events }: Followed): Promise<void> => {
     open.delete(requestId);
-    if (course === null) {
+    if (progress === null) {
       counts.partial += 1;
       return;
     }
     counts.requests += 1;
-    const committed = standingCommit(course, events);
+    const committed = standingCommit(progress, events);
     const subject = committed === null ? null : { requestId, events, committed };
     if (subject === null) counts.undecided += 1;
     else if (options.isKnown(subject)) counts.known += 1;
@@ -74,7 +76,7 @@ export async function audit(options: AuditOptions): Promise<AuditCounts> {
       if (event.blockNumber > last) continue;
       options.onBlock?.(event.blockNumber);
       const followed = record(open, options, event);
-      if (followed !== null && followed[1].course !== null && isFinal(followed[1].course)) await close(...followed);
+      if (followed !== null && followed[1].progress !== null && isFinal(followed[1].progress)) await close(...followed);
     }
     verifications.throwTrouble();
     options.onBlock?.(cursor.blockNumber);
@@ -96,11 +98,11 @@ function record(
   if (event.kind === "agentsChanged") return null;
   const requestId = event.kind === "requested" ? event.request.id : event.requestId;
   if (!includes(requestId)) return null;
-  const followed = open.get(requestId) ?? { course: null, events: [] };
+  const followed = open.get(requestId) ?? { progress: null, events: [] };
   open.set(requestId, followed);
-  followed.course = advance(followed.course, event);
+  followed.progress = applyEvent(followed.progress, event);
   // Without its beginning nothing can be made of it: it is only counted.
-  if (followed.course !== null) followed.events.push(event);
+  if (followed.progress !== null) followed.events.push(event);
   return [requestId, followed];
 }
 

@@ -1,11 +1,19 @@
-import { compareHex, concat, sha256, utf8 } from "../../core/encoding/digest.ts";
+import { messageOf } from "../../core/errors.ts";
+import { compareHex, concat, sha256, utf8 } from "../../core/encoding/bytes.ts";
 import type { AgentId, Address, Digest, RequestId } from "../../core/types.ts";
 import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
-import type { Clock } from "../../ports/clock.ts";
-import { dueOf, isFinal, lastRound, roundsOf, witnessOf, type Course, type Due } from "../../ports/course.ts";
+import { type Clock, sleep } from "../../ports/clock.ts";
+import {
+  dueOf,
+  isFinal,
+  lastRound,
+  roundsOf,
+  witnessOf,
+  type Progress,
+  type Due,
+} from "../../core/request/progress.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Signer } from "../../ports/signer.ts";
-import { sleep } from "./relayer.ts";
 
 export interface KeeperPorts {
   readonly chain: ChainReader;
@@ -22,13 +30,13 @@ export interface KeeperPorts {
 export interface Keeper {
   agents(active: readonly AgentRecord[]): void;
   /** A request is kept from its first event until it is refunded or settled. `at`: the block of the event that led here. */
-  see(course: Course, at: bigint): void;
+  see(progress: Progress, at: bigint): void;
   /** The requests that became final in this block or later and that nobody has settled yet, as far as this agent knows. */
   unsettled(since: bigint): readonly RequestId[];
 }
 
 interface Kept {
-  course: Course;
+  progress: Progress;
   /** Block of its last event. */
   at: bigint;
   /** What is due, and since when (unix ms). */
@@ -50,25 +58,25 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
     const head = await ports.chain.head(lifetime);
     const now = ports.clock.now();
     for (const entry of kept.values()) {
-      const { course } = entry;
-      const due = dueOf(course, head);
-      const action = due === null ? null : nameOf(due, course);
+      const { progress } = entry;
+      const due = dueOf(progress, head);
+      const action = due === null ? null : nameOf(due, progress);
       entry.due = action === null ? null : entry.due?.action === action ? entry.due : { action, since: now };
       if (due === null || entry.due === null || entry.busy || (due === "settle" && settling)) continue;
-      if (now - entry.due.since >= rankOf(active, ports.signer.address, course.request.id) * staggerMs)
+      if (now - entry.due.since >= rankOf(active, ports.signer.address, progress.request.id) * staggerMs)
         void act(entry, due, entry.due.action);
     }
   };
 
   const act = async (entry: Kept, due: Due, action: string): Promise<void> => {
-    const { course } = entry;
+    const { progress } = entry;
     entry.busy = true;
     if (due === "settle") settling = true;
     try {
-      await perform(ports, course, due, lifetime);
-      if (due === "settle") kept.delete(course.request.id);
+      await perform(ports, progress, due, lifetime);
+      if (due === "settle") kept.delete(progress.request.id);
     } catch (error) {
-      warn(error, course.request.id);
+      warn(error, progress.request.id);
     } finally {
       // Until the event arrives, or for another turn of everybody after a failure.
       entry.due = { action, since: ports.clock.now() + staggerMs };
@@ -89,41 +97,38 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
 
   const warn = (error: unknown, requestId: RequestId | null): void => {
     if (lifetime.aborted) return;
-    ports.log.warn(
-      { requestId: requestId?.toString(), error: error instanceof Error ? error.message : String(error) },
-      "keeping failed; trying again",
-    );
+    ports.log.warn({ requestId: requestId?.toString(), error: messageOf(error) }, "keeping failed; trying again");
   };
 
   return {
     agents(records) {
       active = records;
     },
-    see(course, at) {
-      const { id } = course.request;
+    see(progress, at) {
+      const { id } = progress.request;
       const entry = kept.get(id);
-      if (course.stage.kind === "refunded") kept.delete(id);
-      else if (entry === undefined) kept.set(id, { course, at, due: null, busy: false });
-      else Object.assign(entry, { course, at });
+      if (progress.stage.kind === "refunded") kept.delete(id);
+      else if (entry === undefined) kept.set(id, { progress, at, due: null, busy: false });
+      else Object.assign(entry, { progress, at });
       void run();
     },
     unsettled(since) {
-      return [...kept].filter(([, { course, at }]) => isFinal(course) && at >= since).map(([id]) => id);
+      return [...kept].filter(([, { progress, at }]) => isFinal(progress) && at >= since).map(([id]) => id);
     },
   };
 }
 
 /** The same action in another place of the course is another one, with a turn of its own for everybody. */
-function nameOf(due: Due, course: Course): string {
-  const place = course.stage.kind === "requested" ? ` ${course.stage.seedBlock}` : "";
-  return `${due} ${course.attempt}${place}`;
+function nameOf(due: Due, progress: Progress): string {
+  const place = progress.stage.kind === "requested" ? ` ${progress.stage.seedBlock}` : "";
+  return `${due} ${progress.attempt}${place}`;
 }
 
-async function perform(ports: KeeperPorts, course: Course, due: Due, signal: AbortSignal): Promise<void> {
-  const receipt = await submit(ports.writer, course, due, signal);
+async function perform(ports: KeeperPorts, progress: Progress, due: Due, signal: AbortSignal): Promise<void> {
+  const receipt = await submit(ports.writer, progress, due, signal);
   if (receipt === "already") return;
   const { transactionHash: transaction } = receipt;
-  ports.log.info({ requestId: course.request.id.toString(), attempt: course.attempt, transaction }, messages[due]);
+  ports.log.info({ requestId: progress.request.id.toString(), attempt: progress.attempt, transaction }, messages[due]);
 }
 
 const messages: Readonly<Record<Due, string>> = {
@@ -137,12 +142,12 @@ const messages: Readonly<Record<Due, string>> = {
 
 async function submit(
   writer: ChainWriter,
-  course: Course,
+  progress: Progress,
   due: Due,
   signal: AbortSignal,
 ): Promise<Receipt | "already"> {
-  const { request, round, attempt, past, stage } = course;
-  const [witness, last, before, rounds] = [witnessOf(course), lastRound(course), past.at(-1), roundsOf(course)];
+  const { request, round, attempt, past, stage } = progress;
+  const [witness, last, before, rounds] = [witnessOf(progress), lastRound(progress), past.at(-1), roundsOf(progress)];
   if (due === "draw" && stage.kind === "requested")
     return writer.draw(request, { round, attempt, seedBlock: stage.seedBlock, past }, signal);
   if (due === "replace" && witness !== null) return writer.replace(request, round, attempt, witness, signal);

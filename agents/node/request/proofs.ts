@@ -1,14 +1,14 @@
+import { recoverSigner } from "../../core/encoding/digest.ts";
 import {
   committeeHash,
   decisionDigest,
   hashedDecision,
   hashedRequest,
-  recoverSigner,
   requestHashOf,
-} from "../../core/encoding/digest.ts";
+} from "../../core/encoding/typed-data.ts";
 import type { Attempt, DecisionConflict, Evidence, Message, SeatIndex, SignedDecision } from "../../core/types.ts";
+import type { ChainEvent } from "../../core/request/events.ts";
 import type {
-  ChainEvent,
   DecisionProof,
   MessageProof,
   SignedDecisionHash,

@@ -1,5 +1,5 @@
 import PQueue from "p-queue";
-import { sha256 } from "../../core/encoding/digest.ts";
+import { sha256 } from "../../core/encoding/bytes.ts";
 import type { Digest } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 

@@ -1,5 +1,5 @@
 import { decode, encode, isMapOf } from "../../core/encoding/codec.ts";
-import { bytesToHex, hexToBytes, sha256 } from "../../core/encoding/digest.ts";
+import { bytesToHex, hexToBytes, sha256 } from "../../core/encoding/bytes.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Origin } from "../../core/prompts/prompt.ts";
 import type { Input, Observation } from "../../core/protocol.ts";

@@ -9,7 +9,8 @@ import {
 import { newConflicts } from "../../../agents/core/seat/certify/conflicts.ts";
 import { initialCertify, type CertifyContext, type CertifyState } from "../../../agents/core/seat/certify/state.ts";
 import { certifyElapsed, certifyMessage, startCertify } from "../../../agents/core/seat/certify/certify.ts";
-import { decisionDigest, hexToBytes } from "../../../agents/core/encoding/digest.ts";
+import { hexToBytes } from "../../../agents/core/encoding/bytes.ts";
+import { decisionDigest } from "../../../agents/core/encoding/typed-data.ts";
 import { JUDGE } from "../../../agents/core/protocols/mbft/payloads.ts";
 import { mbft } from "../../../agents/core/protocols/mbft/index.ts";
 import type { Effect, Step } from "../../../agents/core/protocol.ts";

@@ -1,13 +1,7 @@
 import { digestOf } from "../../../agents/core/encoding/codec.ts";
-import {
-  decisionDigest,
-  hexToBytes,
-  messageDigest,
-  publicKeyToAddress,
-  sha256,
-  signDigest as signDigestBy,
-  utf8,
-} from "../../../agents/core/encoding/digest.ts";
+import { hexToBytes, sha256, utf8 } from "../../../agents/core/encoding/bytes.ts";
+import { publicKeyToAddress, signDigest as signDigestBy } from "../../../agents/core/encoding/digest.ts";
+import { decisionDigest, messageDigest } from "../../../agents/core/encoding/typed-data.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../../../agents/core/seat/seat.ts";
 import { secp256k1 } from "../../../agents/core/encoding/secp256k1.ts";

@@ -1,5 +1,5 @@
 import type { GossipEvent } from "../../../agents/core/protocols/hashgraph/graph/graph.ts";
-import { sha256, hexToBytes, concat, utf8 } from "../../../agents/core/encoding/digest.ts";
+import { sha256, hexToBytes, concat, utf8 } from "../../../agents/core/encoding/bytes.ts";
 import { generator } from "./committee.ts";
 
 export interface RandomGossip {

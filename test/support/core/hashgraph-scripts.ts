@@ -1,5 +1,5 @@
 import { digestOf } from "../../../agents/core/encoding/codec.ts";
-import { hexToBytes } from "../../../agents/core/encoding/digest.ts";
+import { hexToBytes } from "../../../agents/core/encoding/bytes.ts";
 import type { Effect } from "../../../agents/core/protocol.ts";
 import { EVENTS_PER_SEAT } from "../../../agents/core/protocols/hashgraph/config.ts";
 import { hashgraph } from "../../../agents/core/protocols/hashgraph/index.ts";
@@ -45,7 +45,7 @@ export function rewords(city: string, wordings: readonly string[]): SeatScript {
   };
 }
 
-/** Follows more than half of those it is shown, as a model would (H06). */
+/** Follows more than half of those it is shown, as a model would (HG22). */
 export function follows(first: string): SeatScript {
   return {
     answer: ({ ask, prompt }) => {

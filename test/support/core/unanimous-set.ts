@@ -1,6 +1,6 @@
 import { digestOf } from "../../../agents/core/encoding/codec.ts";
 import { canonicalAnswer } from "../../../agents/core/request/answer.ts";
-import { compareHex } from "../../../agents/core/encoding/digest.ts";
+import { compareHex } from "../../../agents/core/encoding/bytes.ts";
 import { matchForm } from "../../../agents/core/phases/equivalence.ts";
 import { unanimous } from "../../../agents/core/protocols/unanimous/index.ts";
 import { commitForm, commitmentOf, revealForm } from "../../../agents/core/phases/proposals.ts";

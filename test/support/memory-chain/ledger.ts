@@ -13,14 +13,13 @@ import type {
   Round,
   Terms,
 } from "../../../agents/core/types.ts";
+import type { DecidedRound, Witness } from "../../../agents/core/request/events.ts";
 import type {
   AgentRecord,
   AwaitedRound,
-  Commit,
-  DecidedRound,
+  CertifiedDecision,
   EquivocationProof,
   Receipt,
-  Witness,
 } from "../../../agents/ports/chain.ts";
 import { faultOf } from "../../../agents/ports/evidence.ts";
 import {
@@ -61,8 +60,8 @@ export interface Ledger {
   addAgent(agent: NewAgent): AgentRecord;
   ask(consumer: Address, terms: Terms, question: string): AskedRequest;
   draw(request: Request, awaited: AwaitedRound): Receipt;
-  commit(commit: Commit, relayer: Address): Receipt;
-  commitAll(commits: readonly Commit[], relayer: Address): readonly (Receipt | ConclaveError)[];
+  commit(commit: CertifiedDecision, relayer: Address): Receipt;
+  commitAll(commits: readonly CertifiedDecision[], relayer: Address): readonly (Receipt | ConclaveError)[];
   appeal(appellant: Address, request: Request, last: DecidedRound): Receipt;
   finalize(request: Request, last: DecidedRound): Receipt;
   retryCallback(request: Request, last: DecidedRound): Receipt;

@@ -1,10 +1,5 @@
-import {
-  committeeHash,
-  decisionStructHash,
-  keccak256,
-  requestHash,
-  utf8,
-} from "../../../agents/core/encoding/digest.ts";
+import { keccak256, utf8 } from "../../../agents/core/encoding/bytes.ts";
+import { committeeHash, decisionStructHash, requestHash } from "../../../agents/core/encoding/typed-data.ts";
 import { ConclaveError } from "../../../agents/core/errors.ts";
 import {
   committeeSizeAfter,
@@ -23,14 +18,12 @@ import type {
   Round,
   Terms,
 } from "../../../agents/core/types.ts";
+import { type DecidedRound, type RequestStatus, type Witness } from "../../../agents/core/request/events.ts";
 import {
   PROVEN_SERVICES,
   type AwaitedRound,
-  type Commit,
-  type DecidedRound,
+  type CertifiedDecision,
   type Receipt,
-  type RequestStatus,
-  type Witness,
 } from "../../../agents/ports/chain.ts";
 import { packRelay } from "../../../agents/adapters/chain/settlement.ts";
 import { bondOf, earnings, payOut, standing as standingRounds } from "./pay.ts";
@@ -85,14 +78,14 @@ export function draw(state: State, request: Request, { round, seedBlock, past }:
   return append(state, [{ kind: "committeeDrawn", requestId: id, attempt, committee }]);
 }
 
-export function commit(state: State, one: Commit, relayer: Address): Receipt {
+export function commit(state: State, one: CertifiedDecision, relayer: Address): Receipt {
   return withCertificate(state, one, append(state, decide(state, one, relayer)));
 }
 
 /** As `tryMulticall`: one transaction, and what is refused changes nothing. */
 export function commitAll(
   state: State,
-  commits: readonly Commit[],
+  commits: readonly CertifiedDecision[],
   relayer: Address,
 ): readonly (Receipt | ConclaveError)[] {
   const bodies = commits.map((one) => unlessRefused(() => decide(state, one, relayer)));
@@ -101,12 +94,16 @@ export function commitAll(
     bodies.flatMap((made) => (made instanceof ConclaveError ? [] : made)),
   );
   return bodies.map((made, index) =>
-    made instanceof ConclaveError ? made : withCertificate(state, commits[index] as Commit, receipt),
+    made instanceof ConclaveError ? made : withCertificate(state, commits[index] as CertifiedDecision, receipt),
   );
 }
 
 /** What can be read from the transaction later. */
-function withCertificate({ certificates }: State, { request, certificate }: Commit, receipt: Receipt): Receipt {
+function withCertificate(
+  { certificates }: State,
+  { request, certificate }: CertifiedDecision,
+  receipt: Receipt,
+): Receipt {
   certificates.set(certificateKey(receipt.transactionHash, request.id), certificate.signatures);
   return receipt;
 }
@@ -121,7 +118,11 @@ function unlessRefused<T>(action: () => T): T | ConclaveError {
 }
 
 /** What a commit makes of the request, and its events; changes nothing when it throws. */
-function decide(state: State, { request, round, committee, certificate }: Commit, relayer: Address): readonly Body[] {
+function decide(
+  state: State,
+  { request, round, committee, certificate }: CertifiedDecision,
+  relayer: Address,
+): readonly Body[] {
   const { decision } = certificate;
   const { id } = request;
   const drawn = drawnCommitment(request, round, decision.attempt, committeeHash(committee));

@@ -1,13 +1,11 @@
+import { compareHex, keccak256, utf8 } from "../../../agents/core/encoding/bytes.ts";
+import { recoverSigner } from "../../../agents/core/encoding/digest.ts";
 import {
-  compareHex,
   decisionDigest,
   decisionSlotDigest,
-  keccak256,
-  recoverSigner,
   requestHashOf,
   slotDigest,
-  utf8,
-} from "../../../agents/core/encoding/digest.ts";
+} from "../../../agents/core/encoding/typed-data.ts";
 import { ConclaveError } from "../../../agents/core/errors.ts";
 import { limits } from "../../../agents/core/limits.ts";
 import { isSupermajority } from "../../../agents/core/quorum.ts";

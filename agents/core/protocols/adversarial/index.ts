@@ -13,10 +13,10 @@ import {
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { settle } from "../../phases/outcome.ts";
 import { phased } from "../../phases/phased.ts";
-import type { Call, Judged, View } from "../../phases/phased-rules.ts";
+import type { Call, Judged, SeatView } from "../../phases/phased-rules.ts";
 import { proposalFrom, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
-import { allCounted, closeForm, type RoundBook, type Stage } from "../../phases/round-book.ts";
+import { allCounted, closeForm, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { verifyPrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import {
@@ -38,14 +38,14 @@ interface Reviewed {
 }
 
 interface AdversarialCarry {
-  /** Who drafted or reviewed in a round whose draft was reviewed. */
+  /** AD9: Who drafted or reviewed in a round whose draft was reviewed. */
   readonly worked: readonly SeatIndex[];
   readonly slashes: readonly number[];
   /** Drafters and convergers that failed in their turn. */
   readonly failed: readonly SeatIndex[];
 }
 
-/** adversarial: docs/spec/adversarial.md. One drafts, k = n - 2 review, one converges: k + 2 model calls. */
+/** adversarial: docs/spec/adversarial.md. AD2, AD3: One drafts, k = n - 2 review, one converges: k + 2 model calls. */
 export const adversarial = phased<AdversarialCarry>({
   id: "adversarial",
   code: 9,
@@ -87,19 +87,19 @@ function speakers(attempt: Attempt, round: number, phase: number): readonly Seat
   }
 }
 
-function draftIn(book: RoundBook, stage: Stage): Candidate | null {
+function draftIn(book: RoundBook, stage: Closure): Candidate | null {
   return wordOf(book, draftForm, drafterOf(book.attempt, book.round), stage);
 }
 
 /** AD4, AD5, AD8: the round's draft with the reviews of it that count; null without a draft or without any review. */
-function reviewedIn(book: RoundBook, stage: Stage): Reviewed | null {
+function reviewedIn(book: RoundBook, stage: Closure): Reviewed | null {
   const draft = draftIn(book, stage);
   const reviews = reviewsIn(book, stage).filter((review) => review.draft === draft?.target);
   return draft === null || reviews.length === 0 ? null : { draft, reviews };
 }
 
 /** Of whatever draft. */
-function reviewsIn(book: RoundBook, stage: Stage): Reviewed["reviews"] {
+function reviewsIn(book: RoundBook, stage: Closure): Reviewed["reviews"] {
   return allCounted(book, reviewForm, stage).flatMap(({ seat, body }) =>
     body.review === null ? [] : [{ ...body.review, seat }],
   );
@@ -109,7 +109,7 @@ function reviewsIn(book: RoundBook, stage: Stage): Reviewed["reviews"] {
  * AD5: no call depends on earlier rounds: a drafter or converger that says two things can leave the seats with different ones, and
  * a pair whose halves start from different ones would fail however honest it is.
  */
-function calls({ attempt, book, self }: View<AdversarialCarry>, phase: number): readonly Call[] {
+function calls({ attempt, book, self }: SeatView<AdversarialCarry>, phase: number): readonly Call[] {
   switch (phase) {
     case DRAFT:
       return [{ about: ["propose"], prompt: memberPrompt(attempt, self) }];
@@ -135,7 +135,7 @@ function inOrder(attempt: Attempt, { reviews }: Reviewed): readonly string[] {
   return reviews.toSorted((a, b) => (ranks[a.seat] as number) - (ranks[b.seat] as number)).map(({ text }) => text);
 }
 
-function say(view: View<AdversarialCarry>, phase: number): unknown {
+function say(view: SeatView<AdversarialCarry>, phase: number): unknown {
   if (phase === REVIEW) return reviewFrom(view.answered(REVIEW)[0]);
   return { proposal: proposalFrom(view.attempt.request.terms, view.answered(phase)[0]) };
 }

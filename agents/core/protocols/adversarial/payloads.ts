@@ -1,7 +1,7 @@
 import { clipText } from "../../request/answer.ts";
 import { wordForm } from "../../phases/chair.ts";
 import { isMapOf } from "../../encoding/codec.ts";
-import { hexToBytes } from "../../encoding/digest.ts";
+import { hexToBytes } from "../../encoding/bytes.ts";
 import { limits } from "../../limits.ts";
 import { asDigest, isTextOf } from "../../encoding/payload.ts";
 import type { Answered } from "../../phases/phased-rules.ts";

@@ -1,13 +1,13 @@
 import { clipText } from "../../request/answer.ts";
 import { inReadersOrder } from "../../phases/chair.ts";
 import { isMapOf } from "../../encoding/codec.ts";
-import { hexToBytes } from "../../encoding/digest.ts";
+import { hexToBytes } from "../../encoding/bytes.ts";
 import { limits } from "../../limits.ts";
 import { asDigest, isTextOf, listOf } from "../../encoding/payload.ts";
-import type { Call, View } from "../../phases/phased-rules.ts";
+import type { Call, SeatView } from "../../phases/phased-rules.ts";
 import { cutText, type Prompt } from "../../prompts/prompt.ts";
 import type { Candidate } from "../../phases/proposals.ts";
-import { allCounted, type Form, type RoundBook, type Stage } from "../../phases/round-book.ts";
+import { allCounted, type Form, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import {
   answerSchema,
   heard,
@@ -75,7 +75,7 @@ const AGREES = /^agrees\.?$/i;
 
 /** DB2: one call about all others' answers. `answers` is the round in which they were revealed. */
 export function critiqueCalls(
-  { attempt, self }: View<unknown>,
+  { attempt, self }: SeatView<unknown>,
   answers: RoundBook,
   candidates: readonly Candidate[],
 ): readonly Call[] {
@@ -105,7 +105,7 @@ function othersInOrder(
 }
 
 /** DB3: critiques are kept per target. */
-export function sayCritiques(view: View<unknown>, phase = CRITIQUE): Critiques {
+export function sayCritiques(view: SeatView<unknown>, phase = CRITIQUE): Critiques {
   const [answered] = view.answered(phase);
   if (answered === undefined) return { critiques: [] };
   const [, ...targets] = answered.about;
@@ -117,7 +117,12 @@ export function sayCritiques(view: View<unknown>, phase = CRITIQUE): Critiques {
 }
 
 /** What the others say of an answer, in the order in which its author reads it. */
-export function critiquesOf(answers: RoundBook, critiques: RoundBook, of: Candidate, stage: Stage): readonly string[] {
+export function critiquesOf(
+  answers: RoundBook,
+  critiques: RoundBook,
+  of: Candidate,
+  stage: Closure,
+): readonly string[] {
   const about = allCounted(critiques, critiqueForm, stage).flatMap(({ seat, digest, body }) =>
     seat === of.seat
       ? []

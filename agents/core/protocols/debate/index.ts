@@ -1,6 +1,6 @@
 import { memberPrompt, wordForm, wordOf } from "../../phases/chair.ts";
 import { chaired, type ChairedCarry } from "../../phases/chaired.ts";
-import type { Call, View } from "../../phases/phased-rules.ts";
+import type { Call, SeatView } from "../../phases/phased-rules.ts";
 import {
   candidatesOf,
   commitForm,
@@ -10,7 +10,7 @@ import {
   sayReveal,
   type Candidate,
 } from "../../phases/proposals.ts";
-import type { AnyForm, RoundBook, Stage } from "../../phases/round-book.ts";
+import type { AnyForm, RoundBook, Closure } from "../../phases/round-book.ts";
 import { CRITIQUE, critiqueCalls, critiqueForm, critiquesOf, replyPrompt, sayCritiques } from "./critiques.ts";
 
 /** Reply to the critiques and final answer. */
@@ -21,7 +21,7 @@ export const replyForm = wordForm("reply", REPLY);
 export const debateForms: readonly AnyForm[] = [commitForm, revealForm, critiqueForm, replyForm];
 
 /**
- * debate: docs/spec/debate.md. Exactly three rounds of the members (answer, cross-examine, reply and revise), then the chair:
+ * debate: docs/spec/debate.md. DB1: Exactly three rounds of the members (answer, cross-examine, reply and revise), then the chair:
  * 3n + 1 model calls.
  */
 export const debate = chaired({
@@ -34,7 +34,7 @@ export const debate = chaired({
   answers: lastAnswers,
 });
 
-function calls(view: View<ChairedCarry>, phase: number): readonly Call[] {
+function calls(view: SeatView<ChairedCarry>, phase: number): readonly Call[] {
   const { attempt, book, self } = view;
   switch (phase) {
     case commitForm.phase:
@@ -51,7 +51,7 @@ function calls(view: View<ChairedCarry>, phase: number): readonly Call[] {
   }
 }
 
-function say(view: View<ChairedCarry>, phase: number): unknown {
+function say(view: SeatView<ChairedCarry>, phase: number): unknown {
   switch (phase) {
     case commitForm.phase:
       return sayCommit(view);
@@ -65,6 +65,6 @@ function say(view: View<ChairedCarry>, phase: number): unknown {
 }
 
 /** DB6: the final answer of a seat that has a first one, else its first one. */
-export function lastAnswers(book: RoundBook, stage: Stage): readonly Candidate[] {
+export function lastAnswers(book: RoundBook, stage: Closure): readonly Candidate[] {
   return candidatesOf(book, "closed").map((first) => wordOf(book, replyForm, first.seat, stage) ?? first);
 }

@@ -1,6 +1,6 @@
 import { MATCH, matchCalls, sayMatches } from "../../phases/equivalence.ts";
 import { phased } from "../../phases/phased.ts";
-import type { Call, View } from "../../phases/phased-rules.ts";
+import type { Call, SeatView } from "../../phases/phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import {
   CITE,
@@ -22,7 +22,7 @@ import { JUDGE, VOTE } from "../mbft/payloads.ts";
 import { bringersOf, citationsOf, claimsIn, initialCarry, isDebate, judge, type EscalatingCarry } from "./judge.ts";
 import { VERSION, citePrompt, citing, withDocuments } from "./prompts.ts";
 import { acceptedOf, agreementIn, isContested } from "./rules.ts";
-import { councilRound, formsOf, isGated, stageAt, stagesOf } from "./stages.ts";
+import { councilRound, formsOf, isGated, levelAt, levelsOf } from "./levels.ts";
 
 /** ES2: one letter per peer in a cross-examination. */
 const MOST_SEATS = 26;
@@ -36,7 +36,7 @@ export const escalating = phased<EscalatingCarry>({
   assurance: "byzantine",
   mostSeats: MOST_SEATS,
   check,
-  rounds: (attempt) => stagesOf(attempt).length,
+  rounds: (attempt) => levelsOf(attempt).length,
   forms: formsOf,
   speakers: (attempt, round, phase) => (isBringing(attempt, round, phase) ? bringersOf(attempt) : null),
   initial: initialCarry,
@@ -48,7 +48,7 @@ export const escalating = phased<EscalatingCarry>({
 
 /** SG5. */
 function isBringing(attempt: Attempt, round: number, phase: number): boolean {
-  return stageAt(attempt, round) === "sources" && phase === SOURCE;
+  return levelAt(attempt, round) === "sources" && phase === SOURCE;
 }
 
 function check(attempt: Attempt): string | null {
@@ -57,9 +57,9 @@ function check(attempt: Attempt): string | null {
   return refuseSources(attempt.request.question) ?? refuseMbft(attempt);
 }
 
-function calls(view: View<EscalatingCarry>, phase: number): readonly Call[] {
+function calls(view: SeatView<EscalatingCarry>, phase: number): readonly Call[] {
   const shown = isGated(view.attempt) ? { ...view, attempt: grounded(view.attempt) } : view;
-  switch (stageAt(view.attempt, view.round)) {
+  switch (levelAt(view.attempt, view.round)) {
     case "sources":
       return [];
     case "council":
@@ -69,8 +69,8 @@ function calls(view: View<EscalatingCarry>, phase: number): readonly Call[] {
   }
 }
 
-/** ES3, ES6. T27: documents are everybody's common ground from the first answer on. */
-function councilCalls(view: View<EscalatingCarry>, phase: number): readonly Call[] {
+/** ES3, ES6. SG7: documents are everybody's common ground from the first answer on. */
+function councilCalls(view: SeatView<EscalatingCarry>, phase: number): readonly Call[] {
   const { attempt, book, carry } = view;
   switch (phase) {
     case commitForm.phase:
@@ -97,7 +97,11 @@ function withGround({ documents }: EscalatingCarry, asked: readonly Call[]): rea
 }
 
 /** ES7, ES8: mbft's calls; after a debate the first ones are its replies, and accepted answers need no votes. */
-function decisionCalls(view: View<EscalatingCarry>, shown: View<EscalatingCarry>, phase: number): readonly Call[] {
+function decisionCalls(
+  view: SeatView<EscalatingCarry>,
+  shown: SeatView<EscalatingCarry>,
+  phase: number,
+): readonly Call[] {
   const { attempt, book, carry, round } = view;
   const { documents } = carry;
   const { terms } = attempt.request;
@@ -120,25 +124,25 @@ function decisionCalls(view: View<EscalatingCarry>, shown: View<EscalatingCarry>
 }
 
 /** The prompt of mbft's revision (MB15). */
-function firstCall(view: View<MbftCarry>): Call["prompt"] | null {
+function firstCall(view: SeatView<MbftCarry>): Call["prompt"] | null {
   return mbftCalls(view, commitForm.phase, candidatesOf)[0]?.prompt ?? null;
 }
 
 /** Its rounds, as mbft counts them; `shown` is the attempt as models see it. */
-function asMbft(view: View<EscalatingCarry>, shown: Attempt): View<MbftCarry> {
+function asMbft(view: SeatView<EscalatingCarry>, shown: Attempt): SeatView<MbftCarry> {
   const earlier = view.earlier.slice(councilRound(view.attempt) + 1);
   return { ...view, attempt: shown, carry: view.carry.mbft, earlier };
 }
 
 /** ES7: reply to the critiques of the own first answer; a seat without one answers anew. */
-function replyTo({ attempt, earlier, self }: View<EscalatingCarry>): Call["prompt"] | null {
+function replyTo({ attempt, earlier, self }: SeatView<EscalatingCarry>): Call["prompt"] | null {
   const council = earlier.at(-1);
   const own = council && candidatesOf(council, "closed").find(({ seat }) => seat === self);
   return council && own ? replyPrompt(attempt, own, critiquesOf(council, council, own, "closed")) : null;
 }
 
 /** SG7: who verifies or adjudicates sees what the claim cites, and the documents. */
-function withCitations({ book, carry }: View<EscalatingCarry>, asked: readonly Call[]): readonly Call[] {
+function withCitations({ book, carry }: SeatView<EscalatingCarry>, asked: readonly Call[]): readonly Call[] {
   const { documents } = carry;
   if (documents.length === 0) return asked;
   const claims = claimsIn(book, carry, "open");
@@ -149,8 +153,8 @@ function withCitations({ book, carry }: View<EscalatingCarry>, asked: readonly C
   });
 }
 
-function say(view: View<EscalatingCarry>, phase: number): unknown {
-  if (stageAt(view.attempt, view.round) === "sources") return phase === SOURCE ? saySources(view) : {};
+function say(view: SeatView<EscalatingCarry>, phase: number): unknown {
+  if (levelAt(view.attempt, view.round) === "sources") return phase === SOURCE ? saySources(view) : {};
   switch (phase) {
     case commitForm.phase:
       return sayCommit(view);
@@ -161,13 +165,13 @@ function say(view: View<EscalatingCarry>, phase: number): unknown {
     case CITE:
       return sayCitations(view);
     default:
-      return stageAt(view.attempt, view.round) === "council"
+      return levelAt(view.attempt, view.round) === "council"
         ? sayCritiques(view)
         : mbftSay(asMbft(view, view.attempt), phase);
   }
 }
 
-function saySources({ attempt, fetched }: View<EscalatingCarry>): Sources {
+function saySources({ attempt, fetched }: SeatView<EscalatingCarry>): Sources {
   const documents = sourcesOf(attempt.request.question).map((digest, index) => {
     const block = fetched[index] ?? null;
     return block === null ? null : (readDocument(digest, block)?.text ?? null);
@@ -176,7 +180,7 @@ function saySources({ attempt, fetched }: View<EscalatingCarry>): Sources {
 }
 
 /** SG6: what the model quoted, where it stands; a quotation that stands nowhere cites nothing. */
-function sayCitations(view: View<EscalatingCarry>): Citations {
+function sayCitations(view: SeatView<EscalatingCarry>): Citations {
   const { carry } = view;
   const fields = view.answered(commitForm.phase)[0]?.fields ?? {};
   const document = carry.documents[(fields["source"] ?? "").charCodeAt(0) - 65];

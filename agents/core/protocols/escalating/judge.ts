@@ -4,7 +4,7 @@ import { settle } from "../../phases/outcome.ts";
 import type { Judged } from "../../phases/phased-rules.ts";
 import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
-import { counted, equivocatorsIn, type RoundBook, type Stage } from "../../phases/round-book.ts";
+import { counted, equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import {
   citeForm,
   isExact,
@@ -19,7 +19,7 @@ import type { Attempt, Outcome, SeatIndex } from "../../types.ts";
 import { initialCarry as initialMbft, judgeRound, type MbftCarry } from "../mbft/conclude.ts";
 import { applySlashes } from "../mbft/rules.ts";
 import { acceptedOf, agreementIn, isContested, shareOf } from "./rules.ts";
-import { councilRound, isGated, stageAt, stagesOf } from "./stages.ts";
+import { councilRound, isGated, levelAt, levelsOf } from "./levels.ts";
 
 export interface EscalatingCarry {
   /** SG5: those that the question names, in its order; none before they were brought. */
@@ -35,7 +35,7 @@ export function initialCarry(attempt: Attempt): EscalatingCarry {
 }
 
 export function judge(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
-  switch (stageAt(book.attempt, book.round)) {
+  switch (levelAt(book.attempt, book.round)) {
     case "sources":
       return judgeSources(book, carry);
     case "council":
@@ -80,7 +80,7 @@ function judgeCouncil(book: RoundBook, carry: EscalatingCarry): Judged<Escalatin
 /** ES7, ES8: after a debate its answers may be accepted as they are; else they are what mbft's first round is about. */
 function judgeMbft(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
   const { attempt, round } = book;
-  const isLast = round + 1 === stagesOf(attempt).length;
+  const isLast = round + 1 === levelsOf(attempt).length;
   const judged = judgeRound(book, carry.mbft, claimsIn(book, carry, "closed"), isLast);
   const next = { ...carry, mbft: judged.carry };
   if (isDebate(attempt, round, carry)) {
@@ -110,7 +110,7 @@ function accept(
 }
 
 /** SG4: proposals that count: with documents, those whose every citation is exact, and which cite something. */
-export function claimsIn(book: RoundBook, { documents }: EscalatingCarry, stage: Stage): readonly Candidate[] {
+export function claimsIn(book: RoundBook, { documents }: EscalatingCarry, stage: Closure): readonly Candidate[] {
   const candidates = candidatesOf(book, stage);
   if (!isGated(book.attempt)) return candidates;
   return candidates.filter(({ seat }) => {
@@ -119,7 +119,7 @@ export function claimsIn(book: RoundBook, { documents }: EscalatingCarry, stage:
   });
 }
 
-export function citationsOf(book: RoundBook, seat: SeatIndex, stage: Stage): readonly Citation[] {
+export function citationsOf(book: RoundBook, seat: SeatIndex, stage: Closure): readonly Citation[] {
   return counted(book, citeForm, seat, stage)?.body.citations ?? [];
 }
 

@@ -2,7 +2,7 @@ import type { AnswerGroup } from "../../request/answer.ts";
 import { answerClasses } from "../../phases/equivalence.ts";
 import type { Candidate } from "../../phases/proposals.ts";
 import { isSupermajority } from "../../quorum.ts";
-import type { RoundBook, Stage } from "../../phases/round-book.ts";
+import type { RoundBook, Closure } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Ppm, type Terms } from "../../types.ts";
 
 /** Percent of the seats that answered. */
@@ -19,7 +19,7 @@ export interface Agreement {
 }
 
 /** ES4: by canonical answers, never by similarity. */
-export function agreementIn(book: RoundBook, candidates: readonly Candidate[], stage: Stage): Agreement {
+export function agreementIn(book: RoundBook, candidates: readonly Candidate[], stage: Closure): Agreement {
   const classes = answerClasses(book, candidates, stage);
   const best = classes.reduce<AnswerGroup | null>(
     (most, one) => (most === null || one.seats.length > most.seats.length ? one : most),

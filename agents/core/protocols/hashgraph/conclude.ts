@@ -6,11 +6,11 @@ import type { Tally } from "../../seat/tally.ts";
 import type { Attempt, Outcome } from "../../types.ts";
 import { EVENT, EVENTS_PER_SEAT } from "./config.ts";
 import { consensusOf, lastSequence, type Consensus } from "./consensus.ts";
-import { judge, type Judgement } from "./rules.ts";
-import { hasEnded, viewOf, type Told, type View } from "./view.ts";
+import { judgeBatches, type Standing } from "./rules.ts";
+import { hasEnded, viewOf, type Told, type GraphView } from "./view.ts";
 
 interface Judged {
-  readonly judgement: Judgement;
+  readonly judgement: Standing;
   /** HG16: null while the order decides nothing. */
   readonly through: Position | null;
 }
@@ -18,12 +18,12 @@ interface Judged {
 const judged = new WeakMap<Consensus, Judged>();
 
 /** What the consensus order of a view comes to; computed once per order. */
-export function judgeView(view: View): Judged {
+export function judgeView(view: GraphView): Judged {
   const consensus = consensusOf(view);
   const found = judged.get(consensus);
   if (found !== undefined) return found;
   const batches = consensus.batches.map(({ nodes }) => nodes.map((node) => consensus.toldBy.get(node) as Told));
-  const judgement = judge(view.attempt, batches);
+  const judgement = judgeBatches(view.attempt, batches);
   const through =
     judgement.verdict === null ? null : { round: lastSequence(consensus, judgement.batches), phase: EVENT };
   judged.set(consensus, { judgement, through });
@@ -40,15 +40,15 @@ export function conclude(attempt: Attempt, tally: Tally): Conclusion {
 }
 
 /** HG20: more than 2/3 of the seats have no events left or are stuck. */
-export function isGivenUp(view: View): boolean {
+export function isGivenUp(view: GraphView): boolean {
   const seats = seatsOf(view.attempt);
   return isSupermajority(seats.filter((seat) => hasEnded(view, seat)).length, seats.length);
 }
 
-const outcomes = new WeakMap<View["forks"], Map<Judgement, Outcome>>();
+const outcomes = new WeakMap<GraphView["forks"], Map<Standing, Outcome>>();
 
 /** HG21: proven forkers are slashed; who answered in the last round that counted earns. */
-function outcomeOf({ attempt, forks }: View, judgement: Judgement, through: Position): Outcome {
+function outcomeOf({ attempt, forks }: GraphView, judgement: Standing, through: Position): Outcome {
   const known = outcomes.get(forks)?.get(judgement);
   if (known !== undefined) return known;
   const { verdict, rounds } = judgement;
@@ -60,6 +60,6 @@ function outcomeOf({ attempt, forks }: View, judgement: Judgement, through: Posi
       : { answer: verdict.answer, confidence: verdict.confidence, supporters: verdict.supporters };
   const slashes = forks.map((sequence) => (sequence !== null && sequence <= through.round ? 1 : 0));
   const outcome = settle(attempt, { winner, slashes, completed });
-  outcomes.set(forks, (outcomes.get(forks) ?? new Map<Judgement, Outcome>()).set(judgement, outcome));
+  outcomes.set(forks, (outcomes.get(forks) ?? new Map<Standing, Outcome>()).set(judgement, outcome));
   return outcome;
 }

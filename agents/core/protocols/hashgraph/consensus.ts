@@ -1,7 +1,7 @@
 import { electFame, type Fame } from "./graph/fame.ts";
 import { hasAncestor, type Node } from "./graph/graph.ts";
 import { receivedBatches, type Batch } from "./graph/order.ts";
-import { graphOf, type Told, type View } from "./view.ts";
+import { graphOf, type Told, type GraphView } from "./view.ts";
 
 /** The events of a view that virtual voting has put into the consensus order, by round received (HG12). */
 export interface Consensus {
@@ -10,10 +10,10 @@ export interface Consensus {
   readonly toldBy: ReadonlyMap<Node, Told>;
 }
 
-const known = new WeakMap<View["witnesses"], Consensus>();
+const known = new WeakMap<GraphView["witnesses"], Consensus>();
 
 /** Only a new witness can change it: all that a round receives are ancestors of its witnesses. */
-export function consensusOf(view: View): Consensus {
+export function consensusOf(view: GraphView): Consensus {
   const found = known.get(view.witnesses);
   if (found !== undefined) return found;
   const graph = graphOf(view.attempt);

@@ -7,7 +7,7 @@ import type { Message, SeatIndex } from "../../types.ts";
 import { judgeView } from "./conclude.ts";
 import { EVENT, EVENTS_PER_SEAT, MOST_BEHIND, SUPPLIED_AT_ONCE, WANTS_PER_EVENT, endsOf } from "./config.ts";
 import { eventIn, type EventRef } from "./payloads.ts";
-import { clocksIn, isForker, newestOf, type Told, type View } from "./view.ts";
+import { clocksIn, isForker, newestOf, type Told, type GraphView } from "./view.ts";
 
 /** What a seat wants of its next event. */
 export type Aim =
@@ -17,7 +17,7 @@ export type Aim =
   | { readonly kind: "order"; readonly stages: readonly number[] };
 
 /** HG8: the other-parent with the most news; null when the seat has to wait, so that an event is made per step, not per receipt. */
-export function otherParentFor(view: View, self: SeatIndex, aim: Aim): Told | null {
+export function otherParentFor(view: GraphView, self: SeatIndex, aim: Aim): Told | null {
   const own = newestOf(view, self);
   const candidates = peersOf(view, self).filter((peer) => own === null || !hasAncestor(own.node, peer.node));
   const found =
@@ -64,7 +64,7 @@ function isClosedIn(closed: readonly number[], stage: number): boolean {
  * News is how far others have come by the clock, which moves only with more than 2/3 of the seats: so a seat's events are counted by
  * it, and whoever else makes events, however many and deep, makes it spend none.
  */
-function advanceFor(view: View, own: Told | null, candidates: readonly Told[]): Found | null {
+function advanceFor(view: GraphView, own: Told | null, candidates: readonly Told[]): Found | null {
   const here = clocksIn(view, own);
   const newsOf = new Map(
     candidates.map((peer) => [
@@ -81,7 +81,7 @@ function advanceFor(view: View, own: Told | null, candidates: readonly Told[]): 
 }
 
 /** Whether the clock of an own event on the peer's is a later one than that of the own newest event. */
-function advances(view: View, own: Told | null, here: readonly number[], peer: Told): boolean {
+function advances(view: GraphView, own: Told | null, here: readonly number[], peer: Told): boolean {
   const clock = own?.clock ?? 0;
   const there = clocksIn(view, peer);
   const level = here.filter((mine, seat) => Math.max(mine, there[seat] as number) >= clock);
@@ -89,7 +89,7 @@ function advances(view: View, own: Told | null, here: readonly number[], peer: T
 }
 
 /** The most recent news of anybody, for an event that has to be made anyway. */
-export function anyOtherParent(view: View, self: SeatIndex): Told | null {
+export function anyOtherParent(view: GraphView, self: SeatIndex): Told | null {
   const own = newestOf(view, self);
   const fresh = peersOf(view, self).filter((peer) => own === null || !hasAncestor(own.node, peer.node));
   return mostOf(fresh, (peer) => newsIn(view, own, peer));
@@ -99,7 +99,7 @@ export function anyOtherParent(view: View, self: SeatIndex): Told | null {
  * The others' newest events in canonical order, beginning 1, 2, 4 ... seats after the own one as its line grows: no two seats ask
  * the same first, and what one knows doubles with each step.
  */
-function peersOf(view: View, self: SeatIndex): readonly Told[] {
+function peersOf(view: GraphView, self: SeatIndex): readonly Told[] {
   const order = canonicalOrder(view.attempt);
   const at = canonicalRanks(view.attempt)[self] as number;
   const others = [...order.slice(at + 1), ...order.slice(0, at)];
@@ -109,7 +109,7 @@ function peersOf(view: View, self: SeatIndex): readonly Told[] {
 }
 
 /** Seats of which the peer knows more than the own newest event does. */
-function newsIn(view: View, own: Told | null, peer: Told): number {
+function newsIn(view: GraphView, own: Told | null, peer: Told): number {
   return view.lines.filter((_, seat) => {
     const [there, here] = [peer.node.latest[seat] ?? null, own?.node.latest[seat] ?? null];
     if (there === null || there === here || here === "forked") return false;
@@ -142,7 +142,7 @@ function mostOf(candidates: readonly Told[], news: (peer: Told) => number): Told
  * More than 2/3 of the seats, itself included, are as deep as the own newest event. Of the others the least deep one has never to
  * wait, and their newest events are news to it, so there is always somebody who steps.
  */
-function mayStep(view: View, own: Told | null): boolean {
+function mayStep(view: GraphView, own: Told | null): boolean {
   const level = seatsOf(view.attempt).filter((seat) => (newestOf(view, seat)?.depth ?? -1) >= (own?.depth ?? 0));
   return isSupermajority(level.length, view.attempt.committee.length);
 }
@@ -152,7 +152,7 @@ function mayStep(view: View, own: Told | null): boolean {
  * tell. Only while more than 1/3 of the seats, one honest among them, wait for it or have it. So nobody can make the others spend
  * their events.
  */
-export function stagesDue(view: View, isWaiting: boolean): readonly number[] {
+export function stagesDue(view: GraphView, isWaiting: boolean): readonly number[] {
   const seats = seatsOf(view.attempt);
   const newest = seats.map((seat) => newestOf(view, seat));
   const wanting = newest.filter((told) => told?.body.mode === "order" || told?.body.mode === "last");
@@ -163,7 +163,7 @@ export function stagesDue(view: View, isWaiting: boolean): readonly number[] {
 }
 
 /** HG14: somebody was shown events that this seat was not. What a proven forker's event waits for need not exist, and nobody has to have it. */
-export function missesParents(view: View): boolean {
+export function missesParents(view: GraphView): boolean {
   return view.waitingCount > 0 && view.waiting.flat().some(({ header }) => !isForker(view, header.seat));
 }
 
@@ -171,7 +171,7 @@ export function missesParents(view: View): boolean {
  * HG14: what the waiting events miss, one of each creator's in turn: what an honest seat's event rests on is there to be had, and a
  * liar, who can name any number of parents that are not, has no more turns than others.
  */
-export function missingIn(view: View, tally: Tally): readonly EventRef[] {
+export function missingIn(view: GraphView, tally: Tally): readonly EventRef[] {
   const waiting = view.waiting.flat().toSorted((a, b) => a.header.round - b.header.round);
   const turns = seatsOf(view.attempt)
     .filter((seat) => !isForker(view, seat))
@@ -193,7 +193,7 @@ export function missingIn(view: View, tally: Tally): readonly EventRef[] {
 }
 
 /** What these events miss, and the waiting events they rest on; those of the first first. */
-function missedBy(view: View, tally: Tally, events: readonly Message[]): readonly EventRef[] {
+function missedBy(view: GraphView, tally: Tally, events: readonly Message[]): readonly EventRef[] {
   const missed = new Map<string, EventRef>();
   const looked = new Set<Message>();
   const ready = events.toReversed();
@@ -212,7 +212,7 @@ function missedBy(view: View, tally: Tally, events: readonly Message[]): readonl
   return [...missed.values()];
 }
 
-function parentsOf({ attempt }: View, message: Message): readonly EventRef[] {
+function parentsOf({ attempt }: GraphView, message: Message): readonly EventRef[] {
   const { seat, round } = message.header;
   const body = eventIn(attempt, message);
   const selfParent = body?.selfParent ? [{ seat, sequence: round - 1, digest: body.selfParent }] : [];
@@ -223,7 +223,7 @@ function nameOf({ seat, sequence, digest }: EventRef): string {
   return `${seat}.${sequence}.${digest}`;
 }
 
-function isPlaced(view: View, { seat, sequence, digest }: EventRef): boolean {
+function isPlaced(view: GraphView, { seat, sequence, digest }: EventRef): boolean {
   return view.lines[seat]?.[sequence]?.some((told) => told.digest === digest) === true;
 }
 
@@ -236,7 +236,7 @@ function heldIn(tally: Tally, { seat, sequence, digest }: EventRef): Message | n
  * a sync of the TR.
  */
 export function suppliedTo(
-  view: View,
+  view: GraphView,
   tally: Tally,
   asking: SeatIndex,
   wants: readonly EventRef[],
@@ -256,7 +256,7 @@ export function suppliedTo(
 }
 
 /** A finished seat goes on acknowledging those who are not: they may need its events to come to the order. */
-export function unfinishedPeer(view: View, self: SeatIndex): Told | null {
+export function unfinishedPeer(view: GraphView, self: SeatIndex): Told | null {
   const own = newestOf(view, self);
   const unfinished = peersOf(view, self).filter(
     ({ node, body }) => body.mode !== "last" && (own === null || !hasAncestor(own.node, node)),

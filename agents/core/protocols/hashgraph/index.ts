@@ -2,7 +2,7 @@ import type { Protocol } from "../../protocol.ts";
 import { refusing } from "../../request/refusal.ts";
 import { conclude } from "./conclude.ts";
 import { EVENT, EVENTS_PER_SEAT, checkSize, stagesOf } from "./config.ts";
-import { start, step } from "./course.ts";
+import { start, step } from "./drive.ts";
 import { decodeEvent, readingOf } from "./payloads.ts";
 import { VERSION } from "./prompts.ts";
 import type { HashgraphState } from "./state.ts";

@@ -1,11 +1,11 @@
 import type { AnswerGroup } from "../../request/answer.ts";
-import { compareHex, concat, hexToBytes, sha256 } from "../../encoding/digest.ts";
+import { compareHex, concat, hexToBytes, sha256 } from "../../encoding/bytes.ts";
 import { limits } from "../../limits.ts";
 import { cutText, renderedBytes, type Prompt } from "../../prompts/prompt.ts";
 import type { Proposal } from "../../phases/proposals.ts";
 import { lineOf, revisePrompt, TASKS_VERSION, verifyPrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
-import type { RoundResult } from "./rules.ts";
+import type { AnswerRound } from "./rules.ts";
 
 /** Raised with every change of wording or rules; part of the protocol version. */
 export const VERSION = 4 * TASKS_VERSION;
@@ -19,11 +19,11 @@ export interface Reader {
 }
 
 /**
- * HG22: what the round before brought, anonymous, the most supported answer first (H05, H14). An answer stands there once, with the
+ * HG22: what the round before brought, anonymous, the most supported answer first (P3). An answer stands there once, with the
  * number of its supporters and one of their proofs. Above `limits.objectionsBytes`, as prompts show texts (P9), only what differs from the own answer is
- * shown, then without proofs, then only the first of it (H18).
+ * shown, then without proofs, then only the first of it (P9).
  */
-export function nextPrompt(reader: Reader, own: Proposal | null, last: RoundResult): Prompt {
+export function nextPrompt(reader: Reader, own: Proposal | null, last: AnswerRound): Prompt {
   const { attempt, seat: self } = reader;
   const others = last.classes.filter(({ seats }) => seats.some((seat) => seat !== self));
   const differing = others.filter(({ seats }) => !seats.includes(self));
@@ -45,7 +45,7 @@ export function nextPrompt(reader: Reader, own: Proposal | null, last: RoundResu
  * HG23: of a class's proofs that with the least hash of the reader's salt and its event's digest. The first in canonical order would
  * tell whose it is, the least by bytes could be had by writing it so.
  */
-function proofOf({ salt }: Reader, { seats }: AnswerGroup, { outputs }: RoundResult): string {
+function proofOf({ salt }: Reader, { seats }: AnswerGroup, { outputs }: AnswerRound): string {
   const keyed = outputs
     .filter(({ seat }) => seats.includes(seat))
     .map(({ digest, proposal }) => ({ key: sha256(concat(salt, hexToBytes(digest))), proof: proposal.proof }));
@@ -61,7 +61,7 @@ function firstFitting(texts: readonly string[]): readonly string[] {
   return texts.filter((text) => (bytes += renderedBytes(text)) <= limits.objectionsBytes);
 }
 
-/** HG19: the explicit vote (H11): is this one of the two right? */
-export function votePrompt(reader: Reader, candidate: AnswerGroup, last: RoundResult): Prompt {
+/** HG19: the explicit vote: is this one of the two right? */
+export function votePrompt(reader: Reader, candidate: AnswerGroup, last: AnswerRound): Prompt {
   return verifyPrompt(reader.attempt, candidate.representative.text, proofOf(reader, candidate, last));
 }

@@ -1,5 +1,5 @@
 import { isSameAnswer, type AnswerGroup, type CanonicalAnswer } from "../../request/answer.ts";
-import { compareHex } from "../../encoding/digest.ts";
+import { compareHex } from "../../encoding/bytes.ts";
 import { bySupport, classesBy } from "../../phases/equivalence.ts";
 import { holdsHonest, isMajority, isSupermajority } from "../../quorum.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
@@ -8,21 +8,21 @@ import { addToLedger, emptyLedger, isClosed, outputsOf, recordsOf, type Ledger, 
 import type { Told } from "./view.ts";
 
 /** An answer round as the consensus order has it. */
-export interface RoundResult {
+export interface AnswerRound {
   readonly round: number;
   readonly outputs: readonly Output[];
   /** The most supported first (HG17). */
   readonly classes: readonly AnswerGroup[];
   /** The class of more than 2/3 of all seats. */
   readonly agreed: AnswerGroup | null;
-  /** Whether the same was agreed on in the round before (H09). */
+  /** Whether the same was agreed on in the round before (HG18). */
   readonly isStable: boolean;
 }
 
 export type Path = "agreement" | "vote" | "plurality" | "none";
 
 /** What the deliberation came to. */
-export interface Verdict {
+export interface Conclusive {
   readonly path: Path;
   readonly answer: CanonicalAnswer | null;
   readonly supporters: readonly SeatIndex[];
@@ -30,11 +30,11 @@ export interface Verdict {
 }
 
 /** Where the deliberation stands after some batches of the consensus order. */
-export interface Judgement {
-  readonly rounds: readonly RoundResult[];
+export interface Standing {
+  readonly rounds: readonly AnswerRound[];
   /** The two leading answers, while a vote between them is due (HG19). */
   readonly candidates: readonly [AnswerGroup, AnswerGroup] | null;
-  readonly verdict: Verdict | null;
+  readonly verdict: Conclusive | null;
   /** Per seat the stages it has closed, as far as the order says. */
   readonly closed: readonly number[];
   /** So many batches were read: up to the one that decided, else all. */
@@ -42,9 +42,9 @@ export interface Judgement {
 }
 
 /** HG15: reads batch after batch and stops at the first after which the deliberation is decided. */
-export function judge(attempt: Attempt, batches: readonly (readonly Told[])[]): Judgement {
+export function judgeBatches(attempt: Attempt, batches: readonly (readonly Told[])[]): Standing {
   let ledger = emptyLedger(attempt);
-  let rounds: readonly RoundResult[] = [];
+  let rounds: readonly AnswerRound[] = [];
   for (const [index, batch] of batches.entries()) {
     ledger = addToLedger(ledger, batch);
     rounds = closeRounds(ledger, rounds);
@@ -55,22 +55,22 @@ export function judge(attempt: Attempt, batches: readonly (readonly Told[])[]): 
 }
 
 /** HG13: what these events would come to if all of them were ordered and every round closed. */
-export function preview(attempt: Attempt, told: readonly Told[]): readonly RoundResult[] {
+export function preview(attempt: Attempt, told: readonly Told[]): readonly AnswerRound[] {
   const ledger = addToLedger(emptyLedger(attempt), told);
-  const rounds: RoundResult[] = [];
+  const rounds: AnswerRound[] = [];
   for (let round = 0; round < ROUNDS; round++) rounds.push(resultOf(ledger, rounds));
   return rounds;
 }
 
 /** HG9: a round is judged when the order closes it; what is ordered later no longer counts for it. */
-function closeRounds(ledger: Ledger, closed: readonly RoundResult[]): readonly RoundResult[] {
+function closeRounds(ledger: Ledger, closed: readonly AnswerRound[]): readonly AnswerRound[] {
   const rounds = [...closed];
   while (rounds.length < ROUNDS && isClosed(ledger, endOf(ledger.attempt, rounds.length)))
     rounds.push(resultOf(ledger, rounds));
   return rounds;
 }
 
-function assess(ledger: Ledger, rounds: readonly RoundResult[]): Omit<Judgement, "batches"> {
+function assess(ledger: Ledger, rounds: readonly AnswerRound[]): Omit<Standing, "batches"> {
   const verdict = agreementIn(ledger.attempt, rounds);
   const standing = { rounds: verdict === null ? rounds : rounds.slice(0, verdict.round + 1), closed: ledger.closed };
   if (verdict !== null) return { ...standing, candidates: null, verdict };
@@ -81,7 +81,7 @@ function assess(ledger: Ledger, rounds: readonly RoundResult[]): Omit<Judgement,
 }
 
 /** The round after these. */
-function resultOf(ledger: Ledger, before: readonly RoundResult[]): RoundResult {
+function resultOf(ledger: Ledger, before: readonly AnswerRound[]): AnswerRound {
   const { attempt } = ledger;
   const round = before.length;
   const outputs = outputsOf(ledger, round);
@@ -115,11 +115,11 @@ function seatsSaying(ledger: Ledger, a: CanonicalAnswer, b: CanonicalAnswer, isS
   return seats;
 }
 
-/** HG18: more than 2/3 of all seats agree on the same answer in two rounds, one after the other (H08, H09). */
+/** HG18: more than 2/3 of all seats agree on the same answer in two rounds, one after the other. */
 export function agreementIn(
   attempt: Attempt,
-  rounds: readonly RoundResult[],
-): (Verdict & { readonly round: number }) | null {
+  rounds: readonly AnswerRound[],
+): (Conclusive & { readonly round: number }) | null {
   for (const { round, agreed, isStable } of rounds) {
     if (agreed === null || !isStable) continue;
     const confidence = shareOf(attempt, agreed.seats.length, 1);
@@ -128,13 +128,13 @@ export function agreementIn(
   return null;
 }
 
-/** HG19: after the last round a vote between the two leading answers, then the plurality, then nothing (H10, H11). */
-function fallBack(ledger: Ledger, last: RoundResult): Pick<Judgement, "candidates" | "verdict"> {
+/** HG19: after the last round a vote between the two leading answers, then the plurality, then nothing. */
+function fallBack(ledger: Ledger, last: AnswerRound): Pick<Standing, "candidates" | "verdict"> {
   const { attempt } = ledger;
   const isHigh = attempt.request.terms.assurance === "high";
   const seats = attempt.committee.length;
   const [a, b] = last.classes;
-  const none: Verdict = { path: "none", answer: null, supporters: [], confidence: 0 as Ppm };
+  const none: Conclusive = { path: "none", answer: null, supporters: [], confidence: 0 as Ppm };
   if (a === undefined) return { candidates: null, verdict: none };
   const ballot = stagesOf(attempt).length - 1;
   if (b !== undefined && !isClosed(ledger, ballot)) return { candidates: [a, b], verdict: null };

@@ -1,5 +1,5 @@
 import { groupAnswers, type AnswerGroup, type SeatAnswer } from "../../request/answer.ts";
-import { concat, hexToBytes, sha256 } from "../../encoding/digest.ts";
+import { concat, hexToBytes, sha256 } from "../../encoding/bytes.ts";
 import { bySupport, matchCalls } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
 import type { Call } from "../../phases/phased-rules.ts";
@@ -12,14 +12,14 @@ import { ROUNDS, stagesOf, type Stage } from "./config.ts";
 import { judgeView } from "./conclude.ts";
 import type { StageRecord } from "./payloads.ts";
 import { nextPrompt, votePrompt, type Reader } from "./prompts.ts";
-import { preview, type RoundResult } from "./rules.ts";
+import { preview, type AnswerRound } from "./rules.ts";
 import type { HashgraphState } from "./state.ts";
-import type { View } from "./view.ts";
+import type { GraphView } from "./view.ts";
 
-const previews = new WeakMap<View, readonly RoundResult[]>();
+const previews = new WeakMap<GraphView, readonly AnswerRound[]>();
 
 /** What seats go by until the order is there (HG13). */
-export function previewOf(view: View): readonly RoundResult[] {
+export function previewOf(view: GraphView): readonly AnswerRound[] {
   const known = previews.get(view);
   if (known !== undefined) return known;
   const rounds = preview(view.attempt, view.told);
@@ -42,7 +42,7 @@ export function callsFor({ view, stage, proposal }: HashgraphState, context: Sea
       return [{ about: [`${round}`, "propose"], prompt: proposePrompt(attempt) }];
     case "output": {
       if (round === 0) return [];
-      const last = previewOf(view)[round - 1] as RoundResult;
+      const last = previewOf(view)[round - 1] as AnswerRound;
       return [{ about: [`${round}`, "propose"], prompt: nextPrompt(readerIn(context, round), proposal, last) }];
     }
     case "match":
@@ -52,7 +52,7 @@ export function callsFor({ view, stage, proposal }: HashgraphState, context: Sea
       const reader = readerIn(context, ROUNDS);
       return (candidates ?? []).map((candidate) => ({
         about: ["vote", candidate.representative.outcome],
-        prompt: votePrompt(reader, candidate, rounds.at(-1) as RoundResult),
+        prompt: votePrompt(reader, candidate, rounds.at(-1) as AnswerRound),
       }));
     }
   }
@@ -62,10 +62,10 @@ export function callsFor({ view, stage, proposal }: HashgraphState, context: Sea
  * HG24: the texts of this round alone, as EQ2 has it, so that an honest one is among the founders; and the leading text of the
  * round before with each founder, for whether an agreement lasted (HG18).
  */
-function matchCallsIn(view: View, round: number): readonly Call[] {
+function matchCallsIn(view: GraphView, round: number): readonly Call[] {
   const { attempt } = view;
   const rounds = previewOf(view);
-  const { outputs } = rounds[round] as RoundResult;
+  const { outputs } = rounds[round] as AnswerRound;
   const texts = bySupport(attempt, groupAnswers(attempt.request.terms, outputs));
   const leading = rounds[round - 1]?.classes[0];
   const isNew = texts.every(({ representative }) => representative.outcome !== leading?.representative.outcome);

@@ -2,11 +2,11 @@ import type { Proposal } from "../../phases/proposals.ts";
 import type { Observation } from "../../protocol.ts";
 import type { SeatIndex } from "../../types.ts";
 import type { StageRecord } from "./payloads.ts";
-import type { View } from "./view.ts";
+import type { GraphView } from "./view.ts";
 
 /** One seat's course. What it decides is only when it speaks; never how a set of events is judged. */
 export interface HashgraphState {
-  readonly view: View;
+  readonly view: GraphView;
   /** The stage this seat is in, or would open next while it waits for the consensus order. */
   readonly stage: number;
   /**
@@ -25,7 +25,7 @@ export interface HashgraphState {
   /** The own answer so far. */
   readonly proposal: Proposal | null;
   readonly graceRunning: boolean;
-  /** Seats this one has waited for in vain and does not wait for until they are back (H13). */
+  /** Seats this one has waited for in vain and does not wait for until they are back (HG14). */
   readonly lagging: readonly SeatIndex[];
   /** Of the next own event. */
   readonly sequence: number;

@@ -1,4 +1,4 @@
-import { concat, hexToBytes, sha256 } from "../../encoding/digest.ts";
+import { concat, hexToBytes, sha256 } from "../../encoding/bytes.ts";
 import { createGraph, insert, type Graph, type Node } from "./graph/graph.ts";
 import { middleBit } from "./graph/fame.ts";
 import { isSupermajority } from "../../quorum.ts";
@@ -24,7 +24,7 @@ export interface Told {
 }
 
 /** The events of a message set whose ancestors are all there. Immutable; a pure function of the set (HG4 - HG6). */
-export interface View {
+export interface GraphView {
   readonly attempt: Attempt;
   /** Parents before children. */
   readonly told: readonly Told[];
@@ -54,7 +54,7 @@ interface Universe {
 }
 
 const universes = new WeakMap<Attempt, Universe>();
-const views = new WeakMap<Tally, View>();
+const views = new WeakMap<Tally, GraphView>();
 
 function universeOf(attempt: Attempt): Universe {
   const known = universes.get(attempt);
@@ -74,7 +74,7 @@ export function graphOf(attempt: Attempt): Graph {
   return universeOf(attempt).graph;
 }
 
-export function emptyView(attempt: Attempt): View {
+export function emptyView(attempt: Attempt): GraphView {
   const lines = attempt.committee.map(() => []);
   const slots = Array.from({ length: attempt.committee.length * EVENTS_PER_SEAT }, () => []);
   return {
@@ -89,7 +89,7 @@ export function emptyView(attempt: Attempt): View {
   };
 }
 
-export function viewOf(attempt: Attempt, tally: Tally): View {
+export function viewOf(attempt: Attempt, tally: Tally): GraphView {
   const known = views.get(tally);
   if (known?.attempt === attempt) return known;
   const view = settle(emptyView(attempt), tally, [...messagesOf(tally)]);
@@ -98,7 +98,7 @@ export function viewOf(attempt: Attempt, tally: Tally): View {
 }
 
 /** The view of `tally`, which is that of `view` and one message more. */
-export function extendView(view: View, tally: Tally, message: Message): View {
+export function extendView(view: GraphView, tally: Tally, message: Message): GraphView {
   const next = settle(view, tally, [message]);
   views.set(tally, next);
   return next;
@@ -116,7 +116,7 @@ interface Growing {
  * HG4: places what can be placed. Whether a parent is missing depends on its slot alone, so a waiting message is looked at again
  * when something has come of that slot, and only then: a few times in all, however many wait.
  */
-function settle(view: View, tally: Tally, messages: readonly Message[]): View {
+function settle(view: GraphView, tally: Tally, messages: readonly Message[]): GraphView {
   const { attempt, waiting, waitingCount, dead } = view;
   const universe = universeOf(attempt);
   const growing: Growing = { lines: [...view.lines], fresh: [], waiting, waitingCount, dead };
@@ -169,7 +169,7 @@ function withEntry<Entry>(slots: Slots<Entry>, slot: number, entry: Entry): Slot
   return slots.with(slot, [...(slots[slot] as readonly Entry[]), entry]);
 }
 
-function forksWith(forks: View["forks"], tally: Tally, messages: readonly Message[]): View["forks"] {
+function forksWith(forks: GraphView["forks"], tally: Tally, messages: readonly Message[]): GraphView["forks"] {
   let next = forks;
   for (const { header } of messages) {
     const { seat, round: sequence } = header;
@@ -181,7 +181,7 @@ function forksWith(forks: View["forks"], tally: Tally, messages: readonly Messag
 }
 
 /** HG10: whether a seat is proven to have forked. */
-export function isForker(view: View, seat: SeatIndex): boolean {
+export function isForker(view: GraphView, seat: SeatIndex): boolean {
   return (view.forks[seat] ?? null) !== null;
 }
 
@@ -270,18 +270,18 @@ function clockAt({ told }: Universe, newest: Node["latest"][number]): number {
 }
 
 /** HG8: per seat how far it has come in what an event rests on. */
-export function clocksIn({ attempt }: View, told: Told | null): readonly number[] {
+export function clocksIn({ attempt }: GraphView, told: Told | null): readonly number[] {
   const universe = universeOf(attempt);
   return told === null ? attempt.committee.map(() => -1) : told.node.latest.map((newest) => clockAt(universe, newest));
 }
 
 /** A seat's newest event; null when it has none, or is known to have forked. */
-export function newestOf(view: View, seat: SeatIndex): Told | null {
+export function newestOf(view: GraphView, seat: SeatIndex): Told | null {
   return isForker(view, seat) ? null : (view.lines[seat]?.at(-1)?.[0] ?? null);
 }
 
 /** HG20: whether a seat has no events left, or says that it is stuck, by the newest of its events that are in their place. */
-export function hasEnded({ lines }: View, seat: SeatIndex): boolean {
+export function hasEnded({ lines }: GraphView, seat: SeatIndex): boolean {
   const newest = lines[seat]?.at(-1) ?? [];
   return newest.some(({ sequence, body }) => sequence === EVENTS_PER_SEAT - 1 || body.mode === "stuck");
 }

@@ -1,5 +1,5 @@
 import { phased } from "../../phases/phased.ts";
-import type { Call, View } from "../../phases/phased-rules.ts";
+import type { Call, SeatView } from "../../phases/phased-rules.ts";
 import { commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import { sayEcho, sayReady } from "../../phases/reliable-broadcast.ts";
 import { closeForm } from "../../phases/round-book.ts";
@@ -9,6 +9,7 @@ import type { Attempt, SeatIndex } from "../../types.ts";
 import { ROUNDS, rolesOf } from "./roles.ts";
 import { SCORE, answerBroadcast, answersOf, judgeRound, scoreBroadcast, type LeaderlessCarry } from "./select.ts";
 
+/** LL1. */
 const FORMS = [
   commitForm,
   revealForm,
@@ -52,13 +53,13 @@ function speakers(attempt: Attempt, round: number, phase: number): readonly Seat
 }
 
 /** LL6: one call of each worker, then one per answer of each evaluator, all at once. */
-function calls(view: View<LeaderlessCarry>, phase: number): readonly Call[] {
+function calls(view: SeatView<LeaderlessCarry>, phase: number): readonly Call[] {
   if (phase === commitForm.phase) return [{ about: ["propose"], prompt: proposePrompt(view.attempt) }];
   if (phase !== SCORE) return [];
   return answersOf(view.book, "open").map((candidate) => scoreCall(view.attempt, candidate));
 }
 
-function say(view: View<LeaderlessCarry>, phase: number): unknown {
+function say(view: SeatView<LeaderlessCarry>, phase: number): unknown {
   const { book } = view;
   switch (phase) {
     case commitForm.phase:

@@ -1,12 +1,12 @@
 import { isSameAnswer } from "../../request/answer.ts";
-import { compareHex, concat, hexToBytes, sha256, word } from "../../encoding/digest.ts";
+import { compareHex, concat, hexToBytes, sha256, word } from "../../encoding/bytes.ts";
 import { MEDIAN_UNIT, geometricMedian } from "./geometric-median.ts";
 import { settle } from "../../phases/outcome.ts";
 import type { Judged } from "../../phases/phased-rules.ts";
 import { candidatesOf, revealForm, type Candidate } from "../../phases/proposals.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
 import { deliveries, relayForm, type Broadcast } from "../../phases/reliable-broadcast.ts";
-import { equivocatorsIn, type RoundBook, type Stage } from "../../phases/round-book.ts";
+import { equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { TOTAL_MAX, scoreForm, totalOf, type Marks, type Scores } from "../../phases/scores.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { ROUNDS, rolesOf } from "./roles.ts";
@@ -39,7 +39,7 @@ export interface Rating {
 }
 
 /** LL5: the workers' answers that reliable broadcast delivered, in seat order. */
-export function answersOf(book: RoundBook, stage: Stage): readonly Candidate[] {
+export function answersOf(book: RoundBook, stage: Closure): readonly Candidate[] {
   const { workers } = rolesOf(book.attempt, book.round);
   const delivered = new Set(deliveries(book, answerBroadcast, stage).map(({ digest }) => digest));
   return candidatesOf(book, "closed").filter(({ seat, target }) => workers.includes(seat) && delivered.has(target));
@@ -72,7 +72,7 @@ function mayWin(attempt: Attempt, evaluators: number, ratings: readonly Rating[]
   return isSupermajority(supportersOf(attempt, ratings, rating).length, attempt.committee.length);
 }
 
-/** LL10: the sum of the five coordinates of the geometric median (L13), in 1/1000 of a mark. */
+/** LL10: the sum of the five coordinates of the geometric median, in 1/1000 of a mark. */
 export function robustScore(marks: readonly Marks[]): number {
   return marks.length === 0 ? 0 : geometricMedian(marks).reduce((sum, coordinate) => sum + coordinate, 0);
 }
@@ -101,7 +101,7 @@ export function tieBreak({ request, attempt, committee }: Attempt, { answer }: C
   return sha256(concat(hexToBytes(answer.outcome), word(request.id), word(BigInt(attempt)), ...drawn));
 }
 
-/** LL13-LL15. */
+/** LL13, LL14, LL15. */
 export function judgeRound(book: RoundBook, before: LeaderlessCarry): Judged<LeaderlessCarry> {
   const { attempt, round } = book;
   const slashes = before.map((count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0));

@@ -1,7 +1,7 @@
 import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phases/equivalence.ts";
 import { settle } from "../../phases/outcome.ts";
 import { phased } from "../../phases/phased.ts";
-import type { Call, Judged, View } from "../../phases/phased-rules.ts";
+import type { Call, Judged, SeatView } from "../../phases/phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import { closeForm, counted, equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { TASKS_VERSION, proposePrompt } from "../../prompts/task-prompt.ts";
@@ -27,7 +27,7 @@ export const mbftBayesian = phased<null>({
   say,
 });
 
-function calls(view: View<null>, phase: number): readonly Call[] {
+function calls(view: SeatView<null>, phase: number): readonly Call[] {
   switch (phase) {
     case commitForm.phase:
       return [{ about: ["propose"], prompt: proposePrompt(view.attempt) }];
@@ -38,7 +38,7 @@ function calls(view: View<null>, phase: number): readonly Call[] {
   }
 }
 
-function say(view: View<null>, phase: number): unknown {
+function say(view: SeatView<null>, phase: number): unknown {
   switch (phase) {
     case commitForm.phase:
       return sayCommit(view);

@@ -2,7 +2,7 @@ import { clipText } from "../../request/answer.ts";
 import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
 import { phased } from "../../phases/phased.ts";
-import type { Call, View } from "../../phases/phased-rules.ts";
+import type { Call, SeatView } from "../../phases/phased-rules.ts";
 import { cutText, renderedBytes } from "../../prompts/prompt.ts";
 import {
   candidatesOf,
@@ -14,7 +14,7 @@ import {
   type Candidate,
   type Proposal,
 } from "../../phases/proposals.ts";
-import { said, type RoundBook, type Stage } from "../../phases/round-book.ts";
+import { said, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { lineOf, proposePrompt, revisePrompt, verifyPrompt } from "../../prompts/task-prompt.ts";
 import { tierOf } from "../../phases/tiers.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
@@ -42,14 +42,14 @@ export const mbft = phased<MbftCarry>({
 });
 
 /** The proposals of a round that count. */
-export type Candidates = (book: RoundBook, stage: Stage) => readonly Candidate[];
+export type Candidates = (book: RoundBook, stage: Closure) => readonly Candidate[];
 
 export function refuseMbft(attempt: Attempt): string | null {
   // MB1: theta > (f + h) * tauMax must hold for some h >= 0.
   return mbftConfig(attempt).fooled < 0 ? `theta cannot exceed f * tauMax for ${attempt.committee.length} seats` : null;
 }
 
-export function mbftCalls(view: View<MbftCarry>, phase: number, candidates: Candidates): readonly Call[] {
+export function mbftCalls(view: SeatView<MbftCarry>, phase: number, candidates: Candidates): readonly Call[] {
   switch (phase) {
     case commitForm.phase:
       return [{ about: ["propose"], prompt: proposal(view) }];
@@ -64,7 +64,7 @@ export function mbftCalls(view: View<MbftCarry>, phase: number, candidates: Cand
   }
 }
 
-export function mbftSay(view: View<MbftCarry>, phase: number): unknown {
+export function mbftSay(view: SeatView<MbftCarry>, phase: number): unknown {
   switch (phase) {
     case commitForm.phase:
       return sayCommit(view);
@@ -80,7 +80,7 @@ export function mbftSay(view: View<MbftCarry>, phase: number): unknown {
 }
 
 /** MB15: in a revision round the seat sees what speaks against its answer of the round before. */
-function proposal(view: View<MbftCarry>): Call["prompt"] {
+function proposal(view: SeatView<MbftCarry>): Call["prompt"] {
   const { attempt, carry, earlier, self } = view;
   const before = earlier.at(-1);
   if (before === undefined || carry.result === null) return proposePrompt(attempt);
@@ -103,7 +103,7 @@ function objections(classes: readonly ClassResult[], self: SeatIndex): readonly 
 }
 
 /** MB6, MB8: one verification per distinct answer other than the own one, all at once. */
-function verifications(view: View<MbftCarry>, candidates: readonly Candidate[]): readonly Call[] {
+function verifications(view: SeatView<MbftCarry>, candidates: readonly Candidate[]): readonly Call[] {
   const { attempt, book, carry, self } = view;
   const classes = classesOf(book, carry.reputations, candidates, "open");
   const foreign = classes.filter((one) => !one.members.some((member) => member.seat === self));
@@ -114,7 +114,7 @@ function verifications(view: View<MbftCarry>, candidates: readonly Candidate[]):
 }
 
 /** MB10, MB11: every counter-proof of another seat is judged once. */
-function adjudications(view: View<MbftCarry>, candidates: readonly Candidate[]): readonly Call[] {
+function adjudications(view: SeatView<MbftCarry>, candidates: readonly Candidate[]): readonly Call[] {
   const { attempt, book, carry, self } = view;
   const classes = classesOf(book, carry.reputations, candidates, "closed");
   return counterProofsOf(book, carry.reputations, classes, "open").flatMap(({ author, target, text }) => {
@@ -124,7 +124,7 @@ function adjudications(view: View<MbftCarry>, candidates: readonly Candidate[]):
   });
 }
 
-type Answer = ReturnType<View<MbftCarry>["answered"]>[number];
+type Answer = ReturnType<SeatView<MbftCarry>["answered"]>[number];
 
 /** MB5: anything unusable is an abstention. */
 function voteFrom(book: RoundBook, { about, fields, confidence }: Answer): readonly Vote[] {

@@ -4,7 +4,7 @@ import { limits } from "../../limits.ts";
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
 import { revealedIn, type Candidate } from "../../phases/proposals.ts";
-import { counted, equivocatorsIn, said, type RoundBook, type Stage } from "../../phases/round-book.ts";
+import { counted, equivocatorsIn, said, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { TIER_MAX } from "../../phases/tiers.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { SLASH_FACTOR_PPM, type MbftConfig } from "./config.ts";
@@ -29,14 +29,14 @@ export interface CounterProof {
   readonly tier: Ppm;
 }
 
-export type Standing = "upheld" | "refuted" | "dismissed";
+export type CounterProofStanding = "upheld" | "refuted" | "dismissed";
 
 export interface ClassResult {
   readonly class: AnswerClass;
   /** ppm^2. */
   readonly sum: bigint;
   readonly supporters: readonly SeatIndex[];
-  readonly counterProofs: readonly (CounterProof & { readonly standing: Standing })[];
+  readonly counterProofs: readonly (CounterProof & { readonly standing: CounterProofStanding })[];
   readonly mayCommit: boolean;
 }
 
@@ -57,7 +57,7 @@ export function classesOf(
   book: RoundBook,
   reputations: readonly Ppm[],
   candidates: readonly Candidate[],
-  stage: Stage,
+  stage: Closure,
 ): readonly AnswerClass[] {
   const { attempt } = book;
   const order = leaderOrder(attempt, reputations, candidates);
@@ -74,7 +74,7 @@ export function classesOf(
   return heavier.slice(0, limits.classesPerRound);
 }
 
-/** MB7: argmax rho * tau, canonical tie-break (paper Eq. 1; M04, M05). */
+/** MB7: argmax rho * tau, canonical tie-break (paper Eq. 1). */
 export function leaderOrder(
   attempt: Attempt,
   reputations: readonly Ppm[],
@@ -97,7 +97,7 @@ function weight(reputations: readonly Ppm[], seat: SeatIndex, tier: Ppm): bigint
 }
 
 /** A seat's votes, as far as they count. */
-function votesOf(book: RoundBook, seat: SeatIndex, stage: Stage): readonly Vote[] {
+function votesOf(book: RoundBook, seat: SeatIndex, stage: Closure): readonly Vote[] {
   return counted(book, voteForm, seat, stage)?.body.votes ?? [];
 }
 
@@ -130,7 +130,7 @@ export function counterProofsOf(
   book: RoundBook,
   reputations: readonly Ppm[],
   classes: readonly AnswerClass[],
-  stage: Stage,
+  stage: Closure,
 ): readonly CounterProof[] {
   const ranks = canonicalRanks(book.attempt);
   const all = seatsOf(book.attempt).flatMap((author) => {
@@ -155,7 +155,7 @@ export function counterProofsOf(
 }
 
 /** MB11: upheld by more than 1/2 of all seats, refuted by more than 2/3 of all seats, else dismissed; the author has no say. */
-function standingOf(book: RoundBook, proof: CounterProof): Standing {
+function standingOf(book: RoundBook, proof: CounterProof): CounterProofStanding {
   const seats = book.attempt.committee.length;
   const verdicts = seatsOf(book.attempt).flatMap((seat) => {
     const judge = seat === proof.author ? null : said(book, judgeForm, seat);
@@ -192,7 +192,7 @@ function evaluateClass(
   config: MbftConfig,
   reputations: readonly Ppm[],
   answerClass: AnswerClass,
-  proofs: readonly (CounterProof & { readonly standing: Standing })[],
+  proofs: readonly (CounterProof & { readonly standing: CounterProofStanding })[],
 ): ClassResult {
   const { committee, request } = book.attempt;
   const against = proofs.filter((proof) => isAbout(book, answerClass, proof));
@@ -207,7 +207,7 @@ function evaluateClass(
     sum += weight(reputations, seat, tier);
   }
   for (const proof of against) if (proof.standing === "upheld") sum -= weight(reputations, proof.author, proof.tier);
-  // MB13: only an author of untouched reputation vetoes, and only with an upheld counter-proof (M10, Eq. 3).
+  // MB13: only an author of untouched reputation vetoes, and only with an upheld counter-proof (Eq. 3).
   const vetoed = against.some((proof) => proof.standing === "upheld" && reputations[proof.author] === ONE_PPM);
   const isAccepted = request.terms.assurance === "high" ? isSupermajority : isMajority;
   const mayCommit = sum >= config.theta && isAccepted(supporters.length, committee.length) && !vetoed;
@@ -251,7 +251,7 @@ function slashesOf(
   return slashes;
 }
 
-/** rho *= sigma once per slash, rounded down, never below 1 ppm (M16: non-increasing within a decision). */
+/** rho *= sigma once per slash, rounded down, never below 1 ppm (MB16: non-increasing within a decision). */
 export function applySlashes(reputations: readonly Ppm[], slashes: readonly number[]): readonly Ppm[] {
   return reputations.map((reputation, seat) => {
     let value: number = reputation;

@@ -1,6 +1,6 @@
 import { MATCH, matchCalls, matchForms, sayMatches } from "../../phases/equivalence.ts";
 import { phased, type PhasedState } from "../../phases/phased.ts";
-import type { Call, View } from "../../phases/phased-rules.ts";
+import type { Call, SeatView } from "../../phases/phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import type { Protocol } from "../../protocol.ts";
 import { closeForm, said } from "../../phases/round-book.ts";
@@ -29,7 +29,7 @@ export function createUnanimous(settings: UnanimousSettings): Protocol<PhasedSta
 
 export const unanimous = createUnanimous(DEFAULTS);
 
-function calls(view: View<UnanimousCarry>, phase: number, settings: UnanimousSettings): readonly Call[] {
+function calls(view: SeatView<UnanimousCarry>, phase: number, settings: UnanimousSettings): readonly Call[] {
   switch (phase) {
     case commitForm.phase:
       return [utterance(view, settings)];
@@ -40,7 +40,7 @@ function calls(view: View<UnanimousCarry>, phase: number, settings: UnanimousSet
   }
 }
 
-function utterance(view: View<UnanimousCarry>, { promptRatio }: UnanimousSettings): Call {
+function utterance(view: SeatView<UnanimousCarry>, { promptRatio }: UnanimousSettings): Call {
   const { attempt, carry, earlier, self } = view;
   const before = earlier.at(-1);
   if (before === undefined)
@@ -49,7 +49,7 @@ function utterance(view: View<UnanimousCarry>, { promptRatio }: UnanimousSetting
   return { about: ["revise"], prompt: turnPrompt(before, self, own, carry.concluding) };
 }
 
-function say(view: View<UnanimousCarry>, phase: number): unknown {
+function say(view: SeatView<UnanimousCarry>, phase: number): unknown {
   switch (phase) {
     case commitForm.phase:
       return sayCommit(view);

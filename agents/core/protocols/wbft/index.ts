@@ -1,6 +1,6 @@
 import { MATCH, matchCalls, matchForms, sayMatches } from "../../phases/equivalence.ts";
 import { phased } from "../../phases/phased.ts";
-import type { Call, View } from "../../phases/phased-rules.ts";
+import type { Call, SeatView } from "../../phases/phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import { closeForm, type AnyForm } from "../../phases/round-book.ts";
 import { SCORES_VERSION, scoreCall, scoresFrom } from "../../phases/scores.ts";
@@ -20,7 +20,7 @@ import {
   type Led,
   type WbftCarry,
 } from "./views.ts";
-import { classesOf, toScore, type AnswerClass } from "./weights.ts";
+import { weighedClasses, toScore, type WeighedClass } from "./weights.ts";
 
 const VIEW_FORMS: readonly AnyForm[] = [leadForm, prepareForm, finalForm, closeForm];
 
@@ -40,12 +40,12 @@ export const wbft = phased<WbftCarry>({
   say,
 });
 
-/** WB2: answers and scores stand in view 0, for all views. */
+/** WB1, WB2: answers and scores stand in view 0, for all views. */
 function forms(attempt: Attempt, view: number): readonly AnyForm[] {
   return view === 0 ? [commitForm, revealForm, ...matchForms(attempt), scoresForm, ...VIEW_FORMS] : VIEW_FORMS;
 }
 
-function calls(view: View<WbftCarry>, phase: number): readonly Call[] {
+function calls(view: SeatView<WbftCarry>, phase: number): readonly Call[] {
   const { attempt, book } = view;
   switch (phase) {
     case commitForm.phase:
@@ -53,7 +53,7 @@ function calls(view: View<WbftCarry>, phase: number): readonly Call[] {
     case MATCH:
       return matchCalls(view, candidatesOf(book, "open"));
     case SCORE:
-      return toScore(classesOf(book, "open")).map((candidate) => scoreCall(attempt, candidate));
+      return toScore(weighedClasses(book, "open")).map((candidate) => scoreCall(attempt, candidate));
     case PREPARE:
       return comparison(view);
     default:
@@ -61,7 +61,7 @@ function calls(view: View<WbftCarry>, phase: number): readonly Call[] {
   }
 }
 
-function say(view: View<WbftCarry>, phase: number): unknown {
+function say(view: SeatView<WbftCarry>, phase: number): unknown {
   switch (phase) {
     case commitForm.phase:
       return sayCommit(view);
@@ -70,7 +70,7 @@ function say(view: View<WbftCarry>, phase: number): unknown {
     case MATCH:
       return sayMatches(view);
     case SCORE:
-      return scoresFrom(toScore(classesOf(view.book, "open")), view.answered(SCORE));
+      return scoresFrom(toScore(weighedClasses(view.book, "open")), view.answered(SCORE));
     case LEAD:
       return { target: proposalOf(view) } satisfies Choice;
     case PREPARE:
@@ -83,7 +83,7 @@ function say(view: View<WbftCarry>, phase: number): unknown {
 }
 
 /** WB10: the class of the highest prepare certificate in the set, else its own, else the largest. */
-function proposalOf(view: View<WbftCarry>): Digest | null {
+function proposalOf(view: SeatView<WbftCarry>): Digest | null {
   const { carry, self } = view;
   const classes = classesIn(view);
   const { certificate } = carry;
@@ -94,12 +94,12 @@ function proposalOf(view: View<WbftCarry>): Digest | null {
   return member?.target ?? null;
 }
 
-function ownClass(classes: readonly AnswerClass[], seat: SeatIndex): AnswerClass | undefined {
+function ownClass(classes: readonly WeighedClass[], seat: SeatIndex): WeighedClass | undefined {
   return classes.find(({ members }) => members.some((member) => member.seat === seat));
 }
 
 /** What a follower may vote for, and whether it has to compare first (WB11). */
-function ballot(view: View<WbftCarry>): { readonly led: Led; readonly isOwn: boolean } | null {
+function ballot(view: SeatView<WbftCarry>): { readonly led: Led; readonly isOwn: boolean } | null {
   const classes = classesIn(view);
   const led = ledIn(view.book, classes, "open");
   if (led === null) return null;
@@ -110,7 +110,7 @@ function ballot(view: View<WbftCarry>): { readonly led: Led; readonly isOwn: boo
 }
 
 /** WB11: one call, and only for an answer that is not the own one. */
-function comparison(view: View<WbftCarry>): readonly Call[] {
+function comparison(view: SeatView<WbftCarry>): readonly Call[] {
   const chosen = ballot(view);
   if (chosen === null || chosen.isOwn) return [];
   const { target, answer, proof } = chosen.led.candidate;
@@ -118,7 +118,7 @@ function comparison(view: View<WbftCarry>): readonly Call[] {
 }
 
 /** WB11: a vote only for what is at least as good as the own answer; a failed call is none. */
-function voteOf(view: View<WbftCarry>): Digest | null {
+function voteOf(view: SeatView<WbftCarry>): Digest | null {
   const chosen = ballot(view);
   if (chosen === null) return null;
   const { target } = chosen.led.candidate;

@@ -1,5 +1,5 @@
 import { isMapOf } from "../../encoding/codec.ts";
-import { hexToBytes } from "../../encoding/digest.ts";
+import { hexToBytes } from "../../encoding/bytes.ts";
 import { asDigest } from "../../encoding/payload.ts";
 import type { Form } from "../../phases/round-book.ts";
 import { scoreForm } from "../../phases/scores.ts";

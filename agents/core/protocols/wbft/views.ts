@@ -1,16 +1,16 @@
 import type { CanonicalAnswer } from "../../request/answer.ts";
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { settle } from "../../phases/outcome.ts";
-import type { Judged, View } from "../../phases/phased-rules.ts";
+import type { Judged, SeatView } from "../../phases/phased-rules.ts";
 import type { Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
-import { counted, equivocatorsIn, type RoundBook, type Stage } from "../../phases/round-book.ts";
+import { counted, equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Digest, type Ppm, type SeatIndex } from "../../types.ts";
 import { finalForm, leadForm, prepareForm } from "./payloads.ts";
-import { classesOf, isQuorum, sumOf, weightsOf, type AnswerClass } from "./weights.ts";
+import { weighedClasses, isQuorum, sumOf, weightsOf, type WeighedClass } from "./weights.ts";
 
 /** A class by the outcome of its answer, and the view of its certificate or vote. */
-export interface Lock {
+export interface ClassLock {
   readonly view: number;
   readonly outcome: Digest;
 }
@@ -18,12 +18,12 @@ export interface Lock {
 /** What the views before leave behind. */
 export interface WbftCarry {
   /** Of view 0; null before it was judged. */
-  readonly classes: readonly AnswerClass[] | null;
+  readonly classes: readonly WeighedClass[] | null;
   readonly weights: readonly number[];
   /** The highest prepare certificate. */
-  readonly certificate: Lock | null;
+  readonly certificate: ClassLock | null;
   /** Per seat: its last FINAL vote in a view with a prepare certificate. */
-  readonly locks: readonly (Lock | null)[];
+  readonly locks: readonly (ClassLock | null)[];
   /** Per seat, so far. */
   readonly slashes: readonly number[];
 }
@@ -31,7 +31,7 @@ export interface WbftCarry {
 /** What a view is about: the leader's answer and its class. */
 export interface Led {
   readonly candidate: Candidate;
-  readonly class: AnswerClass;
+  readonly class: WeighedClass;
 }
 
 const MOST_VIEWS = 12;
@@ -52,17 +52,17 @@ export function initialCarry({ committee }: Attempt): WbftCarry {
 }
 
 /** The classes of view 0, in whatever view. */
-export function classesIn({ carry, earlier, book }: View<WbftCarry>): readonly AnswerClass[] {
-  return carry.classes ?? classesOf(earlier[0] ?? book);
+export function classesIn({ carry, earlier, book }: SeatView<WbftCarry>): readonly WeighedClass[] {
+  return carry.classes ?? weighedClasses(earlier[0] ?? book);
 }
 
 /** WB10: what the leader proposes: an answer that counted in view 0; anything else is no proposal. */
-export function ledIn(book: RoundBook, classes: readonly AnswerClass[], stage: Stage): Led | null {
+export function ledIn(book: RoundBook, classes: readonly WeighedClass[], stage: Closure): Led | null {
   const target = counted(book, leadForm, leaderOf(book.attempt, book.round), stage)?.body.target ?? null;
   return target === null ? null : findLed(classes, target);
 }
 
-function findLed(classes: readonly AnswerClass[], target: Digest): Led | null {
+function findLed(classes: readonly WeighedClass[], target: Digest): Led | null {
   for (const one of classes) {
     const candidate = one.members.find((member) => member.target === target);
     if (candidate !== undefined) return { candidate, class: one };
@@ -71,13 +71,13 @@ function findLed(classes: readonly AnswerClass[], target: Digest): Led | null {
 }
 
 /** WB13: a seat locked on another class votes for this one only with a prepare certificate for it from a later view than the lock. */
-export function permits(lock: Lock | null, certificate: Lock | null, { answer }: AnswerClass): boolean {
+export function permits(lock: ClassLock | null, certificate: ClassLock | null, { answer }: WeighedClass): boolean {
   if (lock === null || lock.outcome === answer.outcome) return true;
   return certificate !== null && certificate.outcome === answer.outcome && certificate.view > lock.view;
 }
 
 /** Seats whose PREPARE for the leader's answer counts: permitted by what they are locked on (WB13). */
-export function preparersOf(book: RoundBook, carry: WbftCarry, led: Led, stage: Stage): readonly SeatIndex[] {
+export function preparersOf(book: RoundBook, carry: WbftCarry, led: Led, stage: Closure): readonly SeatIndex[] {
   return seatsOf(book.attempt).filter((seat) => {
     const vote = counted(book, prepareForm, seat, stage)?.body.target;
     return vote === led.candidate.target && permits(carry.locks[seat] ?? null, carry.certificate, led.class);
@@ -85,7 +85,7 @@ export function preparersOf(book: RoundBook, carry: WbftCarry, led: Led, stage: 
 }
 
 /** WB14: whether a seat sees a prepare certificate for the leader's answer; by what it holds now of PREPARE. */
-export function seesCertificate(view: View<WbftCarry>): Led | null {
+export function seesCertificate(view: SeatView<WbftCarry>): Led | null {
   const { book, carry, earlier } = view;
   const classes = classesIn(view);
   const led = ledIn(book, classes, "closed");
@@ -95,14 +95,14 @@ export function seesCertificate(view: View<WbftCarry>): Led | null {
 }
 
 /** What a seat is locked on: by the set, not by what it alone saw; else votes told to one seat would lock it (WB14). */
-export function ownLock({ carry, self }: View<WbftCarry>): Lock | null {
+export function ownLock({ carry, self }: SeatView<WbftCarry>): ClassLock | null {
   return carry.locks[self] ?? null;
 }
 
 /** WB14-WB17: a complete view, judged. */
 export function judgeView(book: RoundBook, before: WbftCarry): Judged<WbftCarry> {
   const { attempt, round } = book;
-  const classes = before.classes ?? classesOf(book);
+  const classes = before.classes ?? weighedClasses(book);
   const weights = before.classes === null ? weightsOf(book, classes) : before.weights;
   const slashes = before.slashes.map(
     (count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0),
@@ -138,7 +138,7 @@ function winnerOf(
 }
 
 /** WB17: seats with an answer that counted and a PREPARE and FINAL that count in the last view. */
-function completedIn(book: RoundBook, classes: readonly AnswerClass[]): readonly SeatIndex[] {
+function completedIn(book: RoundBook, classes: readonly WeighedClass[]): readonly SeatIndex[] {
   return classes
     .flatMap(({ members }) => members.map(({ seat }) => seat))
     .filter((seat) => [prepareForm, finalForm].every((form) => counted(book, form, seat, "closed") !== null));

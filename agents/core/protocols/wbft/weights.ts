@@ -4,13 +4,13 @@ import { limits } from "../../limits.ts";
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { candidatesOf, revealedIn, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance, isMajority, isSupermajority } from "../../quorum.ts";
-import { counted, type RoundBook, type Stage } from "../../phases/round-book.ts";
+import { counted, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { TOTAL_MAX, totalOf } from "../../phases/scores.ts";
 import { ONE_PPM, type Attempt, type SeatIndex } from "../../types.ts";
 import { scoresForm } from "./payloads.ts";
 
 /** Agreeing answers. */
-export interface AnswerClass {
+export interface WeighedClass {
   readonly answer: CanonicalAnswer;
   /** In canonical order of their seats. */
   readonly members: readonly Candidate[];
@@ -21,25 +21,25 @@ const ALPHA = 4;
 const BETA = 6;
 
 /** WB4: the classes of view 0, the largest first, ties by the first member's canonical rank. */
-export function classesOf(book: RoundBook, stage: Stage = "closed"): readonly AnswerClass[] {
+export function weighedClasses(book: RoundBook, stage: Closure = "closed"): readonly WeighedClass[] {
   const ranks = canonicalRanks(book.attempt);
   const rank = (candidate: Candidate): number => ranks[candidate.seat] as number;
   const candidates = candidatesOf(book, stage).toSorted((a, b) => rank(a) - rank(b));
-  const classes = answerClasses(book, candidates, stage).map(({ representative, seats }): AnswerClass => ({
+  const classes = answerClasses(book, candidates, stage).map(({ representative, seats }): WeighedClass => ({
     answer: representative,
     members: candidates.filter(({ seat }) => seats.includes(seat)),
   }));
-  const first = ({ members }: AnswerClass): number => rank(members[0] as Candidate);
+  const first = ({ members }: WeighedClass): number => rank(members[0] as Candidate);
   return classes.toSorted((a, b) => b.members.length - a.members.length || first(a) - first(b));
 }
 
 /** WB5: what every seat marks, one answer of each class, at most `limits.classesPerRound`. */
-export function toScore(classes: readonly AnswerClass[]): readonly Candidate[] {
+export function toScore(classes: readonly WeighedClass[]): readonly Candidate[] {
   return classes.slice(0, limits.classesPerRound).map(({ members }) => members[0] as Candidate);
 }
 
 /** WB6-WB8: the weight of every seat, from the scores of view 0 and the reputations as drawn; every one is positive. */
-export function weightsOf(book: RoundBook, classes: readonly AnswerClass[]): readonly number[] {
+export function weightsOf(book: RoundBook, classes: readonly WeighedClass[]): readonly number[] {
   const { committee } = book.attempt;
   const qualities = qualitiesOf(book, classes);
   const weights = committee.map(
@@ -49,7 +49,7 @@ export function weightsOf(book: RoundBook, classes: readonly AnswerClass[]): rea
 }
 
 /** WB6: per seat the lower median of the totals that the n - 1 others give its answer, 0 for an absent one; 0 without an answer. */
-export function qualitiesOf(book: RoundBook, classes: readonly AnswerClass[]): readonly number[] {
+export function qualitiesOf(book: RoundBook, classes: readonly WeighedClass[]): readonly number[] {
   const seats = seatsOf(book.attempt);
   return seats.map((seat) => {
     const own = classes.find(({ members }) => members.some((member) => member.seat === seat));
@@ -60,7 +60,7 @@ export function qualitiesOf(book: RoundBook, classes: readonly AnswerClass[]): r
 }
 
 /** What a seat gives a class: its one score for any reveal of that answer; two of them cancel, as absence gives 0. */
-function totalFor(book: RoundBook, answerClass: AnswerClass, seat: SeatIndex): number {
+function totalFor(book: RoundBook, answerClass: WeighedClass, seat: SeatIndex): number {
   const scores = counted(book, scoresForm, seat, "closed")?.body.scores ?? [];
   const relevant = scores.filter(({ target }) => {
     const named = revealedIn(book).find((one) => one.target === target);
@@ -70,7 +70,7 @@ function totalFor(book: RoundBook, answerClass: AnswerClass, seat: SeatIndex): n
   return marks ? totalOf(marks) : 0;
 }
 
-function holdsAnswer({ request }: Attempt, { answer, members }: AnswerClass, other: CanonicalAnswer): boolean {
+function holdsAnswer({ request }: Attempt, { answer, members }: WeighedClass, other: CanonicalAnswer): boolean {
   return (
     members.some((member) => member.answer.outcome === other.outcome) || isSameAnswer(request.terms, answer, other)
   );

@@ -1,7 +1,9 @@
 import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE } from "./payloads.ts";
 import { decodeCertificate, decodePropose, decodeVote } from "./payloads.ts";
-import type { Candidate, CertifyContext, CertifyState, Lock, Offer, Signed } from "./state.ts";
-import { decisionDigest, recoverSigner, sha256 } from "../../encoding/digest.ts";
+import type { ProposedRoot, CertifyContext, CertifyState, Lock, Offer, Signed } from "./state.ts";
+import { sha256 } from "../../encoding/bytes.ts";
+import { recoverSigner } from "../../encoding/digest.ts";
+import { decisionDigest } from "../../encoding/typed-data.ts";
 import { canonicalOrder } from "../order.ts";
 import { comparePositions, type Effect, type Step } from "../../protocol.ts";
 import { holdsHonest, isSupermajority } from "../../quorum.ts";
@@ -25,7 +27,7 @@ export function proposerOf(attempt: Attempt, round: number): SeatIndex {
  * The valid value, else everything held, else (when that is not conclusive) what was held in time, else another's root that covers it:
  * what was held in time is not conclusive only at a seat that follows (CE16).
  */
-export function ownProposal(
+export function proposeOwnRoot(
   state: CertifyState,
   context: CertifyContext,
 ): { readonly rootBlock: Uint8Array; readonly state: CertifyState } | null {
@@ -147,7 +149,7 @@ function admit(
   return { state: next, effects: [{ kind: "load", root: offer.root, blocks: missing }] };
 }
 
-function withCandidate(state: CertifyState, root: Digest, candidate: Candidate): CertifyState {
+function withCandidate(state: CertifyState, root: Digest, candidate: ProposedRoot): CertifyState {
   return { ...state, candidates: new Map(state.candidates).set(root, candidate) };
 }
 
@@ -156,7 +158,7 @@ export function judgeCandidate(
   state: CertifyState,
   context: CertifyContext,
   root: Digest,
-  candidate: Extract<Candidate, { kind: "loading" }>,
+  candidate: Extract<ProposedRoot, { kind: "loading" }>,
   loaded: readonly (Uint8Array | null)[],
 ): Step<CertifyState> {
   const missing = candidate.messages.filter((digest) => !context.byBlock.has(digest));
@@ -193,7 +195,7 @@ function fetchedMessage(bytes: Uint8Array): readonly [Digest, { readonly message
 }
 
 /** Signatures that came before the root could be replayed are verified now. */
-function adopt(state: CertifyState, context: CertifyContext, root: Digest, candidate: Candidate): CertifyState {
+function adopt(state: CertifyState, context: CertifyContext, root: Digest, candidate: ProposedRoot): CertifyState {
   let next = withCandidate(state, root, candidate);
   for (const message of messagesOf(state.votes)) next = checkSignatures(next, context, message, root);
   return next;
@@ -248,7 +250,7 @@ export function decisionOf(state: CertifyState, attempt: Attempt, root: Digest, 
 
 /** CE16: it is Hung by another pair in a void slot than the one by which what was held in time is decided. */
 export function isUndecided(
-  { conclusion }: Extract<Candidate, { kind: "good" }>,
+  { conclusion }: Extract<ProposedRoot, { kind: "good" }>,
   inTime: Tally,
   { attempt, protocol }: CertifyContext,
 ): boolean {
@@ -262,7 +264,7 @@ export function isUndecided(
  * it would not rest on that place any more, all of them.
  */
 export function omittedFrom(
-  candidate: Extract<Candidate, { kind: "good" }>,
+  candidate: Extract<ProposedRoot, { kind: "good" }>,
   inTime: Tally,
   context: CertifyContext,
 ): readonly Message[] {

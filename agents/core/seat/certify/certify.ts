@@ -6,14 +6,14 @@ import {
   noteOffer,
   isUndecided,
   omittedFrom,
-  ownProposal,
+  proposeOwnRoot,
   proposerOf,
   RETRY,
   retryLoad,
 } from "./candidates.ts";
 import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE, decodePropose, decodeVote, encodeCertificate } from "./payloads.ts";
-import type { Candidate, CertifyContext, CertifyState, Lock } from "./state.ts";
-import { hexToBytes } from "../../encoding/digest.ts";
+import type { ProposedRoot, CertifyContext, CertifyState, Lock } from "./state.ts";
+import { hexToBytes } from "../../encoding/bytes.ts";
 import { limits } from "../../limits.ts";
 import { seatsOf } from "../order.ts";
 import type { Effect, SeatContext, Step } from "../../protocol.ts";
@@ -106,7 +106,7 @@ function proceed(step: Step<CertifyState>, context: CertifyContext): Step<Certif
 function shareRoot(state: CertifyState, context: CertifyContext): Step<CertifyState> {
   if (proposerOf(context.attempt, state.round) === context.self) return { state, effects: [] };
   if (variants(state.votes, PROPOSE, state.round, context.self).length > 0) return { state, effects: [] };
-  const own = ownProposal({ ...state, valid: null }, context);
+  const own = proposeOwnRoot({ ...state, valid: null }, context);
   if (own === null) return { state, effects: [] };
   const payload = { root: own.rootBlock, validRound: null };
   const effects: Effect[] = [{ kind: "send", phase: PROPOSE, round: state.round, payload }];
@@ -121,7 +121,7 @@ function beginRound(state: CertifyState, context: CertifyContext, round: number)
   if (round > 0 && state.valid !== null)
     effects.push({ kind: "forward", messages: quorumBehind(state, context.attempt, state.valid) });
   if (proposerOf(context.attempt, round) !== context.self) return { state: next, effects };
-  const proposal = ownProposal(next, context);
+  const proposal = proposeOwnRoot(next, context);
   if (proposal === null) return { state: next, effects };
   effects.push({
     kind: "send",
@@ -269,7 +269,7 @@ function startTimers(state: CertifyState, context: CertifyContext): Step<Certify
   return null;
 }
 
-/** A quorum that completed after its round had ended still makes its root the valid one. */
+/** CE14: A quorum that completed after its round had ended still makes its root the valid one. */
 function quorumOfEarlierRound(state: CertifyState, context: CertifyContext): Lock | null {
   const seats = context.attempt.committee.length;
   for (let round = state.round - 1; round > (state.valid?.round ?? -1); round--) {
@@ -325,6 +325,6 @@ function precommit(
   return { state: { ...state, stage: "precommit" }, effects: [effect] };
 }
 
-function blocksOf({ rootBlock, tally }: Extract<Candidate, { kind: "good" }>): readonly Uint8Array[] {
+function blocksOf({ rootBlock, tally }: Extract<ProposedRoot, { kind: "good" }>): readonly Uint8Array[] {
   return [rootBlock, ...encodeInOrder([...messagesOf(tally)])];
 }

@@ -1,5 +1,5 @@
 import { isMapOf } from "../../encoding/codec.ts";
-import { bytesToHex, hexToBytes, sha256 } from "../../encoding/digest.ts";
+import { bytesToHex, hexToBytes, sha256 } from "../../encoding/bytes.ts";
 import { limits } from "../../limits.ts";
 import type { PayloadMap } from "../../protocol.ts";
 import type { Digest, Hex, SeatIndex, Value } from "../../types.ts";

@@ -5,7 +5,7 @@ import type { Decision, Digest, Hex, Message, SeatIndex } from "../../types.ts";
 export type Final = Extract<Conclusion, { kind: "final" }>;
 
 /** A proposed transcript and what this seat's own replay made of it. */
-export type Candidate =
+export type ProposedRoot =
   | {
       readonly kind: "loading";
       /** Who offered it; one offer per seat is loaded at a time (CE3). */
@@ -61,7 +61,7 @@ export interface CertifyState {
   readonly valid: Lock | null;
   /** Messages of the certify phases. */
   readonly votes: Tally;
-  readonly candidates: ReadonlyMap<Digest, Candidate>;
+  readonly candidates: ReadonlyMap<Digest, ProposedRoot>;
   /** Latest root each seat has offered: a proposal, a shared own root, or a certificate. */
   readonly offers: ReadonlyMap<SeatIndex, Offer>;
   /** Verified decision signatures by root, round and seat. */

@@ -9,18 +9,18 @@ export interface Received {
 }
 
 /** The unique famous witnesses of a round all of whose fame is decided, as that of all rounds before. */
-interface DecidedRound {
+interface FamousRound {
   readonly round: number;
   readonly famous: readonly Node[];
 }
 
 /** What one round received: it never changes once it is there. */
-export interface Batch extends DecidedRound {
+export interface Batch extends FamousRound {
   readonly nodes: readonly Node[];
 }
 
 /**
- * H30: an event is received in the first round whose unique famous witnesses all have it as an ancestor. With less than 1/3
+ * EG9: an event is received in the first round whose unique famous witnesses all have it as an ancestor. With less than 1/3
  * of the weight at fault, more nodes only ever append batches. The order of `nodes` is kept.
  */
 export function receivedBatches(graph: Graph, nodes: readonly Node[], fame: Fame): readonly Batch[] {
@@ -34,7 +34,7 @@ export function receivedBatches(graph: Graph, nodes: readonly Node[], fame: Fame
   return batches;
 }
 
-/** H30 - H32: the total order of all that was received: round received, consensus timestamp, whitened signature. */
+/** EG9 to EG11: the total order of all that was received: round received, consensus timestamp, whitened signature. */
 export function consensusOrder(graph: Graph, batches: readonly Batch[]): readonly Received[] {
   return batches.flatMap(({ round, famous, nodes }) => {
     const whitener = whitenerOf(famous);
@@ -53,11 +53,11 @@ export function consensusOrder(graph: Graph, batches: readonly Batch[]): readonl
 }
 
 /** Rounds from the first on, up to the first with a witness whose fame is open. */
-function decidedRounds(graph: Graph, fame: Fame): readonly DecidedRound[] {
+function decidedRounds(graph: Graph, fame: Fame): readonly FamousRound[] {
   const byRound = new Map<number, Node[]>();
   for (const witness of fame.famous.keys())
     byRound.set(witness.round, [...(byRound.get(witness.round) ?? []), witness]);
-  const decided: DecidedRound[] = [];
+  const decided: FamousRound[] = [];
   for (let { firstRound: round } = graph.rules; ; round++) {
     const witnesses = byRound.get(round);
     if (witnesses === undefined || witnesses.some((witness) => fame.famous.get(witness) === null)) return decided;
@@ -72,7 +72,7 @@ function isOnly(witness: Node, famous: readonly Node[]): boolean {
 }
 
 /**
- * H31: the weighted median of the times at which the famous witnesses' own lines first had the event; of two middle ones
+ * EG10: the weighted median of the times at which the famous witnesses' own lines first had the event; of two middle ones
  * the lower. Members with more than half of the weight would have to lie together to move it out of the honest range.
  */
 function consensusTimestamp(graph: Graph, famous: readonly Node[], node: Node): number {
@@ -94,7 +94,7 @@ function firstWith(witness: Node, node: Node): Node {
   return first;
 }
 
-/** H32: the XOR of the unique famous witnesses' signatures, so that nobody can choose a place by choosing a signature. */
+/** EG11: the XOR of the unique famous witnesses' signatures, so that nobody can choose a place by choosing a signature. */
 function whitenerOf(famous: readonly Node[]): Uint8Array {
   const bytes = new Uint8Array(Math.max(0, ...famous.map(({ event }) => event.signature.length)));
   for (const { event } of famous) event.signature.forEach((byte, at) => (bytes[at] = (bytes[at] as number) ^ byte));

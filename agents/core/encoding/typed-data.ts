@@ -1,0 +1,164 @@
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import type {
+  Attempt,
+  Decision,
+  DecisionSlot,
+  Digest,
+  Domain,
+  HashedDecision,
+  HashedRequest,
+  Header,
+  MessageSlot,
+  Request,
+  SeatInfo,
+} from "../types.ts";
+import { questionBytes } from "../request/question.ts";
+import { concat, hexToBytes, keccak256, uint, utf8, word } from "./bytes.ts";
+import { encodeReputationChanges, encodeShares, packSeat, packTerms, statusCode } from "./words.ts";
+
+const DOMAIN_TYPE = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)";
+const DECISION_TYPE =
+  "Decision(bytes32 requestHash,uint32 attempt,bytes32 committeeHash,uint32 round,uint8 status,bytes32 outcome,bytes answer,uint32 confidence,bytes32 transcript,bytes reputationChanges,bytes shares)";
+const MESSAGE_TYPE =
+  "Message(bytes32 requestHash,bytes32 committeeHash,uint32 attempt,uint32 protocol,uint32 phase,uint32 round,uint32 seat,bytes32 payloadDigest)";
+
+export function hashedRequest({ id, consumer, terms, question }: Request): HashedRequest {
+  return { id, consumer, terms: packTerms(terms), questionHash: keccak256(questionBytes(question)) };
+}
+
+export function requestHash(request: Request): Digest {
+  return requestHashOf(hashedRequest(request));
+}
+
+/** keccak256(abi.encode(Request)). */
+export function requestHashOf({ id, consumer, terms, questionHash }: HashedRequest): Digest {
+  return keccak256(concat(word(id), word(BigInt(consumer)), word(terms), hexToBytes(questionHash)));
+}
+
+/** keccak256 of the seats' words, one after the other. */
+export function committeeHash(committee: readonly SeatInfo[]): Digest {
+  return keccak256(concat(...committee.map((seat) => word(packSeat(seat)))));
+}
+
+/** EIP-712 digest that a seat signs to certify a decision. */
+export function decisionDigest(attempt: Attempt, decision: Decision): Digest {
+  return typedDataDigest(attempt.domain, decisionStructHash(attempt, decision));
+}
+
+/** The EIP-712 struct hash of a decision, which its round's link covers. */
+export function decisionStructHash(attempt: Hashed, decision: Decision): Digest {
+  const { request, committee } = hashesOf(attempt);
+  return decisionInSlot(request, committee, decision, hashedDecision(decision));
+}
+
+export function hashedDecision(decision: Decision): HashedDecision {
+  const { status, outcome, answer, confidence, transcript, reputationChanges, shares } = decision;
+  return {
+    status: statusCode(status),
+    outcome,
+    answerHash: keccak256(utf8(answer)),
+    confidence,
+    transcript,
+    reputationChangesHash: keccak256(encodeReputationChanges(reputationChanges)),
+    sharesHash: keccak256(encodeShares(shares)),
+  };
+}
+
+/** The digest of a decision from hashes alone, as proofs of equivocation give them. */
+export function decisionSlotDigest(domain: Domain, slot: DecisionSlot, decision: HashedDecision): Digest {
+  const [request, committee] = [hexToBytes(slot.requestHash), hexToBytes(slot.committeeHash)];
+  return typedDataDigest(domain, decisionInSlot(request, committee, slot, decision));
+}
+
+function decisionInSlot(
+  request: Uint8Array,
+  committee: Uint8Array,
+  { attempt, round }: Pick<DecisionSlot, "attempt" | "round">,
+  decision: HashedDecision,
+): Digest {
+  return structHash(DECISION_TYPE, [
+    request,
+    word(uint(BigInt(attempt), 32n)),
+    committee,
+    word(uint(BigInt(round), 32n)),
+    word(uint(BigInt(decision.status), 8n)),
+    hexToBytes(decision.outcome),
+    hexToBytes(decision.answerHash),
+    word(uint(BigInt(decision.confidence), 32n)),
+    hexToBytes(decision.transcript),
+    hexToBytes(decision.reputationChangesHash),
+    hexToBytes(decision.sharesHash),
+  ]);
+}
+
+/**
+ * EIP-712 digest that a seat signs to send a message about the attempt. It covers the question and the committee: after a
+ * reorganization of the chain the same ids can stand for others, and nobody must then have signed two messages for one place.
+ */
+export function messageDigest(attempt: Attempt, header: Header): Digest {
+  const { request, committee } = hashesOf(attempt);
+  return digestInSlot(attempt.domain, request, committee, header, header.payloadDigest);
+}
+
+/** The same from the hashes alone, as proofs of equivocation give them. */
+export function slotDigest(domain: Domain, slot: MessageSlot, payloadDigest: Digest): Digest {
+  return digestInSlot(domain, hexToBytes(slot.requestHash), hexToBytes(slot.committeeHash), slot, payloadDigest);
+}
+
+function digestInSlot(
+  domain: Domain,
+  request: Uint8Array,
+  committee: Uint8Array,
+  { attempt, protocol, phase, round, seat }: Omit<MessageSlot, "requestHash" | "committeeHash">,
+  payloadDigest: Digest,
+): Digest {
+  const numbers = [attempt, protocol, phase, round, seat].map((one) => word(uint(BigInt(one), 32n)));
+  return typedDataDigest(domain, structHash(MESSAGE_TYPE, [request, committee, ...numbers, hexToBytes(payloadDigest)]));
+}
+
+interface AttemptHashes {
+  readonly request: Uint8Array;
+  readonly committee: Uint8Array;
+}
+
+type Hashed = Pick<Attempt, "request" | "committee">;
+
+const hashesOfAttempts = new WeakMap<Hashed, AttemptHashes>();
+
+/** Computed once per attempt, which never changes. */
+function hashesOf(attempt: Hashed): AttemptHashes {
+  let hashes = hashesOfAttempts.get(attempt);
+  if (hashes === undefined) {
+    const request = hexToBytes(requestHash(attempt.request));
+    hashesOfAttempts.set(attempt, (hashes = { request, committee: hexToBytes(committeeHash(attempt.committee)) }));
+  }
+  return hashes;
+}
+
+const typeHashes = new Map<string, Uint8Array>();
+const separators = new WeakMap<Domain, Uint8Array>();
+
+/** Hashes of the few fixed types and of a domain are computed once. */
+function structHash(type: string, words: readonly Uint8Array[]): Digest {
+  return keccak256(concat(typeHash(type), ...words));
+}
+
+function typedDataDigest(domain: Domain, struct: Digest): Digest {
+  return keccak256(concat(Uint8Array.of(0x19, 0x01), separatorOf(domain), hexToBytes(struct)));
+}
+
+function typeHash(type: string): Uint8Array {
+  let hash = typeHashes.get(type);
+  if (hash === undefined) typeHashes.set(type, (hash = keccak_256(utf8(type))));
+  return hash;
+}
+
+function separatorOf(domain: Domain): Uint8Array {
+  let separator = separators.get(domain);
+  if (separator === undefined) {
+    const fixed = [typeHash(DOMAIN_TYPE), typeHash("Conclave"), typeHash("1")];
+    separator = keccak_256(concat(...fixed, word(BigInt(domain.chainId)), word(BigInt(domain.oracle))));
+    separators.set(domain, separator);
+  }
+  return separator;
+}

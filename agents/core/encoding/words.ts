@@ -1,0 +1,158 @@
+import { ConclaveError } from "../errors.ts";
+import { CURRENCIES } from "../types.ts";
+import type {
+  Address,
+  AgentId,
+  AnswerKind,
+  Assurance,
+  DecisionStatus,
+  Outcome,
+  Ppm,
+  SeatIndex,
+  SeatInfo,
+  Terms,
+} from "../types.ts";
+import { LAYOUTS, type Layout, type Member } from "./layouts.ts";
+
+type ReputationChanges = Outcome["reputationChanges"];
+
+const ANSWER_KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "policies"];
+const ASSURANCES: readonly Assurance[] = ["normal", "high"];
+
+/** Packs the members of a word. Throws a RangeError, which names the member, when a value does not fit its bits. */
+export function packWord<const L extends Layout>(
+  layout: L,
+  values: Readonly<Record<Member<L>, bigint | number>>,
+): bigint {
+  return layout.reduce((packed, [name, bits]) => {
+    const value = values[name as Member<L>];
+    if (!fits(value, bits)) throw new RangeError(`${name} = ${value} is not an unsigned integer of ${bits} bits`);
+    return (packed << BigInt(bits)) | BigInt(value);
+  }, 0n);
+}
+
+/** Returns the members of a word; bits above its layout are ignored. */
+export function unpackWord<const L extends Layout>(layout: L, packed: bigint): Readonly<Record<Member<L>, bigint>> {
+  const values: Partial<Record<Member<L>, bigint>> = {};
+  let rest = packed;
+  for (const [name, bits] of layout.toReversed()) {
+    values[name as Member<L>] = BigInt.asUintN(bits, rest);
+    rest >>= BigInt(bits);
+  }
+  return values as Record<Member<L>, bigint>;
+}
+
+function fits(value: bigint | number, bits: number): boolean {
+  if (typeof value === "number" && !Number.isSafeInteger(value)) return false;
+  return BigInt.asUintN(bits, BigInt(value)) === BigInt(value);
+}
+
+/** Throws TERMS_INVALID, naming the field, when a value does not fit its bits. */
+export function packTerms(terms: Terms): bigint {
+  const fields = {
+    ...terms,
+    assurance: ASSURANCES.indexOf(terms.assurance),
+    currency: CURRENCIES.indexOf(terms.currency),
+    kind: ANSWER_KINDS.indexOf(terms.kind),
+  };
+  const wrong = LAYOUTS.requestTerms.find(([name, bits]) => !fits(fields[name], bits));
+  if (wrong !== undefined) {
+    const [name, bits] = wrong;
+    throw new ConclaveError(
+      "TERMS_INVALID",
+      `Pack request terms: ${name} = ${fields[name]} is not an unsigned integer of ${bits} bits`,
+      { field: name, value: String(fields[name]) },
+    );
+  }
+  return packWord(LAYOUTS.requestTerms, fields);
+}
+
+/** Null when the word is no uint256 or holds an unknown kind, assurance or currency. */
+export function unpackTerms(packed: bigint): Terms | null {
+  if (packed < 0n || packed >= 1n << 256n) return null;
+  const fields = unpackWord(LAYOUTS.requestTerms, packed);
+  const kind = ANSWER_KINDS[Number(fields.kind)];
+  const assurance = ASSURANCES[Number(fields.assurance)];
+  const currency = CURRENCIES[Number(fields.currency)];
+  if (kind === undefined || assurance === undefined || currency === undefined) return null;
+  return {
+    fee: fields.fee,
+    duration: Number(fields.duration),
+    appeals: Number(fields.appeals),
+    retries: Number(fields.retries),
+    tolerance: fields.tolerance,
+    callbackGasLimit: Number(fields.callbackGasLimit),
+    committeeSize: Number(fields.committeeSize),
+    assurance,
+    currency,
+    decimals: Number(fields.decimals),
+    options: Number(fields.options),
+    kind,
+    protocol: Number(fields.protocol),
+  };
+}
+
+/** Throws a RangeError when a member does not fit its bits. */
+export function packSeat({ agentId, reputation, signer }: SeatInfo): bigint {
+  return packWord(LAYOUTS.seat, { agentId, reputation, signer: BigInt(signer) });
+}
+
+/** Null unless agent id and signer are not zero, the reputation is in (0, 1_000_000] and the upper bits are clear. */
+export function unpackSeat(packed: bigint): SeatInfo | null {
+  const { agentId, reputation, signer } = unpackWord(LAYOUTS.seat, packed);
+  const isWhole = packed === packWord(LAYOUTS.seat, { agentId, reputation, signer });
+  if (!isWhole || agentId === 0n || reputation === 0n || reputation > 1_000_000n || signer === 0n) return null;
+  return {
+    agentId: Number(agentId) as AgentId,
+    signer: `0x${signer.toString(16).padStart(40, "0")}` as Address,
+    reputation: Number(reputation) as Ppm,
+  };
+}
+
+/** The number of `Status` in contracts/types/Types.sol. */
+export function statusCode(status: DecisionStatus): number {
+  switch (status) {
+    case "decided":
+      return 3;
+    case "hung":
+      return 4;
+  }
+}
+
+/** Pairs of bytes (seat, int8 steps). Throws unless seats ascend strictly and every step is in -128..-1 or +1. */
+export function encodeReputationChanges(changes: ReputationChanges): Uint8Array {
+  const bytes = Uint8Array.from(changes.flatMap(({ seat, steps }) => [seat, steps & 0xff]));
+  const decoded = decodeReputationChanges(bytes);
+  const same = decoded?.every(
+    (change, index) => change.seat === changes[index]?.seat && change.steps === changes[index].steps,
+  );
+  if (same !== true) throw new RangeError("encodeReputationChanges: a seat or a step is out of range or out of order");
+  return bytes;
+}
+
+/** Null when the bytes are not what `encodeReputationChanges` yields. */
+export function decodeReputationChanges(bytes: Uint8Array): ReputationChanges | null {
+  if (bytes.length % 2 !== 0) return null;
+  const changes: ReputationChanges[number][] = [];
+  for (let index = 0; index < bytes.length; index += 2) {
+    const seat = bytes[index] as number;
+    const unsigned = bytes[index + 1] as number;
+    const steps = unsigned > 127 ? unsigned - 256 : unsigned;
+    const previous = changes.at(-1)?.seat ?? -1;
+    if (seat <= previous || steps === 0 || steps > 1) return null;
+    changes.push({ seat: seat as SeatIndex, steps });
+  }
+  return changes;
+}
+
+/** One byte per seat. Throws when a share is not in 0..255. */
+export function encodeShares(shares: readonly number[]): Uint8Array {
+  if (!shares.every((share) => Number.isInteger(share) && share >= 0 && share <= 255)) {
+    throw new RangeError("encodeShares: a share is not an integer in 0..255");
+  }
+  return Uint8Array.from(shares);
+}
+
+export function decodeShares(bytes: Uint8Array): readonly number[] {
+  return [...bytes];
+}
