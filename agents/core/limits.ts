@@ -7,6 +7,14 @@ export const limits = {
   /** Shortest and longest period of a request. */
   minDurationSeconds: 1_800,
   maxDurationSeconds: 604_800,
+  maxAppeals: 3,
+  maxRetries: 3,
+  maxCallbackGas: 2_000_000,
+  maxDecimals: 18,
+  minOptions: 2,
+  maxOptions: 26,
+  /** A decision slashes one seat at most this often. */
+  maxSlashes: 3,
   questionBytes: 8192,
   answerBytes: 1024,
   /** An answer that is not a text. */

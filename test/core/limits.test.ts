@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { limits } from "../../agents/core/limits.ts";
-import { MAX_SLASHES } from "../../agents/core/phases/outcome.ts";
 import { SLASH_FACTOR_PPM } from "../../agents/core/protocols/mbft/config.ts";
 import { ONE_PPM } from "../../agents/core/types.ts";
 
@@ -27,7 +26,13 @@ describe("bounds that TypeScript and Solidity share", () => {
       seats: limits.requestSeats,
       shortest: limits.minDurationSeconds,
       longest: limits.maxDurationSeconds,
-      slashes: MAX_SLASHES,
+      appeals: limits.maxAppeals,
+      retries: limits.maxRetries,
+      callbackGas: limits.maxCallbackGas,
+      decimals: limits.maxDecimals,
+      fewest: limits.minOptions,
+      options: limits.maxOptions,
+      slashes: limits.maxSlashes,
       factor: SLASH_FACTOR_PPM,
       one: ONE_PPM,
     }).to.deep.equal({
@@ -39,6 +44,12 @@ describe("bounds that TypeScript and Solidity share", () => {
       seats: constant("MAX_REQUEST_SEATS"),
       shortest: constant("MIN_DURATION"),
       longest: constant("MAX_DURATION"),
+      appeals: constant("MAX_APPEALS"),
+      retries: constant("MAX_RETRIES"),
+      callbackGas: constant("MAX_CALLBACK_GAS"),
+      decimals: constant("MAX_DECIMALS"),
+      fewest: constant("MIN_OPTIONS"),
+      options: constant("MAX_OPTIONS"),
       slashes: constant("MAX_SLASHES"),
       factor: constant("SLASH_FACTOR_PPM"),
       one: constant("REPUTATION_ONE"),

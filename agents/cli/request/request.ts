@@ -12,7 +12,7 @@ import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
 import { readSources } from "./question-sources.ts";
 import { reportRequest } from "./report.ts";
-import { MAX_APPEALS, MAX_RETRIES, requireTakers, termsOf, type TermsFlags } from "./terms.ts";
+import { requireTakers, termsOf, type TermsFlags } from "./terms.ts";
 import { waitForDecision } from "./wait.ts";
 
 interface Options extends AccountFlags, TermsFlags {
@@ -57,10 +57,14 @@ export const request: CommandSpec<Options> = {
       description: "30m, 2h or 1d: what a committee has to decide, and an appeal to come; 30m to 7d",
       default: "30m",
     },
-    { flags: "--appeals <number>", description: `0 to ${MAX_APPEALS}; 0: the first decision is final`, default: "0" },
+    {
+      flags: "--appeals <number>",
+      description: `0 to ${limits.maxAppeals}; 0: the first decision is final`,
+      default: "0",
+    },
     {
       flags: "--retries <number>",
-      description: `0 to ${MAX_RETRIES} committees that are replaced when they hang or do not answer in time`,
+      description: `0 to ${limits.maxRetries} committees that are replaced when they hang or do not answer in time`,
       default: "0",
     },
     {

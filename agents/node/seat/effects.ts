@@ -1,4 +1,4 @@
-import { composeText } from "../../core/request/answer.ts";
+import { composeText } from "../../core/request/text.ts";
 import { cidString, digestOf } from "../../core/encoding/codec.ts";
 import { hexToBytes } from "../../core/encoding/bytes.ts";
 import { decisionDigest, messageDigest } from "../../core/encoding/typed-data.ts";
