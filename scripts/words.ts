@@ -31,7 +31,7 @@ const functions = Object.entries<Layout>(READ).flatMap(([prefix, layout]) =>
 );
 const kinds = ANSWER_KINDS.map((kind) => `"${kind.charAt(0).toUpperCase()}${kind.slice(1)}"`);
 const text = [
-  `// Generated from agents/core/encoding/layouts.ts and agents/core/types.ts by scripts/words.ts; `npm run check` compares. Do not edit.`,
+  `// Generated from agents/core/encoding/layouts.ts and agents/core/types.ts by scripts/words.ts; \`npm run check\` compares. Do not edit.`,
   `import { BigInt, Bytes } from "@graphprotocol/graph-ts";`,
   `import { bigAt, bytesAt, i32At, u64At } from "./words";\n`,
   `/** The schema's names of answer kinds, by their codes. */`,
