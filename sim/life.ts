@@ -3,9 +3,9 @@ import type { ContentStore } from "../agents/ports/content-store.ts";
 import type { Journal } from "../agents/ports/journal.ts";
 import type { Model } from "../agents/ports/model.ts";
 import type { Network } from "../agents/ports/network.ts";
-import type { SessionPorts } from "../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../agents/node/seat/host.ts";
 
-/** One life of a process: once it is over, nothing that it still tries has any effect. */
+/** SM4: One life of a process: once it is over, nothing that it still tries has any effect. */
 export interface Life {
   readonly alive: () => boolean;
   end(): void;

@@ -2,7 +2,7 @@ import { sha256 } from "../agents/core/encoding/bytes.ts";
 import { CRITERIA, TOTAL_MAX } from "../agents/core/phases/scores.ts";
 import type { MemoryHub } from "../agents/adapters/memory/network.ts";
 import type { Digest, Header, Message, SeatIndex } from "../agents/core/types.ts";
-import type { SessionPorts } from "../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../agents/node/seat/host.ts";
 import { createIngress, type Sink } from "../agents/node/seat/ingress.ts";
 import { createInputReader } from "../agents/node/seat/records.ts";
 import { createResend } from "../agents/node/seat/resend.ts";

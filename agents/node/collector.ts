@@ -1,16 +1,14 @@
-import { ConclaveError } from "../core/errors.ts";
+import { ConclaveError, messageOf } from "../core/errors.ts";
 import { cidString } from "../core/encoding/codec.ts";
 import { limits } from "../core/limits.ts";
 import { describedBy } from "../core/encoding/transcript.ts";
 import type { Digest, RequestId } from "../core/types.ts";
 import type { ChainReader, EquivocationProof } from "../ports/chain.ts";
-import type { Clock } from "../ports/clock.ts";
+import { type Clock, sleep } from "../ports/clock.ts";
 import type { CollectedStore, ContentStore, Pin, PinList, Swept } from "../ports/content-store.ts";
-import { isDecided, isFinalState } from "../ports/progress.ts";
+import { isDecided, isFinalState, isPaidOut } from "../core/request/state.ts";
 import type { EvidenceStore, UnreadableProof } from "../ports/evidence.ts";
 import type { Log } from "../ports/log.ts";
-import { sleep } from "./request/relayer.ts";
-import { textOf } from "./seat/effects.ts";
 
 /** AV10: what a look at the pins of seats needs. */
 export interface CollectionPorts {
@@ -141,7 +139,7 @@ export async function collectEvery(
       if (unpinned.length > 0 || swept.blocks > 0)
         log.info({ unpinned, kept, ...swept }, "collected transcripts that are over");
     } catch (error) {
-      if (!signal.aborted) log.warn({ error: textOf(error) }, "could not collect transcripts");
+      if (!signal.aborted) log.warn({ error: messageOf(error) }, "could not collect transcripts");
     }
     await sleep(clock, intervalMs, signal).catch(() => undefined);
   }
@@ -194,7 +192,7 @@ async function holdingBack(
 ): Promise<Reason | null> {
   const state = await chain.requestState(requestId, signal);
   if (!isFinalState(state)) return isDecided(state) ? "provisional" : "undecided";
-  if (state.status !== "refunded" && !state.settled) return "unsettled";
+  if (!isPaidOut(state)) return "unsettled";
   const { proofs, unreadable } = await evidence.list();
   // It may prove what a stake still answers for.
   if (unreadable.some((one) => one.requestId === requestId)) return "evidence";

@@ -1,5 +1,5 @@
 import Table from "cli-table3";
-import { meaningOf } from "../../agents/cli/shared/assurance.ts";
+import { meaningOf } from "../../agents/cli/shared/protocol-words.ts";
 import { percent } from "../../agents/cli/shared/output.ts";
 import type { DemoReport } from "./run.ts";
 

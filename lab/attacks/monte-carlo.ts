@@ -36,7 +36,7 @@ export interface Stated {
 
 type Row = Pick<Setting, "attack" | "seats" | "fooled" | "countered">;
 
-/** The table of the design notes (protocols.md, mbft). */
+/** The table of the design notes (docs/spec/mbft.md, "What it buys"). */
 export const statedRows: readonly { readonly row: Row; readonly stated: Stated }[] = [
   stated("coordinated vetoers", 7, 0.05, 0.9, [".00 .000 1.00", ".97 .002 .03", ".78 .001 .22"]),
   stated("coordinated vetoers", 7, 0.2, 0.5, [".00 .009 .99", ".94 .041 .02", ".75 .023 .23"]),

@@ -4,9 +4,9 @@ import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import { decodeMessage, encodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
 import type { Digest, Message, SeatIndex } from "../../agents/core/types.ts";
-import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import type { Network } from "../../agents/ports/network.ts";
-import type { Culprit } from "./index.ts";
+import type { Culprit } from "./culprit.ts";
 import { createKnownBlocks } from "./known.ts";
 import { resign } from "./payloads.ts";
 

@@ -4,9 +4,9 @@ import type { PayloadMap } from "../../agents/core/protocol.ts";
 import { EVENT, EVENTS_PER_SEAT, stagesOf } from "../../agents/core/protocols/hashgraph/config.ts";
 import { decodeMessage, encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Message } from "../../agents/core/types.ts";
-import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import type { Network } from "../../agents/ports/network.ts";
-import type { Culprit } from "./index.ts";
+import type { Culprit } from "./culprit.ts";
 import { resign } from "./payloads.ts";
 
 /**

@@ -4,9 +4,9 @@ import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
 import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
 import { buildTranscript, decodeMessage, encodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
 import type { Digest, Header, Message, Outcome, Value } from "../../agents/core/types.ts";
-import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import type { Network } from "../../agents/ports/network.ts";
-import type { Culprit } from "./index.ts";
+import type { Culprit } from "./culprit.ts";
 import { createKnownBlocks } from "./known.ts";
 import { resign } from "./payloads.ts";
 

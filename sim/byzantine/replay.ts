@@ -1,8 +1,8 @@
 import { decodeMessage, encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Header } from "../../agents/core/types.ts";
-import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import type { Network } from "../../agents/ports/network.ts";
-import type { Culprit } from "./index.ts";
+import type { Culprit } from "./culprit.ts";
 import { isAcceptable, resign } from "./payloads.ts";
 
 const REMEMBERED = 512;

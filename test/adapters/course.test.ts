@@ -8,16 +8,16 @@ import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/bytes.ts
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Request, Terms } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
+import { isFinalState } from "../../agents/core/request/state.ts";
 import {
   dueOf,
   isFinal,
-  isFinalState,
   lastRound,
   roundsOf,
   witnessOf,
   type Progress,
   type Due,
-} from "../../agents/ports/progress.ts";
+} from "../../agents/core/request/progress.ts";
 import { certify, courseNow, wordOf } from "./chain-questions.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 

@@ -3,16 +3,17 @@ import { readChainTerms } from "../../adapters/chain/terms.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { committeeSizeAfter, unpackRound } from "../../core/request/rounds.ts";
 import type { RequestId } from "../../core/types.ts";
-import type { ChainReader, DecidedRound } from "../../ports/chain.ts";
-import { progressOf, dueOf, isFinal, lastRound, type Progress } from "../../ports/progress.ts";
+import type { DecidedRound } from "../../core/request/events.ts";
+import type { ChainReader } from "../../ports/chain.ts";
+import { progressOf, dueOf, isFinal, lastRound, type Progress } from "../../core/request/progress.ts";
 import { accountFlags, openAccount, requireFunds, type AccountFlags } from "../shared/account.ts";
 import { formatAmount, parseRequestId, unitOf } from "../shared/arguments.ts";
 import { createAuditReader } from "../shared/audit-reader.ts";
 import { findChain } from "../shared/chain-source.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
-import { reportRequest } from "../request/report.ts";
-import { waitForDecision } from "../request/wait.ts";
+import { reportRequest } from "../shared/request-report.ts";
+import { waitForDecision } from "../shared/wait.ts";
 
 interface Options extends AccountFlags {
   readonly dryRun?: true;
@@ -28,7 +29,7 @@ export const appeal: CommandSpec<Options> = {
     { flags: "--wait", description: "show progress until the decision is final" },
     ...accountFlags,
   ],
-  run: async ({ args, options, host, progress: tell }) => {
+  run: async ({ args, options, host, tell }) => {
     const requestId = parseRequestId(args[0]);
     const source = await findChain(options, host);
     const [chain, terms] = await Promise.all([

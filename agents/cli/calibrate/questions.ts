@@ -7,7 +7,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { answerFormOf, type AnswerForm } from "../../core/prompts/task-prompt.ts";
 import type { Terms } from "../../core/types.ts";
-import { SMALLEST } from "../request/terms.ts";
+import { SMALLEST } from "../shared/smallest-terms.ts";
 
 /** A question with its answer, and what a verifier is shown. */
 export interface KnownQuestion {

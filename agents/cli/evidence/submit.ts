@@ -4,7 +4,8 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { Receipt } from "../../ports/chain.ts";
 import { formatAmount } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { describeProof, keptProofs, unreadableRows, type KeptProof } from "./evidence.ts";
+import { unreadableRows } from "../shared/unreadable-proofs.ts";
+import { describeProof, keptProofs, type KeptProof } from "./evidence.ts";
 import { agentFlags, openAgentKeys, type AgentFlags } from "../shared/keys.ts";
 import { rows } from "../shared/output.ts";
 

@@ -19,7 +19,7 @@ import { defaultTerms } from "../../core/request/terms.ts";
 import type { Attempt, RequestId, Terms } from "../../core/types.ts";
 import { committeeSizeAfter, seatsOfAll } from "../../core/request/rounds.ts";
 import { parseAmount, parseChoice, parseDuration, parseInteger, unitOf, type Unit } from "../shared/arguments.ts";
-import { meaningOf } from "../shared/assurance.ts";
+import { meaningOf } from "../shared/protocol-words.ts";
 
 export interface TermsFlags {
   readonly kind: string;
@@ -36,9 +36,6 @@ export interface TermsFlags {
   readonly assurance: string;
   readonly callbackGas: string;
 }
-
-/** A boolean question to the smallest committee: the least that any costs. */
-export const SMALLEST: Terms = defaultTerms({ protocol: 0, duration: limits.minDurationSeconds });
 
 /** All that the bits of the term hold. */
 const MAX_TOLERANCE = (1n << BigInt(placeOf(LAYOUTS.requestTerms, "tolerance").bits)) - 1n;
@@ -64,7 +61,7 @@ export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Pr
   return {
     ...defaultTerms({ protocol: protocol.code, kind, currency, duration }),
     fee: flags.fee === undefined ? 0n : parseAmount(flags.fee, unitOf(currency, feeToken), "--fee"),
-    callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, limits.maxCallbackGas),
+    callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, limits.callbackGas),
     ...committeeTerms(kind, flags),
     assurance: assuranceOf(flags, protocol, registry),
     ...answerTerms(kind, flags),
@@ -162,7 +159,7 @@ function answerTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "options"
     const value = given[term];
     if (value !== undefined && !usesTerm(kind, term)) throw invalid(term, value, `only ${takersOf(term)}, not ${kind}`);
   }
-  const places = decimals === undefined ? 0 : parseInteger(decimals, "--decimals", 0, limits.maxDecimals);
+  const places = decimals === undefined ? 0 : parseInteger(decimals, "--decimals", 0, limits.decimals);
   return {
     options: options === undefined ? 0 : parseInteger(options, "--options", limits.minOptions, limits.maxOptions),
     decimals: places,

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { VerifyOptions, VerifyReport } from "../../node/audit/verify.ts";
+import type { VerifyOptions, VerifyReport } from "../../node/audit/report.ts";
 import type { Subject } from "../../node/audit/audit.ts";
 import { createRoom, type Room, type Visitor } from "./audit-room.ts";
 import {

@@ -3,7 +3,7 @@ import { cutText, renderFields, type OutputSchema, type Prompt } from "./prompt.
 import { KIND_RULES, letter, usesTerm } from "../request/kinds.ts";
 import { ANSWER_KINDS, type Attempt, type Terms } from "../types.ts";
 
-/** Tasks that several protocols ask of a model. Raised with every change of wording or fields; part of their versions. */
+/** P5: Tasks that several protocols ask of a model. Raised with every change of wording or fields; part of their versions. */
 export const TASKS_VERSION = 2;
 
 const COMMON =

@@ -9,6 +9,7 @@ import type { Attempt, SeatIndex } from "../../types.ts";
 import { ROUNDS, rolesOf } from "./roles.ts";
 import { SCORE, answerBroadcast, answersOf, judgeRound, scoreBroadcast, type LeaderlessCarry } from "./select.ts";
 
+/** LL1. */
 const FORMS = [
   commitForm,
   revealForm,

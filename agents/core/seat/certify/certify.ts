@@ -269,7 +269,7 @@ function startTimers(state: CertifyState, context: CertifyContext): Step<Certify
   return null;
 }
 
-/** A quorum that completed after its round had ended still makes its root the valid one. */
+/** CE14: A quorum that completed after its round had ended still makes its root the valid one. */
 function quorumOfEarlierRound(state: CertifyState, context: CertifyContext): Lock | null {
   const seats = context.attempt.committee.length;
   for (let round = state.round - 1; round > (state.valid?.round ?? -1); round--) {

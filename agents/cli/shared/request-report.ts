@@ -1,0 +1,197 @@
+import type { ChainTerms } from "../../adapters/chain/terms.ts";
+import { KIND_RULES, policiesOf } from "../../core/request/kinds.ts";
+import { cidString } from "../../core/encoding/codec.ts";
+import { protocolByCode } from "../../core/protocols/index.ts";
+import { unpackRound } from "../../core/request/rounds.ts";
+import type { RequestId, SeatInfo, Terms } from "../../core/types.ts";
+import type { ChainEvent, RequestState } from "../../core/request/events.ts";
+import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
+import { progressOf, lastRound, type Progress } from "../../core/request/progress.ts";
+import { formatAmount, unitOf } from "./arguments.ts";
+import { meaningOf } from "./protocol-words.ts";
+import { grid, percent, printable, rows, utc, type Row } from "./output.ts";
+
+type EventOf<Kind extends ChainEvent["kind"]> = Extract<ChainEvent, { kind: Kind }>;
+
+/** One request, from its events. */
+export interface RequestReport {
+  readonly json: object;
+  readonly text: string;
+  readonly state: RequestState;
+}
+
+interface Facts {
+  readonly requestId: RequestId;
+  readonly state: RequestState;
+  readonly asked: EventOf<"requested"> | undefined;
+  readonly progress: Progress | null;
+  /** The decision that stands, final or not. */
+  readonly committed: EventOf<"decisionCommitted"> | undefined;
+  readonly requestGas: bigint | null;
+  readonly commitGas: bigint | null;
+}
+
+interface SeatLine {
+  readonly seat: number;
+  readonly agentId: number;
+  readonly signer: string;
+  /** At the draw. */
+  readonly reputation: number;
+  readonly signed: boolean;
+  /** Slashes (negative) or recovery. */
+  readonly steps: number;
+  readonly share: number;
+}
+
+/** Throws REQUEST_UNKNOWN. */
+export async function reportRequest(
+  chain: ChainReader & TransactionReader,
+  feeToken: ChainTerms["feeToken"],
+  requestId: RequestId,
+  signal: AbortSignal,
+): Promise<RequestReport> {
+  const [events, state] = await Promise.all([
+    chain.requestEvents(requestId, signal),
+    chain.requestState(requestId, signal),
+  ]);
+  const asked = events.find((event) => event.kind === "requested");
+  const progress = progressOf(events);
+  const last = progress === null ? null : lastRound(progress);
+  const committed = events
+    .filter((event) => event.kind === "decisionCommitted")
+    .findLast(({ decision }) => decision.attempt === last?.decision.attempt);
+  const gasOf = async (event: ChainEvent | undefined): Promise<bigint | null> =>
+    event === undefined ? null : (await chain.receipt(event.transactionHash, signal)).gasUsed;
+  const [requestGas, commitGas] = await Promise.all([gasOf(asked), gasOf(committed)]);
+  const facts = { requestId, state, asked, progress, committed, requestGas, commitGas };
+  return { json: reportJson(facts), text: reportText(facts, feeToken), state };
+}
+
+function reportJson(facts: Facts): object {
+  const { requestId, state, asked, committed, requestGas, commitGas } = facts;
+  const request = asked?.request;
+  const decision = committed?.decision;
+  return {
+    requestId: String(requestId),
+    status: state.status,
+    provisional: state.provisional,
+    deadline: facts.progress === null ? null : unpackRound(facts.progress.round).deadline,
+    question: request?.question ?? null,
+    consumer: request?.consumer ?? null,
+    terms: request === undefined ? null : { ...request.terms, protocol: protocolLabel(request.terms.protocol) },
+    protocolAssurance: request === undefined ? null : (protocolByCode(request.terms.protocol)?.assurance ?? null),
+    attempt: decision?.attempt ?? state.attempt,
+    outcome: decision?.outcome ?? null,
+    answer: decision?.answer ?? null,
+    policies:
+      request?.terms.kind === "policies" && decision?.status === "decided" ? policiesOf(decision.outcome) : null,
+    confidence: decision?.confidence ?? null,
+    round: decision?.round ?? null,
+    transcript: decision === undefined ? null : cidString(decision.transcript),
+    seats: seatLines(facts),
+    signers: seatLines(facts).flatMap(({ seat, signed }) => (signed ? [seat] : [])),
+    requestTx: asked?.transactionHash ?? null,
+    requestGas: requestGas === null ? null : Number(requestGas),
+    commitTx: committed?.transactionHash ?? null,
+    commitGas: commitGas === null ? null : Number(commitGas),
+    relayer: committed?.relay.relayer ?? null,
+    callbackPending: state.callbackPending,
+    settled: state.settled,
+    earlier: (facts.progress?.past ?? []).map(({ decision: { attempt, status, answer }, committee, appellant }) => ({
+      attempt,
+      status,
+      answer,
+      seats: committee.length,
+      appellant,
+    })),
+  };
+}
+
+function reportText(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
+  const { requestId, state, asked, committed, requestGas, commitGas } = facts;
+  const lines: Row[] = [
+    ["request", String(requestId)],
+    ["status", statusText(facts)],
+  ];
+  if (asked !== undefined) {
+    const { question, consumer, terms } = asked.request;
+    lines.push(
+      ["question", printable(question)],
+      ["kind", KIND_RULES[terms.kind].label(terms)],
+      ["protocol", protocolLabel(terms.protocol)],
+      ["assurance", assuranceText(terms)],
+    );
+    lines.push(["fee", formatAmount(terms.fee, unitOf(terms.currency, feeToken))], ["consumer", consumer]);
+    lines.push(...earlierRows(facts));
+    lines.push(["asked in", `${asked.transactionHash} (${requestGas ?? "?"} gas)`]);
+  }
+  if (committed !== undefined) {
+    const {
+      decision,
+      transactionHash,
+      relay: { relayer },
+    } = committed;
+    lines.push(["answer", decision.status === "hung" ? "none: the committee hung" : printable(decision.answer)]);
+    lines.push(["confidence", percent(decision.confidence)], ["certify round", String(decision.round)]);
+    lines.push(["transcript", cidString(decision.transcript)]);
+    lines.push(["committed in", `${transactionHash} (${commitGas ?? "?"} gas) by ${relayer}`]);
+    lines.push(["callback", callbackText(facts)], ["pay", state.settled ? "settled" : "not settled yet"]);
+  }
+  const seats = seatLines(facts);
+  return seats.length === 0 ? rows(lines) : `${rows(lines)}\n\n${seatTable(seats)}`;
+}
+
+function statusText({ state, progress }: Facts): string {
+  const until = progress === null ? "" : utc(unpackRound(progress.round).deadline);
+  if (state.provisional) return `${state.status}, provisional: anybody may appeal until ${until}`;
+  const isOpen = state.status === "requested" || state.status === "drawn";
+  return isOpen ? `${state.status}, until ${until}` : state.status;
+}
+
+function earlierRows({ progress }: Facts): readonly Row[] {
+  return (progress?.past ?? []).map(({ decision: { attempt, status, answer }, committee, appellant }) => {
+    const said = status === "hung" ? "hung" : printable(answer);
+    const then = appellant === null ? "retried" : `appealed against by ${appellant}`;
+    return [`attempt ${attempt}`, `${committee.length} seats: ${said}; ${then}`];
+  });
+}
+
+function seatTable(seats: readonly SeatLine[]): string {
+  const head = ["seat", "agent", "signer", "reputation", "signed", "change", "share"];
+  return grid(
+    head,
+    seats.map(({ seat, agentId, signer, reputation, signed, steps, share }) => {
+      const change = steps === 0 ? "-" : steps > 0 ? "recovers" : `${-steps} slash${steps === -1 ? "" : "es"}`;
+      return [String(seat), String(agentId), signer, percent(reputation), signed ? "yes" : "no", change, String(share)];
+    }),
+  );
+}
+
+function seatLines({ progress, committed }: Facts): readonly SeatLine[] {
+  const stage = progress?.stage;
+  const committee: readonly SeatInfo[] = stage !== undefined && "committee" in stage ? stage.committee : [];
+  return committee.map(({ agentId, signer, reputation }, seat) => ({
+    seat,
+    agentId,
+    signer,
+    reputation,
+    signed: (((committed?.relay.signers ?? 0n) >> BigInt(seat)) & 1n) === 1n,
+    steps: committed?.decision.reputationChanges.find((change) => change.seat === seat)?.steps ?? 0,
+    share: committed?.decision.shares[seat] ?? 0,
+  }));
+}
+
+/** That of the request, then that of the protocol. */
+function assuranceText({ assurance, protocol }: Pick<Terms, "assurance" | "protocol">): string {
+  const assured = protocolByCode(protocol)?.assurance;
+  return assured === undefined ? assurance : `${assurance}, ${assured}: ${meaningOf[assured]}`;
+}
+
+function callbackText({ state, asked }: Facts): string {
+  if (state.callbackPending) return "failed; anybody can retry it";
+  return (asked?.request.terms.callbackGasLimit ?? 0) === 0 ? "none asked for" : "succeeded";
+}
+
+function protocolLabel(code: number): string {
+  return protocolByCode(code)?.id ?? `unknown (${code})`;
+}

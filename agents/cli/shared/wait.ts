@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ConclaveError } from "../../core/errors.ts";
+import { committeeSizeAfter, unpackRound } from "../../core/request/rounds.ts";
+import type { RequestId, Terms } from "../../core/types.ts";
+import type { ChainEvent, RequestState } from "../../core/request/events.ts";
+import type { ChainReader } from "../../ports/chain.ts";
+import { isFinalState } from "../../core/request/state.ts";
+import { progressOf } from "../../core/request/progress.ts";
+import { utc } from "./output.ts";
+
+const POLL_MS = 1_000;
+/** After the end of a period agents take turns to do what is due. */
+const GRACE_SECONDS = 60;
+
+/** Until the request is final. Throws CHAIN_TIMEOUT when nobody does what is due after the end of a period. */
+export async function waitForDecision(
+  chain: ChainReader,
+  requestId: RequestId,
+  signal: AbortSignal,
+  tell: (line: string) => void,
+): Promise<RequestState> {
+  let told = 0;
+  for (;;) {
+    const state = await chain.requestState(requestId, signal);
+    const events = await chain.requestEvents(requestId, signal);
+    const progress = progressOf(events);
+    // From the events, so that no step is missed however fast it passed.
+    const steps = events.flatMap((event, index) => stepOf(event, events[index - 1]?.kind, progress?.request.terms));
+    for (const step of steps.slice(told)) tell(`request ${requestId}: ${step}`);
+    told = steps.length;
+    if (isFinalState(state)) return state;
+    const { timestamp } = await chain.head(signal);
+    if (progress !== null && timestamp > unpackRound(progress.round).deadline + GRACE_SECONDS) {
+      throw new ConclaveError(
+        "CHAIN_TIMEOUT",
+        `Wait for request ${requestId}: its period is over, and no agent has ended it yet; look again later`,
+        { requestId: String(requestId), status: state.status },
+      );
+    }
+    await sleep(POLL_MS, undefined, { signal });
+  }
+}
+
+/** @param before the kind of the event before it */
+function stepOf(
+  event: ChainEvent,
+  before: ChainEvent["kind"] | undefined,
+  terms: Terms | undefined,
+): readonly string[] {
+  switch (event.kind) {
+    case "requested":
+      return ["requested"];
+    case "requestReopened": {
+      const { appeals } = unpackRound(event.round);
+      const size = committeeSizeAfter(terms?.committeeSize ?? 0, appeals);
+      const failed = before === "decisionCommitted" ? "the committee hung" : "the committee did not answer in time";
+      const why = event.appellant === null ? failed : `${event.appellant} appealed`;
+      return [`reopened, ${why}: attempt ${event.attempt}, committee of ${size}`];
+    }
+    case "seedRescheduled":
+      return ["draw put off to a later block"];
+    case "committeeDrawn":
+      return ["drawn"];
+    case "decisionCommitted":
+      return [event.decision.status];
+    case "decisionProvisional":
+      return [`provisional until ${utc(unpackRound(event.round).deadline)}`];
+    case "decisionFinalized":
+      return ["final"];
+    case "requestRefunded":
+      return ["refunded"];
+    case "agentsChanged":
+      return [];
+  }
+}
