@@ -4,12 +4,11 @@ import { limits } from "../core/limits.ts";
 import { describedBy } from "../core/encoding/transcript.ts";
 import type { Digest, RequestId } from "../core/types.ts";
 import type { ChainReader, EquivocationProof } from "../ports/chain.ts";
-import type { Clock } from "../ports/clock.ts";
+import { type Clock, sleep } from "../ports/clock.ts";
 import type { CollectedStore, ContentStore, Pin, PinList, Swept } from "../ports/content-store.ts";
-import { isDecided, isFinalState } from "../core/request/progress.ts";
+import { isDecided, isFinalState, isPaidOut } from "../core/request/state.ts";
 import type { EvidenceStore, UnreadableProof } from "../ports/evidence.ts";
 import type { Log } from "../ports/log.ts";
-import { sleep } from "./request/relayer.ts";
 
 /** AV10: what a look at the pins of seats needs. */
 export interface CollectionPorts {
@@ -157,7 +156,7 @@ async function judge(
   const over: Collectable[] = [];
   const known = new Map<RequestId, Promise<Reason | null>>();
   for (const pin of pins) {
-    const found = pin.sinceMs >= beforeMs ? "young" : await describe(ports, pin, signal);
+    const found = pin.sinceMs >= beforeMs ? "young" : await attemptOf(ports, pin, signal);
     if (typeof found === "string") {
       kept[found] += 1;
       continue;
@@ -172,7 +171,7 @@ async function judge(
 }
 
 /** Which attempt the transcript is of, by its own word: a seat has checked it before it pinned it. */
-async function describe(
+async function attemptOf(
   { store, chain: { domain } }: CollectionPorts,
   pin: Pin,
   signal: AbortSignal,
@@ -193,7 +192,7 @@ async function holdingBack(
 ): Promise<Reason | null> {
   const state = await chain.requestState(requestId, signal);
   if (!isFinalState(state)) return isDecided(state) ? "provisional" : "undecided";
-  if (state.status !== "refunded" && !state.settled) return "unsettled";
+  if (!isPaidOut(state)) return "unsettled";
   const { proofs, unreadable } = await evidence.list();
   // It may prove what a stake still answers for.
   if (unreadable.some((one) => one.requestId === requestId)) return "evidence";

@@ -1,7 +1,6 @@
 import { ConclaveError, messageOf } from "../core/errors.ts";
-import type { Clock } from "../ports/clock.ts";
+import { type Clock, sleep } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
-import { sleep } from "./request/relayer.ts";
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 30_000;

@@ -21,15 +21,7 @@ import type { Log } from "../../ports/log.ts";
 import type { Network } from "../../ports/network.ts";
 import { parseListen } from "../shared/arguments.ts";
 import { chainSource } from "../shared/chain-source.ts";
-import type { AgentConfig } from "../shared/config.ts";
-
-/** In the data directory. */
-export const EVIDENCE_FOLDER = "evidence";
-
-/** Of an agent that keeps its blocks itself. */
-export function storeFolder({ dataDir }: Pick<AgentConfig, "dataDir">): string {
-  return join(dataDir, "ipfs");
-}
+import { EVIDENCE_FOLDER, storeFolder, type AgentConfig } from "../shared/config.ts";
 
 export interface JoinedAgent {
   readonly agent: Agent;

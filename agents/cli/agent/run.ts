@@ -6,8 +6,8 @@ import { collectEvery, createCollector } from "../../node/collector.ts";
 import type { Log } from "../../ports/log.ts";
 import { parseChoice } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { endpointOf, publishEndpoint } from "../shared/endpoint.ts";
-import { judgesOf, retentionOf } from "../pin/gc.ts";
+import { announcedEndpoint, publishEndpoint } from "./endpoint.ts";
+import { judgesOf, retentionOf } from "../shared/retention.ts";
 import { joinAgent } from "./join.ts";
 import { agentFlags, openAgentKeys, type AgentFlags } from "../shared/keys.ts";
 import { lookUpAgent, requireRegistered } from "../shared/operator.ts";
@@ -47,7 +47,7 @@ export const agentRun: CommandSpec<Options> = {
       host.signal.throwIfAborted();
       // Only once the journals are this process's own: a second one for the same agent must not publish where it listens.
       await joined.agent.run(host.signal, async () => {
-        const endpoint = endpointOf(config, joined.multiaddrs);
+        const endpoint = announcedEndpoint(config, joined.multiaddrs);
         const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
         const published = await publishEndpoint(actions, record, endpoint);
         if (!record.active)

@@ -11,10 +11,10 @@ import {
   subgraphFlags,
   type SubgraphFlags,
   type Units,
-} from "../history/source.ts";
-import { protocolName } from "../history/history.ts";
+} from "../shared/subgraph-source.ts";
+import { protocolName } from "../shared/protocol-words.ts";
 import { grid, percent, printable, rows, utc, type Row } from "../shared/output.ts";
-import { amountsText } from "../withdraw/withdrawals.ts";
+import { amountsText } from "../shared/withdrawals.ts";
 
 interface Options extends SubgraphFlags {
   readonly limit: string;

@@ -7,7 +7,7 @@ import { addressesOf } from "../shared/content-source.ts";
 import { dirFlag, type AgentFlags } from "../shared/keys.ts";
 import { lookUpAgent, requireRegistered } from "../shared/operator.ts";
 import { percent, printable, rows, utc } from "../shared/output.ts";
-import { amountsText } from "../withdraw/withdrawals.ts";
+import { amountsText } from "../shared/withdrawals.ts";
 import { join } from "node:path";
 
 export const JOURNAL_FOLDER = "journals";

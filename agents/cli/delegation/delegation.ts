@@ -2,10 +2,9 @@ import { createChainReader } from "../../adapters/chain/reader.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, AgentId } from "../../core/types.ts";
 import type { AgentRecord, ChainReader } from "../../ports/chain.ts";
-import type { AccountFlags } from "../shared/account.ts";
+import { type AccountFlags, openOwnAccount, type OwnAccount } from "../shared/account.ts";
 import { parseInteger } from "../shared/arguments.ts";
 import type { CliHost } from "../shared/command.ts";
-import { openOwnAccount, type OwnAccount } from "../subscription/subscription.ts";
 
 /** An account of one's own that stakes for agents of others. */
 export interface Delegator extends OwnAccount {

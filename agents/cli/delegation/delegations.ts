@@ -7,7 +7,7 @@ import { formatAmount, parseAddress } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { openDelegator } from "./delegation.ts";
 import { grid, percent, rows, utc } from "../shared/output.ts";
-import { amountsText, claimAll, claimRows } from "../withdraw/withdrawals.ts";
+import { amountsText, claimAll, claimRows } from "../shared/withdrawals.ts";
 
 interface Options extends AccountFlags {
   readonly claim?: true;

@@ -16,7 +16,7 @@ import type { CliHost } from "../shared/command.ts";
 import type { AgentChainConfig, DeploymentFile } from "../shared/config.ts";
 import { check, fail, ok, warn, type Check, type Finding } from "./checks.ts";
 import { percent } from "../shared/output.ts";
-import { SMALLEST } from "../request/terms.ts";
+import { SMALLEST } from "../shared/smallest-terms.ts";
 
 /** What the contracts are compiled from; files of this repository. */
 const files = {
@@ -36,7 +36,7 @@ export async function examineChain(
   file: DeploymentFile | null,
   profile: BuildProfile,
   host: CliHost,
-  progress: (line: string) => void,
+  tell: (line: string) => void,
 ): Promise<readonly Check[]> {
   const served = await check("chain", async () => {
     const found = await readChainId(chain.rpcUrl, host.signal);
@@ -66,7 +66,7 @@ export async function examineChain(
     served,
     located,
     ...(await compareStated(contracts, reader, file)),
-    ...(await compareCode(contracts, profile, reader, progress)),
+    ...(await compareCode(contracts, profile, reader, tell)),
     await examineBindings(contracts, reader),
     ...(await examineRoles(contracts, BigInt(chain.deploymentBlock), reader)),
     await examineTokens(contracts, reader),
@@ -127,9 +127,9 @@ async function compareCode(
   contracts: Contracts,
   profile: BuildProfile,
   reader: DeploymentReader,
-  progress: (line: string) => void,
+  tell: (line: string) => void,
 ): Promise<readonly Check[]> {
-  progress(`comparing code with the ${profile} build; compiling it may take minutes`);
+  tell(`comparing code with the ${profile} build; compiling it may take minutes`);
   const names = Object.keys(files) as (keyof typeof files)[];
   let artifacts: readonly Artifact[];
   try {

@@ -63,7 +63,7 @@ export const pin: CommandSpec<Options> = {
     ...contentFlags,
     ...chainFlags,
   ],
-  run: async ({ args, options, host, progress }) => {
+  run: async ({ args, options, host, tell }) => {
     const [what] = args;
     refuseUnusedPeer(options);
     const ask = await prepareService(options, host);
@@ -78,7 +78,7 @@ export const pin: CommandSpec<Options> = {
       await into.pin(root, host.signal);
       const place = options.intoKubo === undefined ? resolve(host.cwd, options.into) : "the Kubo node";
       const cid = cidString(root);
-      const service = ask === null ? null : await ask(kept, await into.get(root, host.signal), place, progress);
+      const service = ask === null ? null : await ask(kept, await into.get(root, host.signal), place, tell);
       return {
         json: { cid, blocks, place, ...(service === null ? {} : { service }) },
         text: rows([

@@ -41,7 +41,7 @@ type AskService = (
   kept: Kept,
   rootBlock: Uint8Array,
   place: string,
-  progress: (line: string) => void,
+  tell: (line: string) => void,
 ) => Promise<{ readonly name: string; readonly id: string; readonly created: string }>;
 
 const MAX_WAIT_SECONDS = 86_400;
@@ -53,13 +53,13 @@ export async function prepareService(options: ServiceFlags, host: CliHost): Prom
   if (seconds > MAX_WAIT_SECONDS) throw usage("--wait", wait, "give a day at most; the command can be repeated");
   if (name === undefined) return null;
   const service = await openPinningService(name, options, host);
-  return async ({ root, origins }, rootBlock, place, progress) => {
-    progress(`kept in ${place}; asking ${name} to pin it, too`);
+  return async ({ root, origins }, rootBlock, place, tell) => {
+    tell(`kept in ${place}; asking ${name} to pin it, too`);
     const described = describedBy(rootBlock);
     const title = described === null ? "conclave" : `conclave ${described.chainId} ${described.requestId}`;
     let last = "";
     const onState = (state: string): void => {
-      if (state !== last) progress(`${name}: ${state}`);
+      if (state !== last) tell(`${name}: ${state}`);
       last = state;
     };
     const wish = { name: title, origins, patienceMs: 1_000 * seconds, onState };

@@ -1,12 +1,15 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { ChainTerms } from "../../adapters/chain/terms.ts";
+import { createOperatorActions } from "../../adapters/chain/operator.ts";
+import type { ReaderOptions } from "../../adapters/chain/reader.ts";
+import { readChainTerms, type ChainTerms } from "../../adapters/chain/terms.ts";
 import type { Keys } from "../../adapters/keystore/keys.ts";
 import { openKeystore } from "../../adapters/keystore/keystore.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, Currency } from "../../core/types.ts";
+import type { OperatorActions } from "../../ports/chain.ts";
 import { formatAmount, unitOf } from "./arguments.ts";
-import { chainFlags, type ChainFlags } from "./chain-source.ts";
+import { chainFlags, findChain, type ChainFlags } from "./chain-source.ts";
 import type { CliHost, OptionSpec } from "./command.ts";
 import { CONFIG_FILE, DEFAULT_DIR, loadAgentConfig } from "./config.ts";
 import { agentPassword, passwordFlag } from "./keys.ts";
@@ -22,6 +25,22 @@ export const accountFlags: readonly OptionSpec[] = [
   passwordFlag,
   ...chainFlags,
 ];
+
+/** An account of one's own at the oracle. */
+export interface OwnAccount {
+  readonly source: ReaderOptions;
+  readonly terms: ChainTerms;
+  readonly keys: Keys;
+  readonly actions: OperatorActions;
+}
+
+export async function openOwnAccount(flags: AccountFlags, host: CliHost): Promise<OwnAccount> {
+  const source = await findChain(flags, host);
+  const terms = await readChainTerms(source, host.signal);
+  const keys = await openAccount(flags, host);
+  const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
+  return { source, terms, keys, actions };
+}
 
 /** Throws CONFIG_MISSING, or what opening a keystore throws. */
 export async function openAccount(flags: AccountFlags, host: CliHost): Promise<Keys> {

@@ -26,7 +26,7 @@ export interface Invocation<Options> {
   /** Whether stdout is for machines. */
   readonly json: boolean;
   /** A line for people, on stderr. */
-  readonly progress: (line: string) => void;
+  readonly tell: (line: string) => void;
 }
 
 export interface OptionSpec {
@@ -71,8 +71,8 @@ export function addCommand<Options>(
   command.action(async () => {
     const options = command.opts<Options & { readonly json?: true }>();
     const json = options.json === true;
-    const progress = (line: string): void => host.stderr(`${line}\n`);
-    const result = await spec.run({ args: command.processedArgs as string[], options, host, json, progress });
+    const tell = (line: string): void => host.stderr(`${line}\n`);
+    const result = await spec.run({ args: command.processedArgs as string[], options, host, json, tell });
     host.stdout(json ? `${toJson(result.json)}\n` : `${result.text}\n`);
     if (result.ok === false) exit(FAILED);
   });

@@ -197,3 +197,11 @@ function shownValue(root: unknown, path: readonly PropertyKey[]): string {
 function isObject(value: unknown): value is Readonly<Record<PropertyKey, unknown>> {
   return typeof value === "object" && value !== null;
 }
+
+/** Folder of the evidence in the data directory. */
+export const EVIDENCE_FOLDER = "evidence";
+
+/** Folder of the blocks of an agent that keeps them itself. */
+export function storeFolder({ dataDir }: Pick<AgentConfig, "dataDir">): string {
+  return join(dataDir, "ipfs");
+}

@@ -1,3 +1,4 @@
+import type { Receipt } from "../../ports/chain.ts";
 import Table from "cli-table3";
 
 /**
@@ -76,4 +77,8 @@ export function percent(ppm: number): string {
 /** Unix seconds. */
 export function utc(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
+}
+
+export function transactionRow({ transactionHash, gasUsed }: Receipt): Row {
+  return ["transaction", `${transactionHash} (${gasUsed} gas)`];
 }

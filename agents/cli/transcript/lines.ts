@@ -2,7 +2,7 @@ import { bytesToHex } from "../../core/encoding/bytes.ts";
 import type { Value } from "../../core/types.ts";
 import type { Digest, Header } from "../../core/types.ts";
 import type { Deliberation, Spoken } from "../../node/audit/deliberation.ts";
-import { verdictOf } from "../../node/audit/verify.ts";
+import { verdictOf } from "../../node/audit/report.ts";
 import { percent, printable } from "../shared/output.ts";
 
 /** What a deliberation came to, and its messages, as lines of plain text that is safe to print. */

@@ -2,7 +2,7 @@ import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Certificate, Digest, Domain, Hex, RequestId } from "../../core/types.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import type { ChainEvent } from "../../core/request/events.ts";
-import type { VerifyReport } from "../../node/audit/verify.ts";
+import type { VerifyReport } from "../../node/audit/report.ts";
 
 /** What the thread that fetches and the threads that verify tell each other. */
 export type ToAuditor =

@@ -4,7 +4,7 @@ import { lockFile } from "../../adapters/lock.ts";
 import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Domain } from "../../core/types.ts";
 import type { Subject } from "../../node/audit/audit.ts";
-import type { VerifyReport } from "../../node/audit/verify.ts";
+import type { VerifyReport } from "../../node/audit/report.ts";
 import { toJson } from "../shared/output.ts";
 
 /** What an audit has found so far, in a file of JSON lines; a run that is killed loses at most the line it was writing. */

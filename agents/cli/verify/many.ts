@@ -4,7 +4,7 @@ import { createChainReader, type ReaderOptions } from "../../adapters/chain/read
 import { ConclaveError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/types.ts";
 import { audit, type AuditCounts } from "../../node/audit/audit.ts";
-import { verdictOf, type VerifyReport } from "../../node/audit/verify.ts";
+import { verdictOf, type VerifyReport } from "../../node/audit/report.ts";
 import { parseInteger, parseRequestId, usage } from "../shared/arguments.ts";
 import { createAuditReader } from "../shared/audit-reader.ts";
 import { createAuditPool, type AuditPool } from "./audit-pool.ts";
@@ -110,12 +110,12 @@ interface Run {
 
 async function auditWith(run: Run, pool: AuditPool, head: { readonly number: bigint }): Promise<Result> {
   const { invocation, selection, source, state, jobs } = run;
-  const { host, progress } = invocation;
+  const { host, tell } = invocation;
   const begin = max(selection.since, source.deploymentBlock ?? 0n);
   const last = head.number - BigInt(source.finalityDepth);
   if (selection.since > head.number)
     throw usage("--since", String(selection.since), `the newest block of the chain is ${head.number}`);
-  const found = new Findings(last, progress);
+  const found = new Findings(last, tell);
   const counts =
     begin > last
       ? { requests: 0, known: 0, undecided: 0, partial: 0 }
@@ -131,7 +131,7 @@ async function auditWith(run: Run, pool: AuditPool, head: { readonly number: big
             await state.add(subject, report);
           },
           onBlock: (block) => found.reached(block),
-          onTrouble: (error) => progress(`chain trouble, going on: ${printable(error.message)}`),
+          onTrouble: (error) => tell(`chain trouble, going on: ${printable(error.message)}`),
           concurrency: jobs * PER_THREAD,
           signal: host.signal,
         });
@@ -143,7 +143,7 @@ async function auditWith(run: Run, pool: AuditPool, head: { readonly number: big
 class Findings {
   readonly #started = performance.now();
   readonly #last: bigint;
-  readonly #progress: (line: string) => void;
+  readonly #tell: (line: string) => void;
   readonly #failures: object[] = [];
   readonly #lines: string[] = [];
   #proven = 0;
@@ -154,15 +154,15 @@ class Findings {
   #block = 0n;
   #told = performance.now();
 
-  constructor(last: bigint, progress: (line: string) => void) {
+  constructor(last: bigint, tell: (line: string) => void) {
     this.#last = last;
-    this.#progress = progress;
+    this.#tell = tell;
   }
 
   /** A node may have read on to blocks that do not count yet. */
   reached(block: bigint): void {
     this.#block = block < this.#last ? block : this.#last;
-    this.#tell();
+    this.#tellProgress();
   }
 
   add(report: VerifyReport): void {
@@ -174,13 +174,13 @@ class Findings {
     else this.#refuted += 1;
     if (failure !== undefined) {
       const line = `request ${requestId} ${verdictOf(report)}: block ${failure.cid ?? "none"}: ${printable(failure.reason)}`;
-      this.#progress(line);
+      this.#tell(line);
       if (this.#failures.length < MAX_FAILURES) {
         this.#failures.push({ requestId, transcript: root, ...failure });
         this.#lines.push(line);
       }
     }
-    this.#tell();
+    this.#tellProgress();
   }
 
   result(selection: Selection, counts: AuditCounts): Result {
@@ -212,13 +212,13 @@ class Findings {
     return (performance.now() - this.#started) / 1_000;
   }
 
-  #tell(): void {
+  #tellProgress(): void {
     if (performance.now() - this.#told < PROGRESS_MS) return;
     this.#told = performance.now();
     const verified = this.#proven + this.#refuted + this.#unavailable;
     const rate = (verified / this.#seconds()).toFixed(1);
     const place = `block ${this.#block} of ${this.#last}`;
-    this.#progress(
+    this.#tell(
       `${verified} tried, ${this.#refuted} refuted, ${this.#unavailable} unavailable, ${rate} per second; ${place} read`,
     );
   }

@@ -1,14 +1,15 @@
 import type { RequestId } from "../../core/types.ts";
-import type { ChainEvent } from "../../core/request/events.ts";
+import type { ChainEvent, CommittedDecision } from "../../core/request/events.ts";
 import type { ChainReader } from "../../ports/chain.ts";
 import { applyEvent, isFinal, type Progress } from "../../core/request/progress.ts";
-import { standingCommit, type Committed, type VerifyReport } from "./verify.ts";
+import type { VerifyReport } from "./report.ts";
+import { standingCommit } from "./standing.ts";
 
 /** One decision to be verified, with all events of its request. */
 export interface Subject {
   readonly requestId: RequestId;
   readonly events: readonly ChainEvent[];
-  readonly committed: Committed;
+  readonly committed: CommittedDecision;
 }
 
 export interface AuditOptions {

@@ -3,7 +3,9 @@ import { sha256 } from "../../core/encoding/bytes.ts";
 import type { Protocol, Reading } from "../../core/protocol.ts";
 import { decodeMessage, readRoot } from "../../core/encoding/transcript.ts";
 import type { Attempt, Digest, Header } from "../../core/types.ts";
-import { settledAttempt, verifyRequest, type VerifyOptions, type VerifyReport } from "./verify.ts";
+import { type VerifyOptions, type VerifyReport } from "./report.ts";
+import { settledAttempt } from "./standing.ts";
+import { verifyRequest } from "./verify.ts";
 
 /** One message of a transcript as its protocol reads it. */
 export interface Spoken {

@@ -2,7 +2,7 @@ import { messageOf } from "../../core/errors.ts";
 import { compareHex, concat, sha256, utf8 } from "../../core/encoding/bytes.ts";
 import type { AgentId, Address, Digest, RequestId } from "../../core/types.ts";
 import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
-import type { Clock } from "../../ports/clock.ts";
+import { type Clock, sleep } from "../../ports/clock.ts";
 import {
   dueOf,
   isFinal,
@@ -14,7 +14,6 @@ import {
 } from "../../core/request/progress.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Signer } from "../../ports/signer.ts";
-import { sleep } from "./relayer.ts";
 
 export interface KeeperPorts {
   readonly chain: ChainReader;
@@ -36,7 +35,7 @@ export interface Keeper {
   unsettled(since: bigint): readonly RequestId[];
 }
 
-interface Kept {
+interface KeptRequest {
   progress: Progress;
   /** Block of its last event. */
   at: bigint;
@@ -49,7 +48,7 @@ interface Kept {
 const TICK_MS = 500;
 
 export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: AbortSignal): Keeper {
-  const kept = new Map<RequestId, Kept>();
+  const kept = new Map<RequestId, KeptRequest>();
   let active: readonly AgentRecord[] = [];
   let ticking = false;
   /** One after the other: nobody waits for it, and whoever reads the chain from its beginning finds them all settled. */
@@ -69,7 +68,7 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
     }
   };
 
-  const act = async (entry: Kept, due: Due, action: string): Promise<void> => {
+  const act = async (entry: KeptRequest, due: Due, action: string): Promise<void> => {
     const { progress } = entry;
     entry.busy = true;
     if (due === "settle") settling = true;

@@ -1,8 +1,8 @@
 import type { ChainTerms } from "../../adapters/chain/terms.ts";
 import { CURRENCIES, type Address, type AgentId, type Currency, type Hex } from "../../core/types.ts";
 import type { OperatorActions, Receipt } from "../../ports/chain.ts";
-import { formatAmount, unitOf, type Unit } from "../shared/arguments.ts";
-import type { Row } from "../shared/output.ts";
+import { formatAmount, unitOf, type Unit } from "./arguments.ts";
+import type { Row } from "./output.ts";
 
 export interface Withdrawal {
   readonly currency: Currency;

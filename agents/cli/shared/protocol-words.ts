@@ -1,3 +1,4 @@
+import { protocolByCode } from "../../core/protocols/index.ts";
 import type { Assured } from "../../core/protocol.ts";
 
 /** What a certificate of such a protocol says of its answer, in words. */
@@ -5,3 +6,8 @@ export const meaningOf: Readonly<Record<Assured, string>> = {
   byzantine: "with fewer than a third of the seats faulty, the answer is one that honest seats support",
   chair: "the transcript is authentic and the answer is the chair's, which nobody need support",
 };
+
+/** The protocol's name, or its code where this program does not know it. */
+export function protocolName(code: number): string {
+  return protocolByCode(code)?.id ?? String(code);
+}

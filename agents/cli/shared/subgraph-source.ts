@@ -4,11 +4,11 @@ import { readChainTerms } from "../../adapters/chain/terms.ts";
 import { subgraphError, type Endpoint } from "../../adapters/subgraph/endpoint.ts";
 import type { Indexed, IndexedUpTo } from "../../adapters/subgraph/subgraph.ts";
 import { ConclaveError } from "../../core/errors.ts";
-import { parseInteger, type Unit } from "../shared/arguments.ts";
-import { chainFlags, findChain, findPlace, type ChainFlags } from "../shared/chain-source.ts";
-import type { CliHost, OptionSpec } from "../shared/command.ts";
-import { CONFIG_FILE, loadAgentConfig, readDeployment } from "../shared/config.ts";
-import { printable, utc } from "../shared/output.ts";
+import { parseInteger, type Unit } from "./arguments.ts";
+import { chainFlags, findChain, findPlace, type ChainFlags } from "./chain-source.ts";
+import type { CliHost, OptionSpec } from "./command.ts";
+import { CONFIG_FILE, loadAgentConfig, readDeployment } from "./config.ts";
+import { printable, utc } from "./output.ts";
 import { join } from "node:path";
 
 export interface SubgraphFlags extends ChainFlags {

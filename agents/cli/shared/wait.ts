@@ -4,8 +4,9 @@ import { committeeSizeAfter, unpackRound } from "../../core/request/rounds.ts";
 import type { RequestId, Terms } from "../../core/types.ts";
 import type { ChainEvent, RequestState } from "../../core/request/events.ts";
 import type { ChainReader } from "../../ports/chain.ts";
-import { progressOf, isFinalState } from "../../core/request/progress.ts";
-import { utc } from "../shared/output.ts";
+import { isFinalState } from "../../core/request/state.ts";
+import { progressOf } from "../../core/request/progress.ts";
+import { utc } from "./output.ts";
 
 const POLL_MS = 1_000;
 /** After the end of a period agents take turns to do what is due. */
