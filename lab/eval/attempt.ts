@@ -4,7 +4,7 @@ import { ONE_PPM } from "../../agents/core/types.ts";
 import type { Address, AgentId, Assurance, Attempt, RequestId } from "../../agents/core/types.ts";
 import type { Question } from "./question.ts";
 
-/** Whatever protocol decides it, a question has one request id, so that leaders, chairs and roles are drawn by the question. */
+/** A question has one request id under every protocol, so that leaders, chairs and roles are drawn by the question. */
 export function attemptFor(question: Question, protocol: number, seats: number, assurance: Assurance): Attempt {
   const id = createHash("sha256")
     .update(question.drawnBy ?? question.text)

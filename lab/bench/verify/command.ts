@@ -1,4 +1,5 @@
-// How fast `conclave verify --since 0` proves many decisions, beside the time to hash the same blocks and check the same signatures once.
+// Decisions per second that `conclave verify --since 0` proves, beside hashing the same blocks and checking the same
+// signatures once.
 import { join } from "node:path";
 import { Command } from "commander";
 import { cidOf } from "../../../agents/adapters/ipfs/block.ts";
@@ -28,7 +29,7 @@ function commandLine(): Command {
 
 interface Times {
   readonly wallSeconds: number;
-  /** Of all threads of this process. */
+  /** CPU time of all threads of this process. */
   readonly cpuSeconds: number;
 }
 
@@ -83,7 +84,7 @@ async function measure(world: DecidedChain) {
   };
 }
 
-/** One bit of one message, behind everybody's back. */
+/** Flips one bit of one message in the store, unnoticed by everyone. */
 async function spoil(folder: string, { attempt, blocks }: Decided) {
   const [, bytes] = blocks as readonly [Uint8Array, Uint8Array];
   const digest = sha256(bytes);
