@@ -16,7 +16,7 @@ describe("negative controls: a planted bug is noticed", () => {
       assert.notEqual(result.found, null, `survived ${result.seeds} seeds`);
     });
 
-  it("every planted bug has its place: the text occurs once, and what replaces it differs", () => {
+  it("every planted bug has its place: the text occurs once and differs from its replacement", () => {
     assert.equal(new Set(mutants.map(({ id }) => id)).size, mutants.length);
     for (const mutant of mutants) {
       const source = readFileSync(mutant.file, "utf8");
@@ -25,7 +25,7 @@ describe("negative controls: a planted bug is noticed", () => {
     }
   });
 
-  it("a mutant whose text is not there, or twice, is an error", () => {
+  it("a mutant whose text is missing or occurs twice is an error", () => {
     const mutant = { ...mutants[0]!, find: "a" };
     assert.throws(() => plant(mutant, "b"), /occurs 0 times/);
     assert.throws(() => plant(mutant, "aba"), /occurs 2 times/);
