@@ -8,7 +8,7 @@ export const PRISTINE = "?pristine";
 const AGENTS = new URL("../agents/", import.meta.url).href;
 const SIMULATOR = new URL("./", import.meta.url).href;
 const FAST: Readonly<Record<string, string>> = {
-  "@noble/curves/secp256k1.js": new URL("./fast/secp256k1.ts", import.meta.url).href,
+  "#secp256k1": new URL("./fast/secp256k1.ts", import.meta.url).href,
   "@noble/hashes/sha2.js": new URL("./fast/sha2.ts", import.meta.url).href,
   "@noble/hashes/sha3.js": new URL("./fast/sha3.ts", import.meta.url).href,
 };
@@ -33,7 +33,7 @@ const MEMOS: Readonly<Record<string, Readonly<Record<string, keyof typeof Memory
 };
 
 /**
- * Changes what this thread loads from now on: simulated signatures and native hashes replace noble's, and one planted
+ * Changes what this thread loads from now on: simulated signatures replace the curve, native hashes replace noble's, and one planted
  * bug changes one file of the core. Only a worker calls this, before it loads anything else; other threads and the
  * product load the files as they stand.
  */

@@ -6,5 +6,5 @@ const standIn = new URL("../../sim/fast/secp256k1.ts", import.meta.url).href;
 
 registerHooks({
   resolve: (specifier, context, nextResolve) =>
-    specifier === "@noble/curves/secp256k1.js" ? { url: standIn, shortCircuit: true } : nextResolve(specifier, context),
+    specifier === "#secp256k1" ? { url: standIn, shortCircuit: true } : nextResolve(specifier, context),
 });

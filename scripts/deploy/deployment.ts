@@ -20,7 +20,7 @@ import handoverModule from "../../ignition/modules/Handover.ts";
 import policyDeskModule from "../../ignition/modules/PolicyDesk.ts";
 import testTokenModule from "../../ignition/modules/TestToken.ts";
 import { loadArtifacts, type Artifact, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
-import { jsonOf } from "../../agents/adapters/json.ts";
+import { parseJson } from "../../agents/adapters/json.ts";
 import { noteSigned, recover } from "./recovery.ts";
 import { placeOf, stepsOf, type Part, type Step } from "./plan.ts";
 import { signingProvider, type Sent } from "./signing-provider.ts";
@@ -315,7 +315,7 @@ async function readStart({ directory, account }: PlanOptions): Promise<Start | n
   if (directory === undefined) return null;
   const text = await readFile(join(directory, START_FILE), "utf8").catch(() => null);
   if (text === null) return null;
-  const start = startSchema.safeParse(jsonOf(text)).data;
+  const start = startSchema.safeParse(parseJson(text)).data;
   if (start === undefined)
     throw unfinished(
       `${join(directory, START_FILE)} is not what the first run wrote; restore it, or forget that run with --reset`,
