@@ -1,5 +1,5 @@
 import { isSameAnswer, canonicalAnswer } from "../agents/core/request/answer.ts";
-import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE } from "../agents/core/seat/certify/payloads.ts";
+import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE } from "../agents/core/seat/certify/messages.ts";
 import { ConclaveError } from "../agents/core/errors.ts";
 import type { Protocol, Timing } from "../agents/core/protocol.ts";
 import { protocolById } from "../agents/core/protocols/index.ts";

@@ -41,7 +41,7 @@ export const limits = {
   quoteBytes: 512,
   /** Deliberation rounds R, the first included. */
   deliberationRounds: 3,
-  certifyRounds: 64,
+  certifyBallots: 64,
   /** Unverified or early frames buffered per peer. */
   bufferedFramesPerPeer: 256,
   modelOutputTokens: 512,

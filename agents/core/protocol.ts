@@ -109,9 +109,15 @@ export interface SeatContext {
   readonly timing: Timing;
 }
 
-/** The decision a message set yields, and the last (round, phase) it rests on; `open` = the set is not conclusive. */
-export type Conclusion =
-  { readonly kind: "open" } | { readonly kind: "final"; readonly outcome: Outcome; readonly through: Position };
+/** The decision a message set yields, or `open` if the set is not conclusive. */
+export type Conclusion = { readonly kind: "open" } | FinalConclusion;
+
+export interface FinalConclusion {
+  readonly kind: "final";
+  readonly outcome: Outcome;
+  /** The last place that the outcome rests on. */
+  readonly through: Position;
+}
 
 /** A place in the course of a deliberation, ordered by round, then phase. */
 export interface Position {

@@ -1,5 +1,5 @@
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import { PRECOMMIT } from "../../agents/core/seat/certify/payloads.ts";
+import { PRECOMMIT } from "../../agents/core/seat/certify/messages.ts";
 import { messageDigest } from "../../agents/core/encoding/typed-data.ts";
 import { refuseSlot } from "../../agents/core/seat/seat.ts";
 import type { Header, Message, Value } from "../../agents/core/types.ts";

@@ -6,7 +6,7 @@ const MOST_EVENTS = 400_000;
 /** Frames and timers waiting at once, per ordered pair of seats. */
 const PENDING_PER_PAIR = 1_200;
 /** Slots a seat may fill: generous phases times rounds of deliberation, and the certify phases of all rounds. */
-const SLOTS_PER_SEAT = 12 * 12 + 4 * limits.certifyRounds;
+const SLOTS_PER_SEAT = 12 * 12 + 4 * limits.certifyBallots;
 /** A journal record above its message: kind, timers, observations. */
 const RECORD_BYTES = 2_048;
 

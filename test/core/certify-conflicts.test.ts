@@ -7,7 +7,7 @@ import {
   PREVOTE,
   PROPOSE,
   encodeCertificate,
-} from "../../agents/core/seat/certify/payloads.ts";
+} from "../../agents/core/seat/certify/messages.ts";
 import { hexToBytes, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { recoverSigner } from "../../agents/core/encoding/digest.ts";
 import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";

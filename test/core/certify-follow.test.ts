@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { proposeOwnRoot, proposerOf } from "../../agents/core/seat/certify/candidates.ts";
-import { PREVOTE, PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { proposeOwnRoot, proposerOf } from "../../agents/core/seat/certify/proposals.ts";
+import { PREVOTE, PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { initialCertify, type ProposedRoot, type CertifyContext } from "../../agents/core/seat/certify/state.ts";
 import { certifyMessage, startCertify } from "../../agents/core/seat/certify/certify.ts";
 import { sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
@@ -41,7 +41,7 @@ function contextOf(concludes: (tally: Tally) => Conclusion): CertifyContext {
 
 /** What a seat that held `inTime` says to a fresh root. */
 function voteOn(candidate: ProposedRoot, context: CertifyContext, inTime: Tally): unknown {
-  const ready = { ...initialCertify, candidates: new Map([[rootOf("fresh"), candidate]]) };
+  const ready = { ...initialCertify, roots: new Map([[rootOf("fresh"), candidate]]) };
   const proposal = signMessage(attempt, proposerOf(attempt, 0), PROPOSE, 0, {
     root: blockOf("fresh"),
     validRound: null,
@@ -80,9 +80,9 @@ describe("certify where it matters which two messages a void slot shows", () => 
     const context = contextOf(() => open);
     const short = ["short", goodRoot("short", some, decided)] as const;
     const whole = ["whole", goodRoot("whole", more, decided)] as const;
-    const proposed = (...roots: readonly (typeof short | typeof whole)[]) => {
-      const candidates = new Map(roots.map(([name, root]) => [rootOf(name), root]));
-      return proposeOwnRoot({ ...initialCertify, inTime: more, candidates }, context)?.rootBlock ?? null;
+    const proposed = (...given: readonly (typeof short | typeof whole)[]) => {
+      const roots = new Map(given.map(([name, root]) => [rootOf(name), root]));
+      return proposeOwnRoot({ ...initialCertify, inTime: more, roots }, context)?.rootBlock ?? null;
     };
     expect(proposed(short, whole)).to.deep.equal(blockOf("whole"));
     expect(proposed(short)).to.equal(null);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { PRECOMMIT, PREVOTE } from "../../agents/core/seat/certify/payloads.ts";
+import { PRECOMMIT, PREVOTE } from "../../agents/core/seat/certify/messages.ts";
 import { Bench } from "../support/core/certify-bench.ts";
 
 describe("certify: locks and quorums", () => {

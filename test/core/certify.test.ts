@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { describe, it } from "node:test";
-import { PRECOMMIT, PREVOTE, PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
-import { proposerOf } from "../../agents/core/seat/certify/candidates.ts";
+import { PRECOMMIT, PREVOTE, PROPOSE } from "../../agents/core/seat/certify/messages.ts";
+import { proposerOf } from "../../agents/core/seat/certify/proposals.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { JUDGE, REVEAL, VOTE } from "../support/core/mbft-set.ts";

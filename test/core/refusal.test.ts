@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { PREVOTE, PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { PREVOTE, PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { hexToBytes, keccak256, sha256 } from "../../agents/core/encoding/bytes.ts";
 import { hashedRequest } from "../../agents/core/encoding/typed-data.ts";
 import type { Effect, SeatContext } from "../../agents/core/protocol.ts";

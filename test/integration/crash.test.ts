@@ -11,7 +11,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
-import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { refuseMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Address, Attempt, Request, Terms } from "../../agents/core/types.ts";
 import { createInputReader } from "../../agents/node/seat/records.ts";

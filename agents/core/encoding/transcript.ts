@@ -12,10 +12,10 @@ import {
 import { recoverSigner } from "./digest.ts";
 import { messageDigest } from "./typed-data.ts";
 import { packSeat, packTerms } from "./words.ts";
-import { PROPOSE } from "../seat/certify/payloads.ts";
+import { PROPOSE } from "../seat/certify/messages.ts";
 import { limits } from "../limits.ts";
 import { isText, questionBytes } from "../request/question.ts";
-import { comparePositions, type Conclusion, type Position, type Protocol } from "../protocol.ts";
+import { comparePositions, type FinalConclusion, type Position, type Protocol } from "../protocol.ts";
 import { addMessage, emptyTally, messagesOf, type Tally } from "../seat/tally.ts";
 import type { Address, Attempt, Digest, Message, RequestId, SeatIndex, Value } from "../types.ts";
 
@@ -165,7 +165,7 @@ export function readRoot(
 }
 
 export type Replay =
-  | { readonly kind: "replayed"; readonly tally: Tally; readonly conclusion: Conclusion }
+  | { readonly kind: "replayed"; readonly tally: Tally; readonly conclusion: FinalConclusion }
   /** `block` is the first block that fails. */
   | { readonly kind: "failed"; readonly block: Digest; readonly reason: string };
 

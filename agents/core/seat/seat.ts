@@ -1,5 +1,5 @@
-import { CERTIFICATE, PROPOSE, isCertifyPayload } from "./certify/payloads.ts";
-import { newConflicts } from "./certify/conflicts.ts";
+import { CERTIFICATE, PROPOSE, isCertifyPayload } from "./certify/messages.ts";
+import { newConflicts } from "./certify/evidence.ts";
 import { certifyElapsed, certifyLoaded, certifyMessage, startCertify } from "./certify/certify.ts";
 import { initialCertify, type CertifyContext, type CertifyState } from "./certify/state.ts";
 import { sha256 } from "../encoding/bytes.ts";
@@ -46,7 +46,7 @@ export function refuseSlot(protocol: Protocol, attempt: Attempt, { header, paylo
   const { phase, round } = header;
   if (phase < PROPOSE) return protocol.refuses(attempt, header, payload);
   if (phase > CERTIFICATE) return "unknown-phase";
-  if (round >= limits.certifyRounds) return "no-such-round";
+  if (round >= limits.certifyBallots) return "no-such-round";
   return isCertifyPayload(phase, round, payload) ? null : "malformed-payload";
 }
 
@@ -140,11 +140,11 @@ function deliberate(protocol: Protocol, context: SeatContext, state: SeatState, 
 
 /** CE3: verified messages of a replayed proposal that this seat lacked count as received. */
 function absorb(protocol: Protocol, context: SeatContext, step: Step<SeatState>, root: Digest): Step<SeatState> {
-  const candidate = step.state.certify.candidates.get(root);
-  if (candidate?.kind !== "good") return step;
+  const proposed = step.state.certify.roots.get(root);
+  if (proposed?.kind !== "good") return step;
   let { state } = step;
   const effects = [...step.effects];
-  for (const message of missingFrom(step.state.tally, candidate.tally)) {
+  for (const message of missingFrom(step.state.tally, proposed.tally)) {
     const next = deliberationMessage(protocol, context, state, message);
     state = next.state;
     effects.push(...next.effects);
@@ -159,7 +159,7 @@ function absorb(protocol: Protocol, context: SeatContext, step: Step<SeatState>,
 function follow(protocol: Protocol, context: SeatContext, step: Step<SeatState>): Step<SeatState> {
   const { certify, tally } = step.state;
   if (protocol.readsVoidSlots !== true || certify.done || certify.inTime !== null) return step;
-  const isReplayed = [...certify.candidates.values()].some(({ kind }) => kind === "good");
+  const isReplayed = [...certify.roots.values()].some(({ kind }) => kind === "good");
   if (!isReplayed || protocol.conclude(context.attempt, tally).kind === "final") return step;
   const started = startCertify(certify, view(protocol, context, step.state), tally);
   const followed = liftCertify(step.state, started);

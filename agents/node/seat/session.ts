@@ -1,4 +1,4 @@
-import { PROPOSE } from "../../core/seat/certify/payloads.ts";
+import { PROPOSE } from "../../core/seat/certify/messages.ts";
 import { sha256, utf8 } from "../../core/encoding/bytes.ts";
 import { committeeHash, requestHash } from "../../core/encoding/typed-data.ts";
 import { ConclaveError } from "../../core/errors.ts";
@@ -169,7 +169,7 @@ class RunningSession implements Session {
   }
 
   signedIn(round: number): readonly SignedBySeat[] {
-    return [...this.state.certify.signatures.values()].filter((signed) => signed.round === round);
+    return [...this.state.certify.signatures.values()].filter((signed) => signed.ballot === round);
   }
 
   backlog(): readonly Message[] {
