@@ -240,7 +240,7 @@ function attemptFor(options: SimOptions, protocol: Protocol, random: Random): At
         attempt: 0,
         committee,
       };
-      const reason = protocol.check(attempt);
+      const reason = protocol.refuseRequest(attempt);
       if (reason === null) return attempt;
       refused = reason;
     }

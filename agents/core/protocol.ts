@@ -146,7 +146,7 @@ export interface Reading {
 }
 
 /** Why a payload may not stand in its slot. */
-export type Refusal = "no-such-round" | "unknown-phase" | "not-a-speaker" | "malformed-payload" | "question-refused";
+export type Rejection = "no-such-round" | "unknown-phase" | "not-a-speaker" | "malformed-payload" | "question-refused";
 
 export function comparePositions(a: Position, b: Position): number {
   return a.round - b.round || a.phase - b.phase;
@@ -159,7 +159,7 @@ export function comparePositions(a: Position, b: Position): number {
 export type Assured = "byzantine" | "chair";
 
 /**
- * What a deliberation protocol implements, made whole by `refusing`. `conclude` is the protocol: a pure function of the message set, whatever the
+ * What a deliberation protocol implements, made whole by `withRefusals`. `conclude` is the protocol: a pure function of the message set, whatever the
  * order of arrival. `start` and `step` only decide what this seat says next.
  */
 export interface Protocol<State = unknown> {
@@ -174,11 +174,11 @@ export interface Protocol<State = unknown> {
   /** Whether it matters which two messages stand in a void slot, so that seats with different pairs may conclude differently (CE16). */
   readonly readsVoidSlots?: true;
   /** Why this attempt cannot run under the protocol, or null; it is Hung at once (CE19). */
-  check(attempt: Attempt): string | null;
+  refuseRequest(attempt: Attempt): string | null;
   /** A deliberation lasts at most so many `phaseMs` once messages arrive. */
   phasesAtMost(attempt: Attempt): number;
   /** Why nothing of the kind may stand in the slot, or null. What is refused is dropped, and makes a transcript invalid. */
-  refuses(attempt: Attempt, slot: Slot, payload: Value): Refusal | null;
+  rejectPayload(attempt: Attempt, slot: Slot, payload: Value): Rejection | null;
   /** For people who read a transcript; null for what `refuses` refuses. */
   read(attempt: Attempt, slot: Slot, payload: Value): Reading | null;
   start(context: SeatContext): Step<State>;

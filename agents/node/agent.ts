@@ -284,7 +284,7 @@ class RunningAgent implements Agent {
       log.warn({ requestId: request.id.toString() }, "unknown protocol: abstaining from the attempt");
       return;
     }
-    const reason = protocol.check(attempt);
+    const reason = protocol.refuseRequest(attempt);
     if (reason !== null) log.warn({ requestId: request.id.toString(), reason }, "the question is refused: it hangs");
     const state = await chain.requestState(request.id, this.lifetime.signal);
     // A node that has not seen the draw yet is behind the event; only what came after it is a reason to stay away.

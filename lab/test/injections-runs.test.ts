@@ -17,7 +17,7 @@ const { canonicalAnswer, composeText } = await import("../../agents/core/request
 const { limits } = await import("../../agents/core/limits.ts");
 const { canonicalOrder } = await import("../../agents/core/seat/order.ts");
 const { protocols } = await import("../../agents/core/protocols/index.ts");
-const { refuseMessage } = await import("../../agents/core/encoding/transcript.ts");
+const { forgeryIn } = await import("../../agents/core/encoding/transcript.ts");
 const { createMemoryModel } = await import("../../agents/adapters/memory/model.ts");
 const { judge } = await import("../../sim/checkers/index.ts");
 const { readPrompt, respond } = await import("../../sim/model.ts");
@@ -236,7 +236,7 @@ function expectContained({ trace, asked }: Played, name: string): void {
       else expect(JSON.parse(line.replace(/^\w+: /, ""))).to.be.a("string");
     }
   for (const message of [...trace.messages.values()].flat())
-    expect(refuseMessage(trace.attempt, message), name).to.equal(null);
+    expect(forgeryIn(trace.attempt, message), name).to.equal(null);
   expect(judge(trace), name).to.deep.equal([]);
 }
 

@@ -308,7 +308,7 @@ describe("adversarial", () => {
     const attempt = of(7);
     const order = canonicalOrder(attempt);
     const refused = (round: number, phase: number, rank: number) =>
-      adversarial.refuses(
+      adversarial.rejectPayload(
         attempt,
         { round, phase, seat: order[rank] as SeatIndex },
         phase === REVIEW ? { review: null } : { proposal: null },
@@ -342,6 +342,6 @@ describe("adversarial", () => {
   });
 
   it("CH7: high assurance is refused", () => {
-    expect(adversarial.check(of(4, { assurance: "high" }))).to.match(/one seat's word/);
+    expect(adversarial.refuseRequest(of(4, { assurance: "high" }))).to.match(/one seat's word/);
   });
 });

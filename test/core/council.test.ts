@@ -251,12 +251,12 @@ describe("council", () => {
   });
 
   it("CH7, CH10: high assurance and more than 26 seats are refused, with the reason", () => {
-    expect(council.check(of(4, { assurance: "high" }))).to.match(/one seat's word/);
-    expect(council.check(of(4))).to.equal(null);
+    expect(council.refuseRequest(of(4, { assurance: "high" }))).to.match(/one seat's word/);
+    expect(council.refuseRequest(of(4))).to.equal(null);
     expect(refuseChaired({ ...of(4), committee: Array.from({ length: 27 }, () => of(4).committee[0]!) })).to.match(
       /26/,
     );
-    expect(council.check(attemptOf(3, { protocol: 7 }))).to.match(/outside 4/);
+    expect(council.refuseRequest(attemptOf(3, { protocol: 7 }))).to.match(/outside 4/);
   });
 
   it("CH5: a synthesis by a seat whose turn it is not, or in another form, is refused", () => {
@@ -264,14 +264,14 @@ describe("council", () => {
     const [first, second] = [...canonicalOrder(attempt)] as [SeatIndex, SeatIndex];
     const word = { proposal: { answer: "yes", proof: "", tier: 700_000 } };
     const refused = (round: number, seat: SeatIndex, payload: Value) =>
-      council.refuses(attempt, { round, phase: SYNTHESIS, seat }, payload);
+      council.rejectPayload(attempt, { round, phase: SYNTHESIS, seat }, payload);
     expect(refused(0, first, word)).to.equal(null);
     expect(refused(0, second, word)).to.equal("not-a-speaker");
     expect(refused(1, second, word)).to.equal(null);
     expect(refused(2, first, word)).to.equal("no-such-round");
     expect(refused(0, first, { proposal: { ...word.proposal, tier: 1 } })).to.equal("malformed-payload");
     for (const { phase } of [commitForm, revealForm])
-      expect(council.refuses(attempt, { round: 1, phase, seat: first }, { commitment: null })).to.equal(
+      expect(council.rejectPayload(attempt, { round: 1, phase, seat: first }, { commitment: null })).to.equal(
         "unknown-phase",
       );
   });

@@ -160,7 +160,7 @@ describe("debate", () => {
     const entry = (at: number, text: string) => [new Uint8Array(32).fill(at), text];
     const seen = [attempt.committee.map(() => null)];
     const refused = (critiques: readonly (readonly (Uint8Array | string)[])[]) =>
-      debate.refuses(attempt, { round: 0, phase: CRITIQUE, seat: seat as SeatIndex }, { critiques, seen });
+      debate.rejectPayload(attempt, { round: 0, phase: CRITIQUE, seat: seat as SeatIndex }, { critiques, seen });
     expect(refused([entry(1, "x".repeat(bytes))])).to.equal(null);
     expect(refused([entry(1, "x".repeat(bytes + 1))])).to.equal("malformed-payload");
     expect(refused([entry(1, "x"), entry(1, "y")])).to.equal("malformed-payload");
@@ -226,9 +226,11 @@ describe("debate", () => {
     const attempt = of(4);
     const [, second] = canonicalOrder(attempt);
     for (const phase of [1, 2, CRITIQUE, REPLY])
-      expect(debate.refuses(attempt, { round: 1, phase, seat: second as SeatIndex }, {})).to.equal("unknown-phase");
+      expect(debate.rejectPayload(attempt, { round: 1, phase, seat: second as SeatIndex }, {})).to.equal(
+        "unknown-phase",
+      );
     expect(
-      debate.refuses(attempt, { round: 1, phase: SYNTHESIS, seat: second as SeatIndex }, { proposal: null }),
+      debate.rejectPayload(attempt, { round: 1, phase: SYNTHESIS, seat: second as SeatIndex }, { proposal: null }),
     ).to.equal(null);
     expect(debate.phasesAtMost(attempt)).to.equal(6 + 2);
   });

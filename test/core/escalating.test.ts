@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { CanonicalAnswer } from "../../agents/core/request/answer.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { CRITIQUE } from "../../agents/core/protocols/debate/critiques.ts";
-import { initialCarry, judge } from "../../agents/core/protocols/escalating/judge.ts";
+import { initialCarry, judgeEscalatingRound } from "../../agents/core/protocols/escalating/judge.ts";
 import { escalating } from "../../agents/core/protocols/escalating/index.ts";
 import { acceptedOf, isContested, isTrivial, type Agreement } from "../../agents/core/protocols/escalating/rules.ts";
 import { formsOf } from "../../agents/core/protocols/escalating/levels.ts";
@@ -254,7 +254,7 @@ describe("escalating over a committee", () => {
       );
     const plan = { forms: formsOf(attempt, 0), partial: new Set<number>() };
     const judged = (heard: Tally) =>
-      judge({ attempt, round: 0, plan, slots: roundSlots(heard, 0) }, initialCarry(attempt)).carry.mbft;
+      judgeEscalatingRound({ attempt, round: 0, plan, slots: roundSlots(heard, 0) }, initialCarry(attempt)).carry.mbft;
     const { reputations, slashes } = judged(tally);
     expect([reputations, slashes]).to.deep.equal([
       [1_000_000, 1_000_000, 1_000_000, 1_000_000],
@@ -293,10 +293,10 @@ describe("escalating over a committee", () => {
   });
 
   it("ES2: committees that cannot be lettered, and mbft's own limits, are refused", () => {
-    expect(escalating.check(of(4))).to.equal(null);
-    expect(escalating.check({ ...of(4), committee: Array.from({ length: 27 }, () => of(4).committee[0]!) })).to.match(
-      /26 seats/,
-    );
-    expect(escalating.check(attemptOf(3, { protocol: 10 }))).to.match(/outside 4/);
+    expect(escalating.refuseRequest(of(4))).to.equal(null);
+    expect(
+      escalating.refuseRequest({ ...of(4), committee: Array.from({ length: 27 }, () => of(4).committee[0]!) }),
+    ).to.match(/26 seats/);
+    expect(escalating.refuseRequest(attemptOf(3, { protocol: 10 }))).to.match(/outside 4/);
   });
 });

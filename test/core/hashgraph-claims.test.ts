@@ -6,7 +6,7 @@ import { conclude } from "../../agents/core/protocols/hashgraph/conclude.ts";
 import { EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts";
 import { otherParentFor, stagesDue } from "../../agents/core/protocols/hashgraph/gossip.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
-import { newestOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
+import { newestOf, graphViewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 import type { Attempt, Message, SeatIndex } from "../../agents/core/types.ts";
 import { runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
 import {
@@ -66,7 +66,7 @@ describe("hashgraph: what a seat says of itself", () => {
 
   it("HG8, HG13: who makes events that rest on nobody's is news once, and moves nobody's clock", () => {
     const world = new GossipWorld(attempt);
-    const viewNow = () => viewOf(attempt, tallyOf(world.messages));
+    const viewNow = () => graphViewOf(attempt, tallyOf(world.messages));
     const stepOf = (seat: number) => otherParentFor(viewNow(), seat as SeatIndex, { kind: "order", stages: [] });
     const clockOf = (seat: number) => newestOf(viewNow(), seat as SeatIndex)?.clock;
     // Seat 0 is always deep enough, and says what it likes; seat 3 is slow.
@@ -94,7 +94,7 @@ describe("hashgraph: what a seat says of itself", () => {
   it("HG13: the order is run for more than 1/3 that wait for it or have it, and for no fewer that say so", () => {
     for (const modes of [["order", "last"] as const, ["last", "last"] as const, ["order", "order"] as const]) {
       const world = new GossipWorld(attempt);
-      const due = () => stagesDue(viewOf(attempt, tallyOf(world.messages)), false).length > 0;
+      const due = () => stagesDue(graphViewOf(attempt, tallyOf(world.messages)), false).length > 0;
       for (const seat of [0, 1, 2, 3]) world.event(seat, null, null, { closed: 2 });
       expect(due()).to.equal(false);
       world.event(0, null, null, { closed: 6, mode: modes[0] });

@@ -6,7 +6,7 @@ import { EVENTS_PER_SEAT } from "../../agents/core/protocols/hashgraph/config.ts
 import { otherParentFor, stagesDue } from "../../agents/core/protocols/hashgraph/gossip.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
 import type { HashgraphState } from "../../agents/core/protocols/hashgraph/state.ts";
-import { newestOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
+import { newestOf, graphViewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 import type { Message, SeatIndex } from "../../agents/core/types.ts";
 import { runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
 import {
@@ -50,12 +50,12 @@ const changed = (sent: SendEffect, change: Record<string, unknown>): SendEffect 
 function burns(liars: readonly number[], waiting: readonly number[]): Protocol<HashgraphState> {
   const silent = new Set<number>();
   const done = new Set<number>();
-  return bent(liars, (sent, { view }, self) => {
+  return bent(liars, (sent, { graph }, self) => {
     const ending = sent.some((one) => isAt(one, 3) || one.payload["mode"] !== "gossip");
     if (ending) silent.add(self);
     if (!silent.has(self)) return sent;
-    const own = newestOf(view, self as SeatIndex);
-    const areWaiting = waiting.every((seat) => newestOf(view, seat as SeatIndex)?.body.mode === "order");
+    const own = newestOf(graph, self as SeatIndex);
+    const areWaiting = waiting.every((seat) => newestOf(graph, seat as SeatIndex)?.body.mode === "order");
     if (done.has(self) || !areWaiting || own === null) return [];
     done.add(self);
     const payload = {
@@ -233,7 +233,7 @@ describe("hashgraph: a record said again", () => {
 });
 
 describe("hashgraph: which other-parent, and when", () => {
-  const viewNow = (world: GossipWorld) => viewOf(attempt, tallyOf(world.messages));
+  const viewNow = (world: GossipWorld) => graphViewOf(attempt, tallyOf(world.messages));
   const chosen = (world: GossipWorld, self: number, stages: readonly number[] = []) =>
     otherParentFor(viewNow(world), self as SeatIndex, { kind: "order", stages })?.seat ?? null;
   const toldIn = (world: GossipWorld, { header }: Message) =>

@@ -18,7 +18,7 @@ import {
 import { nextPrompt, votePrompt } from "../../agents/core/protocols/hashgraph/prompts.ts";
 import { consensusReport } from "../../lab/references/hashgraph-report.ts";
 import { preview } from "../../agents/core/protocols/hashgraph/rules.ts";
-import { emptyView, extendView, newestOf, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
+import { emptyGraphView, extendGraphView, newestOf, graphViewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 import { addMessage, emptyTally, messagesOf } from "../../agents/core/seat/tally.ts";
 import { buildTranscript, decodeMessage, readRoot, replay } from "../../agents/core/encoding/transcript.ts";
 import { faultTolerance } from "../../agents/core/quorum.ts";
@@ -87,11 +87,11 @@ describe("hashgraph rules", () => {
         const { messages } = randomDeliberation(of, answers, seed, 60);
         const whole = conclude(of, tallyOf(messages));
         let tally = emptyTally;
-        let view = emptyView(of);
+        let view = emptyGraphView(of);
         let first: string | null = null;
         for (const message of shuffled(messages, seed)) {
           tally = addMessage(tally, message).tally;
-          view = extendView(view, tally, message);
+          view = extendGraphView(view, tally, message);
           const conclusion = conclude(of, tally);
           if (conclusion.kind === "final") first ??= JSON.stringify(conclusion.outcome);
           if (first !== null) expect(conclusion.kind === "final" && JSON.stringify(conclusion.outcome)).to.equal(first);
@@ -99,7 +99,7 @@ describe("hashgraph rules", () => {
         expect(conclude(of, tally)).to.deep.equal(whole);
         expect(whole.kind).to.equal("final");
         expect(view.waitingCount).to.equal(0);
-        const scratch = viewOf(hashgraphAttempt(seats), tallyOf(messages));
+        const scratch = graphViewOf(hashgraphAttempt(seats), tallyOf(messages));
         const shape = (one: typeof view) =>
           one.lines.map((line) => line.map((told) => told.map(({ node }) => [node.round, node.isWitness])));
         expect(shape(view)).to.deep.equal(shape(scratch));
@@ -148,7 +148,7 @@ describe("hashgraph rules", () => {
     const answers = [0, 1, 2, 3].map((seat) => commitRecord(attempt, seat, "yes"));
     const first = answers.map((record, seat) => world.event(seat, null, record));
     const holders = (of: Message) => {
-      const view = viewOf(attempt, tallyOf(world.messages));
+      const view = graphViewOf(attempt, tallyOf(world.messages));
       const told = view.told.find((one) => one.digest === of.header.payloadDigest && one.seat === of.header.seat);
       const isHolder = (seat: SeatIndex) => {
         const newest = newestOf(view, seat);
@@ -181,7 +181,7 @@ describe("hashgraph rules", () => {
     world.stage([null, outputRecord(1, "yes"), outputRecord(1, "yes"), outputRecord(1, "yes")], random);
     world.event(0, 1, commitRecord(attempt, 0, "yes"));
     world.event(0, 1, outputRecord(1, "yes"), { closed: 1 });
-    const view = viewOf(attempt, tallyOf(world.messages));
+    const view = graphViewOf(attempt, tallyOf(world.messages));
     expect(preview(attempt, view.told)[0]?.outputs.map(({ seat }) => seat)).to.deep.equal([1, 2, 3]);
   });
 
@@ -196,10 +196,10 @@ describe("hashgraph rules", () => {
     const onThird = eventMessage(attempt, 1, 0, { ...bareEvent, otherParent: refer(c) });
     const goesOn = eventMessage(attempt, 0, 1, { ...bareEvent, selfParent: c.header.payloadDigest });
     const onDead = eventMessage(attempt, 2, 0, { ...bareEvent, otherParent: refer(goesOn) });
-    const one = viewOf(attempt, tallyOf([a, onThird, goesOn, onDead]));
+    const one = graphViewOf(attempt, tallyOf([a, onThird, goesOn, onDead]));
     expect(one.told.length).to.equal(1);
     expect(one.waitingCount).to.equal(3);
-    const two = viewOf(attempt, tallyOf([a, onThird, goesOn, onDead, b]));
+    const two = graphViewOf(attempt, tallyOf([a, onThird, goesOn, onDead, b]));
     expect(two.told.map(({ seat, sequence }) => [seat, sequence])).to.deep.equal([
       [0, 0],
       [0, 0],
@@ -209,7 +209,7 @@ describe("hashgraph rules", () => {
     expect(two.told[2]?.node.otherParent).to.equal(null);
     expect([two.waitingCount, two.forks]).to.deep.equal([0, [0, null, null, null]]);
     // Who holds the third face reads the same event with its edge.
-    expect(viewOf(attempt, tallyOf([c, a, onThird])).told[2]?.node.otherParent).to.not.equal(null);
+    expect(graphViewOf(attempt, tallyOf([c, a, onThird])).told[2]?.node.otherParent).to.not.equal(null);
   });
 
   it("H15: no leader, no weight by origin: reputation changes nothing, and whoever holds an answer counts one", () => {
@@ -340,11 +340,11 @@ describe("hashgraph rules", () => {
     ];
     for (const value of wrong) {
       expect(decodeEvent(attempt, slot, value), JSON.stringify(value)).to.equal(null);
-      expect(hashgraph.refuses(attempt, slot, value)).to.equal("malformed-payload");
+      expect(hashgraph.rejectPayload(attempt, slot, value)).to.equal("malformed-payload");
     }
     expect(decodeEvent(attempt, { ...slot, round: 0 }, good)).to.equal(null);
-    expect(hashgraph.refuses(attempt, { ...slot, phase: 2 }, good)).to.equal("unknown-phase");
-    expect(hashgraph.refuses(attempt, { ...slot, round: EVENTS_PER_SEAT }, good)).to.equal("no-such-round");
+    expect(hashgraph.rejectPayload(attempt, { ...slot, phase: 2 }, good)).to.equal("unknown-phase");
+    expect(hashgraph.rejectPayload(attempt, { ...slot, round: EVENTS_PER_SEAT }, good)).to.equal("no-such-round");
     fc.assert(
       fc.property(fc.anything(), (value) => {
         expect(decodeEvent(attempt, slot, value as Value)).to.equal(null);

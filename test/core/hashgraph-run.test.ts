@@ -369,8 +369,10 @@ describe("hashgraph over a committee", () => {
       expect(Math.max(...done.effects.map((_, seat) => eventsOf(done, seat)))).to.be.at.most(most);
       expect(done.asks).to.equal(2 * n);
     }
-    expect(hashgraph.check(hashgraphAttempt(3))).to.match(/outside 4\.\.31/);
-    expect([hashgraph.check(hashgraphAttempt(4)), hashgraph.check(hashgraphAttempt(31))]).to.deep.equal([null, null]);
-    expect(hashgraph.check(hashgraphAttempt(32))).to.match(/outside 4\.\.31/);
+    expect(hashgraph.refuseRequest(hashgraphAttempt(3))).to.match(/outside 4\.\.31/);
+    expect([hashgraph.refuseRequest(hashgraphAttempt(4)), hashgraph.refuseRequest(hashgraphAttempt(31))]).to.deep.equal(
+      [null, null],
+    );
+    expect(hashgraph.refuseRequest(hashgraphAttempt(32))).to.match(/outside 4\.\.31/);
   });
 });

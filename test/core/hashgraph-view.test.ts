@@ -4,7 +4,12 @@ import { describe, it } from "node:test";
 import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
 import { missesParents, missingIn } from "../../agents/core/protocols/hashgraph/gossip.ts";
 import type { EventBody } from "../../agents/core/protocols/hashgraph/payloads.ts";
-import { emptyView, extendView, viewOf, type GraphView } from "../../agents/core/protocols/hashgraph/view.ts";
+import {
+  emptyGraphView,
+  extendGraphView,
+  graphViewOf,
+  type GraphView,
+} from "../../agents/core/protocols/hashgraph/view.ts";
 import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, Digest, Message, SeatIndex } from "../../agents/core/types.ts";
 import { generator } from "../support/core/committee.ts";
@@ -36,7 +41,7 @@ const refer = ({ header }: Message) => ({
 /** The view after all of these have arrived one by one, and how often any of them was looked at meanwhile. */
 function arrive(attempt: Attempt, messages: readonly Message[]): { readonly view: GraphView; readonly visits: number } {
   let tally = emptyTally;
-  let view = emptyView(attempt);
+  let view = emptyGraphView(attempt);
   let visits = 0;
   let isCounting = false;
   for (const { header, payload, signature } of messages) {
@@ -50,7 +55,7 @@ function arrive(attempt: Attempt, messages: readonly Message[]): { readonly view
     };
     tally = addMessage(tally, message).tally;
     isCounting = true;
-    view = extendView(view, tally, message);
+    view = extendGraphView(view, tally, message);
     isCounting = false;
   }
   return { view, visits };
@@ -110,7 +115,7 @@ describe("the view of a hashgraph", () => {
     const forked = next(attempt, 3, null, { otherParent: refer(alsoAbsent) });
     const heard = next(attempt, 1, honest, { otherParent: refer(forked) });
     const tally = tallyOf([...lies, ...own, honest, forked, next(attempt, 3, null), heard]);
-    const wants = missingIn(viewOf(attempt, tally), tally);
+    const wants = missingIn(graphViewOf(attempt, tally), tally);
     expect(wants.length).to.equal(16);
     expect(wants).to.deep.include(refer(absent));
     expect(wants).to.deep.include(refer(alsoAbsent));
@@ -121,14 +126,14 @@ describe("the view of a hashgraph", () => {
     const [a, b, third] = [1, 2, 3].map((time) => next(attempt, 0, null, { time })) as [Message, Message, Message];
     const lies = inventions(attempt, 1, 8).map((otherParent) => next(attempt, 0, a, { otherParent }));
     const before = tallyOf([a, ...lies.slice(0, 1)]);
-    expect(missesParents(viewOf(attempt, before))).to.equal(true);
+    expect(missesParents(graphViewOf(attempt, before))).to.equal(true);
     const after = tallyOf([a, b, ...lies]);
-    expect(missesParents(viewOf(attempt, after))).to.equal(false);
-    expect(missingIn(viewOf(attempt, after), after)).to.deep.equal([]);
+    expect(missesParents(graphViewOf(attempt, after))).to.equal(false);
+    expect(missingIn(graphViewOf(attempt, after), after)).to.deep.equal([]);
     // Its self-parent can be had; there is no room for its other-parent.
     const lost = next(attempt, 1, null);
     const tally = tallyOf([a, b, next(attempt, 1, lost, { otherParent: refer(third) })]);
-    expect(missingIn(viewOf(attempt, tally), tally)).to.deep.equal([refer(lost)]);
+    expect(missingIn(graphViewOf(attempt, tally), tally)).to.deep.equal([refer(lost)]);
   });
 
   it("HG4, HG6: with forks and lost events, too, the order of arrival changes nothing", () => {
@@ -154,7 +159,7 @@ describe("the view of a hashgraph", () => {
           .map((message) => ({ message, key: random() }))
           .toSorted((a, b) => a.key - b.key)
           .map(({ message }) => message);
-        expect(shapeOf(arrive(attempt, shuffled).view)).to.deep.equal(shapeOf(viewOf(attempt, tallyOf(kept))));
+        expect(shapeOf(arrive(attempt, shuffled).view)).to.deep.equal(shapeOf(graphViewOf(attempt, tallyOf(kept))));
         expect(shapeOf(arrive(attempt, shuffled).view)).to.deep.equal(closureOf(kept));
       }),
       { numRuns: 60 },

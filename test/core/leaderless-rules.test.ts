@@ -147,7 +147,7 @@ describe("leaderless rules", () => {
     const commit = { commitment: null };
     const sheet = { scores: [] };
     const refuses = (seat: number | undefined, phase: number, payload: Value, round = 0): unknown =>
-      leaderless.refuses(attempt, { round, phase, seat: seat as SeatIndex }, payload);
+      leaderless.rejectPayload(attempt, { round, phase, seat: seat as SeatIndex }, payload);
     expect(refuses(workers[0], 1, commit)).to.equal(null);
     expect(refuses(evaluators[0], 1, commit)).to.equal("not-a-speaker");
     expect(refuses(evaluators[0], SCORE, sheet)).to.equal(null);
@@ -352,7 +352,7 @@ describe("leaderless rules", () => {
   it("LL17: texts at high assurance are refused; texts at normal, and all else at high assurance, are not", () => {
     for (const kind of ["boolean", "choice", "number", "text", "policies"] as const)
       for (const assurance of ["normal", "high"] as const) {
-        const refusal = leaderless.check(attemptFor(7, { kind, assurance, options: 4 }));
+        const refusal = leaderless.refuseRequest(attemptFor(7, { kind, assurance, options: 4 }));
         if (kind === "text" && assurance === "high") expect(refusal).to.contain("does not compare wordings");
         else expect(refusal).to.equal(null);
       }

@@ -272,7 +272,7 @@ describe("mbft-bayesian rules", () => {
     expect(concluded(attempt, again)).to.deep.equal(concluded(attempt, tally));
     const first = [...messagesOf(tally)][0]!;
     const refusal = (round: number) =>
-      mbftBayesian.refuses(attempt, { phase: commitForm.phase, round, seat: first.header.seat }, first.payload);
+      mbftBayesian.rejectPayload(attempt, { phase: commitForm.phase, round, seat: first.header.seat }, first.payload);
     expect(refusal(0)).to.equal(null);
     expect(refusal(1)).to.equal("no-such-round");
     const slot = { phase: commitForm.phase, round: 0, seat: 0 };

@@ -35,7 +35,7 @@ describe("mbft mechanisms", () => {
     const slot = { phase: revealForm.phase, round: 0, seat: 0 as SeatIndex };
     const refusal = (tier: number) => {
       const body = { proposal: { answer: "yes", proof: "", tier, salt: new Uint8Array(32) } };
-      return mbft.refuses(attempt, slot, withSeen(body, [null, null, null, null]));
+      return mbft.rejectPayload(attempt, slot, withSeen(body, [null, null, null, null]));
     };
     for (const tier of [300_000, 700_000, 900_000]) expect(refusal(tier)).to.equal(null);
     for (const tier of [0, 1, 299_999, 900_001, 1_000_000, -300_000, 0.9, NaN, Infinity])

@@ -146,7 +146,7 @@ describe("mbft rules", () => {
     const seen = [null, null, null, null];
     const seat = 0 as SeatIndex;
     const vote = (verdict: "reject" | "accept", counterProof: string) =>
-      mbft.refuses(
+      mbft.rejectPayload(
         attempt,
         { round: 0, phase: VOTE, seat },
         withSeen(
@@ -158,7 +158,7 @@ describe("mbft rules", () => {
     expect(vote("reject", "")).to.equal("malformed-payload");
     expect(vote("accept", "why")).to.equal("malformed-payload");
     const proposal = { answer: "yes", proof: "", tier: 910_000 as Ppm, salt: new Uint8Array(32) };
-    expect(mbft.refuses(attempt, { round: 0, phase: REVEAL, seat }, encodeReveal(proposal, seen))).to.equal(
+    expect(mbft.rejectPayload(attempt, { round: 0, phase: REVEAL, seat }, encodeReveal(proposal, seen))).to.equal(
       "malformed-payload",
     );
   });

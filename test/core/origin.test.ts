@@ -67,8 +67,8 @@ describe("origins (PH12)", () => {
     const attempt = attemptOf(4);
     const slot = { seat: 1 as SeatIndex, round: 0, phase: 1 };
     const body = { commitment: new Uint8Array(32) };
-    assert.equal(mbft.refuses(attempt, slot, withOrigins(body, [origin])), null);
-    assert.equal(mbft.refuses(attempt, slot, { ...body, made: [{ ...entry, seeds: [] }] }), "malformed-payload");
+    assert.equal(mbft.rejectPayload(attempt, slot, withOrigins(body, [origin])), null);
+    assert.equal(mbft.rejectPayload(attempt, slot, { ...body, made: [{ ...entry, seeds: [] }] }), "malformed-payload");
     assert.deepEqual(mbft.read(attempt, slot, withOrigins(body, [origin]))?.body, { ...body, made: [entry] });
     assert.deepEqual(mbft.read(attempt, slot, body)?.body, body);
   });
@@ -77,8 +77,8 @@ describe("origins (PH12)", () => {
     const attempt = attemptOf(4);
     const slot = { seat: 1 as SeatIndex, round: 0, phase: closeForm.phase };
     const close = { seen: [[null, null, null, null]] };
-    assert.equal(unanimous.refuses(attempt, slot, close), null);
-    assert.equal(unanimous.refuses(attempt, slot, withOrigins(close, [origin])), "malformed-payload");
+    assert.equal(unanimous.rejectPayload(attempt, slot, close), null);
+    assert.equal(unanimous.rejectPayload(attempt, slot, withOrigins(close, [origin])), "malformed-payload");
   });
 
   it("may stand in the record of an event, and makes it malformed when it is", () => {
@@ -88,9 +88,9 @@ describe("origins (PH12)", () => {
       return { selfParent: null, otherParent: null, time: 0, closed: 0, mode: "gossip", wants: [], record };
     };
     const record = { stage: 0, body: { commitment: new Uint8Array(32) } };
-    assert.equal(hashgraph.refuses(attempt, slot, event(record)), null);
-    assert.equal(hashgraph.refuses(attempt, slot, event(withOrigins(record, [origin]))), null);
-    assert.equal(hashgraph.refuses(attempt, slot, event({ ...record, made: [] })), "malformed-payload");
+    assert.equal(hashgraph.rejectPayload(attempt, slot, event(record)), null);
+    assert.equal(hashgraph.rejectPayload(attempt, slot, event(withOrigins(record, [origin]))), null);
+    assert.equal(hashgraph.rejectPayload(attempt, slot, event({ ...record, made: [] })), "malformed-payload");
     const said = hashgraph.read(attempt, slot, event(withOrigins(record, [origin])))?.body["record"];
     assert.deepEqual(said, { ...record, made: [entry] });
   });

@@ -40,7 +40,7 @@ const soloist = phased<null>({
   forms: () => [commitForm, revealForm, wordForm, closeForm],
   speakers: (_, __, phase) => (phase === WORD ? [0 as SeatIndex] : null),
   initial: () => null,
-  judge: (book) => {
+  judgeRound: (book) => {
     const word = counted(book, wordForm, 0 as SeatIndex, "closed")?.body.yes === true;
     const [only] = word ? candidatesOf(book, "closed") : [];
     const winner = only && { answer: only.answer, confidence: 1_000_000 as Ppm, supporters: [only.seat] };
@@ -104,7 +104,7 @@ describe("the phased engine", () => {
   it("PH2: names why a message may not stand in its slot", () => {
     const attempt = attemptOf(4);
     const refuses = (phase: number, round: number, seat: number, payload: object = {}) =>
-      soloist.refuses(attempt, { phase, round, seat: seat as SeatIndex }, payload as never);
+      soloist.rejectPayload(attempt, { phase, round, seat: seat as SeatIndex }, payload as never);
     const seen = [null, null, null, null];
     expect(refuses(closeForm.phase, 0, 3, withSeen({}, seen, seen))).to.equal(null);
     expect(refuses(99, 0, 0)).to.equal("unknown-phase");
@@ -145,9 +145,9 @@ describe("every registered protocol", () => {
           committee: Array.from({ length: size }, () => attemptOf(4).committee[0]!),
         };
         const reason = `committee size ${size} is outside 4..${mostSeats[protocol.id] ?? 64}`;
-        expect(protocol.check(attempt)).to.equal(reason);
+        expect(protocol.refuseRequest(attempt)).to.equal(reason);
       }
-      expect(protocol.check(attemptOf(4, { protocol: protocol.code }))).to.equal(null);
+      expect(protocol.refuseRequest(attemptOf(4, { protocol: protocol.code }))).to.equal(null);
     });
 
     it(`${protocol.id}: has a code, a kebab-case id and a version of its own`, () => {
@@ -159,14 +159,14 @@ describe("every registered protocol", () => {
     it(`${protocol.id}: refuses unknown phases, late rounds and malformed payloads with a reason`, () => {
       const attempt = attemptOf(4, { protocol: protocol.code });
       const slot = { phase: 199, round: 0, seat: 0 as SeatIndex };
-      expect(protocol.refuses(attempt, slot, {})).to.equal("unknown-phase");
-      expect(protocol.refuses(attempt, { ...slot, round: 1_000_000 }, {})).to.be.oneOf([
+      expect(protocol.rejectPayload(attempt, slot, {})).to.equal("unknown-phase");
+      expect(protocol.rejectPayload(attempt, { ...slot, round: 1_000_000 }, {})).to.be.oneOf([
         "no-such-round",
         "unknown-phase",
       ]);
       for (let phase = 1; phase < 201; phase++)
         for (const payload of [null, 7, "text", [], { junk: new Uint8Array(3) }])
-          expect(protocol.refuses(attempt, { ...slot, phase }, payload), `phase ${phase}`).to.not.equal(null);
+          expect(protocol.rejectPayload(attempt, { ...slot, phase }, payload), `phase ${phase}`).to.not.equal(null);
     });
   }
 });

@@ -7,7 +7,7 @@ import { hashedRequest } from "../../agents/core/encoding/typed-data.ts";
 import type { Effect, SeatContext } from "../../agents/core/protocol.ts";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 import { isText, questionBytes, rawText } from "../../agents/core/request/question.ts";
-import { refuseSlot, startSeat } from "../../agents/core/seat/seat.ts";
+import { rejectMessage, startSeat } from "../../agents/core/seat/seat.ts";
 import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
 import { buildTranscript, readRoot, replay } from "../../agents/core/encoding/transcript.ts";
 import type { Attempt, Decision, Digest, SeatIndex, Terms } from "../../agents/core/types.ts";
@@ -84,7 +84,7 @@ describe("refused questions", () => {
   it("CE19: what a protocol refuses is concluded Hung on nothing, whoever replays it, and every seat is paid alike", () => {
     for (const [id, attempt, reason] of REFUSED) {
       const protocol = protocolById(id)!;
-      expect(protocol.check(attempt), id).to.match(reason);
+      expect(protocol.refuseRequest(attempt), id).to.match(reason);
       const { root, rootBlock, blocks } = buildTranscript(attempt, protocol, emptyTally, { round: -1, phase: 0 });
       expect(blocks).to.deep.equal([]);
       expect(readRoot(attempt, protocol, rootBlock)).to.deep.equal({ messages: [] });
@@ -101,7 +101,7 @@ describe("refused questions", () => {
     for (const [id, attempt] of REFUSED) {
       const protocol = protocolById(id)!;
       const message = signMessage(attempt, 0, 1, 0, { commitment: null });
-      expect(refuseSlot(protocol, attempt, message)).to.equal("question-refused");
+      expect(rejectMessage(protocol, attempt, message)).to.equal("question-refused");
       const result = replay(attempt, protocol, keccak256(Uint8Array.of()), [
         { digest: sha256(Uint8Array.of()), message, verified: false },
       ]);
@@ -124,7 +124,7 @@ describe("refused questions", () => {
         fc.constantFrom(...texts),
         (protocol, seats, kind, assurance, appeals, question) => {
           const attempt = asking(protocol.id, seats, { kind, assurance, appeals }, question);
-          const isRefused = protocol.check(attempt) !== null;
+          const isRefused = protocol.refuseRequest(attempt) !== null;
           const { root } = buildTranscript(attempt, protocol, emptyTally, { round: -1, phase: 0 });
           expect(replay(attempt, protocol, root, []).kind).to.equal(isRefused ? "replayed" : "failed");
           const starts = [0, 1, 2].map((self) => startSeat(protocol, contextOf(attempt, self)));

@@ -67,7 +67,7 @@ describe("sources: over a committee", () => {
     const attempt = asking(4, [RULES, OTHER]);
     const [first, second, , last] = [...canonicalOrder(attempt)] as [SeatIndex, SeatIndex, SeatIndex, SeatIndex];
     const refused = (seat: SeatIndex, documents: readonly (string | null)[]) =>
-      escalating.refuses(attempt, { round: 0, phase: SOURCE, seat }, { documents });
+      escalating.rejectPayload(attempt, { round: 0, phase: SOURCE, seat }, { documents });
     expect(refused(first, [RULES, OTHER])).to.equal(null);
     expect(refused(second, [null, OTHER])).to.equal(null);
     expect(refused(last, [RULES, OTHER])).to.equal("not-a-speaker");
@@ -194,10 +194,10 @@ describe("sources: over a committee", () => {
   it("SG1: questions without documents have neither SOURCE nor CITE", () => {
     const attempt = attemptOf(4, { protocol: 10 });
     const [seat] = canonicalOrder(attempt) as readonly [SeatIndex];
-    expect(escalating.refuses(attempt, { round: 0, phase: SOURCE, seat }, { documents: [] })).to.equal(
+    expect(escalating.rejectPayload(attempt, { round: 0, phase: SOURCE, seat }, { documents: [] })).to.equal(
       "malformed-payload",
     );
-    expect(escalating.refuses(attempt, { round: 1, phase: CITE, seat }, { citations: [], seen: [] })).to.equal(
+    expect(escalating.rejectPayload(attempt, { round: 1, phase: CITE, seat }, { citations: [], seen: [] })).to.equal(
       "unknown-phase",
     );
   });

@@ -50,8 +50,8 @@ describe("sources: names and documents", () => {
     expect(refuseSources(["Why?", ...many.slice(1)].join("\n"))).to.equal(null);
     expect(refuseSources(["Why?", ...many].join("\n"))).to.match(/4 sources, not 5/);
     expect(refuseSources("The source: unknown.\nWhy?")).to.equal(null);
-    expect(escalating.check(asking(4, [RULES, RULES]))).to.match(/twice/);
-    expect(escalating.check(asking(4, [RULES, OTHER]))).to.equal(null);
+    expect(escalating.refuseRequest(asking(4, [RULES, RULES]))).to.match(/twice/);
+    expect(escalating.refuseRequest(asking(4, [RULES, OTHER]))).to.equal(null);
   });
 
   it("SG1: a document that is named anywhere but in the last lines is refused: it would not gate", () => {
@@ -73,7 +73,9 @@ describe("sources: names and documents", () => {
       expect(refuseSources(bad), bad).to.match(/elsewhere than in its last lines|is no CIDv1/);
       expect(refuseSources(`${bad}\n${good}`), bad).to.match(/elsewhere than in its last lines|is no CIDv1/);
       const attempt = asking(4, []);
-      expect(escalating.check({ ...attempt, request: { ...attempt.request, question: bad } }), bad).to.be.a("string");
+      expect(escalating.refuseRequest({ ...attempt, request: { ...attempt.request, question: bad } }), bad).to.be.a(
+        "string",
+      );
     }
     expect(refuseSources(`Why?\n${line(RULES)}\r\n${line(OTHER)}`)).to.be.a("string");
     // An empty line ends the last lines; what is before it would not gate.

@@ -12,7 +12,7 @@ import {
   decodeMessage,
   encodeMessage,
   readRoot,
-  refuseMessage,
+  forgeryIn,
 } from "../../agents/core/encoding/transcript.ts";
 import { ONE_PPM, type Attempt, type RequestId, type SeatIndex, type Value } from "../../agents/core/types.ts";
 import { attemptOf, runCommittee, signMessage, wideId, withId } from "../support/core/committee.ts";
@@ -101,19 +101,19 @@ describe("TR3: why a message is not one of an attempt's", () => {
   const said = (by: Attempt): ReturnType<typeof signMessage> => signMessage(by, 1, 1, 0, { commitment: null });
 
   it("a good one is refused for nothing", () => {
-    expect(refuseMessage(attempt, said(attempt))).to.equal(null);
+    expect(forgeryIn(attempt, said(attempt))).to.equal(null);
   });
 
   it("other-attempt: another attempt of the request, or another request, however well signed", () => {
-    expect(refuseMessage(attempt, said({ ...attempt, attempt: 5 }))).to.equal("other-attempt");
+    expect(forgeryIn(attempt, said({ ...attempt, attempt: 5 }))).to.equal("other-attempt");
     const request = { ...attempt.request, id: (attempt.request.id + 1n) as RequestId };
-    expect(refuseMessage(attempt, said({ ...attempt, request }))).to.equal("other-attempt");
+    expect(forgeryIn(attempt, said({ ...attempt, request }))).to.equal("other-attempt");
   });
 
   it("other-protocol, no-such-seat, bad-signature", () => {
     const message = said(attempt);
     const bend = (change: Partial<typeof message.header>): string | null =>
-      refuseMessage(attempt, { ...message, header: { ...message.header, ...change } });
+      forgeryIn(attempt, { ...message, header: { ...message.header, ...change } });
     expect(bend({ protocol: 2 })).to.equal("other-protocol");
     expect(bend({ seat: 9 as SeatIndex })).to.equal("no-such-seat");
     expect(bend({ seat: 2 as SeatIndex })).to.equal("bad-signature");

@@ -23,8 +23,8 @@ import {
 
 describe("unanimous: settings and order", () => {
   it("D01: a committee that cannot have n > 3t with t >= 1 is refused, with a reason", () => {
-    for (const n of [1, 2, 3]) expect(unanimous.check(attemptOf(n))).to.match(/committee size/);
-    for (const n of [4, 7, 64]) expect(unanimous.check(attemptOf(n))).to.equal(null);
+    for (const n of [1, 2, 3]) expect(unanimous.refuseRequest(attemptOf(n))).to.match(/committee size/);
+    for (const n of [4, 7, 64]) expect(unanimous.refuseRequest(attemptOf(n))).to.equal(null);
   });
 
   it("D05: the first ceil(ratio n) seats of the canonical order reason step by step, whatever their seat numbers", () => {
@@ -69,7 +69,11 @@ describe("unanimous: settings and order", () => {
 
   it("D11, D12: only policies have a conclusion round", () => {
     const refusal = (terms: Partial<Terms>, round: number) =>
-      unanimous.refuses(attemptOf(4, terms), { round, phase: COMMIT, seat: 0 as SeatIndex }, { commitment: null });
+      unanimous.rejectPayload(
+        attemptOf(4, terms),
+        { round, phase: COMMIT, seat: 0 as SeatIndex },
+        { commitment: null },
+      );
     for (const kind of ["boolean", "choice", "number", "text"] as const) {
       expect(refusal({ kind, options: 3 }, 3)).to.equal(null);
       expect(refusal({ kind, options: 3 }, 4)).to.equal("no-such-round");

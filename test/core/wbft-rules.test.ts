@@ -235,15 +235,15 @@ describe("wbft rules", () => {
     const lead = { target: null };
     for (let view = 0; view < 6; view++)
       for (const seat of order) {
-        const refusal = wbft.refuses(attempt, { round: view, phase: LEAD, seat }, lead);
+        const refusal = wbft.rejectPayload(attempt, { round: view, phase: LEAD, seat }, lead);
         expect(refusal).to.equal(seat === order[view] ? null : "not-a-speaker");
       }
-    expect(wbft.refuses(attempt, { round: 6, phase: LEAD, seat: order[6] as SeatIndex }, lead)).to.equal(
+    expect(wbft.rejectPayload(attempt, { round: 6, phase: LEAD, seat: order[6] as SeatIndex }, lead)).to.equal(
       "no-such-round",
     );
-    expect(wbft.refuses(attempt, { round: 1, phase: SCORE, seat: order[0] as SeatIndex }, { scores: [] })).to.equal(
-      "unknown-phase",
-    );
+    expect(
+      wbft.rejectPayload(attempt, { round: 1, phase: SCORE, seat: order[0] as SeatIndex }, { scores: [] }),
+    ).to.equal("unknown-phase");
   });
 
   it("WB2: choices that are none are malformed", () => {

@@ -66,7 +66,7 @@ function isUint32(value: Value): value is number {
 }
 
 /** Why a decoded message is not one of this attempt's, or null when its signature and place are good. */
-export function refuseMessage(attempt: Attempt, message: Message): string | null {
+export function forgeryIn(attempt: Attempt, message: Message): string | null {
   const { header } = message;
   if (header.requestId !== attempt.request.id || header.attempt !== attempt.attempt) return "other-attempt";
   if (header.protocol !== attempt.request.terms.protocol) return "other-protocol";
@@ -181,10 +181,10 @@ export function replay(
   for (const { digest, message, verified } of messages) {
     if (message === null)
       return { kind: "failed", block: digest, reason: `malformed message block ${cidString(digest)}` };
-    const refused = verified ? null : refuseMessage(attempt, message);
+    const refused = verified ? null : forgeryIn(attempt, message);
     if (refused !== null)
       return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${refused}` };
-    const misplaced = protocol.refuses(attempt, message.header, message.payload);
+    const misplaced = protocol.rejectPayload(attempt, message.header, message.payload);
     if (misplaced !== null)
       return { kind: "failed", block: digest, reason: `message block ${cidString(digest)}: ${misplaced}` };
     if (previous !== null && compareMessages(previous, message) >= 0)

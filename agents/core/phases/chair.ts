@@ -95,8 +95,8 @@ export function wordForm(name: string, phase: number): Form<Word> {
 }
 
 /** The answer of a seat's word that counts; null when it said none of the question's kind. */
-export function wordOf(book: RoundBook, form: Form<Word>, seat: SeatIndex, stage: Closure): Candidate | null {
-  const one = counted(book, form, seat, stage);
+export function wordOf(book: RoundBook, form: Form<Word>, seat: SeatIndex, closure: Closure): Candidate | null {
+  const one = counted(book, form, seat, closure);
   return one === null || one.body.proposal === null
     ? null
     : candidateFrom(book.attempt, seat, one.digest, one.body.proposal);

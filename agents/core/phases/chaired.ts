@@ -12,8 +12,9 @@ import {
   wordOf,
 } from "./chair.ts";
 import { settle } from "./outcome.ts";
-import { phased, type PhasedState } from "./phased.ts";
-import type { Call, Judged, SeatView } from "./phased-rules.ts";
+import type { PhasedState } from "./drive.ts";
+import { phased } from "./phased.ts";
+import type { Call, JudgedRound, SeatView } from "./phased-rules.ts";
 import { proposalFrom, type Candidate } from "./proposals.ts";
 import type { Protocol } from "../protocol.ts";
 import { holdsHonest, isSupermajority } from "../quorum.ts";
@@ -35,7 +36,7 @@ export interface ChairedRules {
   calls(view: SeatView<ChairedCarry>, phase: number): readonly Call[];
   say(view: SeatView<ChairedCarry>, phase: number): unknown;
   /** Every seat's last answer; `stage` is that of the last of these phases. */
-  answers(book: RoundBook, stage: Closure): readonly Candidate[];
+  answers(book: RoundBook, closure: Closure): readonly Candidate[];
 }
 
 export interface ChairedCarry {
@@ -61,12 +62,12 @@ export function chaired(rules: ChairedRules): Protocol<PhasedState> {
     title,
     assurance: "chair",
     mostSeats: MOST_SEATS,
-    check: refuseChaired,
+    refuseRequest: refuseChaired,
     rounds: triesOf,
     forms: (_, round) => (round === 0 ? [...rules.forms, synthesisForm, closeForm] : [synthesisForm, closeForm]),
     speakers: (attempt, round, phase) => (phase === SYNTHESIS ? [inTurn(attempt, round)] : null),
     initial: (attempt) => ({ answers: [], slashes: attempt.committee.map(() => 0), failed: [] }),
-    judge: (book, carry) => judge(rules, book, carry),
+    judgeRound: (book, carry) => judgeChairedRound(rules, book, carry),
     calls: (view, phase) => (phase === SYNTHESIS ? synthesis(rules, view) : rules.calls(view, phase)),
     say: (view, phase) => (phase === SYNTHESIS ? saySynthesis(view) : rules.say(view, phase)),
   });
@@ -87,7 +88,7 @@ function isQuorum(attempt: Attempt, answers: readonly Candidate[]): boolean {
   return holdsHonest(answers.length, attempt.committee.length);
 }
 
-function judge(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): Judged<ChairedCarry> {
+function judgeChairedRound(rules: ChairedRules, book: RoundBook, carry: ChairedCarry): JudgedRound<ChairedCarry> {
   const { attempt, round } = book;
   const answers = round === 0 ? rules.answers(book, "closed") : carry.answers;
   const slashes = withEquivocators(carry.slashes, book);

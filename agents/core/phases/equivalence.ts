@@ -102,11 +102,15 @@ export function sayMatches(view: SeatView<unknown>): Matches {
  * no chain of near-equals joins what was judged different. Nobody is put into a class whose founder's text it judged to differ
  * from its own.
  */
-export function answerClasses(book: RoundBook, answers: readonly SeatAnswer[], stage: Closure): readonly AnswerGroup[] {
+export function answerClasses(
+  book: RoundBook,
+  answers: readonly SeatAnswer[],
+  closure: Closure,
+): readonly AnswerGroup[] {
   return classesBy(book.attempt, answers, {
     areSame: (founder, text) =>
-      isMajority(seatsJudging(book, founder, text, stage, true).length, book.attempt.committee.length),
-    deniers: (founder, text) => seatsJudging(book, founder, text, stage, false),
+      isMajority(seatsJudging(book, founder, text, closure, true).length, book.attempt.committee.length),
+    deniers: (founder, text) => seatsJudging(book, founder, text, closure, false),
   });
 }
 
@@ -143,11 +147,11 @@ function seatsJudging(
   book: RoundBook,
   a: CanonicalAnswer,
   b: CanonicalAnswer,
-  stage: Closure,
+  closure: Closure,
   same: boolean,
 ): readonly SeatIndex[] {
   const [first, second] = inOrder(a.outcome, b.outcome);
-  return allCounted(book, matchForm, stage)
+  return allCounted(book, matchForm, closure)
     .filter(({ body }) =>
       body.matches.some((match) => match.same === same && match.first === first && match.second === second),
     )

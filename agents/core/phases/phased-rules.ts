@@ -16,7 +16,7 @@ export interface PhasedRules<Carry> {
   /** The largest committee, where it is smaller than any protocol's; `check` says why. */
   readonly mostSeats?: number;
   /** Why an attempt of a permitted committee size cannot run under the protocol; every one can if not given. */
-  check?(attempt: Attempt): string | null;
+  refuseRequest?(attempt: Attempt): string | null;
   /** R: at most so many rounds. */
   rounds(attempt: Attempt): number;
   /** The forms of a round's phases, ascending. In the last one every seat speaks, and in REVEAL. */
@@ -29,7 +29,7 @@ export interface PhasedRules<Carry> {
    * A complete round, judged: the outcome, or null for another round; never null in round R - 1. A pure function of the book
    * and the carry; each is judged once.
    */
-  judge(book: RoundBook, carry: Carry): Judged<Carry>;
+  judgeRound(book: RoundBook, carry: Carry): JudgedRound<Carry>;
   /** What a speaker asks its model on entering a phase, all at once; with none, and no documents, it speaks at once. */
   calls(view: SeatView<Carry>, phase: number): readonly Call[];
   /** PH11: documents that a speaker needs before it speaks in a phase; none if not given. Not in a phase with calls. */
@@ -38,7 +38,7 @@ export interface PhasedRules<Carry> {
   say(view: SeatView<Carry>, phase: number): unknown;
 }
 
-export interface Judged<Carry> {
+export interface JudgedRound<Carry> {
   readonly carry: Carry;
   readonly outcome: Outcome | null;
 }

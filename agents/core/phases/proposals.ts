@@ -125,15 +125,15 @@ export function commitmentOf(
 const candidates = new WeakMap<RoundBook, Partial<Record<Closure, readonly Candidate[]>>>();
 
 /** PH1, PH4: the proposals that count, in seat order: committed in time, revealed in time, canonical. */
-export function candidatesOf(book: RoundBook, stage: Closure): readonly Candidate[] {
+export function candidatesOf(book: RoundBook, closure: Closure): readonly Candidate[] {
   const known = candidates.get(book) ?? {};
   candidates.set(book, known);
-  return (known[stage] ??= readCandidates(book, stage));
+  return (known[closure] ??= readCandidates(book, closure));
 }
 
-function readCandidates(book: RoundBook, stage: Closure): readonly Candidate[] {
+function readCandidates(book: RoundBook, closure: Closure): readonly Candidate[] {
   return seatsOf(book.attempt).flatMap((seat) => {
-    const reveal = counted(book, revealForm, seat, stage);
+    const reveal = counted(book, revealForm, seat, closure);
     const commit = counted(book, commitForm, seat, "closed");
     if (reveal === null || commit === null || reveal.body.proposal === null) return [];
     const { proposal } = reveal.body;

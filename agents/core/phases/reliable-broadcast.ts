@@ -96,14 +96,14 @@ export function sayReady<Body>(book: RoundBook, { echo, ready }: Broadcast<Body>
 }
 
 /** The messages that were delivered, in seat order; a fork is dropped, whatever was vouched for (PH2: its slot is void). */
-export function deliveries<Body>(book: RoundBook, of: Broadcast<Body>, stage: Closure): readonly Said<Body>[] {
-  const delivered = deliveredBy(book.attempt.committee.length, listsOf(book, of.ready, stage));
+export function deliveries<Body>(book: RoundBook, of: Broadcast<Body>, closure: Closure): readonly Said<Body>[] {
+  const delivered = deliveredBy(book.attempt.committee.length, listsOf(book, of.ready, closure));
   return seatsOf(book.attempt).flatMap((seat: SeatIndex) => {
     const message = said(book, of.sent, seat);
     return message !== null && message.digest === delivered[seat] ? [message] : [];
   });
 }
 
-function listsOf(book: RoundBook, form: Form<Vouching>, stage: Closure): readonly Heard[] {
-  return allCounted(book, form, stage).map(({ body }) => body.heard);
+function listsOf(book: RoundBook, form: Form<Vouching>, closure: Closure): readonly Heard[] {
+  return allCounted(book, form, closure).map(({ body }) => body.heard);
 }

@@ -100,14 +100,14 @@ export function said<Body>(book: RoundBook, form: Form<Body>, seat: SeatIndex): 
 }
 
 /** What a seat said in a phase, if it counts: at stage `closed` only when it was witnessed (PH4). */
-export function counted<Body>(book: RoundBook, form: Form<Body>, seat: SeatIndex, stage: Closure): Said<Body> | null {
+export function counted<Body>(book: RoundBook, form: Form<Body>, seat: SeatIndex, closure: Closure): Said<Body> | null {
   const one = said(book, form, seat);
-  return one === null || (stage === "closed" && !isWitnessed(book, form, one)) ? null : one;
+  return one === null || (closure === "closed" && !isWitnessed(book, form, one)) ? null : one;
 }
 
 /** What counts in a phase, in seat order. */
-export function allCounted<Body>(book: RoundBook, form: Form<Body>, stage: Closure): readonly Said<Body>[] {
-  return seatsOf(book.attempt).flatMap((seat) => counted(book, form, seat, stage) ?? []);
+export function allCounted<Body>(book: RoundBook, form: Form<Body>, closure: Closure): readonly Said<Body>[] {
+  return seatsOf(book.attempt).flatMap((seat) => counted(book, form, seat, closure) ?? []);
 }
 
 /** Everything a seat signed for a phase, both halves of an equivocation included. */

@@ -5,7 +5,7 @@ import { initialCertify, type CertifyContext, type CertifyState } from "./certif
 import { sha256 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";
 import { comparePositions, type Effect, type Input, type Protocol } from "../protocol.ts";
-import type { Position, Refusal, SeatContext, Step } from "../protocol.ts";
+import type { Position, Rejection, SeatContext, Step } from "../protocol.ts";
 import { addMessage, emptyTally, missingFrom, roundSlots, type Tally } from "./tally.ts";
 import { encodeMessage } from "../encoding/transcript.ts";
 import type { Attempt, Digest, Message } from "../types.ts";
@@ -22,7 +22,7 @@ export interface SeatState {
 }
 
 export function startSeat(protocol: Protocol, context: SeatContext): Step<SeatState> {
-  const isRefused = protocol.check(context.attempt) !== null;
+  const isRefused = protocol.refuseRequest(context.attempt) !== null;
   const started = isRefused ? { state: null, effects: [] } : protocol.start(context);
   const state: SeatState = {
     deliberation: started.state,
@@ -42,15 +42,15 @@ export function isSeatDone(state: SeatState): boolean {
 }
 
 /** Why a message may not stand in its slot, or null; what is refused is not even journalled. */
-export function refuseSlot(protocol: Protocol, attempt: Attempt, { header, payload }: Message): Refusal | null {
+export function rejectMessage(protocol: Protocol, attempt: Attempt, { header, payload }: Message): Rejection | null {
   const { phase, round } = header;
-  if (phase < PROPOSE) return protocol.refuses(attempt, header, payload);
+  if (phase < PROPOSE) return protocol.rejectPayload(attempt, header, payload);
   if (phase > CERTIFICATE) return "unknown-phase";
   if (round >= limits.certifyBallots) return "no-such-round";
   return isCertifyPayload(phase, round, payload) ? null : "malformed-payload";
 }
 
-/** Messages must come with a verified signature (`refuseMessage`). */
+/** Messages must come with a verified signature (`forgeryIn`). */
 export function stepSeat(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
   return follow(protocol, context, take(protocol, context, state, input));
 }
@@ -58,7 +58,7 @@ export function stepSeat(protocol: Protocol, context: SeatContext, state: SeatSt
 function take(protocol: Protocol, context: SeatContext, state: SeatState, input: Input): Step<SeatState> {
   switch (input.kind) {
     case "message": {
-      const refusal = refuseSlot(protocol, context.attempt, input.message);
+      const refusal = rejectMessage(protocol, context.attempt, input.message);
       if (refusal !== null) return dropped(state, refusal, input.message);
       return input.message.header.phase >= PROPOSE
         ? certifyInput(protocol, context, state, input.message)

@@ -7,7 +7,7 @@ export type RoundSlots = ReadonlyMap<number, readonly Message[]>;
 /**
  * The signed messages a seat holds, by round and slot. Two payloads in a slot are proof of equivocation and make it
  * void. Signature bytes do not distinguish messages, digests do. What may stand in a slot is bounded by
- * `refuseSlot`, so the slots are, too.
+ * `rejectMessage`, so the slots are, too.
  */
 export interface Tally {
   readonly rounds: ReadonlyMap<number, RoundSlots>;

@@ -9,7 +9,7 @@ import type { Protocol } from "../../core/protocol.ts";
 import { protocolByCode } from "../../core/protocols/index.ts";
 import { isSupermajority } from "../../core/quorum.ts";
 import { emptyTally } from "../../core/seat/tally.ts";
-import { buildTranscript, decodeMessage, readRoot, refuseMessage, replay } from "../../core/encoding/transcript.ts";
+import { buildTranscript, decodeMessage, readRoot, forgeryIn, replay } from "../../core/encoding/transcript.ts";
 import type {
   Attempt,
   Certificate,
@@ -147,7 +147,7 @@ async function run(audit: Audit): Promise<void> {
   const { chain, requestId, signal } = options;
   const { attempt, protocol, committed } = settledAttempt(chain.domain, await chain.requestEvents(requestId, signal));
   audit.decision = committed.decision;
-  audit.refused = protocol.check(attempt);
+  audit.refused = protocol.refuseRequest(attempt);
   options.onProgress?.("chain", 1, 1);
   await checkCertificate(audit, attempt, committed);
   const digests = await checkRoot(audit, attempt, protocol, committed.decision.transcript);
@@ -297,7 +297,7 @@ async function checkMessages(
       audit.blocks += 1;
       const message = decodeMessage(bytes);
       if (message === null) throw new Failed("messages", "it is no message", digest);
-      const refused = refuseMessage(attempt, message);
+      const refused = forgeryIn(attempt, message);
       if (refused !== null) throw new Failed("messages", refusalText(refused, message), digest);
       audit.messageSignatures += 1;
       messages.push({ digest, message, verified: true });

@@ -4,7 +4,7 @@ import { committeeHash, requestHash } from "../../core/encoding/typed-data.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../core/protocol.ts";
-import { isSeatDone, refuseSlot, startSeat, stepSeat, type SeatState } from "../../core/seat/seat.ts";
+import { isSeatDone, rejectMessage, startSeat, stepSeat, type SeatState } from "../../core/seat/seat.ts";
 import type { Attempt, DecisionStatus, Digest, Header, Message, SeatIndex, SignedDecision } from "../../core/types.ts";
 import { maxRecordBytes } from "../../ports/journal.ts";
 import { Effects, tagOf, textOf, type SessionEvents, type SessionPorts, type Withheld } from "./effects.ts";
@@ -161,7 +161,7 @@ class RunningSession implements Session {
   }
 
   refuses(message: Message): string | null {
-    return refuseSlot(this.protocol, this.attempt, message);
+    return rejectMessage(this.protocol, this.attempt, message);
   }
 
   deliver(message: Message): void {

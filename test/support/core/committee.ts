@@ -5,7 +5,7 @@ import { publicKeyToAddress } from "../../../agents/core/encoding/digest.ts";
 import { decisionDigest, messageDigest } from "../../../agents/core/encoding/typed-data.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../../../agents/core/seat/seat.ts";
-import { encodeMessage, refuseMessage } from "../../../agents/core/encoding/transcript.ts";
+import { encodeMessage, forgeryIn } from "../../../agents/core/encoding/transcript.ts";
 import type {
   Address,
   AgentId,
@@ -247,7 +247,7 @@ const verdicts = new Map<string, boolean>();
 function verified(attempt: Attempt, message: Message): boolean {
   const { seat, round, phase, payloadDigest } = message.header;
   const key = `${message.signature}.${seat}.${round}.${phase}.${payloadDigest}`;
-  const known = verdicts.get(key) ?? refuseMessage(attempt, message) === null;
+  const known = verdicts.get(key) ?? forgeryIn(attempt, message) === null;
   verdicts.set(key, known);
   return known;
 }

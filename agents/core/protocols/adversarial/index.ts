@@ -13,7 +13,7 @@ import {
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { settle } from "../../phases/outcome.ts";
 import { phased } from "../../phases/phased.ts";
-import type { Call, Judged, SeatView } from "../../phases/phased-rules.ts";
+import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import { proposalFrom, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { allCounted, closeForm, type RoundBook, type Closure } from "../../phases/round-book.ts";
@@ -53,12 +53,12 @@ export const adversarial = phased<AdversarialCarry>({
   title: "Draft, review, converge",
   assurance: "chair",
   mostSeats: MOST_SEATS,
-  check: refuseChaired,
+  refuseRequest: refuseChaired,
   rounds: triesOf,
   forms: () => [draftForm, reviewForm, convergeForm, closeForm],
   speakers,
   initial: (attempt) => ({ worked: [], slashes: attempt.committee.map(() => 0), failed: [] }),
-  judge,
+  judgeRound: judgeAdversarialRound,
   calls,
   say,
 });
@@ -87,20 +87,20 @@ function speakers(attempt: Attempt, round: number, phase: number): readonly Seat
   }
 }
 
-function draftIn(book: RoundBook, stage: Closure): Candidate | null {
-  return wordOf(book, draftForm, drafterOf(book.attempt, book.round), stage);
+function draftIn(book: RoundBook, closure: Closure): Candidate | null {
+  return wordOf(book, draftForm, drafterOf(book.attempt, book.round), closure);
 }
 
 /** AD4, AD5, AD8: the round's draft with the reviews of it that count; null without a draft or without any review. */
-function reviewedIn(book: RoundBook, stage: Closure): Reviewed | null {
-  const draft = draftIn(book, stage);
-  const reviews = reviewsIn(book, stage).filter((review) => review.draft === draft?.target);
+function reviewedIn(book: RoundBook, closure: Closure): Reviewed | null {
+  const draft = draftIn(book, closure);
+  const reviews = reviewsIn(book, closure).filter((review) => review.draft === draft?.target);
   return draft === null || reviews.length === 0 ? null : { draft, reviews };
 }
 
 /** Of whatever draft. */
-function reviewsIn(book: RoundBook, stage: Closure): Reviewed["reviews"] {
-  return allCounted(book, reviewForm, stage).flatMap(({ seat, body }) =>
+function reviewsIn(book: RoundBook, closure: Closure): Reviewed["reviews"] {
+  return allCounted(book, reviewForm, closure).flatMap(({ seat, body }) =>
     body.review === null ? [] : [{ ...body.review, seat }],
   );
 }
@@ -140,7 +140,7 @@ function say(view: SeatView<AdversarialCarry>, phase: number): unknown {
   return { proposal: proposalFrom(view.attempt.request.terms, view.answered(phase)[0]) };
 }
 
-function judge(book: RoundBook, carry: AdversarialCarry): Judged<AdversarialCarry> {
+function judgeAdversarialRound(book: RoundBook, carry: AdversarialCarry): JudgedRound<AdversarialCarry> {
   const { attempt, round } = book;
   const reviewed = reviewedIn(book, "closed");
   const slashes = withEquivocators(carry.slashes, book);

@@ -121,9 +121,9 @@ export function critiquesOf(
   answers: RoundBook,
   critiques: RoundBook,
   of: Candidate,
-  stage: Closure,
+  closure: Closure,
 ): readonly string[] {
-  const about = allCounted(critiques, critiqueForm, stage).flatMap(({ seat, digest, body }) =>
+  const about = allCounted(critiques, critiqueForm, closure).flatMap(({ seat, digest, body }) =>
     seat === of.seat
       ? []
       : body.critiques.filter(({ target }) => target === of.target).map(({ text }) => ({ target: digest, text })),

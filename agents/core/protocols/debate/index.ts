@@ -65,6 +65,6 @@ function say(view: SeatView<ChairedCarry>, phase: number): unknown {
 }
 
 /** DB6: the final answer of a seat that has a first one, else its first one. */
-export function lastAnswers(book: RoundBook, stage: Closure): readonly Candidate[] {
-  return candidatesOf(book, "closed").map((first) => wordOf(book, replyForm, first.seat, stage) ?? first);
+export function lastAnswers(book: RoundBook, closure: Closure): readonly Candidate[] {
+  return candidatesOf(book, "closed").map((first) => wordOf(book, replyForm, first.seat, closure) ?? first);
 }

@@ -19,7 +19,15 @@ import { CRITIQUE, critiqueCalls, critiquesOf, replyPrompt, sayCritiques } from 
 import { mbftCalls, mbftSay, refuseMbft } from "../mbft/index.ts";
 import type { MbftCarry } from "../mbft/conclude.ts";
 import { JUDGE, VOTE } from "../mbft/payloads.ts";
-import { bringersOf, citationsOf, claimsIn, initialCarry, isDebate, judge, type EscalatingCarry } from "./judge.ts";
+import {
+  bringersOf,
+  citationsOf,
+  claimsIn,
+  initialCarry,
+  isDebate,
+  judgeEscalatingRound,
+  type EscalatingCarry,
+} from "./judge.ts";
 import { VERSION, citePrompt, citing, withDocuments } from "./prompts.ts";
 import { acceptedOf, agreementIn, isContested } from "./rules.ts";
 import { councilRound, formsOf, isGated, levelAt, levelsOf } from "./levels.ts";
@@ -35,23 +43,23 @@ export const escalating = phased<EscalatingCarry>({
   title: "Council, debate, then source-gated mbft",
   assurance: "byzantine",
   mostSeats: MOST_SEATS,
-  check,
+  refuseRequest: refuseEscalating,
   rounds: (attempt) => levelsOf(attempt).length,
   forms: formsOf,
   speakers: (attempt, round, phase) => (isBringing(attempt, round, phase) ? bringersOf(attempt) : null),
   initial: initialCarry,
-  judge,
+  judgeRound: judgeEscalatingRound,
   calls,
   documents: (attempt, round, phase) => (isBringing(attempt, round, phase) ? sourcesOf(attempt.request.question) : []),
   say,
 });
 
-/** SG5. */
+/** SG5: true if the phase brings the documents. */
 function isBringing(attempt: Attempt, round: number, phase: number): boolean {
   return levelAt(attempt, round) === "sources" && phase === SOURCE;
 }
 
-function check(attempt: Attempt): string | null {
+function refuseEscalating(attempt: Attempt): string | null {
   const seats = attempt.committee.length;
   if (seats > MOST_SEATS) return `a cross-examination has room for ${MOST_SEATS} seats, not ${seats}`;
   return refuseSources(attempt.request.question) ?? refuseMbft(attempt);

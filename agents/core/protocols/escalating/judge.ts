@@ -1,7 +1,7 @@
 import type { AnswerGroup } from "../../request/answer.ts";
 import { inTurn, withEquivocators } from "../../phases/chair.ts";
 import { settle } from "../../phases/outcome.ts";
-import type { Judged } from "../../phases/phased-rules.ts";
+import type { JudgedRound } from "../../phases/phased-rules.ts";
 import { candidatesOf, type Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { counted, equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
@@ -16,7 +16,7 @@ import {
 } from "../../evidence/sources.ts";
 import { encode } from "../../encoding/codec.ts";
 import type { Attempt, Outcome, SeatIndex } from "../../types.ts";
-import { initialCarry as initialMbft, judgeRound, type MbftCarry } from "../mbft/conclude.ts";
+import { initialCarry as initialMbft, judgeMbftRound, type MbftCarry } from "../mbft/conclude.ts";
 import { applySlashes } from "../mbft/rules.ts";
 import { acceptedOf, agreementIn, isContested, shareOf } from "./rules.ts";
 import { councilRound, isGated, levelAt, levelsOf } from "./levels.ts";
@@ -34,7 +34,7 @@ export function initialCarry(attempt: Attempt): EscalatingCarry {
   return { documents: [], isContested: false, mbft: initialMbft(attempt) };
 }
 
-export function judge(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
+export function judgeEscalatingRound(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
   switch (levelAt(book.attempt, book.round)) {
     case "sources":
       return judgeSources(book, carry);
@@ -52,7 +52,7 @@ export function bringersOf(attempt: Attempt): readonly SeatIndex[] {
 }
 
 /** SG5: a document is there when one bringer's message that counts has it. Without all of them the question is not answered. */
-function judgeSources(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
+function judgeSources(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
   const { attempt } = book;
   const brought = bringersOf(attempt).flatMap((seat) => counted(book, sourceForm, seat, "closed") ?? []);
   const documents = sourcesOf(attempt.request.question).flatMap((digest, index) => {
@@ -65,7 +65,7 @@ function judgeSources(book: RoundBook, carry: EscalatingCarry): Judged<Escalatin
   return { carry: next, outcome: isWhole ? null : settle(attempt, { winner: null, slashes, completed: [] }) };
 }
 
-function judgeCouncil(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
+function judgeCouncil(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
   const { attempt } = book;
   const candidates = candidatesOf(book, "closed");
   const agreement = agreementIn(book, candidates, "closed");
@@ -78,10 +78,10 @@ function judgeCouncil(book: RoundBook, carry: EscalatingCarry): Judged<Escalatin
 }
 
 /** ES7, ES8: after a debate its answers may be accepted as they are; else they are what mbft's first round is about. */
-function judgeMbft(book: RoundBook, carry: EscalatingCarry): Judged<EscalatingCarry> {
+function judgeMbft(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
   const { attempt, round } = book;
   const isLast = round + 1 === levelsOf(attempt).length;
-  const judged = judgeRound(book, carry.mbft, claimsIn(book, carry, "closed"), isLast);
+  const judged = judgeMbftRound(book, carry.mbft, claimsIn(book, carry, "closed"), isLast);
   const next = { ...carry, mbft: judged.carry };
   if (isDebate(attempt, round, carry)) {
     const answers = candidatesOf(book, "closed");
@@ -110,17 +110,17 @@ function accept(
 }
 
 /** SG4: proposals that count: with documents, those whose every citation is exact, and which cite something. */
-export function claimsIn(book: RoundBook, { documents }: EscalatingCarry, stage: Closure): readonly Candidate[] {
-  const candidates = candidatesOf(book, stage);
+export function claimsIn(book: RoundBook, { documents }: EscalatingCarry, closure: Closure): readonly Candidate[] {
+  const candidates = candidatesOf(book, closure);
   if (!isGated(book.attempt)) return candidates;
   return candidates.filter(({ seat }) => {
-    const citations = citationsOf(book, seat, stage);
+    const citations = citationsOf(book, seat, closure);
     return citations.length > 0 && citations.every((citation) => isExact(documents, citation));
   });
 }
 
-export function citationsOf(book: RoundBook, seat: SeatIndex, stage: Closure): readonly Citation[] {
-  return counted(book, citeForm, seat, stage)?.body.citations ?? [];
+export function citationsOf(book: RoundBook, seat: SeatIndex, closure: Closure): readonly Citation[] {
+  return counted(book, citeForm, seat, closure)?.body.citations ?? [];
 }
 
 /** PH8, ES10: whoever said two things in one slot is slashed once per round, and weighs less afterwards. */

@@ -19,8 +19,8 @@ export interface Agreement {
 }
 
 /** ES4: by canonical answers, never by similarity. */
-export function agreementIn(book: RoundBook, candidates: readonly Candidate[], stage: Closure): Agreement {
-  const classes = answerClasses(book, candidates, stage);
+export function agreementIn(book: RoundBook, candidates: readonly Candidate[], closure: Closure): Agreement {
+  const classes = answerClasses(book, candidates, closure);
   const best = classes.reduce<AnswerGroup | null>(
     (most, one) => (most === null || one.seats.length > most.seats.length ? one : most),
     null,

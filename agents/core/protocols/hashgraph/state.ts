@@ -6,7 +6,7 @@ import type { GraphView } from "./view.ts";
 
 /** One seat's course. What it decides is only when it speaks; never how a set of events is judged. */
 export interface HashgraphState {
-  readonly view: GraphView;
+  readonly graph: GraphView;
   /** The stage this seat is in, or would open next while it waits for the consensus order. */
   readonly stage: number;
   /**

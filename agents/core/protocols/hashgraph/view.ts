@@ -74,7 +74,7 @@ export function graphOf(attempt: Attempt): Graph {
   return universeOf(attempt).graph;
 }
 
-export function emptyView(attempt: Attempt): GraphView {
+export function emptyGraphView(attempt: Attempt): GraphView {
   const lines = attempt.committee.map(() => []);
   const slots = Array.from({ length: attempt.committee.length * EVENTS_PER_SEAT }, () => []);
   return {
@@ -89,17 +89,17 @@ export function emptyView(attempt: Attempt): GraphView {
   };
 }
 
-export function viewOf(attempt: Attempt, tally: Tally): GraphView {
+export function graphViewOf(attempt: Attempt, tally: Tally): GraphView {
   const known = views.get(tally);
   if (known?.attempt === attempt) return known;
-  const view = settle(emptyView(attempt), tally, [...messagesOf(tally)]);
-  views.set(tally, view);
-  return view;
+  const graph = placeAll(emptyGraphView(attempt), tally, [...messagesOf(tally)]);
+  views.set(tally, graph);
+  return graph;
 }
 
-/** The view of `tally`, which is that of `view` and one message more. */
-export function extendView(view: GraphView, tally: Tally, message: Message): GraphView {
-  const next = settle(view, tally, [message]);
+/** The view of `tally`, which holds one message more than the tally of `graph`. */
+export function extendGraphView(graph: GraphView, tally: Tally, message: Message): GraphView {
+  const next = placeAll(graph, tally, [message]);
   views.set(tally, next);
   return next;
 }
@@ -116,10 +116,10 @@ interface Growing {
  * HG4: places what can be placed. Whether a parent is missing depends on its slot alone, so a waiting message is looked at again
  * when something has come of that slot, and only then: a few times in all, however many wait.
  */
-function settle(view: GraphView, tally: Tally, messages: readonly Message[]): GraphView {
-  const { attempt, waiting, waitingCount, dead } = view;
+function placeAll(graph: GraphView, tally: Tally, messages: readonly Message[]): GraphView {
+  const { attempt, waiting, waitingCount, dead } = graph;
   const universe = universeOf(attempt);
-  const growing: Growing = { lines: [...view.lines], fresh: [], waiting, waitingCount, dead };
+  const growing: Growing = { lines: [...graph.lines], fresh: [], waiting, waitingCount, dead };
   const woken = messages.flatMap(({ header: { seat, round } }) =>
     variants(tally, EVENT, round, seat).length > 1 ? wake(growing, slotOf(attempt, seat, round)) : [],
   );
@@ -132,15 +132,15 @@ function settle(view: GraphView, tally: Tally, messages: readonly Message[]): Gr
     else wait(growing, slotOf(attempt, missing.seat, missing.sequence), message);
   }
   const { lines, fresh } = growing;
-  const told = fresh.length === 0 ? view.told : [...view.told, ...fresh];
+  const told = fresh.length === 0 ? graph.told : [...graph.told, ...fresh];
   const appearing = fresh.filter(({ node }) => node.isWitness);
-  const witnesses = appearing.length === 0 ? view.witnesses : [...view.witnesses, ...appearing].toSorted(compareTold);
+  const witnesses = appearing.length === 0 ? graph.witnesses : [...graph.witnesses, ...appearing].toSorted(compareTold);
   return {
     attempt,
     told,
     lines,
     witnesses,
-    forks: forksWith(view.forks, tally, messages),
+    forks: forksWith(graph.forks, tally, messages),
     waiting: growing.waiting,
     waitingCount: growing.waitingCount,
     dead: growing.dead,
@@ -181,8 +181,8 @@ function forksWith(forks: GraphView["forks"], tally: Tally, messages: readonly M
 }
 
 /** HG10: whether a seat is proven to have forked. */
-export function isForker(view: GraphView, seat: SeatIndex): boolean {
-  return (view.forks[seat] ?? null) !== null;
+export function isForker(graph: GraphView, seat: SeatIndex): boolean {
+  return (graph.forks[seat] ?? null) !== null;
 }
 
 function compareTold(a: Told, b: Told): number {
@@ -276,8 +276,8 @@ export function clocksIn({ attempt }: GraphView, told: Told | null): readonly nu
 }
 
 /** A seat's newest event; null when it has none, or is known to have forked. */
-export function newestOf(view: GraphView, seat: SeatIndex): Told | null {
-  return isForker(view, seat) ? null : (view.lines[seat]?.at(-1)?.[0] ?? null);
+export function newestOf(graph: GraphView, seat: SeatIndex): Told | null {
+  return isForker(graph, seat) ? null : (graph.lines[seat]?.at(-1)?.[0] ?? null);
 }
 
 /** HG20: whether a seat has no events left, or says that it is stuck, by the newest of its events that are in their place. */

@@ -7,7 +7,14 @@ import { SCORES_VERSION, scoreCall, scoresFrom } from "../../phases/scores.ts";
 import { TASKS_VERSION, proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import { ROUNDS, rolesOf } from "./roles.ts";
-import { SCORE, answerBroadcast, answersOf, judgeRound, scoreBroadcast, type LeaderlessCarry } from "./select.ts";
+import {
+  SCORE,
+  answerBroadcast,
+  answersOf,
+  judgeLeaderlessRound,
+  scoreBroadcast,
+  type LeaderlessCarry,
+} from "./select.ts";
 
 const FORMS = [
   commitForm,
@@ -27,12 +34,12 @@ export const leaderless = phased<LeaderlessCarry>({
   version: 1 * TASKS_VERSION * SCORES_VERSION,
   title: "DecentLLMs: workers and evaluators, geometric median",
   assurance: "byzantine",
-  check: refuseTexts,
+  refuseRequest: refuseTexts,
   rounds: () => ROUNDS,
   forms: () => FORMS,
   speakers,
   initial: ({ committee }) => committee.map(() => 0),
-  judge: judgeRound,
+  judgeRound: judgeLeaderlessRound,
   calls,
   say,
 });

@@ -2,7 +2,7 @@ import { isSameAnswer } from "../../request/answer.ts";
 import { compareHex, concat, hexToBytes, sha256, word } from "../../encoding/bytes.ts";
 import { MEDIAN_UNIT, geometricMedian } from "./geometric-median.ts";
 import { settle } from "../../phases/outcome.ts";
-import type { Judged } from "../../phases/phased-rules.ts";
+import type { JudgedRound } from "../../phases/phased-rules.ts";
 import { candidatesOf, revealForm, type Candidate } from "../../phases/proposals.ts";
 import { isMajority, isSupermajority } from "../../quorum.ts";
 import { deliveries, relayForm, type Broadcast } from "../../phases/reliable-broadcast.ts";
@@ -39,9 +39,9 @@ export interface Rating {
 }
 
 /** LL5: the workers' answers that reliable broadcast delivered, in seat order. */
-export function answersOf(book: RoundBook, stage: Closure): readonly Candidate[] {
+export function answersOf(book: RoundBook, closure: Closure): readonly Candidate[] {
   const { workers } = rolesOf(book.attempt, book.round);
-  const delivered = new Set(deliveries(book, answerBroadcast, stage).map(({ digest }) => digest));
+  const delivered = new Set(deliveries(book, answerBroadcast, closure).map(({ digest }) => digest));
   return candidatesOf(book, "closed").filter(({ seat, target }) => workers.includes(seat) && delivered.has(target));
 }
 
@@ -102,7 +102,7 @@ export function tieBreak({ request, attempt, committee }: Attempt, { answer }: C
 }
 
 /** LL13-LL15. */
-export function judgeRound(book: RoundBook, before: LeaderlessCarry): Judged<LeaderlessCarry> {
+export function judgeLeaderlessRound(book: RoundBook, before: LeaderlessCarry): JudgedRound<LeaderlessCarry> {
   const { attempt, round } = book;
   const slashes = before.map((count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0));
   const ratings = ratingsOf(book);

@@ -1,7 +1,7 @@
 import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phases/equivalence.ts";
 import { settle } from "../../phases/outcome.ts";
 import { phased } from "../../phases/phased.ts";
-import type { Call, Judged, SeatView } from "../../phases/phased-rules.ts";
+import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import { closeForm, counted, equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { TASKS_VERSION, proposePrompt } from "../../prompts/task-prompt.ts";
@@ -22,7 +22,7 @@ export const mbftBayesian = phased<null>({
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), closeForm],
   // BA1: nothing is carried over, neither between requests nor between rounds.
   initial: () => null,
-  judge,
+  judgeRound: judgeBayesianRound,
   calls,
   say,
 });
@@ -52,7 +52,7 @@ function say(view: SeatView<null>, phase: number): unknown {
 }
 
 /** BA8 to BA12. */
-function judge(book: RoundBook): Judged<null> {
+function judgeBayesianRound(book: RoundBook): JudgedRound<null> {
   const { attempt } = book;
   const belief = beliefOf(book);
   const committed = committedBy(belief, attempt.request.terms.assurance);

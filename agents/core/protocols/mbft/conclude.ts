@@ -1,5 +1,5 @@
 import { settle } from "../../phases/outcome.ts";
-import type { Judged } from "../../phases/phased-rules.ts";
+import type { JudgedRound } from "../../phases/phased-rules.ts";
 import type { Candidate } from "../../phases/proposals.ts";
 import type { RoundBook } from "../../phases/round-book.ts";
 import type { Attempt, Ppm } from "../../types.ts";
@@ -25,12 +25,12 @@ export function initialCarry(attempt: Attempt): MbftCarry {
 }
 
 /** MB15, MB17, MB18: a complete round with a winner decides; after the last one without, the attempt is Hung. */
-export function judgeRound(
+export function judgeMbftRound(
   book: RoundBook,
   { reputations, slashes }: MbftCarry,
   candidates: readonly Candidate[],
   isLast: boolean,
-): Judged<MbftCarry> {
+): JudgedRound<MbftCarry> {
   const { attempt } = book;
   const result = evaluateRound(book, mbftConfig(attempt), reputations, candidates);
   const { winner, participants } = result;

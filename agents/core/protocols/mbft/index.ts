@@ -18,7 +18,7 @@ import { said, type RoundBook, type Closure } from "../../phases/round-book.ts";
 import { lineOf, proposePrompt, revisePrompt, verifyPrompt } from "../../prompts/task-prompt.ts";
 import { tierOf } from "../../phases/tiers.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
-import { initialCarry, judgeRound, type MbftCarry } from "./conclude.ts";
+import { initialCarry, judgeMbftRound, type MbftCarry } from "./conclude.ts";
 import { mbftConfig } from "./config.ts";
 import { JUDGE, VOTE, judgeForm, voteForm, type Judgement, type Vote } from "./payloads.ts";
 import { VERSION, adjudicatePrompt } from "./prompts.ts";
@@ -31,18 +31,18 @@ export const mbft = phased<MbftCarry>({
   version: VERSION,
   title: "Metacognitive BFT, sound mode",
   assurance: "byzantine",
-  check: refuseMbft,
+  refuseRequest: refuseMbft,
   rounds: () => limits.deliberationRounds,
   forms: (attempt) => [commitForm, revealForm, ...matchForms(attempt), voteForm, judgeForm],
   initial: initialCarry,
-  judge: (book, carry) =>
-    judgeRound(book, carry, candidatesOf(book, "closed"), book.round + 1 === limits.deliberationRounds),
+  judgeRound: (book, carry) =>
+    judgeMbftRound(book, carry, candidatesOf(book, "closed"), book.round + 1 === limits.deliberationRounds),
   calls: (view, phase) => mbftCalls(view, phase, candidatesOf),
   say: mbftSay,
 });
 
 /** The proposals of a round that count. */
-export type Candidates = (book: RoundBook, stage: Closure) => readonly Candidate[];
+export type Candidates = (book: RoundBook, closure: Closure) => readonly Candidate[];
 
 export function refuseMbft(attempt: Attempt): string | null {
   // MB1: theta > (f + h) * tauMax must hold for some h >= 0.

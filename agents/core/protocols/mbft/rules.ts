@@ -57,12 +57,12 @@ export function classesOf(
   book: RoundBook,
   reputations: readonly Ppm[],
   candidates: readonly Candidate[],
-  stage: Closure,
+  closure: Closure,
 ): readonly AnswerClass[] {
   const { attempt } = book;
   const order = leaderOrder(attempt, reputations, candidates);
   const rank = (candidate: Candidate) => order.indexOf(candidate);
-  const classes = answerClasses(book, candidates, stage).map((group): AnswerClass => {
+  const classes = answerClasses(book, candidates, closure).map((group): AnswerClass => {
     const members = order.filter((candidate) => group.seats.includes(candidate.seat));
     const shown = members.find(({ answer }) => answer.outcome === group.representative.outcome) as Candidate;
     return { answer: group.representative, members, leader: members[0] as Candidate, shown };
@@ -97,8 +97,8 @@ function weight(reputations: readonly Ppm[], seat: SeatIndex, tier: Ppm): bigint
 }
 
 /** A seat's votes, as far as they count. */
-function votesOf(book: RoundBook, seat: SeatIndex, stage: Closure): readonly Vote[] {
-  return counted(book, voteForm, seat, stage)?.body.votes ?? [];
+function votesOf(book: RoundBook, seat: SeatIndex, closure: Closure): readonly Vote[] {
+  return counted(book, voteForm, seat, closure)?.body.votes ?? [];
 }
 
 /** What a seat says of a class: its one vote on any reveal of that answer; conflicting votes cancel to null (MB9). */
@@ -130,11 +130,11 @@ export function counterProofsOf(
   book: RoundBook,
   reputations: readonly Ppm[],
   classes: readonly AnswerClass[],
-  stage: Closure,
+  closure: Closure,
 ): readonly CounterProof[] {
   const ranks = canonicalRanks(book.attempt);
   const all = seatsOf(book.attempt).flatMap((author) => {
-    const votes = votesOf(book, author, stage);
+    const votes = votesOf(book, author, closure);
     const proofs = classes.flatMap((answerClass): CounterProof[] => {
       if (answerClass.members.some((member) => member.seat === author)) return [];
       const vote = voteOn(book, answerClass, votes);

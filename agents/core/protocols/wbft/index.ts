@@ -10,7 +10,7 @@ import { FINAL, LEAD, PREPARE, SCORE, finalForm, leadForm, prepareForm, scoresFo
 import {
   classesIn,
   initialCarry,
-  judgeView,
+  judgeWbftRound,
   leaderOf,
   ledIn,
   ownLock,
@@ -35,7 +35,7 @@ export const wbft = phased<WbftCarry>({
   forms,
   speakers: (attempt, view, phase) => (phase === LEAD ? [leaderOf(attempt, view)] : null),
   initial: initialCarry,
-  judge: judgeView,
+  judgeRound: judgeWbftRound,
   calls,
   say,
 });
@@ -99,7 +99,7 @@ function ownClass(classes: readonly WeighedClass[], seat: SeatIndex): WeighedCla
 }
 
 /** What a follower may vote for, and whether it has to compare first (WB11). */
-function ballot(view: SeatView<WbftCarry>): { readonly led: Led; readonly isOwn: boolean } | null {
+function votable(view: SeatView<WbftCarry>): { readonly led: Led; readonly isOwn: boolean } | null {
   const classes = classesIn(view);
   const led = ledIn(view.book, classes, "open");
   if (led === null) return null;
@@ -111,7 +111,7 @@ function ballot(view: SeatView<WbftCarry>): { readonly led: Led; readonly isOwn:
 
 /** WB11: one call, and only for an answer that is not the own one. */
 function comparison(view: SeatView<WbftCarry>): readonly Call[] {
-  const chosen = ballot(view);
+  const chosen = votable(view);
   if (chosen === null || chosen.isOwn) return [];
   const { target, answer, proof } = chosen.led.candidate;
   return [{ about: ["verify", target], prompt: verifyPrompt(view.attempt, answer.text, proof) }];
@@ -119,7 +119,7 @@ function comparison(view: SeatView<WbftCarry>): readonly Call[] {
 
 /** WB11: a vote only for what is at least as good as the own answer; a failed call is none. */
 function voteOf(view: SeatView<WbftCarry>): Digest | null {
-  const chosen = ballot(view);
+  const chosen = votable(view);
   if (chosen === null) return null;
   const { target } = chosen.led.candidate;
   const isAccepted = view

@@ -1,7 +1,7 @@
 import type { CanonicalAnswer } from "../../request/answer.ts";
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { settle } from "../../phases/outcome.ts";
-import type { Judged, SeatView } from "../../phases/phased-rules.ts";
+import type { JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import type { Candidate } from "../../phases/proposals.ts";
 import { faultTolerance } from "../../quorum.ts";
 import { counted, equivocatorsIn, type RoundBook, type Closure } from "../../phases/round-book.ts";
@@ -57,8 +57,8 @@ export function classesIn({ carry, earlier, book }: SeatView<WbftCarry>): readon
 }
 
 /** WB10: what the leader proposes: an answer that counted in view 0; anything else is no proposal. */
-export function ledIn(book: RoundBook, classes: readonly WeighedClass[], stage: Closure): Led | null {
-  const target = counted(book, leadForm, leaderOf(book.attempt, book.round), stage)?.body.target ?? null;
+export function ledIn(book: RoundBook, classes: readonly WeighedClass[], closure: Closure): Led | null {
+  const target = counted(book, leadForm, leaderOf(book.attempt, book.round), closure)?.body.target ?? null;
   return target === null ? null : findLed(classes, target);
 }
 
@@ -77,9 +77,9 @@ export function permits(lock: ClassLock | null, certificate: ClassLock | null, {
 }
 
 /** Seats whose PREPARE for the leader's answer counts: permitted by what they are locked on (WB13). */
-export function preparersOf(book: RoundBook, carry: WbftCarry, led: Led, stage: Closure): readonly SeatIndex[] {
+export function preparersOf(book: RoundBook, carry: WbftCarry, led: Led, closure: Closure): readonly SeatIndex[] {
   return seatsOf(book.attempt).filter((seat) => {
-    const vote = counted(book, prepareForm, seat, stage)?.body.target;
+    const vote = counted(book, prepareForm, seat, closure)?.body.target;
     return vote === led.candidate.target && permits(carry.locks[seat] ?? null, carry.certificate, led.class);
   });
 }
@@ -100,7 +100,7 @@ export function ownLock({ carry, self }: SeatView<WbftCarry>): ClassLock | null 
 }
 
 /** WB14-WB17: a complete view, judged. */
-export function judgeView(book: RoundBook, before: WbftCarry): Judged<WbftCarry> {
+export function judgeWbftRound(book: RoundBook, before: WbftCarry): JudgedRound<WbftCarry> {
   const { attempt, round } = book;
   const classes = before.classes ?? weighedClasses(book);
   const weights = before.classes === null ? weightsOf(book, classes) : before.weights;

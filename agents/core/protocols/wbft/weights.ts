@@ -21,11 +21,11 @@ const ALPHA = 4;
 const BETA = 6;
 
 /** WB4: the classes of view 0, the largest first, ties by the first member's canonical rank. */
-export function weighedClasses(book: RoundBook, stage: Closure = "closed"): readonly WeighedClass[] {
+export function weighedClasses(book: RoundBook, closure: Closure = "closed"): readonly WeighedClass[] {
   const ranks = canonicalRanks(book.attempt);
   const rank = (candidate: Candidate): number => ranks[candidate.seat] as number;
-  const candidates = candidatesOf(book, stage).toSorted((a, b) => rank(a) - rank(b));
-  const classes = answerClasses(book, candidates, stage).map(({ representative, seats }): WeighedClass => ({
+  const candidates = candidatesOf(book, closure).toSorted((a, b) => rank(a) - rank(b));
+  const classes = answerClasses(book, candidates, closure).map(({ representative, seats }): WeighedClass => ({
     answer: representative,
     members: candidates.filter(({ seat }) => seats.includes(seat)),
   }));
