@@ -23,7 +23,6 @@ import {
   lineOf,
   proposePrompt,
   taskPrompt,
-  TASKS_VERSION,
   type Task,
 } from "../prompts/task-prompt.ts";
 import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
@@ -33,8 +32,8 @@ import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from ".
  * beside it. Nothing here makes the chair honest; the confidence shows how many seats say what it says.
  */
 
-/** Raised with every change of wording, fields or rules of these three. */
-export const CHAIR_VERSION = TASKS_VERSION;
+/** Version of council, debate and adversarial: raised with every change of rules, wording or fields, and with TASKS_VERSION. */
+export const CHAIR_VERSION = 2;
 
 /** CH10: one letter per answer in a prompt. */
 export const MOST_SEATS = 26;

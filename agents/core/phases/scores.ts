@@ -5,7 +5,7 @@ import { asDigest, listOf } from "../encoding/payload.ts";
 import type { Answered, Call } from "./phased-rules.ts";
 import type { Candidate } from "./proposals.ts";
 import type { Form } from "./round-book.ts";
-import { heard, TASKS_VERSION, taskPrompt, type Task } from "../prompts/task-prompt.ts";
+import { heard, taskPrompt, type Task } from "../prompts/task-prompt.ts";
 import type { Attempt, Digest, Value } from "../types.ts";
 
 /**
@@ -64,8 +64,8 @@ export function totalOf(marks: Marks): number {
   return marks.reduce((sum, mark) => sum + mark, 0);
 }
 
-/** Raised with every change of wording or fields; part of the versions of the protocols that score. */
-export const SCORES_VERSION = 1 * TASKS_VERSION;
+/** Raised with every change of wording or fields, and with TASKS_VERSION; protocols that score rise with it. */
+export const SCORES_VERSION = 2;
 
 const MARKS = Array.from({ length: MARK_MAX + 1 }, (_, mark) => String(mark));
 

@@ -3,8 +3,8 @@ import type { Call, SeatView } from "../../phases/phased-rules.ts";
 import { commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import { sayEcho, sayReady } from "../../phases/reliable-broadcast.ts";
 import { closeForm } from "../../phases/round-book.ts";
-import { SCORES_VERSION, scoreCall, scoresFrom } from "../../phases/scores.ts";
-import { TASKS_VERSION, proposePrompt } from "../../prompts/task-prompt.ts";
+import { scoreCall, scoresFrom } from "../../phases/scores.ts";
+import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import { ROUNDS, rolesOf } from "./roles.ts";
 import {
@@ -27,11 +27,14 @@ const FORMS = [
   closeForm,
 ];
 
+/** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
+const VERSION = 4;
+
 /** DecentLLMs: docs/spec/leaderless.md. What a seat asks and says; `roles.ts` and `select.ts` are the rule book. */
 export const leaderless = phased<LeaderlessCarry>({
   id: "leaderless",
   code: 4,
-  version: 1 * TASKS_VERSION * SCORES_VERSION,
+  version: VERSION,
   title: "DecentLLMs: workers and evaluators, geometric median",
   assurance: "byzantine",
   refuseRequest: refuseTexts,

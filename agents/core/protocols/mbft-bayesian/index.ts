@@ -4,12 +4,12 @@ import { phased } from "../../phases/phased.ts";
 import type { Call, JudgedRound, SeatView } from "../../phases/phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import { closeForm, counted, equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
-import { TASKS_VERSION, proposePrompt } from "../../prompts/task-prompt.ts";
+import { proposePrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 import { beliefOf, committedBy } from "./rules.ts";
 
-/** Raised with every change of rules. */
-const VERSION = TASKS_VERSION;
+/** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
+const VERSION = 2;
 
 /** mbft-bayesian, sound mode: docs/spec/mbft-bayesian.md. One round: answer, compare texts, count the evidence. */
 export const mbftBayesian = phased<null>({

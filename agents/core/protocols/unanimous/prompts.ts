@@ -4,19 +4,14 @@ import { canonicalOrder } from "../../seat/order.ts";
 import { renderedBytes, type Prompt } from "../../prompts/prompt.ts";
 import { candidatesOf, type Candidate, type Proposal } from "../../phases/proposals.ts";
 import type { RoundBook } from "../../phases/round-book.ts";
-import {
-  TASKS_VERSION,
-  answerSchema,
-  lineOf,
-  objectionFields,
-  ownFields,
-  taskPrompt,
-  type Task,
-} from "../../prompts/task-prompt.ts";
+import { answerSchema, lineOf, objectionFields, ownFields, taskPrompt, type Task } from "../../prompts/task-prompt.ts";
 import type { Attempt, SeatIndex } from "../../types.ts";
 
-/** Raised with every change of wording, fields or rules, and with the default settings. */
-export const VERSION = TASKS_VERSION;
+/**
+ * Raised with every change of rules, wording, fields or default settings, and with every version it builds on
+ * (test/core/versions.test.ts).
+ */
+export const VERSION = 2;
 
 const DECIDE = "Decide the question. `answer` is your answer in the stated kind.";
 

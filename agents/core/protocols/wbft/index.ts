@@ -3,8 +3,8 @@ import { phased } from "../../phases/phased.ts";
 import type { Call, SeatView } from "../../phases/phased-rules.ts";
 import { candidatesOf, commitForm, revealForm, sayCommit, sayReveal } from "../../phases/proposals.ts";
 import { closeForm, type AnyForm } from "../../phases/round-book.ts";
-import { SCORES_VERSION, scoreCall, scoresFrom } from "../../phases/scores.ts";
-import { TASKS_VERSION, proposePrompt, verifyPrompt } from "../../prompts/task-prompt.ts";
+import { scoreCall, scoresFrom } from "../../phases/scores.ts";
+import { proposePrompt, verifyPrompt } from "../../prompts/task-prompt.ts";
 import type { Attempt, Digest, SeatIndex } from "../../types.ts";
 import { FINAL, LEAD, PREPARE, SCORE, finalForm, leadForm, prepareForm, scoresForm, type Choice } from "./payloads.ts";
 import {
@@ -24,11 +24,14 @@ import { weighedClasses, toScore, type WeighedClass } from "./weights.ts";
 
 const VIEW_FORMS: readonly AnyForm[] = [leadForm, prepareForm, finalForm, closeForm];
 
+/** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
+const VERSION = 4;
+
 /** wbft: docs/spec/wbft.md. What a seat asks and says; `weights.ts` and `views.ts` are the rule book. A round is a view. */
 export const wbft = phased<WbftCarry>({
   id: "wbft",
   code: 3,
-  version: 1 * TASKS_VERSION * SCORES_VERSION,
+  version: VERSION,
   title: "Weighted BFT with rotating leaders",
   assurance: "byzantine",
   rounds: viewsOf,
