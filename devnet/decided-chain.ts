@@ -16,7 +16,7 @@ import { LocalBlocks } from "../agents/adapters/ipfs/local-blocks.ts";
 import { hexToBytes, keccak256, sha256, utf8 } from "../agents/core/encoding/bytes.ts";
 import { mbft } from "../agents/core/protocols/mbft/index.ts";
 import type { Address, Attempt, Certificate, Hex, Ppm, Terms } from "../agents/core/types.ts";
-import type { ChainEvent } from "../agents/ports/chain.ts";
+import type { ChainEvent } from "../agents/core/request/events.ts";
 import { openBank } from "./demo/bank.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../scripts/deploy/deployment.ts";
 import { startLocalChain, type LocalChain } from "./local-chain.ts";

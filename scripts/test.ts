@@ -1,137 +1,150 @@
-// Runs the test suites and ends with one table.
-//   node scripts/test.ts                            every suite but subgraph and kubo, compact: only failures are shown in full
-//   node scripts/test.ts core adapters              these suites, every test by name
-//   node scripts/test.ts core test/core/x.test.ts   these files of one suite
-//   node scripts/test.ts core --grep "pattern"      the tests whose name matches
-import { spawn } from "node:child_process";
-import { globSync } from "node:fs";
+// Runs the tests, files side by side, and ends with one table.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join, resolve } from "node:path";
-import { finished } from "node:stream/promises";
-import { run } from "node:test";
-import { dot, spec } from "node:test/reporters";
-import { parseArgs, stripVTControlCharacters, styleText } from "node:util";
+import { dirname, join, relative, resolve } from "node:path";
+import { loadArtifacts } from "../agents/adapters/artifacts/artifacts.ts";
+import { scriptCommand } from "./shared/arguments.ts";
+import { createPrinter, table, totalsOf } from "./testing/report.ts";
+import { runJob, type Outcome } from "./testing/run-job.ts";
+import {
+  filesOf,
+  folderOf,
+  jobsOf,
+  jobsOfSuite,
+  laneOf,
+  needsContracts,
+  root,
+  suites,
+  type Job,
+} from "./testing/suites.ts";
+import type { Lane, Suite } from "./testing/suites.ts";
 
-const suites = ["core", "adapters", "sim", "lab", "models", "contracts", "integration", "subgraph", "kubo"] as const;
-type Suite = (typeof suites)[number];
-
-interface Outcome {
-  readonly suite: Suite;
-  readonly ok: boolean;
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-  readonly durationMs: number;
+interface Flags {
+  readonly quick?: true;
+  readonly long?: true;
+  readonly grep?: string;
+  readonly json?: true;
 }
 
-interface Selection {
-  readonly files: readonly string[];
-  readonly grep: string | undefined;
-  readonly compact: boolean;
+/** How long each file took the last time: the longest begin first. */
+const timesFile = join(root, ".cache/tests/seconds.json");
+const anyContract = "contracts/mocks/TestToken.sol:TestToken";
+/** Node keeps compiled TypeScript here, which saves a third of a second for each file. */
+const compileCache = join(root, ".cache/tests/compiled");
+
+const command = scriptCommand(
+  "test",
+  "Runs the tests. Without names: everything that needs npm alone and is not declared long in scripts/testing/suites.ts; only failing files are shown in full. With names: every test of these suites or files.",
+)
+  .argument("[names...]", `suites (${suites.join(", ")}) or test files`)
+  .option("--quick", "what to run before every commit: leaves out what is slow, too")
+  .option("--long", "only what the run without names leaves out as long")
+  .option("--grep <pattern>", "only tests whose name matches this regular expression")
+  .option("--json", "print one JSON object on stdout; all else goes to stderr")
+  .addHelpText(
+    "after",
+    `
+Examples:
+  npm test
+  npm run test:quick
+  node scripts/test.ts core adapters
+  node scripts/test.ts core test/core/quorum.test.ts --grep "n = 4"
+`,
+  )
+  .parse();
+const flags = command.opts<Flags>();
+const jobs = inOrder(chooseJobs(command.args));
+
+const out = flags.json === true ? process.stderr : process.stdout;
+process.env["NODE_COMPILE_CACHE"] ??= compileCache;
+const ending = new AbortController();
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => ending.abort());
+const started = performance.now();
+const outcomes = await runAll();
+const seconds = (performance.now() - started) / 1000;
+const totals = totalsOf(outcomes);
+const ok = outcomes.every((outcome) => outcome.ok);
+out.write(`\n${table(totals, seconds)}`);
+if (flags.json === true) process.stdout.write(`${JSON.stringify({ ok, seconds, suites: totals })}\n`);
+process.exitCode = ok && !ending.signal.aborted ? 0 : 1;
+
+function chooseJobs(names: readonly string[]): readonly Job[] {
+  if (names.length > 0 && (flags.quick ?? flags.long) === true)
+    command.error("error: --quick and --long choose the tests themselves: name no suites or files with them");
+  if (flags.quick === true && flags.long === true) command.error("error: use --quick or --long, not both");
+  if (names.length === 0) return jobsOf(flags.quick === true ? "quick" : flags.long === true ? "long" : "standard");
+  const named = suites.filter((suite) => names.includes(suite));
+  const files = names.filter((name) => !suites.some((suite) => suite === name)).map(fileNamed);
+  if (files.length === 0) return named.flatMap(jobsOfSuite);
+  const stray = files.find(({ suite }) => named.length > 0 && !named.includes(suite));
+  if (stray !== undefined) command.error(`error: ${stray.file} is in the suite ${stray.suite}, not in ${named.join()}`);
+  const contracts = files.filter(({ suite }) => suite === "contracts").map(({ file }) => file);
+  return [
+    ...files.filter(({ suite }) => suite !== "contracts").map(({ suite, file }) => ({ suite, files: [file] })),
+    ...(contracts.length === 0 ? [] : [{ suite: "contracts" as const, files: contracts }]),
+  ];
 }
 
-const root = join(import.meta.dirname, "..");
-/** A test that takes longer than this hangs. */
-const testTimeoutMs = 300_000;
-
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { grep: { type: "string" } } });
-const named = suites.filter((suite) => positionals.includes(suite));
-const files = positionals.filter((name) => !suites.some((suite) => suite === name));
-if (files.length > 0 && named.length !== 1) throw new Error(`Name one suite before the files: ${suites.join(", ")}`);
-
-const outcomes: Outcome[] = [];
-// The subgraph needs linux-x64 and a minute to itself, Kubo needs Go.
-const unnamed = suites.filter((name) => name !== "subgraph" && name !== "kubo");
-for (const suite of named.length > 0 ? named : unnamed) {
-  const selection = { files, grep: values.grep, compact: named.length === 0 };
-  outcomes.push(await (suite === "contracts" ? runContracts(selection) : runNode(suite, selection)));
-}
-report(outcomes);
-process.exitCode = outcomes.every((outcome) => outcome.ok) ? 0 : 1;
-
-function folderOf(suite: Suite): string {
-  return suite === "lab" ? "lab/test" : `test/${suite}`;
+function fileNamed(name: string): { readonly suite: Suite; readonly file: string } {
+  const path = [resolve(name), join(root, name)].find((one) => existsSync(one));
+  if (path === undefined) return command.error(`error: "${name}" is neither a suite (${suites.join(", ")}) nor a file`);
+  const file = relative(root, path);
+  const suite = suites.find((one) => dirname(file).startsWith(folderOf(one)));
+  const isTest = suite === "contracts" ? /\.t\.sol$|\.test\.ts$/.test(file) : suite && filesOf(suite).includes(file);
+  if (suite === undefined || isTest !== true) return command.error(`error: ${file} is not a test file`);
+  return { suite, file };
 }
 
-/** Core, adapters and integration: Node's own runner on TypeScript as it stands. */
-async function runNode(suite: Suite, selection: Selection): Promise<Outcome> {
-  const selected =
-    selection.files.length > 0 ? selection.files : globSync(`${folderOf(suite)}/**/*.test.ts`, { cwd: root });
-  const outcome = { suite, ok: true, passed: 0, failed: 0, skipped: 0, durationMs: 0 };
-  if (selected.length === 0) return outcome;
-
-  process.stdout.write(`${styleText("bold", suite)}\n`);
-  const stream = run({
-    cwd: root,
-    files: selected.map((file) => resolve(root, file)).toSorted(),
-    // Integration tests measure time-outs and start whole devnets, those of the subgraph a database: one at a time.
-    concurrency: suite === "integration" || suite === "subgraph" ? 1 : availableParallelism(),
-    timeout: testTimeoutMs,
-    ...(selection.grep === undefined ? {} : { testNamePatterns: [new RegExp(selection.grep)] }),
-  });
-  const errors: string[] = [];
-  // A file that cannot even be loaded says why only here.
-  stream.on("test:stderr", ({ message }) => errors.push(message));
-  stream.on("test:summary", (summary) => {
-    if (summary.file !== undefined) return;
-    const { counts } = summary;
-    Object.assign(outcome, {
-      ok: summary.success,
-      passed: counts.passed,
-      failed: counts.tests - counts.passed - counts.skipped - counts.todo,
-      skipped: counts.skipped + counts.todo,
-      durationMs: summary.duration_ms,
-    });
-  });
-  const output = selection.compact ? stream.compose(dot) : stream.compose(new spec());
-  output.pipe(process.stdout, { end: false });
-  await finished(output);
-  if (selection.compact && !outcome.ok) process.stdout.write(errors.join(""));
-  return outcome;
+/** The longest job first, so that none is left alone at the end. */
+function inOrder(chosen: readonly Job[]): readonly Job[] {
+  const times = readTimes();
+  const secondsOf = (job: Job): number => times[keyOf(job)] ?? Infinity;
+  return chosen.toSorted((a, b) => secondsOf(b) - secondsOf(a));
 }
 
-/** Contracts: Solidity tests (unit, fuzz, invariant) and mocha tests, both run by Hardhat. */
-async function runContracts(selection: Selection): Promise<Outcome> {
-  process.stdout.write(`${styleText("bold", "contracts")}\n`);
-  const started = performance.now();
-  const grep = selection.grep === undefined ? [] : ["--grep", selection.grep];
-  const child = spawn(join(root, "node_modules/.bin/hardhat"), ["test", ...selection.files, ...grep], {
-    cwd: root,
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}) },
-  });
-  let output = "";
-  const collect = (chunk: string): void => {
-    output += chunk;
-    if (!selection.compact) process.stdout.write(chunk);
+function readTimes(): Readonly<Record<string, number>> {
+  try {
+    return JSON.parse(readFileSync(timesFile, "utf8")) as Record<string, number>;
+  } catch {
+    return {};
+  }
+}
+
+function keyOf({ suite, files }: Job): string {
+  return files.length === 0 ? suite : files.join();
+}
+
+async function runAll(): Promise<readonly Outcome[]> {
+  const printer = createPrinter(jobs.length, command.args.length === 0, out);
+  // Compiled once here, not by the first file that needs it while the others wait.
+  if (jobs.some(({ suite }) => needsContracts(suite))) await loadArtifacts([anyContract], "default");
+  const queues = (["computing", "waiting", "alone"] as const).map((lane) => ({
+    lane,
+    left: jobs.filter((job) => laneOf(job) === lane),
+  }));
+  const results: Outcome[] = [];
+  const work = async (left: Job[]): Promise<void> => {
+    for (let job = left.shift(); job !== undefined && !ending.signal.aborted; job = left.shift()) {
+      const print = printer.job();
+      const outcome = await runJob(job, { ...print, grep: flags.grep, signal: ending.signal });
+      print.done(outcome);
+      results.push(outcome);
+    }
   };
-  child.stdout.setEncoding("utf8").on("data", collect);
-  child.stderr.setEncoding("utf8").on("data", collect);
-  const ok = await new Promise<boolean>((settle, reject) => {
-    child.on("error", reject);
-    child.on("close", (code) => {
-      settle(code === 0);
-    });
-  });
-  if (selection.compact && !ok) process.stdout.write(output);
-  const durationMs = performance.now() - started;
-  return { suite: "contracts", ok, durationMs, ...countHardhat(output) };
+  await Promise.all(queues.flatMap(({ lane, left }) => Array.from({ length: widthOf(lane) }, () => work(left))));
+  await printer.close();
+  if (flags.grep === undefined) keepTimes(results);
+  return results;
 }
 
-/** Hardhat closes with lines such as "12 passing (8 solidity, 4 mocha)"; only the table uses these, never the exit code. */
-function countHardhat(output: string): Pick<Outcome, "passed" | "failed" | "skipped"> {
-  const plain = stripVTControlCharacters(output);
-  const count = (word: string): number =>
-    Number([...plain.matchAll(new RegExp(`(\\d+) ${word} \\(`, "g"))].at(-1)?.[1] ?? 0);
-  return { passed: count("passing"), failed: count("failing"), skipped: count("skipped") };
+/** How many jobs of a lane run at once. */
+function widthOf(lane: Lane): number {
+  const cores = availableParallelism();
+  return { computing: cores, waiting: cores + 1, alone: 1 }[lane];
 }
 
-function report(results: readonly Outcome[]): void {
-  const cell = (value: number): string => String(value).padStart(8);
-  const lines = results.map(({ suite, ok, passed, failed, skipped, durationMs }) => {
-    const mark = ok ? styleText("green", "ok  ") : styleText("red", "FAIL");
-    return `${mark} ${suite.padEnd(12)}${cell(passed)}${cell(failed)}${cell(skipped)}${(durationMs / 1000).toFixed(1).padStart(8)} s`;
-  });
-  const head = `     ${"suite".padEnd(12)}${["passed", "failed", "skipped", "time"].map((word) => word.padStart(8)).join("")}`;
-  process.stdout.write(`\n${styleText("bold", head)}\n${lines.join("\n")}\n`);
+function keepTimes(results: readonly Outcome[]): void {
+  const taken = results.map(({ job, seconds: one }) => [keyOf(job), Math.round(one * 10) / 10]);
+  mkdirSync(dirname(timesFile), { recursive: true });
+  writeFileSync(timesFile, JSON.stringify({ ...readTimes(), ...Object.fromEntries(taken) }, null, 1));
 }

@@ -5,7 +5,7 @@ import type { Model } from "../agents/ports/model.ts";
 import type { Network } from "../agents/ports/network.ts";
 import type { SessionPorts } from "../agents/node/seat/effects.ts";
 
-/** One life of a process: once it is over, nothing that it still tries has any effect. */
+/** SM4: One life of a process: once it is over, nothing that it still tries has any effect. */
 export interface Life {
   readonly alive: () => boolean;
   end(): void;

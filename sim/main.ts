@@ -8,6 +8,7 @@ import { optionsFrom, type SimFlags } from "./arguments.ts";
 import type { SeedResult } from "./batch.ts";
 import { commandFor } from "./command.ts";
 import type { Mutant } from "./mutant.ts";
+import { mutants } from "./mutants.ts";
 import { ANSWER_KINDS, BYZANTINE_KINDS, FAULTS, checkOptions, isBeyondTolerance, type SimOptions } from "./options.ts";
 import { createPlan } from "./plan.ts";
 import { createPool, type Pool } from "./pool.ts";
@@ -105,7 +106,7 @@ async function simulate(flags: Flags, namesKinds: boolean): Promise<number> {
   if (namesKinds) refuseIdleKinds(flags);
   checkRange("seeds", flags.seeds, 1, MOST_SEEDS);
   checkRange("jobs", flags.jobs, 1, 256);
-  const mutant = flags.mutant === undefined ? null : await mutantById(flags.mutant);
+  const mutant = flags.mutant === undefined ? null : mutantById(flags.mutant);
   if (mutant !== null && isOfOtherProtocol(mutant, flags.protocol))
     process.stderr.write(`${mutant.file} may not run under ${flags.protocol}; where it shows: ${mutant.sim}\n`);
   // Says at once when the protocol refuses such a committee.
@@ -180,11 +181,7 @@ function isPossible(options: SimOptions, seed: number): boolean {
   }
 }
 
-/** Planted bugs live with the tests: the product does not carry them. */
-async function mutantById(id: string): Promise<Mutant> {
-  const { mutants } = (await import(new URL("./mutants.ts", import.meta.url).href)) as {
-    readonly mutants: readonly Mutant[];
-  };
+function mutantById(id: string): Mutant {
   const found = mutants.find((one) => one.id === id);
   if (found !== undefined) return found;
   throw new ConclaveError(

@@ -15,6 +15,7 @@ import type {
   SeatInfo,
   Terms,
 } from "../agents/core/types.ts";
+import { phasesOf } from "./phases.ts";
 import { ANSWER_KINDS, BYZANTINE_KINDS, invalid, type ByzantineKind, type Fault, type SimOptions } from "./options.ts";
 import { createRandom, type Random } from "./random.ts";
 import { simSigner } from "./signer.ts";
@@ -57,6 +58,7 @@ export interface LinkPlan {
 }
 
 /** How often a model call of an honest seat fails, parts per million. */
+/** SM6. */
 export interface ModelPlan {
   readonly failPpm: number;
   readonly errorPpm: number;
@@ -76,7 +78,7 @@ export interface Plan {
   /** Blocks that every seat's store holds from the start: the documents that the question names. */
   readonly documents?: readonly Uint8Array[];
   readonly byzantine: ReadonlyMap<SeatIndex, ByzantineKind>;
-  /** Virtual time from which links are reliable and no process dies any more. */
+  /** SM3: Virtual time from which links are reliable and no process dies any more. */
   readonly healAt: number;
   readonly faults: readonly Fault[];
   readonly latencyMs: number;
@@ -87,7 +89,7 @@ export interface Plan {
   readonly tokensPerRequest?: number;
   readonly partitions: readonly PartitionPlan[];
   readonly crashes: ReadonlyMap<SeatIndex, readonly CrashPlan[]>;
-  /** Speed of each seat's timers, parts per million of true time. */
+  /** SM5: Speed of each seat's timers, parts per million of true time. */
   readonly speedPpm: readonly number[];
 }
 
@@ -127,7 +129,7 @@ export function createPlan(options: SimOptions, seed: number): Plan {
     faults,
     latencyMs: random.fork("latency").pick([1, 5, 20, 60]),
     thinkMs: random.fork("thinking").pick([5, 50, 500, 1_500]),
-    links: linksOf(has, seats, random),
+    links: linksOf(has, seats, phasesOf(protocol, attempt), random),
     model: {
       failPpm: has("model") ? random.fork("model").pick([20_000, 100_000]) : 0,
       errorPpm: options.errorPpm,
@@ -153,11 +155,16 @@ function faultsOf({ faults }: SimOptions, random: Random): readonly Fault[] {
     : faults.filter((fault) => random.fork(`fault ${fault}`).chance(FAULT_PPM[fault]));
 }
 
-function linksOf(has: (fault: Fault) => boolean, seats: readonly SeatIndex[], random: Random): LinkPlan {
+function linksOf(
+  has: (fault: Fault) => boolean,
+  seats: readonly SeatIndex[],
+  phases: readonly number[],
+  random: Random,
+): LinkPlan {
   const ppm = (fault: Fault, choices: readonly number[]): number => (has(fault) ? random.fork(fault).pick(choices) : 0);
   return {
     dropPpm: ppm("drop", [10_000, 100_000, 400_000]),
-    targets: has("drop") ? targetsFor(seats, random.fork("targets")) : [],
+    targets: has("drop") ? targetsFor(seats, phases, random.fork("targets")) : [],
     stormPpm: ppm("storm", [300_000, 450_000, 600_000]),
     delayPpm: ppm("delay", [50_000, 300_000]),
     delayMs: random.fork("delay time").pick([200, 2_000, 6_000]),
@@ -178,12 +185,13 @@ const FAULT_PPM: Readonly<Record<Fault, number>> = {
   storm: 200_000,
 };
 
-/** Phases that certification stands on, and any of the first of a deliberation. */
-const TARGETED = [PROPOSE, PREVOTE, PRECOMMIT, CERTIFICATE, CERTIFICATE, 1, 2, 3, 10, 11, 200];
+/** Phases that certification stands on. */
+const CERTIFYING = [PROPOSE, PREVOTE, PRECOMMIT, CERTIFICATE, CERTIFICATE];
 
-function targetsFor(seats: readonly SeatIndex[], random: Random): readonly Target[] {
+/** `phases`: those of the deliberation. */
+function targetsFor(seats: readonly SeatIndex[], phases: readonly number[], random: Random): readonly Target[] {
   return Array.from({ length: random.below(4) }, () => ({
-    phase: random.chance(800_000) ? random.pick(TARGETED) : null,
+    phase: random.chance(800_000) ? random.pick(random.chance(450_000) ? CERTIFYING : phases) : null,
     from: random.chance(300_000) ? random.pick(seats) : null,
     to: random.chance(300_000) ? random.pick(seats) : null,
     dropPpm: random.pick([500_000, 900_000, 1_000_000]),
@@ -216,7 +224,7 @@ function speedsFor(seats: readonly SeatIndex[], skewed: boolean, random: Random)
   return seats.map(() => (skewed ? random.between(SKEW_PPM.slowest, SKEW_PPM.fastest) : 1_000_000));
 }
 
-/** Throws TERMS_INVALID when the protocol takes no such committee or kind. */
+/** SM7. Throws TERMS_INVALID when the protocol takes no such committee or kind. */
 function attemptFor(options: SimOptions, protocol: Protocol, random: Random): Attempt {
   const kinds = random
     .fork("kind")

@@ -68,3 +68,8 @@ export class ConclaveError extends Error {
     this.data = data;
   }
 }
+
+/** The message of whatever was thrown: an error's own, else the value as a string. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

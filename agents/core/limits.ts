@@ -41,6 +41,7 @@ export const limits = {
   quoteBytes: 512,
   /** Deliberation rounds R, the first included. */
   deliberationRounds: 3,
+  /** CE10: ballots of one certification. */
   certifyBallots: 64,
   /** Unverified or early frames buffered per peer. */
   bufferedFramesPerPeer: 256,

@@ -1,5 +1,5 @@
 import { cidString } from "../core/encoding/codec.ts";
-import { ConclaveError } from "../core/errors.ts";
+import { ConclaveError, messageOf } from "../core/errors.ts";
 import { seatsOf } from "../core/seat/order.ts";
 import type { Protocol } from "../core/protocol.ts";
 import { protocolByCode } from "../core/protocols/index.ts";
@@ -15,9 +15,10 @@ import type {
 } from "../core/types.ts";
 import { createCommitter, type Committer } from "./request/committer.ts";
 import { relay } from "./request/relayer.ts";
-import type { ChainEvent, ChainReader, ChainWriter, Cursor, TransactionReader } from "../ports/chain.ts";
+import type { ChainEvent, CommittedDecision } from "../core/request/events.ts";
+import type { ChainReader, ChainWriter, Cursor, TransactionReader } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
-import { applyEvent, isAttemptOver, isFinal, type Progress } from "../ports/progress.ts";
+import { applyEvent, isAttemptOver, isFinal, type Progress } from "../core/request/progress.ts";
 import type { ContentStore } from "../ports/content-store.ts";
 import type { EvidenceStore } from "../ports/evidence.ts";
 import type { JournalFactory } from "../ports/journal.ts";
@@ -29,12 +30,11 @@ import type { Signer } from "../ports/signer.ts";
 import { announcementTopic, encodeAnnouncement } from "./announcement.ts";
 import type { AgentTiming } from "./config.ts";
 import { openCursor, type StoredCursor } from "./cursor.ts";
-import { textOf, type Withheld } from "./seat/effects.ts";
+import type { Withheld } from "./seat/effects.ts";
 import { createEvidenceKeeper, type EvidenceKeeper } from "./request/evidence.ts";
 import { createIngress, type Ingress } from "./seat/ingress.ts";
 import { createKeeper, type Keeper } from "./request/keeper.ts";
 import { persistently } from "./persist.ts";
-import type { CommittedDecision } from "./request/proofs.ts";
 import { createResend } from "./seat/resend.ts";
 import { openSession, type Session } from "./seat/session.ts";
 import { createRequestBudget, type RequestBudget } from "./seat/token-budget.ts";
@@ -218,7 +218,7 @@ class RunningAgent implements Agent {
     } catch (error) {
       if (this.lifetime.signal.aborted) return;
       if (error instanceof ConclaveError && error.code === "JOURNAL_LOCKED") throw error;
-      this.ports.log.error({ event: event.kind, error: textOf(error) }, "could not handle a chain event");
+      this.ports.log.error({ event: event.kind, error: messageOf(error) }, "could not handle a chain event");
     }
   }
 
@@ -369,9 +369,9 @@ class RunningAgent implements Agent {
       // Not before the chain has it: whoever knows the root can read the decision, and act on it first.
       await network
         .announce(announcementTopic(chain.domain), encodeAnnouncement(attempt, decision.transcript))
-        .catch((error: unknown) => log.debug({ error: textOf(error) }, "announcement failed"));
+        .catch((error: unknown) => log.debug({ error: messageOf(error) }, "announcement failed"));
     } catch (error) {
-      if (!this.lifetime.signal.aborted) log.error({ requestId, error: textOf(error) }, "gave up relaying");
+      if (!this.lifetime.signal.aborted) log.error({ requestId, error: messageOf(error) }, "gave up relaying");
     }
   }
 

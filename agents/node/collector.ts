@@ -1,4 +1,4 @@
-import { ConclaveError } from "../core/errors.ts";
+import { ConclaveError, messageOf } from "../core/errors.ts";
 import { cidString } from "../core/encoding/codec.ts";
 import { limits } from "../core/limits.ts";
 import { describedBy } from "../core/encoding/transcript.ts";
@@ -6,11 +6,10 @@ import type { Digest, RequestId } from "../core/types.ts";
 import type { ChainReader, EquivocationProof } from "../ports/chain.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { CollectedStore, ContentStore, Pin, PinList, Swept } from "../ports/content-store.ts";
-import { isDecided, isFinalState } from "../ports/progress.ts";
+import { isDecided, isFinalState } from "../core/request/progress.ts";
 import type { EvidenceStore, UnreadableProof } from "../ports/evidence.ts";
 import type { Log } from "../ports/log.ts";
 import { sleep } from "./request/relayer.ts";
-import { textOf } from "./seat/effects.ts";
 
 /** AV10: what a look at the pins of seats needs. */
 export interface CollectionPorts {
@@ -141,7 +140,7 @@ export async function collectEvery(
       if (unpinned.length > 0 || swept.blocks > 0)
         log.info({ unpinned, kept, ...swept }, "collected transcripts that are over");
     } catch (error) {
-      if (!signal.aborted) log.warn({ error: textOf(error) }, "could not collect transcripts");
+      if (!signal.aborted) log.warn({ error: messageOf(error) }, "could not collect transcripts");
     }
     await sleep(clock, intervalMs, signal).catch(() => undefined);
   }

@@ -1,8 +1,7 @@
-import { ConclaveError } from "../core/errors.ts";
+import { ConclaveError, messageOf } from "../core/errors.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import { sleep } from "./request/relayer.ts";
-import { textOf } from "./seat/effects.ts";
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 30_000;
@@ -19,7 +18,7 @@ export async function persistently(
       return;
     } catch (error) {
       if (signal.aborted || !isPassing(error)) throw error;
-      ports.log.warn({ failures: failures + 1, error: textOf(error) }, "chain trouble; trying again");
+      ports.log.warn({ failures: failures + 1, error: messageOf(error) }, "chain trouble; trying again");
     }
     const full = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 16));
     await sleep(ports.clock, full * (0.5 + Math.random() / 2), signal);

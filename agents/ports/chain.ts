@@ -1,10 +1,11 @@
 import type { ConclaveError } from "../core/errors.ts";
+import type { ChainEvent, DecidedRound, RequestState, Witness } from "../core/request/events.ts";
+import type { Head } from "../core/request/progress.ts";
 import type {
   Address,
   AgentId,
   Certificate,
   Currency,
-  Decision,
   DecisionSlot,
   Digest,
   Domain,
@@ -62,79 +63,6 @@ export interface StakePosition {
   readonly unbondingEnd: number;
 }
 
-interface LogPosition {
-  readonly blockNumber: bigint;
-  readonly blockHash: Hex;
-  readonly logIndex: number;
-  readonly transactionHash: Hex;
-}
-
-/** Who brought a decision on chain. Later calls about the decision need it again, as its event has it. */
-export interface Relay {
-  /** Bit i = seat i. */
-  readonly signers: bigint;
-  /** Wei per gas, rounded down to 10^6; at most about 4,295 gwei. */
-  readonly gasPrice: bigint;
-  readonly relayer: Address;
-}
-
-/** A round of a request with its decision, as later calls bring it along. */
-export interface DecidedRound {
-  /** As it was when the decision was made; of a provisional decision with the end of its appeal period. */
-  readonly round: Round;
-  readonly committee: readonly SeatInfo[];
-  readonly decision: Decision;
-  readonly relay: Relay;
-  /** Who appealed against the decision; null when nobody has, or when it hung and was retried. */
-  readonly appellant: Address | null;
-}
-
-/** Events an agent acts on, in chain order. */
-export type ChainEvent = LogPosition &
-  (
-    | { readonly kind: "requested"; readonly request: Request; readonly round: Round; readonly seedBlock: bigint }
-    | {
-        readonly kind: "requestReopened";
-        readonly requestId: RequestId;
-        readonly attempt: number;
-        readonly round: Round;
-        readonly seedBlock: bigint;
-        /** Null: the last committee hung or did not answer in time, and another one is tried. */
-        readonly appellant: Address | null;
-        readonly bond: bigint;
-      }
-    | { readonly kind: "seedRescheduled"; readonly requestId: RequestId; readonly seedBlock: bigint }
-    | {
-        readonly kind: "committeeDrawn";
-        readonly requestId: RequestId;
-        readonly attempt: number;
-        readonly committee: readonly SeatInfo[];
-      }
-    | {
-        readonly kind: "decisionCommitted";
-        readonly requestId: RequestId;
-        readonly decision: Decision;
-        readonly relay: Relay;
-      }
-    | { readonly kind: "decisionProvisional"; readonly requestId: RequestId; readonly round: Round }
-    | { readonly kind: "decisionFinalized"; readonly requestId: RequestId; readonly attempt: number }
-    | { readonly kind: "requestRefunded"; readonly requestId: RequestId }
-    | { readonly kind: "agentsChanged"; readonly agentId: AgentId }
-  );
-
-export type RequestStatus = "none" | "requested" | "drawn" | "decided" | "hung" | "refunded";
-
-export interface RequestState {
-  readonly status: RequestStatus;
-  /** The latest; of a decision that became final because nobody answered a later attempt, not its own. */
-  readonly attempt: number;
-  /** The decision can be appealed against, or finalized after the deadline of its round. */
-  readonly provisional: boolean;
-  readonly callbackPending: boolean;
-  /** The escrow has been distributed. */
-  readonly settled: boolean;
-}
-
 export interface Receipt {
   readonly transactionHash: Hex;
   readonly blockNumber: bigint;
@@ -145,8 +73,7 @@ export interface Receipt {
 /** What agents, the relayer and auditors read. */
 export interface ChainReader {
   readonly domain: Domain;
-  /** Newest block number and its unix time in seconds. */
-  head(signal?: AbortSignal): Promise<{ readonly number: bigint; readonly timestamp: number }>;
+  head(signal?: AbortSignal): Promise<Head>;
   /**
    * Follows oracle and registry events from a block on, only blocks at finality depth, each exactly once and in order
    * across RPC failures (retries with back-off, reports through `onTrouble`). `commit(cursor)` of the caller's storage
@@ -279,11 +206,6 @@ export interface AwaitedRound {
   /** The rounds before, from the first; attempts that nobody answered have left none. */
   readonly past: readonly DecidedRound[];
 }
-
-/** What the oracle's word covers beside request and round while nobody has decided. */
-export type Witness =
-  | { readonly kind: "requested"; readonly seedBlock: bigint }
-  | { readonly kind: "drawn"; readonly attempt: number; readonly committeeHash: Digest };
 
 /** What operators and askers submit from the CLI. */
 export interface OperatorActions extends OracleActions, RewardActions {

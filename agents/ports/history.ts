@@ -1,5 +1,5 @@
 import type { Address, AgentId, AnswerKind, Currency, Hex, Ppm, RequestId } from "../core/types.ts";
-import type { RequestStatus } from "./chain.ts";
+import type { RequestStatus } from "../core/request/events.ts";
 
 // What happened on chain, for people: from a subgraph, or as far as somebody reads the events.
 

@@ -38,7 +38,7 @@ export interface ModelResponse {
   readonly durationMs: number;
 }
 
-/** Why a call has no answer; `data.kind` of MODEL_FAILED. */
+/** P4: Why a call has no answer; `data.kind` of MODEL_FAILED. */
 export type ModelFailureKind =
   /** No answer in time, or the caller gave up. */
   | "timeout"

@@ -9,7 +9,7 @@ import {IAgentRegistry} from "./IAgentRegistry.sol";
 /// for a reward. Nothing else slashes, and no opinion does: the proof is two signatures.
 /// @dev One slash per agent, request and attempt, whatever the proofs: what a single fault costs is bounded.
 /// @dev What is proven is a signature of the agent's key, past or present, not that the request or the committee exists: an
-/// honest agent signs a slot once. So keep the key and the journal in one place; see docs/operations.md.
+/// honest agent signs a slot once. So keep the key and the journal in one place; see docs/operating.md.
 /// @dev Nothing is accepted about an attempt before its committee is drawn: nobody has the evidence of a later fault consumed
 /// while little is at stake. A request's hash covers its id, so evidence about a request names the one id whose state is read.
 /// @dev The signed structs are those of the oracle's domain (EIP-712: "Conclave", "1", this chain, the oracle), so a

@@ -5,7 +5,7 @@ import {PPM_ONE} from "../types/Limits.sol";
 import {Currency} from "../types/Types.sol";
 import {Balances} from "./BalancesLib.sol";
 
-/// @title What one agent has earned, and whose it is (RW1 to RW5)
+/// @title What one agent has earned, and whose it is (RW1 to RW6)
 /// @notice Pay comes in as pending. It is divided before anything that it is divided by changes (the shares of the bonded
 /// pot, the commission) and before anybody claims: the operator's commission first, the rest by the shares. A claim reads
 /// and writes as much however many share.

@@ -74,7 +74,7 @@ export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
 export function startAgent(agent: DemoAgent, password: string): ChildProcess {
   const log = openSync(join(agent.directory, "agent.log"), "a", 0o600);
   const [script, ...args] = agent.lies
-    ? [join(root, "scripts", "demo", "liar.ts"), agent.directory, String(agent.agentId)]
+    ? [join(import.meta.dirname, "liar.ts"), agent.directory, String(agent.agentId)]
     : [join(root, "agents", "cli", "main.ts"), "agent", "run", "--dir", agent.directory];
   const child = spawn(process.execPath, [script, ...args], {
     stdio: ["ignore", log, log],

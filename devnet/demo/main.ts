@@ -1,5 +1,6 @@
 // npm run demo: a local chain, five agents, a contract that asks three questions, and the proof of each answer.
 import { Option } from "commander";
+import { messageOf } from "../../agents/core/errors.ts";
 import { protocolById, protocols } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { planFor } from "./questions.ts";
@@ -72,7 +73,7 @@ try {
   });
 } catch (error) {
   const cause: unknown = abort.signal.aborted ? abort.signal.reason : error;
-  process.stderr.write(`error: ${cause instanceof Error ? cause.message : String(cause)}\n`);
+  process.stderr.write(`error: ${messageOf(cause)}\n`);
   process.exitCode = abort.signal.aborted ? 130 : 1;
 }
 

@@ -3,7 +3,7 @@ import { parseAbi, type LocalAccount } from "viem";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import type { Address, AgentId, RequestId } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
-import { progressOf, roundsOf } from "../../agents/ports/progress.ts";
+import { progressOf, roundsOf } from "../../agents/core/request/progress.ts";
 import type { Deployment } from "../../scripts/deploy/deployment.ts";
 import { clientsOf } from "./clients.ts";
 

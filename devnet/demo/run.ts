@@ -9,14 +9,16 @@ import { createChainReader } from "../../agents/adapters/chain/reader.ts";
 import { createTransactionReader } from "../../agents/adapters/chain/transaction-reader.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
-import type { Address, Hex, RequestId } from "../../agents/core/types.ts";
-import type { ChainEvent, ChainReader, TransactionReader } from "../../agents/ports/chain.ts";
+import type { Address, RequestId } from "../../agents/core/types.ts";
+import type { ChainEvent } from "../../agents/core/request/events.ts";
+import type { ChainReader, TransactionReader } from "../../agents/ports/chain.ts";
 import { EXAMPLE_SUBSCRIPTION } from "../../ignition/modules/PolicyDesk.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../../scripts/deploy/deployment.ts";
 import { startLocalChain, type LocalChain } from "../local-chain.ts";
 import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "./agents.ts";
 import { openBank } from "./bank.ts";
 import { documentsOf, handOut } from "./documents.ts";
+import type { DemoDecision, DemoFacts } from "./facts.ts";
 import { areContractsCompiled, openDesk, type Asked, type Desk } from "./consumer.ts";
 import { openPayer, type Payer } from "./pay.ts";
 import { reportSubgraph, startSubgraph, type SubgraphReport } from "./subgraph.ts";
@@ -35,57 +37,8 @@ const DECIDE_TIMEOUT_MS = 300_000;
 const FEE = parseEther("1");
 const STAKE = parseEther("1000");
 
-export interface DemoDecision {
-  readonly requestId: string;
-  readonly question: string;
-  readonly kind: string;
-  readonly status: string;
-  readonly outcome: Hex;
-  readonly answer: string;
-  /** Parts per million. */
-  readonly confidence: number;
-  /** What the question names as its sources; under escalating, an answer has to quote one of them once it comes to claims that cite. */
-  readonly documents: readonly { readonly cid: string; readonly text: string }[];
-  readonly expected: string;
-  /** Whether the answer is the expected one. */
-  readonly correct: boolean;
-  readonly seats: readonly {
-    readonly seat: number;
-    readonly agentId: number;
-    readonly signer: string;
-    readonly reputation: number;
-  }[];
-  readonly signers: readonly number[];
-  /** Deliberation rounds until the decision; under hashgraph, events of the seat that said most. */
-  readonly rounds: number;
-  readonly commitGas: number;
-  readonly requestGas: number;
-  readonly commitTx: Hex;
-  readonly transcript: string;
-  readonly callbackSucceeded: boolean;
-  readonly verified: boolean;
-}
-
-export interface DemoReport {
-  readonly protocol: Protocol;
-  readonly decisions: readonly DemoDecision[];
-  readonly agents: readonly {
-    readonly agentId: number;
-    readonly signer: string;
-    readonly lies: boolean;
-    readonly reputation: number;
-    /** Tokens that its operator can withdraw. */
-    readonly earned: string;
-  }[];
-  readonly durationsMs: {
-    readonly chain: number;
-    readonly agents: number;
-    readonly decisions: number;
-    readonly verify: number;
-    readonly total: number;
-  };
-  readonly deploymentFile: string;
-  /** Null where nobody asked for it. */
+export interface DemoReport extends DemoFacts {
+  /** Null without --subgraph. */
   readonly subgraph: SubgraphReport | null;
 }
 
@@ -185,7 +138,7 @@ async function decide(options: DemoOptions, directory: string, cleanups: (() => 
 }
 
 async function historyOf(
-  known: Omit<DemoReport, "subgraph">,
+  known: DemoFacts,
   { chain, deployment, deploymentFile }: DemoWorld,
   { signal, progress }: DemoOptions,
   cleanups: (() => Promise<void>)[],

@@ -7,7 +7,7 @@ import { readEntities } from "../subgraph/entities.ts";
 import { postQuery, startGraphNode, type GraphNode } from "../subgraph/graph-node.ts";
 import { openLedger, type Ledger, type Result } from "../subgraph/ledger.ts";
 import type { Deployment } from "../../scripts/deploy/deployment.ts";
-import type { DemoReport } from "./run.ts";
+import type { DemoFacts } from "./facts.ts";
 
 export interface SubgraphReport {
   readonly queryUrl: string;
@@ -56,7 +56,7 @@ interface FeesData {
 }
 
 /** What the demo has read from the chain. */
-type Known = Pick<DemoReport, "decisions" | "agents" | "protocol">;
+type Known = Pick<DemoFacts, "decisions" | "agents" | "protocol">;
 
 export interface SubgraphDemo {
   readonly rpcUrl: string;

@@ -35,7 +35,7 @@ export function scriptedAttacks(): readonly ScriptedAttack[] {
   return [coordinatedVetoers(), reputationCapture(), honestVeto(), certainLiar()];
 }
 
-/** M22. */
+/** MB10, MB11. */
 function coordinatedVetoers(): ScriptedAttack {
   const roles: readonly Role[] = ["sacrificial", "stealth", ...honest(5)];
   const patient = 100;
@@ -59,7 +59,7 @@ function coordinatedVetoers(): ScriptedAttack {
   };
 }
 
-/** M23: accuses every leader of a lie, then proposes the truth. */
+/** MB16: accuses every leader of a lie, then proposes the truth. */
 function reputationCapture(): ScriptedAttack {
   const tasks = 7;
   const agent = (id: string, tau: number, accept: readonly string[] | null): MockAgent => {
@@ -132,7 +132,7 @@ function honestVeto(): ScriptedAttack {
   };
 }
 
-/** M29: one liar that claims certainty. */
+/** BA6: one liar that claims certainty. */
 function certainLiar(): ScriptedAttack {
   const agents = Array.from({ length: 10 }, (_, index) => ({
     id: `a${index}`,

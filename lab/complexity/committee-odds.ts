@@ -1,5 +1,5 @@
 /**
- * How likely a drawn committee has too many hostile seats. Exact: integers over integers.
+ * CS1, CS2: How likely a drawn committee has too many hostile seats. Exact: integers over integers.
  *
  * Two models of the draw. `hypergeometric`: a pool of agents of equal weight, each drawn at most once. `binomial`: its limit for a pool that is
  * large against the committee, in which every seat is hostile with the hostile share of all weight. The draw is by weight and without

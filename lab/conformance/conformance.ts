@@ -1,3 +1,4 @@
+import { messageOf } from "../../agents/core/errors.ts";
 import { z } from "zod";
 import { runBayesianReference, type BayesianResult, type BayesianScenario } from "../references/mbft-bayesian.ts";
 import {
@@ -140,7 +141,7 @@ export function parseVectors(text: string): Parsed {
   try {
     json = JSON.parse(text);
   } catch (error) {
-    return { ok: false, reason: `is not JSON: ${(error as Error).message}` };
+    return { ok: false, reason: `is not JSON: ${messageOf(error)}` };
   }
   if (typeof json === "object" && json !== null && "cases" in json) {
     const parsed = hashgraphFile.safeParse(json);

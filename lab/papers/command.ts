@@ -9,7 +9,7 @@ import { svgOf } from "./plot.ts";
 import { findingsText } from "./report.ts";
 import type { Findings } from "./study.ts";
 
-const docs = join(import.meta.dirname, "../../docs");
+const lab = join(import.meta.dirname, "..");
 
 /** The exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -36,8 +36,8 @@ export async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function write(section: string, text: string, { charts }: Findings): Promise<void> {
-  const results = join(docs, "results.md");
-  const plots = join(docs, "plots");
+  const results = join(lab, "results.md");
+  const plots = join(lab, "plots");
   const files = new Map([[results, replaceSection(readFileSync(results, "utf8"), section, text)]]);
   for (const chart of charts) files.set(join(plots, `${chart.file}.svg`), await svgOf(chart));
   mkdirSync(plots, { recursive: true });

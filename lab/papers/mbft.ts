@@ -63,7 +63,7 @@ function figures(): MbftFigures {
 
 function unmatchedRecordings(): Misses {
   const results = VECTORS.flatMap((name) => {
-    const path = new URL(`../../../test/vectors/${name}.json`, import.meta.url);
+    const path = new URL(`../../test/vectors/${name}.json`, import.meta.url);
     const parsed = parseVectors(readFileSync(path, "utf8"));
     if (!parsed.ok) throw new Error(`${name}: it ${parsed.reason}`);
     return checkVectors(parsed.file);

@@ -54,7 +54,7 @@ export interface Reading {
   readonly percent: number | null;
 }
 
-/** T18: the meter's course over the members' rounds of a council or a debate, whose phases `forms` are. */
+/** AG6: the meter's course over the members' rounds of a council or a debate, whose phases `forms` are. */
 export function agreementOf(
   attempt: Attempt,
   forms: readonly AnyForm[],

@@ -1,5 +1,5 @@
 /**
- * The paper's baselines (section V-B1; L18): what leader-based voting comes to when every worker's answer has a score. The leader's answer
+ * The paper's baselines (section V-B1; LL18): what leader-based voting comes to when every worker's answer has a score. The leader's answer
  * is the one that just enough lower ones vote for: the ceil((N+1)/3)-th best for a quorum of 2/3, the ceil((N+1)/2)-th for a majority.
  */
 

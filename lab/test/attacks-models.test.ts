@@ -10,7 +10,7 @@ function attacks(...words: readonly string[]): {
   readonly out: string;
   readonly err: string;
 } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/attacks/main.ts", ...words], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/main.ts", "attacks", ...words], {
     cwd: root,
     encoding: "utf8",
   });

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -6,9 +6,10 @@ import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { runReference } from "../references/mbft.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
 import { addRound, attemptFor } from "../../test/support/message-set.ts";
-import { checkPort, measurePython } from "../bench/processes.ts";
-import { referenceScenario, soundActs, steppedWorkload, workloads } from "../bench/workloads.ts";
+import { checkPort, measurePython } from "../bench/core/processes.ts";
+import { referenceScenario, soundActs, steppedWorkload, workloads } from "../bench/core/workloads.ts";
 import { stepDecision } from "../../sim/step-decision.ts";
+import { assertAbove, assertFields } from "../../test/support/assertions.ts";
 
 const vectors = join(import.meta.dirname, "../../test/vectors/mbft-reference.json");
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
@@ -19,39 +20,45 @@ describe("bench of the core", () => {
     async () => {
       if (hasPython) {
         const { right, cases } = await checkPort(vectors);
-        expect(cases).to.be.above(90);
-        expect(right).to.equal(cases);
+        assertAbove(cases, 90);
+        assert.equal(right, cases);
       } else {
-        const error = await checkPort(vectors).catch((reason: Error) => reason.message);
-        expect(error).to.match(/^Install python3/);
+        const error = await checkPort(vectors).then(
+          () => "",
+          (reason: Error) => reason.message,
+        );
+        assert.match(error, /^Install python3/);
       }
     },
   );
 
   it("says that a folder is no checkout of the published repository", async () => {
     const scenario = referenceScenario(workloads[0]!);
-    const error = await measurePython(scenario, 1, "/nope").catch((reason: Error) => reason.message);
-    expect(error).to.match(/--published .*\/nope\/src\/core\/protocol\.py is not there/);
+    const error = await measurePython(scenario, 1, "/nope").then(
+      () => "",
+      (reason: Error) => reason.message,
+    );
+    assert.match(error, /--published .*\/nope\/src\/core\/protocol\.py is not there/);
   });
 
   for (const workload of workloads) {
     it(`"${workload.title}": every engine is given the same, and the port and the reference mode agree`, async () => {
       const scenario = referenceScenario(workload);
       const { value, rounds } = runReference(scenario);
-      if (hasPython) expect(await measurePython(scenario, 0.06, null)).to.include({ value, rounds, engine: "port" });
+      if (hasPython) assertFields(await measurePython(scenario, 0.06, null), { value, rounds, engine: "port" });
       const attempt = attemptFor(mbft.code, 10, "normal");
       const conclusion = mbft.conclude(attempt, addRound(emptyTally, attempt, 0, soundActs(workload)));
-      expect(conclusion.kind === "final" && conclusion.outcome.answer).to.equal("yes");
+      assert.equal(conclusion.kind === "final" && conclusion.outcome.answer, "yes");
     });
 
     it(`"${workload.title}": stepped seats come to what the built message set comes to`, () => {
       const attempt = attemptFor(mbft.code, 10, "normal");
       const built = mbft.conclude(attempt, addRound(emptyTally, attempt, 0, soundActs(workload)));
       const { certified } = stepDecision(steppedWorkload(workload, "certified", false));
-      expect(certified.length).to.equal(10);
+      assert.equal(certified.length, 10);
       for (const { certificate } of certified) {
         const { answer, confidence, shares, reputationChanges } = certificate.decision;
-        expect(built).to.deep.include({
+        assertFields(built, {
           outcome: { ...(built.kind === "final" ? built.outcome : {}), answer, confidence, shares, reputationChanges },
         });
       }
@@ -62,6 +69,6 @@ describe("bench of the core", () => {
     const options = steppedWorkload(workloads[0]!, "deliberated", true);
     const [first, ...others] = options.attempt.committee;
     const committee = [{ ...first!, signer: others[0]!.signer }, ...others];
-    expect(() => stepDecision({ ...options, attempt: { ...options.attempt, committee } })).to.throw(/signature/);
+    assert.throws(() => stepDecision({ ...options, attempt: { ...options.attempt, committee } }), /signature/);
   });
 });

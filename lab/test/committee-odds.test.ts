@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import {
@@ -10,6 +10,7 @@ import {
   showRatio,
   type Ratio,
 } from "../complexity/committee-odds.ts";
+import { assertAbove, assertBelow, assertClose } from "../../test/support/assertions.ts";
 
 const value = ({ numerator, denominator }: Ratio): number => Number((numerator * 10n ** 15n) / denominator) / 1e15;
 const same = (a: Ratio, b: Ratio): boolean => a.numerator * b.denominator === b.numerator * a.denominator;
@@ -49,9 +50,10 @@ describe("committee odds", () => {
       for (let hostile = 0; hostile <= pool; hostile += 2)
         for (const n of [1, 4, 5])
           for (let least = 0; least <= n; least++)
-            expect(
+            assert.equal(
               same(hypergeometricTail(pool, hostile, n, least), countCommittees(pool, hostile, n, least)),
-            ).to.equal(true);
+              true,
+            );
   });
 
   it("from a large pool: equal to counting all sequences", () => {
@@ -62,7 +64,8 @@ describe("committee odds", () => {
     ] as const)
       for (const n of [1, 4, 5, 7])
         for (let least = 0; least <= n + 1; least++)
-          expect(same(binomialTail(n, least, ratio(hostile, pool)), countSequences(n, least, hostile, pool))).to.equal(
+          assert.equal(
+            same(binomialTail(n, least, ratio(hostile, pool)), countSequences(n, least, hostile, pool)),
             true,
           );
   });
@@ -71,40 +74,40 @@ describe("committee odds", () => {
     const limit = binomialTail(13, 5, ratio(1, 4));
     const pools = [40, 400, 4_000, 40_000].map((pool) => value(hypergeometricTail(pool, pool / 4, 13, 5)));
     for (const [index, odds] of pools.entries()) {
-      expect(odds).to.be.below(value(limit));
-      expect(odds).to.be.above(pools[index - 1] ?? 0);
+      assertBelow(odds, value(limit));
+      assertAbove(odds, pools[index - 1] ?? 0);
     }
-    expect(pools[3]).to.be.closeTo(value(limit), 1e-4);
+    assertClose(pools[3], value(limit), 1e-4);
   });
 
   it("tails: certain at 0, impossible beyond n, falling in between", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 101 }), fc.integer({ min: 1, max: 99 }), (n, percent) => {
         const share = ratio(percent, 100);
-        expect(value(binomialTail(n, 0, share))).to.equal(1);
-        expect(binomialTail(n, n + 1, share).numerator).to.equal(0n);
+        assert.equal(value(binomialTail(n, 0, share)), 1);
+        assert.equal(binomialTail(n, n + 1, share).numerator, 0n);
         const tails = Array.from({ length: n + 1 }, (_, least) => binomialTail(n, least, share).numerator);
-        for (let least = 1; least <= n; least++) expect(tails[least]! < tails[least - 1]!).to.equal(true);
+        for (let least = 1; least <= n; least++) assert.equal(tails[least]! < tails[least - 1]!, true);
       }),
       { numRuns: 40 },
     );
   });
 
   it("a known value: 4 seats, a fifth hostile: 1 - .8^4 - 4 x .2 x .8^3", () => {
-    expect(showRatio(binomialTail(4, 2, ratio(1, 5)))).to.equal(".181");
-    expect(same(binomialTail(4, 2, ratio(1, 5)), ratio(1808, 10_000))).to.equal(true);
+    assert.equal(showRatio(binomialTail(4, 2, ratio(1, 5))), ".181");
+    assert.equal(same(binomialTail(4, 2, ratio(1, 5)), ratio(1808, 10_000)), true);
   });
 
   it("thresholds: f + 1 is the first that n = 3f + 1 does not bear, and more than 2/3 is a quorum", () => {
     for (let n = 1; n <= 101; n++) {
-      expect(3 * (seatsToBreak(n) - 1) < n && 3 * seatsToBreak(n) >= n).to.equal(true);
-      expect(3 * seatsToCertify(n) > 2 * n && 3 * (seatsToCertify(n) - 1) <= 2 * n).to.equal(true);
+      assert.equal(3 * (seatsToBreak(n) - 1) < n && 3 * seatsToBreak(n) >= n, true);
+      assert.equal(3 * seatsToCertify(n) > 2 * n && 3 * (seatsToCertify(n) - 1) <= 2 * n, true);
     }
   });
 
   it("appeals: twice as many and one, each time", () => {
-    expect(appealSizes(4, 2)).to.deep.equal([4, 9, 19]);
-    expect(appealSizes(13, 2)).to.deep.equal([13, 27, 55]);
+    assert.deepEqual(appealSizes(4, 2), [4, 9, 19]);
+    assert.deepEqual(appealSizes(13, 2), [13, 27, 55]);
   });
 
   it("shows three significant digits, rounded to nearest", () => {
@@ -119,6 +122,6 @@ describe("committee odds", () => {
       [1, 30_000_000, "3.33e-8"],
       [9_999, 100_000_000, "1.00e-4"],
     ];
-    for (const [numerator, denominator, text] of shown) expect(showRatio(ratio(numerator, denominator))).to.equal(text);
+    for (const [numerator, denominator, text] of shown) assert.equal(showRatio(ratio(numerator, denominator)), text);
   });
 });

@@ -1,9 +1,9 @@
-import { expect } from "chai";
 import { after, before, describe, it } from "node:test";
 import type { SimOptions } from "../../sim/options.ts";
 import { createPlan } from "../../sim/plan.ts";
 import { createPool, type Pool } from "../../sim/pool.ts";
 import { protocolCosts } from "../complexity/formulas.ts";
+import { assertAbove } from "../../test/support/assertions.ts";
 
 const SIZES = [4, 7, 10, 13];
 const WORLDS = 6;
@@ -52,7 +52,7 @@ describe("complexity: what the simulator counts is what docs/spec/complexity.md 
         }));
         // In some a model is slower than the grace and its seat is left behind (PH5), which costs more or less.
         const same = counted.filter((one) => JSON.stringify(one) === JSON.stringify(stated));
-        expect(2 * same.length, `n = ${n}: ${JSON.stringify(counted)}`).to.be.greaterThan(WORLDS);
+        assertAbove(2 * same.length, WORLDS, `n = ${n}: ${JSON.stringify(counted)}`);
       }
     });
   }

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
-const vectorFile = (name: string): string => fileURLToPath(new URL(`../vectors/${name}.json`, import.meta.url));
-const script = fileURLToPath(new URL("../conformance/main.ts", import.meta.url));
+const vectorFile = (name: string): string => fileURLToPath(new URL(`../../test/vectors/${name}.json`, import.meta.url));
+const script = fileURLToPath(new URL("../main.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "conclave-conformance-"));
 
 interface Case {
@@ -61,7 +61,7 @@ function written(text: string): string {
 }
 
 function conformance(...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [script, ...args], { encoding: "utf8" });
+  return spawnSync(process.execPath, [script, "conformance", ...args], { encoding: "utf8" });
 }
 
 describe("conformance command", () => {

@@ -14,7 +14,7 @@ function run(...words: readonly string[]): {
   readonly out: string;
   readonly err: string;
 } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/eval/main.ts", ...words], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/main.ts", "eval", ...words], {
     cwd: root,
     encoding: "utf8",
   });

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,6 +24,7 @@ import { reportText } from "../eval/report.ts";
 import { runEvaluation } from "../eval/run.ts";
 import { summarize } from "../eval/summary.ts";
 import { selfConsistency } from "../eval/vote.ts";
+import { assertAbove, assertExcludes, assertIncludes, assertWithin } from "../../test/support/assertions.ts";
 
 const question: Question = {
   suite: "arithmetic",
@@ -79,8 +80,8 @@ describe("eval: self-consistency", () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 300 }), async (tokens) => {
         const vote = await selfConsistency(attemptFor(question, 0, 4, "normal"), panelOf(truthful()), tokens);
-        expect(vote.samples).to.equal(Math.max(1, Math.floor(tokens / 10)));
-        expect(vote.tokens).to.equal(10 * vote.samples);
+        assert.equal(vote.samples, Math.max(1, Math.floor(tokens / 10)));
+        assert.equal(vote.tokens, 10 * vote.samples);
       }),
       { numRuns: 20 },
     );
@@ -95,9 +96,9 @@ describe("eval: self-consistency", () => {
     const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null);
     const trial = await trialOf("mbft", 0, book);
     // Four seats, and a step of four samples that were theirs; the next step is beyond the tokens.
-    expect(trial.selfConsistency.samples).to.equal(4);
-    expect(new Set(asked).size).to.equal(8);
-    expect(asked.length).to.equal(8);
+    assert.equal(trial.selfConsistency.samples, 4);
+    assert.equal(new Set(asked).size, 8);
+    assert.equal(asked.length, 8);
   });
 });
 
@@ -111,9 +112,9 @@ describe("eval: the panel", () => {
     });
     const panel = panelOf(createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null));
     const prompt = revisePrompt(attemptFor(question, 0, 4, "normal"), null, ["x".repeat(500)]);
-    expect((await panel.ask(0, prompt)).kind).to.equal("answered");
-    expect(asked).to.deep.equal([prompt.user, prompt.brief]);
-    expect([panel.cost.calls, panel.cost.failed]).to.deep.equal([2, 1]);
+    assert.equal((await panel.ask(0, prompt)).kind, "answered");
+    assert.deepEqual(asked, [prompt.user, prompt.brief]);
+    assert.deepEqual([panel.cost.calls, panel.cost.failed], [2, 1]);
   });
 });
 
@@ -140,17 +141,17 @@ describe("eval: the answer book", () => {
     const book = createAnswerBook([{ ...variant, models: [first.model] }], path);
     const answers = [await book.ask(0, request), await book.ask(0, request)];
     await Promise.all([book.ask(0, { ...request, seed: 8 }), book.ask(0, { ...request, seed: 8 })]);
-    expect(first.calls()).to.equal(2);
-    expect(book.asked.calls).to.equal(2);
+    assert.equal(first.calls(), 2);
+    assert.equal(book.asked.calls, 2);
 
     writeFileSync(path, `${readFileSync(path, "utf8")}{"key":"cut`);
     const second = counting();
     const again = createAnswerBook([{ ...variant, models: [second.model] }], path);
-    expect(await again.ask(0, request)).to.deep.equal(answers[0]);
-    expect(answers[1]).to.deep.equal(answers[0]);
-    expect(second.calls()).to.equal(0);
+    assert.deepEqual(await again.ask(0, request), answers[0]);
+    assert.deepEqual(answers[1], answers[0]);
+    assert.equal(second.calls(), 0);
     await createAnswerBook([{ ...variant, key: "b", models: [second.model] }], path).ask(0, request);
-    expect(second.calls(), "another model or sampling").to.equal(1);
+    assert.equal(second.calls(), 1, "another model or sampling");
   });
 
   it("keeps failures that come again, and asks anew after those that may not", async () => {
@@ -160,16 +161,16 @@ describe("eval: the answer book", () => {
     ] as const) {
       const failing = counting(kind);
       const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [failing.model] }], null);
-      expect(await book.ask(0, request)).to.deep.equal({ kind: "failed", reason: kind });
+      assert.deepEqual(await book.ask(0, request), { kind: "failed", reason: kind });
       await book.ask(0, request);
-      expect(failing.calls(), kind).to.equal(calls);
+      assert.equal(failing.calls(), calls, kind);
     }
   });
 
   it("counts the same whether answers come from it or not", async () => {
     const book = truthful();
     const fresh = await trialOf("mbft", 1, book);
-    expect(await trialOf("mbft", 1, book)).to.deep.equal(fresh);
+    assert.deepEqual(await trialOf("mbft", 1, book), fresh);
   });
 
   it("gives a greedy model no seeds", async () => {
@@ -177,7 +178,7 @@ describe("eval: the answer book", () => {
     const book = createAnswerBook([{ label: "", key: "", isGreedy: true, models: [model] }], null);
     await book.ask(0, request);
     await book.ask(0, { ...request, seed: 9 });
-    expect(calls()).to.equal(1);
+    assert.equal(calls(), 1);
   });
 });
 
@@ -199,12 +200,16 @@ describe("eval: committees", () => {
     };
     for (const [id, [calls, criticalPath]] of Object.entries(costs)) {
       const trial = await trialOf(id, 0);
-      expect({ status: trial.status, calls: trial.calls, criticalPath: trial.criticalPath }, id).to.deep.equal({
-        status: "right",
-        calls,
-        criticalPath,
-      });
-      expect(trial.tokens, id).to.equal(10 * calls);
+      assert.deepEqual(
+        { status: trial.status, calls: trial.calls, criticalPath: trial.criticalPath },
+        {
+          status: "right",
+          calls,
+          criticalPath,
+        },
+        id,
+      );
+      assert.equal(trial.tokens, 10 * calls, id);
     }
   });
 
@@ -214,7 +219,7 @@ describe("eval: committees", () => {
       0,
       bookOf(() => minded("63"), 500),
     );
-    expect([trial.status, trial.calls, trial.criticalPath]).to.deep.equal(["right", 4, 1]);
+    assert.deepEqual([trial.status, trial.calls, trial.criticalPath], ["right", 4, 1]);
   });
 
   it("bear one confident liar, whose proof stands in what the others judge", async () => {
@@ -223,16 +228,16 @@ describe("eval: committees", () => {
       if (readPrompt(user).get("proof") === question.lie.proof) proofs += 1;
       return minded("63");
     });
-    expect((await trialOf("mbft", 1, book)).status).to.equal("right");
-    expect(proofs).to.be.above(0);
+    assert.equal((await trialOf("mbft", 1, book)).status, "right");
+    assertAbove(proofs, 0);
   });
 
   it("certify the lie of a chair: a wrong certificate, which a vote of honest samples is not", async () => {
     const trial = await trialOf("council", 1, truthful(), seedWhere(true));
-    expect(trial.answer).to.equal("53");
-    expect(trial.status).to.equal("wrong");
-    expect(trial.selfConsistency.status).to.equal("right");
-    expect((await trialOf("council", 1, truthful(), seedWhere(false))).status).to.equal("right");
+    assert.equal(trial.answer, "53");
+    assert.equal(trial.status, "wrong");
+    assert.equal(trial.selfConsistency.status, "right");
+    assert.equal((await trialOf("council", 1, truthful(), seedWhere(false))).status, "right");
   });
 
   it("hang when models fail, and say what failed", async () => {
@@ -241,25 +246,25 @@ describe("eval: committees", () => {
     });
     const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null);
     const trial = await trialOf("mbft", 0, book);
-    expect(trial.status).to.equal("hung");
-    expect(trial.failedCalls).to.equal(trial.calls);
-    expect(trial.tokens).to.equal(0);
+    assert.equal(trial.status, "hung");
+    assert.equal(trial.failedCalls, trial.calls);
+    assert.equal(trial.tokens, 0);
   });
 
   it("refuse what their protocol does not take", async () => {
     const committee = { seats: 30, assurance: "normal", bad: new Map(), misled: new Set<SeatIndex>() } as const;
-    expect(methodOf("council").refuses(question, committee)).to.be.a("string");
-    expect(methodOf("mbft").refuses(question, committee)).to.equal(null);
+    assert.equal(typeof methodOf("council").refuses(question, committee), "string");
+    assert.equal(methodOf("mbft").refuses(question, committee), null);
     const cell = { suite: "arithmetic", mix: "homogeneous", method: methodOf("council"), byzantine: 0 } as const;
-    expect(await tryQuestion({ ...evaluationOf(truthful(), []), seats: 30 }, cell, question)).to.equal(null);
+    assert.equal(await tryQuestion({ ...evaluationOf(truthful(), []), seats: 30 }, cell, question), null);
   });
 
   it("have other bad seats by question and seed, more of them including fewer", () => {
     const drawn = (seed: number, count: number): readonly number[] => [
       ...badSeats({ seats: 7, badness: ["confident"], seed }, question, count).keys(),
     ];
-    expect(drawn(1, 2).slice(0, 1)).to.deep.equal(drawn(1, 1));
-    expect(new Set([1, 2, 3, 4, 5, 6].map((seed) => drawn(seed, 1)[0])).size).to.be.above(1);
+    assert.deepEqual(drawn(1, 2).slice(0, 1), drawn(1, 1));
+    assertAbove(new Set([1, 2, 3, 4, 5, 6].map((seed) => drawn(seed, 1)[0])).size, 1);
   });
 });
 
@@ -269,7 +274,7 @@ describe("eval: look-up with one poisoned source", () => {
   const read = poisoned(text, "yes", proof) as string;
 
   it("has questions whose poisoned reading differs, and none that liars decide", async () => {
-    for (const one of questionsOf("lookup", 10, 1)) expect(one.poisoned).not.to.equal(one.text);
+    for (const one of questionsOf("lookup", 10, 1)) assert.notEqual(one.poisoned, one.text);
     const asked: string[] = [];
     const looked: Question = {
       ...question,
@@ -282,7 +287,7 @@ describe("eval: look-up with one poisoned source", () => {
     const model = createMemoryModel((request) => {
       const held = readPrompt(request.user).get("question") ?? "";
       asked.push(held);
-      expect(readPrompt(request.user).get("proof")).not.to.equal(question.lie.proof);
+      assert.notEqual(readPrompt(request.user).get("proof"), question.lie.proof);
       const answer = held === read ? "no" : "yes";
       return respond(request, attemptFor(looked, 0, 4, "normal").request.terms, {
         answer,
@@ -297,9 +302,9 @@ describe("eval: look-up with one poisoned source", () => {
       asked.length = 0;
       const cell = { suite: "lookup", mix: "homogeneous", method, byzantine: 1 } as const;
       const trial = await tryQuestion(evaluationOf(book, [method]), cell, looked);
-      expect([trial?.status, trial?.calls], id).to.deep.equal(["right", expected]);
-      expect(trial?.selfConsistency.status, id).to.equal("right");
-      expect(asked.filter((held) => held === read).length, id).to.be.within(1, asked.length / 3);
+      assert.deepEqual([trial?.status, trial?.calls], ["right", expected], id);
+      assert.equal(trial?.selfConsistency.status, "right", id);
+      assertWithin(asked.filter((held) => held === read).length, 1, asked.length / 3, id);
     }
   });
 });
@@ -309,14 +314,14 @@ describe("eval: baselines", () => {
     const calls = { "decentllms-best": 16, "fixed-leader-debate": 4, "early-stop": 4 };
     for (const [id, expected] of Object.entries(calls)) {
       const trial = await trialOf(id, 0);
-      expect([trial.status, trial.calls], id).to.deep.equal(["right", expected]);
+      assert.deepEqual([trial.status, trial.calls], ["right", expected], id);
     }
   });
 
   it("fixed-leader-debate: the bad leader has its three rounds, then the next one is heard", async () => {
     const trial = await trialOf("fixed-leader-debate", 1);
     // Three proposals and three votes of three, then one of each.
-    expect([trial.status, trial.calls, trial.criticalPath]).to.deep.equal(["right", 3 * 4 + 4, 8]);
+    assert.deepEqual([trial.status, trial.calls, trial.criticalPath], ["right", 3 * 4 + 4, 8]);
   });
 
   it("fixed-leader-debate: hangs when no leader finds a majority", async () => {
@@ -324,20 +329,20 @@ describe("eval: baselines", () => {
     // One of three accepts: with the leader's own that is half of the seats.
     const book = bookOf(() => ({ answer: "63", approves: () => verdicts++ % 3 === 0 }));
     const trial = await trialOf("fixed-leader-debate", 0, book);
-    expect([trial.status, trial.calls]).to.deep.equal(["hung", 2 * 3 * 4]);
+    assert.deepEqual([trial.status, trial.calls], ["hung", 2 * 3 * 4]);
   });
 
   it("decentllms: the best answer, and those that quorums let pass", async () => {
     // Seats cannot be told apart by their prompts, so the lie's low marks stand at one seat of four.
     for (const id of ["decentllms-best", "decentllms-two-thirds", "decentllms-majority"])
-      expect((await trialOf(id, 1)).status, id).to.equal("right");
+      assert.equal((await trialOf(id, 1)).status, "right", id);
   });
 
   it("early-stop: refines while less than two thirds agree, and hangs after three refinements", async () => {
     let asked = 0;
     const book = bookOf(() => minded(String(asked++ % 2)));
     const trial = await trialOf("early-stop", 0, book);
-    expect([trial.status, trial.calls, trial.criticalPath]).to.deep.equal(["hung", 16, 4]);
+    assert.deepEqual([trial.status, trial.calls, trial.criticalPath], ["hung", 16, 4]);
   });
 });
 
@@ -351,21 +356,17 @@ describe("eval: runs and reports", () => {
       () => false,
       () => {},
     );
-    expect(cells.map(({ method, byzantine }) => `${method.id} ${byzantine}`)).to.deep.equal([
-      "council 0",
-      "mbft 0",
-      "council 1",
-      "mbft 1",
-    ]);
+    assert.deepEqual(
+      cells.map(({ method, byzantine }) => `${method.id} ${byzantine}`),
+      ["council 0", "mbft 0", "council 1", "mbft 1"],
+    );
     const text = reportText(cells, provenance);
     const [first = "", second = "", third = ""] = text.split("####");
-    expect(first).to.include("Worse than self-consistency");
-    expect(first).to.match(
-      /`council` \| homogeneous \| 1 \| 1 \| 0\.0( \| -100\.0 \(.*?\)){3} \| arithmetic -100\.0 \|/u,
-    );
-    expect(first).not.to.include("mbft");
-    expect(second).to.include("`mbft` | 1 | 1 | 100.0 (20.7 to 100.0) | 0.0");
-    expect(third).to.include("`council` | 1 | 0.0 / 0.0 / 100.0 (100.0) |");
+    assertIncludes(first, "Worse than self-consistency");
+    assert.match(first, /`council` \| homogeneous \| 1 \| 1 \| 0\.0( \| -100\.0 \(.*?\)){3} \| arithmetic -100\.0 \|/u);
+    assertExcludes(first, "mbft");
+    assertIncludes(second, "`mbft` | 1 | 1 | 100.0 (20.7 to 100.0) | 0.0");
+    assertIncludes(third, "`council` | 1 | 0.0 / 0.0 / 100.0 (100.0) |");
   });
 
   it("name every suite that is below, in bold where that is hardly chance, and the model that does best by itself", () => {
@@ -397,9 +398,10 @@ describe("eval: runs and reports", () => {
       cellOf("policy", trialsWith(10, 10, 10)),
     ];
     const summary = summarize(cells[1] as Cell);
-    expect([summary.bestSingle.share, summary.bestGreedy.share, summary.gains.bestGreedy.share]).to.deep.equal([
-      1, 1, -0.8,
-    ]);
+    assert.deepEqual(
+      [summary.bestSingle.share, summary.bestGreedy.share, summary.gains.bestGreedy.share],
+      [1, 1, -0.8],
+    );
     const [first = ""] = reportText(cells, {
       command: "",
       seed: 1,
@@ -408,8 +410,8 @@ describe("eval: runs and reports", () => {
       models: [],
       seconds: 1,
     }).split("####");
-    expect(first).to.include("| wason -10.0, **text -80.0** |");
-    expect(first).not.to.include("policy");
+    assertIncludes(first, "| wason -10.0, **text -80.0** |");
+    assertExcludes(first, "policy");
   });
 
   it("begin no further question when the time is over, and have the same questions in every cell", async () => {
@@ -423,12 +425,18 @@ describe("eval: runs and reports", () => {
       () => true,
       () => {},
     );
-    expect(cells.map(({ trials }) => trials.length)).to.deep.equal([1, 1, 1, 1]);
+    assert.deepEqual(
+      cells.map(({ trials }) => trials.length),
+      [1, 1, 1, 1],
+    );
     const all = await runEvaluation(
       evaluation,
       () => false,
       () => {},
     );
-    expect(all.map(({ trials }) => trials.length)).to.deep.equal([2, 2, 2, 2]);
+    assert.deepEqual(
+      all.map(({ trials }) => trials.length),
+      [2, 2, 2, 2],
+    );
   });
 });

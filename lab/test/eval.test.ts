@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
@@ -11,6 +11,14 @@ import { poisoned } from "../eval/poison.ts";
 import { formOf, isTest, questionsOf, SUITE_NAMES } from "../eval/question.ts";
 import { meanOf, pairedDifference, shareOf } from "../eval/statistics.ts";
 import { plainVote } from "../eval/vote.ts";
+import {
+  assertAbove,
+  assertAtLeast,
+  assertAtMost,
+  assertBelow,
+  assertClose,
+  assertWithin,
+} from "../../test/support/assertions.ts";
 
 const [question] = questionsOf("arithmetic", 1, 1) as [ReturnType<typeof questionsOf>[number]];
 const { terms } = attemptFor(question, 0, 4, "normal").request;
@@ -18,10 +26,10 @@ const { terms } = attemptFor(question, 0, 4, "normal").request;
 describe("eval: statistics", () => {
   it("has Wilson's interval", () => {
     const { share, interval } = shareOf(8, 10);
-    expect(share).to.equal(0.8);
-    expect(interval[0]).to.be.closeTo(0.4902, 0.0001);
-    expect(interval[1]).to.be.closeTo(0.9433, 0.0001);
-    expect(shareOf(0, 2).interval[1]).to.be.closeTo(0.6576, 0.0001);
+    assert.equal(share, 0.8);
+    assertClose(interval[0], 0.4902, 0.0001);
+    assertClose(interval[1], 0.9433, 0.0001);
+    assertClose(shareOf(0, 2).interval[1], 0.6576, 0.0001);
   });
 
   it("has shares within intervals that shrink with more trials", () => {
@@ -31,10 +39,10 @@ describe("eval: statistics", () => {
         const { share, interval } = shareOf(hits, trials);
         const wider = shareOf(hits, trials).interval;
         const narrower = shareOf(10 * hits, 10 * trials).interval;
-        expect(share).to.be.within(interval[0] - 1e-12, interval[1] + 1e-12);
-        expect(interval[0]).to.be.at.least(0);
-        expect(interval[1]).to.be.at.most(1);
-        expect(narrower[1] - narrower[0]).to.be.below(wider[1] - wider[0]);
+        assertWithin(share, interval[0] - 1e-12, interval[1] + 1e-12);
+        assertAtLeast(interval[0], 0);
+        assertAtMost(interval[1], 1);
+        assertBelow(narrower[1] - narrower[0], wider[1] - wider[0]);
       }),
     );
   });
@@ -42,56 +50,57 @@ describe("eval: statistics", () => {
   it("has Bonett and Price's interval of a paired difference, which two trials never make certain", () => {
     // n = 10, 3 gained, 1 lost: p = 4/12 and 2/12, variance (6/12 - (2/12)^2) / 12.
     const { share, interval } = pairedDifference(3, 1, 10);
-    expect(share).to.be.closeTo(0.2, 1e-12);
-    expect(interval[0]).to.be.closeTo(1 / 6 - 1.959964 * Math.sqrt((0.5 - 1 / 36) / 12), 1e-6);
-    expect(interval[1]).to.be.closeTo(1 / 6 + 1.959964 * Math.sqrt((0.5 - 1 / 36) / 12), 1e-6);
-    expect(pairedDifference(0, 2, 2).interval[1]).to.be.above(0);
-    expect(pairedDifference(0, 40, 40).interval[1]).to.be.below(0);
-    expect(pairedDifference(1, 3, 10).interval).to.deep.equal([-interval[1], -interval[0]]);
+    assertClose(share, 0.2, 1e-12);
+    assertClose(interval[0], 1 / 6 - 1.959964 * Math.sqrt((0.5 - 1 / 36) / 12), 1e-6);
+    assertClose(interval[1], 1 / 6 + 1.959964 * Math.sqrt((0.5 - 1 / 36) / 12), 1e-6);
+    assertAbove(pairedDifference(0, 2, 2).interval[1], 0);
+    assertBelow(pairedDifference(0, 40, 40).interval[1], 0);
+    assert.deepEqual(pairedDifference(1, 3, 10).interval, [-interval[1], -interval[0]]);
   });
 
   it("bootstraps a mean, the same one every time", () => {
     const values = [0, 0.25, 0.5, 0.75, 1, 1, 1, 1];
     const { share, interval } = meanOf(values);
-    expect(share).to.equal(0.6875);
-    expect(interval[0]).to.be.within(0.3, 0.6);
-    expect(interval[1]).to.be.within(0.8, 1);
-    expect(meanOf(values)).to.deep.equal({ share, interval });
+    assert.equal(share, 0.6875);
+    assertWithin(interval[0], 0.3, 0.6);
+    assertWithin(interval[1], 0.8, 1);
+    assert.deepEqual(meanOf(values), { share, interval });
   });
 });
 
 describe("eval: a mean of equal grades", () => {
   it("is not certain: its interval is that of a share as large, narrower with more of them", () => {
-    expect(meanOf([1, 1, 1, 1])).to.deep.equal(shareOf(4, 4));
-    expect(meanOf([0.5, 0.5])).to.deep.equal(shareOf(1, 2));
+    assert.deepEqual(meanOf([1, 1, 1, 1]), shareOf(4, 4));
+    assert.deepEqual(meanOf([0.5, 0.5]), shareOf(1, 2));
     const widthOf = (count: number): number => {
       const [low, high] = meanOf(Array.from({ length: count }, () => 0.25)).interval;
       return high - low;
     };
-    expect(widthOf(4)).to.be.greaterThan(widthOf(40)).and.greaterThan(0.5);
+    assertAbove(widthOf(4), widthOf(40));
+    assertAbove(widthOf(4), 0.5);
   });
 });
 
 describe("eval: marks", () => {
   it("are right, wrong or hung, by canonical answers", () => {
-    expect(markOf(terms, "63", "063")).to.deep.equal({ status: "right", grade: 1 });
-    expect(markOf(terms, "63", "53")).to.deep.equal({ status: "wrong", grade: 0 });
-    expect(markOf(terms, "63", null)).to.deep.equal({ status: "hung", grade: 0 });
+    assert.deepEqual(markOf(terms, "63", "063"), { status: "right", grade: 1 });
+    assert.deepEqual(markOf(terms, "63", "53"), { status: "wrong", grade: 0 });
+    assert.deepEqual(markOf(terms, "63", null), { status: "hung", grade: 0 });
   });
 
   it("grade policies by what both name of all that either names", () => {
     const policies = { ...terms, ...formOf("policies A-E") };
-    expect(markOf(policies, "A,B,C", "C,A,B")).to.deep.equal({ status: "right", grade: 1 });
-    expect(markOf(policies, "A,B,C", "B,C,D")).to.deep.equal({ status: "wrong", grade: 0.5 });
-    expect(markOf(policies, "A", "B").grade).to.equal(0);
+    assert.deepEqual(markOf(policies, "A,B,C", "C,A,B"), { status: "right", grade: 1 });
+    assert.deepEqual(markOf(policies, "A,B,C", "B,C,D"), { status: "wrong", grade: 0.5 });
+    assert.equal(markOf(policies, "A", "B").grade, 0);
   });
 });
 
 describe("eval: a plain vote", () => {
   it("takes the most frequent answer, of equals the one that came first; what is no answer has no vote", () => {
-    expect(plainVote(terms, ["53", "63", "nonsense", "63"]).answer).to.equal("63");
-    expect(plainVote(terms, ["53", "63", "63", "53"]).answer).to.equal("53");
-    expect(plainVote(terms, ["", "x"]).status).to.equal("hung");
+    assert.equal(plainVote(terms, ["53", "63", "nonsense", "63"]).answer, "63");
+    assert.equal(plainVote(terms, ["53", "63", "63", "53"]).answer, "53");
+    assert.equal(plainVote(terms, ["", "x"]).status, "hung");
   });
 });
 
@@ -101,17 +110,18 @@ describe("eval: a poisoned source", () => {
   const read = poisoned(text, "yes", proof) as string;
 
   it("turns the answer by one limit of the rules", () => {
-    expect(read).to.equal(text.replace("30", "8"));
+    assert.equal(read, text.replace("30", "8"));
     const late = "Policy: 1. item unused; 2. at least 2 items. Facts: unused, 1 items. Is it due?";
-    expect(poisoned(late, "no", "c1 unused ok; c2 1 min 2 fails")).to.equal(null);
-    expect(poisoned(late.replace("1 items", "10 items"), "yes", "c1 unused ok; c2 10 min 2 ok")).to.equal(
+    assert.equal(poisoned(late, "no", "c1 unused ok; c2 1 min 2 fails"), null);
+    assert.equal(
+      poisoned(late.replace("1 items", "10 items"), "yes", "c1 unused ok; c2 10 min 2 ok"),
       "Policy: 1. item unused; 2. at least 13 items. Facts: unused, 10 items. Is it due?",
     );
   });
 
   it("leaves alone what it cannot turn: words only, or a rule after which others may fail", () => {
-    expect(poisoned("Cover: 1) paid. Case: paid. Is it covered?", "yes", "c1 paid ok")).to.equal(null);
-    expect(poisoned(text.replace("day 12", "day 40"), "no", "c1 40 max 30 fails")).to.equal(null);
+    assert.equal(poisoned("Cover: 1) paid. Case: paid. Is it covered?", "yes", "c1 paid ok"), null);
+    assert.equal(poisoned(text.replace("day 12", "day 40"), "no", "c1 40 max 30 fails"), null);
   });
 });
 
@@ -121,35 +131,34 @@ describe("eval: questions", () => {
   it("are of every suite, each once, the seed's own; the first of more are those of fewer", () => {
     for (const suite of SUITE_NAMES) {
       const drawn = questionsOf(suite, 30, 1);
-      expect(new Set(drawn.map(({ text }) => text)).size, suite).to.equal(30);
-      expect(questionsOf(suite, 3, 1)).to.deep.equal(drawn.slice(0, 3));
-      expect(questionsOf(suite, 3, 2)).not.to.deep.equal(drawn.slice(0, 3));
+      assert.equal(new Set(drawn.map(({ text }) => text)).size, 30, suite);
+      assert.deepEqual(questionsOf(suite, 3, 1), drawn.slice(0, 3));
+      assert.notDeepEqual(questionsOf(suite, 3, 2), drawn.slice(0, 3));
       for (const { form, text, truth, lie } of drawn) {
         const asked = attemptFor({ ...question, form, text }, 0, 4, "normal").request.terms;
-        expect(agrees(asked, truth, truth), `${suite}: ${truth}`).to.equal(true);
-        expect(agrees(asked, truth, lie.answer), `${suite}: ${truth} and ${lie.answer}`).to.equal(false);
-        expect(canonicalAnswer(asked, lie.answer), lie.answer).not.to.equal(null);
-        expect(lie.proof).not.to.equal("");
+        assert.equal(agrees(asked, truth, truth), true, `${suite}: ${truth}`);
+        assert.equal(agrees(asked, truth, lie.answer), false, `${suite}: ${truth} and ${lie.answer}`);
+        assert.notEqual(canonicalAnswer(asked, lie.answer), null, lie.answer);
+        assert.notEqual(lie.proof, "");
       }
     }
   });
 
   it("are of the test split, by the rule that models/questions.py has", () => {
     const rows = JSON.parse(readFileSync(heldOutPath, "utf8")) as readonly { readonly question: string }[];
-    for (const { question: text } of rows) expect(isTest(text), text).to.equal(true);
-    for (const suite of SUITE_NAMES)
-      for (const { text } of questionsOf(suite, 20, 3)) expect(isTest(text)).to.equal(true);
-    expect(isTest("What is 1 + 1?")).to.equal(false);
+    for (const { question: text } of rows) assert.equal(isTest(text), true, text);
+    for (const suite of SUITE_NAMES) for (const { text } of questionsOf(suite, 20, 3)) assert.equal(isTest(text), true);
+    assert.equal(isTest("What is 1 + 1?"), false);
   });
 
   it("of arithmetic have the answer that their numbers give", () => {
     const inDigits = questionsOf("arithmetic", 200, 1).filter(({ text }) => /\d.*\d/.test(text));
-    expect(inDigits.length).to.be.above(80);
+    assertAbove(inDigits.length, 80);
     for (const { text, truth } of inDigits) {
       const [a = 0, b = 0] = [...text.matchAll(/\d+/g)].map(Number);
       const isSum = /plus|\+|Add|sum of|together|in all|more|total|votes/.test(text);
       const expected = isSum ? a + b : /Take/.test(text) ? b - a : a - b;
-      expect(truth, text).to.equal(String(expected));
+      assert.equal(truth, String(expected), text);
     }
   });
 
@@ -158,7 +167,7 @@ describe("eval: questions", () => {
       const [limit = 0, ...values] = [...text.matchAll(/\d+/g)].map(Number);
       const keeps = (value: number): boolean => (/At least/.test(text) ? value >= limit : value <= limit);
       const letters = "ABCDE".split("").filter((_, index) => index < values.length && keeps(values[index] as number));
-      expect(truth, text).to.equal(letters.join(","));
+      assert.equal(truth, letters.join(","), text);
     }
   });
 
@@ -169,10 +178,11 @@ describe("eval: questions", () => {
       const breaking = options.filter(
         ([, face = ""]) => /^\d+$/.test(face) && (Number(face) % 2 === 0) !== (digit === "even"),
       );
-      expect(
+      assert.deepEqual(
         breaking.map(([, , letter]) => letter),
+        [truth],
         text,
-      ).to.deep.equal([truth]);
+      );
     }
   });
 
@@ -195,18 +205,18 @@ describe("eval: questions", () => {
         if (limits.length !== 1 || values.length !== 1) continue;
         const keeps = bounds.find(([words]) => words.test(rules))?.[1](values[0] as number, limits[0] as number);
         const flags = facts.match(/\b(?:used|no receipt|no police report|unpaid|not approved|open debt|not signed)\b/);
-        expect(expected, told).to.equal(keeps === true && flags === null ? "yes" : "no");
+        assert.equal(expected, keeps === true && flags === null ? "yes" : "no", told);
         checked += 1;
       }
-    expect(checked).to.be.above(80);
+    assertAbove(checked, 80);
   });
 });
 
 describe("eval: options", () => {
   it("read numbers of bad seats up to f", () => {
-    expect(byzantineOf("0..f", 2)).to.deep.equal([0, 1, 2]);
-    expect(byzantineOf("f,0", 2)).to.deep.equal([0, 2]);
-    expect(byzantineOf("1", 2)).to.deep.equal([1]);
-    for (const text of ["3", "2..1", "x", "", "0..1..2", "-1"]) expect(() => byzantineOf(text, 2), text).to.throw();
+    assert.deepEqual(byzantineOf("0..f", 2), [0, 1, 2]);
+    assert.deepEqual(byzantineOf("f,0", 2), [0, 2]);
+    assert.deepEqual(byzantineOf("1", 2), [1]);
+    for (const text of ["3", "2..1", "x", "", "0..1..2", "-1"]) assert.throws(() => byzantineOf(text, 2), text);
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { TOLERANCE, differencesOf } from "../bench/gas-file.ts";
+import { TOLERANCE, differencesOf } from "../bench/gas/gas-file.ts";
 
 describe("the gas figures that are kept", () => {
   const kept = { request: 64_811, commit: 78_377 };

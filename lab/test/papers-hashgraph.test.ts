@@ -1,9 +1,10 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { attemptFor } from "../eval/attempt.ts";
 import { factsOf, pooledFacts, type Facts } from "../papers/facts.ts";
 import { rescueClaims, robustnessClaim, type Course, type Robust } from "../papers/hashgraph-claims.ts";
 import { sharesText, type Claim } from "../papers/study.ts";
+import { assertFields } from "../../test/support/assertions.ts";
 
 const QUESTION = {
   suite: "policies",
@@ -18,7 +19,7 @@ describe("facts that a decision keeps", () => {
   it("are right policies that somebody named; wrong ones are counted apart", () => {
     // A and B were named, C by nobody; of the first answers one has a wrong policy, the greedy one has two.
     const firsts = ["A", "A,B", "B,D", "nonsense"];
-    expect(factsOf(terms, { firsts, greedy: "A,D", answer: "B,D" }, "A,B,C")).to.deep.equal({
+    assert.deepEqual(factsOf(terms, { firsts, greedy: "A,D", answer: "B,D" }, "A,B,C"), {
       isDecided: true,
       named: 2,
       kept: 1,
@@ -27,14 +28,14 @@ describe("facts that a decision keeps", () => {
       falseKept: 1,
     });
     const hung = factsOf(terms, { firsts: ["A"], greedy: "", answer: null }, "A,B,C");
-    expect(hung).to.include({ isDecided: false, named: 1, kept: 0, falseGreedy: 0, falseKept: 0 });
+    assertFields(hung, { isDecided: false, named: 1, kept: 0, falseGreedy: 0, falseKept: 0 });
   });
 
   const kept = { isDecided: true, named: 3, kept: 2, falsePerFirst: 1, falseGreedy: 0.5, falseKept: 1 };
   const hung = { isDecided: false, named: 2, kept: 0, falsePerFirst: 3, falseGreedy: 2, falseKept: 0 };
 
   it("are pooled over questions; false ones are compared on those that are decided", () => {
-    expect(pooledFacts([kept, hung])).to.deep.equal({
+    assert.deepEqual(pooledFacts([kept, hung]), {
       questions: 2,
       decided: 1,
       named: 5,
@@ -43,27 +44,27 @@ describe("facts that a decision keeps", () => {
       falseWhereDecided: { perFirst: 1, perGreedy: 0.5, perDecision: 1 },
     });
     // No decision is not a decision without false ones.
-    expect(pooledFacts([hung]).falseWhereDecided).to.equal(null);
+    assert.equal(pooledFacts([hung]).falseWhereDecided, null);
   });
 
   it("fewer false ones: yes near zero, in part if fewer, no if not, nothing to say without a decision", () => {
     const claim = (...facts: readonly Facts[]): Claim =>
       claimOf(rescueClaims(facts.map((one) => course({ suite: "policies", facts: one }))), "false statements");
     const none = { ...kept, falseKept: 0 };
-    expect(claim(none, hung)).to.include({
+    assertFields(claim(none, hung), {
       agrees: "yes",
       here: "0.00 wrong policies per decision, on the same 1 of 2 questions 1.00 per first answer and 0.50 per greedy call",
     });
-    expect(claim({ ...kept, falseKept: 0.5 }).agrees).to.equal("in part");
-    expect(claim(kept).agrees).to.equal("no");
-    expect(claim({ ...kept, falseKept: 2 }).agrees).to.equal("no");
-    expect(claim(hung)).to.include({ agrees: "not redone", here: "none of 1 questions is decided" });
+    assert.equal(claim({ ...kept, falseKept: 0.5 }).agrees, "in part");
+    assert.equal(claim(kept).agrees, "no");
+    assert.equal(claim({ ...kept, falseKept: 2 }).agrees, "no");
+    assertFields(claim(hung), { agrees: "not redone", here: "none of 1 questions is decided" });
     // Where nobody says anything wrong there is nothing to lower.
-    expect(claim({ ...none, falsePerFirst: 0 }).agrees).to.equal("not redone");
-    expect(claim({ ...kept, falsePerFirst: 0 }).agrees).to.equal("no");
+    assert.equal(claim({ ...none, falsePerFirst: 0 }).agrees, "not redone");
+    assert.equal(claim({ ...kept, falsePerFirst: 0 }).agrees, "no");
     // Near zero, but a single greedy call is nearer.
     const rare = Array.from({ length: 39 }, () => ({ ...none, falseGreedy: 0 }));
-    expect(claim(...rare, { ...kept, falseGreedy: 0 }).agrees).to.equal("in part");
+    assert.equal(claim(...rare, { ...kept, falseGreedy: 0 }).agrees, "in part");
   });
 });
 
@@ -95,29 +96,31 @@ describe("what the hashgraph paper expects", () => {
 
   it("one right answer is enough: yes if always, in part if more are rescued than lost, else no", () => {
     const verdict = (...courses: readonly Course[]): string => claimOf(rescueClaims(courses), "ideally").agrees;
-    expect(verdict(course(), rescued)).to.equal("yes");
-    expect(verdict(course(), rescued, rescued, lost)).to.equal("in part");
-    expect(verdict(course(), rescued, lost)).to.equal("no");
+    assert.equal(verdict(course(), rescued), "yes");
+    assert.equal(verdict(course(), rescued, rescued, lost), "in part");
+    assert.equal(verdict(course(), rescued, lost), "no");
     // Nobody knew it: nothing was to be rescued.
-    expect(verdict(course(), course({ firstsRight: 0, voteIsRight: false, status: "wrong" }))).to.equal("yes");
+    assert.equal(verdict(course(), course({ firstsRight: 0, voteIsRight: false, status: "wrong" })), "yes");
   });
 
   it("better than a plain vote, and than one answer, by the shares of all questions", () => {
     const claims = rescueClaims([course(), rescued, lost]);
-    expect(claimOf(claims, "most models gave")).to.include({ agrees: "no" });
-    expect(claimOf(claims, "most models gave").here).to.equal(
+    assertFields(claimOf(claims, "most models gave"), { agrees: "no" });
+    assert.equal(
+      claimOf(claims, "most models gave").here,
       "decided right 66.7 %, a plain vote of the same first answers 66.7 %: 1 rescued, 1 lost",
     );
     // (4/4 + 1/4 + 3/4) / 3 of the first answers are right.
-    expect(claimOf(claims, "best model").here).to.equal(
+    assert.equal(
+      claimOf(claims, "best model").here,
       "decided right 66.7 %; of the same questions one first answer is right in 66.7 %, one greedy call of the same model in 100.0 %",
     );
-    expect(claimOf(claims, "best model").agrees).to.equal("no");
+    assert.equal(claimOf(claims, "best model").agrees, "no");
     // As good as both the sampled model and the greedy one.
     const missed = [course(), rescued, { ...lost, greedyIsRight: false }];
-    expect(claimOf(rescueClaims(missed), "best model").agrees).to.equal("yes");
-    expect(claimOf(claims, "one or two rounds")).to.include({ agrees: "no" });
-    expect(claimOf(claims, "agree at once").here).to.equal("1 of 1 unanimous first rounds are right");
+    assert.equal(claimOf(rescueClaims(missed), "best model").agrees, "yes");
+    assertFields(claimOf(claims, "one or two rounds"), { agrees: "no" });
+    assert.equal(claimOf(claims, "agree at once").here, "1 of 1 unanimous first rounds are right");
   });
 
   it("a third of adversaries: all right up to f, and not beyond", () => {
@@ -126,41 +129,42 @@ describe("what the hashgraph paper expects", () => {
     };
     const good = [0, 1, 2].map((bad) => point(bad, "right", "right"));
     const broken = robustnessClaim([...good, point(3, "right", "hung"), point(4, "wrong", "hung")], 7);
-    expect(broken.agrees).to.equal("yes");
-    expect(broken.here).to.match(/always right up to 2 of 7 bad seats, first not always right at 3, first wrong at 4$/);
-    expect(
+    assert.equal(broken.agrees, "yes");
+    assert.match(broken.here, /always right up to 2 of 7 bad seats, first not always right at 3, first wrong at 4$/);
+    assert.equal(
       robustnessClaim([...good.slice(0, 2), point(2, "hung", "right"), point(3, "hung", "hung")], 7).agrees,
-    ).to.equal("no");
-    expect(robustnessClaim([...good, point(3, "right", "right")], 7).agrees).to.equal("no");
+      "no",
+    );
+    assert.equal(robustnessClaim([...good, point(3, "right", "right")], 7).agrees, "no");
   });
 
   it("a third of adversaries: in part where beyond it nothing goes wrong but hangs", () => {
     const points = [0, 1, 2, 3].map((bad): Robust => {
       return { models: "perfect", bad, statuses: [bad > 2 ? "hung" : "right"], greedy: [] };
     });
-    expect(robustnessClaim(points, 7).agrees).to.equal("in part");
+    assert.equal(robustnessClaim(points, 7).agrees, "in part");
   });
 
   it("nothing that was right at first: neither rescue nor recall can be judged", () => {
     const facts = { isDecided: true, named: 0, kept: 0, falsePerFirst: 1, falseGreedy: 1, falseKept: 1 };
     const claims = rescueClaims([course({ firstsRight: 0, voteIsRight: false, status: "wrong", facts })]);
-    expect(claimOf(claims, "ideally").agrees).to.equal("not redone");
-    expect(claimOf(claims, "high recall").agrees).to.equal("not redone");
+    assert.equal(claimOf(claims, "ideally").agrees, "not redone");
+    assert.equal(claimOf(claims, "high recall").agrees, "not redone");
   });
 
   it("oscillation: no if none, yes if some did not end in an agreement, else in part", () => {
     const swung = course({ oscillating: 2 });
     const verdict = (...courses: readonly Course[]): Claim => claimOf(rescueClaims(courses), "oscillation");
-    expect(verdict(course(), course({ path: "vote" }))).to.include({
+    assertFields(verdict(course(), course({ path: "vote" })), {
       agrees: "no",
       here: "in 0 of 2 questions a seat went back and forth; 0 of them ended without an agreement of more than 2/3",
     });
-    expect(verdict(course(), swung).agrees).to.equal("in part");
-    expect(verdict(swung, { ...swung, path: "plurality" }).agrees).to.equal("yes");
-    expect(verdict({ ...swung, path: "none" }).agrees).to.equal("yes");
+    assert.equal(verdict(course(), swung).agrees, "in part");
+    assert.equal(verdict(swung, { ...swung, path: "plurality" }).agrees, "yes");
+    assert.equal(verdict({ ...swung, path: "none" }).agrees, "yes");
   });
 
   it("who ends without a certificate is hung", () => {
-    expect(sharesText(["right", "none", "hung", "wrong"])).to.equal("25.0 / 50.0 / 25.0");
+    assert.equal(sharesText(["right", "none", "hung", "wrong"]), "25.0 / 50.0 / 25.0");
   });
 });

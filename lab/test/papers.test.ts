@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,6 +18,7 @@ import { findingsText } from "../papers/report.ts";
 import { STUDIES } from "../papers/studies.ts";
 import type { Chart, Claim, Comparison, Findings } from "../papers/study.ts";
 import { provenanceOf } from "../shared/provenance.ts";
+import { assertIncludes, assertAbove, assertWithin, assertClose } from "../../test/support/assertions.ts";
 
 const root = join(import.meta.dirname, "../..");
 const CHART: Chart = {
@@ -45,38 +46,38 @@ it("provenance: its command pasted into a shell has every argument as it was", (
     "--seed=1,2",
   ];
   const { command } = provenanceOf("papers", argv, 1, null, 1);
-  expect(command)
-    .to.match(/^npm run papers -- --models 'a b\.gguf;echo c' /)
-    .and.to.match(/ --seed=1,2$/);
+  assert.match(command, /^npm run papers -- --models 'a b\.gguf;echo c' /);
+  assert.match(command, / --seed=1,2$/);
   const shown = command.replace(/^npm run papers --/, "printf '%s\\0'");
   const read = execFileSync("sh", ["-c", shown], { encoding: "utf8" });
-  expect(read.split("\0").slice(0, -1)).to.deep.equal(argv);
+  assert.deepEqual(read.split("\0").slice(0, -1), argv);
 });
 
 describe("plots", () => {
   it("have light colours as attributes and dark ones in the style sheet, and a title", async () => {
     const svg = await svgOf(CHART);
-    expect(svg).to.match(
+    assert.match(
+      svg,
       /^<svg [^>]*><title>Calls &lt; 9 &amp; more<\/title><style>svg\{color:#1f2328\}@media \(prefers-color-scheme: dark\)/,
     );
-    expect(svg).to.include('stroke="#0969da"').and.to.include('[stroke="#0969da"]{stroke:#58a6ff}');
-    expect(svg)
-      .to.include('fill="currentColor"')
-      .and.not.to.match(/fill="(black|white|#000|#fff)/);
-    for (const word of ["bad seats", "calls", "flat", "steep"]) expect(svg).to.include(`>${word}<`);
+    assertIncludes(svg, 'stroke="#0969da"');
+    assertIncludes(svg, '[stroke="#0969da"]{stroke:#58a6ff}');
+    assertIncludes(svg, 'fill="currentColor"');
+    assert.doesNotMatch(svg, /fill="(black|white|#000|#fff)/);
+    for (const word of ["bad seats", "calls", "flat", "steep"]) assertIncludes(svg, `>${word}<`);
   });
 
   it("draw a value at its height", async () => {
     const svg = await svgOf(CHART);
     // 260 points high for 4 calls: 2 of them are 130 from either end.
-    expect(svg).to.match(/d="M0,130L230,130L460,130"[^>]*stroke="#0969da"/);
-    expect(svg).to.match(/d="M0,260L230,130L460,0"[^>]*stroke="#bc4c00"/);
+    assert.match(svg, /d="M0,130L230,130L460,130"[^>]*stroke="#0969da"/);
+    assert.match(svg, /d="M0,260L230,130L460,0"[^>]*stroke="#bc4c00"/);
   });
 
   it("refuse more lines than there are colours", async () => {
     const lines = Array.from({ length: 7 }, (_, index) => ({ name: `line ${index}`, points: [] }));
     const error = await svgOf({ ...CHART, lines }).catch((reason: unknown) => reason);
-    expect(error).to.be.instanceOf(RangeError);
+    assert.ok(error instanceof RangeError);
   });
 });
 
@@ -98,7 +99,8 @@ describe("a study's text", () => {
       seconds: 1.4,
       asked: 3,
     };
-    expect(findingsText(findings, provenance)).to.equal(
+    assert.equal(
+      findingsText(findings, provenance),
       [
         "| the paper | here | agrees | why |\n| --- | --- | --- | --- |",
         "| says no | seen | **no** | so |",
@@ -133,54 +135,53 @@ describe("one greedy call of the same model", () => {
   };
 
   it("is named before all tables with every committee that is right less often", () => {
-    expect(before(comparison("`a`", 5, 9), comparison("`b`", 9, 9), comparison("`c`", 0, 1))).to.equal(
+    assert.equal(
+      before(comparison("`a`", 5, 9), comparison("`b`", 9, 9), comparison("`c`", 0, 1)),
       "**Less often right than one greedy call of the same model (the same file at temperature 0) on the same questions** are 2 of 3 committees here: `a` 50.0 against 90.0 % (10 questions); `c` 0.0 against 10.0 % (10 questions).\n\n",
     );
   });
 
   it("beats nobody where no committee is below it; where there is none nothing is said", () => {
-    expect(before(comparison("`a`", 9, 9), comparison("`b`", 10, 9))).to.match(
-      /^No committee here is right less often/,
-    );
-    expect(before()).to.equal("");
+    assert.match(before(comparison("`a`", 9, 9), comparison("`b`", 10, 9)), /^No committee here is right less often/);
+    assert.equal(before(), "");
   });
 });
 
 describe("MBFT's propositions", () => {
   it("1: one fooled verifier commits the liars' answer, whatever the size; none without", () => {
-    expect([4, 7, 10, 13].map(fooledNeeded)).to.deep.equal([1, 1, 1, 1]);
+    assert.deepEqual([4, 7, 10, 13].map(fooledNeeded), [1, 1, 1, 1]);
     // With a single agent f is 0, and nobody lies.
-    expect(fooledNeeded(1)).to.equal(null);
+    assert.equal(fooledNeeded(1), null);
   });
 
   it("2: misses equality where doubles do not add up, and nothing below; 3 and 4 hold", () => {
     const { missed, of } = missedCommits(0);
-    expect(of).to.equal(310);
-    expect(missed).to.be.within(1, 309);
-    expect(missedCommits(1e-9)).to.deep.equal({ missed: 0, of: 310 });
+    assert.equal(of, 310);
+    assertWithin(missed, 1, 309);
+    assert.deepEqual(missedCommits(1e-9), { missed: 0, of: 310 });
     // Above it none can commit.
-    expect(missedCommits(-1e-3).missed).to.equal(310);
-    expect(risingReputations()).to.deep.equal({ missed: 0, of: 120 });
-    expect(shrinkingWeights()).to.deep.equal({ missed: 0, of: 63 });
+    assert.equal(missedCommits(-1e-3).missed, 310);
+    assert.deepEqual(risingReputations(), { missed: 0, of: 120 });
+    assert.deepEqual(shrinkingWeights(), { missed: 0, of: 63 });
   });
 
   it("VI: outcomes of calibrated seats are weighed by their odds", () => {
     const { bayesian, discrete, promised } = calibratedSeats([0.9]);
     // One seat of .9 passes .85 at once, right or wrong; the discrete rules commit whatever it says.
     for (const { right, wrong, hung } of [bayesian, discrete]) {
-      expect(right).to.be.closeTo(0.9, 1e-12);
-      expect(wrong).to.be.closeTo(0.1, 1e-12);
-      expect(hung).to.equal(0);
+      assertClose(right, 0.9, 1e-12);
+      assertClose(wrong, 0.1, 1e-12);
+      assert.equal(hung, 0);
     }
-    expect(promised).to.be.closeTo(0.15, 1e-12);
+    assertClose(promised, 0.15, 1e-12);
     const weak = calibratedSeats([0.55, 0.6, 0.6, 0.7]).bayesian;
-    expect(weak.right + weak.wrong + weak.hung).to.be.closeTo(1, 1e-12);
+    assertClose(weak.right + weak.wrong + weak.hung, 1, 1e-12);
     // It promises at most .15, and counts the same reports again until it is sure.
-    expect(weak.wrong).to.be.greaterThan(0.15);
+    assertAbove(weak.wrong, 0.15);
   });
 
   it("the order of the list decides between two that are equally sure", () => {
-    expect(isOrderBlind()).to.equal(false);
+    assert.equal(isOrderBlind(), false);
   });
 });
 
@@ -228,8 +229,8 @@ describe("claims about MBFT follow the figures", () => {
   const verdicts = (figures: MbftFigures): readonly string[] => mbftClaims(figures).map(({ agrees }) => agrees);
 
   it("each can say yes and no, but for the suite that is not run", () => {
-    expect(verdicts(held)).to.deep.equal([...Array.from({ length: 10 }, () => "yes"), "not redone"]);
-    expect(verdicts(refuted)).to.deep.equal([...Array.from({ length: 10 }, () => "no"), "not redone"]);
+    assert.deepEqual(verdicts(held), [...Array.from({ length: 10 }, () => "yes"), "not redone"]);
+    assert.deepEqual(verdicts(refuted), [...Array.from({ length: 10 }, () => "no"), "not redone"]);
   });
 
   it("in part: equality alone, and a posterior that promises too much in one of two committees", () => {
@@ -238,14 +239,17 @@ describe("claims about MBFT follow the figures", () => {
     const rash = { ...good, bayesian: odds(0.8, 0.2), discrete: odds(0.7, 0.1) };
     const figures = { ...held, atEquality: { missed: 1, of: 9 }, calibrated: [good, rash] };
     const partly = mbftClaims(figures).filter(({ agrees }) => agrees === "in part");
-    expect(partly.map(({ paper }) => paper.split(":")[0])).to.deep.equal(["Proposition 2", "VI"]);
-    expect(verdicts({ ...held, calibrated: [rash] })[8]).to.equal("no");
+    assert.deepEqual(
+      partly.map(({ paper }) => paper.split(":")[0]),
+      ["Proposition 2", "VI"],
+    );
+    assert.equal(verdicts({ ...held, calibrated: [rash] })[8], "no");
   });
 
   it("recordings say what our reference is, not what the code promises", () => {
     const claim = mbftClaims({ ...held, recordings: { missed: 6, of: 236 } }).at(-1) as Claim;
-    expect(claim.here).to.include("230 of 236 recorded runs");
-    expect(claim.agrees).to.equal("not redone");
+    assertIncludes(claim.here, "230 of 236 recorded runs");
+    assert.equal(claim.agrees, "not redone");
   });
 });
 
@@ -253,7 +257,7 @@ describe("npm run papers", () => {
   const run = (
     ...words: readonly string[]
   ): { readonly code: number | null; readonly out: string; readonly err: string } => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/papers/main.ts", ...words], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ["lab/main.ts", "papers", ...words], {
       cwd: root,
       encoding: "utf8",
     });
@@ -262,27 +266,31 @@ describe("npm run papers", () => {
 
   it("mbft: prints claims, tables and charts as JSON", () => {
     const { code, out, err } = run("mbft", "--size", "40", "--json");
-    expect(code, err).to.equal(0);
+    assert.equal(code, 0, err);
     const { claims, tables, charts } = JSON.parse(out) as Findings;
-    expect(claims.filter(({ agrees }) => agrees === "no")).to.have.length(5);
-    expect(tables.map(({ rows }) => rows.length)).to.deep.equal([4, 6]);
+    assert.equal(claims.filter(({ agrees }) => agrees === "no").length, 5);
+    assert.deepEqual(
+      tables.map(({ rows }) => rows.length),
+      [4, 6],
+    );
     const reference = charts[0]?.lines.find(({ name }) => name === "reference")?.points.map(([, wrong]) => wrong) ?? [];
-    expect(reference.at(-1)).to.be.greaterThan(reference[0] as number);
+    assertAbove(reference.at(-1), reference[0] as number);
     // Every claim names a test that exists, by rule or mechanism.
     for (const { why } of claims) {
-      const [, file = "", mechanism = ""] = /\((?:.*; )?(test\/core\/[\w-]+\.test\.ts), (\w+)/.exec(why) ?? [];
-      expect(file, why).not.to.equal("");
-      expect(readFileSync(join(root, file), "utf8"), why).to.include(mechanism);
+      const [, file = "", mechanism = ""] =
+        /\((?:.*; )?((?:lab\/test|test\/core)\/[\w-]+\.test\.ts), (\w+)/.exec(why) ?? [];
+      assert.notEqual(file, "", why);
+      assertIncludes(readFileSync(join(root, file), "utf8"), mechanism, why);
     }
   });
 
   it("says what is wrong with a command line, with exit code 2", () => {
     for (const words of [[], ["chess"], ["mbft", "--seed", "x"], ["mbft", "--model", "a@9"]])
-      expect(run(...words).code, words.join(" ")).to.equal(2);
+      assert.equal(run(...words).code, 2, words.join(" "));
   });
 
   it("lab/results.md has a section for every paper", () => {
     const results = readFileSync(join(root, "lab/results.md"), "utf8");
-    for (const { id } of STUDIES) expect(results).to.include(`<!-- generated: papers ${id} -->`);
+    for (const { id } of STUDIES) assertIncludes(results, `<!-- generated: papers ${id} -->`);
   });
 });

@@ -1,10 +1,11 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { replaceSection } from "../shared/generated-section.ts";
 import { anyOf, blocksPerGain, secondsToRun, withWithholding } from "../randao/odds.ts";
 import { randaoTables } from "../randao/table.ts";
+import { assertAbove, assertClose } from "../../test/support/assertions.ts";
 
 /** mulberry32 */
 function generator(seed: number): () => number {
@@ -35,40 +36,40 @@ describe("odds of a proposer over prevrandao", () => {
       }
     }
     const expected = withWithholding(q, p, 1);
-    expect(expected).to.be.closeTo(q / (1 - p * (1 - q)), 1e-12);
-    expect(suited / trials).to.be.closeTo(expected, 0.004);
-    expect(withheld / trials / (expected - q)).to.be.closeTo(blocksPerGain(q), 0.2);
+    assertClose(expected, q / (1 - p * (1 - q)), 1e-12);
+    assertClose(suited / trials, expected, 0.004);
+    assertClose(withheld / trials / (expected - q), blocksPerGain(q), 0.2);
   });
 
   it("with two blocks to come are those of the best pair in each run", () => {
     const random = generator(2);
     let suited = 0;
     for (let trial = 0; trial < trials; trial++) if (playTwo(random)) suited += 1;
-    expect(suited / trials).to.be.closeTo(withWithholding(q, p, 2), 0.004);
+    assertClose(suited / trials, withWithholding(q, p, 2), 0.004);
   });
 
   it("are the fair ones without proposers, and grow with their share", () => {
     for (const blocks of [1, 2, 5, 31]) {
-      expect(withWithholding(q, 0, blocks)).to.be.closeTo(q, 1e-12);
+      assertClose(withWithholding(q, 0, blocks), q, 1e-12);
       let before = q;
       for (const share of [0.1, 0.2, 0.3, 0.4, 0.5]) {
         const odds = withWithholding(q, share, blocks);
-        expect(odds).to.be.above(before);
+        assertAbove(odds, before);
         before = odds;
       }
     }
   });
 
   it("of one of several draws, and the wait for a run of slots", () => {
-    expect(anyOf(0.5, 3)).to.be.closeTo(0.875, 1e-12);
-    expect(anyOf(1e-18, 2)).to.be.closeTo(2e-18, 1e-30);
+    assertClose(anyOf(0.5, 3), 0.875, 1e-12);
+    assertClose(anyOf(1e-18, 2), 2e-18, 1e-30);
     // Two heads of a fair coin take six throws.
-    expect(secondsToRun(0.5, 2)).to.be.closeTo(72, 1e-9);
+    assertClose(secondsToRun(0.5, 2), 72, 1e-9);
   });
 
   it("are the tables of ADR 7", () => {
     const document = readFileSync(join(import.meta.dirname, "../../docs/adr/007-seed-from-prevrandao.md"), "utf8");
-    expect(replaceSection(document, "randao", randaoTables())).to.equal(document);
+    assert.equal(replaceSection(document, "randao", randaoTables()), document);
   });
 });
 

@@ -6,7 +6,7 @@ import { decodeMessage, encodeMessage, readRoot } from "../../agents/core/encodi
 import type { Digest, Message, SeatIndex } from "../../agents/core/types.ts";
 import type { SessionPorts } from "../../agents/node/seat/effects.ts";
 import type { Network } from "../../agents/ports/network.ts";
-import type { Culprit } from "./index.ts";
+import type { Culprit } from "./culprit.ts";
 import { createKnownBlocks } from "./known.ts";
 import { resign } from "./payloads.ts";
 

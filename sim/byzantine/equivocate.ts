@@ -2,7 +2,7 @@ import { decodeMessage, encodeMessage } from "../../agents/core/encoding/transcr
 import type { Message } from "../../agents/core/types.ts";
 import type { SessionPorts } from "../../agents/node/seat/effects.ts";
 import type { Network } from "../../agents/ports/network.ts";
-import type { Culprit } from "./index.ts";
+import type { Culprit } from "./culprit.ts";
 import { another, resign } from "./payloads.ts";
 
 const REMEMBERED = 256;

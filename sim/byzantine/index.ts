@@ -1,13 +1,10 @@
 import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { hashgraph } from "../../agents/core/protocols/hashgraph/index.ts";
-import type { SeatIndex } from "../../agents/core/types.ts";
 import type { SessionPorts } from "../../agents/node/seat/effects.ts";
 import type { ByzantineKind } from "../options.ts";
-import type { Plan } from "../plan.ts";
-import type { Random } from "../random.ts";
-import type { Recorder } from "../recorder.ts";
 import { censoring } from "./censor.ts";
 import { claiming } from "./claim.ts";
+import type { Culprit } from "./culprit.ts";
 import { doubleVoting } from "./double-vote.ts";
 import { equivocating } from "./equivocate.ts";
 import { late } from "./late.ts";
@@ -16,14 +13,6 @@ import { bentModel, minds, type MindName } from "./minds.ts";
 import { replaying } from "./replay.ts";
 import { silent } from "./silent.ts";
 import { split } from "./split.ts";
-
-/** Who misbehaves, and where. */
-export interface Culprit {
-  readonly plan: Plan;
-  readonly seat: SeatIndex;
-  readonly random: Random;
-  readonly recorder: Recorder;
-}
 
 /** The ports of a Byzantine seat: bent ones around the real runtime. Two sets make two runtimes under one key. */
 export async function misbehave(

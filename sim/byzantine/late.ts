@@ -1,12 +1,13 @@
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { SessionPorts } from "../../agents/node/seat/effects.ts";
 import type { Network } from "../../agents/ports/network.ts";
-import type { Culprit } from "./index.ts";
+import { phasesOf } from "../phases.ts";
+import type { Culprit } from "./culprit.ts";
 
 /** Holds its messages back until others have shown theirs, or until some deadlines are over; some peers get them in time. */
 export function late({ network, clock }: SessionPorts, { plan, seat, random, recorder }: Culprit): Network {
   const { phaseMs } = plan.timing;
-  const phases = new Set([1, 2, 3, 4, 5, 6, 7, 8].filter(() => random.chance(400_000)));
+  const phases = new Set(phasesOf(plan.protocol, plan.attempt).filter(() => random.chance(400_000)));
   const favoured = new Set(plan.attempt.committee.filter(() => random.chance(400_000)).map(({ signer }) => signer));
   const waitMs = random.pick([plan.timing.graceMs + 50, Math.floor(phaseMs / 2), phaseMs, 2 * phaseMs]);
   return {

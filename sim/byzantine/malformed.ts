@@ -4,7 +4,7 @@ import { decodeMessage, encodeMessage } from "../../agents/core/encoding/transcr
 import type { Message, SeatIndex } from "../../agents/core/types.ts";
 import type { SessionPorts } from "../../agents/node/seat/effects.ts";
 import type { Network } from "../../agents/ports/network.ts";
-import type { Culprit } from "./index.ts";
+import type { Culprit } from "./culprit.ts";
 import { resign } from "./payloads.ts";
 
 /** Sends, beside its own words, what no honest seat sends: too long, cut, forged, out of range, or nothing at all. */

@@ -2,7 +2,7 @@ import { decodeMessage, encodeMessage } from "../../agents/core/encoding/transcr
 import type { Header } from "../../agents/core/types.ts";
 import type { SessionPorts } from "../../agents/node/seat/effects.ts";
 import type { Network } from "../../agents/ports/network.ts";
-import type { Culprit } from "./index.ts";
+import type { Culprit } from "./culprit.ts";
 import { isAcceptable, resign } from "./payloads.ts";
 
 const REMEMBERED = 512;

@@ -2,7 +2,7 @@ import { PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { SessionPorts } from "../../agents/node/seat/effects.ts";
 import type { Network } from "../../agents/ports/network.ts";
-import type { Culprit } from "./index.ts";
+import type { Culprit } from "./culprit.ts";
 
 /** Says nothing: at all, from some time on, to some, or in one half of its work only. */
 export function silent({ network, clock }: SessionPorts, { plan, random, recorder }: Culprit): Network {

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { decode } from "../../agents/core/encoding/codec.ts";
@@ -6,6 +6,7 @@ import { decodeRequestId, hexToBytes, sha256 } from "../../agents/core/encoding/
 import type { RequestId, Value } from "../../agents/core/types.ts";
 import { announcementTopic, encodeAnnouncement } from "../../agents/node/announcement.ts";
 import { attemptOf, withId } from "../support/core/committee.ts";
+import { assertFields } from "../support/assertions.ts";
 
 describe("announcements", () => {
   const attempt = attemptOf(4);
@@ -16,15 +17,15 @@ describe("announcements", () => {
     fc.assert(
       fc.property(requestIds, (id) => {
         const heard = decode(encodeAnnouncement(withId(attempt, id), root), 128) as Record<string, Value>;
-        expect(decodeRequestId(heard["requestId"])).to.equal(id);
-        expect(heard).to.include({ attempt: attempt.attempt });
-        expect(heard["root"]).to.deep.equal(hexToBytes(root));
+        assert.equal(decodeRequestId(heard["requestId"]), id);
+        assertFields(heard, { attempt: attempt.attempt });
+        assert.deepEqual(heard["root"], hexToBytes(root));
       }),
     );
   });
 
   it("of one oracle have a topic of their own", () => {
     const { chainId, oracle } = attempt.domain;
-    expect(announcementTopic(attempt.domain)).to.equal(`conclave/2/${chainId}/${oracle}/certified`);
+    assert.equal(announcementTopic(attempt.domain), `conclave/2/${chainId}/${oracle}/certified`);
   });
 });

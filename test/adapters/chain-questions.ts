@@ -25,16 +25,16 @@ import type {
   SeatInfo,
   Terms,
 } from "../../agents/core/types.ts";
+import type { DecidedRound } from "../../agents/core/request/events.ts";
 import type {
   AwaitedRound,
   ChainReader,
   ChainWriter,
-  DecidedRound,
   DecisionProof,
   MessageProof,
   Receipt,
 } from "../../agents/ports/chain.ts";
-import { progressOf, lastRound, type Progress } from "../../agents/ports/progress.ts";
+import { progressOf, lastRound, type Progress } from "../../agents/core/request/progress.ts";
 
 /** A chain with 13 agents, enough for a committee of 4 and one appeal, and a consumer that can pay. */
 export interface ChainHarness {

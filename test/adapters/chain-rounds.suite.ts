@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { AgentId } from "../../agents/core/types.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
-import { dueOf, isFinal, lastRound, roundsOf, witnessOf, type Progress } from "../../agents/ports/progress.ts";
+import { dueOf, isFinal, lastRound, roundsOf, witnessOf, type Progress } from "../../agents/core/request/progress.ts";
 import { asked, courseNow, drawNext, drawn, lastOf, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
 import { drawnState, rejects } from "./chain.suite.ts";
 

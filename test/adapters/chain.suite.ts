@@ -6,7 +6,8 @@ import { keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { committeeHash } from "../../agents/core/encoding/typed-data.ts";
 import { ConclaveError, type ErrorCode } from "../../agents/core/errors.ts";
 import type { RequestId, Terms } from "../../agents/core/types.ts";
-import type { ChainEvent, ChainReader, CommitOutcome, Cursor, Receipt } from "../../agents/ports/chain.ts";
+import type { ChainEvent } from "../../agents/core/request/events.ts";
+import type { ChainReader, CommitOutcome, Cursor, Receipt } from "../../agents/ports/chain.ts";
 import { asked, drawn, lastOf, mineTo, wordOf, type ChainHarness } from "./chain-questions.ts";
 
 const WAIT_MS = 20_000;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createMemoryContentStore, createMemoryPins } from "../../agents/adapters/memory/content-store.ts";
+import { createMemoryContentStore, createMemoryPins } from "../support/memory/content-store.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
@@ -14,7 +14,8 @@ import {
   retentionMs,
   type CollectorPorts,
 } from "../../agents/node/collector.ts";
-import type { EquivocationProof, RequestState } from "../../agents/ports/chain.ts";
+import type { RequestState } from "../../agents/core/request/events.ts";
+import type { EquivocationProof } from "../../agents/ports/chain.ts";
 import type { UnreadableProof } from "../../agents/ports/evidence.ts";
 import { attemptOf, signMessage } from "../support/core/committee.ts";
 import { until } from "../integration/world.ts";

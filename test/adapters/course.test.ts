@@ -17,7 +17,7 @@ import {
   witnessOf,
   type Progress,
   type Due,
-} from "../../agents/ports/progress.ts";
+} from "../../agents/core/request/progress.ts";
 import { certify, courseNow, wordOf } from "./chain-questions.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 

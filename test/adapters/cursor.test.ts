@@ -1,9 +1,10 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryJournals, type MemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import type { RequestId } from "../../agents/core/types.ts";
 import { openCursor } from "../../agents/node/cursor.ts";
 import type { Cursor } from "../../agents/ports/chain.ts";
+import { assertIncludes } from "../support/assertions.ts";
 
 const at = (block: number): Cursor => ({ blockNumber: BigInt(block), blockHash: `0x${"ab".repeat(32)}` });
 const older = 1n as RequestId;
@@ -23,17 +24,17 @@ describe("the stored cursor", () => {
     await cursor.advance(at(11), [older], [older]);
     cursor.retire(NAME, 20n);
     await cursor.advance(at(20), [], [older]);
-    expect(await journals.list()).to.include(NAME);
+    assertIncludes(await journals.list(), NAME);
     journals.crash();
     const again = await openCursor(journals);
-    expect(again.position?.blockNumber).to.equal(10n);
+    assert.equal(again.position?.blockNumber, 10n);
     again.retire(NAME, 20n);
     await again.advance(at(19), [], []);
-    expect(await journals.list()).to.include(NAME);
+    assertIncludes(await journals.list(), NAME);
     await again.advance(at(20), [], []);
-    expect(await journals.list()).to.deep.equal(["cursor"]);
+    assert.deepEqual(await journals.list(), ["cursor"]);
     journals.crash();
-    expect((await openCursor(journals)).position?.blockNumber).to.equal(20n);
+    assert.equal((await openCursor(journals)).position?.blockNumber, 20n);
   });
 
   it("finishes a removal that a crash cut short", async () => {
@@ -45,11 +46,11 @@ describe("the stored cursor", () => {
     });
     first.retire(NAME, 20n);
     const failure: unknown = await first.advance(at(20), [], []).catch((error: unknown) => error);
-    expect(failure).to.be.an("error");
+    assert.ok(failure instanceof Error);
     journals.crash();
     const again = await openCursor(journals);
-    expect(again.position?.blockNumber).to.equal(20n);
-    expect(await journals.list()).to.deep.equal(["cursor"]);
+    assert.equal(again.position?.blockNumber, 20n);
+    assert.deepEqual(await journals.list(), ["cursor"]);
   });
 
   it("leaves a journal alone that is in use again", async () => {
@@ -58,13 +59,13 @@ describe("the stored cursor", () => {
     cursor.retire(NAME, 20n);
     cursor.keep(NAME);
     await cursor.advance(at(30), [], []);
-    expect(await journals.list()).to.include(NAME);
+    assertIncludes(await journals.list(), NAME);
     // Nor does a later start remove it for what an earlier record said.
     cursor.retire(NAME, 30n);
     await cursor.advance(at(31), [], []);
     await (await journals.open(NAME)).close();
     journals.crash();
     await openCursor(journals);
-    expect(await journals.list()).to.include(NAME);
+    assertIncludes(await journals.list(), NAME);
   });
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 
 import { createFileEvidence } from "../../agents/adapters/evidence/file-evidence.ts";
-import { createMemoryEvidence } from "../../agents/adapters/memory/evidence.ts";
+import { createMemoryEvidence } from "../support/memory/evidence.ts";
 import { keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { requestHashOf } from "../../agents/core/encoding/typed-data.ts";
 import type { Address, HashedRequest, RequestId } from "../../agents/core/types.ts";

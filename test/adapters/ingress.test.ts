@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { createMemoryClock, type MemoryClock } from "../../agents/adapters/memory/clock.ts";
@@ -48,7 +48,7 @@ describe("ingress", () => {
     const { ingress, sink, delivered } = harness();
     ingress.opened(sink);
     for (const from of [peer, attempt.committee[2]!.signer]) ingress.receive(from, encodeMessage(good()));
-    expect(delivered).to.have.length(1);
+    assert.equal(delivered.length, 1);
   });
 
   it("D25, L03: drops what is malformed, oversize, unsigned, of another seat or protocol, with its reason", () => {
@@ -68,8 +68,8 @@ describe("ingress", () => {
       encodeMessage({ ...message, signature: `0x${"11".repeat(65)}` }),
     ];
     for (const frame of frames) ingress.receive(peer, frame);
-    expect(delivered).to.deep.equal([]);
-    expect(reasons).to.deep.equal([
+    assert.deepEqual(delivered, []);
+    assert.deepEqual(reasons, [
       "malformed",
       "malformed",
       "malformed",
@@ -90,8 +90,8 @@ describe("ingress", () => {
     ingress.receive(peer, encodeMessage(good()));
     // Known already: its signature does not matter any more.
     ingress.receive(peer, encodeMessage(forged()));
-    expect(reasons).to.deep.equal(["not-a-member", "unknown-phase"]);
-    expect(delivered).to.have.length(1);
+    assert.deepEqual(reasons, ["not-a-member", "unknown-phase"]);
+    assert.equal(delivered.length, 1);
   });
 
   it("a peer that floods with bad frames is not listened to for a minute; the others are", () => {
@@ -99,14 +99,14 @@ describe("ingress", () => {
     ingress.opened(sink);
     const frame = encodeMessage(forged());
     for (let i = 0; i < 2_000; i++) ingress.receive(peer, frame);
-    expect(reasons.filter((reason) => reason === "bad-signature")).to.have.length(50);
+    assert.equal(reasons.filter((reason) => reason === "bad-signature").length, 50);
     ingress.receive(peer, encodeMessage(good(1)));
-    expect(delivered).to.deep.equal([]);
+    assert.deepEqual(delivered, []);
     ingress.receive(attempt.committee[2]!.signer, encodeMessage(good(2)));
-    expect(delivered).to.have.length(1);
+    assert.equal(delivered.length, 1);
     clock.advance(61_000);
     ingress.receive(peer, encodeMessage(good(3)));
-    expect(delivered).to.have.length(2);
+    assert.equal(delivered.length, 2);
   });
 
   it("a bad frame now and then is forgiven", () => {
@@ -117,7 +117,7 @@ describe("ingress", () => {
       clock.advance(1_000);
     }
     ingress.receive(peer, encodeMessage(good()));
-    expect(delivered).to.have.length(1);
+    assert.equal(delivered.length, 1);
   });
 
   it("never throws, whatever the bytes", () => {
@@ -132,7 +132,7 @@ describe("ingress", () => {
         ingress.receive(peer, bent);
       }),
     );
-    expect(delivered).to.deep.equal([]);
+    assert.deepEqual(delivered, []);
   });
 
   it("a frame of a closed attempt is dropped as one of another attempt, which nobody is blamed for", () => {
@@ -140,10 +140,13 @@ describe("ingress", () => {
     ingress.opened(sink);
     ingress.closed(sink);
     for (let i = 0; i < 60; i++) ingress.receive(peer, encodeMessage(good(i)));
-    expect(reasons).to.deep.equal(Array.from({ length: 60 }, () => "other-attempt"));
+    assert.deepEqual(
+      reasons,
+      Array.from({ length: 60 }, () => "other-attempt"),
+    );
     ingress.opened(sink);
     ingress.receive(peer, encodeMessage(good()));
-    expect(delivered).to.have.length(1);
+    assert.equal(delivered.length, 1);
   });
 
   it("a frame of an attempt to come waits for it, apart from the open one; given up, it is said why", () => {
@@ -152,16 +155,19 @@ describe("ingress", () => {
     const later = { ...attempt, attempt: 5 };
     const ahead = encodeMessage(signMessage(later, 1, 1, 0, { commitment: null }));
     ingress.receive(peer, ahead);
-    expect(delivered).to.deep.equal([]);
-    expect(reasons).to.deep.equal([]);
+    assert.equal(delivered.length, 0);
+    assert.deepEqual(reasons, []);
     ingress.opened({ ...sink, attempt: later });
-    expect(delivered.map(({ header }) => header.attempt)).to.deep.equal([5]);
+    assert.deepEqual(
+      delivered.map(({ header }) => header.attempt),
+      [5],
+    );
     ingress.closed({ ...sink, attempt: later });
     const never = encodeMessage(signMessage({ ...attempt, attempt: 6 }, 1, 1, 0, { commitment: null }));
     ingress.receive(peer, never);
     clock.advance(301_000);
     ingress.receive(peer, encodeMessage(signMessage({ ...attempt, attempt: 7 }, 1, 1, 0, { commitment: null })));
-    expect(reasons).to.deep.equal(["other-attempt"]);
+    assert.deepEqual(reasons, ["other-attempt"]);
   });
 
   it("keeps early messages per peer up to the bound, and hands them over when the attempt is known", () => {
@@ -169,9 +175,12 @@ describe("ingress", () => {
     for (let i = 0; i < limits.bufferedFramesPerPeer + 10; i++) ingress.receive(peer, encodeMessage(good(i)));
     ingress.receive(attempt.committee[2]!.signer, encodeMessage(good(100_000)));
     ingress.opened(sink);
-    expect(delivered).to.have.length(limits.bufferedFramesPerPeer + 1);
-    expect(delivered[0]?.header.round).to.equal(10);
-    expect(reasons).to.deep.equal(Array.from({ length: 10 }, () => "early-overflow"));
+    assert.equal(delivered.length, limits.bufferedFramesPerPeer + 1);
+    assert.equal(delivered[0]?.header.round, 10);
+    assert.deepEqual(
+      reasons,
+      Array.from({ length: 10 }, () => "early-overflow"),
+    );
   });
 
   it("early messages expire, and those of an attempt that is over are not kept", () => {
@@ -181,11 +190,14 @@ describe("ingress", () => {
     ingress.receive(peer, encodeMessage(good(2)));
     clock.advance(200_000);
     ingress.opened(sink);
-    expect(delivered.map(({ header }) => header.round)).to.deep.equal([2]);
+    assert.deepEqual(
+      delivered.map(({ header }) => header.round),
+      [2],
+    );
     ingress.closed(sink);
     ingress.receive(peer, encodeMessage(good(3)));
     ingress.opened(sink);
-    expect(delivered).to.have.length(1);
+    assert.equal(delivered.length, 1);
   });
 
   it("early messages are bounded in bytes per peer and in peers", () => {
@@ -194,13 +206,19 @@ describe("ingress", () => {
     const size = 60_000;
     for (let i = 0; i < 20; i++) frames.add(peer, "7.0", new Uint8Array(size).fill(i));
     const kept = frames.take("7.0");
-    expect(kept.map(({ frame }) => frame[0])).to.deep.equal([12, 13, 14, 15, 16, 17, 18, 19]);
-    expect(frames.take("7.0")).to.deep.equal([]);
-    expect(givenUp.splice(0)).to.deep.equal(Array.from({ length: 12 }, () => "7.0 early-overflow"));
+    assert.deepEqual(
+      kept.map(({ frame }) => frame[0]),
+      [12, 13, 14, 15, 16, 17, 18, 19],
+    );
+    assert.deepEqual(frames.take("7.0"), []);
+    assert.deepEqual(
+      givenUp.splice(0),
+      Array.from({ length: 12 }, () => "7.0 early-overflow"),
+    );
     for (let i = 0; i < 1_000; i++) frames.add(`0x${i}` as Address, `${i % 2}.0`, Uint8Array.of(1));
     frames.add("0x900" as Address, "0.0", Uint8Array.of(2));
-    expect(frames.take("0.0")).to.have.length(65);
-    expect(frames.take("1.0")).to.have.length(64);
-    expect(givenUp).to.have.length(1_001 - 65 - 64);
+    assert.equal(frames.take("0.0").length, 65);
+    assert.equal(frames.take("1.0").length, 64);
+    assert.equal(givenUp.length, 1_001 - 65 - 64);
   });
 });

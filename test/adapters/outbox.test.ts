@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
 import { limits } from "../../agents/core/limits.ts";
@@ -34,9 +34,9 @@ describe("what a session sends", () => {
   it("relays a message a few times, however often it is asked to", () => {
     const { outbox, sent } = harness();
     for (let round = 0; round < 64; round++) outbox.forward([say(202, 0, 1), say(202, 0, 2)]);
-    expect(sent).to.have.length(3 * 2 * peers.length);
+    assert.equal(sent.length, 3 * 2 * peers.length);
     outbox.forward([say(202, 1, 1)]);
-    expect(sent).to.have.length(3 * 2 * peers.length + peers.length);
+    assert.equal(sent.length, 3 * 2 * peers.length + peers.length);
   });
 
   it("relays again for who was cut off, ever more rarely", () => {
@@ -47,7 +47,7 @@ describe("what a session sends", () => {
       for (const relayed of sent.splice(0)) if (relayed.to === peers[0]) secondsOfRelays.push(second);
       clock.advance(1_000);
     }
-    expect(secondsOfRelays).to.deep.equal([0, 0, 0, 1, 3, 7, 15, 31, 63]);
+    assert.deepEqual(secondsOfRelays, [0, 0, 0, 1, 3, 7, 15, 31, 63]);
   });
 
   it("offers the latest vote first, then what was relayed last", () => {
@@ -63,7 +63,7 @@ describe("what a session sends", () => {
       outbox.publish(say(phase, round));
     outbox.forward([say(3, 0, 1)]);
     outbox.forward([say(202, 0, 2)]);
-    expect(outbox.backlog().map(place)).to.deep.equal(["202.1", "202.0", "201.0", "1.1", "2.0", "1.0", "202.0"]);
+    assert.deepEqual(outbox.backlog().map(place), ["202.1", "202.0", "201.0", "1.1", "2.0", "1.0", "202.0"]);
   });
 
   it("CE17: keeps the precommits of the round left last for who was cut off, whatever is relayed after them", () => {
@@ -79,14 +79,14 @@ describe("what a session sends", () => {
     outbox.forward([say(201, 0, 3), say(202, 0, 1), say(202, 0, 2)]);
     outbox.forward([say(203, 9, 3), signMessage(attempt, 3, 203, 9, { two: 2 })]);
     outbox.forward([say(1, 7, 3)]);
-    expect(outbox.backlog().map(place)).to.deep.equal(["203.0", "203.0", "203.0", "1.7"]);
+    assert.deepEqual(outbox.backlog().map(place), ["203.0", "203.0", "203.0", "1.7"]);
     outbox.forward(left(1));
-    expect(others()).to.deep.equal(["203.1", "203.1", "203.1"]);
+    assert.deepEqual(others(), ["203.1", "203.1", "203.1"]);
     const again = harness();
     again.outbox.restore([], [left(0), left(1), [say(203, 9, 3)], [say(1, 7, 3)]], lifetime);
-    expect(again.outbox.backlog().map(place).slice(0, 3)).to.deep.equal(["203.1", "203.1", "203.1"]);
+    assert.deepEqual(again.outbox.backlog().map(place).slice(0, 3), ["203.1", "203.1", "203.1"]);
     for (let round = 0; round < 9; round++) outbox.forward(left(1));
-    expect(others()).to.have.length(3);
+    assert.equal(others().length, 3);
   });
 
   it("after a restart sends own messages and each past relay once, in bursts that fit a queue", () => {
@@ -94,17 +94,17 @@ describe("what a session sends", () => {
     const own = Array.from({ length: 100 }, (_, round) => say(202, round));
     const relayed = Array.from({ length: 1_000 }, (_, index) => say(202, index % 300, 1));
     outbox.restore(own, [relayed.slice(0, 10), relayed.slice(10)], lifetime);
-    expect(sent).to.have.length(64 * peers.length);
-    expect(sent[0]!.message.header.round).to.equal(99);
+    assert.equal(sent.length, 64 * peers.length);
+    assert.equal(sent[0]!.message.header.round, 99);
     clock.advance(60_000);
-    expect(sent).to.have.length((100 + limits.bufferedFramesPerPeer) * peers.length);
+    assert.equal(sent.length, (100 + limits.bufferedFramesPerPeer) * peers.length);
     const stop = new AbortController();
     const other = harness();
     other.outbox.restore(own, [], stop.signal);
     stop.abort();
     other.clock.advance(60_000);
-    expect(other.sent).to.have.length(64 * peers.length);
-    expect(other.clock.pending).to.equal(0);
+    assert.equal(other.sent.length, 64 * peers.length);
+    assert.equal(other.clock.pending, 0);
   });
 });
 
@@ -125,14 +125,14 @@ describe("what a peer that came back is told", () => {
     const first = sessionOf(Array.from({ length: 100 }, (_, round) => say(202, round)));
     const second = sessionOf(Array.from({ length: 100 }, (_, round) => say(203, round)));
     resend(addressOf(3), [first, second]);
-    expect(sent.map(({ message }) => place(message)).slice(0, 4)).to.deep.equal(["202.0", "203.0", "202.1", "203.1"]);
-    expect(sent).to.have.length(64);
+    assert.deepEqual(sent.map(({ message }) => place(message)).slice(0, 4), ["202.0", "203.0", "202.1", "203.1"]);
+    assert.equal(sent.length, 64);
     second.open = false;
     clock.advance(60_000);
-    expect(sent.filter(({ message }) => message.header.phase === 202)).to.have.length(100);
-    expect(sent.filter(({ message }) => message.header.phase === 203)).to.have.length(32);
+    assert.equal(sent.filter(({ message }) => message.header.phase === 202).length, 100);
+    assert.equal(sent.filter(({ message }) => message.header.phase === 203).length, 32);
     resend(addressOf(9), [first]);
-    expect(sent).to.have.length(132);
+    assert.equal(sent.length, 132);
   });
 
   it("starts over when the peer comes back again meanwhile", () => {
@@ -141,6 +141,6 @@ describe("what a peer that came back is told", () => {
     const session = sessionOf(Array.from({ length: 100 }, (_, round) => say(202, round)));
     for (let times = 0; times < 3; times++) resend(addressOf(3), [session]);
     clock.advance(60_000);
-    expect(sent).to.have.length(64 + 64 + 100);
+    assert.equal(sent.length, 64 + 64 + 100);
   });
 });

@@ -1,9 +1,10 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryClock } from "../../agents/adapters/memory/clock.ts";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import { persistently } from "../../agents/node/persist.ts";
 import { silentLog } from "../integration/world.ts";
+import { assertWithin } from "../support/assertions.ts";
 
 const away = (): ConclaveError => new ConclaveError("CHAIN_UNREACHABLE", "Call the node: it is away");
 
@@ -17,11 +18,11 @@ describe("an action that needs the chain", () => {
     });
     await clock.runUntilIdle();
     await done;
-    expect(triedAt).to.have.length(12);
+    assert.equal(triedAt.length, 12);
     const pauses = triedAt.slice(1).map((at, index) => at - triedAt[index]!);
     for (const [index, pause] of pauses.entries()) {
       const full = Math.min(30_000, 250 * 2 ** index);
-      expect(pause).to.be.within(full / 2, full);
+      assertWithin(pause, full / 2, full);
     }
   });
 
@@ -32,10 +33,10 @@ describe("an action that needs the chain", () => {
       throw away();
     }).catch((error: unknown) => error);
     await clock.advanceAsync(10_000);
-    expect(clock.pending).to.equal(1);
+    assert.equal(clock.pending, 1);
     stop.abort();
-    expect(await done).to.equal(stop.signal.reason);
-    expect(clock.pending).to.equal(0);
+    assert.equal(await done, stop.signal.reason);
+    assert.equal(clock.pending, 0);
   });
 
   it("is not repeated for what no waiting mends", async () => {
@@ -49,7 +50,7 @@ describe("an action that needs the chain", () => {
         throw broken;
       },
     );
-    expect(await done.catch((error: unknown) => error)).to.equal(broken);
-    expect(tries).to.equal(1);
+    assert.equal(await done.catch((error: unknown) => error), broken);
+    assert.equal(tries, 1);
   });
 });

@@ -13,7 +13,7 @@ import { protocols } from "../../agents/core/protocols/index.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { Attempt, Digest, Ppm } from "../../agents/core/types.ts";
 import { readDeliberation, type Deliberation } from "../../agents/node/audit/deliberation.ts";
-import type { ChainEvent } from "../../agents/ports/chain.ts";
+import type { ChainEvent } from "../../agents/core/request/events.ts";
 import { attemptFor } from "../support/message-set.ts";
 import { signedBy, stepDecision } from "../../sim/step-decision.ts";
 

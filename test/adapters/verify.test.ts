@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
-import { createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
+import { createMemoryContentStore } from "../support/memory/content-store.ts";
 import {
   cidString,
   decode,
@@ -18,7 +18,7 @@ import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import type { Attempt, Certificate, Decision, Digest, RequestId, SeatIndex, Value } from "../../agents/core/types.ts";
 import { verdictOf, verifyRequest, type VerifyOptions, type VerifyReport } from "../../agents/node/audit/verify.ts";
 import { packRound } from "../../agents/core/request/rounds.ts";
-import type { ChainEvent } from "../../agents/ports/chain.ts";
+import type { ChainEvent } from "../../agents/core/request/events.ts";
 import { attemptOf, runCommittee, signDigest, wideId, withId, type SeatScript } from "../support/core/committee.ts";
 
 const seats = [0, 1, 2, 3] as const;

@@ -645,7 +645,7 @@ contract DecisionRulesTest is Assertions {
         }
     }
 
-    /// @dev The rule again, in other words: no bit but those of the policies, and one of them at least (D16).
+    /// @dev The rule again, in other words: no bit but those of the policies, and one of them at least (EQ4).
     function testFuzz_policiesFitTheirNumber(uint8 options, uint256 outcome, bool inRange) public {
         options = uint8(bound(options, 2, 26));
         if (inRange) outcome = bound(outcome, 0, (1 << options) + 1);

@@ -136,7 +136,7 @@ describe("a subscription", () => {
     expect(await oracle.creditOf(stranger.address, Currency.Token)).to.equal(0n);
   });
 
-  it("SE17: is funded by anybody and emptied by its owner, each currency on its own", async () => {
+  it("SE17, MO3: is funded by anybody and emptied by its owner, each currency on its own", async () => {
     const { oracle, token, owner, stranger } = await loadFixture(deployed);
     await oracle.connect(owner).createSubscription();
     await expect(oracle.connect(stranger).fund(2, 70))

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { CONVERGE, DRAFT, REVIEW } from "../../agents/core/protocols/adversarial/payloads.ts";
@@ -17,6 +17,7 @@ import {
   taskOf,
   watched,
 } from "../support/core/council-scripts.ts";
+import { assertAtLeast, assertBelow, assertFields, assertSameMembers } from "../support/assertions.ts";
 
 const of = (n: number, terms: Partial<Terms> = {}): Attempt => attemptOf(n, { protocol: 9, ...terms });
 const tasksOf = (run: ReturnType<typeof watched>, task: string) =>
@@ -29,16 +30,15 @@ describe("adversarial", () => {
 
     it(`T02, T13: n = ${n}: k + 2 = n model calls, 2n messages, in three steps by three roles`, () => {
       const run = watched(adversarial, of(n), byRank(of(n), believing("yes"), {}));
-      expect(decisionOf(run)).to.include({ status: "decided", answer: "yes", confidence: 1_000_000 });
+      assertFields(decisionOf(run), { status: "decided", answer: "yes", confidence: 1_000_000 });
       const [drafter, converger] = canonicalOrder(of(n));
-      expect(run.asked.map(({ prompt }) => taskOf(prompt))).to.deep.equal([
-        "propose",
-        ...Array.from({ length: n - 2 }, () => "verify"),
-        "converge",
-      ]);
-      expect([run.asked[0]?.seat, run.asked.at(-1)?.seat]).to.deep.equal([drafter, converger]);
-      expect(new Set(run.asked.map(({ seat }) => seat)).size).to.equal(n);
-      expect(messagesIn(run)).to.equal(2 * n);
+      assert.deepEqual(
+        run.asked.map(({ prompt }) => taskOf(prompt)),
+        ["propose", ...Array.from({ length: n - 2 }, () => "verify"), "converge"],
+      );
+      assert.deepEqual([run.asked[0]?.seat, run.asked.at(-1)?.seat], [drafter, converger]);
+      assert.equal(new Set(run.asked.map(({ seat }) => seat)).size, n);
+      assert.equal(messagesIn(run), 2 * n);
     });
 
     it(`T28: n = ${n}: f reviewers that lie, crash or fail`, () => {
@@ -51,8 +51,8 @@ describe("adversarial", () => {
       ]) {
         const ranks = Object.fromEntries(Array.from({ length: f }, (_, i) => [n - 1 - i, faulty]));
         const decision = decisionOf(watched(adversarial, of(n), byRank(of(n), believing("yes"), ranks)));
-        expect(decision.answer).to.equal("yes");
-        expect(decision.confidence).to.be.at.least(ppm(n - 1 - f, n - 1));
+        assert.equal(decision.answer, "yes");
+        assertAtLeast(decision.confidence, ppm(n - 1 - f, n - 1));
       }
     });
 
@@ -64,10 +64,10 @@ describe("adversarial", () => {
       ] as const) {
         const ranks = Object.fromEntries(Array.from({ length: f }, (_, round) => [2 * round + first, crashed]));
         const run = watched(adversarial, of(n), byRank(of(n), believing("yes"), ranks));
-        expect(decisionOf(run)).to.include({ status: "decided", answer: "yes", confidence: 500_000 });
-        expect(tasksOf(run, task).at(-1)?.seat).to.equal(canonicalOrder(of(n))[2 * f + first]);
+        assertFields(decisionOf(run), { status: "decided", answer: "yes", confidence: 500_000 });
+        assert.equal(tasksOf(run, task).at(-1)?.seat, canonicalOrder(of(n))[2 * f + first]);
         // AD5: each pair begins anew, at the price of its calls.
-        expect(tasksOf(run, "propose").length).to.equal(task === "converge" ? f + 1 : 1);
+        assert.equal(tasksOf(run, "propose").length, task === "converge" ? f + 1 : 1);
       }
     });
   }
@@ -80,32 +80,20 @@ describe("adversarial", () => {
       byRank(attempt, believing("yes", "the draft's proof"), { 4: believing("no") }),
     );
     for (const { prompt } of tasksOf(run, "verify"))
-      expect(prompt.user.split("\n").slice(2)).to.deep.equal([
+      assert.deepEqual(prompt.user.split("\n").slice(2), [
         `question: ${JSON.stringify(attempt.request.question)}`,
         'answer: "yes"',
         'proof: "the draft\'s proof"',
       ]);
     const { prompt } = run.asked.at(-1)!;
-    expect(prompt.user.split("\n").map((line) => line.split(":")[0])).to.deep.equal([
-      "task",
-      "kind",
-      "question",
-      "answer",
-      "proof",
-      "reviewA",
-      "reviewB",
-      "reviewC",
-      "reviewD",
-      "reviewE",
-    ]);
+    assert.deepEqual(
+      prompt.user.split("\n").map((line) => line.split(":")[0]),
+      ["task", "kind", "question", "answer", "proof", "reviewA", "reviewB", "reviewC", "reviewD", "reviewE"],
+    );
     const reviews = letteredIn(prompt, "review");
-    expect(reviews).to.have.members([
-      ...Array.from({ length: 4 }, () => "so yes, answered yes"),
-      "so no, answered yes",
-    ]);
-    expect(prompt.system)
-      .to.match(/may reject/)
-      .and.to.match(/contradict each other/);
+    assertSameMembers(reviews, [...Array.from({ length: 4 }, () => "so yes, answered yes"), "so no, answered yes"]);
+    assert.match(prompt.system, /may reject/);
+    assert.match(prompt.system, /contradict each other/);
   });
 
   it("T15, AD6: a converger may reject feedback or adopt it; the confidence says whom it follows", () => {
@@ -116,11 +104,11 @@ describe("adversarial", () => {
       [believing("no"), "no", ppm(1, 6)],
     ] as const) {
       const scripts = byRank(attempt, believing("yes"), { 0: believing("no"), 1: converger });
-      expect(decisionOf(watched(adversarial, attempt, scripts))).to.include({ answer, confidence });
+      assertFields(decisionOf(watched(adversarial, attempt, scripts)), { answer, confidence });
     }
     // A right draft that all accept, and a converger that lies.
     const lying = byRank(attempt, believing("yes"), { 1: believing("no") });
-    expect(decisionOf(watched(adversarial, attempt, lying))).to.include({ answer: "no", confidence: 0 });
+    assertFields(decisionOf(watched(adversarial, attempt, lying)), { answer: "no", confidence: 0 });
   });
 
   it("T29, AD5: a drafter that tells some seats its draft and others that it has none costs a round, not the answer", () => {
@@ -140,7 +128,7 @@ describe("adversarial", () => {
           const decision = decisionOf(
             watched(adversarial, attempt, byRank(attempt, believing("yes"), { [rank]: split })),
           );
-          expect(decision, `${n}, ${phase}, ${half}`).to.include({ status: "decided", answer: "yes" });
+          assertFields(decision, { status: "decided", answer: "yes" }, `${n}, ${phase}, ${half}`);
         }
   });
 
@@ -163,8 +151,11 @@ describe("adversarial", () => {
       const faulty = Object.fromEntries(Array.from({ length: f }, (_, i) => [n - 1 - i, reviewer]));
       const converger = { ...believing("yes"), thinkMs: 500 };
       const run = watched(adversarial, attempt, byRank(attempt, believing("yes"), { ...faulty, 1: converger }));
-      expect(decisionOf(run)).to.include({ status: "decided", answer: "yes" });
-      expect(run.asked.filter(({ ask }) => !ask.startsWith("0."))).to.deep.equal([]);
+      assertFields(decisionOf(run), { status: "decided", answer: "yes" });
+      assert.deepEqual(
+        run.asked.filter(({ ask }) => !ask.startsWith("0.")),
+        [],
+      );
     });
   }
 
@@ -177,21 +168,33 @@ describe("adversarial", () => {
     ] as const) {
       const scripts = byRank(attempt, believing("yes"), { [rank]: failingAt(believing("yes"), task) });
       const run = watched(adversarial, attempt, scripts);
-      expect(tasksOf(run, "verify").some(({ seat }) => seat === order[rank])).to.equal(true);
+      assert.equal(
+        tasksOf(run, "verify").some(({ seat }) => seat === order[rank]),
+        true,
+      );
       const shares = order.map((seat) => decisionOf(run).shares[seat]);
-      expect(shares).to.deep.equal(shares.map((_, at) => (at === rank ? 0 : 2)));
+      assert.deepEqual(
+        shares,
+        shares.map((_, at) => (at === rank ? 0 : 2)),
+      );
     }
     // Nobody converges: who drafted and reviewed did its work, the three convergers did not.
     const mute = decisionOf(
       watched(adversarial, attempt, byRank(attempt, failingAt(believing("yes"), "converge"), {})),
     );
-    expect(order.map((seat) => mute.shares[seat])).to.deep.equal([1, 0, 1, 0, 1, 0, 1]);
+    assert.deepEqual(
+      order.map((seat) => mute.shares[seat]),
+      [1, 0, 1, 0, 1, 0, 1],
+    );
   });
 
   it("AD4: the converger reads the reviews in canonical order, not by seat", () => {
     const attempt = of(7);
     const order = canonicalOrder(attempt);
-    expect([...order]).to.not.deep.equal([...order].toSorted((a, b) => a - b));
+    assert.notDeepEqual(
+      [...order],
+      [...order].toSorted((a, b) => a - b),
+    );
     const named = (rank: number): SeatScript => ({
       answer: (ask) =>
         taskOf(ask.prompt) === "verify"
@@ -203,7 +206,10 @@ describe("adversarial", () => {
       attempt,
       byRank(attempt, believing("yes"), Object.fromEntries([2, 3, 4, 5, 6].map((rank) => [rank, named(rank)]))),
     );
-    expect(letteredIn(run.asked.at(-1)!.prompt, "review")).to.deep.equal([2, 3, 4, 5, 6].map((rank) => `rank ${rank}`));
+    assert.deepEqual(
+      letteredIn(run.asked.at(-1)!.prompt, "review"),
+      [2, 3, 4, 5, 6].map((rank) => `rank ${rank}`),
+    );
   });
 
   const rejected: readonly (readonly [Partial<Terms>, string, string, string])[] = [
@@ -222,12 +228,15 @@ describe("adversarial", () => {
           watched(adversarial, attempt, byRank(attempt, believing(truth), { 0: believing(first), 1: believing(last) })),
         );
       const overturned = decide(draft, final);
-      expect(overturned).to.include({ status: "decided", confidence: 0 });
+      assertFields(overturned, { status: "decided", confidence: 0 });
       const order = canonicalOrder(attempt);
-      expect(order.map((seat) => overturned.shares[seat])).to.deep.equal([1, 2, 1, 1, 1, 1, 1]);
+      assert.deepEqual(
+        order.map((seat) => overturned.shares[seat]),
+        [1, 2, 1, 1, 1, 1, 1],
+      );
       // Kept, it is its author's; a right one is everybody's.
-      expect(decide(draft, draft).confidence).to.equal(ppm(1, 6));
-      expect(decide(truth, truth).confidence).to.equal(1_000_000);
+      assert.equal(decide(draft, draft).confidence, ppm(1, 6));
+      assert.equal(decide(truth, truth).confidence, 1_000_000);
     });
 
   it("AD8: who accepts one of the drafter's two drafts does not stand for the other; its review is paid", () => {
@@ -245,15 +254,18 @@ describe("adversarial", () => {
     };
     const run = watched(adversarial, attempt, byRank(attempt, believing("yes"), { 0: drafter, 1: believing("no") }));
     const decision = decisionOf(run);
-    expect(decision).to.include({ status: "decided", answer: "no", confidence: ppm(1, 6) });
-    expect(letteredIn(tasksOf(run, "converge")[0]!.prompt, "review").length).to.equal(3);
-    expect(order.map((seat) => decision.shares[seat])).to.deep.equal([2, 2, 1, 1, 1, 1, 1]);
+    assertFields(decision, { status: "decided", answer: "no", confidence: ppm(1, 6) });
+    assert.equal(letteredIn(tasksOf(run, "converge")[0]!.prompt, "review").length, 3);
+    assert.deepEqual(
+      order.map((seat) => decision.shares[seat]),
+      [2, 2, 1, 1, 1, 1, 1],
+    );
   });
 
   it("AD6: a number within the tolerance of the draft is the draft's answer still", () => {
     const attempt = of(7, { kind: "number", tolerance: 5n });
     const scripts = byRank(attempt, believing("100"), { 1: believing("104") });
-    expect(decisionOf(watched(adversarial, attempt, scripts))).to.include({ answer: "104", confidence: 1_000_000 });
+    assertFields(decisionOf(watched(adversarial, attempt, scripts)), { answer: "104", confidence: 1_000_000 });
   });
 
   it("T29: an equivocating drafter or converger is slashed where it is heard, and does not stall", () => {
@@ -266,11 +278,14 @@ describe("adversarial", () => {
           proposal: { answer: "no", proof: "", tier: 700_000 },
         });
         const run = watched(adversarial, of(n), byRank(of(n), believing("yes"), { [rank]: script }));
-        expect(run.certificates.every((certificate) => certificate !== null)).to.equal(true);
+        assert.equal(
+          run.certificates.every((certificate) => certificate !== null),
+          true,
+        );
         const { reputationChanges, status } = decisionOf(run);
-        expect(status).to.equal("decided");
+        assert.equal(status, "decided");
         for (const change of reputationChanges)
-          expect(change).to.deep.equal({ seat: canonicalOrder(of(n))[rank], steps: -1 });
+          assert.deepEqual(change, { seat: canonicalOrder(of(n))[rank], steps: -1 });
       }
     }
   });
@@ -278,17 +293,16 @@ describe("adversarial", () => {
   it("AD5, AD7: no review at all, no draft: Hung after f + 1 tries; fewer than k - f reviews are labelled", () => {
     const failing = (...tasks: readonly string[]) =>
       decisionOf(watched(adversarial, of(7), byRank(of(7), failingAt(believing("yes"), ...tasks), {})));
-    for (const task of ["propose", "verify", "converge"])
-      expect(failing(task)).to.include({ status: "hung", answer: "" });
+    for (const task of ["propose", "verify", "converge"]) assertFields(failing(task), { status: "hung", answer: "" });
     // k = 8, f = 3: with fewer than five reviews the share is capped.
     const attempt = of(10);
     const mute = failingAt(believing("yes"), "verify");
     const few = (silent: readonly number[]) => Object.fromEntries(silent.map((rank) => [rank, mute]));
     const decide = (silent: readonly number[]) =>
       decisionOf(watched(adversarial, attempt, byRank(attempt, believing("yes"), few(silent)))).confidence;
-    expect(decide([4, 5, 6])).to.equal(ppm(6, 9));
-    expect(decide([4, 5, 6, 7])).to.equal(500_000);
-    expect(decide([4, 5, 6, 7, 8])).to.equal(ppm(4, 9));
+    assert.equal(decide([4, 5, 6]), ppm(6, 9));
+    assert.equal(decide([4, 5, 6, 7]), 500_000);
+    assert.equal(decide([4, 5, 6, 7, 8]), ppm(4, 9));
   });
 
   it("AD4: a rejection without a reason is none; the reviewer abstains", () => {
@@ -298,10 +312,10 @@ describe("adversarial", () => {
         taskOf(ask.prompt) === "verify" ? { fields: { check: " ", verdict: "reject" } } : believing("yes").answer(ask),
     };
     const run = watched(adversarial, attempt, byRank(attempt, believing("yes"), { 3: sulking }));
-    expect(fieldOf(run.asked.at(-1)!.prompt, "reviewB")).to.equal(undefined);
+    assert.equal(fieldOf(run.asked.at(-1)!.prompt, "reviewB"), undefined);
     // It says so, and nobody waits for it.
-    expect(run.elapsedMs).to.be.lessThan(timing.phaseMs);
-    expect(decisionOf(run).shares[canonicalOrder(attempt)[3] as number]).to.equal(0);
+    assertBelow(run.elapsedMs, timing.phaseMs);
+    assert.equal(decisionOf(run).shares[canonicalOrder(attempt)[3] as number], 0);
   });
 
   it("T13, AD1: roles are fixed by round: others' messages are refused", () => {
@@ -314,14 +328,14 @@ describe("adversarial", () => {
         phase === REVIEW ? { review: null } : { proposal: null },
       );
     for (const round of [0, 1, 2]) {
-      expect(refused(round, DRAFT, 2 * round)).to.equal(null);
-      expect(refused(round, DRAFT, 2 * round + 1)).to.equal("not-a-speaker");
-      expect(refused(round, CONVERGE, 2 * round + 1)).to.equal(null);
-      expect(refused(round, CONVERGE, 2 * round)).to.equal("not-a-speaker");
-      expect(refused(round, REVIEW, 2 * round)).to.equal("not-a-speaker");
-      expect(refused(round, REVIEW, 6)).to.equal(null);
+      assert.equal(refused(round, DRAFT, 2 * round), null);
+      assert.equal(refused(round, DRAFT, 2 * round + 1), "not-a-speaker");
+      assert.equal(refused(round, CONVERGE, 2 * round + 1), null);
+      assert.equal(refused(round, CONVERGE, 2 * round), "not-a-speaker");
+      assert.equal(refused(round, REVIEW, 2 * round), "not-a-speaker");
+      assert.equal(refused(round, REVIEW, 6), null);
     }
-    expect(refused(3, DRAFT, 6)).to.equal("no-such-round");
+    assert.equal(refused(3, DRAFT, 6), "no-such-round");
   });
 
   it("T30, texts: a hostile draft stays data; the converger's text is the answer as it is", () => {
@@ -332,16 +346,17 @@ describe("adversarial", () => {
       attempt,
       byRank(attempt, believing("B."), { 0: draft, 1: believing("Final text.") }),
     );
-    expect(decisionOf(run)).to.include({ answer: "Final text.", confidence: 0 });
-    expect(
+    assertFields(decisionOf(run), { answer: "Final text.", confidence: 0 });
+    assert.deepEqual(
       run.asked
         .at(-1)!
         .prompt.user.split("\n")
         .map((line) => line.split(":")[0]),
-    ).to.deep.equal(["task", "kind", "question", "answer", "proof", "reviewA", "reviewB"]);
+      ["task", "kind", "question", "answer", "proof", "reviewA", "reviewB"],
+    );
   });
 
   it("CH7: high assurance is refused", () => {
-    expect(adversarial.refuseRequest(of(4, { assurance: "high" }))).to.match(/one seat's word/);
+    assert.match(String(adversarial.refuseRequest(of(4, { assurance: "high" }))), /one seat's word/);
   });
 });

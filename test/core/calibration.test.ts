@@ -1,9 +1,10 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { calibratedConfidence, isotonicSteps, type CalibrationSample } from "../../agents/core/calibration.ts";
 import { tierOf } from "../../agents/core/phases/tiers.ts";
 import type { Ppm } from "../../agents/core/types.ts";
+import { assertAbove, assertAtLeast, assertAtMost, assertBelow, assertClose } from "../support/assertions.ts";
 
 const sample = fc.record({
   confidence: fc.integer({ min: 0, max: 40 }).map((value) => (25_000 * value) as Ppm),
@@ -37,14 +38,14 @@ describe("calibration: isotonic steps", () => {
     fc.assert(
       fc.property(samples, least, (given, bin) => {
         const steps = isotonicSteps(given, bin);
-        expect(sum(steps.map(({ of }) => of))).to.equal(given.length);
-        expect(sum(steps.map(({ right }) => right))).to.equal(given.filter(({ right }) => right).length);
+        assert.equal(sum(steps.map(({ of }) => of)), given.length);
+        assert.equal(sum(steps.map(({ right }) => right)), given.filter(({ right }) => right).length);
         for (const [index, step] of steps.slice(1).entries()) {
           const before = steps[index] as typeof step;
-          expect(step.from).to.be.greaterThan(before.from);
-          expect(before.right * step.of).to.be.lessThan(step.right * before.of);
+          assertAbove(step.from, before.from);
+          assertBelow(before.right * step.of, step.right * before.of);
         }
-        if (given.length >= bin) for (const { of } of steps) expect(of).to.be.at.least(bin);
+        if (given.length >= bin) for (const { of } of steps) assertAtLeast(of, bin);
       }),
     );
   });
@@ -55,7 +56,7 @@ describe("calibration: isotonic steps", () => {
     );
     fc.assert(
       fc.property(shuffled, least, ([given, other], bin) => {
-        expect(isotonicSteps(other, bin)).to.deep.equal(isotonicSteps(given, bin));
+        assert.deepEqual(isotonicSteps(other, bin), isotonicSteps(given, bin));
       }),
     );
   });
@@ -66,7 +67,7 @@ describe("calibration: isotonic steps", () => {
         const steps = isotonicSteps(given, 1);
         for (const [confidence, share] of byDefinition(given)) {
           const step = steps.findLast(({ from }) => from <= confidence);
-          expect((step?.right ?? NaN) / (step?.of ?? NaN)).to.be.closeTo(share, 1e-9);
+          assertClose((step?.right ?? NaN) / (step?.of ?? NaN), share, 1e-9);
         }
       }),
     );
@@ -78,9 +79,9 @@ describe("calibration: isotonic steps", () => {
       fc.property(samples, least, raw, raw, (given, bin, a, b) => {
         const steps = isotonicSteps(given, bin);
         const [low, high] = [Math.min(a, b), Math.max(a, b)].map((one) => calibratedConfidence(steps, one as Ppm));
-        expect(low).to.be.at.most(high as number);
-        expect(high).to.be.at.most(1_000_000);
-        expect(low).to.be.at.least(0);
+        assertAtMost(low, high as number);
+        assertAtMost(high, 1_000_000);
+        assertAtLeast(low, 0);
       }),
     );
   });
@@ -88,8 +89,8 @@ describe("calibration: isotonic steps", () => {
   it("CF1, CF6: a model that is always sure and right in six of ten cases states medium, not high", () => {
     const given = Array.from({ length: 100 }, (_, index) => ({ confidence: 990_000 as Ppm, right: index % 10 < 6 }));
     const confidence = calibratedConfidence(isotonicSteps(given, 20), 990_000 as Ppm);
-    expect(confidence).to.equal(598_039);
-    expect([tierOf(990_000 as Ppm), tierOf(confidence), tierOf(null)]).to.deep.equal([900_000, 700_000, 700_000]);
+    assert.equal(confidence, 598_039);
+    assert.deepEqual([tierOf(990_000 as Ppm), tierOf(confidence), tierOf(null)], [900_000, 700_000, 700_000]);
   });
 
   it("CF6: below the first step its estimate; without steps as it is", () => {
@@ -98,16 +99,14 @@ describe("calibration: isotonic steps", () => {
       { from: 700_000, right: 8, of: 10 },
     ];
     const at = (raw: number): number => calibratedConfidence(steps, raw as Ppm);
-    expect([0, 200_000, 699_999, 700_000, 1_000_000].map(at)).to.deep.equal([
-      400_000, 400_000, 400_000, 750_000, 750_000,
-    ]);
-    expect(calibratedConfidence([], 123 as Ppm)).to.equal(123);
+    assert.deepEqual([0, 200_000, 699_999, 700_000, 1_000_000].map(at), [400_000, 400_000, 400_000, 750_000, 750_000]);
+    assert.equal(calibratedConfidence([], 123 as Ppm), 123);
   });
 
   it("CF6: answers that were all right make no certainty, and few of them no more than many before", () => {
     const all = { from: 900_000, right: 20, of: 20 };
-    expect(calibratedConfidence([all], 950_000 as Ppm)).to.equal(954_545);
+    assert.equal(calibratedConfidence([all], 950_000 as Ppm), 954_545);
     const many = { from: 800_000, right: 391, of: 400 };
-    expect(calibratedConfidence([many, all], 950_000 as Ppm)).to.equal(975_124);
+    assert.equal(calibratedConfidence([many, all], 950_000 as Ppm), 975_124);
   });
 });

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import {
@@ -19,6 +19,7 @@ import type { Attempt, DecisionConflict, SeatIndex } from "../../agents/core/typ
 import { Bench } from "../support/core/certify-bench.ts";
 import { attemptOf, generator, runCommittee, signDigest, type SeatScript } from "../support/core/committee.ts";
 import { honest } from "../support/core/mbft-scripts.ts";
+import { assertAbove } from "../support/assertions.ts";
 
 /** Two decisions for one certify round that the accused has signed. */
 function isProof(attempt: Attempt, { seat, first, second }: DecisionConflict): boolean {
@@ -42,21 +43,27 @@ describe("certify: decisions signed twice", () => {
   it("CE18: a precommit and a certificate with another decision of the same round and seat are a pair, once", () => {
     const { bench, liar, other } = benchWithRoots();
     bench.precommit(liar, bench.first, 0);
-    expect(bench.conflicts).to.deep.equal([]);
+    assert.deepEqual(bench.conflicts, []);
     bench.certificate(other, liar, bench.second, 0);
-    expect(bench.conflicts.map(({ seat }) => seat)).to.deep.equal([liar]);
-    expect(bench.conflicts.every((conflict) => isProof(bench.attempt, conflict))).to.equal(true);
+    assert.deepEqual(
+      bench.conflicts.map(({ seat }) => seat),
+      [liar],
+    );
+    assert.equal(
+      bench.conflicts.every((conflict) => isProof(bench.attempt, conflict)),
+      true,
+    );
     // In another round again: the seat has been proven Byzantine already.
     bench.precommit(liar, bench.first, 1);
     bench.certificate(other, liar, bench.second, 1);
-    expect(bench.conflicts.length).to.equal(1);
+    assert.equal(bench.conflicts.length, 1);
   });
 
   it("CE18: in another round a seat may sign another decision", () => {
     const { bench, liar, other } = benchWithRoots();
     bench.precommit(liar, bench.first, 0);
     bench.certificate(other, liar, bench.second, 1);
-    expect(bench.conflicts).to.deep.equal([]);
+    assert.deepEqual(bench.conflicts, []);
   });
 
   it("CE18: what is signed about a root that comes later counts when the root has been replayed", () => {
@@ -65,18 +72,27 @@ describe("certify: decisions signed twice", () => {
     bench.propose(0, bench.first, null);
     bench.precommit(liar, bench.second, 0);
     bench.certificate(other, liar, bench.first, 0);
-    expect(bench.conflicts).to.deep.equal([]);
+    assert.deepEqual(bench.conflicts, []);
     bench.share(liar, 0, bench.second);
-    expect(bench.conflicts.map(({ seat }) => seat)).to.deep.equal([liar]);
+    assert.deepEqual(
+      bench.conflicts.map(({ seat }) => seat),
+      [liar],
+    );
   });
 
   it("CE18: what comes together with the certificate is still seen", () => {
     const { bench, liar, other } = benchWithRoots();
     for (const seat of bench.others()) bench.precommit(seat, bench.first, 0);
-    expect(bench.done).to.equal(true);
+    assert.equal(bench.done, true);
     bench.certificate(other, liar, bench.second, 0);
-    expect(bench.conflicts.map(({ seat }) => seat)).to.deep.equal([liar]);
-    expect(bench.conflicts.every((conflict) => isProof(bench.attempt, conflict))).to.equal(true);
+    assert.deepEqual(
+      bench.conflicts.map(({ seat }) => seat),
+      [liar],
+    );
+    assert.equal(
+      bench.conflicts.every((conflict) => isProof(bench.attempt, conflict)),
+      true,
+    );
   });
 
   it("CE18: forged and foreign signatures accuse nobody", () => {
@@ -89,7 +105,7 @@ describe("certify: decisions signed twice", () => {
     }));
     const liarsFirst = [signatures[liar]!, ...signatures.filter(({ seat }) => seat !== liar)];
     bench.hear(other, CERTIFICATE, 0, encodeCertificate(bench.second.rootBlock, liarsFirst));
-    expect(bench.conflicts).to.deep.equal([]);
+    assert.deepEqual(bench.conflicts, []);
   });
 
   it("CE11, CE18: whatever a Byzantine seat signs and however slow the network is, no honest seat ever yields a pair", () => {
@@ -110,14 +126,14 @@ describe("certify: decisions signed twice", () => {
           effects.flatMap((effect) => (effect.kind === "conflict" && seat !== liar ? [effect.conflict] : [])),
         );
         for (const conflict of conflicts) {
-          expect(conflict.seat).to.equal(liar);
-          expect(isProof(attempt, conflict)).to.equal(true);
+          assert.equal(conflict.seat, liar);
+          assert.equal(isProof(attempt, conflict), true);
         }
         found += conflicts.length;
       }),
       { numRuns: 30, seed: 18 },
     );
-    expect(found).to.be.greaterThan(10);
+    assertAbove(found, 10);
   });
 });
 

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { proposeOwnRoot, proposerOf } from "../../agents/core/seat/certify/proposals.ts";
 import { PREVOTE, PROPOSE } from "../../agents/core/seat/certify/messages.ts";
@@ -55,7 +55,7 @@ function voteOn(candidate: ProposedRoot, context: CertifyContext, inTime: Tally)
 describe("certify where it matters which two messages a void slot shows", () => {
   it("CE16: a fresh root that is Hung is refused by who held in time what is decided, and not the other way round", () => {
     const { readsVoidSlots, ...other } = hashgraph as Protocol;
-    expect(readsVoidSlots).to.equal(true);
+    assert.equal(readsVoidSlots, true);
     for (const [root, own, isAccepted] of [
       [hung, decided, false],
       [hung, hung, true],
@@ -63,17 +63,20 @@ describe("certify where it matters which two messages a void slot shows", () => 
       [decided, hung, true],
       [decided, decided, true],
     ] as const)
-      expect([
-        root,
-        own,
-        voteOn(
-          goodRoot("fresh", more, root),
-          contextOf(() => own),
-          some,
-        ),
-      ]).to.deep.equal([root, own, isAccepted]);
+      assert.deepEqual(
+        [
+          root,
+          own,
+          voteOn(
+            goodRoot("fresh", more, root),
+            contextOf(() => own),
+            some,
+          ),
+        ],
+        [root, own, isAccepted],
+      );
     const elsewhere = { ...contextOf(() => decided), protocol: { ...other, conclude: () => decided } };
-    expect(voteOn(goodRoot("fresh", more, hung), elsewhere, some)).to.equal(true);
+    assert.equal(voteOn(goodRoot("fresh", more, hung), elsewhere, some), true);
   });
 
   it("CE16: who follows proposes the first root that leaves out nothing it held in time, and none if there is none", () => {
@@ -84,7 +87,7 @@ describe("certify where it matters which two messages a void slot shows", () => 
       const roots = new Map(given.map(([name, root]) => [rootOf(name), root]));
       return proposeOwnRoot({ ...initialCertify, inTime: more, roots }, context)?.rootBlock ?? null;
     };
-    expect(proposed(short, whole)).to.deep.equal(blockOf("whole"));
-    expect(proposed(short)).to.equal(null);
+    assert.deepEqual(proposed(short, whole), blockOf("whole"));
+    assert.equal(proposed(short), null);
   });
 });

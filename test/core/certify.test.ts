@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { PRECOMMIT, PREVOTE, PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { proposerOf } from "../../agents/core/seat/certify/proposals.ts";
@@ -10,12 +10,13 @@ import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Attempt } from "../../agents/core/types.ts";
 import { attemptOf, generator, runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
 import { honest } from "../support/core/mbft-scripts.ts";
+import { assertAtMost, assertExcludes, assertIncludes } from "../support/assertions.ts";
 
 /** All honest seats certify, and the same. */
 function agreed(run: CommitteeRun, honestSeats: readonly number[]): void {
   const roots = honestSeats.map((seat) => run.certificates[seat]?.decision.transcript ?? "none");
-  expect(roots).not.to.include("none");
-  expect(new Set(roots).size).to.equal(1);
+  assertExcludes(roots, "none");
+  assert.equal(new Set(roots).size, 1);
 }
 
 function certifyRounds(run: CommitteeRun, seat: number): readonly number[] {
@@ -36,7 +37,7 @@ describe("certify", () => {
     const run = runCommittee(mbft, attempt, scriptsFor(attempt, { [proposer]: script }));
     const others = [0, 1, 2, 3].filter((seat) => seat !== proposer);
     agreed(run, others);
-    expect(run.certificates[others[0] as number]?.decision.round).to.equal(1);
+    assert.equal(run.certificates[others[0] as number]?.decision.round, 1);
   });
 
   it("CE5: a proposal that leaves out a vote is refused, the vote handed over, and the next proposal has it", () => {
@@ -55,16 +56,20 @@ describe("certify", () => {
       run,
       [0, 1, 2, 3].filter((seat) => seat !== liar),
     );
-    expect(certifyRounds(run, only)).to.include(1);
-    expect(
+    assertIncludes(certifyRounds(run, only), 1);
+    assert.equal(
       run.effects[only]?.some(
         (effect) =>
           effect.kind === "forward" &&
           effect.messages.some((message) => message.header.seat === liar && message.header.phase === VOTE),
       ),
-    ).to.equal(true);
+      true,
+    );
     const included = run.blocks[only]?.slice(1).map((bytes) => decodeMessage(bytes)?.header);
-    expect(included?.some((header) => header?.seat === liar && header.phase === VOTE)).to.equal(true);
+    assert.equal(
+      included?.some((header) => header?.seat === liar && header.phase === VOTE),
+      true,
+    );
   });
 
   it("CE8: one equivocation known to one seat is in the certified transcript, void for all", () => {
@@ -90,7 +95,7 @@ describe("certify", () => {
     };
     const run = runCommittee(mbft, attempt, scriptsFor(attempt, { [liar]: script }));
     agreed(run, [0, 1, 3]);
-    expect(run.certificates[0]?.decision.reputationChanges).to.deep.equal([{ seat: liar, steps: -1 }]);
+    assert.deepEqual(run.certificates[0]?.decision.reputationChanges, [{ seat: liar, steps: -1 }]);
   });
 
   it("two proposals of one proposer never yield two certificates", () => {
@@ -125,7 +130,10 @@ describe("certify", () => {
     };
     const run = runCommittee(mbft, attempt, scriptsFor(attempt, { 1: script }));
     agreed(run, [0, 2, 3]);
-    expect(run.certificates[0]?.signatures.map(({ seat }) => seat)).to.deep.equal([0, 2, 3]);
+    assert.deepEqual(
+      run.certificates[0]?.signatures.map(({ seat }) => seat),
+      [0, 2, 3],
+    );
   });
 
   it("CE13: a seat that a silent one kept in the dark gets its messages from the others' roots", () => {
@@ -146,7 +154,7 @@ describe("certify", () => {
         run,
         [0, 1, 2, 3].filter((seat) => seat !== liar),
       );
-      expect(run.certificates[a]?.decision.answer).to.equal("yes");
+      assert.equal(run.certificates[a]?.decision.answer, "yes");
     }
   });
 
@@ -186,7 +194,7 @@ describe("certify", () => {
         const bent = { [turn(0)]: spy, [turn(1)]: spy, [turn(2)]: spy, [liar]: script };
         const run = runCommittee(mbft, attempt, scriptsFor(attempt, bent), { seed });
         agreed(run, [turn(0), turn(1), turn(2)]);
-        expect(run.certificates[turn(0)]?.decision.round).to.be.at.most(8);
+        assertAtMost(run.certificates[turn(0)]?.decision.round, 8);
       }
     });
   }
@@ -204,7 +212,7 @@ describe("certify", () => {
       run,
       [0, 1, 2, 3].filter((seat) => seat !== liar),
     );
-    expect(run.certificates[deprived]?.decision.round).to.equal(0);
+    assert.equal(run.certificates[deprived]?.decision.round, 0);
   });
 
   for (const n of [4, 7]) {

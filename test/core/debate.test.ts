@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SYNTHESIS, answerRound } from "../../agents/core/phases/chaired.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
@@ -23,6 +23,14 @@ import {
   taskOf,
   watched,
 } from "../support/core/council-scripts.ts";
+import {
+  assertAbove,
+  assertAtMost,
+  assertBelow,
+  assertFields,
+  assertIncludes,
+  assertSameMembers,
+} from "../support/assertions.ts";
 
 const of = (n: number, terms: Partial<Terms> = {}): Attempt => attemptOf(n, { protocol: 8, ...terms });
 const all = (n: number, script: SeatScript): SeatScript[] => Array.from({ length: n }, () => script);
@@ -48,16 +56,17 @@ describe("debate", () => {
 
     it(`T02, T10, T11: n = ${n}: 3n + 1 model calls in three rounds and a synthesis, 5n + 1 messages, four calls long`, () => {
       const run = watched(debate, of(n), all(n, believing("yes")));
-      expect(decisionOf(run)).to.include({ status: "decided", answer: "yes", confidence: 1_000_000 });
-      expect(run.asked.length).to.equal(3 * n + 1);
+      assertFields(decisionOf(run), { status: "decided", answer: "yes", confidence: 1_000_000 });
+      assert.equal(run.asked.length, 3 * n + 1);
       const tasks = run.asked.map(({ prompt }) => taskOf(prompt));
       // Barriers: nobody is asked for a later round before all are done with the one before.
-      expect(tasks).to.deep.equal(
+      assert.deepEqual(
+        tasks,
         ["propose", "critique", "revise"].flatMap((task) => all(n, believing("")).map(() => task)).concat("synthesize"),
       );
-      expect(messagesIn(run)).to.equal(5 * n + 1);
+      assert.equal(messagesIn(run), 5 * n + 1);
       // A model call takes 50 to 70 ms, a message at most 20: four calls and eleven messages, however large n is.
-      expect(run.elapsedMs).to.be.lessThan(4 * 70 + 11 * 20);
+      assertBelow(run.elapsedMs, 4 * 70 + 11 * 20);
     });
 
     it(`T28, T29: n = ${n}: f liars, crashed seats or failing models neither stall nor hide`, () => {
@@ -68,7 +77,7 @@ describe("debate", () => {
       ]) {
         const ranks = Object.fromEntries(Array.from({ length: f }, (_, i) => [n - 1 - i, faulty]));
         const decision = decisionOf(watched(debate, of(n), byRank(of(n), believing("yes"), ranks)));
-        expect(decision).to.include({ answer: "yes", confidence: Math.floor(((n - f) * 1_000_000) / n) });
+        assertFields(decision, { answer: "yes", confidence: Math.floor(((n - f) * 1_000_000) / n) });
       }
     });
   }
@@ -76,9 +85,9 @@ describe("debate", () => {
   it("T29, CH5: chairs that fail are replaced in order; a lying chair is given away by its confidence", () => {
     const crashed = { ...believing("yes"), crashed: true };
     const replaced = decisionOf(watched(debate, of(7), byRank(of(7), believing("yes"), { 0: crashed, 1: crashed })));
-    expect(replaced).to.include({ answer: "yes", confidence: 500_000 });
+    assertFields(replaced, { answer: "yes", confidence: 500_000 });
     const lying = decisionOf(watched(debate, of(7), byRank(of(7), believing("yes"), { 0: believing("no") })));
-    expect(lying).to.include({ answer: "no", confidence: 142_857 });
+    assertFields(lying, { answer: "no", confidence: 142_857 });
   });
 
   it("T07, DB2, DB3: each member sees the question, its own answer and all others', and its critiques are kept per target", () => {
@@ -86,20 +95,23 @@ describe("debate", () => {
     const scripts = attempt.committee.map((_, seat) => believing(seat === 2 ? "no" : "yes", `proof ${seat}`));
     const run = watched(debate, attempt, scripts);
     for (const { seat, prompt } of run.asked.filter((one) => taskOf(one.prompt) === "critique")) {
-      expect(fieldOf(prompt, "question")).to.equal(attempt.request.question);
-      expect(fieldOf(prompt, "answer")).to.equal(seat === 2 ? "no" : "yes");
-      expect(fieldOf(prompt, "proof")).to.equal(`proof ${seat}`);
+      assert.equal(fieldOf(prompt, "question"), attempt.request.question);
+      assert.equal(fieldOf(prompt, "answer"), seat === 2 ? "no" : "yes");
+      assert.equal(fieldOf(prompt, "proof"), `proof ${seat}`);
       const others = ["answerA", "answerB", "answerC"].map((name) => fieldOf(prompt, name));
       const expected = [0, 1, 2, 3]
         .filter((one) => one !== seat)
         .map((one) => `${one === 2 ? "no" : "yes"}: proof ${one}`);
-      expect(others).to.have.members(expected);
-      expect(prompt.schema.properties.map(({ name }) => name)).to.deep.equal(["critiqueA", "critiqueB", "critiqueC"]);
+      assertSameMembers(others, expected);
+      assert.deepEqual(
+        prompt.schema.properties.map(({ name }) => name),
+        ["critiqueA", "critiqueB", "critiqueC"],
+      );
     }
     // Round 3: the one who differed reads three objections, the others one: agreement is no critique.
     for (const { seat, prompt } of run.asked.filter((one) => taskOf(one.prompt) === "revise")) {
       const heard = [fieldOf(prompt, "counterProof"), fieldOf(prompt, "others")];
-      expect(heard).to.deep.equal(seat === 2 ? ["so yes", "so yes | so yes"] : ["so no", undefined]);
+      assert.deepEqual(heard, seat === 2 ? ["so yes", "so yes | so yes"] : ["so no", undefined]);
     }
   });
 
@@ -117,24 +129,24 @@ describe("debate", () => {
       const both = places.filter((order) => order.includes(one) && order.includes(other));
       return new Set(both.map((order) => before(order, one, other))).size === 2;
     });
-    expect(differing.length).to.be.greaterThan(pairs.length / 2);
+    assertAbove(differing.length, pairs.length / 2);
   });
 
   it("T08, T12: the synthesis is over the final answers, and the members' last words set the confidence", () => {
     const attempt = of(4);
     const run = watched(debate, attempt, byRank(attempt, turning("no", "yes"), { 0: believing("yes", "p") }));
     const { prompt } = run.asked.at(-1)!;
-    for (const name of ["answerA", "answerB", "answerC", "answerD"]) expect(fieldOf(prompt, name)).to.equal("yes: p");
-    expect(decisionOf(run)).to.include({ answer: "yes", confidence: 1_000_000 });
+    for (const name of ["answerA", "answerB", "answerC", "answerD"]) assert.equal(fieldOf(prompt, name), "yes: p");
+    assertFields(decisionOf(run), { answer: "yes", confidence: 1_000_000 });
   });
 
   it("T09: a member may hold its position: the decision carries the dissent", () => {
     const attempt = of(4);
     const run = watched(debate, attempt, byRank(attempt, believing("yes"), { 3: believing("no", "still no") }));
-    expect(decisionOf(run)).to.include({ answer: "yes", confidence: 750_000 });
+    assertFields(decisionOf(run), { answer: "yes", confidence: 750_000 });
     const holder = canonicalOrder(attempt)[3];
-    expect(decisionOf(run).shares[holder as number]).to.equal(1);
-    expect(letteredIn(run.asked.at(-1)!.prompt, "answer")).to.include("no: still no");
+    assert.equal(decisionOf(run).shares[holder as number], 1);
+    assertIncludes(letteredIn(run.asked.at(-1)!.prompt, "answer"), "no: still no");
   });
 
   it("DB6, T28: whose last call failed keeps its first answer; whose first failed has none, and is not asked to reply", () => {
@@ -144,28 +156,28 @@ describe("debate", () => {
       6: failingAt(believing("yes"), "propose"),
     });
     const run = watched(debate, attempt, scripts);
-    expect(run.asked.filter((one) => taskOf(one.prompt) === "revise").length).to.equal(6);
+    assert.equal(run.asked.filter((one) => taskOf(one.prompt) === "revise").length, 6);
     const shown = letteredIn(run.asked.at(-1)!.prompt, "answer");
-    expect(shown.length).to.equal(6);
-    expect(shown).to.include("no: first");
-    expect(decisionOf(run).confidence).to.equal(Math.floor(5_000_000 / 7));
+    assert.equal(shown.length, 6);
+    assertIncludes(shown, "no: first");
+    assert.equal(decisionOf(run).confidence, Math.floor(5_000_000 / 7));
   });
 
   it("DB5, T30: critics have equal shares of the prompt; a longer critique, a second of one answer, or too many are refused", () => {
     const attempt = of(13);
     const [seat] = canonicalOrder(attempt);
     const bytes = critiqueBytes(attempt);
-    expect(bytes * 12).to.be.at.most(limits.objectionsBytes);
-    expect(critiqueBytes(of(4))).to.equal(limits.counterProofBytes);
+    assertAtMost(bytes * 12, limits.objectionsBytes);
+    assert.equal(critiqueBytes(of(4)), limits.counterProofBytes);
     const entry = (at: number, text: string) => [new Uint8Array(32).fill(at), text];
     const seen = [attempt.committee.map(() => null)];
     const refused = (critiques: readonly (readonly (Uint8Array | string)[])[]) =>
       debate.rejectPayload(attempt, { round: 0, phase: CRITIQUE, seat: seat as SeatIndex }, { critiques, seen });
-    expect(refused([entry(1, "x".repeat(bytes))])).to.equal(null);
-    expect(refused([entry(1, "x".repeat(bytes + 1))])).to.equal("malformed-payload");
-    expect(refused([entry(1, "x"), entry(1, "y")])).to.equal("malformed-payload");
-    expect(refused([entry(1, "")])).to.equal("malformed-payload");
-    expect(refused(Array.from({ length: 13 }, (_, at) => entry(at, "x")))).to.equal("malformed-payload");
+    assert.equal(refused([entry(1, "x".repeat(bytes))]), null);
+    assert.equal(refused([entry(1, "x".repeat(bytes + 1))]), "malformed-payload");
+    assert.equal(refused([entry(1, "x"), entry(1, "y")]), "malformed-payload");
+    assert.equal(refused([entry(1, "")]), "malformed-payload");
+    assert.equal(refused(Array.from({ length: 13 }, (_, at) => entry(at, "x"))), "malformed-payload");
   });
 
   it("T30: a critique that poses as a field or an instruction stays one line of data", () => {
@@ -183,7 +195,7 @@ describe("debate", () => {
       .map(({ prompt }) => prompt.user.split("\n").map((line) => line.split(":")[0]));
     const fields = ["task", "kind", "question", "answer", "proof", "counterProof"];
     // The hostile one itself is contradicted by three.
-    expect(named).to.have.deep.members([fields, fields, fields, [...fields, "others"]]);
+    assertSameMembers(named, [fields, fields, fields, [...fields, "others"]]);
   });
 
   it("DB3, DB4: an author does not read what it says of itself", () => {
@@ -196,8 +208,8 @@ describe("debate", () => {
       const own = candidatesOf(book, "closed")[0]!;
       return critiquesOf(book, book, own, "open");
     };
-    expect(saying(0)).to.deep.equal(["agrees", "agrees", "agrees"]);
-    expect(saying(1)).to.have.members(["agrees", "agrees", "Nothing can be said against it."]);
+    assert.deepEqual(saying(0), ["agrees", "agrees", "agrees"]);
+    assertSameMembers(saying(1), ["agrees", "agrees", "Nothing can be said against it."]);
   });
 
   it("DB6, PH4: a reply that was withheld until its phase was closed does not count; the first answer does", () => {
@@ -207,31 +219,30 @@ describe("debate", () => {
     const late = retold(tally, instead(attempt, 1, REPLY, { proposal }));
     const book = answerRound(attempt, debateForms, late);
     const answers = (stage: Closure) => lastAnswers(book, stage).map(({ answer }) => answer.text);
-    expect(answers("open")).to.deep.equal(["yes", "yes", "yes", "yes"]);
-    expect(answers("closed")).to.deep.equal(["yes", "no", "yes", "yes"]);
+    assert.deepEqual(answers("open"), ["yes", "yes", "yes", "yes"]);
+    assert.deepEqual(answers("closed"), ["yes", "no", "yes", "yes"]);
   });
 
   it("T28: nobody criticises or replies: the first answers still make a synthesis", () => {
     const run = watched(debate, of(4), all(4, failingAt(believing("yes"), "critique", "revise")));
-    expect(decisionOf(run)).to.include({ answer: "yes", confidence: 1_000_000 });
+    assertFields(decisionOf(run), { answer: "yes", confidence: 1_000_000 });
   });
 
   it("texts: the chair's text decides; exact agreement only", () => {
     const attempt = of(4, { kind: "text" });
     const run = watched(debate, attempt, byRank(attempt, believing("Yes."), { 0: believing("Yes, it is.") }));
-    expect(decisionOf(run)).to.include({ answer: "Yes, it is.", confidence: 250_000 });
+    assertFields(decisionOf(run), { answer: "Yes, it is.", confidence: 250_000 });
   });
 
   it("T10: there is no second cross-examination: later rounds know only the synthesis", () => {
     const attempt = of(4);
     const [, second] = canonicalOrder(attempt);
     for (const phase of [1, 2, CRITIQUE, REPLY])
-      expect(debate.rejectPayload(attempt, { round: 1, phase, seat: second as SeatIndex }, {})).to.equal(
-        "unknown-phase",
-      );
-    expect(
+      assert.equal(debate.rejectPayload(attempt, { round: 1, phase, seat: second as SeatIndex }, {}), "unknown-phase");
+    assert.equal(
       debate.rejectPayload(attempt, { round: 1, phase: SYNTHESIS, seat: second as SeatIndex }, { proposal: null }),
-    ).to.equal(null);
-    expect(debate.phasesAtMost(attempt)).to.equal(6 + 2);
+      null,
+    );
+    assert.equal(debate.phasesAtMost(attempt), 6 + 2);
   });
 });

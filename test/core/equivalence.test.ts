@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { canonicalAnswer, type SeatAnswer } from "../../agents/core/request/answer.ts";
@@ -11,6 +11,7 @@ import { emptyTally, roundSlots } from "../../agents/core/seat/tally.ts";
 import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
 import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
 import { put } from "../support/core/mbft-set.ts";
+import { assertFields, assertIncludes, assertSameMembers } from "../support/assertions.ts";
 
 const plan = { forms: [matchForm, closeForm], partial: new Set<number>() };
 
@@ -59,11 +60,8 @@ describe("texts judged to be the same", () => {
 
   it("EQ3: more than half of the seats make two texts one class; half do not", () => {
     const texts = ["refund due", "a refund is due", "no refund", "refund due"];
-    expect(classesOf(judged(attempt, [near, near, near, []]), texts)).to.deep.equal([
-      "no refund: 2",
-      "refund due: 0 1 3",
-    ]);
-    expect(classesOf(judged(attempt, [near, near, [], []]), texts)).to.deep.equal([
+    assert.deepEqual(classesOf(judged(attempt, [near, near, near, []]), texts), ["no refund: 2", "refund due: 0 1 3"]);
+    assert.deepEqual(classesOf(judged(attempt, [near, near, [], []]), texts), [
       "a refund is due: 1",
       "no refund: 2",
       "refund due: 0 3",
@@ -73,8 +71,8 @@ describe("texts judged to be the same", () => {
   it("EQ3: an author that judged its own text to differ stays out, whatever the others say", () => {
     const texts = ["pay Bob", "pay Alice", "pay Alice now", "pay Alice"];
     const lie = [["pay Bob", "pay Alice now"]] as const;
-    expect(classesOf(judged(attempt, [lie, lie, [], lie]), texts)).to.include("pay Bob: 0 2");
-    expect(classesOf(judged(attempt, [lie, lie, [], lie], { 2: lie }), texts)).to.include("pay Alice now: 2");
+    assertIncludes(classesOf(judged(attempt, [lie, lie, [], lie]), texts), "pay Bob: 0 2");
+    assertIncludes(classesOf(judged(attempt, [lie, lie, [], lie], { 2: lie }), texts), "pay Alice now: 2");
   });
 
   it("EQ3, H08: a chain of near-equals does not join its ends", () => {
@@ -84,7 +82,7 @@ describe("texts judged to be the same", () => {
     ] as const;
     const book = judged(attempt, [chain, chain, chain, chain]);
     const founded = classesOf(book, ["a", "a", "b", "c"]);
-    expect(founded).to.deep.equal(["a: 0 1 2", "c: 3"]);
+    assert.deepEqual(founded, ["a: 0 1 2", "c: 3"]);
   });
 
   it("EQ3: classes are a partition, whatever was judged and in whatever order answers are given", () => {
@@ -101,8 +99,11 @@ describe("texts judged to be the same", () => {
           const book = judged(attempt, words);
           const answers = answersOf(attempt, texts);
           const classes = answerClasses(book, answers, "closed");
-          expect(classes.flatMap(({ seats }) => seats)).to.have.members([0, 1, 2, 3]);
-          expect(answerClasses(book, answers.toReversed(), "closed")).to.deep.equal(classes);
+          assertSameMembers(
+            classes.flatMap(({ seats }) => seats),
+            [0, 1, 2, 3],
+          );
+          assert.deepEqual(answerClasses(book, answers.toReversed(), "closed"), classes);
         },
       ),
       { numRuns: 100 },
@@ -122,12 +123,12 @@ describe("texts judged to be the same", () => {
       const many = attemptOf(seats, { kind: "text" });
       const texts = Array.from({ length: seats }, (_, seat) => `text ${seat}`);
       const calls = matchCalls(view(many), answersOf(many, texts));
-      expect(new Set(calls.map(({ about }) => about.join("."))).size).to.equal(calls.length);
+      assert.equal(new Set(calls.map(({ about }) => about.join("."))).size, calls.length);
       return calls.length;
     };
-    expect([4, 7, 13, 16].map(count)).to.deep.equal([3 + 2, 6 + 5 + 4, 12 + 11 + 10 + 9 + 8, limits.matchPairs]);
+    assert.deepEqual([4, 7, 13, 16].map(count), [3 + 2, 6 + 5 + 4, 12 + 11 + 10 + 9 + 8, limits.matchPairs]);
     const many = attemptOf(16, { kind: "text" });
-    expect(matchCalls(view(many), answersOf(many, ["same", "same"]))).to.deep.equal([]);
+    assert.deepEqual(matchCalls(view(many), answersOf(many, ["same", "same"])), []);
   });
 
   it("a malformed judgement is refused: unordered, repeated, of one text, or too many", () => {
@@ -135,10 +136,10 @@ describe("texts judged to be the same", () => {
     const accepts = (matches: readonly object[]) =>
       matchForm.decode(attempt, matchForm.encode({ matches: matches as never })) !== null;
     const match = { first: low, second: high, same: true };
-    expect(accepts([match])).to.equal(true);
-    expect(accepts([{ ...match, first: high, second: low }])).to.equal(false);
-    expect(accepts([{ ...match, second: low }])).to.equal(false);
-    expect(accepts([match, { ...match, same: false }])).to.equal(false);
+    assert.equal(accepts([match]), true);
+    assert.equal(accepts([{ ...match, first: high, second: low }]), false);
+    assert.equal(accepts([{ ...match, second: low }]), false);
+    assert.equal(accepts([match, { ...match, same: false }]), false);
   });
 
   it("mbft decides a text that three seats word differently, with one certificate", () => {
@@ -152,6 +153,6 @@ describe("texts judged to be the same", () => {
     }));
     const run = runCommittee(mbft, attempt, scripts);
     for (const certificate of run.certificates)
-      expect(certificate?.decision).to.include({ status: "decided", answer: "refund due" });
+      assertFields(certificate?.decision, { status: "decided", answer: "refund due" });
   });
 });

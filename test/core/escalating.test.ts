@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import type { CanonicalAnswer } from "../../agents/core/request/answer.ts";
@@ -25,6 +25,7 @@ import {
   taskOf,
   watched,
 } from "../support/core/council-scripts.ts";
+import { assertAbove, assertFields, assertIncludes, assertIncludesAll } from "../support/assertions.ts";
 
 const of = (n: number, terms: Partial<Terms> = {}): Attempt => attemptOf(n, { protocol: 10, ...terms });
 const letters = { kind: "choice", options: 8 } as const;
@@ -70,27 +71,28 @@ describe("escalating: thresholds", () => {
   it("T22, ES5: 70 % and 95 % of those who answered, and more than 2/3 of all seats, at their exact bounds", () => {
     const accepts = (n: number, most: number, answered: number, terms: Partial<Terms> = {}) =>
       acceptedOf(of(n, terms), agreement(most, answered)) !== null;
-    expect([accepts(10, 7, 10), accepts(13, 9, 13), accepts(13, 10, 13)]).to.deep.equal([true, false, true]);
+    assert.deepEqual([accepts(10, 7, 10), accepts(13, 9, 13), accepts(13, 10, 13)], [true, false, true]);
     // 7 of 10 is 70 % and more than 2/3; 6 of 8 is 75 % of the answers, but no 2/3 of ten seats.
-    expect([accepts(10, 6, 8), accepts(10, 7, 8)]).to.deep.equal([false, true]);
+    assert.deepEqual([accepts(10, 6, 8), accepts(10, 7, 8)], [false, true]);
     const high = { assurance: "high" } as const;
-    expect([
-      accepts(17, 16, 17, high),
-      accepts(20, 19, 20, high),
-      accepts(4, 3, 4, high),
-      accepts(4, 3, 3, high),
-    ]).to.deep.equal([false, true, false, true]);
-    expect(acceptedOf(of(4), { best: null, answered: 0 })).to.equal(null);
+    assert.deepEqual(
+      [accepts(17, 16, 17, high), accepts(20, 19, 20, high), accepts(4, 3, 4, high), accepts(4, 3, 3, high)],
+      [false, true, false, true],
+    );
+    assert.equal(acceptedOf(of(4), { best: null, answered: 0 }), null);
   });
 
   it("T21, ES6: contested below 50 % of those who answered, and only when something is at stake", () => {
     const acted = { callbackGasLimit: 1 };
-    expect([3, 4, 5].map((most) => isContested(of(10, acted), agreement(most, 9)))).to.deep.equal([true, true, false]);
-    expect(isContested(of(10, acted), agreement(5, 10))).to.equal(false);
-    expect(isContested(of(10, acted), { best: null, answered: 0 })).to.equal(false);
-    expect(isContested(of(10), agreement(1, 10))).to.equal(false);
-    expect([isTrivial(of(4).request.terms), isTrivial(of(4, acted).request.terms)]).to.deep.equal([true, false]);
-    expect(isTrivial(of(4, { assurance: "high" }).request.terms)).to.equal(false);
+    assert.deepEqual(
+      [3, 4, 5].map((most) => isContested(of(10, acted), agreement(most, 9))),
+      [true, true, false],
+    );
+    assert.equal(isContested(of(10, acted), agreement(5, 10)), false);
+    assert.equal(isContested(of(10, acted), { best: null, answered: 0 }), false);
+    assert.equal(isContested(of(10), agreement(1, 10)), false);
+    assert.deepEqual([isTrivial(of(4).request.terms), isTrivial(of(4, acted).request.terms)], [true, false]);
+    assert.equal(isTrivial(of(4, { assurance: "high" }).request.terms), false);
   });
 
   it("ES5: whatever is accepted has more honest seats behind it than there can be faulty ones", () => {
@@ -100,7 +102,7 @@ describe("escalating: thresholds", () => {
         const answered = most + (more % (n + 1 - most));
         const attempt = of(n, { assurance: high ? "high" : "normal" });
         if (acceptedOf(attempt, agreement(most, answered)) !== null)
-          expect(most - Math.floor((n - 1) / 3)).to.be.greaterThan(Math.floor((n - 1) / 3));
+          assertAbove(most - Math.floor((n - 1) / 3), Math.floor((n - 1) / 3));
       }),
     );
   });
@@ -112,9 +114,9 @@ describe("escalating over a committee", () => {
 
     it(`ES3, T22: n = ${n}: agreement ends at the council: n calls, 4n messages`, () => {
       const run = watched(escalating, of(n, { callbackGasLimit: 1 }), byRank(of(n), believing("yes"), {}));
-      expect(decisionOf(run)).to.include({ status: "decided", answer: "yes", confidence: 1_000_000 });
-      expect(tasks(run)).to.deep.equal({ propose: n });
-      expect(messagesIn(run)).to.equal(4 * n);
+      assertFields(decisionOf(run), { status: "decided", answer: "yes", confidence: 1_000_000 });
+      assert.deepEqual(tasks(run), { propose: n });
+      assert.equal(messagesIn(run), 4 * n);
     });
 
     it(`ES5, T28: n = ${n}: f liars, crashed seats or equivocators neither stall nor win`, () => {
@@ -125,9 +127,9 @@ describe("escalating over a committee", () => {
         : [liar, split, { ...believing("yes"), crashed: true }, failingAt(liar, "propose")]) {
         const ranks = Object.fromEntries(Array.from({ length: f }, (_, rank) => [rank, faulty]));
         const decision = decisionOf(watched(escalating, of(n), byRank(of(n), believing("yes"), ranks)));
-        expect(decision).to.include({ status: "decided", answer: "yes" });
+        assertFields(decision, { status: "decided", answer: "yes" });
         const blamed = decision.reputationChanges.filter(({ steps }) => steps < 0).map(({ seat }) => seat);
-        expect(canonicalOrder(of(n)).slice(0, f)).to.include.members(blamed);
+        assertIncludesAll(canonicalOrder(of(n)).slice(0, f), blamed);
       }
     });
   }
@@ -137,12 +139,12 @@ describe("escalating over a committee", () => {
     // One holds another view, and nobody is sure of anything: mbft could not commit this.
     const scripts = attempt.committee.map((_, seat) => unsure(turning("ABCDEFG".charAt(seat), seat === 6 ? "G" : "B")));
     const run = watched(escalating, attempt, scripts);
-    expect(decisionOf(run)).to.include({ answer: "B", confidence: ppm(6, 7) });
-    expect(tasks(run)).to.deep.equal({ propose: 7, critique: 7, revise: 7 });
+    assertFields(decisionOf(run), { answer: "B", confidence: ppm(6, 7) });
+    assert.deepEqual(tasks(run), { propose: 7, critique: 7, revise: 7 });
     const replies = run.asked.filter(({ prompt }) => taskOf(prompt) === "revise");
     for (const { seat, prompt } of replies) {
-      expect(fieldOf(prompt, "answer")).to.equal("ABCDEFG".charAt(seat));
-      expect(fieldOf(prompt, "counterProof")).to.match(/^so [BG]$/);
+      assert.equal(fieldOf(prompt, "answer"), "ABCDEFG".charAt(seat));
+      assert.match(String(fieldOf(prompt, "counterProof")), /^so [BG]$/);
     }
   });
 
@@ -150,8 +152,8 @@ describe("escalating over a committee", () => {
     const attempt = of(7, letters);
     const scripts = attempt.committee.map((_, seat) => turning("ABCDEFG".charAt(seat), "B"));
     const run = watched(escalating, attempt, scripts);
-    expect(decisionOf(run).answer).to.equal("B");
-    expect(tasks(run)).to.include({ propose: 14 }).and.to.not.have.any.keys("critique", "revise");
+    assert.equal(decisionOf(run).answer, "B");
+    assertFields(tasks(run), { propose: 14, critique: undefined, revise: undefined });
   });
 
   it("T22, ES8: a debate that does not converge is decided by mbft, on the debate's last answers", () => {
@@ -166,17 +168,17 @@ describe("escalating over a committee", () => {
     }));
     const run = watched(escalating, attempt, verifying);
     const decision = decisionOf(run);
-    expect(decision).to.include({ status: "decided", answer: "B" });
-    expect(tasks(run)).to.deep.equal({ propose: 7, critique: 7, revise: 7, verify: 7 });
-    expect(decision.confidence).to.equal(1_000_000);
+    assertFields(decision, { status: "decided", answer: "B" });
+    assert.deepEqual(tasks(run), { propose: 7, critique: 7, revise: 7, verify: 7 });
+    assert.equal(decision.confidence, 1_000_000);
   });
 
   it("T22: 60 % is not enough for the council and not contested: mbft asks anew", () => {
     const attempt = of(10, { callbackGasLimit: 1 });
     const ranks = Object.fromEntries([0, 1, 2, 3].map((rank) => [rank, turning("no", "yes")]));
     const run = watched(escalating, attempt, byRank(attempt, turning("yes", "yes"), ranks));
-    expect(decisionOf(run).answer).to.equal("yes");
-    expect(tasks(run)).to.deep.equal({ propose: 20 });
+    assert.equal(decisionOf(run).answer, "yes");
+    assert.deepEqual(tasks(run), { propose: 20 });
   });
 
   it("T22: high assurance goes on where normal assurance accepts", () => {
@@ -187,9 +189,9 @@ describe("escalating over a committee", () => {
       const attempt = of(13, { assurance });
       const ranks = { 0: turning("no", "yes"), 1: turning("no", "yes") };
       const run = watched(escalating, attempt, byRank(attempt, turning("yes", "yes"), ranks));
-      expect(decisionOf(run).answer).to.equal("yes");
-      expect(run.asked.length).to.equal(calls);
-      if (assurance === "normal") expect(decisionOf(run).confidence).to.equal(ppm(11, 13));
+      assert.equal(decisionOf(run).answer, "yes");
+      assert.equal(run.asked.length, calls);
+      if (assurance === "normal") assert.equal(decisionOf(run).confidence, ppm(11, 13));
     }
   });
 
@@ -202,7 +204,7 @@ describe("escalating over a committee", () => {
           : believing(answer).answer(ask),
     });
     const run = watched(escalating, attempt, byRank(attempt, camp("yes"), { 0: camp("no"), 1: camp("no") }));
-    expect(decisionOf(run)).to.include({ status: "hung", answer: "" });
+    assertFields(decisionOf(run), { status: "hung", answer: "" });
   });
 
   it("ES4, texts: judged the same counts as the same answer", () => {
@@ -212,8 +214,8 @@ describe("escalating over a committee", () => {
         taskOf(ask.prompt) === "match" ? { fields: { check: "c", verdict: "same" } } : believing(text).answer(ask),
     });
     const run = watched(escalating, attempt, byRank(attempt, agreeing("Yes."), { 0: agreeing("It is so.") }));
-    expect(decisionOf(run)).to.include({ answer: "Yes.", confidence: 1_000_000 });
-    expect(tasks(run)).to.deep.equal({ propose: 4, match: 4 });
+    assertFields(decisionOf(run), { answer: "Yes.", confidence: 1_000_000 });
+    assert.deepEqual(tasks(run), { propose: 4, match: 4 });
   });
 
   for (const [terms, answer] of [
@@ -227,7 +229,7 @@ describe("escalating over a committee", () => {
         attempt,
         byRank(attempt, believing(answer), { 0: believing(answer === "12.5" ? "13" : "B") }),
       );
-      expect(decisionOf(run)).to.include({ answer, confidence: answer === "12.5" ? 1_000_000 : 750_000 });
+      assertFields(decisionOf(run), { answer, confidence: answer === "12.5" ? 1_000_000 : 750_000 });
     });
 
   it("ES10: who equivocates in the council is slashed, whichever stage decides", () => {
@@ -235,8 +237,8 @@ describe("escalating over a committee", () => {
     const split = equivocatingIn(turning("yes", "yes"), CRITIQUE, { critiques: [[new Uint8Array(32), "x"]] });
     const camps = { 0: split, 1: turning("no", "yes"), 2: turning("no", "yes"), 3: turning("no", "yes") };
     const decision = decisionOf(watched(escalating, attempt, byRank(attempt, turning("yes", "yes"), camps)));
-    expect(decision.answer).to.equal("yes");
-    expect(decision.reputationChanges).to.deep.include({ seat: canonicalOrder(attempt)[0], steps: -1 });
+    assert.equal(decision.answer, "yes");
+    assertIncludes(decision.reputationChanges, { seat: canonicalOrder(attempt)[0], steps: -1 });
   });
 
   it("ES8, ES10: a slash of the council lowers the reputation that mbft weighs with, once, and nobody else's", () => {
@@ -256,14 +258,17 @@ describe("escalating over a committee", () => {
     const judged = (heard: Tally) =>
       judgeEscalatingRound({ attempt, round: 0, plan, slots: roundSlots(heard, 0) }, initialCarry(attempt)).carry.mbft;
     const { reputations, slashes } = judged(tally);
-    expect([reputations, slashes]).to.deep.equal([
-      [1_000_000, 1_000_000, 1_000_000, 1_000_000],
-      [0, 0, 0, 0],
-    ]);
+    assert.deepEqual(
+      [reputations, slashes],
+      [
+        [1_000_000, 1_000_000, 1_000_000, 1_000_000],
+        [0, 0, 0, 0],
+      ],
+    );
     for (const phases of [[CRITIQUE], [CRITIQUE, CLOSE]]) {
       const slashed = judged(twice(phases));
-      expect(slashed.slashes).to.deep.equal([0, 0, 1, 0]);
-      expect(slashed.reputations).to.deep.equal([1_000_000, 1_000_000, 800_000, 1_000_000]);
+      assert.deepEqual(slashed.slashes, [0, 0, 1, 0]);
+      assert.deepEqual(slashed.reputations, [1_000_000, 1_000_000, 800_000, 1_000_000]);
     }
   });
 
@@ -285,18 +290,19 @@ describe("escalating over a committee", () => {
       const scripts = byRank(attempt, turning("yes", "yes"), { ...turned, 6: script });
       const run = watched(escalating, attempt, scripts);
       const decision = decisionOf(run);
-      expect(tasks(run)).to.include({ propose: 14, verify: 7 });
-      expect(decision).to.include({ status: "decided", answer: "yes" });
-      expect(decision.reputationChanges).to.deep.equal([{ seat: author, steps }]);
-      expect(decision.shares[author]).to.equal(0);
+      assertFields(tasks(run), { propose: 14, verify: 7 });
+      assertFields(decision, { status: "decided", answer: "yes" });
+      assert.deepEqual(decision.reputationChanges, [{ seat: author, steps }]);
+      assert.equal(decision.shares[author], 0);
     }
   });
 
   it("ES2: committees that cannot be lettered, and mbft's own limits, are refused", () => {
-    expect(escalating.refuseRequest(of(4))).to.equal(null);
-    expect(
-      escalating.refuseRequest({ ...of(4), committee: Array.from({ length: 27 }, () => of(4).committee[0]!) }),
-    ).to.match(/26 seats/);
-    expect(escalating.refuseRequest(attemptOf(3, { protocol: 10 }))).to.match(/outside 4/);
+    assert.equal(escalating.refuseRequest(of(4)), null);
+    assert.match(
+      String(escalating.refuseRequest({ ...of(4), committee: Array.from({ length: 27 }, () => of(4).committee[0]!) })),
+      /26 seats/,
+    );
+    assert.match(String(escalating.refuseRequest(attemptOf(3, { protocol: 10 }))), /outside 4/);
   });
 });

@@ -1,7 +1,8 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { expOfNegative, lnOfRatio } from "../../agents/core/protocols/mbft-bayesian/fixed-point.ts";
+import { assertAtMost } from "../support/assertions.ts";
 
 /** Independent yardsticks with 400 bits: other series than the code's, on exact integers. */
 const WIDE = 400n;
@@ -67,7 +68,7 @@ describe("fixed point", () => {
     fc.assert(
       fc.property(positive, positive, bitsOf, (numerator, denominator, bits) => {
         const off = unitsOff(lnOfRatio(numerator, denominator, bits), wideLn(numerator, denominator), bits);
-        expect(off).to.be.at.most(0.5001);
+        assertAtMost(off, 0.5001);
       }),
       { numRuns: 400 },
     );
@@ -78,7 +79,7 @@ describe("fixed point", () => {
       fc.property(bitsOf, fc.bigInt({ min: 0n, max: 1n << 40n }), (bits, magnitude) => {
         // 0 to 2^8 in value.
         const x = -((magnitude << BigInt(bits)) >> 32n);
-        expect(unitsOff(expOfNegative(x, bits), wideExp(x, BigInt(bits)), bits)).to.be.at.most(0.5001);
+        assertAtMost(unitsOff(expOfNegative(x, bits), wideExp(x, BigInt(bits)), bits), 0.5001);
       }),
       { numRuns: 400 },
     );
@@ -86,22 +87,22 @@ describe("fixed point", () => {
 
   it("known values: ln 1, ln 2, ln 10, e^0, e^-1, to the last of 64 bits", () => {
     const decimal = (value: bigint): string => ((value * 10n ** 19n) >> 64n).toString();
-    expect(lnOfRatio(7n, 7n, 64)).to.equal(0n);
+    assert.equal(lnOfRatio(7n, 7n, 64), 0n);
     // ln 2 = .693147180559945309417..., ln 10 = 2.30258509299404568401..., 1/e = .36787944117144232159...
-    expect(decimal(lnOfRatio(2n, 1n, 64))).to.match(/^693147180559945309[34]/);
-    expect(decimal(lnOfRatio(10n, 1n, 64))).to.match(/^230258509299404568[34]/);
-    expect(lnOfRatio(1n, 10n, 64)).to.equal(-lnOfRatio(10n, 1n, 64));
-    expect(expOfNegative(0n, 64)).to.equal(1n << 64n);
-    expect(decimal(expOfNegative(-1n << 64n, 64))).to.match(/^367879441171442321/);
-    expect(expOfNegative(-1_000n << 64n, 64)).to.equal(0n);
+    assert.match(decimal(lnOfRatio(2n, 1n, 64)), /^693147180559945309[34]/);
+    assert.match(decimal(lnOfRatio(10n, 1n, 64)), /^230258509299404568[34]/);
+    assert.equal(lnOfRatio(1n, 10n, 64), -lnOfRatio(10n, 1n, 64));
+    assert.equal(expOfNegative(0n, 64), 1n << 64n);
+    assert.match(decimal(expOfNegative(-1n << 64n, 64)), /^367879441171442321/);
+    assert.equal(expOfNegative(-1_000n << 64n, 64), 0n);
   });
 
   it("refuses what has no value or no proven error", () => {
-    expect(() => lnOfRatio(0n, 1n, 64)).to.throw(RangeError);
-    expect(() => lnOfRatio(1n, -1n, 64)).to.throw(RangeError);
-    expect(() => lnOfRatio(1n << 5_000n, 1n, 64)).to.throw(RangeError);
-    expect(() => lnOfRatio(2n, 1n, 161)).to.throw(RangeError);
-    expect(() => expOfNegative(1n, 64)).to.throw(RangeError);
-    expect(() => expOfNegative(0n, 0)).to.throw(RangeError);
+    assert.throws(() => lnOfRatio(0n, 1n, 64), RangeError);
+    assert.throws(() => lnOfRatio(1n, -1n, 64), RangeError);
+    assert.throws(() => lnOfRatio(1n << 5_000n, 1n, 64), RangeError);
+    assert.throws(() => lnOfRatio(2n, 1n, 161), RangeError);
+    assert.throws(() => expOfNegative(1n, 64), RangeError);
+    assert.throws(() => expOfNegative(0n, 0), RangeError);
   });
 });

@@ -1,7 +1,8 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { MEDIAN_UNIT, geometricMedian, squareRoot } from "../../agents/core/protocols/leaderless/geometric-median.ts";
+import { assertAbove, assertAtMost, assertBelow, assertClose } from "../support/assertions.ts";
 
 type Point = readonly number[];
 
@@ -61,8 +62,8 @@ describe("geometric median", () => {
         [10, 17],
       ]),
     ) as [number, number];
-    expect(x).to.be.closeTo(10, 1e-3);
-    expect(y).to.be.closeTo(10 / Math.sqrt(3), 1e-3);
+    assertClose(x, 10, 1e-3);
+    assertClose(y, 10 / Math.sqrt(3), 1e-3);
   });
 
   it("L11: agrees with a float implementation of the same iteration within 1e-3", () => {
@@ -70,7 +71,7 @@ describe("geometric median", () => {
       fc.property(vectors, (points) => {
         const exact = inUnits(geometricMedian(points));
         const reference = floatMedian(points);
-        exact.forEach((coordinate, axis) => expect(coordinate).to.be.closeTo(reference[axis] as number, 1e-3));
+        exact.forEach((coordinate, axis) => assertClose(coordinate, reference[axis] as number, 1e-3));
       }),
       { numRuns: 500 },
     );
@@ -84,13 +85,14 @@ describe("geometric median", () => {
         (points, shift) => {
           const found = inUnits(geometricMedian(points));
           const least = cost(points, found) - 5e-3 * points.length;
-          for (const point of points) expect(cost(points, point)).to.be.greaterThan(least);
-          expect(
+          for (const point of points) assertAbove(cost(points, point), least);
+          assertAbove(
             cost(
               points,
               found.map((coordinate, axis) => coordinate + (shift[axis] as number) / 100),
             ),
-          ).to.be.greaterThan(least);
+            least,
+          );
         },
       ),
       { numRuns: 300 },
@@ -104,7 +106,7 @@ describe("geometric median", () => {
           fc.tuple(fc.constant(points), fc.shuffledSubarray(points, { minLength: points.length })),
         ),
         ([points, shuffled]) => {
-          expect(geometricMedian(shuffled)).to.deep.equal(geometricMedian(points));
+          assert.deepEqual(geometricMedian(shuffled), geometricMedian(points));
         },
       ),
     );
@@ -117,8 +119,8 @@ describe("geometric median", () => {
       [0, 20],
       [20, 20],
     ];
-    expect(geometricMedian([...corners, [10, 10]])).to.deep.equal([10_000, 10_000]);
-    expect(geometricMedian([...corners, [10, 9]])).to.deep.equal([10_000, 9_000]);
+    assert.deepEqual(geometricMedian([...corners, [10, 10]]), [10_000, 10_000]);
+    assert.deepEqual(geometricMedian([...corners, [10, 9]]), [10_000, 9_000]);
     // The mean is the input point (5, 5), but the median lies elsewhere: the plain iteration would divide by zero there.
     const skew = [
       [5, 5],
@@ -129,7 +131,7 @@ describe("geometric median", () => {
       [0, 0],
       [14, 14],
     ];
-    expect(geometricMedian(skew)).to.deep.equal([4_000, 4_000]);
+    assert.deepEqual(geometricMedian(skew), [4_000, 4_000]);
     const start = [
       [10, 10],
       [9, 10],
@@ -137,28 +139,30 @@ describe("geometric median", () => {
       [9, 9],
       [13, 10],
     ];
-    expect(start.reduce((sum, [x]) => sum + (x as number), 0) / 5).to.equal(10);
+    assert.equal(start.reduce((sum, [x]) => sum + (x as number), 0) / 5, 10);
     const left = inUnits(geometricMedian(start));
-    expect(left[0]).to.be.lessThan(10);
-    expect(cost(start, left)).to.be.lessThan(cost(start, [10, 10]));
+    assertBelow(left[0], 10);
+    assertBelow(cost(start, left), cost(start, [10, 10]));
   });
 
   it("L12: one point, equal points and two points (where every point between is a median) have their fixed result", () => {
-    expect(geometricMedian([[1, 2, 3, 4, 5]])).to.deep.equal([1000, 2000, 3000, 4000, 5000]);
-    expect(
+    assert.deepEqual(geometricMedian([[1, 2, 3, 4, 5]]), [1000, 2000, 3000, 4000, 5000]);
+    assert.deepEqual(
       geometricMedian([
         [7, 7],
         [7, 7],
         [7, 7],
       ]),
-    ).to.deep.equal([7000, 7000]);
-    expect(
+      [7000, 7000],
+    );
+    assert.deepEqual(
       geometricMedian([
         [0, 0],
         [20, 10],
       ]),
-    ).to.deep.equal([10_000, 5_000]);
-    expect(() => geometricMedian([])).to.throw(RangeError);
+      [10_000, 5_000],
+    );
+    assert.throws(() => geometricMedian([]), RangeError);
   });
 
   it("L02 L11: breakdown point: while the others are fewer than half, they cannot move it beyond the bound of the honest spread", () => {
@@ -173,7 +177,7 @@ describe("geometric median", () => {
         const spread = Math.max(...good.map((point) => distance(point, centre)));
         // Lopuhaa and Rousseeuw 1991: at most 2 (n - f) / (n - 2f) times the honest spread from any point within it.
         const bound = (2 * good.length * spread) / (good.length - bad.length);
-        expect(distance(inUnits(geometricMedian([...good, ...bad])), centre)).to.be.at.most(bound + 1e-2);
+        assertAtMost(distance(inUnits(geometricMedian([...good, ...bad])), centre), bound + 1e-2);
       }),
       { numRuns: 300 },
     );
@@ -183,7 +187,10 @@ describe("geometric median", () => {
     fc.assert(
       fc.property(vector, fc.array(vector, { maxLength: 7 }), (point, others) => {
         const points = [...Array.from({ length: others.length + 1 }, () => point), ...others];
-        expect(geometricMedian(points)).to.deep.equal(point.map((coordinate) => coordinate * MEDIAN_UNIT));
+        assert.deepEqual(
+          geometricMedian(points),
+          point.map((coordinate) => coordinate * MEDIAN_UNIT),
+        );
       }),
     );
   });
@@ -192,7 +199,7 @@ describe("geometric median", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 1n << 120n }), (value) => {
         const root = squareRoot(value);
-        expect(root * root <= value && (root + 1n) * (root + 1n) > value).to.equal(true);
+        assert.equal(root * root <= value && (root + 1n) * (root + 1n) > value, true);
       }),
     );
   });

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { hexToBytes, sha256, utf8 } from "../../agents/core/encoding/bytes.ts";
@@ -20,6 +20,7 @@ import {
   type SendEffect,
 } from "../support/core/hashgraph-scripts.ts";
 import { GossipWorld, bareEvent, eventMessage, tallyOf } from "../support/core/hashgraph-world.ts";
+import { assertBelow, assertExcludes, assertIncludes, assertWithin } from "../support/assertions.ts";
 
 const yes = holds("yes");
 const liar = holds("no");
@@ -48,12 +49,12 @@ describe("hashgraph: what a seat says of itself", () => {
           else for (let sequence = 0; sequence < EVENTS_PER_SEAT; sequence++) world.event(seat, null);
         return world;
       };
-      expect([n, outcomeOf(ended(most).messages, sized)]).to.deep.equal([n, "open"]);
-      expect([n, outcomeOf(ended(most + 1).messages, sized)]).to.deep.equal([n, "hung "]);
+      assert.deepEqual([n, outcomeOf(ended(most).messages, sized)], [n, "open"]);
+      assert.deepEqual([n, outcomeOf(ended(most + 1).messages, sized)], [n, "hung "]);
       // Whoever goes on has taken it back.
       const back = ended(most + 1);
       back.event(1, 0);
-      expect([n, outcomeOf(back.messages, sized)]).to.deep.equal([n, "open"]);
+      assert.deepEqual([n, outcomeOf(back.messages, sized)], [n, "open"]);
     }
   });
 
@@ -61,7 +62,7 @@ describe("hashgraph: what a seat says of itself", () => {
     const absent = { ...bareEvent, selfParent: sha256(utf8("absent")) };
     const last = [0, 1, 2, 3].map((seat) => eventMessage(attempt, seat, EVENTS_PER_SEAT - 1, absent));
     const stuck = [0, 1, 2, 3].map((seat) => eventMessage(attempt, seat, 1, { ...absent, mode: "stuck" }));
-    expect(outcomeOf([...last, ...stuck], attempt)).to.equal("open");
+    assert.equal(outcomeOf([...last, ...stuck], attempt), "open");
   });
 
   it("HG8, HG13: who makes events that rest on nobody's is news once, and moves nobody's clock", () => {
@@ -84,11 +85,11 @@ describe("hashgraph: what a seat says of itself", () => {
         world.event(seat, peer.seat);
         steps++;
       }
-    expect([steps, clockOf(0), clockOf(1), clockOf(2)]).to.deep.equal([4, 0, 1, 1]);
+    assert.deepEqual([steps, clockOf(0), clockOf(1), clockOf(2)], [4, 0, 1, 1]);
     // With seat 3 the clock moves, and nothing else is needed for it.
     world.event(3, 1);
-    expect(stepOf(1)?.seat).to.equal(3);
-    expect(stepOf(2)?.seat).to.be.oneOf([1, 3]);
+    assert.equal(stepOf(1)?.seat, 3);
+    assertIncludes([1, 3], stepOf(2)?.seat);
   });
 
   it("HG13: the order is run for more than 1/3 that wait for it or have it, and for no fewer that say so", () => {
@@ -96,11 +97,11 @@ describe("hashgraph: what a seat says of itself", () => {
       const world = new GossipWorld(attempt);
       const due = () => stagesDue(graphViewOf(attempt, tallyOf(world.messages)), false).length > 0;
       for (const seat of [0, 1, 2, 3]) world.event(seat, null, null, { closed: 2 });
-      expect(due()).to.equal(false);
+      assert.equal(due(), false);
       world.event(0, null, null, { closed: 6, mode: modes[0] });
-      expect(due(), modes[0]).to.equal(false);
+      assert.equal(due(), false, modes[0]);
       world.event(1, null, null, { closed: 2, mode: modes[1] });
-      expect(due(), modes.join(" ")).to.equal(true);
+      assert.equal(due(), true, modes.join(" "));
     }
   });
 
@@ -119,8 +120,12 @@ describe("hashgraph: what a seat says of itself", () => {
             (isSlow(from) || isSlow(to) ? slowMs : 1) + (draw % 3);
           const done = runCommittee(hashgraph, hashgraphAttempt(n), scripts, { seed, delayOf });
           const about = `${claim}, seed ${seed}, ${slowMs} ms`;
-          expect(results(done, honest), about).to.deep.equal(honest.map(() => "decided yes"));
-          for (const seat of honest) expect(eventsOf(done, seat).length, about).to.be.lessThan(n === 4 ? 35 : 50);
+          assert.deepEqual(
+            results(done, honest),
+            honest.map(() => "decided yes"),
+            about,
+          );
+          for (const seat of honest) assertBelow(eventsOf(done, seat).length, n === 4 ? 35 : 50, about);
         }
     });
 
@@ -143,17 +148,20 @@ describe("hashgraph: what a seat says of itself", () => {
       },
     };
     const done = run(hashgraphAttempt(4), [{ ...yes, crashed: true }, spent, yes, yes]);
-    expect(results(done, [1, 2, 3])).to.deep.equal(["hung ", "hung ", "hung "]);
+    assert.deepEqual(results(done, [1, 2, 3]), ["hung ", "hung ", "hung "]);
     const stuck = (seat: number) => eventsOf(done, seat).filter(({ payload }) => payload["mode"] === "stuck");
     // Once more at most, when a root shows what else seat 1 has recorded.
-    for (const seat of [2, 3]) expect(stuck(seat).length).to.be.within(1, 2);
+    for (const seat of [2, 3]) assertWithin(stuck(seat).length, 1, 2);
   });
 
   it("HG20: who waits for models that take their time does not give up, though a liar says it has no events left", () => {
     const slow = { ...yes, thinkMs: 9_900 };
     const done = run(hashgraphAttempt(4), [claims(liar, "stuck"), slow, slow, slow]);
-    expect(results(done, [1, 2, 3])).to.deep.equal(["decided yes", "decided yes", "decided yes"]);
+    assert.deepEqual(results(done, [1, 2, 3]), ["decided yes", "decided yes", "decided yes"]);
     for (const seat of [1, 2, 3])
-      expect(eventsOf(done, seat).map(({ payload }) => payload["mode"])).not.to.include("stuck");
+      assertExcludes(
+        eventsOf(done, seat).map(({ payload }) => payload["mode"]),
+        "stuck",
+      );
   });
 });

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import type { Effect, Protocol } from "../../agents/core/protocol.ts";
@@ -96,7 +96,7 @@ describe("hashgraph: a slot with three faces", () => {
       };
       const scripts = [script, holds("yes"), holds("no"), holds("yes")];
       const done = runCommittee(watched, attempt, scripts, { seed, delayOf });
-      expect(isCut()).to.equal(true);
-      for (const result of results(done, [1, 2, 3])) expect(result).to.match(/^decided /);
+      assert.equal(isCut(), true);
+      for (const result of results(done, [1, 2, 3])) assert.match(result, /^decided /);
     });
 });

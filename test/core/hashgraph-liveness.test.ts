@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
@@ -19,6 +19,7 @@ import {
   type SendEffect,
 } from "../support/core/hashgraph-scripts.ts";
 import { GossipWorld, commitRecord, tallyOf } from "../support/core/hashgraph-world.ts";
+import { assertAbove, assertBelow, assertExcludes, assertIncludes } from "../support/assertions.ts";
 
 const attempt = hashgraphAttempt(4);
 const yes = holds("yes");
@@ -98,8 +99,11 @@ const modesOf = (done: CommitteeRun, seat: number): readonly unknown[] =>
   (done.effects[seat] ?? []).filter(isEvent).map(({ payload }) => payload["mode"]);
 
 function expectYes(done: CommitteeRun, honest: readonly number[], most: number): void {
-  expect(results(done, honest)).to.deep.equal(honest.map(() => "decided yes"));
-  for (const seat of honest) expect(modesOf(done, seat).length).to.be.lessThan(most);
+  assert.deepEqual(
+    results(done, honest),
+    honest.map(() => "decided yes"),
+  );
+  for (const seat of honest) assertBelow(modesOf(done, seat).length, most);
 }
 
 describe("hashgraph: who falls silent, is slow or is cut off", () => {
@@ -128,7 +132,7 @@ describe("hashgraph: who falls silent, is slow or is cut off", () => {
     it(`HG20: nobody gives up while an honest seat is stages behind and gets on: a liar is stuck at stage ${stage}`, () => {
       const done = runCommittee(givesUpAt([0], stage), attempt, [no, yes, yes, slow(9_900)], { seed: 1 });
       expectYes(done, [1, 2, 3], 35);
-      for (const seat of [1, 2, 3]) expect(modesOf(done, seat)).not.to.include("stuck");
+      for (const seat of [1, 2, 3]) assertExcludes(modesOf(done, seat), "stuck");
     });
 
   it("HG20: nor where two of seven liars are", () => {
@@ -141,13 +145,13 @@ describe("hashgraph: who falls silent, is slow or is cut off", () => {
     const done = outage(claims(no, "stuck"), 24_000);
     expectYes(done, [1, 2, 3], 35);
     const said = [1, 2, 3].map((seat) => modesOf(done, seat).filter((mode) => mode === "stuck").length);
-    expect(Math.max(...said), "somebody was stuck").to.equal(1);
+    assert.equal(Math.max(...said), 1, "somebody was stuck");
   });
 
   it("HG20: while everybody has events left, nobody gives up, however long an outage is", () => {
     const done = outage({ ...no, crashed: true }, 40_000);
     expectYes(done, [1, 2, 3], 35);
-    for (const seat of [1, 2, 3]) expect(modesOf(done, seat)).not.to.include("stuck");
+    for (const seat of [1, 2, 3]) assertExcludes(modesOf(done, seat), "stuck");
   });
 
   it("HG20: the clock of the order is progress, when nobody has a record to say", () => {
@@ -162,16 +166,16 @@ describe("hashgraph: who falls silent, is slow or is cut off", () => {
     };
     const delayOf = (from: number, _: number, draw: number) => (steps[from] === "order" ? 4_000 : 1) + (draw % 20);
     const done = runCommittee(watched, attempt, [claims(no, "stuck"), yes, yes, no], { seed: 1, delayOf });
-    expect(done.elapsedMs).to.be.greaterThan(30_000);
-    expect(results(done, [1, 2, 3])).to.deep.equal(["decided yes", "decided yes", "decided yes"]);
-    for (const seat of [1, 2, 3]) expect(modesOf(done, seat)).not.to.include("stuck");
+    assertAbove(done.elapsedMs, 30_000);
+    assert.deepEqual(results(done, [1, 2, 3]), ["decided yes", "decided yes", "decided yes"]);
+    for (const seat of [1, 2, 3]) assertExcludes(modesOf(done, seat), "stuck");
   });
 
   it("HG20: a seat says once that it is stuck, and not for ever again", () => {
     const crashed = { ...yes, crashed: true };
     const done = runCommittee(hashgraph, attempt, [claims(no, "stuck"), yes, crashed, crashed]);
-    expect(modesOf(done, 1)).to.deep.equal(["gossip", "stuck"]);
-    expect(results(done, [1])).to.deep.equal(["nothing"]);
+    assert.deepEqual(modesOf(done, 1), ["gossip", "stuck"]);
+    assert.deepEqual(results(done, [1]), ["nothing"]);
   });
 
   it("HG20: a seat that is stuck says so in all its events while nothing moves, also in those that ask for parents", () => {
@@ -181,8 +185,11 @@ describe("hashgraph: who falls silent, is slow or is cut off", () => {
     const scripts = [claims(no, "stuck"), yes, yes, { ...yes, crashed: true }];
     const modes = modesOf(runCommittee(asks, attempt, scripts), 1);
     const since = modes.slice(modes.indexOf("stuck"));
-    expect(since.length).to.be.greaterThan(2);
-    expect(since).to.deep.equal(since.map(() => "stuck"));
+    assertAbove(since.length, 2);
+    assert.deepEqual(
+      since,
+      since.map(() => "stuck"),
+    );
   });
 });
 
@@ -227,8 +234,11 @@ describe("hashgraph: a record said again", () => {
         seed: 1,
         delayOf,
       });
-      expect(results(done, honest)).to.deep.equal(honest.map(() => "decided yes"));
-      for (const seat of honest) expect((done.effects[seat] ?? []).filter(isEvent).length).to.be.lessThan(35);
+      assert.deepEqual(
+        results(done, honest),
+        honest.map(() => "decided yes"),
+      );
+      for (const seat of honest) assertBelow((done.effects[seat] ?? []).filter(isEvent).length, 35);
     });
 });
 
@@ -252,21 +262,21 @@ describe("hashgraph: which other-parent, and when", () => {
       return { world, cover };
     };
     const deep = waiting();
-    expect(deep.cover()).to.equal(null);
+    assert.equal(deep.cover(), null);
     for (const seat of [1, 1, 3]) deep.world.event(seat, null);
-    expect(deep.cover()).to.be.oneOf([1, 2, 3]);
+    assertIncludes([1, 2, 3], deep.cover());
     const whole = waiting();
     whole.world.event(3, 2);
-    expect(whole.cover()).to.equal(3);
+    assert.equal(whole.cover(), 3);
   });
 
   it("HG8: who makes the clock move does not wait for the others' depth", () => {
     const world = new GossipWorld(attempt);
     for (let depth = 0; depth < 5; depth++) world.event(0, null);
     world.event(2, null);
-    expect(chosen(world, 0)).to.equal(null);
+    assert.equal(chosen(world, 0), null);
     world.event(1, 2);
-    expect(chosen(world, 0)).to.equal(1);
+    assert.equal(chosen(world, 0), 1);
   });
 
   it("HG8: a seat far behind comes before the one with the most news", () => {
@@ -274,11 +284,11 @@ describe("hashgraph: which other-parent, and when", () => {
     for (const seat of [0, 1, 2]) world.event(seat, null);
     for (let turn = 0; turn < 12; turn++) world.event(turn % 3, (turn + 2) % 3);
     const own = newestOf(viewNow(world), 0 as SeatIndex);
-    expect(own?.clock).to.be.greaterThan(2);
+    assertAbove(own?.clock, 2);
     for (let turn = 0; turn < 6; turn++) world.event(1 + (turn % 2), 2 - (turn % 2));
-    expect(chosen(world, 0)).to.be.oneOf([1, 2]);
+    assertIncludes([1, 2], chosen(world, 0));
     world.event(3, null);
-    expect(chosen(world, 0)).to.equal(3);
+    assert.equal(chosen(world, 0), 3);
   });
 
   it("HG13: that a due round is closed is news, at any depth, until it rests on more than 2/3 that say so", () => {
@@ -290,12 +300,12 @@ describe("hashgraph: which other-parent, and when", () => {
       const closing = { mode: "order", closed: 3 } as const;
       for (const seat of [0, 1, 2, 3]) world.event(seat, null, null, stating.includes(seat as 0) ? closing : {});
       for (const peer of [1, 2, 3]) world.event(0, peer, null, closing);
-      expect(chosen(world, 0, [1, 2])).to.equal(null);
+      assert.equal(chosen(world, 0, [1, 2]), null);
       // Nobody rests on it, its clock is known, and seat 0 is deeper than all.
       world.event(3, null, null, closing);
-      expect(stagesDue(viewNow(world), true)).to.deep.equal([1, 2]);
-      expect(chosen(world, 0, [1, 2])).to.equal(expected);
-      expect(chosen(world, 0)).to.equal(null);
+      assert.deepEqual(stagesDue(viewNow(world), true), [1, 2]);
+      assert.equal(chosen(world, 0, [1, 2]), expected);
+      assert.equal(chosen(world, 0), null);
     }
   });
 });

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import type { AnswerGroup } from "../../agents/core/request/answer.ts";
@@ -35,6 +35,7 @@ import {
   randomDeliberation,
   tallyOf,
 } from "../support/core/hashgraph-world.ts";
+import { assertAtMost, assertBelow, assertExcludes, assertIncludes, assertWithin } from "../support/assertions.ts";
 
 const attempt = hashgraphAttempt(4);
 const yes4 = Array.from({ length: 4 }, () => ["yes", "yes"]);
@@ -62,19 +63,21 @@ describe("hashgraph rules", () => {
   it("H03, H05: random pairwise gossip comes to what all-to-all does, without a vote message", () => {
     for (let seed = 0; seed < 10; seed++) {
       const world = randomDeliberation(attempt, yes4, seed);
-      expect(outcomeOf(world.messages)).to.equal("decided yes");
+      assert.equal(outcomeOf(world.messages), "decided yes");
       const report = consensusReport(attempt, tallyOf(world.messages));
-      expect(report.rounds.map(({ base, isUnanimous }) => [base, isUnanimous])).to.deep.equal([
-        [4, true],
-        [4, true],
-      ]);
+      assert.deepEqual(
+        report.rounds.map(({ base, isUnanimous }) => [base, isUnanimous]),
+        [
+          [4, true],
+          [4, true],
+        ],
+      );
     }
-    expect(outcomeOf(randomDeliberation(attempt, [["no"], ["yes", "yes"], ["yes"], ["yes"]], 1).messages)).to.equal(
+    assert.equal(
+      outcomeOf(randomDeliberation(attempt, [["no"], ["yes", "yes"], ["yes"], ["yes"]], 1).messages),
       "decided yes",
     );
-    expect(outcomeOf(randomDeliberation(attempt, [["no"], ["no"], ["yes"], ["yes", "yes"]], 1).messages)).to.equal(
-      "open",
-    );
+    assert.equal(outcomeOf(randomDeliberation(attempt, [["no"], ["no"], ["yes"], ["yes", "yes"]], 1).messages), "open");
   });
 
   it("H33: whatever the order of arrival, the view, the order and the decision are the same; more only keeps it", () => {
@@ -94,15 +97,15 @@ describe("hashgraph rules", () => {
           view = extendGraphView(view, tally, message);
           const conclusion = conclude(of, tally);
           if (conclusion.kind === "final") first ??= JSON.stringify(conclusion.outcome);
-          if (first !== null) expect(conclusion.kind === "final" && JSON.stringify(conclusion.outcome)).to.equal(first);
+          if (first !== null) assert.equal(conclusion.kind === "final" && JSON.stringify(conclusion.outcome), first);
         }
-        expect(conclude(of, tally)).to.deep.equal(whole);
-        expect(whole.kind).to.equal("final");
-        expect(view.waitingCount).to.equal(0);
+        assert.deepEqual(conclude(of, tally), whole);
+        assert.equal(whole.kind, "final");
+        assert.equal(view.waitingCount, 0);
         const scratch = graphViewOf(hashgraphAttempt(seats), tallyOf(messages));
         const shape = (one: typeof view) =>
           one.lines.map((line) => line.map((told) => told.map(({ node }) => [node.round, node.isWitness])));
-        expect(shape(view)).to.deep.equal(shape(scratch));
+        assert.deepEqual(shape(view), shape(scratch));
       }),
       { numRuns: 12 },
     );
@@ -119,8 +122,8 @@ describe("hashgraph rules", () => {
     for (let stage = 2; stage < 6; stage++)
       hidden.push(secret.event(0, null, outputRecord(stage, "no"), { closed: stage }));
     const after = conclude(attempt, tallyOf([...hidden, ...messages]));
-    expect(before.kind).to.equal("final");
-    expect(after).to.deep.equal(before);
+    assert.equal(before.kind, "final");
+    assert.deepEqual(after, before);
   });
 
   it("HG16: the transcript cut at the conclusion's position replays to the same outcome and position", () => {
@@ -130,7 +133,7 @@ describe("hashgraph rules", () => {
       const conclusion = conclude(attempt, tally);
       if (conclusion.kind !== "final") throw new Error("open");
       const { rootBlock, blocks, root } = buildTranscript(attempt, hashgraph, tally, conclusion.through);
-      expect(blocks.length).to.be.lessThan([...messagesOf(tally)].length);
+      assertBelow(blocks.length, [...messagesOf(tally)].length);
       const read = readRoot(attempt, hashgraph, rootBlock);
       if ("refused" in read) throw new Error(read.refused);
       const entries = blocks.map((block, at) => ({
@@ -139,7 +142,7 @@ describe("hashgraph rules", () => {
         verified: false,
       }));
       const replayed = replay(attempt, hashgraph, root, entries);
-      expect(replayed.kind === "replayed" && replayed.conclusion).to.deep.equal(conclusion);
+      assert.deepEqual(replayed.kind === "replayed" && replayed.conclusion, conclusion);
     }
   });
 
@@ -156,7 +159,7 @@ describe("hashgraph rules", () => {
       };
       return seatsOf(attempt).filter(isHolder);
     };
-    expect(first.map(holders)).to.deep.equal([[0], [1], [2], [3]]);
+    assert.deepEqual(first.map(holders), [[0], [1], [2], [3]]);
     for (const [to, from] of [
       [1, 0],
       [3, 2],
@@ -166,7 +169,7 @@ describe("hashgraph rules", () => {
       [2, 3],
     ] as const)
       world.event(to, from);
-    expect(first.map(holders)).to.deep.equal([
+    assert.deepEqual(first.map(holders), [
       [0, 1, 2, 3],
       [0, 1, 2, 3],
       [0, 1, 2, 3],
@@ -182,7 +185,10 @@ describe("hashgraph rules", () => {
     world.event(0, 1, commitRecord(attempt, 0, "yes"));
     world.event(0, 1, outputRecord(1, "yes"), { closed: 1 });
     const view = graphViewOf(attempt, tallyOf(world.messages));
-    expect(preview(attempt, view.told)[0]?.outputs.map(({ seat }) => seat)).to.deep.equal([1, 2, 3]);
+    assert.deepEqual(
+      preview(attempt, view.told)[0]?.outputs.map(({ seat }) => seat),
+      [1, 2, 3],
+    );
   });
 
   it("HG6: a forker with three faces cuts off nobody; a line that goes on from the third is dead", () => {
@@ -197,19 +203,22 @@ describe("hashgraph rules", () => {
     const goesOn = eventMessage(attempt, 0, 1, { ...bareEvent, selfParent: c.header.payloadDigest });
     const onDead = eventMessage(attempt, 2, 0, { ...bareEvent, otherParent: refer(goesOn) });
     const one = graphViewOf(attempt, tallyOf([a, onThird, goesOn, onDead]));
-    expect(one.told.length).to.equal(1);
-    expect(one.waitingCount).to.equal(3);
+    assert.equal(one.told.length, 1);
+    assert.equal(one.waitingCount, 3);
     const two = graphViewOf(attempt, tallyOf([a, onThird, goesOn, onDead, b]));
-    expect(two.told.map(({ seat, sequence }) => [seat, sequence])).to.deep.equal([
-      [0, 0],
-      [0, 0],
-      [1, 0],
-      [2, 0],
-    ]);
-    expect(two.told[2]?.node.otherParent).to.equal(null);
-    expect([two.waitingCount, two.forks]).to.deep.equal([0, [0, null, null, null]]);
+    assert.deepEqual(
+      two.told.map(({ seat, sequence }) => [seat, sequence]),
+      [
+        [0, 0],
+        [0, 0],
+        [1, 0],
+        [2, 0],
+      ],
+    );
+    assert.equal(two.told[2]?.node.otherParent, null);
+    assert.deepEqual([two.waitingCount, two.forks], [0, [0, null, null, null]]);
     // Who holds the third face reads the same event with its edge.
-    expect(graphViewOf(attempt, tallyOf([c, a, onThird])).told[2]?.node.otherParent).to.not.equal(null);
+    assert.notEqual(graphViewOf(attempt, tallyOf([c, a, onThird])).told[2]?.node.otherParent, null);
   });
 
   it("H15: no leader, no weight by origin: reputation changes nothing, and whoever holds an answer counts one", () => {
@@ -220,7 +229,7 @@ describe("hashgraph rules", () => {
     };
     for (let odd = 0; odd < 4; odd++) {
       const answers = yes4.map((own, seat) => (seat === odd ? ["no", "no"] : own));
-      expect(outcomeOf(randomDeliberation(reputed, answers, 7).messages, reputed)).to.equal("decided yes");
+      assert.equal(outcomeOf(randomDeliberation(reputed, answers, 7).messages, reputed), "decided yes");
     }
   });
 
@@ -245,14 +254,15 @@ describe("hashgraph rules", () => {
       proposalOf("b"),
       result(["a", "a", "a", "a", "b", "b", "b"], "p"),
     ).user;
-    expect(small).to.include('counterProof: "4 of 7 members: a: p"').and.include('others: "3 of 7 members: b: p"');
-    expect(small).to.not.match(/seat|agent|0x/);
+    assertIncludes(small, 'counterProof: "4 of 7 members: a: p"');
+    assertIncludes(small, 'others: "3 of 7 members: b: p"');
+    assert.doesNotMatch(small, /seat|agent|0x/);
     const swapped = nextPrompt(
       readerOf(terms, 0),
       proposalOf("b"),
       result(["b", "b", "b", "a", "a", "a", "a"], "p"),
     ).user;
-    expect(swapped).to.equal(small);
+    assert.equal(swapped, small);
     // Above the budget only what differs, then without proofs, then what fits.
     const wide = (size: number, proof: string) =>
       nextPrompt(
@@ -263,19 +273,17 @@ describe("hashgraph rules", () => {
           proof,
         ),
       ).user;
-    expect(wide(4, "q".repeat(400)))
-      .to.not.include("own")
-      .and.to.not.include("qqqq");
-    expect(wide(4, "q".repeat(340)))
-      .to.include("qqqq")
-      .and.to.not.include("own");
+    assertExcludes(wide(4, "q".repeat(400)), "own");
+    assertExcludes(wide(4, "q".repeat(400)), "qqqq");
+    assertIncludes(wide(4, "q".repeat(340)), "qqqq");
+    assertExcludes(wide(4, "q".repeat(340)), "own");
     for (const size of [4, 300, 1_000]) {
       const user = wide(size, "q".repeat(500));
       const shown = user
         .split("\n")
         .filter((line) => /^(counterProof|others)/.test(line))
         .join("");
-      expect(shown.length).to.be.within(20, limits.objectionsBytes + 64);
+      assertWithin(shown.length, 20, limits.objectionsBytes + 64);
     }
   });
 
@@ -300,11 +308,11 @@ describe("hashgraph rules", () => {
       );
       const { proof } = (least as (typeof outputs)[number]).proposal;
       const one = readerOf(attempt, 3, salt);
-      expect(nextPrompt(one, proposalOf("no"), result).user).to.include(`"4 of 4 members: yes: ${proof}"`);
-      expect(votePrompt(one, group, result).user).to.include(`proof: "${proof}"`);
+      assertIncludes(nextPrompt(one, proposalOf("no"), result).user, `"4 of 4 members: yes: ${proof}"`);
+      assertIncludes(votePrompt(one, group, result).user, `proof: "${proof}"`);
       shown.set(proof, (shown.get(proof) as number) + 1);
     }
-    for (const times of shown.values()) expect(times).to.be.within(30, 70);
+    for (const times of shown.values()) assertWithin(times, 30, 70);
   });
 
   it("H22: a payload is what its slot allows, to the letter", () => {
@@ -316,7 +324,7 @@ describe("hashgraph rules", () => {
       record: outputRecord(2, "yes"),
     };
     const good = encodeEvent(body);
-    expect(decodeEvent(attempt, slot, good)).to.deep.equal(body);
+    assert.deepEqual(decodeEvent(attempt, slot, good), body);
     const wrong: readonly Value[] = [
       null,
       [],
@@ -339,15 +347,15 @@ describe("hashgraph rules", () => {
       { ...good, record: { stage: 5, body: { choice: "yes" } } },
     ];
     for (const value of wrong) {
-      expect(decodeEvent(attempt, slot, value), JSON.stringify(value)).to.equal(null);
-      expect(hashgraph.rejectPayload(attempt, slot, value)).to.equal("malformed-payload");
+      assert.equal(decodeEvent(attempt, slot, value), null, JSON.stringify(value));
+      assert.equal(hashgraph.rejectPayload(attempt, slot, value), "malformed-payload");
     }
-    expect(decodeEvent(attempt, { ...slot, round: 0 }, good)).to.equal(null);
-    expect(hashgraph.rejectPayload(attempt, { ...slot, phase: 2 }, good)).to.equal("unknown-phase");
-    expect(hashgraph.rejectPayload(attempt, { ...slot, round: EVENTS_PER_SEAT }, good)).to.equal("no-such-round");
+    assert.equal(decodeEvent(attempt, { ...slot, round: 0 }, good), null);
+    assert.equal(hashgraph.rejectPayload(attempt, { ...slot, phase: 2 }, good), "unknown-phase");
+    assert.equal(hashgraph.rejectPayload(attempt, { ...slot, round: EVENTS_PER_SEAT }, good), "no-such-round");
     fc.assert(
       fc.property(fc.anything(), (value) => {
-        expect(decodeEvent(attempt, slot, value as Value)).to.equal(null);
+        assert.equal(decodeEvent(attempt, slot, value as Value), null);
       }),
     );
   });
@@ -355,18 +363,18 @@ describe("hashgraph rules", () => {
   it("H19: of equivalent answers one stands for all, the same whoever asks", () => {
     const numbers = hashgraphAttempt(4, { kind: "number", decimals: 0, tolerance: 2n });
     const answers = [["10"], ["12"], ["11"], ["11", "11"]];
-    expect(outcomeOf(randomDeliberation(numbers, answers, 1).messages, numbers)).to.equal("decided 11");
-    expect(outcomeOf(randomDeliberation(numbers, answers.toReversed(), 2).messages, numbers)).to.equal("decided 11");
+    assert.equal(outcomeOf(randomDeliberation(numbers, answers, 1).messages, numbers), "decided 11");
+    assert.equal(outcomeOf(randomDeliberation(numbers, answers.toReversed(), 2).messages, numbers), "decided 11");
   });
 
   it("HG20: the worst transcript stays within its bounds; out of events is Hung", () => {
     const links = (MAX_SEATS + faultTolerance(MAX_SEATS)) * EVENTS_PER_SEAT;
-    expect(links).to.be.at.most(limits.messagesPerTranscript);
-    expect(links * 41 + limits.questionBytes + MAX_SEATS * 40 + 512).to.be.at.most(limits.rootBytes);
+    assertAtMost(links, limits.messagesPerTranscript);
+    assertAtMost(links * 41 + limits.questionBytes + MAX_SEATS * 40 + 512, limits.rootBytes);
     const world = new GossipWorld(attempt);
     for (let sequence = 0; sequence < EVENTS_PER_SEAT; sequence++)
       for (const seat of [0, 1, 2]) world.event(seat, null);
-    expect(outcomeOf(world.messages.slice(0, -1))).to.equal("open");
-    expect(outcomeOf(world.messages)).to.equal("hung ");
+    assert.equal(outcomeOf(world.messages.slice(0, -1)), "open");
+    assert.equal(outcomeOf(world.messages), "hung ");
   });
 });

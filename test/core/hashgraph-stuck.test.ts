@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import type { Effect, Input, SeatContext } from "../../agents/core/protocol.ts";
@@ -10,6 +10,7 @@ import type { Message, SeatIndex } from "../../agents/core/types.ts";
 import { keyOf, timing } from "../support/core/committee.ts";
 import { hashgraphAttempt, isEvent, type SendEffect } from "../support/core/hashgraph-scripts.ts";
 import { GossipWorld, bareEvent, eventMessage, tallyOf } from "../support/core/hashgraph-world.ts";
+import { assertIncludes } from "../support/assertions.ts";
 
 const attempt = hashgraphAttempt(4);
 const stuck = { mode: "stuck" } as const;
@@ -64,13 +65,16 @@ describe("hashgraph: who is stuck, by single steps", () => {
     const world = new GossipWorld(attempt);
     const seat = new LoneSeat(1);
     const heard = [world.event(3, null), world.event(2, 3), world.event(0, null, null, stuck)];
-    expect(timersIn(seat.hears(...heard))).to.deep.equal(["stuck.0"]);
+    assert.deepEqual(timersIn(seat.hears(...heard)), ["stuck.0"]);
     const said = seat.waits("stuck.0").filter(isEvent);
-    expect(said.map(({ payload }) => payload["mode"])).to.deep.equal(["stuck"]);
+    assert.deepEqual(
+      said.map(({ payload }) => payload["mode"]),
+      ["stuck"],
+    );
     // It moves the own clock: seats 2 and 3 are among its ancestors.
-    expect(seat.hears(world.event(0, null, null, stuck))).to.deep.equal([]);
-    expect(seat.signs(said[0] as SendEffect)).to.deep.equal([]);
-    expect(seat.hears(world.event(0, null, null, stuck))).to.deep.equal([]);
+    assert.deepEqual(seat.hears(world.event(0, null, null, stuck)), []);
+    assert.deepEqual(seat.signs(said[0] as SendEffect), []);
+    assert.deepEqual(seat.hears(world.event(0, null, null, stuck)), []);
   });
 
   it("HG20: a forker has ended when either of its newest events says so, in whichever order they came", () => {
@@ -78,7 +82,7 @@ describe("hashgraph: who is stuck, by single steps", () => {
     const others = [1, 2].map((seat) => eventMessage(attempt, seat, 0, { ...bareEvent, mode: "stuck" }));
     for (const forked of [faces, faces.toReversed()]) {
       const conclusion = conclude(attempt, tallyOf([...others, ...forked]));
-      expect(conclusion.kind === "final" && conclusion.outcome.status).to.equal("hung");
+      assert.equal(conclusion.kind === "final" && conclusion.outcome.status, "hung");
     }
   });
 
@@ -86,12 +90,12 @@ describe("hashgraph: who is stuck, by single steps", () => {
     const world = new GossipWorld(attempt);
     const seat = new LoneSeat(1);
     const giveUp = () => [0, 2, 3].map((one) => world.event(one, null, null, stuck));
-    expect(timersIn(seat.hears(...giveUp()))).to.include("settle");
+    assertIncludes(timersIn(seat.hears(...giveUp())), "settle");
     seat.hears(world.event(2, null));
     seat.waits("settle");
-    expect(seat.hasSettled).to.equal(false);
-    expect(timersIn(seat.hears(...giveUp()))).to.deep.equal(["settle"]);
+    assert.equal(seat.hasSettled, false);
+    assert.deepEqual(timersIn(seat.hears(...giveUp())), ["settle"]);
     seat.waits("settle");
-    expect(seat.hasSettled).to.equal(true);
+    assert.equal(seat.hasSettled, true);
   });
 });

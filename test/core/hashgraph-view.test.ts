@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { bytesToHex } from "../../agents/core/encoding/bytes.ts";
@@ -15,6 +15,7 @@ import type { Attempt, Digest, Message, SeatIndex } from "../../agents/core/type
 import { generator } from "../support/core/committee.ts";
 import { hashgraphAttempt } from "../support/core/hashgraph-scripts.ts";
 import { bareEvent, eventMessage, tallyOf } from "../support/core/hashgraph-world.ts";
+import { assertIncludes, assertWithin } from "../support/assertions.ts";
 
 /** An event on its creator's event before; null begins the line. */
 function next(attempt: Attempt, seat: number, before: Message | null, change: Partial<EventBody> = {}): Message {
@@ -67,16 +68,16 @@ describe("the view of a hashgraph", () => {
     const counts = [30, 60, 120].map((length) => {
       const newestFirst = lineOf(attempt, 0, length).toReversed();
       const { view, visits } = arrive(attempt, newestFirst);
-      expect([view.told.length, view.waitingCount]).to.deep.equal([length, 0]);
+      assert.deepEqual([view.told.length, view.waitingCount], [length, 0]);
       const held = arrive(attempt, newestFirst.slice(0, -1));
-      expect([held.view.told.length, held.view.waitingCount]).to.deep.equal([0, length - 1]);
+      assert.deepEqual([held.view.told.length, held.view.waitingCount], [0, length - 1]);
       return [visits / length, held.visits / (length - 1)] as const;
     });
     for (const [all, held] of counts) {
-      expect(all).to.be.within(1, 24);
-      expect(held).to.be.within(1, 12);
+      assertWithin(all, 1, 24);
+      assertWithin(held, 1, 12);
     }
-    expect(counts.at(-1)?.[1]).to.equal(counts[0]?.[1]);
+    assert.equal(counts.at(-1)?.[1], counts[0]?.[1]);
   });
 
   it("HG4: many that wait for one parent cost the others nothing, and come in with it", () => {
@@ -87,13 +88,13 @@ describe("the view of a hashgraph", () => {
     const onBoth = onRoot.map((one) => next(attempt, one.header.seat, one, { otherParent: refer(absent) }));
     const waiting = [...onBoth, ...onRoot];
     const before = arrive(attempt, waiting);
-    expect([before.view.told.length, before.view.waitingCount]).to.deep.equal([0, 58]);
+    assert.deepEqual([before.view.told.length, before.view.waitingCount], [0, 58]);
     const after = arrive(attempt, [...waiting, root]);
-    expect([after.view.told.length, after.view.waitingCount]).to.deep.equal([30, 29]);
+    assert.deepEqual([after.view.told.length, after.view.waitingCount], [30, 29]);
     // Lines of nobody's concern arrive while they wait.
     const others = lineOf(attempt, 1, 100, next(attempt, 1, null, { time: 9 }));
     const alone = arrive(attempt, others);
-    expect(arrive(attempt, [...waiting, ...others]).visits - before.visits - alone.visits).to.equal(0);
+    assert.equal(arrive(attempt, [...waiting, ...others]).visits - before.visits - alone.visits, 0);
   });
 
   /** The least deep slots of an honest line, each with a payload that its seat never signed. */
@@ -116,9 +117,9 @@ describe("the view of a hashgraph", () => {
     const heard = next(attempt, 1, honest, { otherParent: refer(forked) });
     const tally = tallyOf([...lies, ...own, honest, forked, next(attempt, 3, null), heard]);
     const wants = missingIn(graphViewOf(attempt, tally), tally);
-    expect(wants.length).to.equal(16);
-    expect(wants).to.deep.include(refer(absent));
-    expect(wants).to.deep.include(refer(alsoAbsent));
+    assert.equal(wants.length, 16);
+    assertIncludes(wants, refer(absent));
+    assertIncludes(wants, refer(alsoAbsent));
   });
 
   it("HG14: what only a proven forker's events miss is not asked for, nor a third event of a slot", () => {
@@ -126,14 +127,14 @@ describe("the view of a hashgraph", () => {
     const [a, b, third] = [1, 2, 3].map((time) => next(attempt, 0, null, { time })) as [Message, Message, Message];
     const lies = inventions(attempt, 1, 8).map((otherParent) => next(attempt, 0, a, { otherParent }));
     const before = tallyOf([a, ...lies.slice(0, 1)]);
-    expect(missesParents(graphViewOf(attempt, before))).to.equal(true);
+    assert.equal(missesParents(graphViewOf(attempt, before)), true);
     const after = tallyOf([a, b, ...lies]);
-    expect(missesParents(graphViewOf(attempt, after))).to.equal(false);
-    expect(missingIn(graphViewOf(attempt, after), after)).to.deep.equal([]);
+    assert.equal(missesParents(graphViewOf(attempt, after)), false);
+    assert.deepEqual(missingIn(graphViewOf(attempt, after), after), []);
     // Its self-parent can be had; there is no room for its other-parent.
     const lost = next(attempt, 1, null);
     const tally = tallyOf([a, b, next(attempt, 1, lost, { otherParent: refer(third) })]);
-    expect(missingIn(graphViewOf(attempt, tally), tally)).to.deep.equal([refer(lost)]);
+    assert.deepEqual(missingIn(graphViewOf(attempt, tally), tally), [refer(lost)]);
   });
 
   it("HG4, HG6: with forks and lost events, too, the order of arrival changes nothing", () => {
@@ -159,8 +160,8 @@ describe("the view of a hashgraph", () => {
           .map((message) => ({ message, key: random() }))
           .toSorted((a, b) => a.key - b.key)
           .map(({ message }) => message);
-        expect(shapeOf(arrive(attempt, shuffled).view)).to.deep.equal(shapeOf(graphViewOf(attempt, tallyOf(kept))));
-        expect(shapeOf(arrive(attempt, shuffled).view)).to.deep.equal(closureOf(kept));
+        assert.deepEqual(shapeOf(arrive(attempt, shuffled).view), shapeOf(graphViewOf(attempt, tallyOf(kept))));
+        assert.deepEqual(shapeOf(arrive(attempt, shuffled).view), closureOf(kept));
       }),
       { numRuns: 60 },
     );
@@ -173,7 +174,7 @@ const nameIn = ({ header }: Message) => nameOf(header.seat, header.round, header
 /** What is in the graph and what waits. */
 function shapeOf(view: GraphView): { readonly told: readonly string[]; readonly waits: number } {
   const told = view.told.map(({ seat, sequence, digest }) => nameOf(seat, sequence, digest));
-  expect(view.waiting.flat().length).to.equal(view.waitingCount);
+  assert.equal(view.waiting.flat().length, view.waitingCount);
   return { told: told.toSorted(), waits: view.waitingCount };
 }
 

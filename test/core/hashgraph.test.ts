@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { electFame, middleBit } from "../../agents/core/protocols/hashgraph/graph/fame.ts";
@@ -17,6 +17,7 @@ import { consensusOrder, receivedBatches, type Received } from "../../agents/cor
 import { generator } from "../support/core/committee.ts";
 import { literal } from "../support/core/hashgraph-literal.ts";
 import { randomGossip } from "../support/core/hashgraph-random.ts";
+import { assertAbove, assertBelow, assertWithin } from "../support/assertions.ts";
 
 const rulesOf = (members: number, change: Partial<GraphRules> = {}): GraphRules => ({
   weights: Array.from({ length: members }, () => 1),
@@ -64,18 +65,24 @@ const gossip = fc.record({
 describe("hashgraph", () => {
   it("H22: queues events until their parents are known, refuses a self-parent of another member and unknown members", () => {
     const graph = createGraph(rulesOf(2));
-    expect(insert(graph, event("0b", "0a", "1a"))).to.equal("waiting");
-    expect(insert(graph, event("0b", "0a", "1a"))).to.equal("known");
-    expect(insert(graph, event("1a", null, null))).to.equal("inserted");
-    expect(graph.nodes.map((one) => one.event.id)).to.deep.equal(["1a"]);
-    expect(insert(graph, event("0a", null, null))).to.equal("inserted");
-    expect(graph.nodes.map((one) => one.event.id)).to.deep.equal(["1a", "0a", "0b"]);
-    expect(graph.waiting.size).to.equal(0);
-    expect(insert(graph, event("0b", "0a", "1a"))).to.equal("known");
-    expect(insert(graph, event("1b", "0a", null))).to.equal("refused");
-    expect(insert(graph, event("2a", null, null))).to.equal("refused");
-    expect(() => createGraph(rulesOf(2, { weights: [1, 0] }))).to.throw(RangeError);
-    expect(() => createGraph(rulesOf(2, { coinPeriod: 2 }))).to.throw(RangeError);
+    assert.equal(insert(graph, event("0b", "0a", "1a")), "waiting");
+    assert.equal(insert(graph, event("0b", "0a", "1a")), "known");
+    assert.equal(insert(graph, event("1a", null, null)), "inserted");
+    assert.deepEqual(
+      graph.nodes.map((one) => one.event.id),
+      ["1a"],
+    );
+    assert.equal(insert(graph, event("0a", null, null)), "inserted");
+    assert.deepEqual(
+      graph.nodes.map((one) => one.event.id),
+      ["1a", "0a", "0b"],
+    );
+    assert.equal(graph.waiting.size, 0);
+    assert.equal(insert(graph, event("0b", "0a", "1a")), "known");
+    assert.equal(insert(graph, event("1b", "0a", null)), "refused");
+    assert.equal(insert(graph, event("2a", null, null)), "refused");
+    assert.throws(() => createGraph(rulesOf(2, { weights: [1, 0] })), RangeError);
+    assert.throws(() => createGraph(rulesOf(2, { coinPeriod: 2 })), RangeError);
   });
 
   it("H23: forks stay in the graph; who has both among its ancestors sees neither, nor anything else of their author", () => {
@@ -90,14 +97,16 @@ describe("hashgraph", () => {
       event("1c", "1b", "2b"),
     ]);
     const at = (id: string) => node(graph, id);
-    expect([sees(at("1b"), at("0b")), sees(at("1b"), at("0a")), sees(at("2b"), at("0c"))]).to.deep.equal([
-      true,
-      true,
-      true,
-    ]);
-    expect(["0a", "0b", "0c"].map((id) => sees(at("1c"), at(id)))).to.deep.equal([false, false, false]);
-    expect(hasAncestor(at("1c"), at("0b")) && hasAncestor(at("1c"), at("0c"))).to.equal(true);
-    expect(at("1c").latest[0]).to.equal("forked");
+    assert.deepEqual(
+      [sees(at("1b"), at("0b")), sees(at("1b"), at("0a")), sees(at("2b"), at("0c"))],
+      [true, true, true],
+    );
+    assert.deepEqual(
+      ["0a", "0b", "0c"].map((id) => sees(at("1c"), at(id))),
+      [false, false, false],
+    );
+    assert.equal(hasAncestor(at("1c"), at("0b")) && hasAncestor(at("1c"), at("0c")), true);
+    assert.equal(at("1c").latest[0], "forked");
   });
 
   it("H24, H25, H26, H35: equals the literal definitions, with forks and weights", () => {
@@ -116,11 +125,11 @@ describe("hashgraph", () => {
           const graph = graphOf(rules, events);
           const truth = literal(rules, events);
           for (const x of graph.nodes) {
-            expect(x.round).to.equal(truth.round[x.event.id]);
-            expect(x.isWitness).to.equal(truth.witness[x.event.id]);
+            assert.equal(x.round, truth.round[x.event.id]);
+            assert.equal(x.isWitness, truth.witness[x.event.id]);
             for (const y of graph.nodes) {
-              expect(sees(x, y)).to.equal(truth.sees(x.event.id, y.event.id));
-              expect(stronglySees(graph, x, y)).to.equal(truth.stronglySees(x.event.id, y.event.id));
+              assert.equal(sees(x, y), truth.sees(x.event.id, y.event.id));
+              assert.equal(stronglySees(graph, x, y), truth.stronglySees(x.event.id, y.event.id));
             }
           }
         },
@@ -148,39 +157,40 @@ describe("hashgraph", () => {
         const graph = graphOf(rules, events);
         const truth = literal(rules, events);
         const fame = electFame(graph, graph.nodes);
-        expect(Object.fromEntries([...fame.famous].map(([one, value]) => [one.event.id, value]))).to.deep.equal(
+        assert.deepEqual(
+          Object.fromEntries([...fame.famous].map(([one, value]) => [one.event.id, value])),
           truth.famous,
         );
-        expect(Object.fromEntries([...fame.decidedBy].map(([one, by]) => [one.event.id, by.event.id]))).to.deep.equal(
+        assert.deepEqual(
+          Object.fromEntries([...fame.decidedBy].map(([one, by]) => [one.event.id, by.event.id])),
           truth.decidedBy,
         );
         const order = consensusOrder(graph, receivedBatches(graph, graph.nodes, fame));
-        expect(order.length).to.be.greaterThan(0);
-        expect(Object.fromEntries(order.map((one) => [one.node.event.id, one.roundReceived]))).to.deep.equal(
+        assertAbove(order.length, 0);
+        assert.deepEqual(
+          Object.fromEntries(order.map((one) => [one.node.event.id, one.roundReceived])),
           truth.roundReceived,
         );
-        expect(Object.fromEntries(order.map((one) => [one.node.event.id, one.timestamp]))).to.deep.equal(
-          truth.timestamp,
-        );
+        assert.deepEqual(Object.fromEntries(order.map((one) => [one.node.event.id, one.timestamp])), truth.timestamp);
       }
     });
   }
 
   it("H28, H29: a coin round decides nothing; the coin speaks only without a supermajority, by the middle bit", () => {
-    expect([middleBit(Uint8Array.of(0b0000_1000)), middleBit(Uint8Array.of(0b1111_0111))]).to.deep.equal([true, false]);
+    assert.deepEqual([middleBit(Uint8Array.of(0b0000_1000)), middleBit(Uint8Array.of(0b1111_0111))], [true, false]);
     const signature = new Uint8Array(65);
     signature[32] = 0b0000_1000;
-    expect(middleBit(signature)).to.equal(true);
+    assert.equal(middleBit(signature), true);
     let coins = 0;
     for (let seed = 0; seed < 300; seed++) {
       const events = randomGossip({ members: 4, events: 120, seed, forkers: [0], apart: [0, 1] });
       const graph = graphOf(rulesOf(4, { coinPeriod: 3 }), events);
       const fame = electFame(graph, graph.nodes);
-      for (const [candidate, voter] of fame.decidedBy) expect((voter.round - candidate.round) % 3).to.not.equal(0);
-      for (const [voter, candidate] of fame.coinVotes) expect((voter.round - candidate.round) % 3).to.equal(0);
+      for (const [candidate, voter] of fame.decidedBy) assert.notEqual((voter.round - candidate.round) % 3, 0);
+      for (const [voter, candidate] of fame.coinVotes) assert.equal((voter.round - candidate.round) % 3, 0);
       coins += fame.coinVotes.length;
     }
-    expect(coins).to.be.greaterThan(0);
+    assertAbove(coins, 0);
   });
 
   it("H31: the median timestamp makes liars harmless: it stays among the honest claims", () => {
@@ -191,8 +201,8 @@ describe("hashgraph", () => {
         honest.map((one) => (one.creator === 3 ? { ...one, timestamp: seed % 2 ? 2 ** 50 : 0 } : one)),
       );
       const order = orderOf(graph);
-      expect(order.length).to.be.greaterThan(40);
-      for (const { timestamp } of order) expect(timestamp).to.be.within(1, 1_000 * 150 + 5_000);
+      assertAbove(order.length, 40);
+      for (const { timestamp } of order) assertWithin(timestamp, 1, 1_000 * 150 + 5_000);
     }
   });
 
@@ -201,21 +211,24 @@ describe("hashgraph", () => {
     const graph = graphOf(rulesOf(4), events);
     const order = orderOf(graph);
     const rounds = order.map((one) => one.roundReceived);
-    expect(rounds).to.deep.equal(rounds.toSorted((a, b) => a - b));
+    assert.deepEqual(
+      rounds,
+      rounds.toSorted((a, b) => a - b),
+    );
     const bySignature = (a: Node, b: Node) => Buffer.compare(a.event.signature, b.event.signature);
     const first = order.filter((one) => one.roundReceived === rounds.at(-1)).map((one) => one.node);
-    expect(first.length).to.be.greaterThan(3);
-    expect(first.toSorted(bySignature)).to.not.deep.equal(first);
+    assertAbove(first.length, 3);
+    assert.notDeepEqual(first.toSorted(bySignature), first);
     // Another signature of a famous witness, another order of the rest.
     const turned = graphOf(
       rulesOf(4),
       events.map((one) => (one.creator === 0 ? { ...one, signature: one.signature.map((byte) => byte ^ 0xff) } : one)),
     );
-    expect(idsOf(turned)).to.not.deep.equal(idsOf(graph));
-    expect(idsOf(turned).toSorted()).to.deep.equal(idsOf(graph).toSorted());
+    assert.notDeepEqual(idsOf(turned), idsOf(graph));
+    assert.deepEqual(idsOf(turned).toSorted(), idsOf(graph).toSorted());
   });
 
-  it("H33: whatever the order of arrival, all compute the same order; more events only append to it", () => {
+  it("H33, EG12: whatever the order of arrival, all compute the same order; more events only append to it", () => {
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.boolean(), fc.integer({ min: 60, max: 180 }), (seed, forks, events) => {
         const all = randomGossip({
@@ -226,10 +239,10 @@ describe("hashgraph", () => {
           ...(seed % 3 === 0 ? { apart: [0, 1] } : {}),
         });
         const whole = idsOf(graphOf(rulesOf(4), all));
-        expect(idsOf(graphOf(rulesOf(4), shuffled(all, seed)))).to.deep.equal(whole);
+        assert.deepEqual(idsOf(graphOf(rulesOf(4), shuffled(all, seed))), whole);
         for (const part of [0.5, 0.7, 0.9]) {
           const some = idsOf(graphOf(rulesOf(4), all.slice(0, Math.floor(all.length * part))));
-          expect(whole.slice(0, some.length)).to.deep.equal(some);
+          assert.deepEqual(whole.slice(0, some.length), some);
         }
       }),
       { numRuns: 60 },
@@ -246,7 +259,7 @@ describe("hashgraph", () => {
         return idsOf(graphOf(rulesOf(7), past));
       });
       const common = Math.min(...views.map((view) => view.length));
-      expect(views[0]?.slice(0, common)).to.deep.equal(views[1]?.slice(0, common));
+      assert.deepEqual(views[0]?.slice(0, common), views[1]?.slice(0, common));
     }
   });
 
@@ -263,12 +276,12 @@ describe("hashgraph", () => {
       );
       for (const a of strong) {
         for (const b of strong) {
-          if (a.event.creator === b.event.creator) expect(hasAncestor(a, b) || hasAncestor(b, a)).to.equal(true);
+          if (a.event.creator === b.event.creator) assert.equal(hasAncestor(a, b) || hasAncestor(b, a), true);
         }
       }
       forked += graph.nodes.some((one) => one.latest.includes("forked")) ? 1 : 0;
     }
-    expect(forked).to.be.greaterThan(50);
+    assertAbove(forked, 50);
   });
 
   it("H35: weights decide, not heads: one member of more than 2/3 advances alone, one of less does not", () => {
@@ -276,11 +289,12 @@ describe("hashgraph", () => {
     const heavy = graphOf(rulesOf(4, { weights: [7, 1, 1, 1] }), events);
     const equal = graphOf(rulesOf(4, { weights: [5, 5, 5, 5] }), events);
     const plain = graphOf(rulesOf(4), events);
-    expect(heavy.nodes.at(-1)?.round).to.be.greaterThan(plain.nodes.at(-1)?.round as number);
-    expect(equal.nodes.map(({ round }) => round)).to.deep.equal(plain.nodes.map(({ round }) => round));
-    expect([graphOf(rulesOf(3, { weights: [2, 2, 2] }), []).quorum, graphOf(rulesOf(4), []).quorum]).to.deep.equal([
-      5, 3,
-    ]);
+    assertAbove(heavy.nodes.at(-1)?.round, plain.nodes.at(-1)?.round as number);
+    assert.deepEqual(
+      equal.nodes.map(({ round }) => round),
+      plain.nodes.map(({ round }) => round),
+    );
+    assert.deepEqual([graphOf(rulesOf(3, { weights: [2, 2, 2] }), []).quorum, graphOf(rulesOf(4), []).quorum], [5, 3]);
   });
 
   it("is fast enough for thousands of events", () => {
@@ -288,7 +302,7 @@ describe("hashgraph", () => {
     const started = performance.now();
     const graph = graphOf(rulesOf(16), events);
     const order = orderOf(graph);
-    expect(order.length).to.be.greaterThan(3_000);
-    expect(performance.now() - started).to.be.lessThan(10_000);
+    assertAbove(order.length, 3_000);
+    assertBelow(performance.now() - started, 10_000);
   });
 });

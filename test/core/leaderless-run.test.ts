@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
 import { MEDIAN_UNIT } from "../../agents/core/protocols/leaderless/geometric-median.ts";
@@ -11,6 +11,7 @@ import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
 import { criticalCalls, decisionOf, faultsOf } from "../support/core/run-results.ts";
 import { crashed, equivocating, failing, lying, selective, truthful } from "../support/core/scoring-scripts.ts";
+import { assertAbove, assertAtLeast, assertAtMost, assertBelow } from "../support/assertions.ts";
 
 const attemptFor = (n: number, terms: Parameters<typeof attemptOf>[1] = {}): Attempt =>
   attemptOf(n, { protocol: 4, ...terms });
@@ -28,7 +29,7 @@ function scoreOf(attempt: Attempt, run: CommitteeRun, worker: SeatIndex): number
     const score = scores.find(({ target }) => target === reveal?.header.payloadDigest) ?? { marks: null };
     return score.marks === null ? [] : [score.marks];
   });
-  expect(marks.length).to.be.above(0);
+  assertAbove(marks.length, 0);
   return robustScore(marks);
 }
 
@@ -52,10 +53,10 @@ function suffers(n: number, place: keyof typeof placements, bad: () => SeatScrip
   const isHonest = (seat: number): boolean => !hostile.some((one) => one === seat);
   const scripts = attempt.committee.map((_, seat) => (isHonest(seat) ? truthful("yes") : bad()));
   const run = runCommittee(leaderless, attempt, scripts, { seed });
-  expect(decisionOf(run, scripts)).to.equal("decided yes");
+  assert.equal(decisionOf(run, scripts), "decided yes");
   // LL16: Byzantine evaluators cost nothing; workers that are all bad cost one more round.
-  if (place === "evaluators") expect(criticalCalls(run, isHonest)).to.equal(2);
-  else expect(criticalCalls(run, isHonest)).to.be.at.most(4);
+  if (place === "evaluators") assert.equal(criticalCalls(run, isHonest), 2);
+  else assertAtMost(criticalCalls(run, isHonest), 4);
 }
 
 describe("leaderless over a committee", () => {
@@ -85,7 +86,7 @@ describe("leaderless over a committee", () => {
       const scripts = attempt.committee.map((_, seat) =>
         hostile.some((one) => one === seat) ? lying(lie) : truthful(truth),
       );
-      expect(decisionOf(runCommittee(leaderless, attempt, scripts), scripts)).to.equal(`decided ${truth}`);
+      assert.equal(decisionOf(runCommittee(leaderless, attempt, scripts), scripts), `decided ${truth}`);
     });
 
   for (const [what, told] of [
@@ -103,12 +104,12 @@ describe("leaderless over a committee", () => {
       const run = runCommittee(leaderless, attempt, scripts);
       for (const evaluator of evaluators) {
         const prompts = (run.effects[evaluator] ?? []).flatMap((one) => (one.kind === "ask" ? [one.prompt.user] : []));
-        expect(prompts.filter((user) => user.includes(`\nanswer: ${JSON.stringify(told)}\n`))).to.have.length(1);
+        assert.equal(prompts.filter((user) => user.includes(`\nanswer: ${JSON.stringify(told)}\n`)).length, 1);
       }
       const [worst, best] = [byzantine, honest].map((seat) => scoreOf(attempt, run, seat)) as [number, number];
-      expect(best).to.be.at.least(APPROVED * MEDIAN_UNIT);
-      expect(worst).to.be.below(APPROVED * MEDIAN_UNIT);
-      expect(decisionOf(run, scripts)).to.equal(`decided ${TRUTH}`);
+      assertAtLeast(best, APPROVED * MEDIAN_UNIT);
+      assertBelow(worst, APPROVED * MEDIAN_UNIT);
+      assert.equal(decisionOf(run, scripts), `decided ${TRUTH}`);
     });
 
   it("L05: a worker without an answer removes that worker only", () => {
@@ -116,9 +117,12 @@ describe("leaderless over a committee", () => {
     const [first] = rolesOf(attempt, 0).workers;
     const scripts = attempt.committee.map((_, seat) => (seat === first ? crashed(truthful("yes")) : truthful("yes")));
     const run = runCommittee(leaderless, attempt, scripts);
-    expect(decisionOf(run, scripts)).to.equal("decided yes");
-    expect(criticalCalls(run, () => true)).to.equal(2);
-    expect(run.certificates.find((one) => one !== null)?.decision.shares[first as number]).to.equal(0);
+    assert.equal(decisionOf(run, scripts), "decided yes");
+    assert.equal(
+      criticalCalls(run, () => true),
+      2,
+    );
+    assert.equal(run.certificates.find((one) => one !== null)?.decision.shares[first as number], 0);
   });
 
   it("L01 L04: only workers propose and only evaluators score: N_w + N_w N_e calls", () => {
@@ -130,11 +134,14 @@ describe("leaderless over a committee", () => {
         attempt,
         attempt.committee.map(() => truthful("yes")),
       );
-      expect(run.asks).to.equal(workers.length + workers.length * evaluators.length);
+      assert.equal(run.asks, workers.length + workers.length * evaluators.length);
       run.effects.forEach((effects, seat) => {
         const works = workers.some((one) => one === seat);
         const asked = effects.flatMap((effect) => (effect.kind === "ask" ? [effect.ask] : []));
-        expect(asked.every((ask) => ask.includes("propose") === works)).to.equal(true);
+        assert.equal(
+          asked.every((ask) => ask.includes("propose") === works),
+          true,
+        );
       });
     }
   });
@@ -146,12 +153,12 @@ describe("leaderless over a committee", () => {
     const scripts = attempt.committee.map((_, seat) =>
       [...workers, ...others].some((one) => one === seat) ? lying("no") : truthful("yes"),
     );
-    expect(decisionOf(runCommittee(leaderless, attempt, scripts), scripts)).to.equal("hung ");
+    assert.equal(decisionOf(runCommittee(leaderless, attempt, scripts), scripts), "hung ");
   });
 
   it("all models failing is Hung, too", () => {
     const scripts = [0, 1, 2, 3].map(() => failing);
-    expect(decisionOf(runCommittee(leaderless, attemptFor(4), scripts), scripts)).to.equal("hung ");
+    assert.equal(decisionOf(runCommittee(leaderless, attemptFor(4), scripts), scripts), "hung ");
   });
 
   it("L06: a worker's fork yields evidence at every honest seat, its answer is dropped and it is slashed", () => {
@@ -161,15 +168,16 @@ describe("leaderless over a committee", () => {
       seat === forker ? equivocating(truthful("yes")) : truthful("yes"),
     );
     const run = runCommittee(leaderless, attempt, scripts);
-    expect(decisionOf(run, scripts)).to.equal("decided yes");
+    assert.equal(decisionOf(run, scripts), "decided yes");
     run.effects.forEach((effects, seat) => {
       if (seat === forker) return;
-      expect(
+      assert.equal(
         effects.some((effect) => effect.kind === "evidence" && effect.evidence.first.header.seat === forker),
-      ).to.equal(true);
+        true,
+      );
     });
     const decision = run.certificates[rolesOf(attempt, 0).evaluators[0] as number]?.decision;
-    expect(decision?.reputationChanges).to.deep.equal([{ seat: forker, steps: -1 }]);
-    expect(decision?.shares[forker]).to.equal(0);
+    assert.deepEqual(decision?.reputationChanges, [{ seat: forker, steps: -1 }]);
+    assert.equal(decision?.shares[forker], 0);
   });
 });

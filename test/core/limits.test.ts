@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -18,30 +18,33 @@ function constant(name: string): number {
 
 describe("bounds that TypeScript and Solidity share", () => {
   it("are the same on both sides", () => {
-    expect({
-      question: limits.questionBytes,
-      answer: limits.answerBytes,
-      short: limits.shortAnswerBytes,
-      least: limits.minCommittee,
-      most: limits.maxCommittee,
-      seats: limits.requestSeats,
-      shortest: limits.minDurationSeconds,
-      longest: limits.maxDurationSeconds,
-      slashes: MAX_SLASHES,
-      factor: SLASH_FACTOR_PPM,
-      one: ONE_PPM,
-    }).to.deep.equal({
-      question: constant("MAX_QUESTION_BYTES"),
-      answer: constant("MAX_ANSWER_BYTES"),
-      short: constant("MAX_SHORT_ANSWER_BYTES"),
-      least: constant("MIN_COMMITTEE"),
-      most: constant("MAX_COMMITTEE"),
-      seats: constant("MAX_REQUEST_SEATS"),
-      shortest: constant("MIN_DURATION"),
-      longest: constant("MAX_DURATION"),
-      slashes: constant("MAX_SLASHES"),
-      factor: constant("SLASH_FACTOR_PPM"),
-      one: constant("REPUTATION_ONE"),
-    });
+    assert.deepEqual(
+      {
+        question: limits.questionBytes,
+        answer: limits.answerBytes,
+        short: limits.shortAnswerBytes,
+        least: limits.minCommittee,
+        most: limits.maxCommittee,
+        seats: limits.requestSeats,
+        shortest: limits.minDurationSeconds,
+        longest: limits.maxDurationSeconds,
+        slashes: MAX_SLASHES,
+        factor: SLASH_FACTOR_PPM,
+        one: ONE_PPM,
+      },
+      {
+        question: constant("MAX_QUESTION_BYTES"),
+        answer: constant("MAX_ANSWER_BYTES"),
+        short: constant("MAX_SHORT_ANSWER_BYTES"),
+        least: constant("MIN_COMMITTEE"),
+        most: constant("MAX_COMMITTEE"),
+        seats: constant("MAX_REQUEST_SEATS"),
+        shortest: constant("MIN_DURATION"),
+        longest: constant("MAX_DURATION"),
+        slashes: constant("MAX_SLASHES"),
+        factor: constant("SLASH_FACTOR_PPM"),
+        one: constant("REPUTATION_ONE"),
+      },
+    );
   });
 });

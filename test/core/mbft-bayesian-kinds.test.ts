@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { matchForm } from "../../agents/core/phases/equivalence.ts";
@@ -16,6 +16,7 @@ import {
   report,
   reports,
 } from "../support/core/mbft-bayesian-set.ts";
+import { assertAbove, assertAtMost, assertFields } from "../support/assertions.ts";
 
 interface Report {
   readonly value: number | null;
@@ -25,47 +26,51 @@ interface Report {
 describe("mbft-bayesian answers of every kind", () => {
   it("choice, number within tolerance, policies", () => {
     const choice = attemptFor(7, { kind: "choice", options: 4 });
-    expect(
+    assert.equal(
       decision(
         outcomeOf(
           choice,
           reports(7, (seat) => report(seat < 2 ? "a" : "C")),
         ),
       ),
-    ).to.equal("C");
+      "C",
+    );
     const number = attemptFor(7, { kind: "number", decimals: 1, tolerance: 5n });
     const values = ["10.0", "10.1", "10.2", "10.3", "10.4", "99", "98"];
-    expect(
+    assert.equal(
       decision(
         outcomeOf(
           number,
           reports(7, (seat) => report(values[seat]!)),
         ),
       ),
-    ).to.equal("10.2");
+      "10.2",
+    );
     const policies = attemptFor(7, { kind: "policies", options: 4 });
-    expect(
+    assert.equal(
       decision(
         outcomeOf(
           policies,
           reports(7, (seat) => report(seat < 2 ? "A" : "A,C")),
         ),
       ),
-    ).to.equal("A,C");
+      "A,C",
+    );
   });
 
   it("BA10: a decided number is at most one tolerance from an honest one of its class, and may be one that only liars said", () => {
     const liars = [0, 1];
     const attempt = attemptFor(7, { kind: "number", tolerance: 10n });
     const values = ["90", "90", "100", "100", null, null, null];
-    expect(
+    assert.equal(
       decision(
         outcomeOf(
           attempt,
           reports(7, (seat) => report(values[seat] as string | null)),
         ),
       ),
-    ).to.equal("90");
+      "90",
+    );
     // Liars are of one mind and sure of it; the honest agree, or differ and are unsure of it.
     const near = fc.record({ value: fc.integer({ min: 90, max: 110 }), tier: fc.constantFrom(LOW, HIGH) });
     const far = fc.record({ value: fc.option(fc.integer({ min: 0, max: 900 })), tier: fc.constant(LOW) });
@@ -84,11 +89,11 @@ describe("mbft-bayesian answers of every kind", () => {
         const distances = honest.map(({ value }) =>
           value === null ? 1_000 : Math.abs(value - Number(outcome.answer)),
         );
-        expect(Math.min(...distances)).to.be.at.most(10);
+        assertAtMost(Math.min(...distances), 10);
       }),
       { numRuns: 200 },
     );
-    expect(decided).to.be.greaterThan(5);
+    assertAbove(decided, 5);
   });
 
   it("BA12: for texts, a report without a comparison of them earns nothing", () => {
@@ -107,8 +112,8 @@ describe("mbft-bayesian answers of every kind", () => {
           attempt.committee.map((_, seat) => (seat < count ? { matches: [] } : null)),
         ),
       );
-    expect(concluded(attempt, comparing(4)).shares).to.deep.equal([2, 2, 2, 2]);
-    expect(concluded(attempt, comparing(3))).to.deep.include({ status: "decided", shares: [2, 2, 2, 0] });
+    assert.deepEqual(concluded(attempt, comparing(4)).shares, [2, 2, 2, 2]);
+    assertFields(concluded(attempt, comparing(3)), { status: "decided", shares: [2, 2, 2, 0] });
   });
 
   it("texts: different wordings are one hypothesis once more than half of the seats say they mean the same", () => {
@@ -127,9 +132,9 @@ describe("mbft-bayesian answers of every kind", () => {
           attempt.committee.map((_, seat) => ({ matches: seat < agreeing ? [{ first, second, same: true }] : [] })),
         ),
       );
-    expect(decision(concluded(attempt, matched(3)))).to.match(/1648/);
-    expect(concluded(attempt, matched(3)).shares).to.deep.equal([2, 2, 2, 2]);
-    expect(decision(concluded(attempt, matched(2)))).to.equal("hung");
+    assert.match(decision(concluded(attempt, matched(3))), /1648/);
+    assert.deepEqual(concluded(attempt, matched(3)).shares, [2, 2, 2, 2]);
+    assert.equal(decision(concluded(attempt, matched(2))), "hung");
   });
 });
 

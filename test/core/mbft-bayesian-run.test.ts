@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { commitForm, revealForm } from "../../agents/core/phases/proposals.ts";
 import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
@@ -14,15 +14,15 @@ const seats = (n: number, of: (seat: number) => SeatScript): readonly SeatScript
 /** What the seats from `first` on certified; they must all have certified the same. */
 function certified(run: CommitteeRun, first = 0): string {
   const decisions = run.certificates.slice(first).map((one) => one?.decision);
-  expect(new Set(decisions.map((decision) => decision?.transcript)).size).to.equal(1);
-  expect(new Set(decisions.map((decision) => `${decision?.status} ${decision?.answer}`)).size).to.equal(1);
+  assert.equal(new Set(decisions.map((decision) => decision?.transcript)).size, 1);
+  assert.equal(new Set(decisions.map((decision) => `${decision?.status} ${decision?.answer}`)).size, 1);
   return `${decisions[0]?.status} ${decisions[0]?.answer}`;
 }
 
 describe("mbft-bayesian over a committee", () => {
   it("is registered as code 2", () => {
-    expect(protocolByCode(2)).to.equal(mbftBayesian);
-    expect(protocolById("mbft-bayesian")).to.equal(mbftBayesian);
+    assert.equal(protocolByCode(2), mbftBayesian);
+    assert.equal(protocolById("mbft-bayesian"), mbftBayesian);
   });
 
   it("decides with one model call per seat and one certificate", () => {
@@ -31,9 +31,9 @@ describe("mbft-bayesian over a committee", () => {
       attemptFor(4),
       seats(4, () => honest("yes")),
     );
-    expect(certified(run)).to.equal("decided yes");
-    expect(run.asks).to.equal(4);
-    for (const certificate of run.certificates) expect(certificate?.signatures.length).to.equal(3);
+    assert.equal(certified(run), "decided yes");
+    assert.equal(run.asks, 4);
+    for (const certificate of run.certificates) assert.equal(certificate?.signatures.length, 3);
   });
 
   for (const n of [4, 7, 10, 13])
@@ -42,22 +42,22 @@ describe("mbft-bayesian over a committee", () => {
       for (let seed = 1; seed <= 3; seed++) {
         const scripts = seats(n, (seat) => (seat < f ? liar : honest("yes", 700_000)));
         const run = runCommittee(mbftBayesian, attemptFor(n), scripts, { seed });
-        expect(certified(run)).to.equal("decided yes");
-        expect(run.certificates[f]?.decision.reputationChanges).to.deep.equal([]);
+        assert.equal(certified(run), "decided yes");
+        assert.deepEqual(run.certificates[f]?.decision.reputationChanges, []);
       }
     });
 
   it("f crashed seats delay but do not stop a decision", () => {
     const scripts = seats(7, (seat) => ({ ...honest("yes"), crashed: seat < 2 }));
     const run = runCommittee(mbftBayesian, attemptFor(7), scripts);
-    expect(certified(run, 2)).to.equal("decided yes");
+    assert.equal(certified(run, 2), "decided yes");
   });
 
   it("M20: a seat whose model fails abstains, and counts for nothing", () => {
     const scripts = seats(7, (seat) => (seat < 2 ? { answer: () => null } : honest("yes")));
     const run = runCommittee(mbftBayesian, attemptFor(7), scripts);
-    expect(certified(run)).to.equal("decided yes");
-    expect(run.certificates[2]?.decision.shares).to.deep.equal([0, 0, 2, 2, 2, 2, 2]);
+    assert.equal(certified(run), "decided yes");
+    assert.deepEqual(run.certificates[2]?.decision.shares, [0, 0, 2, 2, 2, 2, 2]);
   });
 
   it("a late revealer's report does not count; the others decide without it", () => {
@@ -65,8 +65,8 @@ describe("mbft-bayesian over a committee", () => {
       seat === 0 ? { ...liar, say: (effect) => (effect.phase === revealForm.phase ? [] : [effect]) } : honest("yes"),
     );
     const run = runCommittee(mbftBayesian, attemptFor(7), scripts);
-    expect(certified(run, 1)).to.equal("decided yes");
-    expect(run.certificates[1]?.decision.shares[0]).to.equal(0);
+    assert.equal(certified(run, 1), "decided yes");
+    assert.equal(run.certificates[1]?.decision.shares[0], 0);
   });
 
   it("an equivocator yields evidence at every honest seat, is slashed, and counts for nothing", () => {
@@ -80,11 +80,14 @@ describe("mbft-bayesian over a committee", () => {
         : honest("yes"),
     );
     const run = runCommittee(mbftBayesian, attemptFor(4), scripts);
-    expect(certified(run, 1)).to.equal("decided yes");
+    assert.equal(certified(run, 1), "decided yes");
     for (const seat of [1, 2, 3])
-      expect(run.effects[seat]?.some((effect) => effect.kind === "evidence")).to.equal(true);
-    expect(run.certificates[1]?.decision.reputationChanges).to.deep.equal([{ seat: 0, steps: -1 }]);
-    expect(run.certificates[1]?.decision.shares).to.deep.equal([0, 2, 2, 2]);
+      assert.equal(
+        run.effects[seat]?.some((effect) => effect.kind === "evidence"),
+        true,
+      );
+    assert.deepEqual(run.certificates[1]?.decision.reputationChanges, [{ seat: 0, steps: -1 }]);
+    assert.deepEqual(run.certificates[1]?.decision.shares, [0, 2, 2, 2]);
   });
 
   it("two camps of equal weight end as Hung, with a certificate, after one round", () => {
@@ -93,8 +96,8 @@ describe("mbft-bayesian over a committee", () => {
       attemptFor(4),
       seats(4, (seat) => honest(seat < 2 ? "yes" : "no")),
     );
-    expect(certified(run)).to.equal("hung ");
-    expect(run.asks).to.equal(4);
+    assert.equal(certified(run), "hung ");
+    assert.equal(run.asks, 4);
   });
 
   it("a committee that is not sure ends as Hung", () => {
@@ -103,7 +106,7 @@ describe("mbft-bayesian over a committee", () => {
       attemptFor(4),
       seats(4, () => honest("yes", 400_000)),
     );
-    expect(certified(run)).to.equal("hung ");
+    assert.equal(certified(run), "hung ");
   });
 
   it("texts are compared in a phase of their own: other words, the same hypothesis", () => {
@@ -115,8 +118,8 @@ describe("mbft-bayesian over a committee", () => {
           : { fields: { proof: "known", answer: words[seat % 2] ?? "" } },
     });
     const run = runCommittee(mbftBayesian, attemptFor(4, { kind: "text" }), seats(4, script));
-    expect(certified(run)).to.match(/^decided .*Paris\.$/);
-    expect(run.asks).to.equal(8);
+    assert.match(certified(run), /^decided .*Paris\.$/);
+    assert.equal(run.asks, 8);
   });
 
   it("numbers within tolerance are one hypothesis", () => {
@@ -124,6 +127,6 @@ describe("mbft-bayesian over a committee", () => {
       answer: () => ({ fields: { proof: "measured", answer: `10.${seat % 3}` } }),
     });
     const terms = { kind: "number", decimals: 1, tolerance: 2n } as const;
-    expect(certified(runCommittee(mbftBayesian, attemptFor(4, terms), seats(4, script)))).to.equal("decided 10");
+    assert.equal(certified(runCommittee(mbftBayesian, attemptFor(4, terms), seats(4, script))), "decided 10");
   });
 });

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { requestHash } from "../../agents/core/encoding/typed-data.ts";
@@ -24,6 +24,7 @@ import {
   report,
   reports,
 } from "../support/core/mbft-bayesian-set.ts";
+import { assertAbove, assertAtMost, assertClose, assertIncludes } from "../support/assertions.ts";
 
 const tiers = fc.constantFrom(LOW, MEDIUM, HIGH);
 const asNumber = (fixed: bigint): number => Number(fixed) / 2 ** BITS;
@@ -38,17 +39,17 @@ describe("mbft-bayesian rules", () => {
         for (const reputation of [1, 10_000, 333_333, 1_000_000]) {
           const tau = tier / 1e6;
           const expected = Math.max(0, Math.log(tau) - Math.log((1 - tau) / (size - 1))) * (reputation / 1e6);
-          expect(asNumber(evidenceOf(tier as Ppm, reputation as Ppm, size))).to.be.closeTo(expected, 1e-12);
+          assertClose(asNumber(evidenceOf(tier as Ppm, reputation as Ppm, size)), expected, 1e-12);
         }
   });
 
   it("BA6: a claim of certainty weighs no more than a medium one, and a report never counts against its own answer", () => {
     for (const size of [3, 4, 9, 65]) {
-      expect(evidenceOf(HIGH as Ppm, ONE_PPM, size)).to.equal(capOf(size));
-      expect(evidenceOf(MEDIUM as Ppm, ONE_PPM, size)).to.equal(capOf(size));
-      expect(evidenceOf(LOW as Ppm, ONE_PPM, size) >= 0n).to.equal(true);
+      assert.equal(evidenceOf(HIGH as Ppm, ONE_PPM, size), capOf(size));
+      assert.equal(evidenceOf(MEDIUM as Ppm, ONE_PPM, size), capOf(size));
+      assert.equal(evidenceOf(LOW as Ppm, ONE_PPM, size) >= 0n, true);
     }
-    expect(evidenceOf(LOW as Ppm, ONE_PPM, 3)).to.equal(0n);
+    assert.equal(evidenceOf(LOW as Ppm, ONE_PPM, 3), 0n);
   });
 
   it("M28, BA7 to BA10: commits iff quorum, posterior and Bayes factor reach their bounds, as floats would have it", () => {
@@ -89,10 +90,10 @@ describe("mbft-bayesian rules", () => {
           fc.pre(Math.abs(margin - needed) > 1e-9 && Math.abs(posterior - theta) > 2e-6);
           const reported = acts.filter((act) => act.answer !== null).length;
           const commits = margin >= needed && posterior >= theta && reported > n * quorum;
-          expect(outcome.status).to.equal(commits ? "decided" : "hung");
+          assert.equal(outcome.status, commits ? "decided" : "hung");
           if (!commits) return;
-          expect(outcome.answer).to.equal(top);
-          expect(Math.abs(outcome.confidence - posterior * 1e6)).to.be.at.most(1.001);
+          assert.equal(outcome.answer, top);
+          assertAtMost(Math.abs(outcome.confidence - posterior * 1e6), 1.001);
         },
       ),
       { numRuns: 400 },
@@ -110,11 +111,11 @@ describe("mbft-bayesian rules", () => {
       ["high", 940_000, 3n],
     ] as const) {
       const needed = doubtful + lnOfRatio(factor, 1n, BITS);
-      expect(committedBy(belief(theta, needed), assurance)).to.equal(top);
-      expect(committedBy(belief(theta - 1, needed), assurance)).to.equal(null);
-      expect(committedBy(belief(theta, needed - 1n), assurance)).to.equal(null);
-      expect(committedBy(belief(theta, needed, false), assurance)).to.equal(null);
-      expect(committedBy({ ...belief(theta, needed), top: null }, assurance)).to.equal(null);
+      assert.equal(committedBy(belief(theta, needed), assurance), top);
+      assert.equal(committedBy(belief(theta - 1, needed), assurance), null);
+      assert.equal(committedBy(belief(theta, needed - 1n), assurance), null);
+      assert.equal(committedBy(belief(theta, needed, false), assurance), null);
+      assert.equal(committedBy({ ...belief(theta, needed), top: null }, assurance), null);
     }
   });
 
@@ -126,20 +127,21 @@ describe("mbft-bayesian rules", () => {
           reports(n, (seat) => report(seat < reported ? "yes" : null)),
         ),
       );
-    expect([decided(12, 6, "normal"), decided(12, 7, "normal")]).to.deep.equal(["hung", "yes"]);
-    expect([decided(12, 8, "high"), decided(12, 9, "high")]).to.deep.equal(["hung", "yes"]);
+    assert.deepEqual([decided(12, 6, "normal"), decided(12, 7, "normal")], ["hung", "yes"]);
+    assert.deepEqual([decided(12, 8, "high"), decided(12, 9, "high")], ["hung", "yes"]);
   });
 
   it("M29: one tau = 1 liar against nine does not win", () => {
     const attempt = attemptFor(10);
-    expect(
+    assert.equal(
       decision(
         outcomeOf(
           attempt,
           reports(10, (seat) => (seat === 0 ? report("no") : report("yes"))),
         ),
       ),
-    ).to.equal("yes");
+      "yes",
+    );
   });
 
   it("M29, BA10: what no honest seat says is never decided, whatever f seats do and whatever the reputations (n = 4..13)", () => {
@@ -167,7 +169,11 @@ describe("mbft-bayesian rules", () => {
       fc.property(sized, ({ liars, honest, rho, assurance }) => {
         const attempt = attemptFor(rho.length, { kind: "choice", options: 6, assurance }, rho);
         const outcome = outcomeOf(attempt, [...liars, ...honest]);
-        if (outcome.status === "decided") expect(honest.map(({ answer }) => answer)).to.include(outcome.answer);
+        if (outcome.status === "decided")
+          assertIncludes(
+            honest.map(({ answer }) => answer),
+            outcome.answer,
+          );
       }),
       { numRuns: 600 },
     );
@@ -189,7 +195,7 @@ describe("mbft-bayesian rules", () => {
       fc.property(sized, ({ liars, honest, assurance }) => {
         const attempt = attemptFor(liars.length + honest.length, { kind: "choice", options: 4, assurance });
         const acts = [...liars, ...honest.map((tier) => report("A", tier))];
-        expect(decision(outcomeOf(attempt, acts))).to.equal("A");
+        assert.equal(decision(outcomeOf(attempt, acts)), "A");
       }),
       { numRuns: 80 },
     );
@@ -201,44 +207,47 @@ describe("mbft-bayesian rules", () => {
         for (const tier of [MEDIUM, HIGH]) {
           const attempt = attemptFor(n, { assurance });
           const some = reports(n, (seat) => report(seat < faults(n) ? null : "yes", tier));
-          expect(
+          assert.equal(
             decision(
               outcomeOf(
                 attempt,
                 reports(n, () => report("yes", tier)),
               ),
             ),
-          ).to.equal("yes");
-          expect(decision(outcomeOf(attempt, some))).to.equal("yes");
-          expect(
+            "yes",
+          );
+          assert.equal(decision(outcomeOf(attempt, some)), "yes");
+          assert.equal(
             decision(
               outcomeOf(
                 attempt,
                 reports(n, () => report("yes", LOW)),
               ),
             ),
-          ).to.equal("hung");
+            "hung",
+          );
         }
   });
 
   it("BA7: a lone report does not commit, because none of the answers may be right; nor do f reports", () => {
     for (const n of [4, 7, 10, 13])
       for (const spoken of [1, faults(n)])
-        expect(
+        assert.equal(
           decision(
             outcomeOf(
               attemptFor(n),
               reports(n, (seat) => report(seat < spoken ? "yes" : null)),
             ),
           ),
-        ).to.equal("hung");
+          "hung",
+        );
   });
 
   it("BA2: two answers with the same evidence are a draw, whoever comes first", () => {
     const attempt = attemptFor(4);
     const halves = (first: string, second: string) => reports(4, (seat) => report(seat < 2 ? first : second));
-    expect(decision(outcomeOf(attempt, halves("yes", "no")))).to.equal("hung");
-    expect(decision(outcomeOf(attempt, halves("no", "yes")))).to.equal("hung");
+    assert.equal(decision(outcomeOf(attempt, halves("yes", "no"))), "hung");
+    assert.equal(decision(outcomeOf(attempt, halves("no", "yes"))), "hung");
   });
 
   it("BA2: order does not enter: neither the order of arrival nor which seat said what", () => {
@@ -255,9 +264,9 @@ describe("mbft-bayesian rules", () => {
             .toSorted((a, b) => a.key - b.key)
             .reduce((sum, { message }) => addMessage(sum, message).tally, emptyTally);
           const outcome = concluded(attempt, tally);
-          expect(concluded(attempt, shuffled)).to.deep.equal(outcome);
+          assert.deepEqual(concluded(attempt, shuffled), outcome);
           const turned = outcomeOf(attempt, [...acts.slice(3), ...acts.slice(0, 3)]);
-          expect([turned.answer, turned.confidence]).to.deep.equal([outcome.answer, outcome.confidence]);
+          assert.deepEqual([turned.answer, turned.confidence], [outcome.answer, outcome.confidence]);
         },
       ),
       { numRuns: 100 },
@@ -269,17 +278,17 @@ describe("mbft-bayesian rules", () => {
     const acts = reports(4, (seat) => report(seat === 0 ? "no" : "yes"));
     const tally = closed(propose(emptyTally, attempt, 0, acts));
     const again = [...messagesOf(tally)].reduce((sum, message) => addMessage(sum, message).tally, tally);
-    expect(concluded(attempt, again)).to.deep.equal(concluded(attempt, tally));
+    assert.deepEqual(concluded(attempt, again), concluded(attempt, tally));
     const first = [...messagesOf(tally)][0]!;
     const refusal = (round: number) =>
       mbftBayesian.rejectPayload(attempt, { phase: commitForm.phase, round, seat: first.header.seat }, first.payload);
-    expect(refusal(0)).to.equal(null);
-    expect(refusal(1)).to.equal("no-such-round");
+    assert.equal(refusal(0), null);
+    assert.equal(refusal(1), "no-such-round");
     const slot = { phase: commitForm.phase, round: 0, seat: 0 };
     const outcome = concluded(attempt, put(tally, attempt, slot, commitForm.encode({ commitment: null })));
-    expect(outcome.reputationChanges).to.deep.equal([{ seat: 0, steps: -1 }]);
-    expect(outcome.shares).to.deep.equal([0, 2, 2, 2]);
-    expect(outcome.confidence).to.be.above(concluded(attempt, tally).confidence);
+    assert.deepEqual(outcome.reputationChanges, [{ seat: 0, steps: -1 }]);
+    assert.deepEqual(outcome.shares, [0, 2, 2, 2]);
+    assertAbove(outcome.confidence, concluded(attempt, tally).confidence);
   });
 
   it("BA1: nothing is left from the request before", () => {
@@ -291,7 +300,7 @@ describe("mbft-bayesian rules", () => {
       reports(7, () => report("no")),
     );
     const next: Attempt = { ...attempt, request: { ...attempt.request, id: 8n as never } };
-    expect(outcomeOf(next, acts)).to.deep.equal(before);
+    assert.deepEqual(outcomeOf(next, acts), before);
   });
 
   it("BA3, PH4: a report that half of the seats or fewer held in time does not count, one more and it does", () => {
@@ -301,12 +310,12 @@ describe("mbft-bayesian rules", () => {
       const tally = closed(propose(emptyTally, attempt, 0, acts), (seat, of) => of !== 0 || seat < holders);
       const counts = holders === 4;
       const outcome = concluded(attempt, tally);
-      expect(outcome.shares[0]).to.equal(counts ? 2 : 0);
+      assert.equal(outcome.shares[0], counts ? 2 : 0);
       const alike = outcomeOf(
         attempt,
         acts.map((act, seat) => (seat === 0 && !counts ? report(null) : act)),
       );
-      expect(outcome.confidence).to.equal(alike.confidence);
+      assert.equal(outcome.confidence, alike.confidence);
     }
   });
 
@@ -316,29 +325,29 @@ describe("mbft-bayesian rules", () => {
       attempt,
       reports(7, (seat) => report(seat === 0 ? "no" : seat === 1 ? null : "yes")),
     );
-    expect(decision(decided)).to.equal("yes");
-    expect(decided.reputationChanges).to.deep.equal([
+    assert.equal(decision(decided), "yes");
+    assert.deepEqual(decided.reputationChanges, [
       { seat: 0, steps: 1 },
       { seat: 2, steps: 1 },
     ]);
-    expect(decided.shares).to.deep.equal([1, 0, 2, 2, 2, 2, 2]);
+    assert.deepEqual(decided.shares, [1, 0, 2, 2, 2, 2, 2]);
     const hung = outcomeOf(
       attempt,
       reports(7, (seat) => report(seat < 3 ? "no" : seat === 3 ? null : "yes")),
     );
-    expect(decision(hung)).to.equal("hung");
-    expect(hung.shares).to.deep.equal([1, 1, 1, 0, 1, 1, 1]);
+    assert.equal(decision(hung), "hung");
+    assert.deepEqual(hung.shares, [1, 1, 1, 0, 1, 1, 1]);
   });
 
-  it("M30: which protocol decides is part of the request that everybody signs", () => {
+  it("M30, BA13: which protocol decides is part of the request that everybody signs", () => {
     const hash = (protocol: number) => requestHash(attemptOf(4, { protocol }).request);
-    expect(hash(1)).to.not.equal(hash(CODE));
+    assert.notEqual(hash(1), hash(CODE));
   });
 
   it("BA4: 64 bits after the point, the same on every node", () => {
-    expect(capOf(3)).to.equal(lnOfRatio(14n, 3n, 64));
-    expect(expOfNegative(0n, BITS)).to.equal(1n << 64n);
+    assert.equal(capOf(3), lnOfRatio(14n, 3n, 64));
+    assert.equal(expOfNegative(0n, BITS), 1n << 64n);
     // ln(14/3) = 1.5404450409471490...
-    expect(capOf(3)).to.equal(28_416_195_429_967_086_972n);
+    assert.equal(capOf(3), 28_416_195_429_967_086_972n);
   });
 });

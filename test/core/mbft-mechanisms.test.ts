@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { moved } from "../support/memory-chain/rules.ts";
@@ -13,6 +13,7 @@ import { withSeen } from "../../agents/core/phases/round-book.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, Outcome, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import { addRound, attemptFor, type SeatActs } from "../support/message-set.ts";
+import { assertAbove, assertAtLeast, assertAtMost, assertFields } from "../support/assertions.ts";
 
 const HIGH = 900_000;
 const tiers = fc.constantFrom(300_000, 700_000, 900_000);
@@ -37,17 +38,17 @@ describe("mbft mechanisms", () => {
       const body = { proposal: { answer: "yes", proof: "", tier, salt: new Uint8Array(32) } };
       return mbft.rejectPayload(attempt, slot, withSeen(body, [null, null, null, null]));
     };
-    for (const tier of [300_000, 700_000, 900_000]) expect(refusal(tier)).to.equal(null);
+    for (const tier of [300_000, 700_000, 900_000]) assert.equal(refusal(tier), null);
     for (const tier of [0, 1, 299_999, 900_001, 1_000_000, -300_000, 0.9, NaN, Infinity])
-      expect(refusal(tier)).to.equal("malformed-payload");
+      assert.equal(refusal(tier), "malformed-payload");
   });
 
   it("M03: reputation starts at 1, is never 0, and a slash is a factor below 1", () => {
-    expect(moved(1_000_000 as Ppm, -1)).to.equal(800_000);
-    expect(moved(1_000_000 as Ppm, 1)).to.equal(1_000_000);
+    assert.equal(moved(1_000_000 as Ppm, -1), 800_000);
+    assert.equal(moved(1_000_000 as Ppm, 1), 1_000_000);
     let rho = 1_000_000 as Ppm;
     for (let slash = 0; slash < 100; slash++) rho = moved(rho, -3);
-    expect(rho).to.be.above(0);
+    assertAbove(rho, 0);
   });
 
   it("M04, M05: leader = argmax rho tau; ties by the canonical order, whatever the order of the list", () => {
@@ -61,10 +62,10 @@ describe("mbft mechanisms", () => {
           return { seat: index as SeatIndex, target: digestOf(index), answer, proof: "", tier: tier as Ppm };
         });
         const [leader] = leaderOrder(attempt, reputations, candidates);
-        expect(leaderOrder(attempt, reputations, candidates.toReversed())[0]).to.equal(leader);
+        assert.equal(leaderOrder(attempt, reputations, candidates.toReversed())[0], leader);
         const weights = seats.map(({ tier, rho }) => tier * rho);
         const best = canonicalOrder(attempt).find((index) => weights[index] === Math.max(...weights));
-        expect(leader?.seat).to.equal(best);
+        assert.equal(leader?.seat, best);
       }),
       { numRuns: 100 },
     );
@@ -80,12 +81,13 @@ describe("mbft mechanisms", () => {
       { ...quiet, answer: null },
     ];
     const vote = (verdict: "accept" | "reject", tier: number) => [{ accused: 0, verdict, tier }];
-    expect(concluded(attempt, acts(vote("accept", 700_000)))?.confidence).to.equal(
+    assert.equal(
+      concluded(attempt, acts(vote("accept", 700_000)))?.confidence,
       Math.floor((1_900_000 * 1_000_000) / 3_600_000),
     );
-    expect(concluded(attempt, acts(vote("accept", 300_000)))).to.equal(null);
-    expect(concluded(attempt, acts(vote("reject", 900_000)))).to.equal(null);
-    expect(concluded(attempt, acts([]))).to.equal(null);
+    assert.equal(concluded(attempt, acts(vote("accept", 300_000))), null);
+    assert.equal(concluded(attempt, acts(vote("reject", 900_000))), null);
+    assert.equal(concluded(attempt, acts([])), null);
   });
 
   it("M14: f Byzantine seats and h fooled verifiers, h as stated, never commit an unsound proposal (n = 4..13)", () => {
@@ -100,13 +102,13 @@ describe("mbft mechanisms", () => {
     fc.assert(
       fc.property(sized, ({ n, fooled, honest, assurance }) => {
         const attempt = attemptFor(mbft.code, n, assurance);
-        expect(fooled).to.be.at.most(mbftConfig(attempt).fooled);
+        assertAtMost(fooled, mbftConfig(attempt).fooled);
         const acts = Array.from({ length: n }, (_, seat): SeatActs => {
           if (seat < faults(n)) return { ...quiet, answer: "no" };
           const accepts = seat < faults(n) + fooled;
           return { ...quiet, answer: honest, votes: accepts ? [{ accused: 0, verdict: "accept", tier: HIGH }] : [] };
         });
-        expect(concluded(attempt, acts)?.answer).to.not.equal("no");
+        assert.notEqual(concluded(attempt, acts)?.answer, "no");
       }),
       { numRuns: 200 },
     );
@@ -118,7 +120,7 @@ describe("mbft mechanisms", () => {
       const outcome = concluded(attemptFor(mbft.code, n, "normal"), unanimous(n, 700_000));
       // Confidence is the sum's share of n tauMax.
       const sum = Math.round(((outcome?.confidence ?? 0) * n * HIGH) / 1_000_000);
-      expect(sum).to.be.at.least(before);
+      assertAtLeast(sum, before);
       before = sum;
     }
   });
@@ -127,8 +129,8 @@ describe("mbft mechanisms", () => {
     const attempt = attemptFor(mbft.code, 4, "normal");
     const split = unanimous(4).map((act, seat) => (seat < 2 ? act : { ...act, answer: "no" }));
     for (let rounds = 1; rounds < limits.deliberationRounds; rounds++)
-      expect(concluded(attempt, split, rounds)).to.equal(null);
-    expect(concluded(attempt, split, limits.deliberationRounds)).to.include({
+      assert.equal(concluded(attempt, split, rounds), null);
+    assertFields(concluded(attempt, split, limits.deliberationRounds), {
       status: "hung",
       answer: "",
       confidence: 0,
@@ -149,22 +151,22 @@ describe("mbft mechanisms", () => {
         unanimous(7),
         limits.deliberationRounds,
       );
-    expect(decide(slashed)?.status).to.equal("hung");
+    assert.equal(decide(slashed)?.status, "hung");
     let rho = slashed;
     let decisions = 0;
     while (decide(rho)?.status !== "decided" && decisions < 100) {
       const steps = decide(rho)?.reputationChanges.find(({ seat }) => seat === 0)?.steps ?? 0;
-      expect(steps).to.equal(1);
+      assert.equal(steps, 1);
       rho = moved(rho, steps);
       decisions += 1;
     }
-    expect([slashed, rho, decisions]).to.deep.equal([409_600, 509_600, 10]);
+    assert.deepEqual([slashed, rho, decisions], [409_600, 509_600, 10]);
   });
 
   it("M26: two quorums of more than 2/3 share more seats than may be Byzantine (n = 4..64)", () => {
     for (let n = 4; n <= limits.maxCommittee; n++) {
       const quorum = Math.floor((2 * n) / 3) + 1;
-      expect(2 * quorum - n).to.be.above(faults(n));
+      assertAbove(2 * quorum - n, faults(n));
     }
   });
 });

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
@@ -21,6 +21,7 @@ import {
   roundOf,
   type SeatActs,
 } from "../support/core/mbft-set.ts";
+import { assertAtLeast, assertFields, assertIncludes, assertWithin } from "../support/assertions.ts";
 
 const seats = (n: number, act: (seat: number) => SeatActs): SeatActs[] =>
   Array.from({ length: n }, (_, seat) => act(seat));
@@ -37,17 +38,18 @@ describe("mbft rules", () => {
     for (let n = 4; n <= 64; n++) {
       const { theta, faults, fooled } = mbftConfig(sized(n));
       const bound = (h: number) => BigInt(faults + h) * 900_000n * 1_000_000n;
-      expect(fooled).to.be.at.least(0);
-      expect(theta > bound(fooled)).to.equal(true);
-      expect(theta > bound(fooled + 1)).to.equal(false);
+      assertAtLeast(fooled, 0);
+      assert.equal(theta > bound(fooled), true);
+      assert.equal(theta > bound(fooled + 1), false);
     }
   });
 
   it("MB2: tiers at their exact bounds", () => {
-    expect([0, 499_999, 500_000, 799_999, 800_000, 1_000_000].map((ppm) => tierOf(ppm as Ppm))).to.deep.equal([
-      300_000, 300_000, 700_000, 700_000, 900_000, 900_000,
-    ]);
-    expect(tierOf(null)).to.equal(700_000);
+    assert.deepEqual(
+      [0, 499_999, 500_000, 799_999, 800_000, 1_000_000].map((ppm) => tierOf(ppm as Ppm)),
+      [300_000, 300_000, 700_000, 700_000, 900_000, 900_000],
+    );
+    assert.equal(tierOf(null), 700_000);
   });
 
   for (const [phase, name] of [
@@ -61,7 +63,7 @@ describe("mbft rules", () => {
           answer: "yes",
           sees: (at, of) => at !== phase || of !== 0 || seat < holders,
         }));
-        expect(final(attemptOf(6), acts)?.shares[0]).to.equal(holders === 3 ? 0 : 2);
+        assert.equal(final(attemptOf(6), acts)?.shares[0], holders === 3 ? 0 : 2);
       }
     });
   }
@@ -85,10 +87,10 @@ describe("mbft rules", () => {
       const conclusion = mbft.conclude(attempt, tally);
       return conclusion.kind === "final" ? conclusion.outcome.answer : null;
     };
-    expect(outcome(first(true))).to.equal("no");
-    expect(outcome(first(false))).to.equal(null);
+    assert.equal(outcome(first(true)), "no");
+    assert.equal(outcome(first(false)), null);
     // PH7: what would decide round 0 now was withheld from those who went on from it.
-    for (const inTime of [true, false]) expect(outcome(addRound(first(inTime), attempt, 1, yes))).to.equal("yes");
+    for (const inTime of [true, false]) assert.equal(outcome(addRound(first(inTime), attempt, 1, yes)), "yes");
   });
 
   it("MB9, M25: a leader that equivocates afterwards takes no vote or counter-proof back", () => {
@@ -104,9 +106,9 @@ describe("mbft rules", () => {
     const tally = roundOf(attempt, acts);
     // Without the counter-proof "no" would decide; with it, and whatever its leader does then, it does not.
     const unopposed = acts.map((act, seat) => (seat === 3 ? { ...act, votes: {} } : act));
-    expect(final(attempt, unopposed)?.answer).to.equal("no");
-    expect(mbft.conclude(attempt, tally).kind).to.equal("open");
-    expect(mbft.conclude(attempt, put(tally, attempt, 0, 0, REVEAL, second)).kind).to.equal("open");
+    assert.equal(final(attempt, unopposed)?.answer, "no");
+    assert.equal(mbft.conclude(attempt, tally).kind, "open");
+    assert.equal(mbft.conclude(attempt, put(tally, attempt, 0, 0, REVEAL, second)).kind, "open");
   });
 
   it("MB9: a vote that names the outcome of another answer than its reveal shows is about nothing", () => {
@@ -118,8 +120,8 @@ describe("mbft rules", () => {
           seat < 3 ? { answer: "no" } : { answer: "yes", tier: 300_000, votes: { 0: { ...accept, about } } },
         ),
       )?.answer;
-    expect(decided("no")).to.equal("no");
-    expect(decided("yes")).to.equal(undefined);
+    assert.equal(decided("no"), "no");
+    assert.equal(decided("yes"), undefined);
   });
 
   it("MB4: a proposal that does not open its seat's commitment does not count", () => {
@@ -137,7 +139,7 @@ describe("mbft rules", () => {
       }
     }
     const conclusion = mbft.conclude(attempt, tally);
-    expect(conclusion.kind === "final" && conclusion.outcome.shares).to.deep.equal([0, 2, 2, 2]);
+    assert.deepEqual(conclusion.kind === "final" && conclusion.outcome.shares, [0, 2, 2, 2]);
   });
 
   it("MB5, M07: a rejection without counter-proof is malformed", () => {
@@ -154,11 +156,12 @@ describe("mbft rules", () => {
           seen,
         ),
       );
-    expect(vote("reject", "why")).to.equal(null);
-    expect(vote("reject", "")).to.equal("malformed-payload");
-    expect(vote("accept", "why")).to.equal("malformed-payload");
+    assert.equal(vote("reject", "why"), null);
+    assert.equal(vote("reject", ""), "malformed-payload");
+    assert.equal(vote("accept", "why"), "malformed-payload");
     const proposal = { answer: "yes", proof: "", tier: 910_000 as Ppm, salt: new Uint8Array(32) };
-    expect(mbft.rejectPayload(attempt, { round: 0, phase: REVEAL, seat }, encodeReveal(proposal, seen))).to.equal(
+    assert.equal(
+      mbft.rejectPayload(attempt, { round: 0, phase: REVEAL, seat }, encodeReveal(proposal, seen)),
       "malformed-payload",
     );
   });
@@ -166,8 +169,8 @@ describe("mbft rules", () => {
   it("MB14: commits at equality with theta, not one ppm of reputation below", () => {
     // n = 4: theta = 4 * 0.9 / 2 = 1.8 = 0.9 + 3 * 0.3.
     const acts = seats(4, (seat) => ({ answer: "yes", tier: seat === 3 ? 900_000 : 300_000 }));
-    expect(final(attemptOf(4), acts)?.status).to.equal("decided");
-    expect(final(attemptOf(4, {}, [999_999]), acts)).to.equal(null);
+    assert.equal(final(attemptOf(4), acts)?.status, "decided");
+    assert.equal(final(attemptOf(4, {}, [999_999]), acts), null);
   });
 
   it("M15: an unanimous honest committee commits in round 0, whatever its tier, as far as theta allows", () => {
@@ -176,7 +179,7 @@ describe("mbft rules", () => {
         attemptOf(n),
         seats(n, () => ({ answer: "yes", tier: 700_000 })),
       );
-      expect(outcome).to.include({ status: "decided", answer: "yes" });
+      assertFields(outcome, { status: "decided", answer: "yes" });
     }
   });
 
@@ -192,8 +195,11 @@ describe("mbft rules", () => {
             },
       );
       const outcome = final(attemptOf(7), acts);
-      expect(outcome).to.include({ status: "decided", answer: "yes" });
-      expect(outcome?.reputationChanges.map(({ seat }) => seat)).to.include(0);
+      assertFields(outcome, { status: "decided", answer: "yes" });
+      assertIncludes(
+        outcome?.reputationChanges.map(({ seat }) => seat),
+        0,
+      );
     });
   }
 
@@ -203,8 +209,8 @@ describe("mbft rules", () => {
         ? { answer: "no", votes: { 6: reject } }
         : { answer: "yes", judgements: seat < 5 ? { "0>6": "uphold" } : {} },
     );
-    expect(final(attemptOf(7), acts)).to.equal(null);
-    expect(final(attemptOf(7, {}, [999_999]), acts)).to.include({ status: "decided", answer: "yes" });
+    assert.equal(final(attemptOf(7), acts), null);
+    assertFields(final(attemptOf(7, {}, [999_999]), acts), { status: "decided", answer: "yes" });
   });
 
   it("MB11, M21: exactly half upholds, exactly two thirds refutes: both are dismissed", () => {
@@ -214,10 +220,10 @@ describe("mbft rules", () => {
           ? { answer: "no", votes: { 5: reject } }
           : { answer: "yes", judgements: seat <= judges ? { "0>5": verdict } : {} },
       );
-    expect(final(attemptOf(6), base("uphold", 3))).to.include({ status: "decided", answer: "yes" });
-    expect(final(attemptOf(6), base("uphold", 4))).to.equal(null);
-    expect(final(attemptOf(6), base("refute", 4))?.reputationChanges).to.deep.equal([]);
-    expect(final(attemptOf(6), base("refute", 5))?.reputationChanges).to.deep.equal([{ seat: 0, steps: -1 }]);
+    assertFields(final(attemptOf(6), base("uphold", 3)), { status: "decided", answer: "yes" });
+    assert.equal(final(attemptOf(6), base("uphold", 4)), null);
+    assert.deepEqual(final(attemptOf(6), base("refute", 4))?.reputationChanges, []);
+    assert.deepEqual(final(attemptOf(6), base("refute", 5))?.reputationChanges, [{ seat: 0, steps: -1 }]);
   });
 
   it("MB11: an author cannot uphold its own counter-proof", () => {
@@ -226,7 +232,7 @@ describe("mbft rules", () => {
       votes: seat === 0 ? { 5: reject } : {},
       judgements: seat < 4 ? { "0>5": "uphold" } : {},
     }));
-    expect(final(attemptOf(6), acts)).to.include({ status: "decided" });
+    assertFields(final(attemptOf(6), acts), { status: "decided" });
   });
 
   it("one honest but wrong low-tier agent does not veto nine", () => {
@@ -235,36 +241,37 @@ describe("mbft rules", () => {
         ? { answer: "no", tier: 300_000, votes: { 9: { verdict: "reject", tier: 300_000 } } }
         : { answer: "yes", judgements: { "0>9": "refute" } },
     );
-    expect(final(attemptOf(10), acts)).to.include({ status: "decided", answer: "yes" });
+    assertFields(final(attemptOf(10), acts), { status: "decided", answer: "yes" });
   });
 
   it("M23: accuse, then propose the truth: the accuser ends below those it accused", () => {
     const acts = seats(4, (seat) => (seat === 3 ? { answer: "yes", votes: {} } : { answer: "yes" }));
     const honestRound = final(attemptOf(4), acts);
-    expect(honestRound?.reputationChanges).to.deep.equal([]);
+    assert.deepEqual(honestRound?.reputationChanges, []);
     // The accuser must hold another answer to reject the class; its refuted counter-proof costs it, the accused nothing.
     const accusing = seats(4, (seat) =>
       seat === 3 ? { answer: "no", votes: { 0: reject } } : { answer: "yes", judgements: { "3>0": "refute" } },
     );
-    expect(final(attemptOf(4), accusing)?.reputationChanges).to.deep.equal([{ seat: 3, steps: -1 }]);
+    assert.deepEqual(final(attemptOf(4), accusing)?.reputationChanges, [{ seat: 3, steps: -1 }]);
   });
 
   it("MB12: high assurance needs more than two thirds of the seats", () => {
     const acts = seats(6, (seat) => (seat < 4 ? { answer: "yes" } : {}));
-    expect(final(attemptOf(6), acts)).to.include({ status: "decided" });
-    expect(final(attemptOf(6, { assurance: "high" }), acts)).to.equal(null);
-    expect(
+    assertFields(final(attemptOf(6), acts), { status: "decided" });
+    assert.equal(final(attemptOf(6, { assurance: "high" }), acts), null);
+    assertFields(
       final(
         attemptOf(6, { assurance: "high" }),
         seats(6, (seat) => (seat < 5 ? { answer: "yes" } : {})),
       ),
-    ).to.include({ status: "decided" });
+      { status: "decided" },
+    );
   });
 
   it("MB6: f loud seats with an answer each do not crowd out the answer of many", () => {
     const n = 31;
     const acts = seats(n, (seat) => (seat < 10 ? { answer: String(100 + seat) } : { answer: "65", tier: 700_000 }));
-    expect(final(attemptOf(n, { kind: "number" }), acts)?.answer).to.equal("65");
+    assert.equal(final(attemptOf(n, { kind: "number" }), acts)?.answer, "65");
   });
 
   it("MB14: the greatest sum wins, not the loudest leader", () => {
@@ -274,24 +281,24 @@ describe("mbft rules", () => {
         ? { answer: "no", votes: { 4: accept } }
         : { answer: "yes", tier: 700_000, votes: { 0: { verdict: "accept", tier: 300_000 } } },
     );
-    expect(final(attemptOf(5), acts)?.answer).to.equal("yes");
+    assert.equal(final(attemptOf(5), acts)?.answer, "yes");
   });
 
   it("MB15: incomplete rounds are open; three complete rounds without a winner are Hung", () => {
     const attempt = attemptOf(4);
     const split = seats(4, (seat) => ({ answer: seat < 2 ? "yes" : "no" }));
     const two = addRound(roundOf(attempt, split), attempt, 1, split);
-    expect(mbft.conclude(attempt, two).kind).to.equal("open");
+    assert.equal(mbft.conclude(attempt, two).kind, "open");
     const third = addRound(
       two,
       attempt,
       2,
       seats(4, (seat) => (seat < 2 ? { ...split[seat], silent: true } : (split[seat] as SeatActs))),
     );
-    expect(mbft.conclude(attempt, third).kind).to.equal("open");
+    assert.equal(mbft.conclude(attempt, third).kind, "open");
     const conclusion = mbft.conclude(attempt, addRound(two, attempt, 2, split));
-    expect(conclusion.kind === "final" && conclusion.outcome).to.include({ status: "hung", answer: "", confidence: 0 });
-    if (conclusion.kind === "final") expect(conclusion.outcome.shares).to.deep.equal([1, 1, 1, 1]);
+    assertFields(conclusion.kind === "final" && conclusion.outcome, { status: "hung", answer: "", confidence: 0 });
+    if (conclusion.kind === "final") assert.deepEqual(conclusion.outcome.shares, [1, 1, 1, 1]);
   });
 
   it("MB3, MB16: a void slot counts for nothing and is slashed", () => {
@@ -309,8 +316,8 @@ describe("mbft rules", () => {
     );
     const twice = put(tally, attempt, 0, 2, REVEAL, encodeReveal(null, [null, null, null, null]));
     const conclusion = mbft.conclude(attempt, twice);
-    expect(conclusion.kind === "final" && conclusion.outcome.reputationChanges).to.deep.equal([{ seat: 2, steps: -1 }]);
-    expect(conclusion.kind === "final" && conclusion.outcome.shares).to.deep.equal([2, 2, 0, 2]);
+    assert.deepEqual(conclusion.kind === "final" && conclusion.outcome.reputationChanges, [{ seat: 2, steps: -1 }]);
+    assert.deepEqual(conclusion.kind === "final" && conclusion.outcome.shares, [2, 2, 0, 2]);
   });
 
   it("MB17: recovers the slashed of the past who took part, nobody else", () => {
@@ -318,7 +325,7 @@ describe("mbft rules", () => {
       attemptOf(4, {}, [500_000, 500_000]),
       seats(4, (seat) => (seat === 1 ? {} : { answer: "yes" })),
     );
-    expect(outcome?.reputationChanges).to.deep.equal([{ seat: 0, steps: 1 }]);
+    assert.deepEqual(outcome?.reputationChanges, [{ seat: 0, steps: 1 }]);
   });
 
   it("concludes the same whatever the order of arrival", () => {
@@ -345,7 +352,7 @@ describe("mbft rules", () => {
             .map((message, index) => ({ message, key: shuffle[index % 20] as number }))
             .toSorted((a, b) => a.key - b.key);
           const other = shuffled.reduce((sum, { message }) => addMessage(sum, message).tally, emptyTally);
-          expect(mbft.conclude(attempt, other)).to.deep.equal(mbft.conclude(attempt, tally));
+          assert.deepEqual(mbft.conclude(attempt, other), mbft.conclude(attempt, tally));
         },
       ),
       { numRuns: 60 },
@@ -361,8 +368,8 @@ describe("mbft rules", () => {
           acts.filter((one) => one.answer === answer).reduce((sum, one) => sum + one.tier, 0);
         const members = (answer: string) => acts.filter((one) => one.answer === answer).length;
         const may = (answer: string) => weight(answer) >= 3_150_000 && members(answer) >= 4;
-        expect(outcome === null).to.equal(!may("yes") && !may("no"));
-        if (outcome !== null) expect(may(outcome.answer)).to.equal(true);
+        assert.equal(outcome === null, !may("yes") && !may("no"));
+        if (outcome !== null) assert.equal(may(outcome.answer), true);
       }),
       { numRuns: 200 },
     );
@@ -373,8 +380,8 @@ describe("mbft rules", () => {
     fc.assert(
       fc.property(reputation, fc.integer({ min: 0, max: 12 }), (before, slashes) => {
         const [after] = applySlashes([before as Ppm], [slashes]);
-        if (slashes === 0) expect(after).to.equal(before);
-        else expect(after).to.be.within(1, Math.max(1, before - 1));
+        if (slashes === 0) assert.equal(after, before);
+        else assertWithin(after, 1, Math.max(1, before - 1));
       }),
     );
   });

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { recoverSigner } from "../../agents/core/encoding/digest.ts";
@@ -7,6 +7,7 @@ import { attemptOf, runCommittee, type SeatScript } from "../support/core/commit
 import { honest, liar } from "../support/core/mbft-scripts.ts";
 import { JUDGE, VOTE, addRound } from "../support/core/mbft-set.ts";
 import { emptyTally } from "../../agents/core/seat/tally.ts";
+import { assertFields } from "../support/assertions.ts";
 
 describe("mbft over a committee", () => {
   it("decides unanimously in round 0 with one certificate", () => {
@@ -17,10 +18,11 @@ describe("mbft over a committee", () => {
       Array.from({ length: 4 }, () => honest("yes")),
     );
     for (const certificate of run.certificates) {
-      expect(certificate?.decision).to.include({ status: "decided", answer: "yes" });
-      expect(certificate?.signatures.length).to.equal(3);
+      assertFields(certificate?.decision, { status: "decided", answer: "yes" });
+      assert.equal(certificate?.signatures.length, 3);
       for (const { seat, signature } of certificate?.signatures ?? []) {
-        expect(recoverSigner(decisionDigest(attempt, certificate!.decision), signature)).to.equal(
+        assert.equal(
+          recoverSigner(decisionDigest(attempt, certificate.decision), signature),
           attempt.committee[seat]?.signer,
         );
       }
@@ -34,11 +36,13 @@ describe("mbft over a committee", () => {
       for (let seed = 1; seed <= 3; seed++) {
         const run = runCommittee(mbft, attemptOf(n), scripts, { seed });
         const decisions = run.certificates.map((certificate) => certificate?.decision);
-        expect(decisions.map((decision) => `${decision?.status} ${decision?.answer}`)).to.deep.equal(
+        assert.deepEqual(
+          decisions.map((decision) => `${decision?.status} ${decision?.answer}`),
           scripts.map(() => "decided yes"),
         );
-        expect(new Set(decisions.map((decision) => decision?.transcript)).size).to.equal(1);
-        expect(decisions[0]?.reputationChanges.map(({ seat }) => seat)).to.deep.equal(
+        assert.equal(new Set(decisions.map((decision) => decision?.transcript)).size, 1);
+        assert.deepEqual(
+          decisions[0]?.reputationChanges.map(({ seat }) => seat),
           Array.from({ length: f }, (_, seat) => seat),
         );
       }
@@ -50,7 +54,7 @@ describe("mbft over a committee", () => {
       seat < 2 ? { ...honest("yes"), crashed: true } : honest("yes"),
     );
     const run = runCommittee(mbft, attemptOf(7), scripts);
-    for (const certificate of run.certificates.slice(2)) expect(certificate?.decision.answer).to.equal("yes");
+    for (const certificate of run.certificates.slice(2)) assert.equal(certificate?.decision.answer, "yes");
   });
 
   it("an equivocating seat that then falls silent yields evidence at every honest seat and is slashed", () => {
@@ -77,12 +81,13 @@ describe("mbft over a committee", () => {
     };
     const run = runCommittee(mbft, attemptOf(4), scripts);
     for (const seat of [1, 2, 3]) {
-      expect(
+      assert.equal(
         run.effects[seat]?.some((effect) => effect.kind === "evidence" && effect.evidence.first.header.seat === 0),
-      ).to.equal(true);
-      expect(run.certificates[seat]?.decision.answer).to.equal("yes");
+        true,
+      );
+      assert.equal(run.certificates[seat]?.decision.answer, "yes");
     }
-    expect(run.certificates[1]?.decision.reputationChanges).to.deep.equal([{ seat: 0, steps: -1 }]);
+    assert.deepEqual(run.certificates[1]?.decision.reputationChanges, [{ seat: 0, steps: -1 }]);
   });
 
   it("two camps of equal weight end as Hung, with a certificate", () => {
@@ -96,8 +101,7 @@ describe("mbft over a committee", () => {
       },
     });
     const run = runCommittee(mbft, attemptOf(4), [stubborn("yes"), stubborn("yes"), stubborn("no"), stubborn("no")]);
-    for (const certificate of run.certificates)
-      expect(certificate?.decision).to.include({ status: "hung", answer: "" });
+    for (const certificate of run.certificates) assertFields(certificate?.decision, { status: "hung", answer: "" });
   });
 
   it("PH7: a slow honest seat that was left behind certifies what the others do, though f seats fall silent", () => {
@@ -115,7 +119,7 @@ describe("mbft over a committee", () => {
       { ...script, say: (effect) => (effect.phase > 200 ? [] : [effect]), hoards: true },
     ];
     const run = runCommittee(mbft, attemptOf(4), scripts);
-    for (const certificate of run.certificates) expect(certificate?.decision).to.include({ answer: "yes" });
+    for (const certificate of run.certificates) assertFields(certificate?.decision, { answer: "yes" });
   });
 
   it("PH10: a judgement told to one seat alone cannot keep it from certifying with the rest", () => {
@@ -137,19 +141,19 @@ describe("mbft over a committee", () => {
     ];
     const run = runCommittee(mbft, attemptOf(4), scripts);
     const transcripts = run.certificates.map((certificate) => certificate?.decision.transcript);
-    expect(transcripts[1]).to.be.a("string");
-    expect(new Set(transcripts.slice(1)).size).to.equal(1);
+    assert.equal(typeof transcripts[1], "string");
+    assert.equal(new Set(transcripts.slice(1)).size, 1);
   });
 
   it("PH7: a judgement released after everybody went on from its round overturns nothing", () => {
     const attempt = attemptOf(4);
     const all = (answer: string) => [0, 1, 2, 3].map(() => ({ answer }));
     const first = addRound(emptyTally, attempt, 0, all("no"));
-    expect(mbft.conclude(attempt, first)).to.nested.include({ "outcome.answer": "no" });
+    assertFields(mbft.conclude(attempt, first), { "outcome.answer": "no" });
     const tally = addRound(first, attempt, 1, all("yes"));
     const conclusion = mbft.conclude(attempt, tally);
-    expect(conclusion.kind === "final" && conclusion.outcome.answer).to.equal("yes");
-    expect(conclusion.kind === "final" && conclusion.through).to.deep.equal({ round: 1, phase: JUDGE });
+    assert.equal(conclusion.kind === "final" && conclusion.outcome.answer, "yes");
+    assert.deepEqual(conclusion.kind === "final" && conclusion.through, { round: 1, phase: JUDGE });
   });
 
   for (const n of [4, 7, 10]) {
@@ -162,8 +166,11 @@ describe("mbft over a committee", () => {
       });
       const run = runCommittee(mbft, attemptOf(n), scripts, { delayMs: 1 });
       for (const certificate of run.certificates.slice(f)) {
-        expect(certificate?.decision).to.include({ status: "decided", answer: "yes" });
-        expect(certificate?.decision.shares.slice(f)).to.deep.equal(Array.from({ length: n - f }, () => 2));
+        assertFields(certificate?.decision, { status: "decided", answer: "yes" });
+        assert.deepEqual(
+          certificate?.decision.shares.slice(f),
+          Array.from({ length: n - f }, () => 2),
+        );
       }
     });
   }

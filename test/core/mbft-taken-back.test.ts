@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
@@ -85,8 +85,11 @@ describe("mbft: a root that shows two other reveals than the one that was voted 
     const run = runCommittee(mbft, attempt, voting(true));
     for (const seat of honest) {
       const own = mbft.conclude(attempt, run.states[seat]!.certify.inTime!);
-      expect(own.kind === "final" && own.outcome.answer).to.equal("yes");
+      assert.equal(own.kind === "final" && own.outcome.answer, "yes");
     }
-    expect(run.certificates.map((one) => one?.decision.answer)).to.deep.equal(Array(7).fill("yes"));
+    assert.deepEqual(
+      run.certificates.map((one) => one?.decision.answer),
+      Array(7).fill("yes"),
+    );
   });
 });

@@ -1,9 +1,10 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { deliveredBy, relayForm, vouchedFor, type Heard } from "../../agents/core/phases/reliable-broadcast.ts";
 import type { Digest, Value } from "../../agents/core/types.ts";
 import { attemptOf } from "../support/core/committee.ts";
+import { assertAtMost } from "../support/assertions.ts";
 
 const digest = (name: number): Digest => `0x${name.toString(16).padStart(64, "0")}` as Digest;
 const X = digest(1);
@@ -18,13 +19,13 @@ describe("reliable broadcast", () => {
   it("L06: a seat vouches at more than 2/3 echoes, or at more than 1/3 who vouch; it delivers at more than 2/3", () => {
     for (let n = 4; n <= 64; n++) {
       const quorum = Math.floor((2 * n) / 3) + 1;
-      expect(vouchedFor(n, times(n, quorum, X), [])[0]).to.equal(X);
-      expect(vouchedFor(n, times(n, quorum - 1, X), [])[0]).to.equal(null);
+      assert.equal(vouchedFor(n, times(n, quorum, X), [])[0], X);
+      assert.equal(vouchedFor(n, times(n, quorum - 1, X), [])[0], null);
       const amplify = Math.floor(n / 3) + 1;
-      expect(vouchedFor(n, [], times(n, amplify, X))[0]).to.equal(X);
-      expect(vouchedFor(n, [], times(n, amplify - 1, X))[0]).to.equal(null);
-      expect(deliveredBy(n, times(n, quorum, X))[0]).to.equal(X);
-      expect(deliveredBy(n, times(n, quorum - 1, X))[0]).to.equal(null);
+      assert.equal(vouchedFor(n, [], times(n, amplify, X))[0], X);
+      assert.equal(vouchedFor(n, [], times(n, amplify - 1, X))[0], null);
+      assert.equal(deliveredBy(n, times(n, quorum, X))[0], X);
+      assert.equal(deliveredBy(n, times(n, quorum - 1, X))[0], null);
     }
   });
 
@@ -33,8 +34,8 @@ describe("reliable broadcast", () => {
       const f = faultsOf(n);
       const lies = times(n, f, Y);
       const vouched = vouchedFor(n, [...lies, ...times(n, n - f, X)], lies);
-      expect(vouched[0]).to.equal(X);
-      expect(deliveredBy(n, [...lies, ...times(n, n - f, vouched[0] as Digest)])[0]).to.equal(X);
+      assert.equal(vouched[0], X);
+      assert.equal(deliveredBy(n, [...lies, ...times(n, n - f, vouched[0])])[0], X);
     }
   });
 
@@ -58,9 +59,9 @@ describe("reliable broadcast", () => {
           return vouchedFor(n, [...honestEchoes, ...times(n, f, side)], times(n, f, side));
         });
         const said = new Set(vouches.map(([one]) => one).filter((one) => one !== null));
-        expect(said.size).to.be.at.most(1);
+        assertAtMost(said.size, 1);
         const outcomes = [X, Y].map((side) => deliveredBy(n, [...vouches, ...times(n, f, side)])[0]);
-        expect(new Set(outcomes.filter((one) => one !== null)).size).to.be.at.most(1);
+        assertAtMost(new Set(outcomes.filter((one) => one !== null)).size, 1);
       }),
       { numRuns: 500 },
     );
@@ -68,8 +69,8 @@ describe("reliable broadcast", () => {
 
   it("L10 all broadcasters side by side: what is said of one does not touch another", () => {
     const heard: Heard = [X, Y, null, X];
-    expect(deliveredBy(4, [heard, heard, heard])).to.deep.equal(heard);
-    expect(deliveredBy(4, [heard, heard, [Y, Y, Y, null]])).to.deep.equal([null, Y, null, null]);
+    assert.deepEqual(deliveredBy(4, [heard, heard, heard]), heard);
+    assert.deepEqual(deliveredBy(4, [heard, heard, [Y, Y, Y, null]]), [null, Y, null, null]);
   });
 
   it("delivery does not depend on the order of the messages", () => {
@@ -80,7 +81,7 @@ describe("reliable broadcast", () => {
           .array(heard, { maxLength: 7 })
           .chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))),
         ([all, shuffled]) => {
-          expect(deliveredBy(7, shuffled)).to.deep.equal(deliveredBy(7, all));
+          assert.deepEqual(deliveredBy(7, shuffled), deliveredBy(7, all));
         },
       ),
     );
@@ -90,7 +91,7 @@ describe("reliable broadcast", () => {
     const form = relayForm("relay", 10);
     const attempt = attemptOf(4);
     const body = { heard: [X, null, Y, null] };
-    expect(form.decode(attempt, form.encode(body))).to.deep.equal(body);
+    assert.deepEqual(form.decode(attempt, form.encode(body)), body);
     const bad: readonly Value[] = [
       { heard: [null, null, null] },
       { heard: [null, null, null, null, null] },
@@ -100,6 +101,6 @@ describe("reliable broadcast", () => {
       { heard: [null, null, null, null], more: 1 },
       {},
     ];
-    for (const value of bad) expect(form.decode(attempt, value)).to.equal(null);
+    for (const value of bad) assert.equal(form.decode(attempt, value), null);
   });
 });

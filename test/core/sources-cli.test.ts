@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,19 +32,19 @@ describe("sources: from the command line", () => {
   it("SG3: a file with a byte order mark is refused: agents could never read it back", async () => {
     await writeFile(join(cwd, "marked.txt"), `\ufeff${RULES}`);
     await writeFile(join(cwd, "plain.txt"), RULES);
-    expect(await refusal("Why?", "marked.txt")).to.match(/without a byte order mark/);
-    expect(sourcesOf((await read("Why?", "plain.txt")).question)).to.deep.equal([digest(RULES)]);
+    assert.match(await refusal("Why?", "marked.txt"), /without a byte order mark/);
+    assert.deepEqual(sourcesOf((await read("Why?", "plain.txt")).question), [digest(RULES)]);
   });
 
   it("SG1: a question that names a document elsewhere than in its last lines is refused", async () => {
-    expect(await refusal(`Why?\n- ${line(RULES)}`)).to.match(/elsewhere than in its last lines/);
-    expect(await refusal(`Why?\n${line(RULES)}\nAnswer yes or no.`)).to.match(/elsewhere than in its last lines/);
-    expect(sourcesOf((await read(`Why?\n${line(RULES)}`)).question)).to.deep.equal([digest(RULES)]);
+    assert.match(await refusal(`Why?\n- ${line(RULES)}`), /elsewhere than in its last lines/);
+    assert.match(await refusal(`Why?\n${line(RULES)}\nAnswer yes or no.`), /elsewhere than in its last lines/);
+    assert.deepEqual(sourcesOf((await read(`Why?\n${line(RULES)}`)).question), [digest(RULES)]);
   });
 
   it("the lines that name documents count for the question's length", async () => {
     const longest = "x".repeat(limits.questionBytes);
-    expect(await refusal(longest)).to.equal("");
-    expect(await refusal(longest, "plain.txt")).to.match(new RegExp(`at most ${limits.questionBytes} are taken`));
+    assert.equal(await refusal(longest), "");
+    assert.match(await refusal(longest, "plain.txt"), new RegExp(`at most ${limits.questionBytes} are taken`));
   });
 });

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { claimsIn, initialCarry } from "../../agents/core/protocols/escalating/judge.ts";
@@ -22,6 +22,7 @@ import {
   watched,
 } from "../support/core/council-scripts.ts";
 import { RULES, OTHER, blockOf, digest, stored, asking, quoting, LICENCE } from "../support/core/sources-scripts.ts";
+import { assertAbove, assertFields } from "../support/assertions.ts";
 
 const tasks = (run: ReturnType<typeof watched>) => run.asked.map(({ prompt }) => taskOf(prompt));
 
@@ -38,11 +39,11 @@ describe("sources: over a committee", () => {
       ]) {
         const ranks = Object.fromEntries(Array.from({ length: f }, (_, rank) => [rank, idle]));
         const run = watched(escalating, attempt, byRank(attempt, quoting(LICENCE, "yes"), ranks), 1, stored);
-        expect(decisionOf(run)).to.include({ status: "decided", answer: "yes" });
+        assertFields(decisionOf(run), { status: "decided", answer: "yes" });
         for (const { prompt } of run.asked) {
-          expect(taskOf(prompt)).to.equal("cite");
-          expect(letteredIn(prompt, "source")).to.deep.equal([RULES, OTHER]);
-          expect(fieldOf(prompt, "question")).to.equal("Does an export of 720 need a licence?");
+          assert.equal(taskOf(prompt), "cite");
+          assert.deepEqual(letteredIn(prompt, "source"), [RULES, OTHER]);
+          assert.equal(fieldOf(prompt, "question"), "Does an export of 720 need a licence?");
         }
       }
     });
@@ -53,14 +54,14 @@ describe("sources: over a committee", () => {
     const ranks = Object.fromEntries([0, 1, 2].map((rank) => [rank, { ...quoting(LICENCE, "yes"), lacks: true }]));
     const scripts = byRank(attempt, quoting(LICENCE, "yes"), ranks);
     const run = watched(escalating, attempt, scripts, 1, stored, 3 * timing.graceMs);
-    expect(decisionOf(run)).to.include({ status: "decided", answer: "yes" });
+    assertFields(decisionOf(run), { status: "decided", answer: "yes" });
   });
 
   it("SG5: a document that nobody brings leaves the attempt Hung, without a model call", () => {
     const attempt = asking(4, [RULES, "nobody has this text"]);
     const run = watched(escalating, attempt, byRank(attempt, quoting(LICENCE, "yes"), {}), 1, stored);
-    expect(decisionOf(run)).to.include({ status: "hung" });
-    expect(run.asked.length).to.equal(0);
+    assertFields(decisionOf(run), { status: "hung" });
+    assert.equal(run.asked.length, 0);
   });
 
   it("SG5: another text under a document's name is refused, whoever sends it", () => {
@@ -68,12 +69,12 @@ describe("sources: over a committee", () => {
     const [first, second, , last] = [...canonicalOrder(attempt)] as [SeatIndex, SeatIndex, SeatIndex, SeatIndex];
     const refused = (seat: SeatIndex, documents: readonly (string | null)[]) =>
       escalating.rejectPayload(attempt, { round: 0, phase: SOURCE, seat }, { documents });
-    expect(refused(first, [RULES, OTHER])).to.equal(null);
-    expect(refused(second, [null, OTHER])).to.equal(null);
-    expect(refused(last, [RULES, OTHER])).to.equal("not-a-speaker");
-    expect(refused(first, [RULES, `${OTHER} `])).to.equal("malformed-payload");
-    expect(refused(first, [OTHER, RULES])).to.equal("malformed-payload");
-    expect(refused(first, [RULES])).to.equal("malformed-payload");
+    assert.equal(refused(first, [RULES, OTHER]), null);
+    assert.equal(refused(second, [null, OTHER]), null);
+    assert.equal(refused(last, [RULES, OTHER]), "not-a-speaker");
+    assert.equal(refused(first, [RULES, `${OTHER} `]), "malformed-payload");
+    assert.equal(refused(first, [OTHER, RULES]), "malformed-payload");
+    assert.equal(refused(first, [RULES]), "malformed-payload");
   });
 
   it("SG4, SG6: in mbft an answer whose quotation stands nowhere does not count, however many give it", () => {
@@ -85,14 +86,14 @@ describe("sources: over a committee", () => {
       Object.fromEntries([0, 1, 2, 3, 4, 5, 6].map((rank) => [rank, fabricating(rank)])),
     );
     const hung = watched(escalating, attempt, fabricated, 1, stored);
-    expect(decisionOf(hung)).to.include({ status: "hung" });
-    expect(tasks(hung).filter((task) => task === "verify").length).to.equal(0);
+    assertFields(decisionOf(hung), { status: "hung" });
+    assert.equal(tasks(hung).filter((task) => task === "verify").length, 0);
     // The same, but one of them quotes what stands there: its claim alone is before the committee.
     const quotes = Object.fromEntries([0, 1, 2, 3, 4, 5, 6].map((rank) => [rank, fabricating(rank)]));
     quotes[6] = quoting(LICENCE, "no", "no");
     const decided = watched(escalating, attempt, byRank(attempt, believing(""), quotes), 1, stored);
-    expect(decisionOf(decided)).to.include({ status: "decided", answer: "no" });
-    expect(tasks(decided).filter((task) => task === "verify").length).to.equal(6);
+    assertFields(decisionOf(decided), { status: "decided", answer: "no" });
+    assert.equal(tasks(decided).filter((task) => task === "verify").length, 6);
   });
 
   it("SG2, SG6: honest seats that quote more than 512 bytes, no more than 512 characters, are heard", () => {
@@ -103,8 +104,11 @@ describe("sources: over a committee", () => {
     // Two and two at first, so that mbft and its citations decide.
     const ranks = { 0: quoting(long, "no", "yes"), 1: quoting(long, "no", "yes") };
     const run = watched(escalating, attempt, byRank(attempt, quoting(long, "yes"), ranks), 1, store);
-    expect(decisionOf(run)).to.include({ status: "decided", answer: "yes" });
-    expect(run.effects.flat().filter(({ kind }) => kind === "drop")).to.deep.equal([]);
+    assertFields(decisionOf(run), { status: "decided", answer: "yes" });
+    assert.deepEqual(
+      run.effects.flat().filter(({ kind }) => kind === "drop"),
+      [],
+    );
   });
 
   it("SG4: a seat that sends a citation of what is not there, or of one true and one false passage, makes no claim", () => {
@@ -127,7 +131,7 @@ describe("sources: over a committee", () => {
       const others = (rank: number) => quoting("nowhere to be found", rank < 3 ? "yes" : "no", "no");
       const ranks = Object.fromEntries([0, 1, 2, 3, 4, 5].map((rank) => [rank, others(rank)]));
       const scripts = byRank(attempt, forging(...citations), ranks);
-      expect(decisionOf(watched(escalating, attempt, scripts, 1, stored)).status).to.equal(status);
+      assert.equal(decisionOf(watched(escalating, attempt, scripts, 1, stored)).status, status);
     }
   });
 
@@ -151,21 +155,21 @@ describe("sources: over a committee", () => {
         carry,
         stage,
       ).map(({ seat }) => seat);
-    expect(claims(tally, "closed")).to.deep.equal([0, 1, 2, 3]);
-    expect(claims(late, "open")).to.deep.equal([0, 1, 2, 3]);
-    expect(claims(late, "closed")).to.deep.equal([0, 2, 3]);
+    assert.deepEqual(claims(tally, "closed"), [0, 1, 2, 3]);
+    assert.deepEqual(claims(late, "open"), [0, 1, 2, 3]);
+    assert.deepEqual(claims(late, "closed"), [0, 2, 3]);
   });
 
   it("SG7: who verifies sees the passage that the claim cites, and the documents", () => {
     const attempt = asking(4, [OTHER, RULES]);
     const ranks = { 0: quoting(LICENCE, "no", "no", "B"), 1: quoting(LICENCE, "no", "yes", "B") };
     const run = watched(escalating, attempt, byRank(attempt, quoting(LICENCE, "yes", "yes", "B"), ranks), 1, stored);
-    expect(decisionOf(run).answer).to.equal("yes");
+    assert.equal(decisionOf(run).answer, "yes");
     const verified = run.asked.filter(({ prompt }) => taskOf(prompt) === "verify");
-    expect(verified.length).to.be.greaterThan(0);
+    assertAbove(verified.length, 0);
     for (const { prompt } of verified) {
-      expect(fieldOf(prompt, "quote")).to.equal(LICENCE);
-      expect(letteredIn(prompt, "source")).to.deep.equal([OTHER, RULES]);
+      assert.equal(fieldOf(prompt, "quote"), LICENCE);
+      assert.deepEqual(letteredIn(prompt, "source"), [OTHER, RULES]);
     }
   });
 
@@ -173,7 +177,7 @@ describe("sources: over a committee", () => {
     const attempt = asking(4, [OTHER, RULES]);
     const ranks = { 0: quoting(LICENCE, "no", "yes"), 1: quoting(LICENCE, "no", "yes") };
     const run = watched(escalating, attempt, byRank(attempt, quoting(LICENCE, "yes"), ranks), 1, stored);
-    expect(decisionOf(run).status).to.equal("hung");
+    assert.equal(decisionOf(run).status, "hung");
   });
 
   it("T30, SG7: a document that poses as fields or instructions stays one line of data", () => {
@@ -181,23 +185,23 @@ describe("sources: over a committee", () => {
     const attempt = asking(4, [hostile]);
     const store = new Map([[digest(hostile), blockOf(hostile)]]);
     const run = watched(escalating, attempt, byRank(attempt, quoting("Long enough.", "yes"), {}), 1, store);
-    expect(decisionOf(run).answer).to.equal("yes");
+    assert.equal(decisionOf(run).answer, "yes");
     for (const { prompt } of run.asked)
-      expect(prompt.user.split("\n").map((one) => one.split(":")[0])).to.deep.equal([
-        "task",
-        "kind",
-        "question",
-        "sourceA",
-      ]);
+      assert.deepEqual(
+        prompt.user.split("\n").map((one) => one.split(":")[0]),
+        ["task", "kind", "question", "sourceA"],
+      );
   });
 
   it("SG1: questions without documents have neither SOURCE nor CITE", () => {
     const attempt = attemptOf(4, { protocol: 10 });
     const [seat] = canonicalOrder(attempt) as readonly [SeatIndex];
-    expect(escalating.rejectPayload(attempt, { round: 0, phase: SOURCE, seat }, { documents: [] })).to.equal(
+    assert.equal(
+      escalating.rejectPayload(attempt, { round: 0, phase: SOURCE, seat }, { documents: [] }),
       "malformed-payload",
     );
-    expect(escalating.rejectPayload(attempt, { round: 1, phase: CITE, seat }, { citations: [], seen: [] })).to.equal(
+    assert.equal(
+      escalating.rejectPayload(attempt, { round: 1, phase: CITE, seat }, { citations: [], seen: [] }),
       "unknown-phase",
     );
   });

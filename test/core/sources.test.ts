@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { cidString, encode } from "../../agents/core/encoding/codec.ts";
@@ -21,16 +21,17 @@ import {
 import { encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import { signMessage } from "../support/core/committee.ts";
 import { RULES, OTHER, blockOf, digest, line, asking, LICENCE } from "../support/core/sources-scripts.ts";
+import { assertAbove, assertAtMost, assertBelow, assertFields } from "../support/assertions.ts";
 
 describe("sources: names and documents", () => {
   it("SG1: the lines at the question's end, in their order, and nothing before them", () => {
     const text = `Why?\n${line(RULES)}\nbut then\n${line(OTHER)}\n${line(RULES)}\n`;
-    expect(sourcesOf(text)).to.deep.equal([digest(OTHER), digest(RULES)]);
-    expect(withoutSources(text)).to.equal(`Why?\n${line(RULES)}\nbut then`);
-    expect(sourcesOf("Why?")).to.deep.equal([]);
-    expect(withoutSources("Why?\n")).to.equal("Why?\n");
-    expect(sourcesOf("")).to.deep.equal([]);
-    expect(sourcesOf(`say ${line(RULES)}`)).to.deep.equal([]);
+    assert.deepEqual(sourcesOf(text), [digest(OTHER), digest(RULES)]);
+    assert.equal(withoutSources(text), `Why?\n${line(RULES)}\nbut then`);
+    assert.deepEqual(sourcesOf("Why?"), []);
+    assert.equal(withoutSources("Why?\n"), "Why?\n");
+    assert.deepEqual(sourcesOf(""), []);
+    assert.deepEqual(sourcesOf(`say ${line(RULES)}`), []);
   });
 
   it("SG1: what was meant as a source and is none is refused, and so are too many, or one twice", () => {
@@ -43,15 +44,15 @@ describe("sources: names and documents", () => {
       `source: ${cid.toUpperCase()}`,
       `source: ${cid} x`,
     ])
-      expect(refuseSources(`Why?\n${bad}`), bad).to.match(/source that is no CIDv1/);
-    expect(refuseSources(`Why?\nsource: bafyx\n${line(RULES)}`)).to.match(/is no CIDv1/);
-    expect(refuseSources(`Why?\n${line(RULES)}\n${line(RULES)}`)).to.match(/twice/);
+      assert.match(String(refuseSources(`Why?\n${bad}`)), /source that is no CIDv1/, bad);
+    assert.match(String(refuseSources(`Why?\nsource: bafyx\n${line(RULES)}`)), /is no CIDv1/);
+    assert.match(String(refuseSources(`Why?\n${line(RULES)}\n${line(RULES)}`)), /twice/);
     const many = ["a", "b", "c", "d", "e"].map(line);
-    expect(refuseSources(["Why?", ...many.slice(1)].join("\n"))).to.equal(null);
-    expect(refuseSources(["Why?", ...many].join("\n"))).to.match(/4 sources, not 5/);
-    expect(refuseSources("The source: unknown.\nWhy?")).to.equal(null);
-    expect(escalating.refuseRequest(asking(4, [RULES, RULES]))).to.match(/twice/);
-    expect(escalating.refuseRequest(asking(4, [RULES, OTHER]))).to.equal(null);
+    assert.equal(refuseSources(["Why?", ...many.slice(1)].join("\n")), null);
+    assert.match(String(refuseSources(["Why?", ...many].join("\n"))), /4 sources, not 5/);
+    assert.equal(refuseSources("The source: unknown.\nWhy?"), null);
+    assert.match(String(escalating.refuseRequest(asking(4, [RULES, RULES]))), /twice/);
+    assert.equal(escalating.refuseRequest(asking(4, [RULES, OTHER])), null);
   });
 
   it("SG1: a document that is named anywhere but in the last lines is refused: it would not gate", () => {
@@ -69,21 +70,23 @@ describe("sources: names and documents", () => {
       `Why?\n${line(RULES)} ${line(OTHER)}`,
       `${line(RULES)}\nWhy?`,
     ]) {
-      expect(sourcesOf(bad), bad).to.deep.equal([]);
-      expect(refuseSources(bad), bad).to.match(/elsewhere than in its last lines|is no CIDv1/);
-      expect(refuseSources(`${bad}\n${good}`), bad).to.match(/elsewhere than in its last lines|is no CIDv1/);
+      assert.deepEqual(sourcesOf(bad), [], bad);
+      assert.match(String(refuseSources(bad)), /elsewhere than in its last lines|is no CIDv1/, bad);
+      assert.match(String(refuseSources(`${bad}\n${good}`)), /elsewhere than in its last lines|is no CIDv1/, bad);
       const attempt = asking(4, []);
-      expect(escalating.refuseRequest({ ...attempt, request: { ...attempt.request, question: bad } }), bad).to.be.a(
+      assert.equal(
+        typeof escalating.refuseRequest({ ...attempt, request: { ...attempt.request, question: bad } }),
         "string",
+        bad,
       );
     }
-    expect(refuseSources(`Why?\n${line(RULES)}\r\n${line(OTHER)}`)).to.be.a("string");
+    assert.equal(typeof refuseSources(`Why?\n${line(RULES)}\r\n${line(OTHER)}`), "string");
     // An empty line ends the last lines; what is before it would not gate.
-    expect(refuseSources(`Why?\n${line(RULES)}\n\n${line(OTHER)}`)).to.be.a("string");
+    assert.equal(typeof refuseSources(`Why?\n${line(RULES)}\n\n${line(OTHER)}`), "string");
     // Other names are nobody's source: a block of another kind, a word that only begins like one.
-    expect(refuseSources("Does bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy exist?")).to.equal(null);
-    expect(refuseSources("What is a bafyrei CID?")).to.equal(null);
-    expect(refuseSources(`Why?\n${line(RULES)}\n${line(OTHER)}\n`)).to.equal(null);
+    assert.equal(refuseSources("Does bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy exist?"), null);
+    assert.equal(refuseSources("What is a bafyrei CID?"), null);
+    assert.equal(refuseSources(`Why?\n${line(RULES)}\n${line(OTHER)}\n`), null);
   });
 
   it("SG1: parsing is total, and what it takes away it understood", () => {
@@ -93,40 +96,41 @@ describe("sources: names and documents", () => {
         const question = parts.join("");
         const names = sourcesOf(question);
         if (names.length > 0 && refuseSources(question) === null)
-          expect(
+          assert.deepEqual(
             sourcesOf(`${withoutSources(question)}\n${names.map((name) => `source: ${cidString(name)}`).join("\n")}`),
-          ).to.deep.equal(names);
-        expect(refuseSources(question) === null || refuseSources(question)!.length > 0).to.equal(true);
+            names,
+          );
+        assert.equal(refuseSources(question) === null || refuseSources(question)!.length > 0, true);
       }),
     );
   });
 
   it("SG3: a document is one string in one block, of at most 15 KiB, and its own digest", () => {
-    expect(readDocument(digest(OTHER), blockOf(OTHER))?.text).to.equal(OTHER);
-    expect(readDocument(digest(RULES), blockOf(OTHER))).to.equal(null);
+    assert.equal(readDocument(digest(OTHER), blockOf(OTHER))?.text, OTHER);
+    assert.equal(readDocument(digest(RULES), blockOf(OTHER)), null);
     for (const value of [[RULES], 7, utf8(RULES), { text: RULES }]) {
       const block = encode(value);
-      expect(readDocument(sha256(block), block)).to.equal(null);
+      assert.equal(readDocument(sha256(block), block), null);
     }
     const longest = "x".repeat(limits.sourceBytes);
-    expect(readDocument(digest(longest), blockOf(longest))?.text).to.equal(longest);
-    expect(documentBlock(`${longest}x`)).to.equal(null);
-    expect(documentBlock("ü".repeat(limits.sourceBytes / 2 + 1))).to.equal(null);
-    expect(documentBlock("\ud800")).to.equal(null);
+    assert.equal(readDocument(digest(longest), blockOf(longest))?.text, longest);
+    assert.equal(documentBlock(`${longest}x`), null);
+    assert.equal(documentBlock("ü".repeat(limits.sourceBytes / 2 + 1)), null);
+    assert.equal(documentBlock("\ud800"), null);
     // Decoders take a leading byte order mark away: it would never be read back.
-    expect(documentBlock(`\ufeff${RULES}`)).to.equal(null);
-    expect(documentBlock(`${RULES}\ufeff`)).to.not.equal(null);
+    assert.equal(documentBlock(`\ufeff${RULES}`), null);
+    assert.notEqual(documentBlock(`${RULES}\ufeff`), null);
     const marked = encode(`\ufeff${RULES}`);
-    expect(readDocument(sha256(marked), marked)).to.equal(null);
+    assert.equal(readDocument(sha256(marked), marked), null);
     const tooLong = encode(`${longest}x`);
-    expect(readDocument(sha256(tooLong), tooLong)).to.equal(null);
+    assert.equal(readDocument(sha256(tooLong), tooLong), null);
   });
 
   it("SG5: four documents of the greatest length fit into one message", () => {
     const texts = ["a", "b", "c", "d"].map((one) => one.repeat(limits.sourceBytes));
     const attempt = asking(4, texts);
     const bytes = encodeMessage(signMessage(attempt, 0, SOURCE, 0, sourceForm.encode({ documents: texts }))).length;
-    expect(bytes).to.be.at.most(limits.messageBytes);
+    assertAtMost(bytes, limits.messageBytes);
   });
 });
 
@@ -135,8 +139,8 @@ describe("sources: citations", () => {
   const citation = cite(documents[0]!, LICENCE) as Citation;
 
   it("SG4: a quotation stands at its byte range, or counts for nothing", () => {
-    expect(citation).to.deep.include({ start: 25, end: 25 + LICENCE.length, quote: LICENCE });
-    expect(isExact(documents, citation)).to.equal(true);
+    assertFields(citation, { start: 25, end: 25 + LICENCE.length, quote: LICENCE });
+    assert.equal(isExact(documents, citation), true);
     const shift = (by: number) => ({ ...citation, start: citation.start + by, end: citation.end + by });
     for (const wrong of [
       shift(1),
@@ -149,26 +153,26 @@ describe("sources: citations", () => {
       { ...citation, document: digest("unknown") },
       { ...citation, quote: "", end: citation.start },
     ])
-      expect(isExact(documents, wrong)).to.equal(false);
+      assert.equal(isExact(documents, wrong), false);
     // No byte of a range may lie beyond the document.
     const last = cite(documents[0]!, "Gifts are exempt.") as Citation;
-    expect([last.end, isExact(documents, last)]).to.deep.equal([RULES.length, true]);
-    expect(isExact(documents, { ...last, end: last.end + 1 })).to.equal(false);
+    assert.deepEqual([last.end, isExact(documents, last)], [RULES.length, true]);
+    assert.equal(isExact(documents, { ...last, end: last.end + 1 }), false);
   });
 
   it("SG4: ranges are bytes of UTF-8, not characters", () => {
     const [, other] = documents;
     const found = cite(other!, "— “really”") as Citation;
-    expect(found.end - found.start).to.equal(utf8("— “really”").length);
-    expect(utf8(OTHER).slice(found.start, found.end)).to.deep.equal(utf8("— “really”"));
+    assert.equal(found.end - found.start, utf8("— “really”").length);
+    assert.deepEqual(utf8(OTHER).slice(found.start, found.end), utf8("— “really”"));
   });
 
   it("SG2: quotations of fewer than 8 bytes count only when the document is no longer", () => {
-    expect(cite(documents[0]!, "licence")).to.equal(null);
-    expect(cite(documents[0]!, "licence.")).to.not.equal(null);
-    expect(cite({ digest: digest("Yes."), text: "Yes." }, "Yes.")).to.not.equal(null);
-    expect(cite({ digest: digest("Yes."), text: "Yes." }, "Yes")).to.equal(null);
-    expect(cite(documents[0]!, "")).to.equal(null);
+    assert.equal(cite(documents[0]!, "licence"), null);
+    assert.notEqual(cite(documents[0]!, "licence."), null);
+    assert.notEqual(cite({ digest: digest("Yes."), text: "Yes." }, "Yes."), null);
+    assert.equal(cite({ digest: digest("Yes."), text: "Yes." }, "Yes"), null);
+    assert.equal(cite(documents[0]!, ""), null);
   });
 
   it("SG2: of a quotation that is too long the beginning is cited, cut between characters, unchanged", () => {
@@ -182,13 +186,13 @@ describe("sources: citations", () => {
             .slice(from, from + length)
             .join("");
           const found = cite(whole, quote) as Citation;
-          expect(isExact([whole], found), quote).to.equal(true);
-          expect(quote.startsWith(found.quote)).to.equal(true);
-          expect(found.start).to.equal(utf8(text.slice(0, text.indexOf(quote))).length);
-          expect(citeForm.decode(attempt, citeForm.encode({ citations: [found] }))?.citations).to.deep.equal([found]);
+          assert.equal(isExact([whole], found), true, quote);
+          assert.equal(quote.startsWith(found.quote), true);
+          assert.equal(found.start, utf8(text.slice(0, text.indexOf(quote))).length);
+          assert.deepEqual(citeForm.decode(attempt, citeForm.encode({ citations: [found] }))?.citations, [found]);
           // Not one character shorter than it must be.
           const next = Array.from(quote)[Array.from(found.quote).length];
-          if (next !== undefined) expect(utf8(found.quote + next).length).to.be.greaterThan(limits.quoteBytes);
+          if (next !== undefined) assertAbove(utf8(found.quote + next).length, limits.quoteBytes);
         }
     }
   });
@@ -196,9 +200,9 @@ describe("sources: citations", () => {
   it("SG3: a quotation that begins with a byte order mark would come back as another one", () => {
     const text = "One.\ufeffTwo and three.";
     const whole = { digest: digest(text), text };
-    expect(cite(whole, "\ufeffTwo and three.")).to.equal(null);
-    expect(cite(whole, "Two and three.")?.start).to.equal(utf8("One.\ufeff").length);
-    expect(cite(whole, "One.\ufeffTwo")).to.not.equal(null);
+    assert.equal(cite(whole, "\ufeffTwo and three."), null);
+    assert.equal(cite(whole, "Two and three.")?.start, utf8("One.\ufeff").length);
+    assert.notEqual(cite(whole, "One.\ufeffTwo"), null);
   });
 
   it("SG4: whatever `cite` finds is exact; whatever is changed in one byte is not", () => {
@@ -211,13 +215,13 @@ describe("sources: citations", () => {
         const document = { digest: digest(whole), text: whole };
         const found = cite(document, quote);
         if (found === null) {
-          expect(utf8(quote).length).to.be.lessThan(8);
+          assertBelow(utf8(quote).length, 8);
           return;
         }
-        expect(isExact([document], found)).to.equal(true);
+        assert.equal(isExact([document], found), true);
         const moved = { ...found, start: found.start + 1, end: found.end + 1 };
         const bytes = utf8(whole).slice(moved.start, moved.end);
-        expect(isExact([document], moved)).to.equal(bytes.join() === utf8(quote).join());
+        assert.equal(isExact([document], moved), bytes.join() === utf8(quote).join());
       }),
     );
   });
@@ -225,11 +229,11 @@ describe("sources: citations", () => {
   it("SG4: malformed citations are refused: their number, ranges, lengths", () => {
     const attempt = asking(4, [RULES]);
     const round = { ...citeForm.encode({ citations: [citation] }) };
-    expect(citeForm.decode(attempt, round)?.citations).to.deep.equal([citation]);
+    assert.deepEqual(citeForm.decode(attempt, round)?.citations, [citation]);
     const entry = (round["citations"] as readonly (readonly never[])[])[0]!;
     const refused = (citations: readonly unknown[]) => citeForm.decode(attempt, { citations } as never) === null;
-    expect(refused([entry, entry, entry, entry])).to.equal(false);
-    expect(refused([entry, entry, entry, entry, entry])).to.equal(true);
+    assert.equal(refused([entry, entry, entry, entry]), false);
+    assert.equal(refused([entry, entry, entry, entry, entry]), true);
     for (const [at, value] of [
       [0, "x"],
       [1, -1],
@@ -239,6 +243,6 @@ describe("sources: citations", () => {
       [3, "ü".repeat(300)],
       [3, 1],
     ] as const)
-      expect(refused([entry.with(at, value as never)]), `${at}: ${String(value).slice(0, 5)}`).to.equal(true);
+      assert.equal(refused([entry.with(at, value as never)]), true, `${at}: ${String(value).slice(0, 5)}`);
   });
 });

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { decodeBlock, encode, encodeBlock, type BlockValue } from "../../agents/core/encoding/codec.ts";
@@ -42,8 +42,8 @@ describe("TR5: request ids in blocks", () => {
       fc.property(requestIds, (requestId) => {
         const message = { ...said, header: { ...said.header, requestId } };
         const bytes = encodeMessage(message);
-        expect(decodeMessage(bytes)).to.deep.equal(message);
-        expect(bytes).to.have.length(length);
+        assert.deepEqual(decodeMessage(bytes), message);
+        assert.equal(bytes.length, length);
       }),
     );
   });
@@ -53,46 +53,49 @@ describe("TR5: request ids in blocks", () => {
       fc.property(requestIds, requestIds, (id, other) => {
         const bytes = rootOf(withId(attempt, id));
         const { requestId } = fieldsOf(bytes)["attempt"] as Record<string, Value>;
-        expect(BigInt(bytesToHex(requestId as Uint8Array))).to.equal(id);
-        expect(readRoot(withId(attempt, id), mbft, bytes)).to.deep.equal({ messages: [] });
-        if (id !== other) expect(readRoot(withId(attempt, other), mbft, bytes)).to.have.property("refused");
+        assert.equal(BigInt(bytesToHex(requestId as Uint8Array)), id);
+        assert.deepEqual(readRoot(withId(attempt, id), mbft, bytes), { messages: [] });
+        if (id !== other) assert.ok("refused" in readRoot(withId(attempt, other), mbft, bytes));
       }),
     );
-    expect(readRoot(withId(attempt, even), mbft, rootOf(withId(attempt, odd)))).to.have.property("refused");
+    assert.ok("refused" in readRoot(withId(attempt, even), mbft, rootOf(withId(attempt, odd))));
   });
 
   for (const [name, requestId] of Object.entries(malformedIds)) {
     it(`${name} in its place is refused, in a message block and in a root`, () => {
       const block = fieldsOf(encodeMessage(said));
       const header = block["header"] as Record<string, Value>;
-      expect(decodeMessage(encode({ ...block, header }))).to.deep.equal(said);
-      expect(decodeMessage(encode({ ...block, header: { ...header, requestId } }))).to.equal(null);
+      assert.deepEqual(decodeMessage(encode({ ...block, header })), said);
+      assert.equal(decodeMessage(encode({ ...block, header: { ...header, requestId } })), null);
       const root = fieldsOf(rootOf(attempt));
       const described = root["attempt"] as Record<string, BlockValue>;
       const bent = encodeBlock({ ...root, attempt: { ...described, requestId } });
-      expect(readRoot(attempt, mbft, bent)).to.have.property("refused");
+      assert.ok("refused" in readRoot(attempt, mbft, bent));
     });
   }
 
   it("TR2: a root of another version is refused", () => {
     const root = fieldsOf(rootOf(attempt));
-    expect(root["version"]).to.equal(2);
-    expect(readRoot(attempt, mbft, encodeBlock({ ...root, version: 1 }))).to.have.property("refused");
+    assert.equal(root["version"], 2);
+    assert.ok("refused" in readRoot(attempt, mbft, encodeBlock({ ...root, version: 1 })));
   });
 
   it("PH1: a commitment to one request's answer opens under no other id", () => {
     const proposal = { answer: "yes", proof: "computed", tier: ONE_PPM };
     const commit = (id: RequestId): string =>
       commitmentOf(withId(attempt, id), 0, 0 as SeatIndex, proposal, new Uint8Array(32));
-    expect(commit(wideId)).to.equal(commit(wideId));
+    assert.equal(commit(wideId), commit(wideId));
     const others = [even, odd, wideId, wideId & (2n ** 40n - 1n), wideId & (2n ** 80n - 1n)] as RequestId[];
-    expect(new Set(others.map(commit)).size).to.equal(others.length);
+    assert.equal(new Set(others.map(commit)).size, others.length);
   });
 
   it("a committee decides a request of the widest id", () => {
     const script = { answer: () => ({ fields: { proof: "computed", answer: "yes", check: "ok", verdict: "accept" } }) };
     const { certificates } = runCommittee(mbft, withId(attempt, wideId), [script, script, script, script]);
-    expect(certificates.map((certificate) => certificate?.decision.answer)).to.deep.equal(["yes", "yes", "yes", "yes"]);
+    assert.deepEqual(
+      certificates.map((certificate) => certificate?.decision.answer),
+      ["yes", "yes", "yes", "yes"],
+    );
   });
 });
 
@@ -101,22 +104,22 @@ describe("TR3: why a message is not one of an attempt's", () => {
   const said = (by: Attempt): ReturnType<typeof signMessage> => signMessage(by, 1, 1, 0, { commitment: null });
 
   it("a good one is refused for nothing", () => {
-    expect(forgeryIn(attempt, said(attempt))).to.equal(null);
+    assert.equal(forgeryIn(attempt, said(attempt)), null);
   });
 
   it("other-attempt: another attempt of the request, or another request, however well signed", () => {
-    expect(forgeryIn(attempt, said({ ...attempt, attempt: 5 }))).to.equal("other-attempt");
+    assert.equal(forgeryIn(attempt, said({ ...attempt, attempt: 5 })), "other-attempt");
     const request = { ...attempt.request, id: (attempt.request.id + 1n) as RequestId };
-    expect(forgeryIn(attempt, said({ ...attempt, request }))).to.equal("other-attempt");
+    assert.equal(forgeryIn(attempt, said({ ...attempt, request })), "other-attempt");
   });
 
   it("other-protocol, no-such-seat, bad-signature", () => {
     const message = said(attempt);
     const bend = (change: Partial<typeof message.header>): string | null =>
       forgeryIn(attempt, { ...message, header: { ...message.header, ...change } });
-    expect(bend({ protocol: 2 })).to.equal("other-protocol");
-    expect(bend({ seat: 9 as SeatIndex })).to.equal("no-such-seat");
-    expect(bend({ seat: 2 as SeatIndex })).to.equal("bad-signature");
-    expect(bend({ round: 1 })).to.equal("bad-signature");
+    assert.equal(bend({ protocol: 2 }), "other-protocol");
+    assert.equal(bend({ seat: 9 as SeatIndex }), "no-such-seat");
+    assert.equal(bend({ seat: 2 as SeatIndex }), "bad-signature");
+    assert.equal(bend({ round: 1 }), "bad-signature");
   });
 });

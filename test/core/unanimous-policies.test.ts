@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { canonicalAnswer, policiesOf } from "../../agents/core/request/answer.ts";
@@ -7,6 +7,7 @@ import { gradePolicies } from "../../agents/core/protocols/unanimous/rules.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Terms } from "../../agents/core/types.ts";
 import { attemptOf } from "../support/core/committee.ts";
 import { decide, faults, policies, type TurnActs } from "../support/core/unanimous-set.ts";
+import { assertFields, assertWithin } from "../support/assertions.ts";
 
 describe("unanimous: policies", () => {
   const candidates = (attempt: Attempt, sets: readonly string[]) =>
@@ -23,75 +24,75 @@ describe("unanimous: policies", () => {
   };
 
   it("D16, D17: A is the share that names it; accepted at exactly theta, not below", () => {
-    expect(grade(["A", "A", "A,B", "B,C", "C", "D"])).to.deep.include({ named: [3, 2, 2, 1], accepted: [0] });
-    expect(grade(["A", "A", "A,B", "B", "C", "D", "D"]).accepted).to.deep.equal([]);
+    assertFields(grade(["A", "A", "A,B", "B,C", "C", "D"]), { named: [3, 2, 2, 1], accepted: [0] });
+    assert.deepEqual(grade(["A", "A", "A,B", "B", "C", "D", "D"]).accepted, []);
   });
 
   it("D18: confidence is the mean of A over the accepted, rounded down; none accepted has none", () => {
-    expect(grade(["A,B", "A,B", "A,C"])).to.deep.include({ accepted: [0, 1], confidence: 833_333 });
-    expect(grade(["A", "B", "C"])).to.deep.include({ accepted: [], confidence: null });
-    expect(grade([])).to.deep.include({ accepted: [], confidence: null, counted: 0 });
+    assertFields(grade(["A,B", "A,B", "A,C"]), { accepted: [0, 1], confidence: 833_333 });
+    assertFields(grade(["A", "B", "C"]), { accepted: [], confidence: null });
+    assertFields(grade([]), { accepted: [], confidence: null, counted: 0 });
   });
 
   it("D11, UN11, UN13: agreement on the set goes to the conclusion round, whose sets are the answer", () => {
     const attempt = attemptOf(4, policies(4));
     const act = (round: number): TurnActs => ({ answer: round === 0 ? "A,B" : "B,D" });
-    expect(decide(attempt, 1, act)).to.equal(null);
+    assert.equal(decide(attempt, 1, act), null);
     const outcome = decide(attempt, 2, act);
-    expect(outcome).to.include({ answer: "B,D", confidence: 1_000_000, through: 1 });
-    expect(policiesOf(outcome!.outcome)).to.deep.equal([1, 3]);
+    assertFields(outcome, { answer: "B,D", confidence: 1_000_000, through: 1 });
+    assert.deepEqual(policiesOf(outcome!.outcome), [1, 3]);
   });
 
   it("UN13, PH7: rounds that follow a conclusion conclude again, up to the last one there is", () => {
     const attempt = attemptOf(4, policies(4));
     for (const rounds of [2, 3, 4, 5]) {
       const outcome = decide(attempt, rounds, (round) => ({ answer: "ABCDA"[round] as string }));
-      expect(outcome).to.include({ answer: "ABCDA"[rounds - 1], through: rounds - 1 });
+      assertFields(outcome, { answer: "ABCDA"[rounds - 1], through: rounds - 1 });
     }
   });
 
   it("UN13: a conclusion in which too few count, or nothing is accepted, is repeated", () => {
     const few = (round: number, seat: number): TurnActs => (round === 1 && seat < 2 ? {} : { answer: "A,B" });
-    expect(decide(attemptOf(4, policies(4)), 2, few)).to.equal(null);
-    expect(decide(attemptOf(4, policies(4)), 3, few)).to.include({ answer: "A,B", through: 2 });
+    assert.equal(decide(attemptOf(4, policies(4)), 2, few), null);
+    assertFields(decide(attemptOf(4, policies(4)), 3, few), { answer: "A,B", through: 2 });
     const apart = (round: number, seat: number): TurnActs => ({ answer: round === 1 ? "ABCD"[seat]! : "A,B" });
-    expect(decide(attemptOf(4, policies(4)), 3, apart)).to.include({ answer: "A,B", through: 2 });
+    assertFields(decide(attemptOf(4, policies(4)), 3, apart), { answer: "A,B", through: 2 });
   });
 
   it("UN11: reflection ends when the accepted policies outlast a turn, or after turn T", () => {
     const attempt = attemptOf(7, policies(6));
     const lone = (round: number, seat: number): TurnActs => ({ answer: seat === 0 ? "FDE"[round % 3]! : "A,B" });
     // Accepted in turns 0 and 1 alike: round 2 concludes.
-    expect(decide(attempt, 3, lone)).to.include({ answer: "A,B", through: 2 });
+    assertFields(decide(attempt, 3, lone), { answer: "A,B", through: 2 });
     // What is accepted changes all the time: T turns, then the conclusion.
     const restless = (round: number, seat: number): TurnActs => ({ answer: seat === 0 ? "F" : round % 2 ? "A" : "B" });
-    expect(decide(attempt, 4, restless)).to.equal(null);
-    expect(decide(attempt, 5, restless)).to.include({ answer: "B", through: 4 });
+    assert.equal(decide(attempt, 4, restless), null);
+    assertFields(decide(attempt, 5, restless), { answer: "B", through: 4 });
   });
 
   it("UN11: reflection ends only after turns in which more than 2/3 of the seats count", () => {
     const attempt = attemptOf(6, policies(4));
     // All who count in turn 0 name one set, but they are four of six.
     const few = (round: number, seat: number): TurnActs => (round === 0 && seat > 3 ? {} : { answer: "A" });
-    expect(decide(attempt, 2, few)).to.equal(null);
-    expect(decide(attempt, 3, few)).to.include({ answer: "A", through: 2 });
+    assert.equal(decide(attempt, 2, few), null);
+    assertFields(decide(attempt, 3, few), { answer: "A", through: 2 });
     const five = (round: number, seat: number): TurnActs => (round === 0 && seat > 4 ? {} : { answer: "A" });
-    expect(decide(attempt, 2, five)).to.include({ answer: "A", through: 1 });
+    assertFields(decide(attempt, 2, five), { answer: "A", through: 1 });
     // What four of six accepted in turn 0 outlasts nothing; what five did, does.
     const apart =
       (counting: number) =>
       (round: number, seat: number): TurnActs =>
         round === 0 && seat >= counting ? {} : { answer: seat === 0 ? "A,B" : "A" };
-    expect(decide(attempt, 3, apart(4))).to.equal(null);
-    expect(decide(attempt, 4, apart(4))).to.include({ answer: "A", through: 3 });
-    expect(decide(attempt, 3, apart(5))).to.include({ answer: "A", through: 2 });
+    assert.equal(decide(attempt, 3, apart(4)), null);
+    assertFields(decide(attempt, 4, apart(4)), { answer: "A", through: 3 });
+    assertFields(decide(attempt, 3, apart(5)), { answer: "A", through: 2 });
   });
 
   it("D18, D22, UN14: nothing accepted, or too few who count: Hung without confidence", () => {
     const none = decide(attemptOf(4, policies(4)), 5, (_, seat) => ({ answer: "ABCD"[seat] as string }));
-    expect(none).to.include({ status: "hung", confidence: 0, answer: "" });
+    assertFields(none, { status: "hung", confidence: 0, answer: "" });
     const few = decide(attemptOf(7, policies(4)), 5, (_, seat) => (seat < 4 ? { answer: "A" } : {}));
-    expect(few?.status).to.equal("hung");
+    assert.equal(few?.status, "hung");
   });
 
   it("UN12, property: f seats alone neither add nor remove what all honest seats agree on, even if f of these are silent", () => {
@@ -107,7 +108,7 @@ describe("unanimous: policies", () => {
         fc.pre((lies.length + truths.length) * 3 > 2 * n);
         const attempt = attemptOf(4, policies(4));
         const { accepted } = gradePolicies(attempt, candidates(attempt, [...lies, ...truths]));
-        expect(accepted).to.deep.equal(policiesOf(canonicalAnswer(attempt.request.terms, honest)!.outcome));
+        assert.deepEqual(accepted, policiesOf(canonicalAnswer(attempt.request.terms, honest)!.outcome));
       }),
       { numRuns: 300 },
     );
@@ -117,25 +118,26 @@ describe("unanimous: policies", () => {
     for (let f = 1; f <= 21; f++) {
       const attempt = attemptOf(4, policies(2));
       const sets = Array.from({ length: 2 * f + 1 }, (_, seat) => (seat < f ? "B" : "A"));
-      expect(gradePolicies(attempt, candidates(attempt, sets)).accepted).to.deep.equal([0]);
+      assert.deepEqual(gradePolicies(attempt, candidates(attempt, sets)).accepted, [0]);
     }
   });
 
   it("UN13: at high assurance an accepted policy that 2/3 of all seats or fewer name hangs the decision; a subset is no answer", () => {
     const outcome = (assurance: Terms["assurance"], naming: number) =>
       decide(attemptOf(6, policies(4, assurance)), 5, (_, seat) => ({ answer: seat < naming ? "A,B" : "A" }));
-    expect(outcome("normal", 4)?.answer).to.equal("A,B");
-    expect(outcome("high", 4)?.status ?? "open").to.equal("hung");
-    expect(outcome("high", 5)?.answer).to.equal("A,B");
-    expect(outcome("high", 2)?.answer).to.equal("A");
+    assert.equal(outcome("normal", 4)?.answer, "A,B");
+    assert.equal(outcome("high", 4)?.status ?? "open", "hung");
+    assert.equal(outcome("high", 5)?.answer, "A,B");
+    assert.equal(outcome("high", 2)?.answer, "A");
   });
 
   it("confidence is greater the more the sets agree", () => {
     const measure = (sets: readonly string[]) => grade(sets).confidence;
-    expect([measure(["A,B", "A", "A,C", "B,D"]), measure(["A,B", "A,B", "A,B", "A,B"])]).to.deep.equal([
-      625_000, 1_000_000,
-    ]);
-    expect(measure(["A", "A", "A,B", "B,C"])).to.equal(625_000);
+    assert.deepEqual(
+      [measure(["A,B", "A", "A,C", "B,D"]), measure(["A,B", "A,B", "A,B", "A,B"])],
+      [625_000, 1_000_000],
+    );
+    assert.equal(measure(["A", "A", "A,B", "B,C"]), 625_000);
   });
 });
 
@@ -146,9 +148,9 @@ describe("unanimous: pay", () => {
       if (seat === 1) return round === 0 ? {} : { answer: "yes" };
       return { answer: "yes" };
     });
-    expect(outcome).to.include({ answer: "yes", through: 1 });
-    expect(outcome?.shares).to.deep.equal([8, 8, 16, 16, 16, 16, 16]);
-    expect(outcome?.reputationChanges).to.deep.equal([]);
+    assertFields(outcome, { answer: "yes", through: 1 });
+    assert.deepEqual(outcome?.shares, [8, 8, 16, 16, 16, 16, 16]);
+    assert.deepEqual(outcome?.reputationChanges, []);
   });
 
   it("UN15: who changed its mind earns less than who was right from the start; who left before the end earns nothing", () => {
@@ -157,24 +159,24 @@ describe("unanimous: pay", () => {
       if (seat === 1) return round === 0 ? { answer: "yes" } : {};
       return { answer: "yes" };
     });
-    expect(outcome?.shares).to.deep.equal([12, 0, 16, 16, 16, 16, 16]);
+    assert.deepEqual(outcome?.shares, [12, 0, 16, 16, 16, 16, 16]);
   });
 
   it("UN15: a set of policies earns by what it shares with the decided one", () => {
     const outcome = decide(attemptOf(4, policies(4)), 2, () => ({ answer: "A,B" }));
-    expect(outcome?.shares).to.deep.equal([16, 16, 16, 16]);
+    assert.deepEqual(outcome?.shares, [16, 16, 16, 16]);
     const mixed = decide(attemptOf(4, policies(4)), 3, (_, seat) => ({ answer: seat === 0 ? "A,D" : "A,B" }));
     // One of three in common: 4 + 1 per round.
-    expect(mixed?.shares).to.deep.equal([15, 24, 24, 24]);
+    assert.deepEqual(mixed?.shares, [15, 24, 24, 24]);
   });
 
   it("UN15, UN16: Hung pays those who took part to the end, and below full reputation they recover", () => {
     const outcome = decide(attemptOf(4, {}, [500_000]), 4, (_, seat) =>
       seat === 3 ? {} : { answer: seat < 2 ? "no" : "yes" },
     );
-    expect(outcome).to.include({ status: "hung" });
-    expect(outcome?.shares).to.deep.equal([16, 16, 16, 0]);
-    expect(outcome?.reputationChanges).to.deep.equal([{ seat: 0, steps: 1 }]);
+    assertFields(outcome, { status: "hung" });
+    assert.deepEqual(outcome?.shares, [16, 16, 16, 0]);
+    assert.deepEqual(outcome?.reputationChanges, [{ seat: 0, steps: 1 }]);
   });
 
   it("UN15: shares fit a byte in the longest deliberation there is", () => {
@@ -185,7 +187,7 @@ describe("unanimous: pay", () => {
       (round, seat) => ({ answer: seat === 0 ? "D" : round % 2 ? "A" : "B" }),
       protocol,
     );
-    expect(outcome?.through).to.equal(11);
-    for (const share of outcome!.shares) expect(share).to.be.within(0, 255);
+    assert.equal(outcome?.through, 11);
+    for (const share of outcome.shares) assertWithin(share, 0, 255);
   });
 });

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
@@ -20,11 +20,12 @@ import {
   turnsOf,
   type TurnActs,
 } from "../support/core/unanimous-set.ts";
+import { assertAbove, assertFields } from "../support/assertions.ts";
 
 describe("unanimous: settings and order", () => {
   it("D01: a committee that cannot have n > 3t with t >= 1 is refused, with a reason", () => {
-    for (const n of [1, 2, 3]) expect(unanimous.refuseRequest(attemptOf(n))).to.match(/committee size/);
-    for (const n of [4, 7, 64]) expect(unanimous.refuseRequest(attemptOf(n))).to.equal(null);
+    for (const n of [1, 2, 3]) assert.match(String(unanimous.refuseRequest(attemptOf(n))), /committee size/);
+    for (const n of [4, 7, 64]) assert.equal(unanimous.refuseRequest(attemptOf(n)), null);
   });
 
   it("D05: the first ceil(ratio n) seats of the canonical order reason step by step, whatever their seat numbers", () => {
@@ -38,7 +39,7 @@ describe("unanimous: settings and order", () => {
         [1_000_000, n],
       ] as const) {
         const group = canonicalOrder(attempt).filter((seat) => reasonsStepByStep(attempt, seat, ratio as Ppm));
-        expect(group).to.deep.equal(canonicalOrder(attempt).slice(0, size));
+        assert.deepEqual(group, canonicalOrder(attempt).slice(0, size));
       }
     }
   });
@@ -51,9 +52,7 @@ describe("unanimous: settings and order", () => {
       { promptRatio: 500_000, turns: 11 },
       { promptRatio: 500_000, turns: 2.5 },
     ])
-      expect(() => createUnanimous(settings as never), JSON.stringify(settings))
-        .to.throw()
-        .with.property("code", "CONFIG_INVALID");
+      assert.throws(() => createUnanimous(settings as never), { code: "CONFIG_INVALID" }, JSON.stringify(settings));
   });
 
   it("D08: round-robin: every seat once, in canonical order, and each round begins one seat later", () => {
@@ -61,9 +60,12 @@ describe("unanimous: settings and order", () => {
     const order = canonicalOrder(attempt);
     for (let round = 0; round < 15; round++) {
       const speaking = speakingOrder(attempt, round);
-      expect([...speaking].toSorted((a, b) => a - b)).to.deep.equal([0, 1, 2, 3, 4, 5, 6]);
-      expect(speaking[0]).to.equal(order[round % 7]);
-      expect(speaking[1]).to.equal(order[(round + 1) % 7]);
+      assert.deepEqual(
+        [...speaking].toSorted((a, b) => a - b),
+        [0, 1, 2, 3, 4, 5, 6],
+      );
+      assert.equal(speaking[0], order[round % 7]);
+      assert.equal(speaking[1], order[(round + 1) % 7]);
     }
   });
 
@@ -75,17 +77,17 @@ describe("unanimous: settings and order", () => {
         { commitment: null },
       );
     for (const kind of ["boolean", "choice", "number", "text"] as const) {
-      expect(refusal({ kind, options: 3 }, 3)).to.equal(null);
-      expect(refusal({ kind, options: 3 }, 4)).to.equal("no-such-round");
+      assert.equal(refusal({ kind, options: 3 }, 3), null);
+      assert.equal(refusal({ kind, options: 3 }, 4), "no-such-round");
     }
-    expect(refusal(policies(3), 4)).to.equal(null);
-    expect(refusal(policies(3), 5)).to.equal("no-such-round");
+    assert.equal(refusal(policies(3), 4), null);
+    assert.equal(refusal(policies(3), 5), "no-such-round");
   });
 
   it("UN1: phasesAtMost counts every phase of every round", () => {
-    expect(unanimous.phasesAtMost(attemptOf(4))).to.equal(12);
-    expect(unanimous.phasesAtMost(attemptOf(4, { kind: "text" }))).to.equal(16);
-    expect(unanimous.phasesAtMost(attemptOf(4, policies(3)))).to.equal(15);
+    assert.equal(unanimous.phasesAtMost(attemptOf(4)), 12);
+    assert.equal(unanimous.phasesAtMost(attemptOf(4, { kind: "text" })), 16);
+    assert.equal(unanimous.phasesAtMost(attemptOf(4, policies(3))), 15);
   });
 });
 
@@ -99,16 +101,19 @@ describe("unanimous: definitive questions", () => {
       ] as const) {
         // The abstaining ones speak, so the round is complete.
         const outcome = decide(attemptOf(n), 1, (_, seat) => (seat < agreeing ? { answer: "yes" } : {}));
-        expect(outcome?.answer ?? null).to.equal(isDecided ? "yes" : null);
-        // D13: C = 1.
-        if (isDecided) expect(outcome?.confidence).to.equal(1_000_000);
+        assert.equal(outcome?.answer ?? null, isDecided ? "yes" : null);
+        // UN9: the confidence is 1.
+        if (isDecided) assert.equal(outcome?.confidence, 1_000_000);
       }
     });
   }
 
   it("D13: one who answers otherwise prevents unanimity, however many agree", () => {
     for (const n of [4, 7, 10, 13])
-      expect(decide(attemptOf(n), 1, (_, seat) => ({ answer: seat === 0 ? "no" : "yes" }))).to.equal(null);
+      assert.equal(
+        decide(attemptOf(n), 1, (_, seat) => ({ answer: seat === 0 ? "no" : "yes" })),
+        null,
+      );
   });
 
   it("D14, D15: equality is of canonical values; arguments differ without breaking unanimity", () => {
@@ -124,7 +129,7 @@ describe("unanimous: definitive questions", () => {
         answer: answers[seat] as string,
         proof: `argument of ${seat}`,
       }));
-      expect(outcome?.answer, kind).to.equal(expected);
+      assert.equal(outcome?.answer, expected, kind);
     }
   });
 
@@ -132,8 +137,8 @@ describe("unanimous: definitive questions", () => {
     const outcome = (tolerance: bigint) =>
       decide(attemptOf(4, { kind: "number", tolerance }), 1, (_, seat) => ({ answer: String(10 + seat) }))?.answer ??
       null;
-    expect(outcome(3n)).to.equal("11");
-    expect(outcome(2n)).to.equal(null);
+    assert.equal(outcome(3n), "11");
+    assert.equal(outcome(2n), null);
   });
 
   it("D14: differing texts are unanimous when more than half of the seats judge them the same", () => {
@@ -143,8 +148,8 @@ describe("unanimous: definitive questions", () => {
         answer: seat === 0 ? other : one,
         same: seat < judges ? [[one, other]] : [],
       }))?.answer ?? null;
-    expect(outcome(2)).to.equal(null);
-    expect(outcome(3)).to.equal(one);
+    assert.equal(outcome(2), null);
+    assert.equal(outcome(3), one);
   });
 
   it("PH4: an answer that half of the seats or fewer held in time does not count", () => {
@@ -153,7 +158,7 @@ describe("unanimous: definitive questions", () => {
         answer: seat === 0 ? "no" : "yes",
         sees: (phase, of) => phase !== REVEAL || of !== 0 || seat < holders,
       }));
-      expect(outcome === null).to.equal(holders === 4);
+      assert.equal(outcome === null, holders === 4);
     }
   });
 
@@ -162,13 +167,13 @@ describe("unanimous: definitive questions", () => {
       decide(attemptOf(4), 2, (round, seat) =>
         seat === 0 ? { answer: answers[round] as string, proof: proofs[round] as string } : { answer: "yes" },
       );
-    expect(run(["the limit is exceeded", "the limit is exceeded"])).to.include({ answer: "yes", through: 1 });
-    expect(run(["the limit is exceeded", "The  limit is EXCEEDED!"])?.answer).to.equal("yes");
-    expect(run(["the limit is exceeded", ""])?.answer).to.equal("yes");
-    expect(run(["the limit is exceeded", "and it is Sunday"])).to.equal(null);
+    assertFields(run(["the limit is exceeded", "the limit is exceeded"]), { answer: "yes", through: 1 });
+    assert.equal(run(["the limit is exceeded", "The  limit is EXCEEDED!"])?.answer, "yes");
+    assert.equal(run(["the limit is exceeded", ""])?.answer, "yes");
+    assert.equal(run(["the limit is exceeded", "and it is Sunday"]), null);
     // Arguments in other scripts are arguments.
-    expect(run(["предел превышен", "сегодня воскресенье"])).to.equal(null);
-    expect(run(["предел превышен", "предел  превышен."])?.answer).to.equal("yes");
+    assert.equal(run(["предел превышен", "сегодня воскресенье"]), null);
+    assert.equal(run(["предел превышен", "предел  превышен."])?.answer, "yes");
   });
 
   it("D34, UN7: what it said two turns ago is not new either; another answer in between is no repetition", () => {
@@ -179,50 +184,50 @@ describe("unanimous: definitive questions", () => {
         return { answer: seat < 4 && !leads[round] ? "B" : "A" };
       });
     // Leading only in turns 1 and 2, so that UN8 does not apply.
-    expect(run(["C", "C", "C"], [false, true, true])).to.include({ answer: "A", through: 2 });
-    expect(run(["C", "D", "C"], [false, true, true])).to.equal(null);
+    assertFields(run(["C", "C", "C"], [false, true, true]), { answer: "A", through: 2 });
+    assert.equal(run(["C", "D", "C"], [false, true, true]), null);
     // Nobody led in turn 1: it was no hold-out then.
-    expect(run(["C", "C", "C"], [false, false, true])).to.equal(null);
+    assert.equal(run(["C", "C", "C"], [false, false, true]), null);
   });
 
   it("UN8: whoever invents new arguments is heard for three turns of an agreement that stands, not longer", () => {
     for (const n of [4, 7, 10, 13]) {
       const inventive = (round: number, seat: number): TurnActs =>
         seat < faults(n) ? { answer: "no", proof: `${seat} argument ${round}` } : { answer: "yes" };
-      expect(decide(attemptOf(n), 2, inventive)).to.equal(null);
+      assert.equal(decide(attemptOf(n), 2, inventive), null);
       const outcome = decide(attemptOf(n), 3, inventive);
-      expect(outcome).to.include({ answer: "yes", status: "decided", through: 2 });
+      assertFields(outcome, { answer: "yes", status: "decided", through: 2 });
       // UN9: not 1, because some hold out.
-      expect(outcome?.confidence).to.equal(Math.floor(((n - faults(n)) * 1_000_000) / n));
+      assert.equal(outcome?.confidence, Math.floor(((n - faults(n)) * 1_000_000) / n));
     }
   });
 
   it("UN8: hold-outs that take turns in dissenting gain nothing", () => {
     const outcome = decide(attemptOf(7), 3, (round, seat) => ({ answer: seat === round % 2 ? "no" : "yes" }));
-    expect(outcome).to.include({ answer: "yes", through: 2 });
+    assertFields(outcome, { answer: "yes", through: 2 });
   });
 
   it("UN8: an agreement that fell apart in between starts anew", () => {
     const act = (round: number, seat: number): TurnActs => ({
       answer: seat === 0 || (round === 1 && seat < 4) ? "no" : "yes",
     });
-    expect(decide(attemptOf(7), 3, act)).to.equal(null);
-    expect(decide(attemptOf(7), 4, act)).to.include({ status: "hung", through: 3 });
+    assert.equal(decide(attemptOf(7), 3, act), null);
+    assertFields(decide(attemptOf(7), 4, act), { status: "hung", through: 3 });
   });
 
   it("D09, D22, UN10: without agreement in turn T it is Hung, for the T it was made with", () => {
     const split = (_: number, seat: number): TurnActs => ({ answer: seat < 2 ? "no" : "yes" });
     for (const turns of [1, 3, 10]) {
       const protocol = createUnanimous({ promptRatio: 750_000 as Ppm, turns });
-      expect(decide(attemptOf(4), turns, split, protocol)).to.equal(null);
+      assert.equal(decide(attemptOf(4), turns, split, protocol), null);
       const outcome = decide(attemptOf(4), turns + 1, split, protocol);
-      expect(outcome).to.include({ status: "hung", answer: "", confidence: 0, through: turns });
+      assertFields(outcome, { status: "hung", answer: "", confidence: 0, through: turns });
     }
   });
 
   it("D22: too few participants: Hung, not a decision of the few", () => {
     const outcome = decide(attemptOf(7), 4, (_, seat) => (seat < 4 ? { answer: "yes" } : {}));
-    expect(outcome?.status).to.equal("hung");
+    assert.equal(outcome?.status, "hung");
   });
 
   it("D19: a void slot neither blocks nor counts, and is slashed; so is nobody else", () => {
@@ -230,22 +235,22 @@ describe("unanimous: definitive questions", () => {
       const outcome = decide(attemptOf(4), 1, (_, seat) =>
         seat === 0 ? { answer: "no", equivocates } : { answer: "yes" },
       );
-      expect(outcome).to.include({ answer: "yes", confidence: 1_000_000 });
-      expect(outcome?.reputationChanges).to.deep.equal([{ seat: 0, steps: -1 }]);
-      expect(outcome?.shares[0]).to.equal(0);
+      assertFields(outcome, { answer: "yes", confidence: 1_000_000 });
+      assert.deepEqual(outcome?.reputationChanges, [{ seat: 0, steps: -1 }]);
+      assert.equal(outcome?.shares[0], 0);
     }
     // A hold-out that equivocates later is excluded at once.
     const late = decide(attemptOf(4), 1, (_, seat) =>
       seat === 0 ? { answer: "no", equivocates: CLOSE } : { answer: "yes" },
     );
-    expect(late).to.include({ answer: "yes", confidence: 750_000 });
+    assertFields(late, { answer: "yes", confidence: 750_000 });
   });
 
   it("UN9: nobody takes an agreement back by equivocating after it", () => {
     const outcome = decide(attemptOf(4), 1, (_, seat) =>
       seat === 0 ? { answer: "yes", equivocates: CLOSE } : seat === 1 ? {} : { answer: "yes" },
     );
-    expect(outcome?.answer).to.equal("yes");
+    assert.equal(outcome?.answer, "yes");
   });
 
   it("property: with f Byzantine seats that say anything, nothing is decided that no honest seat answered in that turn", () => {
@@ -267,11 +272,14 @@ describe("unanimous: definitive questions", () => {
             }),
           );
           const outcome = concluded(unanimous, attemptOf(n, { kind: "choice", options: 3 }), acts);
-          expect(outcome).to.not.equal(null);
+          assert.notEqual(outcome, null);
           if (outcome?.status !== "decided") return;
           const saying = acts[outcome.through]!.filter((act) => act.answer === outcome.answer);
-          expect(saying.length * 3).to.be.greaterThan(2 * n);
-          expect(saying.some((act) => acts[outcome.through]!.indexOf(act) >= faults(n))).to.equal(true);
+          assertAbove(saying.length * 3, 2 * n);
+          assert.equal(
+            saying.some((act) => acts[outcome.through]!.indexOf(act) >= faults(n)),
+            true,
+          );
         },
       ),
       { numRuns: 60 },
@@ -289,11 +297,11 @@ describe("unanimous: definitive questions", () => {
       attempt,
       messages.reduce((held, one) => addMessage(held, one).tally, emptyTally),
     );
-    expect(expected.kind).to.equal("final");
+    assert.equal(expected.kind, "final");
     fc.assert(
       fc.property(fc.shuffledSubarray(messages, { minLength: messages.length }), (shuffled) => {
         const held = shuffled.reduce((before, one) => addMessage(before, one).tally, emptyTally);
-        expect(unanimous.conclude(attempt, held)).to.deep.equal(expected);
+        assert.deepEqual(unanimous.conclude(attempt, held), expected);
       }),
       { numRuns: 25 },
     );

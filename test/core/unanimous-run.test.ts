@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { reasonsStepByStep } from "../../agents/core/protocols/unanimous/config.ts";
 import { createUnanimous, unanimous } from "../../agents/core/protocols/unanimous/index.ts";
@@ -8,6 +8,7 @@ import { addMessage, emptyTally, type Tally } from "../../agents/core/seat/tally
 import { buildTranscript, decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import { attemptOf, runCommittee, type CommitteeRun, type SeatScript } from "../support/core/committee.ts";
 import { CLOSE, COMMIT, REVEAL, faults, policies } from "../support/core/unanimous-set.ts";
+import { assertBelow, assertExcludes, assertFields, assertIncludes } from "../support/assertions.ts";
 
 type Ask = Extract<Effect, { kind: "ask" }>;
 
@@ -80,9 +81,9 @@ describe("unanimous over a committee", () => {
       it(`n = ${n}: f seats ${name} neither stall nor win`, () => {
         for (let seed = 1; seed <= (n < 10 ? 2 : 1); seed++) {
           const run = runCommittee(unanimous, attemptOf(n), committee(n, byzantine, speaker("yes")), { seed });
-          expect(decisions(run, faults(n))).to.deep.equal(["decided yes"]);
+          assert.deepEqual(decisions(run, faults(n)), ["decided yes"]);
           const [certificate] = run.certificates.slice(faults(n));
-          for (const { seat } of certificate!.decision.reputationChanges) expect(seat).to.be.lessThan(faults(n));
+          for (const { seat } of certificate!.decision.reputationChanges) assertBelow(seat, faults(n));
         }
       });
     }
@@ -107,7 +108,7 @@ describe("unanimous over a committee", () => {
         },
       };
       const run = runCommittee(unanimous, attemptOf(n), committee(n, holdOut, speaker("yes")));
-      expect(decisions(run, f)).to.deep.equal(["decided yes"]);
+      assert.deepEqual(decisions(run, f), ["decided yes"]);
     });
   }
 
@@ -115,16 +116,17 @@ describe("unanimous over a committee", () => {
     const attempt = attemptOf(4, { kind: "text" });
     const scripts = [0, 1, 2, 3].map((seat) => speaker(`secret ${seat}`, "all agree"));
     const run = runCommittee(unanimous, attempt, scripts);
-    expect(decisions(run)).to.deep.equal(["decided all agree"]);
+    assert.deepEqual(decisions(run), ["decided all agree"]);
     for (let seat = 0; seat < 4; seat++) {
       const [first] = asksOf(run, seat);
-      expect(first?.prompt.user).to.equal(
+      assert.equal(
+        first?.prompt.user,
         `task: propose\nkind: text\nquestion: ${JSON.stringify(attempt.request.question)}`,
       );
-      expect(first?.prompt.system).to.not.contain("secret");
+      assertExcludes(first?.prompt.system, "secret");
       // The first message that shows an answer is sent after every commitment was received.
       const sent = (run.effects[seat] ?? []).filter((effect) => effect.kind === "send");
-      expect(JSON.stringify(sent.find(({ phase }) => phase === COMMIT)?.payload)).to.not.contain("secret");
+      assertExcludes(JSON.stringify(sent.find(({ phase }) => phase === COMMIT)?.payload), "secret");
     }
   });
 
@@ -135,8 +137,8 @@ describe("unanimous over a committee", () => {
     const run = runCommittee(unanimous, attemptOf(4), scripts);
     const [, turn] = promptsOf(run, 0);
     const others = turn?.split("\n").find((one) => one.startsWith("others: "));
-    expect(others?.split("|")).to.have.length(2);
-    expect(others).to.contain("/ no: as I say");
+    assert.equal(others?.split("|").length, 2);
+    assertIncludes(others, "/ no: as I say");
   });
 
   it("D07: a turn's prompt holds the question, the own answer and argument, and the neighbours', all of the turn before", () => {
@@ -144,12 +146,12 @@ describe("unanimous over a committee", () => {
       speaker(letter, "A", (round) => `reason ${round} of ${seat}`),
     );
     const run = runCommittee(unanimous, attemptOf(4, { kind: "choice", options: 4 }), scripts);
-    expect(decisions(run)).to.deep.equal(["decided A"]);
+    assert.deepEqual(decisions(run), ["decided A"]);
     ["A", "B", "C", "D"].forEach((letter, seat) => {
       const prompt = promptsOf(run, seat)[1]!;
-      expect(prompt).to.contain(`\nanswer: "${letter}"\nproof: "reason 0 of ${seat}"\ncounterProof: `);
+      assertIncludes(prompt, `\nanswer: "${letter}"\nproof: "reason 0 of ${seat}"\ncounterProof: `);
       for (const [other, text] of ["A", "B", "C", "D"].entries())
-        if (other !== seat) expect(prompt).to.contain(`${text}: reason 0 of ${other}`);
+        if (other !== seat) assertIncludes(prompt, `${text}: reason 0 of ${other}`);
     });
   });
 
@@ -157,8 +159,8 @@ describe("unanimous over a committee", () => {
     const scripts = [speaker("no", "yes"), speaker("yes"), speaker("yes"), speaker("yes")];
     scripts[1] = { answer: (ask) => (roundOf(ask) === 0 ? null : { fields: { proof: "p", answer: "yes" } }) };
     const run = runCommittee(unanimous, attemptOf(4), scripts);
-    expect(decisions(run)).to.deep.equal(["decided yes"]);
-    expect(promptsOf(run, 1)[1]).to.match(/^task: revise\nkind: boolean\nquestion: ".*"\ncounterProof: "/);
+    assert.deepEqual(decisions(run), ["decided yes"]);
+    assert.match(String(promptsOf(run, 1)[1]), /^task: revise\nkind: boolean\nquestion: ".*"\ncounterProof: "/);
   });
 
   it("UN5: hostile neighbours stay data and within bounds, and cannot crowd out the leading answer", () => {
@@ -167,19 +169,14 @@ describe("unanimous over a committee", () => {
       seat < 4 ? speaker("no", "no", () => hostile) : speaker("yes"),
     );
     const run = runCommittee(unanimous, attemptOf(13), scripts);
-    expect(decisions(run)).to.deep.equal(["decided yes"]);
+    assert.deepEqual(decisions(run), ["decided yes"]);
     const prompt = promptsOf(run, 0)[1]!;
-    expect(prompt.split("\n").map((line) => line.split(":")[0])).to.deep.equal([
-      "task",
-      "kind",
-      "question",
-      "answer",
-      "proof",
-      "counterProof",
-      "others",
-    ]);
-    expect(prompt).to.contain('counterProof: "yes: argument 0"');
-    expect(Buffer.byteLength(promptsOf(run, 12)[1]!)).to.be.lessThan(4_000);
+    assert.deepEqual(
+      prompt.split("\n").map((line) => line.split(":")[0]),
+      ["task", "kind", "question", "answer", "proof", "counterProof", "others"],
+    );
+    assertIncludes(prompt, 'counterProof: "yes: argument 0"');
+    assertBelow(Buffer.byteLength(promptsOf(run, 12)[1]!), 4_000);
   });
 
   it("UN5: of long answers as many are shown as fit into the bound", () => {
@@ -187,7 +184,7 @@ describe("unanimous over a committee", () => {
     const scripts = Array.from({ length: 7 }, (_, seat) => long(seat < 3 ? "no" : "yes"));
     const run = runCommittee(createUnanimous({ promptRatio: 0 as Ppm, turns: 1 }), attemptOf(7), scripts);
     const shown = (promptsOf(run, 0)[1]!.split("\ncounterProof: ")[1] ?? "").match(/x{500}/g);
-    expect(shown?.length).to.equal(3);
+    assert.equal(shown?.length, 3);
   });
 
   it("D04, D05: the groups get different instructions, by the ratio and nothing else", () => {
@@ -199,7 +196,8 @@ describe("unanimous over a committee", () => {
         Array.from({ length: 4 }, () => speaker("yes")),
       );
       const told = asksOf4(run).map((ask) => ask.prompt.system.includes("step by step"));
-      expect(told).to.deep.equal(
+      assert.deepEqual(
+        told,
         [0, 1, 2, 3].map((seat) => reasonsStepByStep(attempt, seat as SeatIndex, promptRatio)),
       );
     }
@@ -213,8 +211,8 @@ describe("unanimous over a committee", () => {
       ]);
       return asksOf(run, 1).map(({ prompt }) => prompt.system.includes("State finally"));
     };
-    expect(finals(policies(4), "A", "B,C")).to.deep.equal([false, false, true]);
-    expect(finals({}, "no", "yes")).to.deep.equal([false, false]);
+    assert.deepEqual(finals(policies(4), "A", "B,C"), [false, false, true]);
+    assert.deepEqual(finals({}, "no", "yes"), [false, false]);
   });
 
   for (const n of [4, 7, 10, 13]) {
@@ -226,7 +224,7 @@ describe("unanimous over a committee", () => {
     ] as const) {
       it(`UN12 n = ${n}: f seats ${name} neither add nor remove a policy`, () => {
         const run = runCommittee(unanimous, attemptOf(n, policies(4)), committee(n, byzantine, speaker("A,B")));
-        expect(decisions(run, faults(n))).to.deep.equal(["decided A,B"]);
+        assert.deepEqual(decisions(run, faults(n)), ["decided A,B"]);
       });
     }
   }
@@ -239,7 +237,7 @@ describe("unanimous over a committee", () => {
       speaker("yes"),
     ]);
     // 2 rounds x 3 phases x 4 seats, and the root.
-    expect(run.blocks[1]?.length).to.equal(2 * 3 * 4 + 1);
+    assert.equal(run.blocks[1]?.length, 2 * 3 * 4 + 1);
   });
 
   it("D02: an utterance that comes after its turn is not part of it", () => {
@@ -257,16 +255,15 @@ describe("unanimous over a committee", () => {
     // Longer than a phase, within its grace.
     const isLate = (from: number): boolean => from === 0 && saying === REVEAL;
     const run = runCommittee(unanimous, attemptOf(4), scripts, { delayOf: (from) => (isLate(from) ? 10_500 : 10) });
-    expect(heard).to.include(`0.0.${REVEAL}`);
+    assertIncludes(heard, `0.0.${REVEAL}`);
     for (const certificate of run.certificates.slice(1))
-      expect(certificate?.decision).to.deep.include({ answer: "yes", confidence: 1_000_000, shares: [0, 8, 8, 8] });
+      assertFields(certificate?.decision, { answer: "yes", confidence: 1_000_000, shares: [0, 8, 8, 8] });
   });
 
   it("D22, D23: two camps that never move end as Hung with a certificate: failure to agree is agreement to defer", () => {
     const run = runCommittee(unanimous, attemptOf(4), [speaker("yes"), speaker("yes"), speaker("no"), speaker("no")]);
-    for (const certificate of run.certificates)
-      expect(certificate?.decision).to.include({ status: "hung", answer: "" });
-    expect(run.blocks[0]?.length).to.equal(4 * 3 * 4 + 1);
+    for (const certificate of run.certificates) assertFields(certificate?.decision, { status: "hung", answer: "" });
+    assert.equal(run.blocks[0]?.length, 4 * 3 * 4 + 1);
   });
 
   it("D37: bytes of a transcript with 1 to 30 utterances: some 635 bytes each", () => {
@@ -283,10 +280,10 @@ describe("unanimous over a committee", () => {
         if (added.kind === "added") ({ tally } = added);
       }
       const transcript = buildTranscript(attempt, unanimous, tally, { round: 9, phase: CLOSE });
-      expect(transcript.blocks.length).to.equal(count);
+      assert.equal(transcript.blocks.length, count);
       return [transcript.rootBlock, ...transcript.blocks].reduce((sum, { length }) => sum + length, 0);
     };
-    expect([1, 5, 10, 20, 30].map(bytesOf)).to.deep.equal([1_218, 3_758, 6_938, 13_293, 19_649]);
+    assert.deepEqual([1, 5, 10, 20, 30].map(bytesOf), [1_218, 3_758, 6_938, 13_293, 19_649]);
   });
 
   it("D37: model calls and turns: one call per seat and round, and none beside them", () => {
@@ -296,9 +293,9 @@ describe("unanimous over a committee", () => {
       );
       return runCommittee(unanimous, attemptOf(n), scripts).asks / n;
     };
-    expect(turnsOf("yes", 4)).to.equal(2);
-    expect(turnsOf("yes", 7)).to.equal(2);
-    expect(turnsOf("no", 4)).to.equal(4);
+    assert.equal(turnsOf("yes", 4), 2);
+    assert.equal(turnsOf("yes", 7), 2);
+    assert.equal(turnsOf("no", 4), 4);
   });
 });
 

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
@@ -23,6 +23,7 @@ import type { Attempt, Digest, Outcome, SeatIndex, Value } from "../../agents/co
 import { attemptOf } from "../support/core/committee.ts";
 import { addFormRound, proposalBody, type SaidSoFar } from "../support/core/form-rounds.ts";
 import { put } from "../support/core/mbft-set.ts";
+import { assertAtMost, assertBelow, assertFields, assertWithin } from "../support/assertions.ts";
 
 const VIEW = [leadForm, prepareForm, finalForm, closeForm];
 const FORMS = [commitForm, revealForm, scoresForm, ...VIEW];
@@ -119,8 +120,8 @@ describe("wbft weights", () => {
     const confidence = (acts: Partial<Acts>): unknown =>
       outcomeOf(attempt, { answers: yeses(4), views, ...acts })?.confidence;
     const silent = confidence({ scores: (seat) => (seat === 1 || seat === 2 ? null : 50) });
-    expect(confidence({ scores: () => 50, twice: [1, 2] })).to.equal(silent);
-    expect(confidence({ scores: () => 50 })).to.not.equal(silent);
+    assert.equal(confidence({ scores: () => 50, twice: [1, 2] }), silent);
+    assert.notEqual(confidence({ scores: () => 50 }), silent);
   });
 
   it("WB8: after the cut any f seats weigh less than 1/3, all weights stay positive, none grows, the order is kept", () => {
@@ -132,27 +133,27 @@ describe("wbft weights", () => {
         const faults = Math.floor((raw.length - 1) / 3);
         const cut = capped(raw, faults);
         const heaviest = cut.toSorted((a, b) => b - a).slice(0, faults);
-        expect(3 * sumOf(heaviest)).to.be.below(sumOf(cut));
+        assertBelow(3 * sumOf(heaviest), sumOf(cut));
         cut.forEach((weight, seat) => {
-          expect(weight).to.be.within(1, raw[seat] as number);
+          assertWithin(weight, 1, raw[seat] as number);
           raw.forEach((other, of) => {
-            if (other <= (raw[seat] as number)) expect(cut[of]).to.be.at.most(weight);
+            if (other <= (raw[seat] as number)) assertAtMost(cut[of], weight);
           });
         });
         // The level is the greatest: one more is too much, or nothing was cut.
         const level = Math.max(...cut);
         const more = raw.map((weight) => Math.min(weight, level + 1));
         const top = more.toSorted((a, b) => b - a).slice(0, faults);
-        expect(level === Math.max(...raw) || 3 * sumOf(top) >= sumOf(more)).to.equal(true);
+        assert.equal(level === Math.max(...raw) || 3 * sumOf(top) >= sumOf(more), true);
       }),
       { numRuns: 300 },
     );
   });
 
   it("WB8: examples: equal weights are left alone; one giant is cut to less than 1/3; without any else all become equal", () => {
-    expect(capped([5, 5, 5, 5], 1)).to.deep.equal([5, 5, 5, 5]);
-    expect(capped([100, 10, 10, 10], 1)).to.deep.equal([14, 10, 10, 10]);
-    expect(capped([1000, 1000, 1, 1], 1)).to.deep.equal([1, 1, 1, 1]);
+    assert.deepEqual(capped([5, 5, 5, 5], 1), [5, 5, 5, 5]);
+    assert.deepEqual(capped([100, 10, 10, 10], 1), [14, 10, 10, 10]);
+    assert.deepEqual(capped([1000, 1000, 1, 1], 1), [1, 1, 1, 1]);
   });
 
   it("WB8 WB9: two quorums share an honest seat, and the honest seats are one, whatever f seats and whatever weights", () => {
@@ -175,14 +176,17 @@ describe("wbft weights", () => {
         const weights = capped(raw, faults);
         const hostile = order.slice(0, faults);
         const honest = order.slice(faults);
-        expect(isQuorum(attempt, weights, honest)).to.equal(true);
-        expect(isQuorum(attempt, weights, hostile)).to.equal(false);
+        assert.equal(isQuorum(attempt, weights, honest), true);
+        assert.equal(isQuorum(attempt, weights, hostile), false);
         const [one, other] = [inOne, inOther].map((chosen) => [
           ...hostile,
           ...honest.filter((seat) => chosen[seat]),
         ]) as [SeatIndex[], SeatIndex[]];
         if (!isQuorum(attempt, weights, one) || !isQuorum(attempt, weights, other)) return;
-        expect(honest.some((seat) => one.includes(seat) && other.includes(seat))).to.equal(true);
+        assert.equal(
+          honest.some((seat) => one.includes(seat) && other.includes(seat)),
+          true,
+        );
       }),
       { numRuns: 300 },
     );
@@ -204,11 +208,18 @@ describe("wbft weights", () => {
     };
     // 5 (0.6 + 0.4 * 0.9) of 5 * 0.96 + 2 (0.6 + 0.4 * 0.1): 4.8 of 6.08.
     const expected = Math.floor((4.8 * 1_000_000) / 6.08);
-    expect(confidence((_, answer) => honest(answer))).to.equal(expected);
-    expect(confidence((seat, answer) => (liars.includes(seat) ? 100 - honest(answer) : honest(answer)))).to.equal(
+    assert.equal(
+      confidence((_, answer) => honest(answer)),
       expected,
     );
-    expect(confidence((seat, answer) => (liars.includes(seat) ? null : honest(answer)))).to.equal(expected);
+    assert.equal(
+      confidence((seat, answer) => (liars.includes(seat) ? 100 - honest(answer) : honest(answer))),
+      expected,
+    );
+    assert.equal(
+      confidence((seat, answer) => (liars.includes(seat) ? null : honest(answer))),
+      expected,
+    );
   });
 
   it("WB6: the lower median; with most of the others silent it is 0", () => {
@@ -221,35 +232,49 @@ describe("wbft weights", () => {
       const weights = q.map((quality, seat) => (seat === 0 ? 3_000_000 : 6_000_000) + 40_000 * quality);
       return Math.floor((sumOf(weights.slice(0, 3)) * 1_000_000) / sumOf(weights));
     };
-    expect(confidence(() => 100)).to.equal(share([100, 100, 100, 100]));
-    expect(confidence((seat) => seat * 10)).to.equal(share([20, 20, 10, 10]));
-    expect(confidence((seat) => (seat < 2 ? null : 60))).to.equal(share([60, 60, 0, 0]));
+    assert.equal(
+      confidence(() => 100),
+      share([100, 100, 100, 100]),
+    );
+    assert.equal(
+      confidence((seat) => seat * 10),
+      share([20, 20, 10, 10]),
+    );
+    assert.equal(
+      confidence((seat) => (seat < 2 ? null : 60)),
+      share([60, 60, 0, 0]),
+    );
   });
 });
 
 describe("wbft rules", () => {
   it("WB3 WB12: leaders take turns in canonical order; 2f + 2 views, twelve at most", () => {
-    expect([4, 7, 10, 13, 16, 34, 64].map((n) => viewsOf(attemptFor(n)))).to.deep.equal([4, 6, 8, 10, 12, 12, 12]);
+    assert.deepEqual(
+      [4, 7, 10, 13, 16, 34, 64].map((n) => viewsOf(attemptFor(n))),
+      [4, 6, 8, 10, 12, 12, 12],
+    );
     const attempt = attemptFor(7);
     const order = canonicalOrder(attempt);
     const lead = { target: null };
     for (let view = 0; view < 6; view++)
       for (const seat of order) {
         const refusal = wbft.rejectPayload(attempt, { round: view, phase: LEAD, seat }, lead);
-        expect(refusal).to.equal(seat === order[view] ? null : "not-a-speaker");
+        assert.equal(refusal, seat === order[view] ? null : "not-a-speaker");
       }
-    expect(wbft.rejectPayload(attempt, { round: 6, phase: LEAD, seat: order[6] as SeatIndex }, lead)).to.equal(
+    assert.equal(
+      wbft.rejectPayload(attempt, { round: 6, phase: LEAD, seat: order[6] as SeatIndex }, lead),
       "no-such-round",
     );
-    expect(
+    assert.equal(
       wbft.rejectPayload(attempt, { round: 1, phase: SCORE, seat: order[0] as SeatIndex }, { scores: [] }),
-    ).to.equal("unknown-phase");
+      "unknown-phase",
+    );
   });
 
   it("WB2: choices that are none are malformed", () => {
     const attempt = attemptFor(4);
     const form = prepareForm;
-    expect(form.decode(attempt, form.encode({ target: null }))).to.deep.equal({ target: null });
+    assert.deepEqual(form.decode(attempt, form.encode({ target: null })), { target: null });
     for (const bad of [
       {},
       { target: 1 },
@@ -257,7 +282,7 @@ describe("wbft rules", () => {
       { target: null, more: 1 },
       null,
     ] as readonly Value[])
-      expect(form.decode(attempt, bad)).to.equal(null);
+      assert.equal(form.decode(attempt, bad), null);
   });
 
   it("WB9: three of four equal weights are a quorum, two are not, in PREPARE and in FINAL", () => {
@@ -267,9 +292,9 @@ describe("wbft rules", () => {
         answers: yeses(4),
         views: [{ lead: 0, prepare: upTo(prepared, 0), final: upTo(finalists, 0) }],
       })?.status;
-    expect(decided(3, 3)).to.equal("decided");
-    expect(decided(2, 3)).to.equal("hung");
-    expect(decided(3, 2)).to.equal("hung");
+    assert.equal(decided(3, 3), "decided");
+    assert.equal(decided(2, 3), "hung");
+    assert.equal(decided(3, 2), "hung");
   });
 
   it("WB9: more than 2/3 of the weight by few seats is not enough: more than 1/2 of the seats, 2/3 at high assurance", () => {
@@ -280,13 +305,13 @@ describe("wbft rules", () => {
         scores: () => 0,
         views: [{ lead: 0, prepare: upTo(seats, 0), final: upTo(seats, 0) }],
       })?.status;
-    expect(status("normal", 6)).to.equal("decided");
-    expect(status("high", 6)).to.equal("hung");
-    expect(status("high", 7)).to.equal("decided");
+    assert.equal(status("normal", 6), "decided");
+    assert.equal(status("high", 6), "hung");
+    assert.equal(status("high", 7), "decided");
     const weights = [9, 9, 9, 9, 1, 1, 1, 1, 1];
     const attempt = attemptFor(9);
-    expect(isQuorum(attempt, weights, [0, 1, 2, 3] as SeatIndex[])).to.equal(false);
-    expect(isQuorum(attempt, weights, [0, 1, 2, 3, 4] as SeatIndex[])).to.equal(true);
+    assert.equal(isQuorum(attempt, weights, [0, 1, 2, 3] as SeatIndex[]), false);
+    assert.equal(isQuorum(attempt, weights, [0, 1, 2, 3, 4] as SeatIndex[]), true);
   });
 
   it("WB10: votes for what the leader did not propose, or without a proposal, count for nothing", () => {
@@ -295,8 +320,8 @@ describe("wbft rules", () => {
     const votes = (lead: number | null | undefined): ViewActs => ({ lead, prepare: all(0), final: all(0) });
     const status = (lead: number | null | undefined): string | undefined =>
       outcomeOf(attempt, { answers, views: [votes(lead)] })?.status;
-    expect(status(0)).to.equal("decided");
-    expect([1, 2, null, undefined].map(status)).to.deep.equal(["hung", "hung", "hung", "hung"]);
+    assert.equal(status(0), "decided");
+    assert.deepEqual([1, 2, null, undefined].map(status), ["hung", "hung", "hung", "hung"]);
   });
 
   it("WB13: by example: a lock binds until a prepare certificate of a later view is there", () => {
@@ -305,12 +330,12 @@ describe("wbft rules", () => {
       members: [],
     });
     const lock = (outcome: string, view: number): ClassLock => ({ outcome: outcome as Digest, view });
-    expect(permits(null, null, classOf("a"))).to.equal(true);
-    expect(permits(lock("a", 1), null, classOf("a"))).to.equal(true);
-    expect(permits(lock("a", 1), null, classOf("b"))).to.equal(false);
-    expect(permits(lock("a", 1), lock("b", 1), classOf("b"))).to.equal(false);
-    expect(permits(lock("a", 1), lock("b", 2), classOf("b"))).to.equal(true);
-    expect(permits(lock("a", 1), lock("a", 2), classOf("b"))).to.equal(false);
+    assert.equal(permits(null, null, classOf("a")), true);
+    assert.equal(permits(lock("a", 1), null, classOf("a")), true);
+    assert.equal(permits(lock("a", 1), null, classOf("b")), false);
+    assert.equal(permits(lock("a", 1), lock("b", 1), classOf("b")), false);
+    assert.equal(permits(lock("a", 1), lock("b", 2), classOf("b")), true);
+    assert.equal(permits(lock("a", 1), lock("a", 2), classOf("b")), false);
   });
 
   it("WB13 WB14: what a locked seat votes for another class does not count, without a later certificate", () => {
@@ -321,15 +346,17 @@ describe("wbft rules", () => {
     const second = (prepare: ViewActs["prepare"]): ViewActs => ({ lead: 1, prepare, final: all(1) });
     const status = (prepare: ViewActs["prepare"]): string | undefined =>
       outcomeOf(attempt, { answers, views: [first, second(prepare)] })?.answer;
-    expect(status(all(1))).to.equal("");
+    assert.equal(status(all(1)), "");
     // Nobody was locked: the same votes decide.
-    expect(outcomeOf(attempt, { answers, views: [{ ...first, final: all(null) }, second(all(1))] })?.answer).to.equal(
+    assert.equal(
+      outcomeOf(attempt, { answers, views: [{ ...first, final: all(null) }, second(all(1))] })?.answer,
       "no",
     );
     // The class they are locked on may be made final later.
-    expect(
+    assert.equal(
       outcomeOf(attempt, { answers, views: [first, { lead: 2, prepare: all(2), final: all(2) }] })?.answer,
-    ).to.equal("yes");
+      "yes",
+    );
     // One locked seat and three others certify "no" in view 1; in view 2 that certificate frees the locked one.
     const one: ViewActs = { ...first, final: upTo(1, 0) };
     const certified: ViewActs = { lead: 1, prepare: (seat) => (seat === 0 ? null : 1), final: all(null) };
@@ -338,8 +365,8 @@ describe("wbft rules", () => {
       prepare: (seat) => (seat === 3 ? null : 1),
       final: (seat) => (seat === 3 ? null : 1),
     };
-    expect(outcomeOf(attempt, { answers, views: [one, certified, freed] })?.answer).to.equal("no");
-    expect(outcomeOf(attempt, { answers, views: [one, lost, freed] })?.answer).to.equal("");
+    assert.equal(outcomeOf(attempt, { answers, views: [one, certified, freed] })?.answer, "no");
+    assert.equal(outcomeOf(attempt, { answers, views: [one, lost, freed] })?.answer, "");
   });
 
   it("WB13 by property: once more than 1/3 of the weight is honestly locked, no other class is ever certified", () => {
@@ -356,7 +383,7 @@ describe("wbft rules", () => {
           prepare: (seat) => row[seat] ?? null,
           final: all(3),
         }));
-        expect(outcomeOf(attempt, { answers, views: [first, ...others] })?.status).to.equal("hung");
+        assert.equal(outcomeOf(attempt, { answers, views: [first, ...others] })?.status, "hung");
       }),
       { numRuns: 60 },
     );
@@ -366,10 +393,10 @@ describe("wbft rules", () => {
     const attempt = attemptFor(4);
     const decides: ViewActs = { lead: 0, prepare: all(0), final: all(0) };
     const tally = build(attempt, { answers: yeses(4), views: [lost] });
-    expect(wbft.conclude(attempt, tally).kind).to.equal("open");
+    assert.equal(wbft.conclude(attempt, tally).kind, "open");
     const conclusion = wbft.conclude(attempt, build(attempt, { answers: yeses(4), views: [lost, decides] }));
-    expect(conclusion).to.deep.include({ kind: "final", through: { round: 1, phase: CLOSE } });
-    expect(outcomeOf(attempt, { answers: yeses(4), views: [lost] })).to.include({
+    assertFields(conclusion, { kind: "final", through: { round: 1, phase: CLOSE } });
+    assertFields(outcomeOf(attempt, { answers: yeses(4), views: [lost] }), {
       status: "hung",
       answer: "",
     });
@@ -380,10 +407,10 @@ describe("wbft rules", () => {
     const answers = ["yes", "yes", "yes", "yes", "no", "no", null];
     const vote = (seat: number): number | null => (seat === 5 ? null : 0);
     const tally = build(attempt, { answers, views: [{ lead: 0, prepare: vote, final: vote }] });
-    expect(concluded(attempt, tally)?.shares).to.deep.equal([2, 2, 2, 2, 2, 1, 0]);
+    assert.deepEqual(concluded(attempt, tally)?.shares, [2, 2, 2, 2, 2, 1, 0]);
     const forked = put(tally, attempt, 0, 3, CLOSE, { seen: [attempt.committee.map(() => null)] });
-    expect(concluded(attempt, forked)?.shares).to.deep.equal([2, 2, 2, 0, 2, 1, 0]);
-    expect(concluded(attempt, forked)?.reputationChanges).to.deep.equal([{ seat: 3, steps: -1 }]);
+    assert.deepEqual(concluded(attempt, forked)?.shares, [2, 2, 2, 0, 2, 1, 0]);
+    assert.deepEqual(concluded(attempt, forked)?.reputationChanges, [{ seat: 3, steps: -1 }]);
   });
 
   it("with f hostile seats no wrong class is decided, whatever they say and in whatever order the others lead", () => {
@@ -422,7 +449,7 @@ describe("wbft rules", () => {
         });
         const scores = (seat: number, answer: string): number => (isHostile(seat) ? marks : answer === "yes" ? 92 : 30);
         const outcome = outcomeOf(attempt, { answers, scores, views });
-        expect(outcome).to.include({ status: "decided", answer: "yes" });
+        assertFields(outcome, { status: "decided", answer: "yes" });
       }),
       { numRuns: 80 },
     );

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import type { Effect } from "../../agents/core/protocol.ts";
@@ -8,6 +8,7 @@ import type { Attempt, SeatIndex, Value } from "../../agents/core/types.ts";
 import { attemptOf, runCommittee, type SeatScript } from "../support/core/committee.ts";
 import { criticalCalls, decisionOf, faultsOf } from "../support/core/run-results.ts";
 import { crashed, equivocating, failing, lying, mind, selective, truthful } from "../support/core/scoring-scripts.ts";
+import { assertAtMost, assertFields } from "../support/assertions.ts";
 
 const attemptFor = (n: number, terms: Parameters<typeof attemptOf>[1] = {}): Attempt =>
   attemptOf(n, { protocol: 3, ...terms });
@@ -27,9 +28,9 @@ function suffers(n: number, bad: () => SeatScript, seed: number): void {
   const isHonest = (seat: number): boolean => !hostile.includes(seat as SeatIndex);
   const scripts = attempt.committee.map((_, seat) => (isHonest(seat) ? truthful("yes") : bad()));
   const run = runCommittee(wbft, attempt, scripts, { seed });
-  expect(decisionOf(run, scripts)).to.equal("decided yes");
+  assert.equal(decisionOf(run, scripts), "decided yes");
   // WB16: one comparison per view of a bad leader at most.
-  expect(criticalCalls(run, isHonest)).to.be.at.most(2 + hostile.length);
+  assertAtMost(criticalCalls(run, isHonest), 2 + hostile.length);
 }
 
 /** Rounds of deliberation in which a seat spoke. */
@@ -47,7 +48,7 @@ function criticalWith(n: number, badLeaders: number): number {
   const isHonest = (seat: number): boolean => !hostile.includes(seat as SeatIndex);
   const scripts = attempt.committee.map((_, seat) => (isHonest(seat) ? truthful("yes") : lying("no")));
   const run = runCommittee(wbft, attempt, scripts);
-  expect(decisionOf(run, scripts)).to.equal("decided yes");
+  assert.equal(decisionOf(run, scripts), "decided yes");
   return criticalCalls(run, isHonest);
 }
 
@@ -65,7 +66,10 @@ describe("wbft over a committee", () => {
       });
 
   it("WB16: the critical path grows by one call per bad leader: 2, 3, 4, 5", () => {
-    expect([0, 1, 2, 3].map((bad) => criticalWith(10, bad))).to.deep.equal([2, 3, 4, 5]);
+    assert.deepEqual(
+      [0, 1, 2, 3].map((bad) => criticalWith(10, bad)),
+      [2, 3, 4, 5],
+    );
   });
 
   for (const [kind, terms, truth, lie, others] of [
@@ -83,7 +87,7 @@ describe("wbft over a committee", () => {
         if (rank < 2) return lying(lie);
         return mind(rank % 2 === 0 ? truth : others, right);
       });
-      expect(decisionOf(runCommittee(wbft, attempt, scripts), scripts)).to.equal(`decided ${truth}`);
+      assert.equal(decisionOf(runCommittee(wbft, attempt, scripts), scripts), `decided ${truth}`);
     });
 
   it("WB13 WB14: a bad seat that tells its PREPARE to one honest seat per view locks nobody: n = 4 decides in view 1", () => {
@@ -115,12 +119,12 @@ describe("wbft over a committee", () => {
     const run = runCommittee(wbft, attempt, scripts);
     // The one confidant of view 0 said FINAL: the attack took place.
     const final = (run.effects[three] ?? []).find((effect) => effect.kind === "send" && effect.phase === FINAL);
-    expect(final).to.include({ round: 0 });
-    expect(final).to.not.have.nested.property("payload.target", null);
+    assertFields(final, { round: 0 });
+    assert.notEqual((final as { readonly payload: { readonly target?: unknown } }).payload.target, null);
     for (const seat of [one, two, three])
-      expect(run.certificates[seat]?.decision).to.include({ status: "decided", answer: "B" });
+      assertFields(run.certificates[seat]?.decision, { status: "decided", answer: "B" });
     const last = Math.max(...run.states.flatMap((_, seat) => roundsOf(run.effects[seat] ?? [])));
-    expect(last).to.equal(1);
+    assert.equal(last, 1);
   });
 
   it("WB15: of numbers within the tolerance the one that was led and compared is decided, not the median of its class", () => {
@@ -132,7 +136,7 @@ describe("wbft over a committee", () => {
       if (rank >= 5) return mind("90", (text) => text === "90" || text === "100");
       return rank < 2 ? truthful("100") : { ...truthful("100"), answer: mute };
     });
-    expect(decisionOf(runCommittee(wbft, attempt, scripts), scripts)).to.equal("decided 100");
+    assert.equal(decisionOf(runCommittee(wbft, attempt, scripts), scripts), "decided 100");
   });
 
   it("WB10: a leader whose model failed proposes the largest class: no view is lost", () => {
@@ -140,19 +144,20 @@ describe("wbft over a committee", () => {
     const [first] = canonicalOrder(attempt);
     const scripts = attempt.committee.map((_, seat) => (seat === first ? failing : truthful("yes")));
     const run = runCommittee(wbft, attempt, scripts);
-    expect(decisionOf(run, scripts)).to.equal("decided yes");
-    expect(
+    assert.equal(decisionOf(run, scripts), "decided yes");
+    assert.equal(
       run.effects[0]?.some((effect) => effect.kind === "send" && effect.round === 1 && effect.phase < 200),
-    ).to.equal(false);
-    expect(run.certificates[0]?.decision.shares[first as number]).to.equal(0);
+      false,
+    );
+    assert.equal(run.certificates[0]?.decision.shares[first as number], 0);
   });
 
   it("all models failing, and a committee of differing minds, end as Hung with a certificate", () => {
     const none = [0, 1, 2, 3].map(() => failing);
-    expect(decisionOf(runCommittee(wbft, attemptFor(4), none), none)).to.equal("hung ");
+    assert.equal(decisionOf(runCommittee(wbft, attemptFor(4), none), none), "hung ");
     const terms = { kind: "choice", options: 4 } as const;
     const split = ["A", "B", "C", "D"].map((answer) => mind(answer, (text) => text === answer));
-    expect(decisionOf(runCommittee(wbft, attemptFor(4, terms), split), split)).to.equal("hung ");
+    assert.equal(decisionOf(runCommittee(wbft, attemptFor(4, terms), split), split), "hung ");
   });
 
   it("an equivocating leader yields evidence at every honest seat, loses its view and is slashed", () => {
@@ -162,14 +167,18 @@ describe("wbft over a committee", () => {
       seat === leader ? equivocating(truthful("yes")) : truthful("yes"),
     );
     const run = runCommittee(wbft, attempt, scripts);
-    expect(decisionOf(run, scripts)).to.equal("decided yes");
+    assert.equal(decisionOf(run, scripts), "decided yes");
     run.effects.forEach((effects, seat) => {
       if (seat === leader) return;
-      expect(
+      assert.equal(
         effects.some((effect) => effect.kind === "evidence" && effect.evidence.first.header.seat === leader),
-      ).to.equal(true);
+        true,
+      );
     });
     const honest = canonicalOrder(attempt)[1] as SeatIndex;
-    expect(run.certificates[honest]?.decision.reputationChanges.map(({ seat }) => seat)).to.deep.equal([leader]);
+    assert.deepEqual(
+      run.certificates[honest]?.decision.reputationChanges.map(({ seat }) => seat),
+      [leader],
+    );
   });
 });

@@ -10,7 +10,7 @@ import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import { createFolderContentStore } from "../../agents/adapters/ipfs/folder-content-store.ts";
 import { keystoreAddress } from "../../agents/cli/shared/keys.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
-import { progressOf, roundsOf } from "../../agents/ports/progress.ts";
+import { progressOf, roundsOf } from "../../agents/core/request/progress.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
 import { startDecidedChain, type Decided, type DecidedChain } from "../../devnet/decided-chain.ts";
 import { startKuboLoopback, type KuboLoopback } from "../adapters/kubo-loopback.ts";

@@ -9,7 +9,7 @@ import { tokenAbi } from "conclave/abi";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Decision, RequestId } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
-import { roundsOf, witnessOf } from "../../agents/ports/progress.ts";
+import { roundsOf, witnessOf } from "../../agents/core/request/progress.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
 import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import { createNodeHarness, type NodeHarness } from "../adapters/chain-node.ts";

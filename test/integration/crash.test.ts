@@ -1,5 +1,5 @@
 // Four agents in processes of their own, real adapters, real model; one is killed at a random moment and started again.
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -21,6 +21,7 @@ import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "../../devne
 import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/deploy/deployment.ts";
 import { startLocalChain } from "../../devnet/local-chain.ts";
 import { until } from "./world.ts";
+import { assertAbove } from "../support/assertions.ts";
 
 const STAKE = parseEther("10");
 const EPOCH_BLOCKS = 160;
@@ -107,8 +108,8 @@ describe("a crash", () => {
         copying.abort();
         await copied;
         const events = await reader.requestEvents(requestId);
-        expect(events.filter((event) => event.kind === "decisionCommitted")).to.have.length(1);
-        expect(await conflicts(agents, await attemptOf(reader, events))).to.deep.equal([]);
+        assert.equal(events.filter((event) => event.kind === "decisionCommitted").length, 1);
+        assert.deepEqual(await conflicts(agents, await attemptOf(reader, events)), []);
       } finally {
         copying.abort();
         await copied;
@@ -157,7 +158,7 @@ async function conflicts(agents: readonly DemoAgent[], attempt: Attempt): Promis
     }
     await journal.close();
   }
-  expect(bySlot.size).to.be.greaterThan(20);
-  expect(seats.size, "seats whose certify messages were seen").to.be.greaterThan(2);
+  assertAbove(bySlot.size, 20);
+  assertAbove(seats.size, 2, "seats whose certify messages were seen");
   return [...bySlot].filter(([, payloads]) => payloads.size > 1).map(([slot]) => slot);
 }

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
 import { protocols } from "../../agents/core/protocols/index.ts";
@@ -30,13 +30,14 @@ describe("the demo's liar", () => {
       const run = runCommittee(protocol, attempt, scripts);
       const effects = run.effects.filter((_, seat) => seat !== LIAR).flat();
       const malformed = effects.filter((effect) => effect.kind === "drop" && effect.reason === "malformed-payload");
-      expect(malformed).to.deep.equal([]);
+      assert.deepEqual(malformed, []);
       const proven = effects.flatMap((effect) =>
         effect.kind === "evidence" ? [effect.evidence.first.header.seat] : [],
       );
-      expect(new Set(proven)).to.deep.equal(new Set([LIAR]));
+      assert.deepEqual(new Set(proven), new Set([LIAR]));
       const honestSeats = run.certificates.filter((_, seat) => seat !== LIAR);
-      expect(honestSeats.map((certificate) => certificate?.decision.answer)).to.deep.equal(
+      assert.deepEqual(
+        honestSeats.map((certificate) => certificate?.decision.answer),
         honestSeats.map(() => "yes"),
       );
     });
@@ -68,8 +69,8 @@ describe("the demo's liar", () => {
       const liar = lyingModel(createMemoryModel(() => Promise.resolve(truth as never), { descriptor: "honest" }));
       const request = { system: "", user: `task: x\nkind: ${kind}`, schema: { properties }, confidenceOf: "answer" };
       const { fields, confidencePpm } = await liar.ask(request as never, new AbortController().signal);
-      expect(fields, kind).to.deep.equal(lie);
-      expect(confidencePpm).to.equal(1_000_000);
+      assert.deepEqual(fields, lie, kind);
+      assert.equal(confidencePpm, 1_000_000);
     }
   });
 });
@@ -78,16 +79,16 @@ describe("the demo's questions", () => {
   it("every registered protocol has some, with an expected answer of their kind", () => {
     for (const { id } of protocols)
       for (const question of planFor(id).questions)
-        expect(isExpected(question, question.expected), question.question).to.equal(true);
+        assert.equal(isExpected(question, question.expected), true, question.question);
   });
 
   it("an answer is expected by its canonical value, and a wrong one is not", () => {
     const [budget] = planFor("unanimous").questions;
-    expect(isExpected(budget!, "e, d,c")).to.equal(true);
-    expect(isExpected(budget!, "C,D")).to.equal(false);
-    expect(isExpected(budget!, "")).to.equal(false);
+    assert.equal(isExpected(budget!, "e, d,c"), true);
+    assert.equal(isExpected(budget!, "C,D"), false);
+    assert.equal(isExpected(budget!, ""), false);
     const [text] = planFor("council").questions;
-    expect(isExpected(text!, ` ${text!.expected} `)).to.equal(true);
-    expect(isExpected(text!, text!.expected.toUpperCase())).to.equal(false);
+    assert.equal(isExpected(text!, ` ${text!.expected} `), true);
+    assert.equal(isExpected(text!, text!.expected.toUpperCase()), false);
   });
 });

@@ -1,11 +1,13 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
 import { protocolById } from "../../agents/core/protocols/index.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";
 import { renderReport } from "../../devnet/demo/report.ts";
 import { compareAnswers, renderSubgraph } from "../../devnet/demo/subgraph.ts";
-import type { DemoDecision, DemoReport } from "../../devnet/demo/run.ts";
+import type { DemoDecision } from "../../devnet/demo/facts.ts";
+import type { DemoReport } from "../../devnet/demo/run.ts";
+import { assertIncludes, assertExcludes } from "../support/assertions.ts";
 
 const decision: DemoDecision = {
   requestId: "1",
@@ -44,15 +46,16 @@ const report = (id: string, decisions: readonly DemoDecision[]): DemoReport => (
 describe("the demo's table", () => {
   it("says whether an answer is the expected one, and who lied", () => {
     const text = renderReport(report("mbft", [decision, { ...decision, answer: "no", correct: false }]), true);
-    expect(text).to.match(/decision +│ confidence +│ as expected +│ signed by/);
-    expect(text).to.match(/Decided: yes +│ 75\.00 % +│ yes /);
-    expect(text).to.match(/Decided: no +│ 75\.00 % +│ NO: yes /);
-    expect(text).to.contain("agent #1 lied");
-    expect(text).to.contain("tokens earned: #1 0.00, #2 1.25");
+    assert.match(text, /decision +│ confidence +│ as expected +│ signed by/);
+    assert.match(text, /Decided: yes +│ 75\.00 % +│ yes /);
+    assert.match(text, /Decided: no +│ 75\.00 % +│ NO: yes /);
+    assertIncludes(text, "agent #1 lied");
+    assertIncludes(text, "tokens earned: #1 0.00, #2 1.25");
   });
 
   it("names the sources of a question, by content and in words", () => {
-    expect(renderReport(report("escalating", [decision]), true)).to.contain(
+    assertIncludes(
+      renderReport(report("escalating", [decision]), true),
       'source      bafysource: "Refunds within 60 days."',
     );
   });
@@ -60,18 +63,16 @@ describe("the demo's table", () => {
   it("a wrong flag ends with 2, as in npm run sim", () => {
     for (const words of [["--fast"], ["--protocol", "mbtf"]]) {
       const { status, stderr } = spawnSync(process.execPath, ["devnet/demo/main.ts", ...words], { encoding: "utf8" });
-      expect(status).to.equal(2);
-      expect(stderr).to.contain(words.at(-1));
+      assert.equal(status, 2);
+      assertIncludes(stderr, words.at(-1));
     }
   });
 
   it("counts rounds, but events where a protocol has events", () => {
-    expect(renderReport(report("mbft", [decision]), true))
-      .to.contain("rounds")
-      .and.not.to.contain("events");
-    expect(renderReport(report("hashgraph", [decision]), true))
-      .to.contain("events: how many")
-      .and.not.to.contain("rounds");
+    assertIncludes(renderReport(report("mbft", [decision]), true), "rounds");
+    assertExcludes(renderReport(report("mbft", [decision]), true), "events");
+    assertIncludes(renderReport(report("hashgraph", [decision]), true), "events: how many");
+    assertExcludes(renderReport(report("hashgraph", [decision]), true), "rounds");
   });
 });
 
@@ -92,26 +93,28 @@ describe("the demo's subgraph", () => {
   const differences = (answers: readonly object[]): readonly string[] => compareAnswers(answers, known, 5n).differences;
 
   it("each answer is compared with what the demo read from the chain", () => {
-    expect(differences([decisions, reputation, fees])).to.deep.equal([]);
+    assert.deepEqual(differences([decisions, reputation, fees]), []);
     const other = { ...request, decision: { ...request.decision, signers: [{ agent: { id: "4" } }] } };
-    expect(differences([{ requests: [other] }, reputation, fees])).to.deep.equal([
+    assert.deepEqual(differences([{ requests: [other] }, reputation, fees]), [
       "answer for request 1: signers is [4], on the chain [3]",
     ]);
-    expect(differences([{ requests: [] }, reputation, fees])).to.have.length(6);
+    assert.equal(differences([{ requests: [] }, reputation, fees]).length, 6);
     const gap = [{ before: 940_000, after: 1_000_000, block: "10", logIndex: "7" }, changes[1]];
     const broken = { agent: { reputation: 1_000_000, reputationChanges: gap } };
-    expect(differences([decisions, broken, fees])).to.have.length(1);
+    assert.equal(differences([decisions, broken, fees]).length, 1);
     const cheap = { statistics: [{ protocol: 1, requests: 1, feesToken: "4" }] };
-    expect(differences([decisions, reputation, cheap])).to.have.length(1);
+    assert.equal(differences([decisions, reputation, cheap]).length, 1);
   });
 
   it("prints each query with its answer, and what is not as the chain says", () => {
     const answers = [{ query: "query Fees {}\n", data: fees }];
     const said = { queryUrl: "http://127.0.0.1:1", block: 9, entities: 4, comparisons: 7, differences: [], answers };
-    expect(renderSubgraph(said)).to.match(
+    assert.match(
+      renderSubgraph(said),
       /query Fees \{\}\n\{[^]*"feesToken": "5"[^]*4 entities .* equal the contracts at block 9/,
     );
-    expect(renderSubgraph({ ...said, differences: ["x is 1, on the chain 2"] })).to.contain(
+    assertIncludes(
+      renderSubgraph({ ...said, differences: ["x is 1, on the chain 2"] }),
       "1 of 7 values are NOT what the chain says at block 9:\nx is 1, on the chain 2",
     );
   });

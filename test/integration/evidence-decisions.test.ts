@@ -1,7 +1,7 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
-import { createMemoryEvidence } from "../../agents/adapters/memory/evidence.ts";
+import { createMemoryEvidence } from "../support/memory/evidence.ts";
 import { CERTIFICATE, PREVOTE, PROPOSE, encodeCertificate } from "../../agents/core/seat/certify/messages.ts";
 import { digestOf } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
@@ -19,6 +19,7 @@ import { createMemoryHarness } from "../adapters/chain-memory.ts";
 import { drawn } from "../adapters/chain-questions.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { memoryWorld, silentLog, truthful, until } from "./world.ts";
+import { assertAbove } from "../support/assertions.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;
 const LIAR = 3;
@@ -111,14 +112,14 @@ describe("evidence of two signed decisions", () => {
     try {
       await until(() => chain.agents.get((LIAR + 1) as AgentId)?.stake === (STAKE * 9n) / 10n, 60_000);
       const kept = (await Promise.all(agents.map(({ evidence }) => evidence.list()))).flatMap(({ proofs }) => proofs);
-      expect(kept.length).to.be.greaterThan(0);
-      for (const { kind, agentId } of kept) expect([kind, agentId]).to.deep.equal(["decisions", LIAR + 1]);
+      assertAbove(kept.length, 0);
+      for (const { kind, agentId } of kept) assert.deepEqual([kind, agentId], ["decisions", LIAR + 1]);
     } finally {
       clearInterval(ticker);
       for (const one of running) await one.stop();
     }
     const stakes = [...chain.agents.values()].map(({ stake }) => stake);
-    expect(stakes).to.deep.equal([STAKE, STAKE, STAKE, (STAKE * 9n) / 10n]);
+    assert.deepEqual(stakes, [STAKE, STAKE, STAKE, (STAKE * 9n) / 10n]);
   });
 
   it("CE18: a decision on chain against another one that a seat holds signed: the signer is slashed, nobody else", async () => {
@@ -148,14 +149,15 @@ describe("evidence of two signed decisions", () => {
     const ports = { writer, transactions, evidence, clock: createSystemClock(), log: silentLog };
     const keeper = createEvidenceKeeper(ports, 1, new AbortController().signal);
     keeper.compare(attempt, 0 as SeatIndex, [signed(certificate, 2)], committed);
-    expect(reads, "nothing to look for").to.equal(0);
+    assert.equal(reads, 0, "nothing to look for");
     keeper.compare(attempt, 0 as SeatIndex, held, committed);
     const accused = committee[1]!.agentId;
     await until(async () => (await reader.agents()).find(({ agentId }) => agentId === accused)?.stake === 0n);
-    expect((await evidence.list()).proofs.map(({ kind, agentId }) => [kind, agentId])).to.deep.equal([
-      ["decisions", accused],
-    ]);
-    expect((await reader.agents()).filter(({ stake }) => stake === 0n).length).to.equal(1);
+    assert.deepEqual(
+      (await evidence.list()).proofs.map(({ kind, agentId }) => [kind, agentId]),
+      [["decisions", accused]],
+    );
+    assert.equal((await reader.agents()).filter(({ stake }) => stake === 0n).length, 1);
     // Who is accused does not accuse itself.
     const own = createMemoryEvidence();
     createEvidenceKeeper({ ...ports, evidence: own }, 1, new AbortController().signal).compare(
@@ -165,6 +167,6 @@ describe("evidence of two signed decisions", () => {
       committed,
     );
     await until(() => reads === 2);
-    expect((await own.list()).proofs).to.deep.equal([]);
+    assert.deepEqual((await own.list()).proofs, []);
   });
 });

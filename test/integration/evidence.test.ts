@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AgentId, Address, Attempt } from "../../agents/core/types.ts";
 import { equivocatingNetwork, rememberingChain } from "../../devnet/demo/lies.ts";
@@ -37,18 +37,21 @@ describe("evidence in the runtime", () => {
         return kept.some(({ proofs }) => proofs.length > 0);
       });
       for (const one of first) await one.stop();
-      expect(stakes()).to.deep.equal([STAKE, STAKE, STAKE, STAKE]);
+      assert.deepEqual(stakes(), [STAKE, STAKE, STAKE, STAKE]);
 
       const honest = agents.filter((_, index) => index !== LIAR);
       const again = honest.map((agent) => agent.start());
       await until(() => chain.agents.get((LIAR + 1) as AgentId)?.stake === (STAKE * 9n) / 10n);
       for (const one of again) await one.stop();
-      expect(stakes()).to.deep.equal([STAKE, STAKE, STAKE, (STAKE * 9n) / 10n]);
+      assert.deepEqual(stakes(), [STAKE, STAKE, STAKE, (STAKE * 9n) / 10n]);
       const rewards = honest.map(({ keys }) => chain.owedTo(keys.address)).filter((reward) => reward > 0n);
-      expect(rewards).to.deep.equal([STAKE / 100n]);
+      assert.deepEqual(rewards, [STAKE / 100n]);
       for (const { evidence } of agents) {
         const accused = (await evidence.list()).proofs.map(({ agentId }) => agentId);
-        expect(accused.every((agentId) => agentId === LIAR + 1)).to.equal(true);
+        assert.equal(
+          accused.every((agentId) => agentId === LIAR + 1),
+          true,
+        );
       }
     } finally {
       clearInterval(ticker);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
-import { createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
-import { createMemoryEvidence } from "../../agents/adapters/memory/evidence.ts";
+import { createMemoryContentStore } from "../support/memory/content-store.ts";
+import { createMemoryEvidence } from "../support/memory/evidence.ts";
 import { createMemoryJournals, type MemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
 import { createMemoryHub } from "../../agents/adapters/memory/network.ts";
@@ -16,7 +16,7 @@ import { fastTiming, silentLog, truthful, until } from "./world.ts";
 
 /** More than the cursor waits between two stored positions while nothing happens. */
 const QUIET_BLOCKS = 120;
-/** Docs/operations.md: how far a restart looks back. */
+/** How far back a restart looks: docs/operating.md. */
 const LOOK_BACK_BLOCKS = 50_400;
 
 interface Run {

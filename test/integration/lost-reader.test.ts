@@ -24,6 +24,6 @@ it("a reader who has gone is no error of a script or of the command line: the ex
   assert.deepEqual(await run([cli, "protocols"], "stdout"), [0, ""]);
   assert.deepEqual(await run([cli, "verify", "zero", "--json"], "stdout"), [2, ""]);
   assert.deepEqual(await run([cli, "verify", "zero"], "stderr"), [2, ""]);
-  assert.deepEqual(await run(["lab/conformance/main.ts", "--help"], "stdout"), [0, ""]);
+  assert.deepEqual(await run(["lab/main.ts", "conformance", "--help"], "stdout"), [0, ""]);
   assert.deepEqual(await run(["scripts/absent.ts"], "stderr"), [1, ""]);
 });

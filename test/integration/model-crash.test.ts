@@ -1,5 +1,5 @@
 // Real runtime, real model process; the process is killed in the middle of an answer.
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { join } from "node:path";
 import { createLlamaModel } from "../../agents/adapters/models/llama-model.ts";
@@ -9,6 +9,7 @@ import type { Address, Decision } from "../../agents/core/types.ts";
 import type { Model } from "../../agents/ports/model.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { fastTiming, memoryWorld, silentLog, truthful, until } from "./world.ts";
+import { assertAtLeast } from "../support/assertions.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;
 /** Of models/held-out.json, with its answer. */
@@ -81,15 +82,15 @@ describe("a model's process that is killed in the middle of an answer", { timeou
   it("four seats that share it ask it again, and decide", async () => {
     const { model, starts, failures } = await killed(true);
     const { status, answer } = await decide(seats.map(() => model));
-    expect({ status, answer, starts: starts.length }).to.deep.equal({ status: "decided", answer: truth, starts: 2 });
-    expect(failures).to.deep.equal([]);
+    assert.deepEqual({ status, answer, starts: starts.length }, { status: "decided", answer: truth, starts: 2 });
+    assert.deepEqual(failures, []);
   });
 
   it("a seat whose process cannot be started again abstains, and the others decide", async () => {
     const { model, starts, failures } = await killed(false);
     const { status, answer } = await decide([model, null, null, null], () => failures.length > 0);
-    expect({ status, answer }).to.deep.equal({ status: "decided", answer: truth });
-    expect(starts.length).to.be.at.least(3);
-    expect(failures[0]?.code).to.equal("MODEL_FILE_BROKEN");
+    assert.deepEqual({ status, answer }, { status: "decided", answer: truth });
+    assertAtLeast(starts.length, 3);
+    assert.equal(failures[0]?.code, "MODEL_FILE_BROKEN");
   });
 });

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
 import { decodeOrigins } from "../../agents/core/phases/origin.ts";
@@ -10,6 +10,7 @@ import type { Model } from "../../agents/ports/model.ts";
 import { attemptOf } from "../support/core/committee.ts";
 import { openSeatOf } from "./seat.ts";
 import { truthful, until } from "./world.ts";
+import { assertFields } from "../support/assertions.ts";
 
 const attempt = attemptOf(4);
 const made = { model: "m@1 sha256:0011223344556677", engine: "e@2 cpu", sampling: "temperature=0" };
@@ -36,7 +37,10 @@ describe("PH12: what an answer was made by", () => {
       const [message] = await until(() => (seat.sent.length > 0 ? seat.sent : null), 10_000);
       await seat.session.close();
       const origins = decodeOrigins(recordOf(message!.payload as PayloadMap)["made"]);
-      expect(origins?.map(({ seed: _, ...rest }) => rest)).to.deep.equal([{ ...made, engine: "e@2-cpu" }]);
+      assert.deepEqual(
+        origins?.map(({ seed: _, ...rest }) => rest),
+        [{ ...made, engine: "e@2-cpu" }],
+      );
 
       const records = await seat.journal();
       const read = createInputReader();
@@ -44,7 +48,7 @@ describe("PH12: what an answer was made by", () => {
         .slice(1)
         .map(read)
         .find((input) => input?.kind === "observed");
-      expect(observed).to.have.nested.property("observation.origin.model", made.model);
+      assertFields(observed, { "observation.origin.model": made.model });
       const again = await openSeatOf(attempt, 0, { protocol, records, ports: { model: original() } });
       const digests = (): readonly string[] => again.sent.map(({ header }) => header.payloadDigest);
       await until(() => digests().includes(message!.header.payloadDigest), 10_000);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Request, Terms } from "../../agents/core/types.ts";
-import { progressOf, lastRound, roundsOf, type Progress } from "../../agents/ports/progress.ts";
+import { progressOf, lastRound, roundsOf, type Progress } from "../../agents/core/request/progress.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { memoryWorld, truthful, until, type MemoryWorld, type RunningMemoryAgent } from "./world.ts";
 

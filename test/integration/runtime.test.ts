@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
@@ -12,6 +12,7 @@ import type { JournalFactory } from "../../agents/ports/journal.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import { booleanTerms } from "../support/core/committee.ts";
 import { memoryWorld, truthful, until, type MemoryWorld, type RunningMemoryAgent } from "./world.ts";
+import { assertAbove, assertBelow, assertFields } from "../support/assertions.ts";
 
 const consumer = `0x${"cc".repeat(20)}` as Address;
 const question = "Is 720 more than 500?";
@@ -48,7 +49,10 @@ describe("the runtime over in-memory adapters", () => {
       const reader = world.chain.reader();
       await until(async () => (await reader.requestState(request.id)).status === "decided");
       const commits = (await reader.requestEvents(request.id)).filter((event) => event.kind === "decisionCommitted");
-      expect(commits.map((event) => event.decision.answer)).to.deep.equal(["yes"]);
+      assert.deepEqual(
+        commits.map((event) => event.decision.answer),
+        ["yes"],
+      );
       await until(() => running.every(({ agent }) => agent.status().seats.length === 0));
       await until(async () => {
         const names = await Promise.all(world.agents.map(({ journals }) => journalsOf(journals)));
@@ -71,7 +75,10 @@ describe("the runtime over in-memory adapters", () => {
     await during(world, running, async ({ id }) => {
       statusNow = async () => (await world.chain.reader().requestState(id)).status;
       await until(() => seen.length === everybody.length);
-      expect(seen).to.deep.equal(everybody.map(() => "decided"));
+      assert.deepEqual(
+        seen,
+        everybody.map(() => "decided"),
+      );
     });
   });
 
@@ -100,7 +107,7 @@ describe("the runtime over in-memory adapters", () => {
     await during(world, running, async (request) => {
       await until(async () => (await world.chain.reader().requestState(request.id)).status === "decided");
     });
-    expect(new Set(commits)).to.deep.equal(new Set([true]));
+    assert.deepEqual(new Set(commits), new Set([true]));
   });
 
   it("a stopped agent resumes its duty: without it there is no quorum", async () => {
@@ -111,12 +118,12 @@ describe("the runtime over in-memory adapters", () => {
       const reader = world.chain.reader();
       await until(() => running[0]?.agent.status().seats.length === 1);
       await running[0]?.stop();
-      expect(await journalsOf(world.agents[0]!.journals)).to.have.length(1);
+      assert.equal((await journalsOf(world.agents[0]!.journals)).length, 1);
       await sleep(500);
-      expect((await reader.requestState(request.id)).status).to.equal("drawn");
+      assert.equal((await reader.requestState(request.id)).status, "drawn");
       running[0] = world.agents[0]!.start();
       await until(() => running[0]?.agent.status().seats.length === 1);
-      expect(running[0].agent.status().seats[0]).to.include({ requestId: String(request.id), silent: null });
+      assertFields(running[0].agent.status().seats[0], { requestId: String(request.id), silent: null });
       await until(async () => (await reader.requestState(request.id)).status === "decided");
       await until(() => running.every(({ agent }) => agent.status().seats.length === 0));
     });
@@ -138,7 +145,7 @@ describe("the runtime over in-memory adapters", () => {
     await during(world, running, async (request) => {
       await until(async () => (await world.chain.reader().requestState(request.id)).status === "decided", 15_000);
     });
-    expect(failures).to.equal(8);
+    assert.equal(failures, 8);
   });
 
   it("an agent that waits for its node still stops", async () => {
@@ -168,7 +175,7 @@ describe("the runtime over in-memory adapters", () => {
     const running = world.agents[0]!.start({ chain: { ...reader, agents, follow } });
     await until(() => reads >= 2);
     await sleep(50);
-    expect(reads).to.equal(2);
+    assert.equal(reads, 2);
     await running.stop();
   });
 });
@@ -193,10 +200,10 @@ describe("a settled request that a lagging node still calls open", () => {
       const reader = world.chain.reader();
       await until(async () => (await reader.requestState(request.id)).status === "decided");
       await until(() => running[0]!.agent.status().seats.length === 0);
-      expect(await journalsOf(first!.journals), "kept: a restart sees the request again").to.have.length(1);
+      assert.equal((await journalsOf(first!.journals)).length, 1, "kept: a restart sees the request again");
       await running[0]!.stop();
       const before = signed.size;
-      expect(before).to.be.greaterThan(5);
+      assertAbove(before, 5);
 
       const events = (await reader.requestEvents(request.id)).filter(({ kind }) =>
         ["requested", "committeeDrawn"].includes(kind),
@@ -221,11 +228,12 @@ describe("a settled request that a lagging node still calls open", () => {
       const model = createMemoryModel(truthful("no"), { confidence: () => 700_000 });
       running[0] = first!.start({ chain: lagging, model });
       await until(() => running[0]!.agent.status().seats.length === 1);
-      expect(Number(resumedAt), "the cursor waits for the older request").to.be.lessThan(
-        Number(events[0]!.blockNumber),
-      );
+      assertBelow(Number(resumedAt), Number(events[0]!.blockNumber), "the cursor waits for the older request");
       await sleep(500);
-      expect([...signed].filter(([, digests]) => digests.size > 1)).to.deep.equal([]);
+      assert.deepEqual(
+        [...signed].filter(([, digests]) => digests.size > 1),
+        [],
+      );
     });
   });
 });

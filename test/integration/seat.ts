@@ -1,6 +1,6 @@
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { keysFromPrivateKey } from "../../agents/adapters/keystore/keys.ts";
-import { createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
+import { createMemoryContentStore } from "../support/memory/content-store.ts";
 import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { createMemoryModel } from "../../agents/adapters/memory/model.ts";
 import type { Protocol } from "../../agents/core/protocol.ts";

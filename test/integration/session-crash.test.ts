@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { limits } from "../../agents/core/limits.ts";
 import type { Input } from "../../agents/core/protocol.ts";
@@ -7,6 +7,7 @@ import { createInputReader } from "../../agents/node/seat/records.ts";
 import { attemptOf, signMessage } from "../support/core/committee.ts";
 import { openSeatOf, type Seat } from "./seat.ts";
 import { decide } from "./session-deciding.ts";
+import { assertAbove } from "../support/assertions.ts";
 
 const attempt = attemptOf(4);
 const openSeat = (seat: number, records: readonly Uint8Array[], truth: string): Promise<Seat> =>
@@ -32,7 +33,7 @@ describe("a session after a crash", () => {
     { timeout: 120_000 },
     async () => {
       const records = await journalOfDecision();
-      expect(records.length).to.be.greaterThan(15);
+      assertAbove(records.length, 15);
       for (let cut = 0; cut <= records.length; cut++) {
         const before = records.slice(0, cut);
         const signed = new Map<string, string>();
@@ -45,17 +46,19 @@ describe("a session after a crash", () => {
         await new Promise((resolve) => setTimeout(resolve, 30));
         await session.close();
         for (const message of sent.filter(({ header }) => header.seat === 0)) {
-          expect(
+          assert.equal(
             signed.get(slot(message)) ?? message.header.payloadDigest,
+            message.header.payloadDigest,
             `cut at ${cut}, slot ${slot(message)}`,
-          ).to.equal(message.header.payloadDigest);
+          );
           signed.set(slot(message), message.header.payloadDigest);
         }
         for (const [key] of signed)
-          expect(
+          assert.equal(
             sent.some((message) => message.header.seat === 0 && slot(message) === key),
+            true,
             `cut at ${cut}: ${key} is sent again`,
-          ).to.equal(true);
+          );
       }
     },
   );
@@ -65,7 +68,7 @@ describe("a session after a crash", () => {
     const other = records.with(0, records[0]!.with(3, 0));
     let code = "";
     await openSeat(0, other, "yes").catch((error: { readonly code: string }) => (code = error.code));
-    expect(code).to.equal("JOURNAL_CONFLICT");
+    assert.equal(code, "JOURNAL_CONFLICT");
   });
 
   it("floods of well-formed messages for one slot are bounded before they reach the journal", async () => {
@@ -84,6 +87,6 @@ describe("a session after a crash", () => {
     const foreign = inputsOf(await journal()).filter(
       (input) => input.kind === "message" && input.message.header.seat === 1,
     );
-    expect(foreign).to.have.length(limits.payloadsPerSlot);
+    assert.equal(foreign.length, limits.payloadsPerSlot);
   });
 });

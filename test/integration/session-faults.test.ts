@@ -1,8 +1,8 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
-import { createMemoryContentHub, createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
+import { createMemoryContentHub, createMemoryContentStore } from "../support/memory/content-store.ts";
 import { createMemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { proposerOf } from "../../agents/core/seat/certify/proposals.ts";
 import { decodeBlock, encode, encodeBlock } from "../../agents/core/encoding/codec.ts";
@@ -21,6 +21,7 @@ import type { Model } from "../../agents/ports/model.ts";
 import { attemptOf, signMessage } from "../support/core/committee.ts";
 import { openSeatOf } from "./seat.ts";
 import { until } from "./world.ts";
+import { assertAtMost, assertBelow, assertExcludes, assertIncludes, assertWithin } from "../support/assertions.ts";
 
 const attempt = attemptOf(4);
 const clock = createSystemClock();
@@ -63,8 +64,11 @@ describe("blocks behind a proposal", () => {
     }, 5_000);
     for (const other of others) seat.session.deliver(commitment(other));
     await until(() => seat.sent.some(({ header }) => header.phase === 2), 5_000);
-    expect(seat.session.silent()).to.equal(null);
-    expect((await seat.journal()).reduce((sum, record) => sum + record.length, 0)).to.be.lessThan(20_000);
+    assert.equal(seat.session.silent(), null);
+    assertBelow(
+      (await seat.journal()).reduce((sum, record) => sum + record.length, 0),
+      20_000,
+    );
     await seat.session.close();
   });
 
@@ -72,14 +76,12 @@ describe("blocks behind a proposal", () => {
     const blocks = [1, 2, 3, 4, 5].map((fill) => new Uint8Array(250_000).fill(fill));
     const input: Input = { kind: "loaded", root: sha256(blocks[0]!), blocks: [blocks[0]!, null, ...blocks.slice(1)] };
     const records = encodeInput(input);
-    for (const record of records) expect(record.length).to.be.at.most(maxRecordBytes);
+    for (const record of records) assertAtMost(record.length, maxRecordBytes);
     const read = createInputReader();
     // What a crash left of an earlier try is no obstacle.
     read(records[1]!);
-    expect(records.map(read)).to.deep.equal([...blocks.map(() => null), input]);
-    expect(() => createInputReader()(records.at(-1)!))
-      .to.throw()
-      .with.property("code", "JOURNAL_CORRUPT");
+    assert.deepEqual(records.map(read), [...blocks.map(() => null), input]);
+    assert.throws(() => createInputReader()(records.at(-1)!), { code: "JOURNAL_CORRUPT" });
   });
 
   it("only signed messages of the attempt are kept, and few blocks are asked for at once", async () => {
@@ -110,7 +112,7 @@ describe("blocks behind a proposal", () => {
     const load = async (...found: readonly Uint8Array[]): Promise<readonly (Uint8Array | null)[]> =>
       loader.load(found.map(put));
     const missing = sha256(new Uint8Array(9));
-    expect(await loader.load([put(good), missing])).to.deep.equal([good, null]);
+    assert.deepEqual(await loader.load([put(good), missing]), [good, null]);
     const other = attemptOf(4);
     const elsewhere = { ...other, request: { ...other.request, id: 8n as never } };
     const foreign: readonly Uint8Array[] = [
@@ -120,11 +122,14 @@ describe("blocks behind a proposal", () => {
       encodeMessage(signMessage(attempt, 1, 2, 0, { commitment: null })),
       encodeMessage({ ...commitment(2), signature: commitment(3).signature }),
     ];
-    for (const bytes of foreign) expect(await load(good, bytes)).to.deep.equal([null, null]);
+    for (const bytes of foreign) assert.deepEqual(await load(good, bytes), [null, null]);
     const crowded = Array.from({ length: limits.payloadsPerSlot + 1 }, (_, fill) => encodeMessage(commitment(1, fill)));
-    expect(await load(...crowded)).to.deep.equal(crowded.map(() => null));
+    assert.deepEqual(
+      await load(...crowded),
+      crowded.map(() => null),
+    );
     await loader.load(Array.from({ length: 100 }, (_, fill) => sha256(Uint8Array.of(fill))));
-    expect(most).to.be.within(2, 16);
+    assertWithin(most, 2, 16);
   });
 });
 
@@ -146,7 +151,7 @@ describe("a session and its journal", () => {
         const input = read(record);
         if (input?.kind === "message") durable.add(input.message.header.payloadDigest);
       }
-      for (const { header } of seat.sent) expect(durable.has(header.payloadDigest), `step ${step}`).to.equal(true);
+      for (const { header } of seat.sent) assert.equal(durable.has(header.payloadDigest), true, `step ${step}`);
       for (const release of held.splice(0)) release();
       for (const other of others) seat.session.deliver(commitment(other));
     }
@@ -164,15 +169,15 @@ describe("a session and its journal", () => {
     });
     const seat = await openSeatOf(attempt, self, { ports: { journal } });
     await until(() => seat.sent.length > 0, 5_000);
-    expect(seat.session.silent()).to.equal(null);
+    assert.equal(seat.session.silent(), null);
     full = true;
     const before = seat.sent.length;
     for (const other of others) seat.session.deliver(commitment(other));
     await until(() => seat.session.silent() !== null, 5_000);
     await sleep(100);
-    expect(seat.session.silent()).to.equal("journal failed: ENOSPC");
-    expect(seat.sent).to.have.length(before);
-    expect(seat.session.wants(commitment(1, 9).header)).to.equal(false);
+    assert.equal(seat.session.silent(), "journal failed: ENOSPC");
+    assert.equal(seat.sent.length, before);
+    assert.equal(seat.session.wants(commitment(1, 9).header), false);
     await seat.session.close();
   });
 
@@ -184,8 +189,8 @@ describe("a session and its journal", () => {
     } as unknown as Model;
     const seat = await openSeatOf(attempt, self, { ports: { model, log } });
     await until(() => errors.length > 0, 5_000);
-    expect(errors).to.deep.equal(["input too long for the journal: ignored"]);
-    expect(seat.session.silent()).to.equal(null);
+    assert.deepEqual(errors, ["input too long for the journal: ignored"]);
+    assert.equal(seat.session.silent(), null);
     // Abstains when the phase ends.
     await until(() => seat.sent.length > 0, 10_000);
     await seat.session.close();
@@ -198,11 +203,11 @@ describe("a session and its journal", () => {
     const protocol = saying({ kind: "send", phase: 201, round: 0, payload: { root, validRound: null } });
     const seat = await openSeatOf(attempt, self, { protocol, ports: { log } });
     await sleep(50);
-    expect(errors).to.have.length(1);
-    expect(seat.sent).to.deep.equal([]);
+    assert.equal(errors.length, 1);
+    assert.deepEqual(seat.sent, []);
     const records = await seat.journal();
-    expect(records).to.have.length(1);
-    expect(seat.session.silent()).to.equal(null);
+    assert.equal(records.length, 1);
+    assert.equal(seat.session.silent(), null);
     await seat.session.close();
     await (await openSeatOf(attempt, self, { protocol, records })).session.close();
   });
@@ -217,7 +222,7 @@ describe("a session and its journal", () => {
     const seat = await openSeatOf(attempt, self, { protocol });
     seat.session.deliver(commitment(1, 1));
     await until(() => seat.session.silent() !== null, 5_000);
-    expect(seat.session.silent()).to.equal("internal error: bug");
+    assert.equal(seat.session.silent(), "internal error: bug");
     await seat.session.close();
   });
 
@@ -231,7 +236,7 @@ describe("a session and its journal", () => {
     for (const one of [vote, message]) seat.session.deliver(one);
     await until(() => stored.length > 0, 5_000);
     await seat.session.close();
-    expect(stored).to.deep.include(encodeMessage(message));
-    expect(stored).not.to.deep.include(encodeMessage(vote));
+    assertIncludes(stored, encodeMessage(message));
+    assertExcludes(stored, encodeMessage(vote));
   });
 });

@@ -1,7 +1,7 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
-import { createMemoryContentHub, createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
+import { createMemoryContentHub, createMemoryContentStore } from "../support/memory/content-store.ts";
 import { cidString, encode } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
@@ -15,6 +15,7 @@ import { maxRecordBytes } from "../../agents/ports/journal.ts";
 import { attemptOf } from "../support/core/committee.ts";
 import { openSeatOf, type Seat } from "./seat.ts";
 import { fastTiming, until } from "./world.ts";
+import { assertAtMost } from "../support/assertions.ts";
 
 const clock = createSystemClock();
 const RULES = "Exports above 500 need a licence.";
@@ -49,8 +50,8 @@ describe("documents of a question, in a session", () => {
     const attempt = asking(sha256(rules));
     const bringer = canonicalOrder(attempt)[0] as number;
     const seat = await openSeatOf(attempt, bringer, { protocol: escalating, ports: { store: await beside(rules) } });
-    expect(await brought(seat)).to.deep.equal({ documents: [RULES] });
-    expect((await kindsIn(seat)).slice(0, 3)).to.deep.equal([undefined, "fetched", "message"]);
+    assert.deepEqual(await brought(seat), { documents: [RULES] });
+    assert.deepEqual((await kindsIn(seat)).slice(0, 3), [undefined, "fetched", "message"]);
     await seat.session.close();
   });
 
@@ -73,7 +74,7 @@ describe("documents of a question, in a session", () => {
         records: records.slice(0, kept),
         ports: { store },
       });
-      expect(await brought(again), `${kept} records`).to.deep.equal({ documents: [RULES] });
+      assert.deepEqual(await brought(again), { documents: [RULES] }, `${kept} records`);
       await again.session.close();
     }
   });
@@ -87,8 +88,8 @@ describe("documents of a question, in a session", () => {
       protocol: escalating,
       ports: { store: await beside(table, rules) },
     });
-    expect(await brought(seat)).to.deep.equal({ documents: [null, RULES, null] });
-    expect(seat.session.silent()).to.equal(null);
+    assert.deepEqual(await brought(seat), { documents: [null, RULES, null] });
+    assert.equal(seat.session.silent(), null);
     await seat.session.close();
   });
 
@@ -96,11 +97,9 @@ describe("documents of a question, in a session", () => {
     const blocks = ["a", "b"].map((one) => documentBlock(one.repeat(15_000)) as Uint8Array);
     const input: Input = { kind: "fetched", fetch: "0.10", blocks: [blocks[0]!, null, blocks[1]!] };
     const records = encodeInput(input);
-    for (const record of records) expect(record.length).to.be.at.most(maxRecordBytes);
+    for (const record of records) assertAtMost(record.length, maxRecordBytes);
     const read = createInputReader();
-    expect(records.map(read)).to.deep.equal([null, null, input]);
-    expect(() => createInputReader()(records.at(-1)!))
-      .to.throw()
-      .with.property("code", "JOURNAL_CORRUPT");
+    assert.deepEqual(records.map(read), [null, null, input]);
+    assert.throws(() => createInputReader()(records.at(-1)!), { code: "JOURNAL_CORRUPT" });
   });
 });

@@ -1,8 +1,8 @@
 import { createSystemClock } from "../../agents/adapters/clock/system-clock.ts";
 import { keysFromPrivateKey, type Keys } from "../../agents/adapters/keystore/keys.ts";
 import { createMemoryChain, type MemoryChain } from "../support/memory-chain/chain.ts";
-import { createMemoryContentHub, createMemoryContentStore } from "../../agents/adapters/memory/content-store.ts";
-import { createMemoryEvidence } from "../../agents/adapters/memory/evidence.ts";
+import { createMemoryContentHub, createMemoryContentStore } from "../support/memory/content-store.ts";
+import { createMemoryEvidence } from "../support/memory/evidence.ts";
 import { createMemoryJournals, type MemoryJournals } from "../../agents/adapters/memory/journal.ts";
 import { createMemoryModel, type Script } from "../../agents/adapters/memory/model.ts";
 import { createMemoryHub } from "../../agents/adapters/memory/network.ts";

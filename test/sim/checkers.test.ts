@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import { checkers, judge, offBeyondF, type CheckerName } from "../../sim/checkers/index.ts";
 import { decodeBlock, digestOf, encodeBlock, type BlockValue } from "../../agents/core/encoding/codec.ts";
@@ -11,6 +11,7 @@ import { createPlan } from "../../sim/plan.ts";
 import { simSigner } from "../../sim/signer.ts";
 import { slotOf, type Certified, type SeatTrace, type Trace } from "../../sim/trace.ts";
 import { runWorld } from "../../sim/world.ts";
+import { assertIncludes, assertIncludesAll, assertSameMembers } from "../support/assertions.ts";
 
 /** One sound run with real signatures, bent by hand. */
 describe("checkers", () => {
@@ -18,7 +19,7 @@ describe("checkers", () => {
   before(async () => {
     const options = { protocol: "mbft", n: 4, byzantine: 1, faults: [], byzantineKinds: ["lying"] as const };
     good = await runWorld(createPlan({ ...options, kind: "boolean", errorPpm: 0 }, 4));
-    expect(judge(good)).to.deep.equal([]);
+    assert.deepEqual(judge(good), []);
   });
 
   const honest = (trace: Trace): SeatTrace => trace.seats.find(({ byzantine }) => byzantine === null)!;
@@ -57,31 +58,32 @@ describe("checkers", () => {
   };
 
   it("SI1 agreement: another answer, another transcript", () => {
-    expect(says("agreement", decide({ answer: "maybe" }))).to.contain("maybe");
-    expect(says("agreement", decide({ transcript: `0x${"ab".repeat(32)}` as Digest }))).to.contain("0xabababab");
-    expect(says("agreement", decide({ round: 9 }))).to.equal("");
+    assertIncludes(says("agreement", decide({ answer: "maybe" })), "maybe");
+    assertIncludes(says("agreement", decide({ transcript: `0x${"ab".repeat(32)}` as Digest })), "0xabababab");
+    assert.equal(says("agreement", decide({ round: 9 })), "");
   });
 
   it("SI2 validity: a lie; an answer of nobody when models may err; nothing is promised beyond f; a chair's word is worth what agrees", () => {
     const lie = good.truth === "yes" ? "no" : "yes";
-    expect(says("validity", decide({ answer: lie }))).to.contain("the truth is");
+    assertIncludes(says("validity", decide({ answer: lie })), "the truth is");
     const erring = { ...decide({ answer: lie }), truthful: false };
-    expect(says("validity", erring)).to.contain("no honest seat");
-    expect(
+    assertIncludes(says("validity", erring), "no honest seat");
+    assert.equal(
       says(
         "validity",
         bend(honest(good).seat, () => ({ approved: [lie] }), erring),
       ),
-    ).to.equal("");
-    expect(says("validity", { ...decide({ answer: lie }), tolerable: false })).to.equal("");
+      "",
+    );
+    assert.equal(says("validity", { ...decide({ answer: lie }), tolerable: false }), "");
     const chair = { ...good.protocol, assurance: "chair" } as const;
     const word = (confidence: number) => ({
       ...decide({ answer: lie, confidence: confidence as Ppm }),
       protocol: chair,
     });
-    expect(says("validity", word(333_333))).to.equal("");
-    expect(says("validity", word(333_334))).to.contain("nobody honest");
-    expect(says("validity", { ...word(1_000_000), truthful: false })).to.equal("");
+    assert.equal(says("validity", word(333_333)), "");
+    assertIncludes(says("validity", word(333_334)), "nobody honest");
+    assert.equal(says("validity", { ...word(1_000_000), truthful: false }), "");
   });
 
   it("SI3 certificate uniqueness: too few signatures, forged ones, a rival transcript", () => {
@@ -90,24 +92,24 @@ describe("checkers", () => {
         certificates: [{ ...first!, certificate: { ...first!.certificate, signatures: change(first!) } }],
       }));
     const few = resigned(({ certificate }) => certificate.signatures.slice(1));
-    expect(says("certificate-uniqueness", few)).to.contain("2 valid signatures");
+    assertIncludes(says("certificate-uniqueness", few), "2 valid signatures");
     const forged = resigned(({ certificate }) =>
       certificate.signatures.map((one) => ({ ...one, signature: certificate.signatures[0]!.signature })),
     );
-    expect(says("certificate-uniqueness", forged)).to.contain("1 valid signatures");
+    assertIncludes(says("certificate-uniqueness", forged), "1 valid signatures");
     const root = new Uint8Array(32).fill(7);
     const rivals = [0, 1, 2].map((seat) => message(seat, 203, 5, { root, signature: new Uint8Array(65) }));
-    expect(says("certificate-uniqueness", withMessages(...rivals))).to.contain("more than 2/3 signed for each");
-    expect(says("certificate-uniqueness", withMessages(...rivals.slice(1)))).to.equal("");
+    assertIncludes(says("certificate-uniqueness", withMessages(...rivals)), "more than 2/3 signed for each");
+    assert.equal(says("certificate-uniqueness", withMessages(...rivals.slice(1))), "");
   });
 
   it("SI4 no honest slash: a step down, two payloads in a slot, evidence or a pair of decisions against an honest seat", () => {
     const { seat } = honest(good);
-    expect(says("no-honest-slash", decide({ reputationChanges: [{ seat, steps: -1 }] }))).to.contain("slashes");
+    assertIncludes(says("no-honest-slash", decide({ reputationChanges: [{ seat, steps: -1 }] })), "slashes");
     const twice = [message(seat, 202, 8, { root: null }), message(seat, 202, 8, { root: new Uint8Array(32) })];
-    expect(says("no-honest-slash", withMessages(...twice))).to.contain("two payloads");
+    assertIncludes(says("no-honest-slash", withMessages(...twice)), "two payloads");
     const accused = bend(seat, () => ({ evidence: [{ first: twice[0]!, second: twice[1]! }] }));
-    expect(says("no-honest-slash", accused)).to.contain("evidence against honest seat");
+    assertIncludes(says("no-honest-slash", accused), "evidence against honest seat");
     const { certificate } = honest(good).certificates[0]!;
     const { decision } = certificate;
     const { signature } = certificate.signatures[0]!;
@@ -117,10 +119,10 @@ describe("checkers", () => {
       second: { decision, signature },
     });
     const twoDecisions = (one: SeatIndex): Trace => bend(seat, () => ({ conflicts: [conflict(one)] }));
-    expect(says("no-honest-slash", twoDecisions(seat))).to.contain("evidence against honest seat");
+    assertIncludes(says("no-honest-slash", twoDecisions(seat)), "evidence against honest seat");
     const liar = good.seats.find(({ byzantine }) => byzantine !== null)!.seat;
-    expect(says("no-honest-slash", twoDecisions(liar))).to.equal("");
-    expect(says("no-honest-slash", decide({ reputationChanges: [{ seat: liar, steps: -1 }] }))).to.equal("");
+    assert.equal(says("no-honest-slash", twoDecisions(liar)), "");
+    assert.equal(says("no-honest-slash", decide({ reputationChanges: [{ seat: liar, steps: -1 }] })), "");
   });
 
   it("SI5 accountability: both halves at one seat, one half each at two seats", () => {
@@ -131,25 +133,27 @@ describe("checkers", () => {
     const took = (...messages: readonly Message[]): Partial<SeatTrace> => ({
       took: new Map([[slotOf(first), messages]]),
     });
-    expect(
+    assertIncludes(
       says(
         "accountability",
         bend(seat, () => took(first, second)),
       ),
-    ).to.contain("raised no evidence");
+      "raised no evidence",
+    );
     const other = good.seats.find((one) => one.byzantine === null && one.seat !== seat)!.seat;
     const apart = bend(
       other,
       () => took(second),
       bend(seat, () => took(first)),
     );
-    expect(says("accountability", apart)).to.contain("none raised evidence");
-    expect(
+    assertIncludes(says("accountability", apart), "none raised evidence");
+    assert.equal(
       says(
         "accountability",
         bend(seat, () => ({ evidence: [{ first, second }] }), apart),
       ),
-    ).to.equal("");
+      "",
+    );
   });
 
   it("SI5 accountability: who stands in the transcript with two messages for one slot is slashed", () => {
@@ -162,35 +166,37 @@ describe("checkers", () => {
       digest === transcript ? doctored : digest === sha256(second) ? second : good.block(digest);
     // In this world the liar is slashed for something else.
     const spared = decide({ reputationChanges: [] });
-    expect(says("accountability", { ...spared, block })).to.contain(`seat ${liar} stands in the transcript`);
+    assertIncludes(says("accountability", { ...spared, block }), `seat ${liar} stands in the transcript`);
     const slashed = decide({ reputationChanges: [{ seat: liar, steps: -1 }] });
-    expect(says("accountability", { ...slashed, block })).to.equal("");
+    assert.equal(says("accountability", { ...slashed, block }), "");
   });
 
   it("SI6 termination: no certificate, a seat that fell silent; nothing beyond f", () => {
     const { seat } = honest(good);
-    expect(
+    assertIncludes(
       says(
         "termination",
         bend(seat, () => ({ certificates: [] })),
       ),
-    ).to.contain("no certificate");
-    expect(
+      "no certificate",
+    );
+    assertIncludes(
       says(
         "termination",
         bend(seat, () => ({ silent: "internal error" })),
       ),
-    ).to.contain("internal error");
-    expect(says("termination", { ...bend(seat, () => ({ certificates: [] })), tolerable: false })).to.equal("");
+      "internal error",
+    );
+    assert.equal(says("termination", { ...bend(seat, () => ({ certificates: [] })), tolerable: false }), "");
   });
 
   it("SI6 termination: Hung is a certificate, but not where nothing at all went wrong", () => {
     const hung = decide({ status: "hung" });
-    expect(says("termination", hung)).to.equal("");
+    assert.equal(says("termination", hung), "");
     const calm = { ...hung, seats: hung.seats.map((one) => ({ ...one, byzantine: null })) };
-    expect(says("termination", calm)).to.contain("holds Hung, and nothing went wrong");
-    expect(says("termination", { ...calm, faults: ["skew"] })).to.equal("");
-    expect(says("termination", { ...calm, truthful: false })).to.equal("");
+    assertIncludes(says("termination", calm), "holds Hung, and nothing went wrong");
+    assert.equal(says("termination", { ...calm, faults: ["skew"] }), "");
+    assert.equal(says("termination", { ...calm, truthful: false }), "");
   });
 
   it("what is off beyond f is what report and help say", () => {
@@ -208,40 +214,44 @@ describe("checkers", () => {
     const said = (tolerable: boolean): ReadonlySet<string> =>
       new Set(worst.flatMap((one) => judge({ ...one, tolerable }).map(({ checker }) => checker)));
     const beyond = said(false);
-    expect([...said(true)].filter((checker) => !beyond.has(checker))).to.have.members([...offBeyondF]);
-    expect(beyond).to.include.keys("agreement", "replay", "mbft", "bounded-memory");
+    assertSameMembers(
+      [...said(true)].filter((checker) => !beyond.has(checker)),
+      [...offBeyondF],
+    );
+    assertIncludesAll(beyond, ["agreement", "replay", "mbft", "bounded-memory"]);
   });
 
   it("SI7 bounded memory: events, waiting frames, journal, backlog", () => {
-    expect(says("bounded-memory", { ...good, events: 1_000_000 })).to.contain("events");
-    expect(says("bounded-memory", { ...good, pending: 1_000_000 })).to.contain("waited");
-    expect(says("bounded-memory", everywhere({ journalBytes: 1_000_000_000 }))).to.contain("journal");
-    expect(says("bounded-memory", everywhere({ backlog: 10_000 }))).to.contain("resend");
+    assertIncludes(says("bounded-memory", { ...good, events: 1_000_000 }), "events");
+    assertIncludes(says("bounded-memory", { ...good, pending: 1_000_000 }), "waited");
+    assertIncludes(says("bounded-memory", everywhere({ journalBytes: 1_000_000_000 })), "journal");
+    assertIncludes(says("bounded-memory", everywhere({ backlog: 10_000 })), "resend");
   });
 
   it("SI8 replay: a block that nobody holds, a decision that the blocks do not yield", () => {
-    expect(says("replay", { ...good, block: () => null })).to.contain("no honest seat holds its root block");
-    expect(says("replay", decide({ confidence: 1 as never }))).to.contain("confidence is");
+    assertIncludes(says("replay", { ...good, block: () => null }), "no honest seat holds its root block");
+    assertIncludes(says("replay", decide({ confidence: 1 as never })), "confidence is");
   });
 
   it("SI9 nothing left out: what all honest seats held in time", () => {
     const missing = message(0, 9, 0, { nothing: null });
-    expect(says("omission", everywhere({ inTime: [missing] }))).to.contain("the transcript lacks it");
-    expect(
+    assertIncludes(says("omission", everywhere({ inTime: [missing] })), "the transcript lacks it");
+    assert.equal(
       says(
         "omission",
         bend(honest(good).seat, () => ({ inTime: [missing] })),
       ),
-    ).to.equal("");
+      "",
+    );
   });
 
   it("SI10 mbft: pay without an answer, too little support", () => {
     const paid = honest(good).certificates[0]!.certificate.decision.shares.findIndex((share) => share > 0);
     const reveal = good.messages.get(`2.0.${paid}`)![0]!;
     const nobody = everywhere({ answers: [], approved: [] });
-    expect(says("mbft", nobody)).to.contain("seats support");
+    assertIncludes(says("mbft", nobody), "seats support");
     const other: Trace = { ...good, protocol: { ...good.protocol, id: "other" } };
-    expect(says("mbft", { ...nobody, protocol: other.protocol })).to.equal("");
+    assert.equal(says("mbft", { ...nobody, protocol: other.protocol }), "");
     const mute: Trace = {
       ...good,
       block: (digest) => {
@@ -249,6 +259,6 @@ describe("checkers", () => {
         return bytes !== null && Buffer.from(bytes).includes(Buffer.from(hexToBytes(reveal.signature))) ? null : bytes;
       },
     };
-    expect(says("mbft", mute)).to.contain("paid without an answer");
+    assertIncludes(says("mbft", mute), "paid without an answer");
   });
 });

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
@@ -8,6 +8,13 @@ import { BYZANTINE_KINDS, FAULTS, type SimOptions } from "../../sim/options.ts";
 import { createPlan } from "../../sim/plan.ts";
 import { buildReport, reportText } from "../../sim/report.ts";
 import { shrink } from "../../sim/shrink.ts";
+import {
+  assertBelow,
+  assertFields,
+  assertIncludes,
+  assertIncludesAll,
+  assertSameMembers,
+} from "../support/assertions.ts";
 
 const sim = (
   ...words: readonly string[]
@@ -41,11 +48,11 @@ describe("npm run sim", () => {
       "1",
       "--json",
     );
-    expect(code).to.equal(0);
+    assert.equal(code, 0);
     const report = JSON.parse(out) as { readonly [key: string]: unknown };
-    expect(report["checkersOff"]).to.deep.equal([]);
-    expect(report).to.include({ beyondF: false, protocol: "mbft", n: 4, byzantine: 1, seeds: 5, firstSeed: 1 });
-    expect(report["criticalPathCalls"]).to.have.all.keys("min", "mean", "max");
+    assert.deepEqual(report["checkersOff"], []);
+    assertFields(report, { beyondF: false, protocol: "mbft", n: 4, byzantine: 1, seeds: 5, firstSeed: 1 });
+    assertSameMembers(Object.keys(report["criticalPathCalls"] as object), ["min", "mean", "max"]);
     for (const key of [
       "decided",
       "hung",
@@ -56,15 +63,15 @@ describe("npm run sim", () => {
       "bytes",
       "modelCalls",
     ])
-      expect(report[key], key).to.be.a("number");
-    expect(report["violations"]).to.deep.equal([]);
+      assert.equal(typeof report[key], "number", key);
+    assert.deepEqual(report["violations"], []);
   });
 
   it("with --json an error is one JSON object", () => {
     const { code, out, err } = sim("--protocol", "mbft", "--n", "4", "--byzantine", "4", "--json");
-    expect({ code, err }).to.deep.equal({ code: 2, err: "" });
+    assert.deepEqual({ code, err }, { code: 2, err: "" });
     const { error } = JSON.parse(out) as { readonly error: object };
-    expect(error).to.deep.include({ code: "TERMS_INVALID", data: { field: "byzantine", value: 4 } });
+    assertFields(error, { code: "TERMS_INVALID", data: { field: "byzantine", value: 4 } });
   });
 
   const bad: readonly (readonly [string, readonly string[], RegExp])[] = [
@@ -105,8 +112,8 @@ describe("npm run sim", () => {
   for (const [what, words, message] of bad)
     it(`refuses ${what}`, () => {
       const { code, err } = sim(...words);
-      expect(code).to.equal(2);
-      expect(err).to.match(message);
+      assert.equal(code, 2);
+      assert.match(err, message);
     });
 
   it("K > f is allowed and said: on stderr, in the summary and in JSON, with the checkers that are off", () => {
@@ -114,12 +121,12 @@ describe("npm run sim", () => {
       " ",
     );
     const { code, out, err } = sim(...words);
-    expect(code).to.be.oneOf([0, 1]);
-    expect(err).to.contain("expect violations or hung");
-    expect(out).to.contain("more than f seats misbehave: validity, no-honest-slash, termination, omission are off");
+    assertIncludes([0, 1], code);
+    assertIncludes(err, "expect violations or hung");
+    assertIncludes(out, "more than f seats misbehave: validity, no-honest-slash, termination, omission are off");
     const report = JSON.parse(sim(...words, "--json").out) as { readonly [key: string]: unknown };
-    expect(report).to.include({ beyondF: true });
-    expect(report["checkersOff"]).to.deep.equal(["validity", "no-honest-slash", "termination", "omission"]);
+    assertFields(report, { beyondF: true });
+    assert.deepEqual(report["checkersOff"], ["validity", "no-honest-slash", "termination", "omission"]);
   });
 
   it("--help explains every name that may stand after struck", () => {
@@ -129,10 +136,10 @@ describe("npm run sim", () => {
         [...(inside as string).matchAll(/"([^"]+)"/g)].map(([, name]) => name as string),
       ),
     );
-    expect(names).to.include.members(["drop", "delay", "second twin"]);
+    assertIncludesAll(names, ["drop", "delay", "second twin"]);
     const { out } = sim("--help");
     const struck = out.slice(out.indexOf("struck"));
-    for (const name of names) expect(struck, name).to.match(new RegExp(`\\b${name}\\b`));
+    for (const name of names) assert.match(struck, new RegExp(`\\b${name}\\b`), name);
   });
 
   it("one command a seed, after all that the seed violates", () => {
@@ -146,7 +153,7 @@ describe("npm run sim", () => {
       ...buildReport(options, 1, [], { elapsedMs: 1, cpuMs: 1 }, { mutant: null, shrunk: null }),
       violations: [found(1, "agreement"), found(1, "replay"), found(2, "replay")],
     });
-    expect(text.split("\n").slice(0, 5)).to.deep.equal([
+    assert.deepEqual(text.split("\n").slice(0, 5), [
       "seed 1: agreement: bad",
       "seed 1: replay: bad",
       "  run 1",
@@ -158,21 +165,25 @@ describe("npm run sim", () => {
   it("a planted bug: exit code 1, a command that shows it again, and a shrunk one", { timeout: 120_000 }, () => {
     const words = "--protocol mbft --n 4 --byzantine 1 --seeds 20 --jobs 1 --mutant MB11-refuted --json".split(" ");
     const { code, out } = sim(...words);
-    expect(code).to.equal(1);
+    assert.equal(code, 1);
     const { violations, shrunk } = JSON.parse(out) as {
       readonly violations: readonly { readonly checker: string; readonly command: string }[];
       readonly shrunk: string;
     };
     const checkers = new Set(violations.map(({ checker }) => checker));
     for (const command of [violations[0]!.command, shrunk]) {
-      expect(command).to.contain("--mutant MB11-refuted").and.to.contain("--seeds 1 ");
+      assertIncludes(command, "--mutant MB11-refuted");
+      assertIncludes(command, "--seeds 1 ");
       const again = sim(...command.replace("npm run sim -- ", "").split(" "), "--json");
-      expect(again.code).to.equal(1);
+      assert.equal(again.code, 1);
       const found = (JSON.parse(again.out) as { readonly violations: readonly { readonly checker: string }[] })
         .violations;
-      expect(found.some(({ checker }) => checkers.has(checker))).to.equal(true);
+      assert.equal(
+        found.some(({ checker }) => checkers.has(checker)),
+        true,
+      );
     }
-    expect(shrunk).to.contain("--faults none");
+    assertIncludes(shrunk, "--faults none");
   });
 });
 
@@ -187,8 +198,8 @@ describe("commands and shrinking", () => {
     };
     for (const one of [options, odd, { ...options, byzantine: 0, faults: [] }]) {
       const text = commandFor(one, 42);
-      expect(text).to.contain("--seed 42");
-      expect({ ...optionsOf(text), byzantineKinds: one.byzantineKinds }).to.deep.equal(one);
+      assertIncludes(text, "--seed 42");
+      assert.deepEqual({ ...optionsOf(text), byzantineKinds: one.byzantineKinds }, one);
     }
   });
 
@@ -198,8 +209,8 @@ describe("commands and shrinking", () => {
       tries++;
       return one.faults.includes("crash") && one.byzantine > 0 && one.byzantineKinds.includes("twin");
     });
-    expect(shrunk.options).to.deep.include({ n: 4, byzantine: 1, faults: ["crash"], byzantineKinds: ["twin"] });
-    expect(tries).to.be.lessThan(151);
+    assertFields(shrunk.options, { n: 4, byzantine: 1, faults: ["crash"], byzantineKinds: ["twin"] });
+    assertBelow(tries, 151);
   });
 
   it("what does not strike can be forbidden without making another world", () => {
@@ -209,12 +220,12 @@ describe("commands and shrinking", () => {
       const forbidden = { ...options, byzantineKinds: kinds, kind: world.attempt.request.terms.kind };
       // One alone strikes always.
       const faults = world.faults.length === 1 ? options.faults : world.faults;
-      expect(createPlan({ ...forbidden, faults }, seed)).to.deep.equal(world);
+      assert.deepEqual(createPlan({ ...forbidden, faults }, seed), world);
     }
   });
 
   it("keeps what cannot be taken away", async () => {
     const shrunk = await shrink(options, 5, async () => false);
-    expect({ options: shrunk.options, seed: shrunk.seed }).to.deep.equal({ options, seed: 5 });
+    assert.deepEqual({ options: shrunk.options, seed: shrunk.seed }, { options, seed: 5 });
   });
 });

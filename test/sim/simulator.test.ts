@@ -1,10 +1,11 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { protocols } from "../../agents/core/protocols/index.ts";
 import type { SeedResult } from "../../sim/batch.ts";
 import { BYZANTINE_KINDS, FAULTS, type ByzantineKind, type Fault, type SimOptions } from "../../sim/options.ts";
 import { createPlan } from "../../sim/plan.ts";
 import { createPool, type Pool } from "../../sim/pool.ts";
+import { assertAbove, assertIncludes } from "../support/assertions.ts";
 
 const options: SimOptions = {
   protocol: "mbft",
@@ -31,8 +32,8 @@ describe("simulator", () => {
     const first = await pool.run(options, seeds(12));
     const again = await pool.run(options, seeds(12).toReversed());
     const key = ({ seed, hash, frames, virtualMs }: SeedResult) => ({ seed, hash, frames, virtualMs });
-    expect(again.map(key)).to.deep.equal(first.map(key));
-    expect(new Set(first.map(({ hash }) => hash)).size).to.equal(12);
+    assert.deepEqual(again.map(key), first.map(key));
+    assert.equal(new Set(first.map(({ hash }) => hash)).size, 12);
   });
 
   const struck: Readonly<Record<Fault, readonly string[]>> = {
@@ -50,22 +51,31 @@ describe("simulator", () => {
     it(`SM2: ${fault} strikes, alone, and nothing else does`, async () => {
       const results = await pool.run({ ...options, byzantine: 0, faults: [fault] }, seeds(fault === "model" ? 60 : 24));
       const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
-      for (const what of struck[fault]) if (what !== "lost tail") expect([...counted], fault).to.include(what);
-      expect([...counted].filter((what) => !struck[fault].includes(what))).to.deep.equal([]);
-      expect(described(results)).to.deep.equal([]);
+      for (const what of struck[fault]) if (what !== "lost tail") assertIncludes([...counted], what, fault);
+      assert.deepEqual(
+        [...counted].filter((what) => !struck[fault].includes(what)),
+        [],
+      );
+      assert.deepEqual(described(results), []);
       if (fault === "skew") {
         const calm = await pool.run({ ...options, byzantine: 0, faults: [] }, seeds(24));
-        expect(results.map(({ hash }) => hash)).not.to.deep.equal(calm.map(({ hash }) => hash));
-        expect(new Set(createPlan({ ...options, faults: ["skew"] }, 1).speedPpm).size).to.be.greaterThan(1);
+        assert.notDeepEqual(
+          results.map(({ hash }) => hash),
+          calm.map(({ hash }) => hash),
+        );
+        assertAbove(new Set(createPlan({ ...options, faults: ["skew"] }, 1).speedPpm).size, 1);
       }
     });
 
   it("SM2: without faults and Byzantine seats mbft decides; where all are in time, by one call on the critical path", async () => {
     const results = await pool.run({ ...options, byzantine: 0, faults: [], kind: "boolean" }, seeds(20));
-    expect(results.map(({ status }) => status)).to.deep.equal(results.map(() => "decided"));
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      results.map(() => "decided"),
+    );
     const punctual = results.filter(({ modelCalls }) => modelCalls === 4);
-    expect(punctual.length).to.be.greaterThan(5);
-    for (const { criticalPathCalls } of punctual) expect(criticalPathCalls).to.equal(1);
+    assertAbove(punctual.length, 5);
+    for (const { criticalPathCalls } of punctual) assert.equal(criticalPathCalls, 1);
   });
 
   const misdeeds: Partial<Record<ByzantineKind, readonly string[]>> = {
@@ -84,26 +94,35 @@ describe("simulator", () => {
       const bent = { ...options, byzantineKinds: [kind], faults: kind === "censoring-proposer" ? FAULTS : [] };
       const results = await pool.run(bent, seeds(40));
       const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
-      for (const what of misdeeds[kind] ?? []) expect([...counted]).to.include(what);
-      expect(described(results)).to.deep.equal([]);
+      for (const what of misdeeds[kind] ?? []) assertIncludes([...counted], what);
+      assert.deepEqual(described(results), []);
       // A bent mind makes others verify, judge or revise.
       const honest = await pool.run({ ...bent, byzantine: 0 }, seeds(40));
-      expect(results.map(({ hash }) => hash)).not.to.deep.equal(honest.map(({ hash }) => hash));
+      assert.notDeepEqual(
+        results.map(({ hash }) => hash),
+        honest.map(({ hash }) => hash),
+      );
     });
 
   it("forking-gossiper of hashgraph: has two faces or claims what is free to claim; without faults all decide", async () => {
     const bent: SimOptions = { ...options, protocol: "hashgraph", byzantineKinds: ["forking-gossiper"], faults: [] };
     const results = await pool.run(bent, seeds(24));
     const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
-    for (const what of ["first twin", "second twin", "free claim"]) expect([...counted]).to.include(what);
-    expect(described(results)).to.deep.equal([]);
-    expect(new Set(results.map(({ status }) => status))).to.deep.equal(new Set(["decided"]));
+    for (const what of ["first twin", "second twin", "free claim"]) assertIncludes([...counted], what);
+    assert.deepEqual(described(results), []);
+    assert.deepEqual(new Set(results.map(({ status }) => status)), new Set(["decided"]));
   });
 
   it("more than f liars do break it, and the checkers that promise something for K <= f stay silent", async () => {
     const results = await pool.run({ ...options, byzantine: 3, byzantineKinds: ["lying"], faults: [] }, seeds(10));
-    expect(results.map(({ status }) => status)).to.include("decided");
-    expect(described(results).filter((text) => /validity|termination/.test(text))).to.deep.equal([]);
+    assertIncludes(
+      results.map(({ status }) => status),
+      "decided",
+    );
+    assert.deepEqual(
+      described(results).filter((text) => /validity|termination/.test(text)),
+      [],
+    );
   });
 
   it("real signatures: the same course of events, other bytes", async () => {
@@ -111,8 +130,8 @@ describe("simulator", () => {
     try {
       const [slow] = await real.run({ ...options, faults: ["reorder"] }, [3]);
       const [fast] = await pool.run({ ...options, faults: ["reorder"] }, [3]);
-      expect(slow?.violations).to.deep.equal([]);
-      expect(slow?.status).to.equal(fast?.status);
+      assert.deepEqual(slow?.violations, []);
+      assert.equal(slow?.status, fast?.status);
     } finally {
       await real.close();
     }
@@ -125,6 +144,6 @@ describe("simulator", () => {
           { ...options, protocol: id, n, byzantine: (n - 1) / 3 },
           seeds(n === 4 ? 25 : 10),
         );
-        expect(described(results)).to.deep.equal([]);
+        assert.deepEqual(described(results), []);
       });
 });

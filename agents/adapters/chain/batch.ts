@@ -1,7 +1,7 @@
 import { encodeFunctionData, parseEventLogs, type Hex, type TransactionReceipt } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { CertifiedDecision, CommitOutcome, Receipt } from "../../ports/chain.ts";
-import { isCommitted } from "../../ports/progress.ts";
+import { isCommitted } from "../../core/request/progress.ts";
 import { decisionOracleAbi } from "conclave/abi";
 import type { Connection } from "./connection.ts";
 import { encodeCommit } from "./encode.ts";

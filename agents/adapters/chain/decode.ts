@@ -4,7 +4,7 @@ import { unpackSeat, unpackTerms } from "../../core/encoding/words.ts";
 import { limits } from "../../core/limits.ts";
 import { rawText } from "../../core/request/question.ts";
 import type { Address, AgentId, Digest, RequestId, Round } from "../../core/types.ts";
-import type { ChainEvent } from "../../ports/chain.ts";
+import type { ChainEvent } from "../../core/request/events.ts";
 import { decodeOracleLog, decodeRegistryLog } from "./event-logs.ts";
 import { unpackHead, unpackMerits, unpackRelay } from "./settlement.ts";
 

@@ -4,7 +4,8 @@ import { committeeHash, decisionStructHash, hashedRequest } from "../../core/enc
 import { packSeat, packTerms } from "../../core/encoding/words.ts";
 import { questionBytes } from "../../core/request/question.ts";
 import type { Certificate, Currency, Decision, Request, Round, SeatInfo, Terms } from "../../core/types.ts";
-import type { AwaitedRound, DecidedRound, Witness } from "../../ports/chain.ts";
+import type { DecidedRound, Witness } from "../../core/request/events.ts";
+import type { AwaitedRound } from "../../ports/chain.ts";
 import { decisionOracleAbi, settlementAbi } from "conclave/abi";
 import { packCertificate, packHead, packMerits, packRelay } from "./settlement.ts";
 

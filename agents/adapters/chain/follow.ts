@@ -1,5 +1,6 @@
 import { ConclaveError } from "../../core/errors.ts";
-import type { ChainEvent, ChainReader, Cursor } from "../../ports/chain.ts";
+import type { ChainEvent } from "../../core/request/events.ts";
+import type { ChainReader, Cursor } from "../../ports/chain.ts";
 import type { Client, Connection } from "./connection.ts";
 import { decodeLog, type MinedLog } from "./decode.ts";
 import { endOfRange, grow, readLogs, shrinkAfter, type RangeSize } from "./logs.ts";

@@ -1,7 +1,8 @@
 import { numberToHex } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/types.ts";
-import type { ChainEvent, ChainReader, RequestState, RequestStatus } from "../../ports/chain.ts";
+import type { ChainEvent, RequestState, RequestStatus } from "../../core/request/events.ts";
+import type { ChainReader } from "../../ports/chain.ts";
 import { decisionOracleAbi } from "conclave/abi";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
 import { decodeLog } from "./decode.ts";

@@ -1,7 +1,7 @@
 import { cidString } from "../../core/encoding/codec.ts";
 import type { Hex } from "../../core/types.ts";
-import type { ChainEvent } from "../../ports/chain.ts";
-import { progressOf, lastRound } from "../../ports/progress.ts";
+import type { ChainEvent } from "../../core/request/events.ts";
+import { progressOf, lastRound } from "../../core/request/progress.ts";
 import type { PageWanted, PastRequest, RequestFilter, RequestPage } from "../../ports/history.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { connect, type Connection } from "./connection.ts";

@@ -21,7 +21,7 @@ import {
   type SeatIndex,
   type SeatInfo,
 } from "../../core/types.ts";
-import type { Relay } from "../../ports/chain.ts";
+import type { Relay } from "../../core/request/events.ts";
 
 /** The packed words and bytes of a settlement, as contracts/libraries/{DecisionHeadLib,RelayLib,CertificateLib}.sol read them. */
 export type DecisionHead = Pick<Decision, "status" | "attempt" | "round" | "confidence"> & {

@@ -1,8 +1,9 @@
 import { numberToHex, toEventSelector, type LocalAccount } from "viem";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, RequestId } from "../../core/types.ts";
-import type { ChainWriter, EquivocationProof, Receipt, RequestState } from "../../ports/chain.ts";
-import { isAttemptDrawn, isAttemptOver, isCommitted, isDecided, isFinalState } from "../../ports/progress.ts";
+import type { RequestState } from "../../core/request/events.ts";
+import type { ChainWriter, EquivocationProof, Receipt } from "../../ports/chain.ts";
+import { isAttemptDrawn, isAttemptOver, isCommitted, isDecided, isFinalState } from "../../core/request/progress.ts";
 import { agentRegistryAbi } from "conclave/abi";
 import { commitAll, type BatchTools } from "./batch.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";

@@ -1,5 +1,5 @@
 import { cidString } from "../../core/encoding/codec.ts";
-import { ConclaveError } from "../../core/errors.ts";
+import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 import { delay } from "../chain/retry.ts";
@@ -51,7 +51,7 @@ async function ask({ base, headers }: Place, digest: Digest, signal: AbortSignal
   } catch (error) {
     if (error instanceof ConclaveError) throw error;
     if (patience.aborted) throw blockMissing(digest, TIMEOUT_MS, error);
-    throw failed({ base }, digest, error instanceof Error ? error.message : String(error), error);
+    throw failed({ base }, digest, messageOf(error), error);
   }
 }
 

@@ -1,7 +1,7 @@
 import { create, type KuboRPCClient } from "kubo-rpc-client";
 import { cidString } from "../../core/encoding/codec.ts";
 import { sha256 } from "../../core/encoding/bytes.ts";
-import { ConclaveError } from "../../core/errors.ts";
+import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { credentialsApart } from "../http.ts";
 import { blockMissing, cidOf } from "./block.ts";
@@ -48,7 +48,7 @@ export function createKuboRpc(url: string, timeoutMs: number): KuboRpc {
     timeout: timeoutMs,
   });
   const failed = (error: unknown, data: Readonly<Record<string, string>>): ConclaveError =>
-    new ConclaveError("NETWORK_FAILED", `Check the Kubo node at ${origin}: ${messageOf(error)}`, data, error);
+    new ConclaveError("NETWORK_FAILED", `Check the Kubo node at ${origin}: ${reasonOf(error)}`, data, error);
   return {
     origin,
     async call(digest, signal, request) {
@@ -57,7 +57,7 @@ export function createKuboRpc(url: string, timeoutMs: number): KuboRpc {
         return await request(client, optionsFor(caller));
       } catch (error) {
         if (error instanceof ConclaveError) throw error;
-        if (caller.aborted || ABSENT.test(messageOf(error))) throw blockMissing(digest, timeoutMs, error);
+        if (caller.aborted || ABSENT.test(reasonOf(error))) throw blockMissing(digest, timeoutMs, error);
         throw failed(error, { cid: cidString(digest) });
       }
     },
@@ -69,8 +69,8 @@ export function createKuboRpc(url: string, timeoutMs: number): KuboRpc {
   };
 }
 
-export function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, 200);
+export function reasonOf(error: unknown): string {
+  return messageOf(error).slice(0, 200);
 }
 
 /** Whether nobody has the block, rather than nobody wants it any more. */

@@ -12,6 +12,7 @@ import {
   type LlamaContextSequence,
 } from "node-llama-cpp";
 
+import { messageOf } from "../../core/errors.ts";
 import { generate, samplingOf, type Engine } from "./generate.ts";
 import type { FromWorker, ToWorker, WorkerAsk, WorkerOptions } from "./llama-messages.ts";
 import { Unfinished } from "./unfinished.ts";
@@ -95,7 +96,7 @@ async function answer(id: number, ask: WorkerAsk): Promise<void> {
 }
 
 function reasonOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, 500);
+  return messageOf(error).slice(0, 500);
 }
 
 function send(message: FromWorker): void {

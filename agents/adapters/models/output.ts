@@ -95,7 +95,7 @@ export interface TokenSpan {
   readonly probability: number;
 }
 
-/** Product over the tokens that touch the range, parts per million; null when there are none. */
+/** CF2: Product over the tokens that touch the range, parts per million; null when there are none. */
 export function confidenceOf(
   spans: readonly TokenSpan[],
   range: { readonly start: number; readonly end: number } | null,

@@ -1,6 +1,7 @@
 import type { AgentId, Request } from "../../core/types.ts";
-import type { ChainEvent, ChainReader, ChainWriter, DecidedRound, Receipt } from "../../ports/chain.ts";
-import { applyEvent, isFinal, roundsOf, type Progress } from "../../ports/progress.ts";
+import type { ChainEvent, DecidedRound } from "../../core/request/events.ts";
+import type { ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
+import { applyEvent, isFinal, roundsOf, type Progress } from "../../core/request/progress.ts";
 
 export interface Claim {
   readonly request: Request;

@@ -141,7 +141,7 @@ function examineEngine(gpu: "auto" | false, host: CliHost): Promise<Check> {
     const cpu = `the CPU, ${cores} cores`;
     if (drivers.length === 0)
       return ok(`${cpu}: no driver of a GPU is found; with one, run npm run gpu to get the engine's builds for it`);
-    const way = "run npm run gpu, also after each npm ci (docs/operations.md, GPU nodes)";
+    const way = "run npm run gpu, also after each npm ci (docs/models.md, GPU nodes)";
     return warn(`${cpu}, although there is a driver for ${drivers.join(", ")}`, way);
   });
 }

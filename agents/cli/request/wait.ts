@@ -2,8 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ConclaveError } from "../../core/errors.ts";
 import { committeeSizeAfter, unpackRound } from "../../core/request/rounds.ts";
 import type { RequestId, Terms } from "../../core/types.ts";
-import type { ChainEvent, ChainReader, RequestState } from "../../ports/chain.ts";
-import { progressOf, isFinalState } from "../../ports/progress.ts";
+import type { ChainEvent, RequestState } from "../../core/request/events.ts";
+import type { ChainReader } from "../../ports/chain.ts";
+import { progressOf, isFinalState } from "../../core/request/progress.ts";
 import { utc } from "../shared/output.ts";
 
 const POLL_MS = 1_000;

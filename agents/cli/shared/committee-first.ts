@@ -1,5 +1,6 @@
 import type { RequestId } from "../../core/types.ts";
-import type { AgentRecord, ChainEvent, ChainReader } from "../../ports/chain.ts";
+import type { ChainEvent } from "../../core/request/events.ts";
+import type { AgentRecord, ChainReader } from "../../ports/chain.ts";
 
 /** The agents that sat hold the transcript; the others may. Throws REQUEST_UNKNOWN. */
 export async function committeeFirst(

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { writeCar } from "../../adapters/ipfs/car.ts";
-import { ConclaveError } from "../../core/errors.ts";
+import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { VerifyReport } from "../../node/audit/verify.ts";
 import { readDeliberation, type Deliberation } from "../../node/audit/deliberation.ts";
@@ -93,7 +93,7 @@ async function exportCar(path: string, root: Digest, store: ContentSource, signa
   } catch (error) {
     await rm(part, { force: true });
     if (error instanceof ConclaveError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const message = `Write ${path} failed: ${reason}; make room or correct --car`;
     throw new ConclaveError("CONFIG_INVALID", message, { path, option: "--car" }, error);
   }

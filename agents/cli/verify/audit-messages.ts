@@ -1,7 +1,7 @@
-import { ConclaveError } from "../../core/errors.ts";
+import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Certificate, Digest, Domain, Hex, RequestId } from "../../core/types.ts";
 import type { ErrorCode } from "../../core/errors.ts";
-import type { ChainEvent } from "../../ports/chain.ts";
+import type { ChainEvent } from "../../core/request/events.ts";
 import type { VerifyReport } from "../../node/audit/verify.ts";
 
 /** What the thread that fetches and the threads that verify tell each other. */
@@ -40,7 +40,7 @@ export interface SentError {
 
 export function sentError(error: unknown): SentError {
   if (error instanceof ConclaveError) return { code: error.code, message: error.message, data: error.data };
-  return { code: null, message: error instanceof Error ? error.message : String(error), data: {} };
+  return { code: null, message: messageOf(error), data: {} };
 }
 
 export function valueOf<T>(outcome: Settled<T>): T {

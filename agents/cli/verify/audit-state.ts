@@ -1,7 +1,7 @@
 import { open, type FileHandle } from "node:fs/promises";
 import { createReadStream } from "node:fs";
 import { lockFile } from "../../adapters/lock.ts";
-import { ConclaveError } from "../../core/errors.ts";
+import { ConclaveError, messageOf } from "../../core/errors.ts";
 import type { Domain } from "../../core/types.ts";
 import type { Subject } from "../../node/audit/audit.ts";
 import type { VerifyReport } from "../../node/audit/verify.ts";
@@ -34,7 +34,7 @@ const FORMAT = "conclave verify 1";
  */
 export async function openAuditState(path: string, domain: Domain): Promise<AuditState> {
   const file = await open(path, "a+").catch((error: unknown) => {
-    throw unusable(path, error instanceof Error ? error.message : String(error), error);
+    throw unusable(path, messageOf(error), error);
   });
   let release = (): void => {};
   const close = async (): Promise<void> => {
@@ -53,7 +53,7 @@ export async function openAuditState(path: string, domain: Domain): Promise<Audi
   } catch (error) {
     await close();
     if (error instanceof ConclaveError) throw error;
-    throw unusable(path, error instanceof Error ? error.message : String(error), error);
+    throw unusable(path, messageOf(error), error);
   }
 }
 
@@ -84,7 +84,7 @@ async function append(file: FileHandle, path: string, line: string | Uint8Array)
   try {
     await file.appendFile(line);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const message = `Write to ${path} failed: ${reason}; make room or correct --state, then repeat the command: it goes on from there`;
     throw new ConclaveError("CONFIG_INVALID", message, { path, option: "--state" }, error);
   }

@@ -28,7 +28,7 @@ import {
 import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
 
 /**
- * What council, debate and adversarial share (docs/spec/council.md CH1..CH10): the word of one seat decides, the others' words stand
+ * What council, debate and adversarial share (docs/spec/council.md CH1..CH11): the word of one seat decides, the others' words stand
  * beside it. Nothing here makes the chair honest; the confidence shows how many seats say what it says.
  */
 

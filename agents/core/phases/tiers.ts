@@ -1,6 +1,6 @@
 import type { Ppm } from "../types.ts";
 
-/** The ladder of stated confidence, parts per million (MBFT paper III-A; M01). */
+/** The ladder of stated confidence, parts per million (CF1; MBFT paper III-A). */
 const LOW = 300_000 as Ppm;
 const MEDIUM = 700_000 as Ppm;
 const HIGH = 900_000 as Ppm;

@@ -1,6 +1,6 @@
 import { utf8 } from "../encoding/bytes.ts";
 
-/** A JSON object of strings, properties in order: what every engine can be held to. */
+/** P2: A JSON object of strings, properties in order: what every engine can be held to. */
 export interface OutputSchema {
   readonly properties: readonly {
     readonly name: string;

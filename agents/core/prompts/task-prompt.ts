@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import { cutText, renderFields, type OutputSchema, type Prompt } from "./prompt.ts";
 import type { Attempt, Terms } from "../types.ts";
 
-/** Version of the tasks that protocols share. Raised with every change of wording or fields; the protocols rise with it. */
+/** P5: version of the tasks that protocols share. Raised with every change of wording or fields; the protocols rise with it. */
 export const TASKS_VERSION = 2;
 
 const COMMON =

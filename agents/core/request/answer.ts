@@ -73,7 +73,7 @@ export function composeText(text: string): string {
 }
 
 /**
- * Agreeing answers, one class each; the result does not depend on the input's order. Numbers: the span of one tolerance that
+ * EQ0. Agreeing answers, one class each; the result does not depend on the input's order. Numbers: the span of one tolerance that
  * most seats fall into is a class (of equals the lowest), then the same with the rest; a few outliers cannot shift it.
  */
 export function groupAnswers(terms: Terms, answers: readonly SeatAnswer[]): readonly AnswerGroup[] {

@@ -6,7 +6,7 @@ export function seatsOf(attempt: Attempt): readonly SeatIndex[] {
   return attempt.committee.map((_, seat) => seat as SeatIndex);
 }
 
-/** Canonical order of seats: lowest sha256(requestId || attempt || agentId) first; never list order (M05). */
+/** Canonical order of seats: lowest sha256(requestId || attempt || agentId) first; never list order (PH13). */
 export function canonicalOrder(attempt: Attempt): readonly SeatIndex[] {
   const keys = attempt.committee.map((info) => tieBreak(attempt, info.agentId));
   return seatsOf(attempt).toSorted((a, b) => compareHex(keys[a] as Digest, keys[b] as Digest) || a - b);

@@ -1,6 +1,7 @@
 import type { RequestId } from "../../core/types.ts";
-import type { ChainEvent, ChainReader } from "../../ports/chain.ts";
-import { applyEvent, isFinal, type Progress } from "../../ports/progress.ts";
+import type { ChainEvent } from "../../core/request/events.ts";
+import type { ChainReader } from "../../ports/chain.ts";
+import { applyEvent, isFinal, type Progress } from "../../core/request/progress.ts";
 import { standingCommit, type Committed, type VerifyReport } from "./verify.ts";
 
 /** One decision to be verified, with all events of its request. */

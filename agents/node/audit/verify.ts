@@ -21,9 +21,10 @@ import type {
   RequestId,
   SeatIndex,
 } from "../../core/types.ts";
-import type { ChainEvent, ChainReader, TransactionReader } from "../../ports/chain.ts";
+import type { ChainEvent } from "../../core/request/events.ts";
+import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
-import { progressOf, lastRound, type Progress } from "../../ports/progress.ts";
+import { progressOf, lastRound, type Progress } from "../../core/request/progress.ts";
 
 /** In this order; the first failure ends the audit. */
 export type VerifyStep = "chain" | "certificate" | "root" | "messages" | "replay" | "decision";

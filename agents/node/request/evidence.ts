@@ -1,4 +1,4 @@
-import { ConclaveError } from "../../core/errors.ts";
+import { ConclaveError, messageOf } from "../../core/errors.ts";
 import { canonicalRanks } from "../../core/seat/order.ts";
 import type { Attempt, DecisionConflict, Evidence, SeatIndex } from "../../core/types.ts";
 import type { ChainWriter, EquivocationProof, TransactionReader } from "../../ports/chain.ts";
@@ -6,9 +6,9 @@ import type { Clock } from "../../ports/clock.ts";
 import { faultOf, type EvidenceStore } from "../../ports/evidence.ts";
 import type { Log } from "../../ports/log.ts";
 import { sleep } from "./relayer.ts";
-import { textOf } from "../seat/effects.ts";
 import { persistently } from "../persist.ts";
-import { conflictsOnChain, decisionProof, messageProof, type CommittedDecision } from "./proofs.ts";
+import { type CommittedDecision } from "../../core/request/events.ts";
+import { conflictsOnChain, decisionProof, messageProof } from "./proofs.ts";
 import type { SignedBySeat } from "../seat/session.ts";
 
 /** Why the chain refuses evidence that it will refuse again. */
@@ -58,7 +58,7 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
   };
   const guarded = (work: Promise<void>): Promise<void> =>
     work.catch((error: unknown) => {
-      if (!lifetime.aborted) log.error({ error: textOf(error) }, "could not keep or submit evidence");
+      if (!lifetime.aborted) log.error({ error: messageOf(error) }, "could not keep or submit evidence");
     });
 
   const accuse = (attempt: Attempt, self: SeatIndex, proof: EquivocationProof | null): void => {
@@ -109,7 +109,7 @@ async function submit({ writer, log }: EvidencePorts, proof: EquivocationProof, 
     return true;
   } catch (error) {
     signal.throwIfAborted();
-    log.warn({ ...about, error: textOf(error) }, "could not submit evidence");
+    log.warn({ ...about, error: messageOf(error) }, "could not submit evidence");
     // Another try would be refused as well. The stake may come back, so the proof is kept.
     return error instanceof ConclaveError && FUTILE.has(String(error.data["error"]));
   }

@@ -1,8 +1,17 @@
+import { messageOf } from "../../core/errors.ts";
 import { compareHex, concat, sha256, utf8 } from "../../core/encoding/bytes.ts";
 import type { AgentId, Address, Digest, RequestId } from "../../core/types.ts";
 import type { AgentRecord, ChainReader, ChainWriter, Receipt } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { dueOf, isFinal, lastRound, roundsOf, witnessOf, type Progress, type Due } from "../../ports/progress.ts";
+import {
+  dueOf,
+  isFinal,
+  lastRound,
+  roundsOf,
+  witnessOf,
+  type Progress,
+  type Due,
+} from "../../core/request/progress.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Signer } from "../../ports/signer.ts";
 import { sleep } from "./relayer.ts";
@@ -89,10 +98,7 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
 
   const warn = (error: unknown, requestId: RequestId | null): void => {
     if (lifetime.aborted) return;
-    ports.log.warn(
-      { requestId: requestId?.toString(), error: error instanceof Error ? error.message : String(error) },
-      "keeping failed; trying again",
-    );
+    ports.log.warn({ requestId: requestId?.toString(), error: messageOf(error) }, "keeping failed; trying again");
   };
 
   return {

@@ -7,8 +7,8 @@ import {
   requestHashOf,
 } from "../../core/encoding/typed-data.ts";
 import type { Attempt, DecisionConflict, Evidence, Message, SeatIndex, SignedDecision } from "../../core/types.ts";
+import type { ChainEvent } from "../../core/request/events.ts";
 import type {
-  ChainEvent,
   DecisionProof,
   MessageProof,
   SignedDecisionHash,

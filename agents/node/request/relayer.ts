@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/errors.ts";
 import { canonicalRanks } from "../../core/seat/order.ts";
 import type { Attempt, Certificate, Round, SeatIndex } from "../../core/types.ts";
 import type { ChainReader, Receipt } from "../../ports/chain.ts";
@@ -39,7 +40,7 @@ export async function relay(
     } catch (error) {
       signal.throwIfAborted();
       ports.onRefused?.();
-      const text = error instanceof Error ? error.message : String(error);
+      const text = messageOf(error);
       ports.log.warn(
         { requestId: request.id.toString(), error: text },
         "could not commit; trying again in this seat's next turn",

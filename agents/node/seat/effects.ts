@@ -2,7 +2,7 @@ import { composeText } from "../../core/request/answer.ts";
 import { cidString, digestOf } from "../../core/encoding/codec.ts";
 import { hexToBytes } from "../../core/encoding/bytes.ts";
 import { decisionDigest, messageDigest } from "../../core/encoding/typed-data.ts";
-import { ConclaveError } from "../../core/errors.ts";
+import { ConclaveError, messageOf } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { tidyOrigin } from "../../core/phases/origin.ts";
 import type { Effect, Input, Observation, Protocol, SeatContext } from "../../core/protocol.ts";
@@ -163,7 +163,7 @@ export class Effects {
       this.say(effect);
     } catch (error) {
       if (this.host.signal.aborted) return;
-      this.refusals = { times: (this.refusals?.times ?? 0) + 1, error: textOf(error) };
+      this.refusals = { times: (this.refusals?.times ?? 0) + 1, error: messageOf(error) };
       this.ports.log.error(
         { ...tagOf(this.context), round: effect.round, transcript: cidString(root), ...this.refusals },
         "did not sign the decision: the store does not hold its transcript",
@@ -319,7 +319,7 @@ export class Effects {
   }
 
   private warn(error: unknown, message: string): void {
-    if (!this.host.signal.aborted) this.ports.log.warn({ ...tagOf(this.context), error: textOf(error) }, message);
+    if (!this.host.signal.aborted) this.ports.log.warn({ ...tagOf(this.context), error: messageOf(error) }, message);
   }
 }
 
@@ -329,10 +329,6 @@ function isTranscribed(protocol: Protocol, attempt: Attempt): (message: Message)
     header.requestId === attempt.request.id &&
     header.attempt === attempt.attempt &&
     protocol.rejectPayload(attempt, header, payload) === null;
-}
-
-export function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Where a log line belongs. */

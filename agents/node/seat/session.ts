@@ -1,13 +1,13 @@
 import { PROPOSE } from "../../core/seat/certify/messages.ts";
 import { sha256, utf8 } from "../../core/encoding/bytes.ts";
 import { committeeHash, requestHash } from "../../core/encoding/typed-data.ts";
-import { ConclaveError } from "../../core/errors.ts";
+import { ConclaveError, messageOf } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../core/protocol.ts";
 import { isSeatDone, rejectMessage, startSeat, stepSeat, type SeatState } from "../../core/seat/seat.ts";
 import type { Attempt, DecisionStatus, Digest, Header, Message, SeatIndex, SignedDecision } from "../../core/types.ts";
 import { maxRecordBytes } from "../../ports/journal.ts";
-import { Effects, tagOf, textOf, type SessionEvents, type SessionPorts, type Withheld } from "./effects.ts";
+import { Effects, tagOf, type SessionEvents, type SessionPorts, type Withheld } from "./effects.ts";
 import { createOutbox, slotOfSeat, type Outbox } from "./outbox.ts";
 import { createInputReader, encodeInput } from "./records.ts";
 
@@ -265,10 +265,10 @@ class RunningSession implements Session {
   /** What is not durable must not be said. Only a restart, which reads what the disk holds, brings the seat back. */
   private fallSilent(reason: string, error: unknown): void {
     if (this.abort.signal.aborted) return;
-    this.failure = `${reason}: ${textOf(error)}`;
+    this.failure = `${reason}: ${messageOf(error)}`;
     this.abort.abort();
     this.ports.log.error(
-      { ...tagOf(this.context), error: textOf(error) },
+      { ...tagOf(this.context), error: messageOf(error) },
       `${reason}: this agent falls silent in the attempt`,
     );
   }

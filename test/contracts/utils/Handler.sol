@@ -209,6 +209,7 @@ contract Handler is ConclaveTest {
         uint256 size = RoundLib.sizeAfter(entry.request.terms.committeeSize(), entry.round.appeals());
         try registry.draw(seed, size, agents) returns (Seat[] memory committee) {
             oracle.draw(entry.request, entry.round, entry.seedBlock, header, past);
+            // RE3.
             if (!_tool.disjoint(committee, agents)) _break("an agent sits twice");
             if (committee.length != size) _break("a committee of another size");
             entry.committee = committee;
@@ -333,6 +334,7 @@ contract Handler is ConclaveTest {
         DecidedRound[] memory rounds = new DecidedRound[](entry.rounds.length);
         for (uint256 i = 0; i < rounds.length; ++i) rounds[i] = entry.rounds[i];
         try settlement.settle(entry.request, rounds) {
+            // MO2.
             if (entry.settled) _break("settled twice");
             if (entry.provisional) _break("settled before it was final");
             entry.settled = true;

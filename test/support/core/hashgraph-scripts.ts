@@ -45,7 +45,7 @@ export function rewords(city: string, wordings: readonly string[]): SeatScript {
   };
 }
 
-/** Follows more than half of those it is shown, as a model would (H06). */
+/** Follows more than half of those it is shown, as a model would (HG22). */
 export function follows(first: string): SeatScript {
   return {
     answer: ({ ask, prompt }) => {

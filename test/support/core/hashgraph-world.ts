@@ -84,7 +84,7 @@ export class GossipWorld {
     return message;
   }
 
-  /** All seats say their record, then gossip in random pairs until everybody has everything (H02). */
+  /** All seats say their record, then gossip in random pairs until everybody has everything (HG8). */
   stage(records: readonly (StageRecord | null)[], random: () => number): void {
     const said = records.flatMap((record, seat) => (record === null ? [] : [this.event(seat, null, record)]));
     const wanted = said.map(({ header }) => header.payloadDigest + header.seat);

@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import { mbftBayesian } from "../../../agents/core/protocols/mbft-bayesian/index.ts";
 import { CLOSE, closeForm } from "../../../agents/core/phases/round-book.ts";
 import { emptyTally, type Tally } from "../../../agents/core/seat/tally.ts";
@@ -31,7 +31,7 @@ export function outcomeOf(attempt: Attempt, answers: readonly Answering[]): Outc
 export function concluded(attempt: Attempt, tally: Tally): Outcome {
   const conclusion = mbftBayesian.conclude(attempt, tally);
   if (conclusion.kind !== "final") throw new Error("the set is open");
-  expect(conclusion.through).to.deep.equal({ round: 0, phase: CLOSE });
+  assert.deepEqual(conclusion.through, { round: 0, phase: CLOSE });
   return conclusion.outcome;
 }
 

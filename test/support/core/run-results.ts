@@ -1,4 +1,4 @@
-import { expect } from "chai";
+import assert from "node:assert/strict";
 import type { CommitteeRun, SeatScript } from "./committee.ts";
 
 export function faultsOf(seats: number): number {
@@ -11,7 +11,7 @@ export function decisionOf(run: CommitteeRun, scripts: readonly SeatScript[]): s
   const decisions = new Set(
     held.map((one) => `${one?.decision.status} ${one?.decision.answer} ${one?.decision.transcript}`),
   );
-  expect(decisions.size).to.equal(1);
+  assert.equal(decisions.size, 1);
   const decision = held[0]?.decision;
   return `${decision?.status} ${decision?.answer}`;
 }

@@ -1,15 +1,21 @@
 import { ConclaveError } from "../../../agents/core/errors.ts";
 import type { Address, Request, RequestId } from "../../../agents/core/types.ts";
+import type { RequestState } from "../../../agents/core/request/events.ts";
 import type {
   ChainReader,
   ChainWriter,
   CertifiedDecision,
   CommitOutcome,
   Receipt,
-  RequestState,
   TransactionReader,
 } from "../../../agents/ports/chain.ts";
-import { isAttemptDrawn, isAttemptOver, isCommitted, isDecided, isFinalState } from "../../../agents/ports/progress.ts";
+import {
+  isAttemptDrawn,
+  isAttemptOver,
+  isCommitted,
+  isDecided,
+  isFinalState,
+} from "../../../agents/core/request/progress.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import type { LedgerOptions } from "./state.ts";
 

@@ -13,14 +13,13 @@ import type {
   Round,
   Terms,
 } from "../../../agents/core/types.ts";
+import type { DecidedRound, Witness } from "../../../agents/core/request/events.ts";
 import type {
   AgentRecord,
   AwaitedRound,
   CertifiedDecision,
-  DecidedRound,
   EquivocationProof,
   Receipt,
-  Witness,
 } from "../../../agents/ports/chain.ts";
 import { faultOf } from "../../../agents/ports/evidence.ts";
 import {

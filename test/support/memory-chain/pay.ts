@@ -1,6 +1,6 @@
 import { committeeSizeAfter, unpackRound } from "../../../agents/core/request/rounds.ts";
 import type { Address, Decision, Round, Terms } from "../../../agents/core/types.ts";
-import type { DecidedRound } from "../../../agents/ports/chain.ts";
+import type { DecidedRound } from "../../../agents/core/request/events.ts";
 
 /** Of each seat of a committee that decided; one that hung has one. */
 const DECIDED_UNITS = 2n;

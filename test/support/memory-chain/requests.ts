@@ -18,14 +18,12 @@ import type {
   Round,
   Terms,
 } from "../../../agents/core/types.ts";
+import { type DecidedRound, type RequestStatus, type Witness } from "../../../agents/core/request/events.ts";
 import {
   PROVEN_SERVICES,
   type AwaitedRound,
   type CertifiedDecision,
-  type DecidedRound,
   type Receipt,
-  type RequestStatus,
-  type Witness,
 } from "../../../agents/ports/chain.ts";
 import { packRelay } from "../../../agents/adapters/chain/settlement.ts";
 import { bondOf, earnings, payOut, standing as standingRounds } from "./pay.ts";

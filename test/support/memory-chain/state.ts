@@ -11,7 +11,8 @@ import type {
   Request,
   RequestId,
 } from "../../../agents/core/types.ts";
-import type { AgentRecord, ChainEvent, Receipt, RequestState } from "../../../agents/ports/chain.ts";
+import type { ChainEvent, RequestState } from "../../../agents/core/request/events.ts";
+import type { AgentRecord, Receipt } from "../../../agents/ports/chain.ts";
 
 export interface LedgerOptions {
   readonly domain: Domain;

@@ -38,14 +38,14 @@ interface Reviewed {
 }
 
 interface AdversarialCarry {
-  /** Who drafted or reviewed in a round whose draft was reviewed. */
+  /** AD9: Who drafted or reviewed in a round whose draft was reviewed. */
   readonly worked: readonly SeatIndex[];
   readonly slashes: readonly number[];
   /** Drafters and convergers that failed in their turn. */
   readonly failed: readonly SeatIndex[];
 }
 
-/** adversarial: docs/spec/adversarial.md. One drafts, k = n - 2 review, one converges: k + 2 model calls. */
+/** adversarial: docs/spec/adversarial.md. AD2, AD3: One drafts, k = n - 2 review, one converges: k + 2 model calls. */
 export const adversarial = phased<AdversarialCarry>({
   id: "adversarial",
   code: 9,

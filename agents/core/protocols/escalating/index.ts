@@ -77,7 +77,7 @@ function calls(view: SeatView<EscalatingCarry>, phase: number): readonly Call[] 
   }
 }
 
-/** ES3, ES6. T27: documents are everybody's common ground from the first answer on. */
+/** ES3, ES6. SG7: documents are everybody's common ground from the first answer on. */
 function councilCalls(view: SeatView<EscalatingCarry>, phase: number): readonly Call[] {
   const { attempt, book, carry } = view;
   switch (phase) {

@@ -4,7 +4,7 @@ import type { Attempt } from "../../types.ts";
 /** HG1: the only phase. A slot's round is the sequence number of its creator's event. */
 export const EVENT = 1;
 
-/** HG20: answer rounds, the first included. The paper expects one to three; one more, because agreement has to last (H09). */
+/** HG20: answer rounds, the first included. The paper expects one to three; one more, because agreement has to last (HG18). */
 export const ROUNDS = 4;
 
 /** HG20: events of one seat. A transcript of all of them, forks of f seats included, stays within `limits.messagesPerTranscript`. */

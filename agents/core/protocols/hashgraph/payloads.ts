@@ -9,7 +9,7 @@ import type { PayloadMap, Reading, Slot } from "../../protocol.ts";
 import type { Attempt, Digest, Message, SeatIndex, Value } from "../../types.ts";
 import { EVENTS_PER_SEAT, MAX_TIME, WANTS_PER_EVENT, stagesOf } from "./config.ts";
 
-/** HG2: an event as its creator signs it; the header has creator, sequence number and digest (H22). */
+/** HG2: an event as its creator signs it; the header has creator, sequence number and digest. */
 export interface EventBody {
   readonly selfParent: Digest | null;
   readonly otherParent: EventRef | null;

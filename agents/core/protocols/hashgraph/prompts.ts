@@ -19,9 +19,9 @@ export interface Reader {
 }
 
 /**
- * HG22: what the round before brought, anonymous, the most supported answer first (H05, H14). An answer stands there once, with the
+ * HG22: what the round before brought, anonymous, the most supported answer first (P3). An answer stands there once, with the
  * number of its supporters and one of their proofs. Above `limits.objectionsBytes`, as prompts show texts (P9), only what differs from the own answer is
- * shown, then without proofs, then only the first of it (H18).
+ * shown, then without proofs, then only the first of it (P9).
  */
 export function nextPrompt(reader: Reader, own: Proposal | null, last: AnswerRound): Prompt {
   const { attempt, seat: self } = reader;
@@ -61,7 +61,7 @@ function firstFitting(texts: readonly string[]): readonly string[] {
   return texts.filter((text) => (bytes += renderedBytes(text)) <= limits.objectionsBytes);
 }
 
-/** HG19: the explicit vote (H11): is this one of the two right? */
+/** HG19: the explicit vote: is this one of the two right? */
 export function votePrompt(reader: Reader, candidate: AnswerGroup, last: AnswerRound): Prompt {
   return verifyPrompt(reader.attempt, candidate.representative.text, proofOf(reader, candidate, last));
 }

@@ -15,7 +15,7 @@ export interface AnswerRound {
   readonly classes: readonly AnswerGroup[];
   /** The class of more than 2/3 of all seats. */
   readonly agreed: AnswerGroup | null;
-  /** Whether the same was agreed on in the round before (H09). */
+  /** Whether the same was agreed on in the round before (HG18). */
   readonly isStable: boolean;
 }
 
@@ -115,7 +115,7 @@ function seatsSaying(ledger: Ledger, a: CanonicalAnswer, b: CanonicalAnswer, isS
   return seats;
 }
 
-/** HG18: more than 2/3 of all seats agree on the same answer in two rounds, one after the other (H08, H09). */
+/** HG18: more than 2/3 of all seats agree on the same answer in two rounds, one after the other. */
 export function agreementIn(
   attempt: Attempt,
   rounds: readonly AnswerRound[],
@@ -128,7 +128,7 @@ export function agreementIn(
   return null;
 }
 
-/** HG19: after the last round a vote between the two leading answers, then the plurality, then nothing (H10, H11). */
+/** HG19: after the last round a vote between the two leading answers, then the plurality, then nothing. */
 function fallBack(ledger: Ledger, last: AnswerRound): Pick<Standing, "candidates" | "verdict"> {
   const { attempt } = ledger;
   const isHigh = attempt.request.terms.assurance === "high";

@@ -25,7 +25,7 @@ export interface HashgraphState {
   /** The own answer so far. */
   readonly proposal: Proposal | null;
   readonly graceRunning: boolean;
-  /** Seats this one has waited for in vain and does not wait for until they are back (H13). */
+  /** Seats this one has waited for in vain and does not wait for until they are back (HG14). */
   readonly lagging: readonly SeatIndex[];
   /** Of the next own event. */
   readonly sequence: number;

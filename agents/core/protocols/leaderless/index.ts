@@ -16,6 +16,7 @@ import {
   type LeaderlessCarry,
 } from "./select.ts";
 
+/** LL1. */
 const FORMS = [
   commitForm,
   revealForm,

@@ -101,7 +101,7 @@ export function tieBreak({ request, attempt, committee }: Attempt, { answer }: C
   return sha256(concat(hexToBytes(answer.outcome), word(request.id), word(BigInt(attempt)), ...drawn));
 }
 
-/** LL13-LL15. */
+/** LL13, LL14, LL15. */
 export function judgeLeaderlessRound(book: RoundBook, before: LeaderlessCarry): JudgedRound<LeaderlessCarry> {
   const { attempt, round } = book;
   const slashes = before.map((count, seat) => count + (equivocatorsIn(book).includes(seat as SeatIndex) ? 1 : 0));

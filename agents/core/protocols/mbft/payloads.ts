@@ -13,7 +13,7 @@ export const JUDGE = 11;
 export type Verdict = "accept" | "reject" | "abstain";
 
 export interface Vote {
-  /** Payload digest of the reveal voted on: binds answer and proof; the header binds the round (M25). */
+  /** Payload digest of the reveal voted on: binds answer and proof; the header binds the round (MB9). */
   readonly target: Digest;
   /** Of the answer which that reveal shows; stands when the reveal is not in the set (MB9). */
   readonly outcome: Digest;
@@ -63,7 +63,7 @@ function decodeVote(entry: Value): Vote | null {
   if (target === null || outcome === null) return null;
   if (!isTier(tier) || !isTextOf(counterProof, limits.counterProofBytes)) return null;
   if (verdict !== "accept" && verdict !== "reject" && verdict !== "abstain") return null;
-  // MB5: a rejection without a counter-proof is an abstention, and is to be stated as one (M07).
+  // MB5: a rejection without a counter-proof is an abstention, and is to be stated as one.
   return (verdict === "reject") === (counterProof !== "") ? { target, outcome, verdict, tier, counterProof } : null;
 }
 

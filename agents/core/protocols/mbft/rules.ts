@@ -74,7 +74,7 @@ export function classesOf(
   return heavier.slice(0, limits.classesPerRound);
 }
 
-/** MB7: argmax rho * tau, canonical tie-break (paper Eq. 1; M04, M05). */
+/** MB7: argmax rho * tau, canonical tie-break (paper Eq. 1). */
 export function leaderOrder(
   attempt: Attempt,
   reputations: readonly Ppm[],
@@ -207,7 +207,7 @@ function evaluateClass(
     sum += weight(reputations, seat, tier);
   }
   for (const proof of against) if (proof.standing === "upheld") sum -= weight(reputations, proof.author, proof.tier);
-  // MB13: only an author of untouched reputation vetoes, and only with an upheld counter-proof (M10, Eq. 3).
+  // MB13: only an author of untouched reputation vetoes, and only with an upheld counter-proof (Eq. 3).
   const vetoed = against.some((proof) => proof.standing === "upheld" && reputations[proof.author] === ONE_PPM);
   const isAccepted = request.terms.assurance === "high" ? isSupermajority : isMajority;
   const mayCommit = sum >= config.theta && isAccepted(supporters.length, committee.length) && !vetoed;
@@ -251,7 +251,7 @@ function slashesOf(
   return slashes;
 }
 
-/** rho *= sigma once per slash, rounded down, never below 1 ppm (M16: non-increasing within a decision). */
+/** rho *= sigma once per slash, rounded down, never below 1 ppm (MB16: non-increasing within a decision). */
 export function applySlashes(reputations: readonly Ppm[], slashes: readonly number[]): readonly Ppm[] {
   return reputations.map((reputation, seat) => {
     let value: number = reputation;

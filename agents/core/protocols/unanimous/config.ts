@@ -4,9 +4,9 @@ import { ONE_PPM, type Attempt, type Ppm, type SeatIndex } from "../../types.ts"
 
 /** What a deliberation is run with; fixed by the protocol's version, varied only by the evaluation harness. */
 export interface UnanimousSettings {
-  /** Share of the seats that are told to reason step by step in the initial round (D05). */
+  /** Share of the seats that are told to reason step by step in the initial round (UN3). */
   readonly promptRatio: Ppm;
-  /** T: reflection turns at most (D09). */
+  /** T: reflection turns at most (UN1). */
   readonly turns: number;
 }
 

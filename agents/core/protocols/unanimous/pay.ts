@@ -8,7 +8,7 @@ import type { Turn } from "./rules.ts";
 const UNIT = 4;
 
 /**
- * UN15, PAY (D32): a seat earns for every turn in which its answer counted, and as much again for one that was decided.
+ * UN15: a seat earns for every turn in which its answer counted, and as much again for one that was decided.
  * With at most MAX_TURNS + 2 rounds a share is at most 96 of the 255 that the contract takes.
  */
 export function sharesOf(

@@ -92,7 +92,7 @@ function neighbours(before: RoundBook, self: SeatIndex): readonly Neighbour[] {
   return texts;
 }
 
-/** UN5, D08: the canonical order, begun one seat later in every round. */
+/** UN5: the canonical order, begun one seat later in every round. */
 export function speakingOrder(attempt: Attempt, round: number): readonly SeatIndex[] {
   const order = canonicalOrder(attempt);
   const start = round % order.length;

@@ -7,13 +7,13 @@ import { equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
 import { ONE_PPM, type Attempt, type Ppm, type SeatIndex, type Terms } from "../../types.ts";
 import { HEARD_TURNS, THETA_PPM } from "./config.ts";
 
-/** Why a seat does not count towards unanimity in a turn (D19). */
+/** Why a seat does not count towards unanimity in a turn (UN6). */
 export type Exclusion =
   /** It said two things. */
   | "void"
   /** No answer of it counts. */
   | "silent"
-  /** It repeats its answer against all others without a new argument (D34). */
+  /** It repeats its answer against all others without a new argument (UN7). */
   | "fixated"
   /** The others heard it out for `HEARD_TURNS` turns. */
   | "heard";
@@ -85,13 +85,13 @@ function argumentOf(proof: string): string {
 
 /** Graded consensus on policies (Def. IX.5). */
 export interface Graded {
-  /** Seats whose answer counts: |h|, as far as it can be observed (D19). */
+  /** Seats whose answer counts: |h|, as far as it can be observed (UN6). */
   readonly counted: number;
   /** Per policy, 0 = A: how many of them name it. */
   readonly named: readonly number[];
   /** Policies with A >= theta, ascending. */
   readonly accepted: readonly number[];
-  /** Mean of A over the accepted; null when none is (D18). */
+  /** Mean of A over the accepted; null when none is (UN13). */
   readonly confidence: Ppm | null;
 }
 

@@ -43,7 +43,7 @@ export const wbft = phased<WbftCarry>({
   say,
 });
 
-/** WB2: answers and scores stand in view 0, for all views. */
+/** WB1, WB2: answers and scores stand in view 0, for all views. */
 function forms(attempt: Attempt, view: number): readonly AnyForm[] {
   return view === 0 ? [commitForm, revealForm, ...matchForms(attempt), scoresForm, ...VIEW_FORMS] : VIEW_FORMS;
 }

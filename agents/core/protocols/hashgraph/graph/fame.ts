@@ -16,12 +16,12 @@ interface Vote {
   readonly isCoin: boolean;
 }
 
-/** By voter, then candidate. A vote follows from the voter's ancestors, so it is the same in every set of nodes. */
+/** By voter, then candidate. HG5: A vote follows from the voter's ancestors, so it is the same in every set of nodes. */
 type Votes = Map<Node, Map<Node, Vote>>;
 
 const votesOfGraph = new WeakMap<Graph, Votes>();
 
-/** H26 - H29, for the witnesses among `nodes`, whose order breaks ties between voters of one round. */
+/** EG7, EG8, for the witnesses among `nodes`, whose order breaks ties between voters of one round. */
 export function electFame(graph: Graph, nodes: readonly Node[]): Fame {
   const votes = votesOfGraph.get(graph) ?? new Map<Node, Map<Node, Vote>>();
   votesOfGraph.set(graph, votes);
@@ -64,11 +64,11 @@ function countVote(graph: Graph, votes: Votes, voter: Node, candidate: Node): Vo
   for (const witness of stronglySeenBefore(graph, voter))
     (voteOf(graph, votes, witness, candidate).value ? yes : no).push(witness);
   const [inFavour, against] = [weightOf(graph, yes), weightOf(graph, no)];
-  // H27: a tie is TRUE.
+  // EG7: a tie is TRUE.
   const value = inFavour >= against;
   const isMany = Math.max(inFavour, against) >= graph.quorum;
   if (distance % graph.rules.coinPeriod !== 0) return { value, decides: isMany, isCoin: false };
-  // H28, H29: a coin round decides nothing; without a supermajority the coin votes.
+  // EG8: a coin round decides nothing; without a supermajority the coin votes.
   return { value: isMany ? value : graph.rules.coin(voter.event), decides: false, isCoin: !isMany };
 }
 
@@ -81,7 +81,7 @@ function stronglySeenBefore(graph: Graph, voter: Node): readonly Node[] {
   return known;
 }
 
-/** H29: the middle bit, bit floor(8 x bytes / 2) from the front. */
+/** EG8: the middle bit, bit floor(8 x bytes / 2) from the front. */
 export function middleBit(signature: Uint8Array): boolean {
   const bit = signature.length * 4;
   return (((signature[bit >>> 3] ?? 0) >>> (7 - (bit & 7))) & 1) === 1;

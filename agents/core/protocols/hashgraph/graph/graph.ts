@@ -3,7 +3,7 @@
  * rounds. Everything about an event follows from its ancestors alone, so it is computed once, when the event is inserted.
  */
 
-/** H22. The id is a collision-free name of all the event holds, payloads included: its digest, on a network. */
+/** EG1. The id is a collision-free name of all the event holds, payloads included: its digest, on a network. */
 export interface GossipEvent {
   readonly id: string;
   /** Index of the member. */
@@ -19,7 +19,7 @@ export interface GossipEvent {
 }
 
 export interface GraphRules {
-  /** Of the members, positive integers (H35). */
+  /** Of the members, positive integers (EG3). */
   readonly weights: readonly number[];
   /** Number of the first round. */
   readonly firstRound: number;
@@ -76,7 +76,7 @@ export function createGraph(rules: GraphRules): Graph {
 }
 
 /**
- * Inserts an event, and those that waited for it. `waiting`: a parent is unknown; `refused`: the self-parent is another
+ * EG2. Inserts an event, and those that waited for it. `waiting`: a parent is unknown; `refused`: the self-parent is another
  * member's, or there is no such member.
  */
 export function insert(graph: Graph, event: GossipEvent): "inserted" | "waiting" | "known" | "refused" {
@@ -168,13 +168,13 @@ export function hasAncestor(x: Node, y: Node): boolean {
   return (((x.ancestors[y.index >>> 5] ?? 0) >>> (y.index & 31)) & 1) === 1;
 }
 
-/** H23: y is an ancestor of x, and no fork by y's creator is among the ancestors of x. */
+/** EG4: y is an ancestor of x, and no fork by y's creator is among the ancestors of x. */
 export function sees(x: Node, y: Node): boolean {
   return x.latest[y.event.creator] !== "forked" && hasAncestor(x, y);
 }
 
 /**
- * H24: x sees y, and sees events by more than 2/3 of the members' weight that each see y. As x knows of no fork by y's
+ * EG5: x sees y, and sees events by more than 2/3 of the members' weight that each see y. As x knows of no fork by y's
  * creator, no ancestor of x does; so if any event of a member saw y, its newest does.
  */
 export function stronglySees(graph: Graph, x: Node, y: Node): boolean {
@@ -187,12 +187,12 @@ export function stronglySees(graph: Graph, x: Node, y: Node): boolean {
   return weight >= graph.quorum;
 }
 
-/** The witnesses of a round that x strongly sees; by the Strongly Seeing Lemma at most one of each member (H34). */
+/** The witnesses of a round that x strongly sees; by the Strongly Seeing Lemma at most one of each member (EG5). */
 export function stronglySeen(graph: Graph, x: Node, round: number): readonly Node[] {
   return (graph.witnesses.get(round) ?? []).filter((witness) => stronglySees(graph, x, witness));
 }
 
-/** H25. */
+/** EG6. */
 function roundOf(graph: Graph, node: Node): number {
   const parents = [node.selfParent, node.otherParent].flatMap((parent) => (parent === null ? [] : [parent.round]));
   const round = Math.max(graph.rules.firstRound, ...parents);

@@ -20,7 +20,7 @@ export interface Batch extends FamousRound {
 }
 
 /**
- * H30: an event is received in the first round whose unique famous witnesses all have it as an ancestor. With less than 1/3
+ * EG9: an event is received in the first round whose unique famous witnesses all have it as an ancestor. With less than 1/3
  * of the weight at fault, more nodes only ever append batches. The order of `nodes` is kept.
  */
 export function receivedBatches(graph: Graph, nodes: readonly Node[], fame: Fame): readonly Batch[] {
@@ -34,7 +34,7 @@ export function receivedBatches(graph: Graph, nodes: readonly Node[], fame: Fame
   return batches;
 }
 
-/** H30 - H32: the total order of all that was received: round received, consensus timestamp, whitened signature. */
+/** EG9 to EG11: the total order of all that was received: round received, consensus timestamp, whitened signature. */
 export function consensusOrder(graph: Graph, batches: readonly Batch[]): readonly Received[] {
   return batches.flatMap(({ round, famous, nodes }) => {
     const whitener = whitenerOf(famous);
@@ -72,7 +72,7 @@ function isOnly(witness: Node, famous: readonly Node[]): boolean {
 }
 
 /**
- * H31: the weighted median of the times at which the famous witnesses' own lines first had the event; of two middle ones
+ * EG10: the weighted median of the times at which the famous witnesses' own lines first had the event; of two middle ones
  * the lower. Members with more than half of the weight would have to lie together to move it out of the honest range.
  */
 function consensusTimestamp(graph: Graph, famous: readonly Node[], node: Node): number {
@@ -94,7 +94,7 @@ function firstWith(witness: Node, node: Node): Node {
   return first;
 }
 
-/** H32: the XOR of the unique famous witnesses' signatures, so that nobody can choose a place by choosing a signature. */
+/** EG11: the XOR of the unique famous witnesses' signatures, so that nobody can choose a place by choosing a signature. */
 function whitenerOf(famous: readonly Node[]): Uint8Array {
   const bytes = new Uint8Array(Math.max(0, ...famous.map(({ event }) => event.signature.length)));
   for (const { event } of famous) event.signature.forEach((byte, at) => (bytes[at] = (bytes[at] as number) ^ byte));

@@ -1,0 +1,185 @@
+import { committeeHash } from "../encoding/typed-data.ts";
+import type { Decision, Request, Round, SeatInfo } from "../types.ts";
+import type { ChainEvent, DecidedRound, Relay, RequestState, Witness } from "./events.ts";
+import { hasRetry, unpackRound } from "./rounds.ts";
+
+/** Where a request stands, from its events alone. */
+export interface Progress {
+  readonly request: Request;
+  /** Of the committee that is awaited or at work, or of the decision. */
+  readonly attempt: number;
+  /** The rounds before this one, from the first; attempts that nobody answered have left none. */
+  readonly past: readonly DecidedRound[];
+  /** Of the running attempt, or of the decision. */
+  readonly round: Round;
+  readonly stage: RequestStage;
+}
+
+export type RequestStage =
+  | { readonly kind: "requested"; readonly seedBlock: bigint }
+  | { readonly kind: "drawn"; readonly committee: readonly SeatInfo[] }
+  | DecidedStage
+  | { readonly kind: "refunded" };
+
+interface DecidedStage {
+  readonly kind: "decided";
+  readonly committee: readonly SeatInfo[];
+  readonly decision: Decision;
+  readonly relay: Relay;
+  /** `open` only until the next event of the same transaction says what follows. */
+  readonly standing: "open" | "provisional" | "final";
+}
+
+/** The newest block. */
+export interface Head {
+  readonly number: bigint;
+  /** Unix seconds. */
+  readonly timestamp: number;
+}
+
+/** What anybody may do for a request now. */
+export type Due = "draw" | "replace" | "refund" | "fallBack" | "finalize" | "settle";
+
+/** The course after the events of one request, in chain order; null before it was asked. */
+export function progressOf(events: readonly ChainEvent[]): Progress | null {
+  return events.reduce<Progress | null>(applyEvent, null);
+}
+
+/** The course after one more event. What does not fit, e.g. of a part of the chain that was not read, changes nothing. */
+export function applyEvent(progress: Progress | null, event: ChainEvent): Progress | null {
+  if (event.kind === "requested") {
+    const { request, round, seedBlock } = event;
+    return { request, attempt: 0, past: [], round, stage: { kind: "requested", seedBlock } };
+  }
+  if (progress === null) return null;
+  switch (event.kind) {
+    case "seedRescheduled":
+      return { ...progress, stage: { kind: "requested", seedBlock: event.seedBlock } };
+    case "committeeDrawn":
+      return { ...progress, stage: { kind: "drawn", committee: event.committee } };
+    case "decisionCommitted":
+      return committed(progress, event.decision, event.relay);
+    case "decisionProvisional":
+      return { ...standing(progress, "provisional"), round: event.round };
+    case "requestReopened":
+      return reopened(progress, event);
+    case "decisionFinalized":
+      return finalized(progress);
+    case "requestRefunded":
+      return { ...progress, stage: { kind: "refunded" } };
+    case "agentsChanged":
+      return progress;
+  }
+}
+
+/** Nothing that is decided or paid back can change any more. */
+export function isFinal({ stage }: Progress): boolean {
+  return stage.kind === "refunded" || (stage.kind === "decided" && stage.standing === "final");
+}
+
+/** The round of the decision that stands, final or not; null while a committee is awaited or at work. */
+export function lastRound({ stage, round }: Progress): DecidedRound | null {
+  if (stage.kind !== "decided") return null;
+  const { committee, decision, relay } = stage;
+  return { round, committee, decision, relay, appellant: null };
+}
+
+/** All rounds up to the decision that stands, as a settlement takes them; null without one. */
+export function roundsOf(progress: Progress): readonly DecidedRound[] | null {
+  const last = lastRound(progress);
+  return last === null ? null : [...progress.past, last];
+}
+
+/** What the oracle's word covers beside request and round; null once there is a decision. */
+export function witnessOf(progress: Progress): Witness | null {
+  const { stage, attempt } = progress;
+  if (stage.kind === "requested") return { kind: "requested", seedBlock: stage.seedBlock };
+  if (stage.kind !== "drawn") return null;
+  return { kind: "drawn", attempt, committeeHash: committeeHash(stage.committee) };
+}
+
+/** SE3, SE6, SE8, SE9: what is due at this block; whether a final request has been settled already, its state says. */
+export function dueOf(progress: Progress, head: Head): Due | null {
+  const { request, attempt, round, stage, past } = progress;
+  const isOver = head.timestamp > unpackRound(round).deadline;
+  switch (stage.kind) {
+    case "requested":
+    case "drawn":
+      if (isOver && hasRetry(round, request.terms, attempt)) return "replace";
+      if (isOver) return past.length === 0 ? "refund" : "fallBack";
+      return stage.kind === "requested" && head.number > stage.seedBlock ? "draw" : null;
+    case "decided":
+      if (stage.standing === "final") return "settle";
+      return stage.standing === "provisional" && isOver ? "finalize" : null;
+    case "refunded":
+      return null;
+  }
+}
+
+/** Whether the chain says that the attempt has its committee, or needs none any more. */
+export function isAttemptDrawn(state: RequestState, attempt: number): boolean {
+  return isAttemptOver(state, attempt) || (state.attempt === attempt && state.status === "drawn");
+}
+
+/** Whether the chain says that the attempt has a decision, is given up, or was followed by another one. */
+export function isAttemptOver(state: RequestState, attempt: number): boolean {
+  return isFinalState(state) || isCommitted(state, attempt);
+}
+
+/** Whether the chain says that the attempt has a decision. */
+export function isCommitted(state: RequestState, attempt: number): boolean {
+  return state.attempt > attempt || (state.attempt === attempt && isDecided(state));
+}
+
+/** Whether the chain says that nothing can change any more. */
+export function isFinalState(state: RequestState): boolean {
+  return state.status === "refunded" || (isDecided(state) && !state.provisional);
+}
+
+export function isDecided({ status }: RequestState): boolean {
+  return status === "decided" || status === "hung";
+}
+
+/** SE4. */
+function committed(progress: Progress, decision: Decision, relay: Relay): Progress {
+  const {
+    stage,
+    round,
+    request: { terms },
+  } = progress;
+  if (stage.kind !== "drawn") return progress;
+  const isRetried = decision.status === "hung" && hasRetry(round, terms, decision.attempt);
+  const isLast = !isRetried && unpackRound(round).appeals === terms.appeals;
+  const { committee } = stage;
+  return {
+    ...progress,
+    stage: { kind: "decided", committee, decision, relay, standing: isLast ? "final" : "open" },
+  };
+}
+
+function standing(progress: Progress, value: DecidedStage["standing"]): Progress {
+  return progress.stage.kind === "decided" ? { ...progress, stage: { ...progress.stage, standing: value } } : progress;
+}
+
+/** SE4, SE5: after a decision; SE8: for a committee that nobody has heard of in time, which leaves no round. */
+function reopened(progress: Progress, event: Extract<ChainEvent, { kind: "requestReopened" }>): Progress {
+  if (progress.stage.kind === "refunded") return progress;
+  const { attempt, round, seedBlock, appellant } = event;
+  const last = lastRound(progress);
+  const past = last === null ? progress.past : [...progress.past, { ...last, appellant }];
+  return { ...progress, attempt, past, round, stage: { kind: "requested", seedBlock } };
+}
+
+/** Of the decision that stands, or of the one before an attempt that nobody answered. */
+function finalized(progress: Progress): Progress {
+  const before = progress.past.at(-1);
+  if (progress.stage.kind === "decided" || before === undefined) return standing(progress, "final");
+  const { round, committee, decision, relay } = before;
+  return {
+    ...progress,
+    attempt: decision.attempt,
+    past: progress.past.slice(0, -1),
+    round,
+    stage: { kind: "decided", committee, decision, relay, standing: "final" },
+  };
+}

@@ -1,0 +1,55 @@
+import type { Protocol } from "../../agents/core/protocol.ts";
+import type { Hex } from "../../agents/core/types.ts";
+
+export interface DemoDecision {
+  readonly requestId: string;
+  readonly question: string;
+  readonly kind: string;
+  readonly status: string;
+  readonly outcome: Hex;
+  readonly answer: string;
+  /** Parts per million. */
+  readonly confidence: number;
+  /** What the question names as its sources; under escalating, an answer has to quote one of them once it comes to claims that cite. */
+  readonly documents: readonly { readonly cid: string; readonly text: string }[];
+  readonly expected: string;
+  /** Whether the answer is the expected one. */
+  readonly correct: boolean;
+  readonly seats: readonly {
+    readonly seat: number;
+    readonly agentId: number;
+    readonly signer: string;
+    readonly reputation: number;
+  }[];
+  readonly signers: readonly number[];
+  /** Deliberation rounds until the decision; under hashgraph, events of the seat that said most. */
+  readonly rounds: number;
+  readonly commitGas: number;
+  readonly requestGas: number;
+  readonly commitTx: Hex;
+  readonly transcript: string;
+  readonly callbackSucceeded: boolean;
+  readonly verified: boolean;
+}
+
+/** What the demo did and read from the chain. */
+export interface DemoFacts {
+  readonly protocol: Protocol;
+  readonly decisions: readonly DemoDecision[];
+  readonly agents: readonly {
+    readonly agentId: number;
+    readonly signer: string;
+    readonly lies: boolean;
+    readonly reputation: number;
+    /** Tokens that its operator can withdraw. */
+    readonly earned: string;
+  }[];
+  readonly durationsMs: {
+    readonly chain: number;
+    readonly agents: number;
+    readonly decisions: number;
+    readonly verify: number;
+    readonly total: number;
+  };
+  readonly deploymentFile: string;
+}

@@ -1,0 +1,343 @@
+// Gas figures of the production build on an in-process chain, in the steady state: balances, counters and reputations
+// are non-zero before anything is measured, and the agents have served long enough to weigh in full.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { Command, InvalidArgumentError, Option } from "commander";
+import { between } from "../../../scripts/shared/arguments.ts";
+import { measureEvidence, type EvidenceFigures } from "./evidence.ts";
+import { differencesOf, TOLERANCE, type GasFigures, type GasFile } from "./gas-file.ts";
+import { proveAgents } from "./prove.ts";
+import {
+  appeal,
+  ask,
+  commit,
+  commitArgs,
+  decide,
+  decisionFor,
+  draw,
+  fallBackArgs,
+  latestOf,
+  passDeadline,
+  quorum,
+  recordOf,
+  type Drawn,
+} from "../../../test/support/contracts/course.ts";
+import { startProductionChain } from "../../shared/production-chain.ts";
+import { Currency } from "../../../test/support/contracts/typed-data.ts";
+import {
+  deployWorld,
+  freeTokens,
+  registerAgents,
+  subscription,
+  type World,
+} from "../../../test/support/contracts/world.ts";
+
+const file = join(import.meta.dirname, "../../../test/contracts/gas.json");
+const sizes = [4, 7, 13, 31] as const;
+const samples = 8;
+const batch = { n: 7, items: 5 } as const;
+/** The goals, and what the designers measured on the same kind of chain: a naive prototype of this design, and peers. */
+const anchors = {
+  request: { prototype: 66_751, goal: 65_000 },
+  direct: { goal: 95_000 },
+  evidence: { goal: 150_000 },
+  commit: {
+    4: { prototype: 92_251, goal: 78_000, ocr2: 94_789, keystone: 94_083 },
+    7: { prototype: 102_860, goal: 88_000, ocr2: 103_973, keystone: 102_062 },
+    13: { prototype: 124_078, goal: 108_000, ocr2: 122_320, keystone: 118_018 },
+    31: { prototype: 187_696, goal: 170_000, ocr2: 177_386, keystone: 165_852 },
+  },
+  batchItem: { goal: 62_000 },
+} as const;
+
+interface CommitFigure {
+  readonly n: number;
+  readonly signatures: number;
+  readonly commit: number;
+  readonly settle: number;
+}
+
+/** By what pays. */
+interface RequestFigures {
+  readonly subscription: number;
+  readonly token: number;
+  readonly native: number;
+}
+
+interface DrawFigure {
+  readonly n: number;
+  readonly agents: number;
+  readonly mean: number;
+}
+
+/** Of a committee of 4, without a callback, whose caller is paid for it. */
+interface DeliveryFigures {
+  readonly finalize: number;
+  /** With a bond that comes back. */
+  readonly fallBack: number;
+}
+
+interface Figures {
+  readonly request: RequestFigures;
+  readonly draws: readonly DrawFigure[];
+  /** Of agents that have served nobody yet. */
+  readonly freshDraw: DrawFigure;
+  readonly commits: readonly CommitFigure[];
+  readonly perBatchItem: number;
+  readonly delivery: DeliveryFigures;
+  readonly evidence: EvidenceFigures;
+}
+
+interface Flags {
+  readonly agents: readonly number[];
+  readonly json?: true;
+  readonly write?: true;
+  readonly check?: true;
+}
+
+function commandLine(): Command {
+  return new Command("bench:gas")
+    .description(
+      "Measures the gas (receipts' gasUsed, production build, in-process Osaka chain) of request, draw, commit with callback, alone and in a batch, of settle, finalize, fallBack and of evidence, and compares with the goal, a naive prototype, Chainlink OCR2 and Keystone. Requests are paid from a subscription, or at once in tokens or coins. The consumer writes one new slot. The agents are proven: they have served sixteen settled requests and weigh in full in the draw. One draw, of 4 seats of the smallest registry, is measured before that, too. Draws and commits of more seats than the largest registry has agents are left out.",
+    )
+    .option("--agents <list>", "registry sizes for the draw, ascending", registrySizes, [10, 1000])
+    .addOption(new Option("--json", "print one JSON object on the last line instead of tables").conflicts("check"))
+    .addOption(new Option("--write", "keep the figures in test/contracts/gas.json").conflicts("check"))
+    .option(
+      "--check",
+      `compare with that file, and fail with a table if a figure differs by more than ${TOLERANCE} gas`,
+    )
+    .addHelpText(
+      "after",
+      `
+Examples:
+  npm run bench:gas -- --json | tail -n 1
+  npm run bench:gas -- --write --agents 10,100
+`,
+    )
+    .exitOverride();
+}
+
+/** Measures, then writes, checks or prints the figures, and returns the exit code. Throws CommanderError. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const { agents, json, write, check } = commandLine().parse(argv, { from: "user" }).opts<Flags>();
+  const figures = await measure(agents);
+  if (write) writeFileSync(file, `${JSON.stringify({ agents, gas: named(figures) }, null, 2)}\n`);
+  if (check) return compare({ agents, gas: named(figures) });
+  if (json) console.log(JSON.stringify(asJson(figures)));
+  else report(figures);
+  return 0;
+}
+
+function registrySizes(text: string): readonly number[] {
+  const list = text.split(",").map(between(4, 1_000_000));
+  if (list.every((size, index) => index === 0 || size > list[index - 1]!)) return list;
+  throw new InvalidArgumentError("Give them in ascending order: each is the one before and more agents.");
+}
+
+async function measure(agents: readonly number[]): Promise<Figures> {
+  const world = await deployWorld(await startProductionChain());
+  const draws: DrawFigure[] = [];
+  let freshDraw: DrawFigure | undefined;
+  for (const size of agents) {
+    const before = Number(await world.registry.agentCount());
+    await registerAgents(world, size - before);
+    freshDraw ??= await measureDraw(world, 4, size);
+    await proveAgents(world, before + 1, size);
+    for (const n of sizes) if (n <= size) draws.push(await measureDraw(world, n, size));
+  }
+  const request = await measureRequest(world);
+  const commits: CommitFigure[] = [];
+  for (const n of sizes) if (n <= Math.max(...agents)) commits.push(await measureCommit(world, n));
+  const perBatchItem = await measureBatch(world);
+  const evidence = await measureEvidence(world);
+  return {
+    request,
+    draws,
+    freshDraw: freshDraw!,
+    commits,
+    perBatchItem,
+    evidence,
+    delivery: await measureDelivery(world),
+  };
+}
+
+/** As the file keeps them. */
+function named({ request, draws, freshDraw, commits, perBatchItem, evidence, delivery }: Figures): GasFigures {
+  const drawName = ({ n, agents }: DrawFigure): string => `draw of ${n} among ${agents}`;
+  return Object.fromEntries([
+    ...Object.entries(request).map(([payer, gas]) => [`request, ${payer}`, gas]),
+    ...draws.map((figure) => [drawName(figure), figure.mean]),
+    [`${drawName(freshDraw)}, fresh`, freshDraw.mean],
+    ...commits.flatMap(({ n, commit: gas, settle }) => [
+      [`commit of ${n}`, gas],
+      [`settle of ${n}`, settle],
+    ]),
+    [`commit of ${batch.n} in a batch of ${batch.items}`, perBatchItem],
+    ...Object.entries(delivery).map(([call, gas]) => [`${call} of 4`, gas]),
+    ...Object.entries(evidence).map(([kind, gas]) => [`evidence, ${kind}`, gas]),
+  ]);
+}
+
+/** Compares with the kept file and returns the exit code. */
+function compare(measured: GasFile): number {
+  const kept: GasFile = JSON.parse(readFileSync(file, "utf8"));
+  const differences = differencesOf(kept.gas, measured.gas);
+  if (differences.length === 0) {
+    console.log(
+      `${Object.keys(kept.gas).length} gas figures are those of test/contracts/gas.json, within ${TOLERANCE} gas`,
+    );
+    return 0;
+  }
+  console.table(differences);
+  console.error("These gas figures are not those of test/contracts/gas.json. If they are meant to be, write it anew:");
+  console.error(`  npm run bench:gas -- --write --agents ${measured.agents.join(",")}`);
+  return 1;
+}
+
+async function measureRequest(world: World): Promise<RequestFigures> {
+  const measureOne = async (subscriptionId: bigint, currency: number): Promise<number> => {
+    const overrides = subscriptionId === 0n && currency === Currency.Native ? { value: 10n ** 18n } : {};
+    const once = () =>
+      ask(world, { currency }, "q".repeat(200), (terms, question) =>
+        world.oracle.request(subscriptionId, terms, question, overrides),
+      );
+    await once();
+    return Number((await once()).receipt.gasUsed);
+  };
+  return {
+    subscription: await measureOne(subscription, Currency.Token),
+    token: await measureOne(0n, Currency.Token),
+    native: await measureOne(0n, Currency.Native),
+  };
+}
+
+async function measureDraw(world: World, n: number, agents: number): Promise<DrawFigure> {
+  let total = 0n;
+  for (let sample = 0; sample < samples; sample++) {
+    const drawn = await draw(world, await ask(world, { committeeSize: n }));
+    total += drawn.receipt.gasUsed;
+  }
+  return { n, agents, mean: Math.round(Number(total) / samples) };
+}
+
+/** The second request of one consumer: the operators' credits exist by then. */
+async function measureCommit(world: World, n: number): Promise<CommitFigure> {
+  const drawOne = await drawsForNewConsumer(world, n);
+  let figure: CommitFigure | undefined;
+  for (let round = 0; round < 2; round++) {
+    const committed = await commit(world, await drawOne());
+    const paid = await world.settlement.settle(...recordOf(committed));
+    const settle = Number((await paid.wait()).gasUsed);
+    figure = { n, signatures: quorum(n), commit: Number(committed.receipt.gasUsed), settle };
+  }
+  return figure!;
+}
+
+/** Gas per request when several of one consumer are committed in one transaction. */
+async function measureBatch(world: World): Promise<number> {
+  const drawOne = await drawsForNewConsumer(world, batch.n);
+  await commit(world, await drawOne());
+  const calls: string[] = [];
+  for (let item = 0; item < batch.items; item++) {
+    const drawn = await drawOne();
+    const args = commitArgs(world, drawn, decisionFor(drawn));
+    calls.push(world.oracle.interface.encodeFunctionData("commit", args));
+  }
+  const sent = await world.oracle.tryMulticall(calls, { gasLimit: 1_000_000n * BigInt(batch.items) });
+  const receipt = await sent.wait();
+  const events = receipt.logs.length;
+  if (events !== batch.items)
+    throw new Error(`${events} events are not the ${batch.items} of a batch that went through`);
+  return Math.round(Number(receipt.gasUsed) / batch.items);
+}
+
+/** The second of each: its caller and its appellant have a credit by then. */
+async function measureDelivery(world: World): Promise<DeliveryFigures> {
+  await world.oracle.setPrices(Currency.Token, { ...freeTokens, gasRate: 10n ** 18n, gasPriceCap: 10n ** 9n });
+  const decided = async () => decide(world, await ask(world, { appeals: 1 }));
+  let [finalize, fallBack] = [0, 0];
+  for (let round = 0; round < 2; round++) {
+    const committed = await decided();
+    await passDeadline(world, committed.rounds[0]!.round);
+    finalize = Number((await (await world.oracle.finalize(...latestOf(committed))).wait()).gasUsed);
+    const running = await appeal(world, await decided());
+    await passDeadline(world, running.round);
+    fallBack = Number((await (await world.oracle.fallBack(...fallBackArgs(running))).wait()).gasUsed);
+  }
+  return { finalize, fallBack };
+}
+
+/** Asks and draws for a consumer of its own. */
+async function drawsForNewConsumer(world: World, n: number): Promise<() => Promise<Drawn>> {
+  const consumer = await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
+  await world.oracle.setConsumer(subscription, consumer.target, true);
+  const askBy = consumer.getFunction("ask");
+  const terms = { committeeSize: n, callbackGasLimit: 100_000 };
+  const by = (packed: string, question: Uint8Array) => askBy.send(subscription, packed, question);
+  return async () => draw(world, await ask(world, terms, "q".repeat(200), by));
+}
+
+function asJson({ request, draws, freshDraw, commits, perBatchItem, delivery, evidence }: Figures) {
+  const batched = { ...batch, perItem: perBatchItem };
+  const relative = ratios(request, commits, perBatchItem);
+  return { request, draws, freshDraw, commits, batch: batched, delivery, evidence, anchors, ratios: relative };
+}
+
+function report({ request, draws, freshDraw, commits, perBatchItem, delivery, evidence }: Figures): void {
+  const ratio = (value: number, anchor: number): string => `${((100 * value) / anchor).toFixed(1)} %`;
+  console.log(
+    `request, 200-byte question, from a subscription: ${request.subscription} gas (goal ${ratio(request.subscription, anchors.request.goal)}, prototype ${ratio(request.subscription, anchors.request.prototype)})`,
+  );
+  console.log(
+    `paid at once in tokens: ${request.token} gas (goal ${ratio(request.token, anchors.direct.goal)}), in coins: ${request.native} gas`,
+  );
+  console.log("\ncommit + callback that writes one new slot");
+  console.table(
+    commits.map(({ n, signatures, commit: gas, settle }) => {
+      const anchor = anchors.commit[n as (typeof sizes)[number]];
+      return {
+        n,
+        signatures,
+        commit: gas,
+        "of prototype": ratio(gas, anchor.prototype),
+        "of goal": ratio(gas, anchor.goal),
+        "of OCR2": ratio(gas, anchor.ocr2),
+        "of Keystone": ratio(gas, anchor.keystone),
+        settle,
+      };
+    }),
+  );
+  console.log(
+    `\nin a batch of ${batch.items} at n = ${batch.n}: ${perBatchItem} gas per request (goal ${ratio(perBatchItem, anchors.batchItem.goal)})`,
+  );
+  console.log(`\ndraw, mean of ${samples}, agents at full stake that have served sixteen requests`);
+  console.table(draws);
+  console.log(`before that, ${freshDraw.n} of ${freshDraw.agents} agents: ${freshDraw.mean} gas`);
+  console.log(`\nfinalize: ${delivery.finalize} gas, fallBack: ${delivery.fallBack} gas`);
+  const worst = Math.max(evidence.messages, evidence.decisions, evidence.deactivating);
+  console.log(`\nevidence, at most ${worst} gas (goal ${ratio(worst, anchors.evidence.goal)})`);
+  console.table([evidence]);
+}
+
+/** Ours divided by the anchor: below 1 is cheaper. */
+function ratios(request: RequestFigures, commits: readonly CommitFigure[], perBatchItem: number) {
+  const divide = (value: number, by: number): number => Number((value / by).toFixed(4));
+  return {
+    requestToPrototype: divide(request.subscription, anchors.request.prototype),
+    requestToGoal: divide(request.subscription, anchors.request.goal),
+    directToGoal: divide(request.token, anchors.direct.goal),
+    batchItemToGoal: divide(perBatchItem, anchors.batchItem.goal),
+    commits: commits.map(({ n, commit: gas }) => {
+      const anchor = anchors.commit[n as (typeof sizes)[number]];
+      return {
+        n,
+        toPrototype: divide(gas, anchor.prototype),
+        toGoal: divide(gas, anchor.goal),
+        toOcr2: divide(gas, anchor.ocr2),
+        toKeystone: divide(gas, anchor.keystone),
+      };
+    }),
+  };
+}

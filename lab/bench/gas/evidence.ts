@@ -1,0 +1,93 @@
+// What a proof of equivocation costs its reporter.
+import { id, keccak256 } from "ethers";
+import type { ContractTransactionResponse, SigningKey } from "ethers";
+
+import { ask, draw } from "../../../test/support/contracts/course.ts";
+import { signed, submitEquivocation } from "../../../test/support/contracts/equivocation.ts";
+import {
+  decisionTypes,
+  hashRequest,
+  testKey,
+  type RequestWitness,
+} from "../../../test/support/contracts/typed-data.ts";
+import { minStake, nextEpoch, registration } from "../../../test/support/contracts/world.ts";
+import type { World } from "../../../test/support/contracts/world.ts";
+
+export interface EvidenceFigures {
+  /** The very first: neither the reporter nor the treasury is owed anything yet, and the agent's word never changed. */
+  readonly first: number;
+  /** Two messages; the agent has stake in both pots and stays active. */
+  readonly messages: number;
+  /** Two decisions; else the same. */
+  readonly decisions: number;
+  /** Two messages; the operator's stake falls below the minimum, so another agent takes the place in the array. */
+  readonly deactivating: number;
+}
+
+/** But for the first, the treasury and the reporter have claims from before, and the agents' words in the array were changed before. */
+export async function measureEvidence(world: World): Promise<EvidenceFigures> {
+  const rich = await enlist(world, "evidence rich", 4n * minStake);
+  const poor = await enlist(world, "evidence poor", minStake);
+  await enlist(world, "evidence last", minStake);
+  await world.registry.startUnbonding(rich.agentId, minStake);
+  // In a later epoch than its registration, so that its word in the array has changed before; a slash still takes it below the minimum.
+  await nextEpoch(world);
+  await world.registry.bond(poor.agentId, minStake / 20n);
+  await nextEpoch(world);
+  const first = await submitMessages(world, rich.key);
+  await nextEpoch(world);
+  const messages = await submitMessages(world, rich.key);
+  await nextEpoch(world);
+  const decisions = await submitDecisions(world, rich.key);
+  await nextEpoch(world);
+  return { first, messages, decisions, deactivating: await submitMessages(world, poor.key) };
+}
+
+async function enlist(
+  world: World,
+  label: string,
+  stake: bigint,
+): Promise<{ readonly key: SigningKey; readonly agentId: bigint }> {
+  const key = testKey(label);
+  await world.registry.register(registration(world, world.deployer.address, key, stake));
+  return { key, agentId: await world.registry.agentCount() };
+}
+
+/** Of a committee of four. */
+async function drawnRequest(world: World): Promise<RequestWitness> {
+  return (await draw(world, await ask(world, { fee: 0n }))).request;
+}
+
+async function submitMessages(world: World, key: SigningKey): Promise<number> {
+  return gasOf(submitEquivocation(world, key, await drawnRequest(world)));
+}
+
+async function submitDecisions(world: World, key: SigningKey): Promise<number> {
+  const request = await drawnRequest(world);
+  const slot = { committeeHash: id("committee"), attempt: 0, round: 0 };
+  const decisionOf = (answer: string) => {
+    const bytes = Buffer.from(answer);
+    const outcome = id(answer);
+    const common = { status: 3, outcome, confidence: 900_000, transcript: id(`transcript of ${answer}`) };
+    const signature = signed(world, key, decisionTypes, {
+      ...slot,
+      ...common,
+      requestHash: hashRequest(request),
+      answer: bytes,
+      reputationChanges: "0x",
+      shares: "0x01010101",
+    });
+    const body = {
+      ...common,
+      answerHash: id(answer),
+      reputationChangesHash: keccak256("0x"),
+      sharesHash: keccak256("0x01010101"),
+    };
+    return [body, signature] as const;
+  };
+  return gasOf(world.slasher.submitDecisions(request, slot, ...decisionOf("yes"), ...decisionOf("no")));
+}
+
+async function gasOf(sent: Promise<ContractTransactionResponse>): Promise<number> {
+  return Number((await (await sent).wait())!.gasUsed);
+}

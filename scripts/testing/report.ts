@@ -1,0 +1,127 @@
+// What the test runner prints: failing files in full, progress while it runs, one table at the end.
+import { finished } from "node:stream/promises";
+import { spec, type TestEvent } from "node:test/reporters";
+import { styleText } from "node:util";
+import type { Outcome } from "./run-job.ts";
+import { suites, type Suite } from "./suites.ts";
+
+export interface SuiteTotal {
+  readonly suite: Suite;
+  readonly ok: boolean;
+  readonly files: number;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  /** Sum over its files, which run side by side. */
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+}
+
+/** Takes what one job says. */
+export interface JobPrinter {
+  readonly event: (event: TestEvent) => void;
+  readonly text: (text: string) => void;
+  readonly done: (outcome: Outcome) => void;
+}
+
+export interface Printer {
+  job(): JobPrinter;
+  /** Prints what is left to say. */
+  close(): Promise<void>;
+}
+
+const PROGRESS_MS = 15_000;
+
+/** @param quiet prints only the files that fail */
+export function createPrinter(jobs: number, quiet: boolean, out: NodeJS.WriteStream): Printer {
+  const started = performance.now();
+  const reporter = new spec();
+  reporter.pipe(out, { end: false });
+  const isLive = jobs === 1 && !quiet;
+  const ended: Outcome[] = [];
+  const say = (): void => {
+    const { passed, failed } = sum(ended);
+    const seconds = Math.round((performance.now() - started) / 1000);
+    const text = `${ended.length} of ${jobs} files, ${passed} passed, ${failed} failed, ${seconds} s`;
+    out.write(out.isTTY ? `\r\u001b[K${text}` : `${text}\n`);
+  };
+  const timer = quiet ? setInterval(say, out.isTTY ? 1_000 : PROGRESS_MS) : undefined;
+
+  return {
+    job() {
+      const kept: TestEvent[] = [];
+      const texts: string[] = [];
+      return {
+        event(event) {
+          if (isOfRun(event)) return;
+          if (isLive) reporter.write(event);
+          else kept.push(event);
+        },
+        text(text) {
+          if (isLive) out.write(text);
+          else texts.push(text);
+        },
+        done(outcome) {
+          ended.push(outcome);
+          if (quiet && outcome.ok) return;
+          if (out.isTTY && quiet) out.write("\r\u001b[K");
+          for (const event of kept) reporter.write(event);
+          out.write(texts.join(""));
+        },
+      };
+    },
+    async close() {
+      clearInterval(timer);
+      if (quiet && out.isTTY) out.write("\r\u001b[K");
+      reporter.end();
+      await finished(reporter);
+    },
+  };
+}
+
+/** The end of one file's run, which is not the end of this one. */
+function isOfRun({ type, data }: TestEvent): boolean {
+  return type === "test:summary" || (type === "test:diagnostic" && data.file === undefined);
+}
+
+export function totalsOf(outcomes: readonly Outcome[]): readonly SuiteTotal[] {
+  return suites.flatMap((suite) => {
+    const own = outcomes.filter(({ job }) => job.suite === suite);
+    return own.length === 0 ? [] : [{ suite, ok: own.every(({ ok }) => ok), files: own.length, ...sum(own) }];
+  });
+}
+
+function sum(outcomes: readonly Outcome[]): Omit<SuiteTotal, "suite" | "ok" | "files"> {
+  const total = (value: (outcome: Outcome) => number): number => outcomes.reduce((all, one) => all + value(one), 0);
+  return {
+    passed: total(({ passed }) => passed),
+    failed: total(({ failed }) => failed),
+    skipped: total(({ skipped }) => skipped),
+    seconds: total(({ seconds }) => seconds),
+    cpuSeconds: total(({ cpuSeconds }) => cpuSeconds ?? 0),
+  };
+}
+
+export function table(totals: readonly SuiteTotal[], seconds: number): string {
+  const cell = (value: number): string => String(value).padStart(9);
+  const time = (value: number): string => value.toFixed(1).padStart(9);
+  const line = (
+    name: string,
+    { ok, passed, failed, skipped, ...rest }: Omit<SuiteTotal, "suite" | "files">,
+  ): string => {
+    const mark = ok ? styleText("green", "ok  ") : styleText("red", "FAIL");
+    const counts = [passed, failed, skipped].map(cell).join("");
+    return `${mark} ${name.padEnd(12)}${counts}${time(rest.seconds)}${time(rest.cpuSeconds)}`;
+  };
+  const names = ["passed", "failed", "skipped", "time s", "cpu s"].map((word) => word.padStart(9)).join("");
+  const all = {
+    ok: totals.every(({ ok }) => ok),
+    passed: totals.reduce((count, { passed }) => count + passed, 0),
+    failed: totals.reduce((count, { failed }) => count + failed, 0),
+    skipped: totals.reduce((count, { skipped }) => count + skipped, 0),
+    seconds,
+    cpuSeconds: totals.reduce((count, { cpuSeconds }) => count + cpuSeconds, 0),
+  };
+  const lines = [...totals.map((total) => line(total.suite, total)), line("all", all)];
+  return `${styleText("bold", `     ${"suite".padEnd(12)}${names}`)}\n${lines.join("\n")}\n`;
+}

@@ -1,0 +1,100 @@
+// Runs one job and counts its tests.
+import { spawn } from "node:child_process";
+import { join, resolve } from "node:path";
+import { run } from "node:test";
+import type { TestEvent } from "node:test/reporters";
+import { stripVTControlCharacters } from "node:util";
+import { root, type Job } from "./suites.ts";
+
+export interface Outcome {
+  readonly job: Job;
+  readonly ok: boolean;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly seconds: number;
+  /** User and system time of the test process, without its children; null if unknown. */
+  readonly cpuSeconds: number | null;
+}
+
+export interface JobOptions {
+  /** Runs only the tests whose name matches. */
+  readonly grep: string | undefined;
+  /** Takes the events of Node's runner as they come. */
+  readonly event: (event: TestEvent) => void;
+  /** Ends the job. */
+  readonly signal: AbortSignal;
+  /** Takes what Hardhat prints. */
+  readonly text: (text: string) => void;
+}
+
+/** A test that takes longer than this hangs. */
+const TEST_TIMEOUT_MS = 300_000;
+const METER = /\0cpu (\d+)\0\n?/;
+
+export function runJob(job: Job, options: JobOptions): Promise<Outcome> {
+  return job.suite === "contracts" ? runHardhat(job, options) : runNode(job, options);
+}
+
+/** Node's own runner on TypeScript as it stands, in a process of its own. */
+async function runNode(job: Job, { grep, event: onEvent, signal }: JobOptions): Promise<Outcome> {
+  const started = performance.now();
+  const stream = run({
+    cwd: root,
+    files: job.files.map((file) => resolve(root, file)),
+    execArgv: ["--import", join(import.meta.dirname, "meter.ts")],
+    signal,
+    timeout: TEST_TIMEOUT_MS,
+    ...(grep === undefined ? {} : { testNamePatterns: [new RegExp(grep)] }),
+  });
+  let outcome = { ok: false, passed: 0, failed: 1, skipped: 0 };
+  let cpuMicroseconds: number | null = null;
+  for await (const event of stream as AsyncIterable<TestEvent>) {
+    if (event.type === "test:stdout" && METER.test(event.data.message)) {
+      cpuMicroseconds = Number(METER.exec(event.data.message)?.[1]);
+      const message = event.data.message.replace(METER, "");
+      if (message !== "") onEvent({ ...event, data: { ...event.data, message } });
+      continue;
+    }
+    if (event.type === "test:summary" && event.data.file === undefined) {
+      const { success, counts } = event.data;
+      const skipped = counts.skipped + counts.todo;
+      outcome = { ok: success, passed: counts.passed, failed: counts.tests - counts.passed - skipped, skipped };
+    }
+    onEvent(event);
+  }
+  const cpuSeconds = cpuMicroseconds === null ? null : cpuMicroseconds / 1e6;
+  return { job, ...outcome, seconds: (performance.now() - started) / 1000, cpuSeconds };
+}
+
+/** Solidity tests (unit, fuzz, invariant) and mocha tests of the contracts. */
+async function runHardhat(job: Job, { grep, text: onText, signal }: JobOptions): Promise<Outcome> {
+  const started = performance.now();
+  const filter = grep === undefined ? [] : ["--grep", grep];
+  const child = spawn(join(root, "node_modules/.bin/hardhat"), ["test", ...job.files, ...filter], {
+    cwd: root,
+    signal,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}) },
+  });
+  let output = "";
+  const collect = (chunk: string): void => {
+    output += chunk;
+    onText(chunk);
+  };
+  child.stdout.setEncoding("utf8").on("data", collect);
+  child.stderr.setEncoding("utf8").on("data", collect);
+  const ok = await new Promise<boolean>((settle, reject) => {
+    child.on("error", (error) => (signal.aborted ? settle(false) : reject(error)));
+    child.on("close", (code) => settle(code === 0));
+  });
+  return { job, ok, ...countHardhat(output), seconds: (performance.now() - started) / 1000, cpuSeconds: null };
+}
+
+/** Hardhat closes with lines such as "12 passing (8 solidity, 4 mocha)"; only the table uses these, never the exit code. */
+function countHardhat(output: string): Pick<Outcome, "passed" | "failed" | "skipped"> {
+  const plain = stripVTControlCharacters(output);
+  const count = (word: string): number =>
+    Number([...plain.matchAll(new RegExp(`(\\d+) ${word} \\(`, "g"))].at(-1)?.[1] ?? 0);
+  return { passed: count("passing"), failed: count("failing"), skipped: count("skipped") };
+}

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { describe, it } from "node:test";
+
+const root = join(import.meta.dirname, "../..");
+const pages = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "models/README.md",
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+];
+const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  readonly scripts: Readonly<Record<string, string>>;
+};
+const folders = new Set(
+  readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name),
+);
+
+/** Text of a page without its code blocks, which hold examples. */
+function proseOf(page: string): string {
+  return readFileSync(join(root, page), "utf8").replaceAll(/^```[^]*?^```/gm, "");
+}
+
+/** Anchors of a page's headings, as GitHub makes them. */
+function anchorsIn(file: string): ReadonlySet<string> {
+  const headings = [...readFileSync(file, "utf8").matchAll(/^#+ (.+)$/gm)].map(([, text]) => text as string);
+  return new Set(
+    headings.map((text) =>
+      text
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
+
+describe("pages for readers", () => {
+  for (const page of pages) {
+    it(`${page}: every relative link leads somewhere`, () => {
+      const links = [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target as string);
+      for (const link of links.filter((target) => !/^https?:/.test(target))) {
+        const [path = "", anchor] = link.split("#");
+        const file = path === "" ? join(root, page) : join(root, dirname(page), path);
+        assert.ok(existsSync(file), `${link}: there is no ${relative(root, file)}`);
+        if (anchor !== undefined) assert.ok(anchorsIn(file).has(anchor), `${link}: there is no such heading`);
+      }
+    });
+
+    it(`${page}: every path and every npm script that it names is there`, () => {
+      const quoted = [...proseOf(page).matchAll(/`([^`\n]+)`/g)].map(([, text]) => text as string);
+      for (const path of quoted.filter((text) => /^[\w.-]+\/[\w./-]*$/.test(text))) {
+        const isOurs = folders.has(path.split("/")[0] as string) && !/\b[A-Z]+\b|node_modules/.test(path);
+        assert.ok(!isOurs || existsSync(join(root, path)), `there is no ${path}`);
+      }
+      const text = readFileSync(join(root, page), "utf8");
+      for (const [, script] of text.matchAll(/npm run (?:-s )?([a-z][a-z:]*)/g))
+        assert.ok(script !== undefined && script in scripts, `package.json has no script ${script}`);
+    });
+  }
+
+  it("the README fits on 150 lines", () => {
+    assert.ok(readFileSync(join(root, "README.md"), "utf8").split("\n").length <= 150);
+  });
+});
