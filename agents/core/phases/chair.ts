@@ -67,7 +67,7 @@ export const PERSONALITIES: readonly string[] = [
   "Be creative and nuanced.",
 ];
 
-/** CH2: BASE + ("\n\n" + personality, if any); by canonical rank, so fixed by the draw. */
+/** CH2: the base prompt and, after an empty line, a personality if any. The canonical rank chooses it, so the draw fixes it. */
 export function memberPrompt(attempt: Attempt, self: SeatIndex): Prompt {
   const base = proposePrompt(attempt);
   const personality = PERSONALITIES[(canonicalRanks(attempt)[self] as number) % PERSONALITIES.length];

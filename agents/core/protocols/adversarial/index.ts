@@ -38,14 +38,14 @@ interface Reviewed {
 }
 
 interface AdversarialCarry {
-  /** AD9: Who drafted or reviewed in a round whose draft was reviewed. */
+  /** AD9: seats that drafted or reviewed in a round whose draft was reviewed. */
   readonly worked: readonly SeatIndex[];
   readonly slashes: readonly number[];
   /** Drafters and convergers that failed in their turn. */
   readonly failed: readonly SeatIndex[];
 }
 
-/** adversarial: docs/spec/adversarial.md. AD2, AD3: One drafts, k = n - 2 review, one converges: k + 2 model calls. */
+/** adversarial (docs/spec/adversarial.md). AD2, AD3: one seat drafts, k = n - 2 review, one converges: k + 2 model calls. */
 export const adversarial = phased<AdversarialCarry>({
   id: "adversarial",
   code: 9,
@@ -63,7 +63,7 @@ export const adversarial = phased<AdversarialCarry>({
   say,
 });
 
-/** AD1: two further seats in canonical order each round; all others review. */
+/** AD1: each round takes the next two seats in canonical order; all others review. */
 function drafterOf(attempt: Attempt, round: number): SeatIndex {
   return inTurn(attempt, 2 * round);
 }
@@ -91,14 +91,14 @@ function draftIn(book: RoundBook, closure: Closure): Candidate | null {
   return wordOf(book, draftForm, drafterOf(book.attempt, book.round), closure);
 }
 
-/** AD4, AD5, AD8: the round's draft with the reviews of it that count; null without a draft or without any review. */
+/** AD4, AD5, AD8: the round's draft with its reviews that count; null without a draft or without any review. */
 function reviewedIn(book: RoundBook, closure: Closure): Reviewed | null {
   const draft = draftIn(book, closure);
   const reviews = reviewsIn(book, closure).filter((review) => review.draft === draft?.target);
   return draft === null || reviews.length === 0 ? null : { draft, reviews };
 }
 
-/** Of whatever draft. */
+/** The reviews that count, of any draft. */
 function reviewsIn(book: RoundBook, closure: Closure): Reviewed["reviews"] {
   return allCounted(book, reviewForm, closure).flatMap(({ seat, body }) =>
     body.review === null ? [] : [{ ...body.review, seat }],
@@ -106,8 +106,8 @@ function reviewsIn(book: RoundBook, closure: Closure): Reviewed["reviews"] {
 }
 
 /**
- * AD5: no call depends on earlier rounds: a drafter or converger that says two things can leave the seats with different ones, and
- * a pair whose halves start from different ones would fail however honest it is.
+ * AD5: no call depends on earlier rounds. A drafter or converger that says two things can leave the seats with different earlier rounds,
+ * and an honest pair that starts from different ones would fail.
  */
 function calls({ attempt, book, self }: SeatView<AdversarialCarry>, phase: number): readonly Call[] {
   switch (phase) {
@@ -129,7 +129,7 @@ function calls({ attempt, book, self }: SeatView<AdversarialCarry>, phase: numbe
   }
 }
 
-/** AD4: reviews without their seats, in canonical order: nobody chooses a place in it. */
+/** AD4: reviews without their seats, in canonical order: no seat chooses its place. */
 function inOrder(attempt: Attempt, { reviews }: Reviewed): readonly string[] {
   const ranks = canonicalRanks(attempt);
   return reviews.toSorted((a, b) => (ranks[a.seat] as number) - (ranks[b.seat] as number)).map(({ text }) => text);
@@ -166,26 +166,26 @@ function judgeAdversarialRound(book: RoundBook, carry: AdversarialCarry): Judged
   return { carry: next, outcome: settle(attempt, { winner: null, slashes, completed }) };
 }
 
-/** Whose turn it was and who did not do what was to be done. */
+/** Seats that failed in their turn. */
 function failedIn(book: RoundBook, reviewed: Reviewed | null, final: Candidate | null): readonly SeatIndex[] {
   if (reviewed !== null) return final === null ? [convergerOf(book.attempt, book.round)] : [];
   return draftIn(book, "closed") === null ? [drafterOf(book.attempt, book.round)] : [];
 }
 
-/** AD8: who was told another draft than the one that counts has reviewed, too. */
+/** AD8: the drafter and all reviewers, also those who were told another draft than the one that counts. */
 function workedIn(book: RoundBook, reviewed: Reviewed | null): readonly SeatIndex[] {
   return reviewed === null ? [] : [reviewed.draft.seat, ...reviewsIn(book, "closed").map(({ seat }) => seat)];
 }
 
-/** AD7: k - f reviews can be had whoever is faulty. */
+/** AD7: the least number of reviews, k - f: they arrive whichever f seats are faulty. */
 function leastReviews(attempt: Attempt): number {
   const seats = attempt.committee.length;
   return seats - 2 - faultTolerance(seats);
 }
 
 /**
- * AD6: whose word the converger is known to follow: where it keeps the draft's answer its author and who accepted it. Who rejected it
- * wants another answer; which one is known only where there is no third.
+ * AD6: the seats whose word the converger is known to follow. If it keeps the draft's answer, these are its author and the seats that
+ * accepted it. A seat that rejected it wants another answer, and which one is known only if there are just two answers.
  */
 function followed(attempt: Attempt, { draft, reviews }: Reviewed, final: Candidate): readonly SeatIndex[] {
   const seatsThat = (verdict: Review["verdict"]) =>

@@ -22,9 +22,9 @@ import { acceptedOf, agreementIn, isContested, shareOf } from "./rules.ts";
 import { councilRound, isGated, levelAt, levelsOf } from "./levels.ts";
 
 export interface EscalatingCarry {
-  /** SG5: those that the question names, in its order; none before they were brought. */
+  /** SG5: the documents that the question names, in its order; none before they were brought. */
   readonly documents: readonly Document[];
-  /** ES6: the council's answers are debated before mbft. */
+  /** ES6: true if the council's answers are debated before mbft. */
   readonly isContested: boolean;
   /** Reputations and slashes so far, and the mbft round before. */
   readonly mbft: MbftCarry;
@@ -45,13 +45,13 @@ export function judgeEscalatingRound(book: RoundBook, carry: EscalatingCarry): J
   }
 }
 
-/** SG5: the first 2f + 1 seats in canonical order: among more than 2/3 of them (PH5) an honest one. */
+/** SG5: the first 2f + 1 seats in canonical order. More than 2/3 of them (PH5) include an honest one. */
 export function bringersOf(attempt: Attempt): readonly SeatIndex[] {
   const bringers = 2 * faultTolerance(attempt.committee.length) + 1;
   return Array.from({ length: bringers }, (_, turn) => inTurn(attempt, turn));
 }
 
-/** SG5: a document is there when one bringer's message that counts has it. Without all of them the question is not answered. */
+/** SG5: a document is there if a bringer's message that counts has it. If one is missing, the question is not answered. */
 function judgeSources(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
   const { attempt } = book;
   const brought = bringersOf(attempt).flatMap((seat) => counted(book, sourceForm, seat, "closed") ?? []);
@@ -77,7 +77,7 @@ function judgeCouncil(book: RoundBook, carry: EscalatingCarry): JudgedRound<Esca
   };
 }
 
-/** ES7, ES8: after a debate its answers may be accepted as they are; else they are what mbft's first round is about. */
+/** ES7, ES8: after a debate its answers may be accepted as they are; else they are the proposals of mbft's first round. */
 function judgeMbft(book: RoundBook, carry: EscalatingCarry): JudgedRound<EscalatingCarry> {
   const { attempt, round } = book;
   const isLast = round + 1 === levelsOf(attempt).length;
@@ -92,12 +92,12 @@ function judgeMbft(book: RoundBook, carry: EscalatingCarry): JudgedRound<Escalat
   return { carry: next, outcome: judged.outcome };
 }
 
-/** ES7: whether the round's proposals are the last answers of a debate. */
+/** ES7: true if the round's proposals are the last answers of a debate. */
 export function isDebate(attempt: Attempt, round: number, carry: EscalatingCarry): boolean {
   return carry.isContested && round === councilRound(attempt) + 1;
 }
 
-/** ES9. */
+/** ES9: decides for an accepted answer. */
 function accept(
   attempt: Attempt,
   accepted: AnswerGroup,
@@ -109,7 +109,7 @@ function accept(
   return settle(attempt, { winner, slashes, completed: candidates.map(({ seat }) => seat) });
 }
 
-/** SG4: proposals that count: with documents, those whose every citation is exact, and which cite something. */
+/** SG4: the proposals that count. With documents, a proposal must cite something, and every citation must be exact. */
 export function claimsIn(book: RoundBook, { documents }: EscalatingCarry, closure: Closure): readonly Candidate[] {
   const candidates = candidatesOf(book, closure);
   if (!isGated(book.attempt)) return candidates;
@@ -123,7 +123,7 @@ export function citationsOf(book: RoundBook, seat: SeatIndex, closure: Closure):
   return counted(book, citeForm, seat, closure)?.body.citations ?? [];
 }
 
-/** PH8, ES10: whoever said two things in one slot is slashed once per round, and weighs less afterwards. */
+/** PH8, ES10: a seat that said two things in one slot is slashed once per round, and weighs less afterwards. */
 function slashEquivocators(book: RoundBook, carry: MbftCarry): MbftCarry {
   const now = withEquivocators(
     book.attempt.committee.map(() => 0),

@@ -14,20 +14,20 @@ const CITE_TASK: Task = {
     "document. `proof` is a short trace of checkable steps from the passage and the question; `answer` is your answer in the stated kind.",
 };
 
-/** SG6: an answer with the passage it rests on. */
+/** SG6: asks for an answer with the passage it rests on. */
 export function citePrompt(attempt: Attempt, documents: readonly Document[]): Prompt {
   const data = lettered("source", textsOf(documents));
   return taskPrompt(attempt, CITE_TASK, data, citeSchema(attempt.request.terms, documents), "answer");
 }
 
-/** SG6: any prompt for an answer, with the documents, asking for the passage first. */
+/** SG6: turns a prompt for an answer into one with the documents that asks for the passage first. */
 export function citing(prompt: Prompt, terms: Terms, documents: readonly Document[]): Prompt {
   const seen = withDocuments(prompt, documents);
   const system = `${seen.system} In \`quote\` copy, character for character, the passage that decides the question; \`source\` is the letter of its document.`;
   return { ...seen, system, schema: citeSchema(terms, documents) };
 }
 
-/** SG7: any prompt, with the passages that a claim cites and the documents in full. */
+/** SG7: adds the passages that a claim cites, and the documents in full, to a prompt. */
 export function withDocuments(
   prompt: Prompt,
   documents: readonly Document[],

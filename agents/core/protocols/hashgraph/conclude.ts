@@ -11,7 +11,7 @@ import { hasEnded, graphViewOf, type Told, type GraphView } from "./view.ts";
 
 interface JudgedOrder {
   readonly judgement: Standing;
-  /** HG16: null while the order decides nothing. */
+  /** HG16: the place the judgement rests on; null while the order decides nothing. */
   readonly through: Position | null;
 }
 
@@ -39,7 +39,7 @@ export function conclude(attempt: Attempt, tally: Tally): Conclusion {
   return { kind: "final", outcome: outcomeOf(graph, judgement, last), through: last };
 }
 
-/** HG20: more than 2/3 of the seats have no events left or are stuck. */
+/** HG20: true if more than 2/3 of the seats have no events left or are stuck. */
 export function isGivenUp(graph: GraphView): boolean {
   const seats = seatsOf(graph.attempt);
   return isSupermajority(seats.filter((seat) => hasEnded(graph, seat)).length, seats.length);
@@ -47,7 +47,7 @@ export function isGivenUp(graph: GraphView): boolean {
 
 const outcomes = new WeakMap<GraphView["forks"], Map<Standing, Outcome>>();
 
-/** HG21: proven forkers are slashed; who answered in the last round that counted earns. */
+/** HG21: the outcome: proven forkers are slashed, and seats that answered in the last round that counted earn. */
 function outcomeOf({ attempt, forks }: GraphView, judgement: Standing, through: Position): Outcome {
   const known = outcomes.get(forks)?.get(judgement);
   if (known !== undefined) return known;

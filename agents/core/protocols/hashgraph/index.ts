@@ -1,13 +1,13 @@
 import type { Protocol } from "../../protocol.ts";
 import { withRefusals } from "../../request/refusal.ts";
 import { conclude } from "./conclude.ts";
-import { EVENT, EVENTS_PER_SEAT, checkSize, stagesOf } from "./config.ts";
+import { EVENT, EVENTS_PER_SEAT, refuseHashgraph, stagesOf } from "./config.ts";
 import { start, step } from "./drive.ts";
 import { decodeEvent, readingOf } from "./payloads.ts";
 import { VERSION } from "./prompts.ts";
 import type { HashgraphState } from "./state.ts";
 
-/** docs/spec/hashgraph.md: gossip about gossip; which answers count is settled by virtual voting. */
+/** hashgraph (docs/spec/hashgraph.md): gossip about gossip. Virtual voting settles which answers count. */
 export const hashgraph: Protocol<HashgraphState> = withRefusals({
   id: "hashgraph",
   code: 6,
@@ -16,8 +16,8 @@ export const hashgraph: Protocol<HashgraphState> = withRefusals({
   assurance: "byzantine",
   // HG6: a third event of a slot is no parent.
   readsVoidSlots: true,
-  refuseRequest: checkSize,
-  // A stage takes its model calls, a grace and a spread; the consensus order as long again, in two places.
+  refuseRequest: refuseHashgraph,
+  // A stage takes its model calls, a grace and a spread; the consensus order takes as long, twice.
   phasesAtMost: (attempt) => 3 * (stagesOf(attempt).length + 2),
   rejectPayload: (attempt, slot, payload) => {
     if (slot.phase !== EVENT) return "unknown-phase";

@@ -18,7 +18,7 @@ import type { GraphView } from "./view.ts";
 
 const previews = new WeakMap<GraphView, readonly AnswerRound[]>();
 
-/** What seats go by until the order is there (HG13). */
+/** The answer rounds that a seat acts on until the consensus order is there (HG13). */
 export function previewOf(graph: GraphView): readonly AnswerRound[] {
   const known = previews.get(graph);
   if (known !== undefined) return known;
@@ -33,7 +33,7 @@ export function stageAt(attempt: Attempt, stage: number): Stage {
   return found;
 }
 
-/** What a seat asks its model on entering a stage, all at once; with none it speaks at once. */
+/** The calls a seat makes to its model on entering a stage, all at once. Without calls it speaks at once. */
 export function callsFor({ graph, stage, proposal }: HashgraphState, context: SeatContext): readonly Call[] {
   const { attempt } = context;
   const { kind, round } = stageAt(attempt, stage);
@@ -59,8 +59,8 @@ export function callsFor({ graph, stage, proposal }: HashgraphState, context: Se
 }
 
 /**
- * HG24: the texts of this round alone, as EQ2 has it, so that an honest one is among the founders; and the leading text of the
- * round before with each founder, for whether an agreement lasted (HG18).
+ * HG24: compares the texts of this round alone, by EQ2, so that an honest one is among the founders; and the leading text of the round
+ * before with each founder, to see if an agreement lasted (HG18).
  */
 function matchCallsIn(graph: GraphView, round: number): readonly Call[] {
   const { attempt } = graph;
@@ -79,12 +79,12 @@ function matchCallsIn(graph: GraphView, round: number): readonly Call[] {
   return [...lasting, ...matchCalls({ attempt }, outputs)].slice(0, limits.matchPairs);
 }
 
-/** HG23: the salt of the round a prompt is for; that of round 0 is for the commitment, and shown with it. */
+/** HG23: the reader with the salt of the prompt's round. The salt of round 0 serves the commitment, and is shown with it. */
 function readerIn(context: SeatContext, round: number): Reader {
   return { attempt: context.attempt, seat: context.self, salt: saltOf(context, round) };
 }
 
-/** The record of the stage from what the model said, and what made that; what it did not say is an abstention. */
+/** The record of the stage, made from the model's answers and their origins. A missing answer is an abstention. */
 export function recordOf(state: HashgraphState, context: SeatContext): Recorded {
   const { record, proposal } = bodyOf(state, context);
   const origins = state.heard.flatMap(({ answered }) => answered.origin ?? []);
@@ -118,7 +118,7 @@ function bodyOf(state: HashgraphState, context: SeatContext): Recorded {
     case "match":
       return { record: { kind, stage, matches: matchesIn(state) }, proposal: state.proposal };
     case "ballot": {
-      // Who finds both right, or neither, abstains.
+      // A seat that finds both right, or neither, abstains.
       const accepted = heard.filter((one) => one.answered.fields["verdict"] === "accept");
       const choice = accepted.length === 1 ? ((accepted[0]?.about[1] ?? null) as Digest | null) : null;
       return { record: { kind, stage, choice }, proposal: state.proposal };

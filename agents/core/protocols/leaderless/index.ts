@@ -16,7 +16,7 @@ import {
   type LeaderlessCarry,
 } from "./select.ts";
 
-/** LL1. */
+/** LL1: the phases of a round. */
 const FORMS = [
   commitForm,
   revealForm,
@@ -31,7 +31,7 @@ const FORMS = [
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */
 const VERSION = 4;
 
-/** DecentLLMs: docs/spec/leaderless.md. What a seat asks and says; `roles.ts` and `select.ts` are the rule book. */
+/** DecentLLMs (docs/spec/leaderless.md): what a seat asks and says. `roles.ts` and `select.ts` are the rule book. */
 export const leaderless = phased<LeaderlessCarry>({
   id: "leaderless",
   code: 4,
@@ -48,21 +48,21 @@ export const leaderless = phased<LeaderlessCarry>({
   say,
 });
 
-/** LL17: nobody judges texts the same here, so f evaluators could hang every request that needs 2/3 behind one wording. */
+/** LL17: no seat compares texts here, so f evaluators could hang every request that needs 2/3 behind one wording. */
 function refuseTexts({ request: { terms } }: Attempt): string | null {
   return terms.kind === "text" && terms.assurance === "high"
     ? "leaderless has no high assurance for texts: it does not compare wordings; ask with normal assurance, or another protocol"
     : null;
 }
 
-/** LL3: only workers commit to answers, only evaluators score; the whole committee reveals (null), echoes, vouches and closes. */
+/** LL3: only workers commit and only evaluators score; the whole committee (null) reveals, echoes, vouches and closes. */
 function speakers(attempt: Attempt, round: number, phase: number): readonly SeatIndex[] | null {
   const { workers, evaluators } = rolesOf(attempt, round);
   if (phase === commitForm.phase) return workers;
   return phase === SCORE ? evaluators : null;
 }
 
-/** LL6: one call of each worker, then one per answer of each evaluator, all at once. */
+/** LL6: a worker makes one call; an evaluator makes one call per answer, all at once. */
 function calls(view: SeatView<LeaderlessCarry>, phase: number): readonly Call[] {
   if (phase === commitForm.phase) return [{ about: ["propose"], prompt: proposePrompt(view.attempt) }];
   if (phase !== SCORE) return [];

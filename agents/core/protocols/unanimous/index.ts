@@ -9,7 +9,7 @@ import { DEFAULTS, checkSettings, reasonsStepByStep, type UnanimousSettings } fr
 import { initialCarry, isPrioritised, judgeUnanimousRound, type UnanimousCarry } from "./conclude.ts";
 import { VERSION, initialPrompt, turnPrompt } from "./prompts.ts";
 
-/** docs/spec/unanimous.md. Other settings than the default ones are for experiments: they are another protocol on chain. */
+/** The unanimous protocol (docs/spec/unanimous.md). Settings other than the default are for experiments: on chain they are another protocol. */
 export function createUnanimous(settings: UnanimousSettings): Protocol<PhasedState> {
   checkSettings(settings);
   return phased<UnanimousCarry>({

@@ -40,13 +40,13 @@ const CONCLUDE: Task = {
   instructions: `The deliberation ends. ${MINE} State finally which policies you stand by, and why in \`proof\`.`,
 };
 
-/** UN3: the initial round; no peer's text. */
+/** UN3: the prompt of the initial round, without texts of peers. */
 export function initialPrompt(attempt: Attempt, stepByStep: boolean): Prompt {
   const task = stepByStep ? STEP_BY_STEP : DIRECT;
   return taskPrompt(attempt, task, [], answerSchema(attempt.request.terms), "answer");
 }
 
-/** UN4: the problem, the own answer of the turn before, the neighbours' (Alg. 2). */
+/** UN4: the prompt of a turn: the problem, the own answer of the turn before, the neighbours' answers (Alg. 2). */
 export function turnPrompt(before: RoundBook, self: SeatIndex, own: Proposal | null, concluding: boolean): Prompt {
   const { attempt } = before;
   const [differing, ...rest] = neighbours(before, self);
@@ -59,13 +59,13 @@ export function turnPrompt(before: RoundBook, self: SeatIndex, own: Proposal | n
 
 interface Neighbour {
   readonly text: string;
-  /** Whether its answer is another than the own one. */
+  /** True if its answer differs from the own one. */
   readonly differs: boolean;
 }
 
 /**
- * UN5: the others' answers with their arguments, as many as fit into `limits.objectionsBytes`: first one of each class other
- * than the own, the best supported first, then the rest. The round-robin decides who comes first.
+ * UN5: the other seats' answers with their arguments, as many as fit into `limits.objectionsBytes`: first one of each class but the
+ * own, the best supported first, then the rest. Within a class the speaking order decides.
  */
 function neighbours(before: RoundBook, self: SeatIndex): readonly Neighbour[] {
   const candidates = candidatesOf(before, "closed");
@@ -92,7 +92,7 @@ function neighbours(before: RoundBook, self: SeatIndex): readonly Neighbour[] {
   return texts;
 }
 
-/** UN5: the canonical order, begun one seat later in every round. */
+/** UN5: the canonical order, starting one seat later in every round. */
 export function speakingOrder(attempt: Attempt, round: number): readonly SeatIndex[] {
   const order = canonicalOrder(attempt);
   const start = round % order.length;

@@ -169,7 +169,7 @@ export function replayLoaded(
     const tries = loading.tries + 1;
     const delayMs = context.timing.certifyMs * 2 ** Math.min(tries, MOST_DOUBLINGS);
     const effects: Effect[] = [
-      { kind: "drop", reason: "proposal: not all blocks could be had", seat: loading.from },
+      { kind: "drop", reason: "proposal: some blocks are unavailable", seat: loading.from },
       { kind: "wait", timer: `${RETRY}${root}.${tries}`, delayMs },
     ];
     return { state: withRoot(state, root, { kind: "unavailable", tries }), effects };
