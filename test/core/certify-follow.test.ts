@@ -53,7 +53,7 @@ function voteOn(candidate: ProposedRoot, context: CertifyContext, inTime: Tally)
 }
 
 describe("certify where it matters which two messages a void slot shows", () => {
-  it("CE16: a fresh root that is Hung is refused by who held in time what is decided, and not the other way round", () => {
+  it("CE16: a seat whose messages in time are decided refuses a fresh root that is Hung, and not the other way round", () => {
     const { readsVoidSlots, ...other } = hashgraph as Protocol;
     assert.equal(readsVoidSlots, true);
     for (const [root, own, isAccepted] of [
@@ -79,7 +79,7 @@ describe("certify where it matters which two messages a void slot shows", () => 
     assert.equal(voteOn(goodRoot("fresh", more, hung), elsewhere, some), true);
   });
 
-  it("CE16: who follows proposes the first root that leaves out nothing it held in time, and none if there is none", () => {
+  it("CE16: a seat that follows proposes the first root that covers the messages it held in time, or nothing", () => {
     const context = contextOf(() => open);
     const short = ["short", goodRoot("short", some, decided)] as const;
     const whole = ["whole", goodRoot("whole", more, decided)] as const;

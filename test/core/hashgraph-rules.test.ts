@@ -80,7 +80,7 @@ describe("hashgraph rules", () => {
     assert.equal(outcomeOf(randomDeliberation(attempt, [["no"], ["no"], ["yes"], ["yes", "yes"]], 1).messages), "open");
   });
 
-  it("H33: whatever the order of arrival, the view, the order and the decision are the same; more only keeps it", () => {
+  it("H33: the view, the order and the decision do not depend on the order of arrival; more events keep them", () => {
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.constantFrom(4, 7), (seed, seats) => {
         const of = hashgraphAttempt(seats);
@@ -146,7 +146,7 @@ describe("hashgraph rules", () => {
     }
   });
 
-  it("H02, H04: who holds what is read off the graph: the saturation matrix fills", () => {
+  it("H02, H04: the graph shows who holds what: the saturation matrix fills", () => {
     const world = new GossipWorld(attempt);
     const answers = [0, 1, 2, 3].map((seat) => commitRecord(attempt, seat, "yes"));
     const first = answers.map((record, seat) => world.event(seat, null, record));
@@ -191,7 +191,7 @@ describe("hashgraph rules", () => {
     );
   });
 
-  it("HG6: a forker with three faces cuts off nobody; a line that goes on from the third is dead", () => {
+  it("HG6: a forker with three faces cuts nobody off; a line that continues its third face is dead", () => {
     const face = (time: number) => eventMessage(attempt, 0, 0, { ...bareEvent, time });
     const [a, b, c] = [face(1), face(2), face(3)] as [Message, Message, Message];
     const refer = (message: Message): EventRef => ({
@@ -221,7 +221,7 @@ describe("hashgraph rules", () => {
     assert.notEqual(graphViewOf(attempt, tallyOf([c, a, onThird])).told[2]?.node.otherParent, null);
   });
 
-  it("H15: no leader, no weight by origin: reputation changes nothing, and whoever holds an answer counts one", () => {
+  it("H15: no leader and no weight by origin: reputation changes nothing, and every seat counts one", () => {
     const poor = hashgraphAttempt(4);
     const reputed = {
       ...poor,
@@ -233,7 +233,7 @@ describe("hashgraph rules", () => {
     }
   });
 
-  it("H14, H18: peers' answers come without seats, in an order that no seat has a part in, within the budget", () => {
+  it("H14, H18: peers' answers come without seats, in an order that no seat influences, within the budget", () => {
     const terms = hashgraphAttempt(7, { kind: "text" });
     const result = (texts: readonly string[], proof: string) => {
       const outputs = texts.map((text, seat) => ({
@@ -287,7 +287,7 @@ describe("hashgraph rules", () => {
     }
   });
 
-  it("HG23: which proof stands for a class is the reader's chance, and nobody's who writes one", () => {
+  it("HG23: the reader's salt, and no author, chooses the proof that stands for a class", () => {
     const answer = { text: "yes", outcome: digest };
     // In bytes the liar's proof comes first, and so does its event's digest.
     const proofs = ["!", "it is", "it was", "so"];
@@ -315,7 +315,7 @@ describe("hashgraph rules", () => {
     for (const times of shown.values()) assertWithin(times, 30, 70);
   });
 
-  it("H22: a payload is what its slot allows, to the letter", () => {
+  it("H22: a payload has exactly the form that its slot allows", () => {
     const slot = { seat: 1 as SeatIndex, phase: 1, round: 3 };
     const body: EventBody = {
       ...bareEvent,

@@ -63,7 +63,7 @@ function arrive(attempt: Attempt, messages: readonly Message[]): { readonly view
 }
 
 describe("the view of a hashgraph", () => {
-  it("HG4: what waits is looked at a few times in all, in whatever order a peer shows its events", () => {
+  it("HG4: a waiting event is read a few times in all, in any order that a peer shows its events", () => {
     const attempt = hashgraphAttempt(31);
     const counts = [30, 60, 120].map((length) => {
       const newestFirst = lineOf(attempt, 0, length).toReversed();
@@ -80,7 +80,7 @@ describe("the view of a hashgraph", () => {
     assert.equal(counts.at(-1)?.[1], counts[0]?.[1]);
   });
 
-  it("HG4: many that wait for one parent cost the others nothing, and come in with it", () => {
+  it("HG4: many events that wait for one parent cost the others nothing, and join with it", () => {
     const attempt = hashgraphAttempt(31);
     const [root, absent] = [next(attempt, 0, null), next(attempt, 1, null)];
     const seats = Array.from({ length: 29 }, (_, at) => at + 2);
@@ -104,7 +104,7 @@ describe("the view of a hashgraph", () => {
       sequence: at % 8,
     }));
 
-  it("HG14: what an honest seat's events miss is asked for, however many parents a liar invents", () => {
+  it("HG14: a seat asks for the parents of an honest seat's events, however many parents a liar invents", () => {
     const attempt = hashgraphAttempt(4);
     const [alsoAbsent, absent] = lineOf(attempt, 2, 12).slice(-2) as [Message, Message];
     const lies: Message[] = [];
@@ -122,7 +122,7 @@ describe("the view of a hashgraph", () => {
     assertIncludes(wants, refer(alsoAbsent));
   });
 
-  it("HG14: what only a proven forker's events miss is not asked for, nor a third event of a slot", () => {
+  it("HG14: a seat does not ask for parents that only a proven forker's events miss, or for a third event of a slot", () => {
     const attempt = hashgraphAttempt(4);
     const [a, b, third] = [1, 2, 3].map((time) => next(attempt, 0, null, { time })) as [Message, Message, Message];
     const lies = inventions(attempt, 1, 8).map((otherParent) => next(attempt, 0, a, { otherParent }));

@@ -153,7 +153,7 @@ describe("leaderless rules", () => {
     }
   });
 
-  it("L01 LL3: a commitment of an evaluator and a score sheet of a worker are malformed", () => {
+  it("L01 LL3: an evaluator's commitment and a worker's score sheet are rejected", () => {
     const attempt = attemptFor(7);
     const { workers, evaluators } = rolesOf(attempt, 0);
     const commit = { commitment: null };
@@ -240,7 +240,7 @@ describe("leaderless rules", () => {
     assert.equal(outcomeOf(attempt, acts(4, 4), { answer: () => null })?.status, "hung");
   });
 
-  it("L14 LL12: the best score wins; ties by the largest hash of answer and attempt, not by seat; what may not win does not", () => {
+  it("L14 LL12: the best score that may win wins; ties go by the largest hash of answer and attempt, not by seat", () => {
     const attempt = attemptFor(4);
     const [a, b] = [ratingOf(0, "one", 80_000), ratingOf(1, "two", 80_001)];
     assert.equal(bestOf(attempt, 3, [a, b]), b);
@@ -308,7 +308,7 @@ describe("leaderless rules", () => {
     assert.deepEqual(concluded(attempt, fork)?.reputationChanges, [{ seat: forker, steps: -1 }]);
   });
 
-  it("LL4: without an approved answer other workers try once more; what the first round's equivocators did is not forgotten", () => {
+  it("LL4: without an approved answer other workers try once more; the first round's equivocators are still slashed", () => {
     const attempt = attemptFor(4);
     const first = addRound(emptyTally, attempt, 0, { answer: () => "no" });
     const evaluator = rolesOf(attempt, 0).evaluators[0] as SeatIndex;
@@ -323,7 +323,7 @@ describe("leaderless rules", () => {
     });
   });
 
-  it("LL15: shares: 2 for those who gave or approved the winning answer, 1 for those who did their work, 0 for the rest", () => {
+  it("LL15: shares: 2 for seats that gave or approved the winning answer, 1 for seats that did their work, 0 for the rest", () => {
     const attempt = attemptFor(10);
     const { workers, evaluators } = rolesOf(attempt, 0);
     const [mute] = workers;
@@ -337,7 +337,7 @@ describe("leaderless rules", () => {
     );
   });
 
-  it("LL15: a sheet without any marks is no work where there was an answer, one mark is; without answers an empty sheet is all there is to do", () => {
+  it("LL15: if there was an answer, a sheet with one mark is work and a sheet without marks is not; without answers an empty sheet is all the work", () => {
     const attempt = attemptFor(10);
     const { workers, evaluators } = rolesOf(attempt, 0);
     const [idle, picky] = evaluators;
@@ -363,7 +363,7 @@ describe("leaderless rules", () => {
     );
   });
 
-  it("LL17: texts at high assurance are refused; texts at normal, and all else at high assurance, are not", () => {
+  it("LL17: texts at high assurance are refused; texts at normal assurance, and other kinds at high assurance, are not", () => {
     for (const kind of ["boolean", "choice", "number", "text", "policies"] as const)
       for (const assurance of ["normal", "high"] as const) {
         const refusal = leaderless.refuseRequest(attemptFor(7, { kind, assurance, options: 4 }));
@@ -372,7 +372,7 @@ describe("leaderless rules", () => {
       }
   });
 
-  it("L15: with f seats hostile anywhere and truthful evaluators, decided implies right; and honest workers suffice to decide", () => {
+  it("L15: with f hostile seats anywhere and truthful evaluators, a decided answer is right; and honest workers suffice to decide", () => {
     const scenario = fc
       .record({
         n: fc.constantFrom(4, 5, 6, 7, 10, 13),

@@ -26,7 +26,7 @@ describe("origins (PH12)", () => {
     assert.deepEqual(decodeOrigins(undefined), []);
   });
 
-  it("says where no seed was sent, in the form that it always had", () => {
+  it("states in its old form that no seed was sent", () => {
     const without: Origin = { ...origin, seed: null };
     const encoded = encodeOrigins([without, origin, without]);
     assert.deepEqual(encoded, [{ ...entry, sampling: "temperature=0 no-seed", seeds: [0, 0] }, entry]);
@@ -35,7 +35,7 @@ describe("origins (PH12)", () => {
     assert.equal(decodeOrigins(encodeOrigins([long]))?.[0]?.seed, null);
   });
 
-  it("is bounded, and says so of what strangers send", () => {
+  it("is bounded, also if strangers send it", () => {
     const seeds = Array.from({ length: 200 }, (_, seed) => ({ ...origin, seed }));
     const engines = Array.from({ length: 9 }, (_, index) => ({ ...origin, engine: `e${index}` }));
     assert.equal(decodeOrigins(encodeOrigins(seeds))?.length, 128);

@@ -74,7 +74,7 @@ describe("the phased engine", () => {
     says("no"),
   ];
 
-  it("PH5: only speakers are asked; the others wait for them and go on", () => {
+  it("PH5: only speakers ask their models; the others wait for them and go on", () => {
     const run = runCommittee(soloist, attemptOf(4), committee("yes"));
     assert.equal(run.asks, 1);
     for (const certificate of run.certificates) assert.equal(certificate?.decision.answer, "yes");
@@ -93,7 +93,7 @@ describe("the phased engine", () => {
     }
   });
 
-  it("PH4: what half of the seats or fewer were told does not count; one more and it does", () => {
+  it("PH4: a message counts if more than half of the seats were told it, and not with half", () => {
     for (const [told, status] of [
       [1, "hung"],
       [2, "decided"],
@@ -127,7 +127,7 @@ describe("the phased engine", () => {
       assert.equal(refuses(closeForm.phase, 0, 0, payload), "malformed-payload");
   });
 
-  it("drops what the seat cannot use, and says why", () => {
+  it("drops inputs that the seat cannot use, and says why", () => {
     const attempt = attemptOf(4);
     const context = { attempt, self: 1 as SeatIndex, secret: keyOf(1), timing };
     const dropReason = (message: Message): string | undefined => {

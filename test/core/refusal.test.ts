@@ -82,7 +82,7 @@ function lying(attempt: Attempt, id: string): SeatScript {
 }
 
 describe("refused questions", () => {
-  it("CE19: what a protocol refuses is concluded Hung on nothing, whoever replays it, and every seat is paid alike", () => {
+  it("CE19: a refused request is concluded Hung without messages by every replay, and every seat is paid alike", () => {
     for (const [id, attempt, reason] of REFUSED) {
       const protocol = protocolById(id)!;
       assert.match(String(protocol.refuseRequest(attempt)), reason, id);
@@ -98,7 +98,7 @@ describe("refused questions", () => {
     }
   });
 
-  it("CE19: nothing can be said in a refused attempt, and a root that holds a message fails the replay", () => {
+  it("CE19: no message can be said in a refused attempt, and a root that holds one fails the replay", () => {
     for (const [id, attempt] of REFUSED) {
       const protocol = protocolById(id)!;
       const message = signMessage(attempt, 0, 1, 0, { commitment: null });
@@ -146,7 +146,7 @@ describe("refused questions", () => {
     );
   });
 
-  it("CE19: f seats cannot certify an answer to a refused question, nor keep the others from Hung", () => {
+  it("CE19: f seats can neither certify an answer to a refused question nor keep the others from Hung", () => {
     for (const [id, attempt] of [
       ["leaderless", asking("leaderless", 7, { kind: "text", assurance: "high" })],
       ["escalating", asking("escalating", 4, {}, "Why?\nsource: none")],
@@ -168,7 +168,7 @@ describe("refused questions", () => {
     }
   });
 
-  it("CE19: f seats cannot make a question hang that is not refused", () => {
+  it("CE19: f seats cannot make a question that is not refused hang", () => {
     const attempt = asking("mbft", 4, {});
     const protocol = protocolById("mbft")!;
     const { root, rootBlock } = buildTranscript(attempt, protocol, emptyTally, { round: -1, phase: 0 });

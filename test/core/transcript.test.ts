@@ -36,7 +36,7 @@ describe("TR5: request ids in blocks", () => {
   const fieldsOf = (bytes: Uint8Array): Record<string, Value> =>
     decodeBlock(bytes, limits.rootBytes) as Record<string, Value>;
 
-  it("a message block gives back the id that it was made of, in as many bytes", () => {
+  it("a message block gives back the id that it was made from, in as many bytes", () => {
     const { length } = encodeMessage(said);
     fc.assert(
       fc.property(requestIds, (requestId) => {
@@ -62,7 +62,7 @@ describe("TR5: request ids in blocks", () => {
   });
 
   for (const [name, requestId] of Object.entries(malformedIds)) {
-    it(`${name} in its place is refused, in a message block and in a root`, () => {
+    it(`${name} in its place is rejected, in a message block and in a root`, () => {
       const block = fieldsOf(encodeMessage(said));
       const header = block["header"] as Record<string, Value>;
       assert.deepEqual(decodeMessage(encode({ ...block, header })), said);
@@ -103,7 +103,7 @@ describe("TR3: why a message is not one of an attempt's", () => {
   const attempt = attemptOf(4);
   const said = (by: Attempt): ReturnType<typeof signMessage> => signMessage(by, 1, 1, 0, { commitment: null });
 
-  it("a good one is refused for nothing", () => {
+  it("a good message is accepted", () => {
     assert.equal(forgeryIn(attempt, said(attempt)), null);
   });
 
