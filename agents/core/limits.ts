@@ -4,9 +4,22 @@ export const limits = {
   maxCommittee: 64,
   /** Seats of all the committees together that a request's terms allow. */
   requestSeats: 160,
+  maxAppeals: 3,
+  maxRetries: 3,
+  /** A decision slashes one seat at most this often. */
+  maxSlashes: 3,
+  /** Gas that a callback may ask for. */
+  callbackGas: 2_000_000,
   /** Shortest and longest period of a request. */
   minDurationSeconds: 1_800,
   maxDurationSeconds: 604_800,
+  /** Decimals of a number. */
+  decimals: 18,
+  /** Options of a choice or of policies. */
+  minOptions: 2,
+  maxOptions: 26,
+  /** The addresses that an agent announces, joined by commas. */
+  endpointBytes: 512,
   questionBytes: 8192,
   answerBytes: 1024,
   /** An answer of any kind but text. */

@@ -3,8 +3,8 @@ pragma solidity 0.8.34;
 
 import {Currency} from "../types/Types.sol";
 
-/// @notice What somebody has in each currency, and a count, in one word, from the lowest bit: tokens uint104 | native coins uint104 |
-/// count uint48.
+/// @notice The balance of an account in each currency, and a count, in one word: count uint48 | native uint104 | token uint104. From
+/// the highest bit to the lowest.
 type Balances is uint256;
 
 using BalancesLib for Balances global;

@@ -7,7 +7,8 @@ import {AgentId, Seat} from "../types/Types.sol";
 import {EpochArray} from "./EpochArray.sol";
 import {SeatLib} from "./SeatLib.sol";
 
-/// @notice An active agent as the draw reads it, in one word: stake uint32 (as a fraction of maxStake) << 224 | its `Seat`.
+/// @notice An active agent as the draw reads it, in one word: stake uint32 (as a fraction of maxStake) | seat Seat (224 bits). From
+/// the highest bit to the lowest.
 type Candidate is uint256;
 
 using CandidateLib for Candidate global;

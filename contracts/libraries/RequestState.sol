@@ -3,8 +3,8 @@ pragma solidity 0.8.34;
 
 import {Status} from "../types/Types.sol";
 
-/// @notice The one storage word of a request, from the lowest bit: status uint8 | attempt uint8 | flags uint8 |
-/// the upper 232 bits of a hash. Which hash depends on the status:
+/// @notice The one storage word of a request: commitment uint232 (the upper bits of a hash) | flags uint8 | attempt uint8 |
+/// status uint8. From the highest bit to the lowest. Which hash it is depends on the status:
 ///
 /// * `Requested`: keccak256(abi.encode(requestHash, round, seedBlock))
 /// * `Drawn`: keccak256(abi.encode(requestHash, round, attempt, committeeHash))

@@ -4,36 +4,38 @@ pragma solidity 0.8.34;
 /// @notice A registered agent. Ids start at 1 and are never reused.
 type AgentId is uint32;
 
-/// @notice A request, see `RequestIdLib`: the version of its price list uint16 << 96 | its subscription uint48 << 48 (0 = paid
-/// directly) | how many requests that subscription had made, this one included, uint48.
+/// @notice The id of a request, see `RequestIdLib`: priceVersion uint16 (the price list in force) | subscription uint48 (0 = its
+/// consumer paid directly) | count uint48 (of that subscription's requests, this one included). From the highest bit to the lowest;
+/// the bits above are 0.
 type RequestId is uint256;
 
-/// @notice All numeric terms of a request in one word, see `RequestTermsLib`:
-/// fee uint96 | duration uint32 (s) | appeals uint4 | retries uint4 | tolerance uint40 | callbackGasLimit uint32 |
-/// committeeSize uint8 | assurance uint4 | currency uint4 | decimals uint8 | options uint8 | kind uint8 | protocol uint8, from
-/// the highest bit to the lowest.
+/// @notice All numeric terms of a request in one word, see `RequestTermsLib` and `Terms`: fee uint96 | duration uint32 | appeals uint4
+/// | retries uint4 | tolerance uint40 | callbackGasLimit uint32 | committeeSize uint8 | assurance uint4 | currency uint4 | decimals
+/// uint8 | options uint8 | kind uint8 | protocol uint8. From the highest bit to the lowest.
 type RequestTerms is uint256;
 
 /// @notice Where a request stands in its course, in one word, see `RoundLib`: link uint208 (the upper bits of the hash of the
-/// rounds before, 0 in the first) << 48 | appeals uint8 (made so far) << 40 | deadline uint40 (unix s, end of
-/// the running period).
+/// rounds before; 0 in the first round) | appeals uint8 (made so far) | deadline uint40 (end of the running period in unix seconds).
+/// From the highest bit to the lowest.
 type Round is uint256;
 
-/// @notice What a request costs in one currency, in one word, see `PricesLib`: unitPrice uint80 | gasRate uint80 |
-/// gasPriceCap uint32 (units of 10^6 wei) | treasuryPpm uint24 | version uint16 | open uint8, from bit 239 to the lowest.
+/// @notice The price list of one currency in one word, see `PricesLib` and `PriceTerms`: unitPrice uint80 | gasRate uint80 |
+/// gasPriceCap uint32 (in units of 10^6 wei) | treasuryPpm uint24 | version uint16 | open uint8 (1 = requests are taken). From the
+/// highest bit to the lowest; the bits above are 0.
 type Prices is uint256;
 
-/// @notice One drawn seat in one word: agentId uint32 << 192 | reputation uint32 (ppm, at the draw) << 160 | signer address.
-/// The index in the committee array is the seat number.
+/// @notice One drawn seat in one word, see `SeatLib`: agentId uint32 | reputation uint32 (parts per million, at the draw) | signer
+/// address. From the highest bit to the lowest; the bits above are 0. The index in the committee array is the seat number.
 type Seat is uint256;
 
-/// @notice The small members of a decision in one word, see `DecisionHeadLib`: status uint8 | attempt uint8 (which try at
-/// the request, from 0) | seats uint8 (size of the committee) | round uint32 (the certify round in which the precommits were
-/// signed) | confidence uint32 (parts per million), from bit 87 to the lowest; the bits above are 0.
+/// @notice The small members of a decision in one word, see `DecisionHeadLib`: status uint8 | attempt uint8 (which try at the
+/// request, from 0) | seats uint8 (size of the committee) | round uint32 (the certify round of the precommits) | confidence uint32
+/// (parts per million). From the highest bit to the lowest; the bits above are 0.
 type DecisionHead is uint256;
 
-/// @notice Who brought a decision on chain, for which gas price and by whose signatures, see `RelayLib`: signers uint64 (bit i
-/// set = seat i) | gas price uint32 (units of 10^6 wei, saturating) | relayer address, from the highest bit to the lowest.
+/// @notice Who brought a decision on chain, at which gas price and with whose signatures, in one word, see `RelayLib`: signers uint64
+/// (bit i set = seat i signed) | gasPrice uint32 (in units of 10^6 wei, saturating) | relayer address. From the highest bit to the
+/// lowest.
 type Relay is uint256;
 
 /// @notice What fees, bonds and pay are in: the oracle's fee token, or the coin of the chain. They never mix.

@@ -16,7 +16,7 @@ export interface Shares {
   readonly hung: Share;
 }
 
-/** What decides; the first is the reference, all others are the real sound rules. */
+/** The deciders: the first is the reference, the others are the real sound rules. */
 export const columns = [
   "reference",
   "normal, one round",
@@ -27,7 +27,7 @@ export const columns = [
 ] as const;
 export type Column = (typeof columns)[number];
 
-/** What the design notes state for a row: right / wrong / hung, one round each. */
+/** Shares that the design notes state for a row: right / wrong / hung, one round each. */
 export interface Stated {
   readonly reference: string;
   readonly normal: string;
@@ -36,7 +36,7 @@ export interface Stated {
 
 type Row = Pick<Setting, "attack" | "seats" | "fooled" | "countered">;
 
-/** The table of the design notes (protocols.md, mbft). */
+/** The table of the design notes (docs/spec/mbft.md, "What it buys"). */
 export const statedRows: readonly { readonly row: Row; readonly stated: Stated }[] = [
   stated("coordinated vetoers", 7, 0.05, 0.9, [".00 .000 1.00", ".97 .002 .03", ".78 .001 .22"]),
   stated("coordinated vetoers", 7, 0.2, 0.5, [".00 .009 .99", ".94 .041 .02", ".75 .023 .23"]),

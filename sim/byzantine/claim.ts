@@ -4,14 +4,14 @@ import type { PayloadMap } from "../../agents/core/protocol.ts";
 import { EVENT, EVENTS_PER_SEAT, stagesOf } from "../../agents/core/protocols/hashgraph/config.ts";
 import { decodeMessage, encodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Message } from "../../agents/core/types.ts";
-import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import type { Culprit } from "./culprit.ts";
 import { resign } from "./payloads.ts";
 
 /**
- * Hashgraph: claims of itself, in the place of its events, what costs nothing: that it has the order, or all its events at once, on
- * nobody's. To certify it goes on as before.
+ * Hashgraph: replaces its events by claims that cost nothing: that it already has the order, or all its events at
+ * once, with no parents of others. It certifies as before.
  */
 export function claiming(claim: "last" | "line") {
   return ({ network, signer }: SessionPorts, { plan, seat, recorder }: Culprit): Network => {

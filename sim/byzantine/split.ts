@@ -1,9 +1,12 @@
 import type { Address } from "../../agents/core/types.ts";
-import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import type { Culprit } from "./culprit.ts";
 
-/** One network for two runtimes: both hear everything, each is heard by its part of the committee, a few hear both. */
+/**
+ * One network for two runtimes: both hear everything, each is heard by its part of the committee, and a few peers
+ * hear both.
+ */
 export function split(
   { network }: SessionPorts,
   { plan, random, recorder }: Culprit,

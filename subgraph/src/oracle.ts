@@ -19,10 +19,41 @@ import {
 } from "../generated/DecisionOracle/DecisionOracle";
 import { Appeal, Attempt, Callback, Decision, Delivery, Request, RequestSubscription, Seat } from "../generated/schema";
 import { cidOf } from "./cid";
-import { ZERO, attemptId, currencyOf, eventId, isZero, kindOf, priceListId, seatId, statusOf } from "./names";
+import {
+  KINDS,
+  headAttempt,
+  headConfidence,
+  headRound,
+  headSeats,
+  headStatus,
+  relayGasPrice,
+  relayRelayer,
+  relaySigners,
+  requestIdPriceVersion,
+  requestIdSubscription,
+  roundAppeals,
+  roundDeadline,
+  seatAgentId,
+  seatReputation,
+  seatSigner,
+  termsAppeals,
+  termsAssurance,
+  termsCallbackGasLimit,
+  termsCommitteeSize,
+  termsCurrency,
+  termsDecimals,
+  termsDuration,
+  termsFee,
+  termsKind,
+  termsOptions,
+  termsProtocol,
+  termsRetries,
+  termsTolerance,
+} from "./layouts";
+import { ZERO, attemptId, currencyOf, eventId, isZero, priceListId, seatId, statusOf } from "./names";
 import { Tally } from "./statistics";
 import { credit, fundSubscription, loadAccount, loadAgent, loadDeployment } from "./stores";
-import { bigAt, bytesAt, i32At, u64At } from "./words";
+import { bytesAt } from "./words";
 
 export {
   handleConsumerSet,
@@ -61,13 +92,13 @@ export function handleRequested(event: Requested): void {
   request.consumer = event.params.consumer;
   request.question = event.params.question.toString();
   readTerms(request, terms);
-  request.priceList = priceListId(request.currency, i32At(requestId, 96, 16));
+  request.priceList = priceListId(request.currency, requestIdPriceVersion(requestId));
   request.status = "Requested";
   request.provisional = false;
   request.settled = false;
   request.callback = request.callbackGasLimit.isZero() ? "NotWanted" : "Waiting";
   request.attempt = 0;
-  request.deadline = BigInt.fromU64(u64At(event.params.round, 0, 40));
+  request.deadline = BigInt.fromU64(roundDeadline(event.params.round));
   request.refund = ZERO;
   request.timestamp = event.block.timestamp;
   request.block = event.block.number;
@@ -90,7 +121,7 @@ export function handleRequestReopened(event: RequestReopened): void {
   request.attempt = event.params.attempt.toI32();
   request.status = "Requested";
   request.provisional = false;
-  request.deadline = BigInt.fromU64(u64At(event.params.round, 0, 40));
+  request.deadline = BigInt.fromU64(roundDeadline(event.params.round));
   let cause = before.decision == null ? "Silent" : "Hung";
   if (!isZero(event.params.appellant)) {
     cause = "Appeal";
@@ -118,7 +149,7 @@ export function handleCommitteeDrawn(event: CommitteeDrawn): void {
   const words = event.params.committee;
   const committee: i32[] = [];
   for (let number = 0; number < words.length; number++) {
-    const agent = loadAgent(BigInt.fromU64(u64At(words[number], 192, 32)));
+    const agent = loadAgent(BigInt.fromU64(seatAgentId(words[number])));
     agent.seatCount += 1;
     agent.save();
     committee.push(agent.number);
@@ -127,8 +158,8 @@ export function handleCommitteeDrawn(event: CommitteeDrawn): void {
     seat.request = request.id;
     seat.agent = agent.id;
     seat.number = number;
-    seat.reputation = i32At(words[number], 160, 32);
-    seat.signer = bytesAt(words[number], 20);
+    seat.reputation = seatReputation(words[number]);
+    seat.signer = seatSigner(words[number]);
     seat.timestamp = event.block.timestamp;
     seat.save();
   }
@@ -145,7 +176,7 @@ export function handleCommitteeDrawn(event: CommitteeDrawn): void {
 export function handleDecisionCommitted(event: DecisionCommitted): void {
   const head = event.params.head;
   const request = Request.load(event.params.requestId.toString())!;
-  const attempt = Attempt.load(attemptId(request.id, i32At(head, 72, 8)))!;
+  const attempt = Attempt.load(attemptId(request.id, headAttempt(head)))!;
   const decision = createDecision(attempt, event);
   attempt.decision = decision.id;
   attempt.save();
@@ -162,7 +193,7 @@ export function handleDecisionCommitted(event: DecisionCommitted): void {
 export function handleDecisionProvisional(event: DecisionProvisional): void {
   const request = Request.load(event.params.requestId.toString())!;
   request.provisional = true;
-  request.deadline = BigInt.fromU64(u64At(event.params.round, 0, 40));
+  request.deadline = BigInt.fromU64(roundDeadline(event.params.round));
   request.save();
   const attempt = Attempt.load(attemptId(request.id, request.attempt))!;
   attempt.round = bytesAt(event.params.round, 32);
@@ -270,19 +301,19 @@ function giveBack(request: Request, amount: BigInt): void {
 
 /** See `RequestTerms`. */
 function readTerms(request: Request, terms: BigInt): void {
-  request.fee = bigAt(terms, 160, 96);
-  request.duration = BigInt.fromU64(u64At(terms, 128, 32));
-  request.appeals = i32At(terms, 124, 4);
-  request.retries = i32At(terms, 120, 4);
-  request.tolerance = BigInt.fromU64(u64At(terms, 80, 40));
-  request.callbackGasLimit = BigInt.fromU64(u64At(terms, 48, 32));
-  request.committeeSize = i32At(terms, 40, 8);
-  request.assurance = i32At(terms, 36, 4);
-  request.currency = currencyOf(i32At(terms, 32, 4));
-  request.decimals = i32At(terms, 24, 8);
-  request.options = i32At(terms, 16, 8);
-  request.kind = kindOf(i32At(terms, 8, 8));
-  request.protocol = i32At(terms, 0, 8);
+  request.fee = termsFee(terms);
+  request.duration = BigInt.fromU64(termsDuration(terms));
+  request.appeals = termsAppeals(terms);
+  request.retries = termsRetries(terms);
+  request.tolerance = BigInt.fromU64(termsTolerance(terms));
+  request.callbackGasLimit = BigInt.fromU64(termsCallbackGasLimit(terms));
+  request.committeeSize = termsCommitteeSize(terms);
+  request.assurance = termsAssurance(terms);
+  request.currency = currencyOf(termsCurrency(terms));
+  request.decimals = termsDecimals(terms);
+  request.options = termsOptions(terms);
+  request.kind = KINDS[termsKind(terms)];
+  request.protocol = termsProtocol(terms);
 }
 
 /** keccak256(abi.encode(Request)): four words. */
@@ -297,7 +328,7 @@ function hashOf(requestId: BigInt, consumer: Bytes, terms: BigInt, questionHash:
 
 /** Null for a request that was paid directly. */
 function subscriptionOf(requestId: BigInt): string | null {
-  const number = u64At(requestId, 48, 48);
+  const number = requestIdSubscription(requestId);
   return number == 0 ? null : number.toString();
 }
 
@@ -315,7 +346,7 @@ function createAttempt(request: Request, cause: string, round: BigInt, seedBlock
   attempt.request = request.id;
   attempt.number = request.attempt;
   attempt.cause = cause;
-  attempt.appealsBefore = i32At(round, 40, 8);
+  attempt.appealsBefore = roundAppeals(round);
   attempt.round = bytesAt(round, 32);
   attempt.deadline = request.deadline;
   attempt.seedBlock = seedBlock;
@@ -348,17 +379,17 @@ function createDecision(attempt: Attempt, event: DecisionCommitted): Decision {
   const decision = new Decision(attempt.id);
   decision.attempt = attempt.id;
   decision.request = attempt.request;
-  decision.status = statusOf(i32At(head, 80, 8));
+  decision.status = statusOf(headStatus(head));
   decision.outcome = event.params.outcome;
   decision.answer = event.params.answer.toString();
-  decision.confidence = i32At(head, 0, 32);
+  decision.confidence = headConfidence(head);
   decision.transcript = cidOf(event.params.transcript);
-  decision.round = i32At(head, 32, 32);
-  decision.committeeSize = i32At(head, 64, 8);
+  decision.round = headRound(head);
+  decision.committeeSize = headSeats(head);
   readMerits(decision, event.params.merits);
-  readSigners(decision, attempt, u64At(relay, 192, 64));
-  decision.relayer = bytesAt(relay, 20);
-  decision.gasPrice = BigInt.fromU64(u64At(relay, 160, 32)).times(GAS_PRICE_UNIT);
+  readSigners(decision, attempt, relaySigners(relay));
+  decision.relayer = relayRelayer(relay);
+  decision.gasPrice = BigInt.fromU64(relayGasPrice(relay)).times(GAS_PRICE_UNIT);
   decision.timestamp = event.block.timestamp;
   decision.block = event.block.number;
   decision.logIndex = event.logIndex;

@@ -5,7 +5,7 @@ import { createRoom } from "../../agents/cli/verify/audit-room.ts";
 import { packRound } from "../../agents/core/request/rounds.ts";
 import type { Decision, Digest, Request, RequestId } from "../../agents/core/types.ts";
 import { audit, type AuditOptions, type Subject } from "../../agents/node/audit/audit.ts";
-import type { VerifyReport } from "../../agents/node/audit/verify.ts";
+import type { VerifyReport } from "../../agents/node/audit/report.ts";
 import type { ChainEvent } from "../../agents/core/request/events.ts";
 import type { Cursor } from "../../agents/ports/chain.ts";
 import { attemptOf, withId } from "../support/core/committee.ts";

@@ -8,10 +8,10 @@ import { hexToBytes, keccak256, utf8 } from "../../agents/core/encoding/bytes.ts
 import { unpackRound } from "../../agents/core/request/rounds.ts";
 import type { Address, Request, Terms } from "../../agents/core/types.ts";
 import type { ChainReader, ChainWriter } from "../../agents/ports/chain.ts";
+import { isFinalState } from "../../agents/core/request/state.ts";
 import {
   dueOf,
   isFinal,
-  isFinalState,
   lastRound,
   roundsOf,
   witnessOf,

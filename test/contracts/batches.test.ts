@@ -16,7 +16,7 @@ import {
   termsFor,
   type Drawn,
 } from "../support/contracts/course.ts";
-import { Currency, Status, packTerms } from "../support/contracts/typed-data.ts";
+import { agentOf, Currency, packTerms, Status } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
   findEvents,
@@ -221,7 +221,7 @@ describe("the pause of new requests", () => {
     await world.settlement.settle(...recordOf(committed));
     await oracle.fund(subscription, 1);
     await oracle.withdrawFunds(subscription, Currency.Token, 1, deployer.address);
-    const agentId = BigInt(failing.committee[0]!) >> 192n;
+    const agentId = agentOf(failing.committee[0]!);
     await world.registry.claimRewards(agentId, Currency.Token, deployer.address);
     await passDeadline(world, expiring.round);
     await oracle.refund(...refundArgs(expiring));

@@ -23,12 +23,13 @@ import {
   type Drawn,
 } from "../support/contracts/course.ts";
 import {
+  agentOf,
   Currency,
-  Status,
   hashCommittee,
   packDecision,
   packRelay,
   packTerms,
+  Status,
 } from "../support/contracts/typed-data.ts";
 import type { Terms } from "../support/contracts/typed-data.ts";
 import { deployWorld, findEvent, registerAgents, subscription, type World } from "../support/contracts/world.ts";
@@ -190,7 +191,7 @@ describe("callbacks", () => {
       [oracle, "creditOf", [consumer.target, Currency.Token]],
       [oracle, "creditOf", [world.deployer.address, Currency.Token]],
       [oracle, "creditOf", [registry.target, Currency.Token]],
-      [registry, "getAgent", [BigInt(entry.committee[0]!) >> 192n]],
+      [registry, "getAgent", [agentOf(entry.committee[0]!)]],
     ] as const;
     const snapshot = await networkHelpers.takeSnapshot();
     for (const [contract, name, args] of views) {

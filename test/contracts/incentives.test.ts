@@ -24,7 +24,7 @@ import {
   type Asked,
   type Committed,
 } from "../support/contracts/course.ts";
-import { Currency, Status, packTerms, type Terms } from "../support/contracts/typed-data.ts";
+import { agentOf, Currency, packTerms, Status, type Terms } from "../support/contracts/typed-data.ts";
 import {
   deployWorld,
   freeTokens,
@@ -242,7 +242,7 @@ describe("nobody gains", () => {
     await settle(second);
     expect(await creditOf(alice)).to.equal(18n + 4n);
     const reputations = second.rounds.map(async ({ committee }) => {
-      const { reputation } = await world.registry.getAgent(BigInt(committee.at(-1)!) >> 192n);
+      const { reputation } = await world.registry.getAgent(agentOf(committee.at(-1)!));
       return reputation as bigint;
     });
     expect(await Promise.all(reputations)).to.deep.equal([1_000_000n, 800_000n]);

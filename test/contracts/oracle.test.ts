@@ -4,12 +4,13 @@ import hre from "hardhat";
 
 import { ask, decisionFor, digestOf, draw, passDeadline, termsFor } from "../support/contracts/course.ts";
 import {
-  Status,
   hashCommittee,
   messageTypes,
   packDecision,
+  packRequestId,
   packRound,
   packTerms,
+  Status,
 } from "../support/contracts/typed-data.ts";
 import type { Terms } from "../support/contracts/typed-data.ts";
 import {
@@ -32,7 +33,7 @@ const { ethers, networkHelpers } = await hre.network.create();
 const { loadFixture, time, mine } = networkHelpers;
 const { tenAgents, asked, drawn } = stages(ethers);
 /** Of the first request from the world's subscription. */
-const firstId = (subscription << 48n) + 1n;
+const firstId = packRequestId(0n, subscription, 1n);
 
 describe("DecisionOracle", () => {
   describe("request", () => {

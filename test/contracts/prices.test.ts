@@ -3,7 +3,8 @@ import { encodeBytes32String, toUtf8Bytes } from "ethers";
 import hre from "hardhat";
 
 import { termsFor } from "../support/contracts/course.ts";
-import { Currency, packTerms } from "../support/contracts/typed-data.ts";
+import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
+import { Currency, packTerms, packWord } from "../support/contracts/typed-data.ts";
 import { deployWorld, freeCoins, freeTokens, subscription, type PriceTerms } from "../support/contracts/world.ts";
 import { currencies, quoteOf } from "./utils/money.ts";
 
@@ -20,12 +21,12 @@ async function deployed() {
 
 /** `Prices` of contracts/types/Types.sol. */
 const packPrices = (prices: PriceTerms, version: bigint, open: boolean): bigint =>
-  (prices.unitPrice << 160n) |
-  (prices.gasRate << 80n) |
-  ((prices.gasPriceCap / 1_000_000n) << 48n) |
-  (prices.treasuryPpm << 24n) |
-  (version << 8n) |
-  (open ? 1n : 0n);
+  packWord(LAYOUTS.prices, {
+    ...prices,
+    gasPriceCap: prices.gasPriceCap / 1_000_000n,
+    version,
+    open: open ? 1n : 0n,
+  });
 
 const listed: Readonly<Record<number, PriceTerms>> = {
   [Currency.Token]: {

@@ -29,12 +29,13 @@ import {
   refundArgs,
 } from "../support/contracts/course.ts";
 import {
+  agentOf,
   Currency,
-  Status,
   hashCommittee,
   hashRequest,
   packDecision,
   packRelay,
+  Status,
   testKey,
   unpackRound,
 } from "../support/contracts/typed-data.ts";
@@ -222,28 +223,28 @@ describe("settlement", () => {
       const { registry, settlement } = world;
       const committed = await decide(world, await ask(world, { fee: 1000n }), { shares: "0x01020003" });
       const { id } = committed.request;
-      const agentOf = (seat: number): bigint => BigInt(committed.rounds[0]!.committee[seat]!) >> 192n;
+      const agentIn = (seat: number): bigint => agentOf(committed.rounds[0]!.committee[seat]!);
       await expect(settlement.connect(stranger).settle(...recordOf(committed)))
         .to.emit(settlement, "PayCredited")
-        .withArgs(id, agentOf(0), 0, 0, 166)
+        .withArgs(id, agentIn(0), 0, 0, 166)
         .and.to.emit(settlement, "PayCredited")
-        .withArgs(id, agentOf(1), 0, 1, 333)
+        .withArgs(id, agentIn(1), 0, 1, 333)
         .and.to.emit(settlement, "PayCredited")
-        .withArgs(id, agentOf(3), 0, 3, 500)
+        .withArgs(id, agentIn(3), 0, 3, 500)
         .and.to.emit(registry, "RewardsCredited")
-        .withArgs(agentOf(3), Currency.Token, 500)
+        .withArgs(agentIn(3), Currency.Token, 500)
         .and.to.emit(oracle, "FeeRefunded")
         .withArgs(id, world.deployer.address, 1);
       expect(await oracle.creditOf(registry.target, Currency.Token)).to.equal(999n);
       expect(await oracle.creditOf(operator.address, Currency.Token)).to.equal(0n);
       expect((await oracle.subscriptionOf(subscription)).tokenBalance).to.equal(subscriptionFunds - 999n);
       const paid = await Promise.all(
-        [0, 1, 2, 3].map((seat) => registry.rewardsOf(agentOf(seat), operator.address, Currency.Token)),
+        [0, 1, 2, 3].map((seat) => registry.rewardsOf(agentIn(seat), operator.address, Currency.Token)),
       );
       // Of each less than a unit is left, which comes with what the agent earns next.
       expect(paid).to.deep.equal([165n, 332n, 0n, 499n]);
       for (const seat of [0, 1, 3])
-        await registry.connect(operator).claimRewards(agentOf(seat), Currency.Token, operator.address);
+        await registry.connect(operator).claimRewards(agentIn(seat), Currency.Token, operator.address);
       expect(await oracle.creditOf(registry.target, Currency.Token)).to.equal(3n);
       expect((await oracle.statusOf(id)).settled).to.be.true;
       await expect(settlement.settle(...recordOf(committed)))
@@ -294,7 +295,7 @@ describe("settlement", () => {
       const decision = decisionFor(entry, { reputationChanges: "0x00fe03ff", shares: "0x00010101" });
       const committed = await commit(world, entry, decision);
       const reputationOf = async (seat: number): Promise<bigint> =>
-        (await registry.getAgent(BigInt(entry.committee[seat]!) >> 192n)).reputation as bigint;
+        (await registry.getAgent(agentOf(entry.committee[seat]!))).reputation as bigint;
       expect(await reputationOf(0)).to.equal(1_000_000n);
       const receipt = await (await settlement.settle(...recordOf(committed))).wait();
       expect(await Promise.all([0, 1, 2, 3].map(reputationOf))).to.deep.equal([
@@ -323,7 +324,7 @@ describe("settlement", () => {
         [1, 810_000],
       ] as const) {
         const entry = await draw(world, await ask(world, { fee: 0n }));
-        const seat = entry.committee.findIndex((word) => BigInt(word) >> 192n === 1n);
+        const seat = entry.committee.findIndex((word) => agentOf(word) === 1n);
         const reputationChanges = concat([toBeHex(seat), toBeHex(BigInt.asUintN(8, BigInt(steps)))]);
         const committed = await commit(world, entry, decisionFor(entry, { reputationChanges }));
         await expect(settlement.settle(...recordOf(committed)))

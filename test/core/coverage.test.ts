@@ -66,7 +66,7 @@ describe("coverage of the papers' mechanisms", () => {
     );
   });
 
-  it("names tests whose titles name the mechanism, or a reason where there is none", () => {
+  it("names tests whose titles name the mechanism, or a reason where no test does", () => {
     for (const { id, tested } of rows) {
       const files = [...(named.get(id) ?? [])];
       const paths = pathsIn(tested);
@@ -87,11 +87,11 @@ describe("coverage of the papers' mechanisms", () => {
 });
 
 describe("documents of the protocols", () => {
-  const readme = read("README.md");
+  const table = read("docs/protocols.md");
 
   for (const { id, code, assurance } of protocols) {
-    it(`${id}: a row in the README, a spec, and rules that the code cites`, () => {
-      const row = readme.split("\n").find((line) => line.includes(`[\`${id}\`](docs/spec/${id}.md)`));
+    it(`${id}: a row in docs/protocols.md, a spec, and rules that the code cites`, () => {
+      const row = table.split("\n").find((line) => line.includes(`[\`${id}\`](spec/${id}.md)`));
       assertIncludesAll(
         row?.split("|").map((cell) => cell.trim()),
         [String(code), assurance],

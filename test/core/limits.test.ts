@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { limits } from "../../agents/core/limits.ts";
-import { MAX_SLASHES } from "../../agents/core/phases/outcome.ts";
 import { SLASH_FACTOR_PPM } from "../../agents/core/protocols/mbft/config.ts";
 import { ONE_PPM } from "../../agents/core/types.ts";
 
@@ -26,9 +25,16 @@ describe("bounds that TypeScript and Solidity share", () => {
         least: limits.minCommittee,
         most: limits.maxCommittee,
         seats: limits.requestSeats,
+        appeals: limits.maxAppeals,
+        retries: limits.maxRetries,
+        callbackGas: limits.callbackGas,
+        decimals: limits.decimals,
+        leastOptions: limits.minOptions,
+        mostOptions: limits.maxOptions,
+        endpoint: limits.endpointBytes,
         shortest: limits.minDurationSeconds,
         longest: limits.maxDurationSeconds,
-        slashes: MAX_SLASHES,
+        slashes: limits.maxSlashes,
         factor: SLASH_FACTOR_PPM,
         one: ONE_PPM,
       },
@@ -39,6 +45,13 @@ describe("bounds that TypeScript and Solidity share", () => {
         least: constant("MIN_COMMITTEE"),
         most: constant("MAX_COMMITTEE"),
         seats: constant("MAX_REQUEST_SEATS"),
+        appeals: constant("MAX_APPEALS"),
+        retries: constant("MAX_RETRIES"),
+        callbackGas: constant("MAX_CALLBACK_GAS"),
+        decimals: constant("MAX_DECIMALS"),
+        leastOptions: constant("MIN_OPTIONS"),
+        mostOptions: constant("MAX_OPTIONS"),
+        endpoint: constant("MAX_ENDPOINT_BYTES"),
         shortest: constant("MIN_DURATION"),
         longest: constant("MAX_DURATION"),
         slashes: constant("MAX_SLASHES"),

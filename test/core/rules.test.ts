@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { protocols } from "../../agents/core/protocols/index.ts";
 import { assertAtLeast } from "../support/assertions.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -44,19 +45,30 @@ interface Place {
 
 const texts = [
   "README.md",
-  ...FOLDERS.flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx,mjs,sol,md}`, { cwd: root })),
+  ...FOLDERS.flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx,mjs,sol,graphql,md}`, { cwd: root })),
 ]
   .map((file) => file.replaceAll("\\", "/"))
   .filter((file) => !SKIPPED.test(file) && file !== SELF)
   .map((file) => ({ file, text: read(file) }));
 
-const rows: readonly Row[] = [
+const indexed: readonly Row[] = [
   ...read(INDEX).matchAll(/^\| ([A-Z]{1,2}) \| \[([a-z-]+\.md)\]\(\2\) \| .+? \| (.+) \|$/gm),
 ].map(([, prefix, page, code]) => ({
   prefix: prefix as string,
   page: `docs/spec/${page as string}`,
   code: [...(code as string).matchAll(/`([^`]+)`/g)].map(([, path]) => path as string),
 }));
+
+/** Protocols that the index does not list: the prefix stands on the protocol's page, the code where every protocol's is. */
+const derived: readonly Row[] = protocols
+  .map(({ id }) => ({ id, page: `docs/spec/${id}.md` }))
+  .filter(({ page }) => !indexed.some((row) => row.page === page))
+  .map(({ id, page }) => {
+    const [, prefix = id] = /^\* \*\*([A-Z]{1,2})\d+\b/m.exec(read(page)) ?? [];
+    const code = `agents/core/protocols/${id}`;
+    return { prefix, page, code: [existsSync(join(root, code)) ? code : `${code}.ts`] };
+  });
+const rows: readonly Row[] = [...indexed, ...derived];
 
 /** Rules that nothing cites, each with a reason. */
 const excused = [...read(INDEX).matchAll(/^\| ([A-Z]{1,2}\d+) \| .+ \|$/gm)].map(([, rule]) => rule as string);

@@ -13,7 +13,7 @@ import { createAuditPool } from "../../agents/cli/verify/audit-pool.ts";
 import { createAuditReader } from "../../agents/cli/shared/audit-reader.ts";
 import { openAuditState } from "../../agents/cli/verify/audit-state.ts";
 import type { Subject } from "../../agents/node/audit/audit.ts";
-import type { VerifyReport } from "../../agents/node/audit/verify.ts";
+import type { VerifyReport } from "../../agents/node/audit/report.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Digest } from "../../agents/core/types.ts";

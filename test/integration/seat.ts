@@ -7,7 +7,7 @@ import type { Protocol } from "../../agents/core/protocol.ts";
 import { mbft } from "../../agents/core/protocols/mbft/index.ts";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { Attempt, Message, SeatIndex } from "../../agents/core/types.ts";
-import type { SessionPorts } from "../../agents/node/seat/effects.ts";
+import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import { openSession, type Session } from "../../agents/node/seat/session.ts";
 import { createRequestBudget } from "../../agents/node/seat/token-budget.ts";
 import type { Network } from "../../agents/ports/network.ts";

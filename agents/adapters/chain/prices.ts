@@ -1,5 +1,6 @@
 import { decisionOracleAbi, settlementAbi } from "conclave/abi";
-import { packTerms } from "../../core/encoding/words.ts";
+import { LAYOUTS } from "../../core/encoding/layouts.ts";
+import { packTerms, unpackWord } from "../../core/encoding/words.ts";
 import type { Address, Request, Round, Terms } from "../../core/types.ts";
 import type { Connection } from "./connection.ts";
 import { lower } from "./decode.ts";
@@ -23,14 +24,14 @@ export interface PriceList {
 const GAS_PRICE_UNIT = 1_000_000n;
 
 export function unpackPrices(prices: bigint): PriceList {
-  const bits = (shift: bigint, width: bigint): bigint => (prices >> shift) & ((1n << width) - 1n);
+  const { version, unitPrice, gasRate, gasPriceCap, treasuryPpm, open } = unpackWord(LAYOUTS.prices, prices);
   return {
-    version: Number(bits(8n, 16n)),
-    unitPrice: bits(160n, 80n),
-    gasRate: bits(80n, 80n),
-    gasPriceCap: bits(48n, 32n) * GAS_PRICE_UNIT,
-    treasuryPpm: Number(bits(24n, 24n)),
-    open: bits(0n, 8n) !== 0n,
+    version: Number(version),
+    unitPrice,
+    gasRate,
+    gasPriceCap: gasPriceCap * GAS_PRICE_UNIT,
+    treasuryPpm: Number(treasuryPpm),
+    open: open !== 0n,
   };
 }
 

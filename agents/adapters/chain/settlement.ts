@@ -1,4 +1,5 @@
 import { bytesToHex, concat, hexToBytes, word } from "../../core/encoding/bytes.ts";
+import { LAYOUTS, placeOf } from "../../core/encoding/layouts.ts";
 import { committeeHash } from "../../core/encoding/typed-data.ts";
 import {
   decodeReputationChanges,
@@ -6,7 +7,9 @@ import {
   encodeReputationChanges,
   encodeShares,
   packSeat,
+  packWord,
   statusCode,
+  unpackWord,
 } from "../../core/encoding/words.ts";
 import { limits } from "../../core/limits.ts";
 import {
@@ -31,17 +34,10 @@ export type DecisionHead = Pick<Decision, "status" | "attempt" | "round" | "conf
 
 type Merits = Pick<Outcome, "shares" | "reputationChanges">;
 
-/** From the highest bit to the lowest; nothing above them. */
-const HEAD_LAYOUT = [
-  ["status", 8n],
-  ["attempt", 8n],
-  ["seats", 8n],
-  ["round", 32n],
-  ["confidence", 32n],
-] as const;
-const HEAD_BITS = 88n;
 const GAS_PRICE_UNIT = 1_000_000n;
-const MAX_UINT32 = 0xffff_ffffn;
+const STATUS_SHIFT = BigInt(placeOf(LAYOUTS.decisionHead, "status").shift);
+/** The highest price that fits a relay, in units. */
+const MAX_GAS_PRICE = (1n << BigInt(placeOf(LAYOUTS.relay, "gasPrice").bits)) - 1n;
 /** Committee hash and signers. */
 const CERTIFICATE_HEAD_BYTES = 40;
 /** Agent id and reputation. */
@@ -53,23 +49,23 @@ const statusOfCode: Readonly<Record<number, DecisionStatus>> = { 3: "decided", 4
 
 /** Throws when a member does not fit its bits, which no protocol yields. */
 export function packHead(head: DecisionHead): bigint {
-  const fields = { ...head, status: statusCode(head.status) };
-  return HEAD_LAYOUT.reduce((packed, [name, bits]) => (packed << bits) | fits(name, BigInt(fields[name]), bits), 0n);
+  return packWord(LAYOUTS.decisionHead, { ...head, status: statusCode(head.status) });
 }
 
 /** A string says why the word is no head of a decision. */
 export function unpackHead(packed: bigint): DecisionHead | string {
-  const code = Number(packed >> (HEAD_BITS - 8n));
+  // The highest member keeps the bits above it: they make it another status.
+  const code = Number(packed >> STATUS_SHIFT);
   const status = statusOfCode[code];
   if (status === undefined) return `the status ${code} is neither decided nor hung`;
-  const confidence = Number(packed & MAX_UINT32);
+  const { attempt, seats, round, confidence } = unpackWord(LAYOUTS.decisionHead, packed);
   if (confidence > ONE_PPM) return `the confidence ${confidence} exceeds one million`;
   return {
     status,
-    attempt: Number((packed >> 72n) & 0xffn),
-    seats: Number((packed >> 64n) & 0xffn),
-    round: Number((packed >> 32n) & MAX_UINT32),
-    confidence: confidence as Ppm,
+    attempt: Number(attempt),
+    seats: Number(seats),
+    round: Number(round),
+    confidence: Number(confidence) as Ppm,
   };
 }
 
@@ -88,13 +84,14 @@ export function unpackMerits(bytes: Uint8Array, seats: number): Merits | null {
 /** The gas price is rounded down to 10^6 wei and saturates, as the contract does. */
 export function packRelay({ signers, gasPrice, relayer }: Relay): bigint {
   const units = gasPrice / GAS_PRICE_UNIT;
-  const price = units < MAX_UINT32 ? units : MAX_UINT32;
-  return (fits("signers", signers, 64n) << 192n) | (price << 160n) | BigInt(relayer);
+  const price = units < MAX_GAS_PRICE ? units : MAX_GAS_PRICE;
+  return packWord(LAYOUTS.relay, { signers, gasPrice: price, relayer: BigInt(relayer) });
 }
 
 export function unpackRelay(packed: bigint): Relay {
+  const { signers, gasPrice } = unpackWord(LAYOUTS.relay, packed);
   const relayer = bytesToHex(word(packed).subarray(12)) as Address;
-  return { signers: packed >> 192n, gasPrice: ((packed >> 160n) & MAX_UINT32) * GAS_PRICE_UNIT, relayer };
+  return { signers, gasPrice: gasPrice * GAS_PRICE_UNIT, relayer };
 }
 
 /** 65-byte signatures become compact ones (EIP-2098). Throws a RangeError when one is not 65 bytes of low s and v 27 or 28. */
@@ -147,9 +144,4 @@ function fromCompact(compact: Uint8Array): Hex {
   const bytes = concat(compact, Uint8Array.of(27 + (highest >> 7)));
   bytes[32] = highest & 127;
   return bytesToHex(bytes);
-}
-
-function fits(name: string, value: bigint, bits: bigint): bigint {
-  if (value < 0n || value >= 1n << bits) throw new RangeError(`${name} = ${value} does not fit ${bits} bits`);
-  return value;
 }

@@ -3,7 +3,15 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { Address, RequestId } from "../../core/types.ts";
 import type { RequestState } from "../../core/request/events.ts";
 import type { ChainWriter, EquivocationProof, Receipt } from "../../ports/chain.ts";
-import { isAttemptDrawn, isAttemptOver, isCommitted, isDecided, isFinalState } from "../../core/request/progress.ts";
+import {
+  isAttemptDrawn,
+  isAttemptOver,
+  isCommitted,
+  isDelivered,
+  isFinalState,
+  isNoMoreProvisional,
+  isRefunded,
+} from "../../core/request/state.ts";
 import { agentRegistryAbi } from "conclave/abi";
 import { commitAll, type BatchTools } from "./batch.ts";
 import { connect, type ChainOptions, type Connection } from "./connection.ts";
@@ -79,12 +87,12 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
     finalize: (request, last, signal) => {
       const data = encodeAboutLast("finalize", request, last);
       const call = { to, data, allowance: CREDIT_GAS, doing: `Finalize the decision on request ${request.id}` };
-      return submit(request.id, call, (state) => isFinalState(state) || state.attempt > last.decision.attempt, signal);
+      return submit(request.id, call, (state) => isNoMoreProvisional(state, last.decision.attempt), signal);
     },
     retryCallback: (request, last, signal) => {
       const data = encodeAboutLast("retryCallback", request, last);
       const call = { to, data, doing: `Retry the callback of request ${request.id}` };
-      return submit(request.id, call, (state) => isDecided(state) && !state.callbackPending, signal);
+      return submit(request.id, call, isDelivered, signal);
     },
     settle: async (request, rounds, signal) => {
       const settlement = await readSettlement(connection, signal);
@@ -99,7 +107,7 @@ export async function createChainWriter(options: WriterOptions, startSignal?: Ab
     refund: (request, round, witness, signal) => {
       const data = encodeUnanswered("refund", request, round, witness);
       const call = { to, data, doing: `Refund request ${request.id}` };
-      return submit(request.id, call, ({ status }) => status === "refunded", signal);
+      return submit(request.id, call, isRefunded, signal);
     },
     fallBack: (request, round, witness, last, signal) => {
       const data = encodeFallBack(request, round, witness, last);

@@ -7,7 +7,7 @@ import type { CommandSpec } from "../shared/command.ts";
 import { operatorFlags, type OperatorFlags } from "../shared/keys.ts";
 import { openOperator } from "../shared/operator.ts";
 import { rows } from "../shared/output.ts";
-import { claimAll, claimRows, withdrawAll, withdrawalRows } from "../withdraw/withdrawals.ts";
+import { claimAll, claimRows, withdrawAll, withdrawalRows } from "../shared/withdrawals.ts";
 
 interface Options extends OperatorFlags {
   readonly to?: string;
@@ -18,13 +18,13 @@ export const agentClaim: CommandSpec<Options> = {
   summary: "settle all requests the agent sat for, then pay out the operator's rewards and credit",
   example: "conclave agent claim --dir ./my-agent",
   options: [...operatorFlags, { flags: "--to <address>", description: "receiver (default: the operator)" }],
-  run: async ({ options, host, progress }) => {
+  run: async ({ options, host, tell }) => {
     const { source, terms, keys, record } = await openOperator(options, host);
     const to = options.to === undefined ? keys.address : parseAddress(options.to, "--to");
     const account = keys.viemAccount();
     const chain = await createChainReader({ ...source, finalityDepth: 0 }, host.signal);
     const claims = await findClaims(chain, record.agentId, host.signal);
-    progress(`${claims.length} requests to settle`);
+    tell(`${claims.length} requests to settle`);
     const writer = await createChainWriter({ ...source, account }, host.signal);
     const settled = await settleClaims(writer, claims, host.signal);
     const actions = await createOperatorActions({ ...source, account }, host.signal);

@@ -4,8 +4,7 @@ import { parseCommission } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { operatorFlags, type OperatorFlags } from "../shared/keys.ts";
 import { openOperator } from "../shared/operator.ts";
-import { percent, rows, utc } from "../shared/output.ts";
-import { transactionRow } from "../subscription/subscription.ts";
+import { percent, rows, utc, transactionRow } from "../shared/output.ts";
 
 interface Options extends OperatorFlags {
   readonly set?: string;

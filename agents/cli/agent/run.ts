@@ -6,8 +6,8 @@ import { collectEvery, createCollector } from "../../node/collector.ts";
 import type { Log } from "../../ports/log.ts";
 import { parseChoice } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { endpointOf, publishEndpoint } from "../shared/endpoint.ts";
-import { judgesOf, retentionOf } from "../pin/gc.ts";
+import { announcedEndpoint, publishEndpoint } from "./endpoint.ts";
+import { judgesOf, retentionOf } from "../shared/retention.ts";
 import { joinAgent } from "./join.ts";
 import { agentFlags, openAgentKeys, type AgentFlags } from "../shared/keys.ts";
 import { lookUpAgent, requireRegistered } from "../shared/operator.ts";
@@ -45,9 +45,10 @@ export const agentRun: CommandSpec<Options> = {
     let collecting = Promise.resolve();
     try {
       host.signal.throwIfAborted();
-      // Only once the journals are this process's own: a second one for the same agent must not publish where it listens.
+      // Publishes the endpoint once this process holds the journals' lock: a second process for the same agent must
+      // not.
       await joined.agent.run(host.signal, async () => {
-        const endpoint = endpointOf(config, joined.multiaddrs);
+        const endpoint = announcedEndpoint(config, joined.multiaddrs);
         const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
         const published = await publishEndpoint(actions, record, endpoint);
         if (!record.active)
@@ -83,7 +84,7 @@ export const agentRun: CommandSpec<Options> = {
         );
       });
     } catch (error) {
-      // To be stopped is how this command ends, at whatever point.
+      // A signal is how this command ends, at any point.
       if (!host.signal.aborted) throw error;
     } finally {
       log.info({}, "stopping");

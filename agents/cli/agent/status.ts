@@ -7,7 +7,7 @@ import { addressesOf } from "../shared/content-source.ts";
 import { dirFlag, type AgentFlags } from "../shared/keys.ts";
 import { lookUpAgent, requireRegistered } from "../shared/operator.ts";
 import { percent, printable, rows, utc } from "../shared/output.ts";
-import { amountsText } from "../withdraw/withdrawals.ts";
+import { amountsText } from "../shared/withdrawals.ts";
 import { join } from "node:path";
 
 export const JOURNAL_FOLDER = "journals";
@@ -87,7 +87,7 @@ function servicesText(services: number): string {
   return `${services} of ${PROVEN_SERVICES} settled requests: fresh, its stake weighs half in the draw`;
 }
 
-/** Attempts in which this agent still has a seat, by its journals. */
+/** Finds the attempts in which this agent still has a seat, by its journals. */
 async function openDuties(
   dataDir: string,
 ): Promise<readonly { readonly requestId: string; readonly attempt: number }[]> {

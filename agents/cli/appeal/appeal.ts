@@ -12,8 +12,8 @@ import { createAuditReader } from "../shared/audit-reader.ts";
 import { findChain } from "../shared/chain-source.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
-import { reportRequest } from "../request/report.ts";
-import { waitForDecision } from "../request/wait.ts";
+import { reportRequest } from "../shared/request-report.ts";
+import { waitForDecision } from "../shared/wait.ts";
 
 interface Options extends AccountFlags {
   readonly dryRun?: true;
@@ -29,7 +29,7 @@ export const appeal: CommandSpec<Options> = {
     { flags: "--wait", description: "show progress until the decision is final" },
     ...accountFlags,
   ],
-  run: async ({ args, options, host, progress: tell }) => {
+  run: async ({ args, options, host, tell }) => {
     const requestId = parseRequestId(args[0]);
     const source = await findChain(options, host);
     const [chain, terms] = await Promise.all([
@@ -91,7 +91,7 @@ async function requireAppealable(
   return { progress, last };
 }
 
-/** How many agents could be drawn after these rounds, as of now. */
+/** Counts the agents that could be drawn now, without those of these rounds. */
 async function othersThan(rounds: readonly DecidedRound[], chain: ChainReader, signal: AbortSignal): Promise<number> {
   const sat = new Set(rounds.flatMap(({ committee }) => committee.map(({ agentId }) => agentId)));
   const agents = await chain.agents(signal);

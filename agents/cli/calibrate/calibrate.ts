@@ -58,7 +58,7 @@ export const calibrate: CommandSpec<Options> = {
     },
     { flags: "--out <file>", description: "where the table goes (default: calibration.json in the agent's folder)" },
   ],
-  run: async ({ options, host, progress }) => {
+  run: async ({ options, host, tell }) => {
     const samples = parseInteger(options.samples, "--samples", 1, 1000);
     const seed = parseInteger(options.seed, "--seed", 0, 2 ** 31 - 1);
     const jobs = parseInteger(options.jobs, "--jobs", 1, 64);
@@ -77,10 +77,10 @@ export const calibrate: CommandSpec<Options> = {
       const { engine = "", sampling = "" } = origin ?? {};
       const made = { model: origin?.model ?? model.descriptor, engine, sampling };
       const measure = confidencePpm === null ? "self-report" : "token-probability";
-      progress(`${questions.length} questions for ${printable(model.descriptor)}, confidence by ${measure}`);
+      tell(`${questions.length} questions for ${printable(model.descriptor)}, confidence by ${measure}`);
       const asked = measure === "self-report" ? selfReporting(model) : model;
       const measurement = { questions, samples, seed, jobs };
-      const measured = await measureModel(asked, made, measurement, host.signal, teller(progress));
+      const measured = await measureModel(asked, made, measurement, host.signal, teller(tell));
       const table: CalibrationTable = {
         schema: 1,
         ...made,
@@ -133,9 +133,9 @@ async function questionsFor(
   return { source: `held-out ${wanted?.join(",") ?? "all families"}`, questions: await readKnown(path, wanted) };
 }
 
-function teller(progress: (line: string) => void): (done: number, of: number) => void {
+function teller(tell: (line: string) => void): (done: number, of: number) => void {
   return (done, of) => {
-    if (done === of || done % Math.ceil(of / PROGRESS_STEPS) === 0) progress(`${done} of ${of} answers`);
+    if (done === of || done % Math.ceil(of / PROGRESS_STEPS) === 0) tell(`${done} of ${of} answers`);
   };
 }
 

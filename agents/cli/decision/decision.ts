@@ -3,7 +3,7 @@ import { readChainTerms } from "../../adapters/chain/terms.ts";
 import { parseRequestId } from "../shared/arguments.ts";
 import { chainFlags, findChain, type ChainFlags } from "../shared/chain-source.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { reportRequest } from "../request/report.ts";
+import { reportRequest } from "../shared/request-report.ts";
 
 export const decision: CommandSpec<ChainFlags> = {
   name: "decision <id>",

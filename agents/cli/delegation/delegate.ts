@@ -3,8 +3,7 @@ import { accountFlags, type AccountFlags } from "../shared/account.ts";
 import { formatAmount, parseAmount } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { findAgent, openDelegator } from "./delegation.ts";
-import { percent, rows } from "../shared/output.ts";
-import { transactionRow } from "../subscription/subscription.ts";
+import { percent, rows, transactionRow } from "../shared/output.ts";
 
 export const delegate: CommandSpec<AccountFlags> = {
   name: "delegate <agentId> <amount>",

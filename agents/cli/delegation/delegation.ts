@@ -2,12 +2,11 @@ import { createChainReader } from "../../adapters/chain/reader.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, AgentId } from "../../core/types.ts";
 import type { AgentRecord, ChainReader } from "../../ports/chain.ts";
-import type { AccountFlags } from "../shared/account.ts";
+import { type AccountFlags, openOwnAccount, type OwnAccount } from "../shared/account.ts";
 import { parseInteger } from "../shared/arguments.ts";
 import type { CliHost } from "../shared/command.ts";
-import { openOwnAccount, type OwnAccount } from "../subscription/subscription.ts";
 
-/** An account of one's own that stakes for agents of others. */
+/** An account that stakes for agents of others. */
 export interface Delegator extends OwnAccount {
   readonly chain: ChainReader;
   readonly account: Address;
@@ -21,7 +20,7 @@ export async function openDelegator(flags: AccountFlags, host: CliHost): Promise
   return { ...own, chain, account: own.keys.address };
 }
 
-/** The agent that a command names. Throws USAGE or AGENT_NOT_REGISTERED. */
+/** Finds the agent that a command names. Throws USAGE or AGENT_NOT_REGISTERED. */
 export async function findAgent(text: string | undefined, chain: ChainReader, host: CliHost): Promise<AgentRecord> {
   const agentId = parseInteger(text ?? "", "<agentId>", 1, MAX_AGENT_ID) as AgentId;
   const found = (await chain.agents(host.signal)).find((agent) => agent.agentId === agentId);

@@ -7,7 +7,7 @@ import { formatAmount, parseAddress } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { openDelegator } from "./delegation.ts";
 import { grid, percent, rows, utc } from "../shared/output.ts";
-import { amountsText, claimAll, claimRows } from "../withdraw/withdrawals.ts";
+import { amountsText, claimAll, claimRows } from "../shared/withdrawals.ts";
 
 interface Options extends AccountFlags {
   readonly claim?: true;
@@ -54,7 +54,7 @@ export const delegations: CommandSpec<Options> = {
   },
 };
 
-/** Where the account has stake, or something to claim. */
+/** Finds the agents for which the account has stake or rewards to claim. */
 async function positionsOf(agents: readonly AgentRecord[], terms: ChainTerms, account: Address, signal: AbortSignal) {
   const all = [];
   for (const { agentId, operator, commission, raise } of agents) {

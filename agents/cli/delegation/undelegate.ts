@@ -3,8 +3,7 @@ import { accountFlags, type AccountFlags } from "../shared/account.ts";
 import { formatAmount, usage } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { findAgent, openDelegator } from "./delegation.ts";
-import { rows, utc } from "../shared/output.ts";
-import { transactionRow } from "../subscription/subscription.ts";
+import { rows, utc, transactionRow } from "../shared/output.ts";
 
 interface Options extends AccountFlags {
   readonly all?: true;

@@ -35,13 +35,13 @@ export const doctor: CommandSpec<Options> = {
       description: "build to compare the code with: production or default (default: that of the deployment file)",
     },
   ],
-  run: async ({ options, host, progress }) => {
+  run: async ({ options, host, tell }) => {
     const { folder, deployment } = findPlace(options, host);
     const chain = await findChainConfig(options, host);
     const file = deployment === null ? null : await readDeployment(deployment);
     const checks: Check[] = [await examineNode()];
     if (folder !== null && file !== null) checks.push(await compareDeployment(chain, file));
-    const ofChain = await examineChain(chain, file, profileOf(options, file), host, progress);
+    const ofChain = await examineChain(chain, file, profileOf(options, file), host, tell);
     checks.push(...ofChain);
     if (folder !== null) {
       const config = { ...(await loadAgentConfig(join(folder, CONFIG_FILE))), chain };
@@ -57,7 +57,7 @@ export const doctor: CommandSpec<Options> = {
   },
 };
 
-/** The config was copied from a deployment file once; either may have changed. */
+/** Compares the config with the deployment file it was copied from; either may have changed. */
 function compareDeployment(chain: AgentChainConfig, file: DeploymentFile): Promise<Check> {
   return check("deployment file", () => {
     const names = ["chainId", "oracle", "registry"] as const;

@@ -3,18 +3,17 @@ import { createFileEvidence } from "../../adapters/evidence/file-evidence.ts";
 import type { EquivocationProof } from "../../ports/chain.ts";
 import type { UnreadableProof } from "../../ports/evidence.ts";
 import type { CliHost } from "../shared/command.ts";
-import { EVIDENCE_FOLDER } from "../agent/join.ts";
+import { EVIDENCE_FOLDER } from "../shared/config.ts";
 import type { AgentFlags } from "../shared/keys.ts";
 import { lookUpAgent, type AgentOnChain } from "../shared/operator.ts";
-import { printable, type Row } from "../shared/output.ts";
 
 export interface KeptProof {
   readonly proof: EquivocationProof;
-  /** The chain has slashed for it, whoever brought it. */
+  /** True if the chain has slashed for the proof, whoever submitted it. */
   readonly slashed: boolean;
 }
 
-/** What the agent keeps, the oldest request first; works while the agent runs. */
+/** Reads the proofs that the agent keeps, the oldest request first; works while the agent runs. */
 export async function keptProofs(
   flags: AgentFlags,
   host: CliHost,
@@ -28,13 +27,6 @@ export async function keptProofs(
   const { proofs, unreadable } = await createFileEvidence(join(agent.config.dataDir, EVIDENCE_FOLDER)).list();
   for (const proof of proofs) kept.push({ proof, slashed: await agent.terms.isConsumed(proof, host.signal) });
   return { agent, kept, unreadable };
-}
-
-export function unreadableRows(unreadable: readonly UnreadableProof[]): readonly Row[] {
-  return unreadable.map(({ path, requestId }) => {
-    const text = `${printable(path)} is no proof as agents keep them, about request ${requestId}, whose transcripts stay: restore it, or move it away`;
-    return ["unreadable", text];
-  });
 }
 
 export function describeProof({ request, agentId, ...proof }: EquivocationProof): string {

@@ -1,6 +1,7 @@
 import { formatAmount } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { describeProof, keptProofs, unreadableRows } from "./evidence.ts";
+import { unreadableRows } from "../shared/unreadable-proofs.ts";
+import { describeProof, keptProofs } from "./evidence.ts";
 import { dirFlag, type AgentFlags } from "../shared/keys.ts";
 import { rows } from "../shared/output.ts";
 

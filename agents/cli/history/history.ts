@@ -1,8 +1,9 @@
+import { protocolName } from "../shared/protocol-words.ts";
 import { openRecentHistory, type RecentPage } from "../../adapters/chain/recent.ts";
 import { readChainTerms } from "../../adapters/chain/terms.ts";
 import { MAX_PAGE, openSubgraph } from "../../adapters/subgraph/subgraph.ts";
 import { ConclaveError } from "../../core/errors.ts";
-import { protocolById, protocolByCode, protocols } from "../../core/protocols/index.ts";
+import { protocolById, protocols } from "../../core/protocols/index.ts";
 import type { AgentId } from "../../core/types.ts";
 import type { PageWanted, PastRequest, PastStatus, RequestFilter, RequestPage } from "../../ports/history.ts";
 import {
@@ -18,7 +19,14 @@ import {
 import { findChain } from "../shared/chain-source.ts";
 import type { CliHost, CommandSpec, Result } from "../shared/command.ts";
 import { csv } from "./csv.ts";
-import { HOW_TO_GET, compareWithChain, findEndpoint, sourceText, subgraphFlags, type SubgraphFlags } from "./source.ts";
+import {
+  HOW_TO_GET,
+  compareWithChain,
+  findEndpoint,
+  sourceText,
+  subgraphFlags,
+  type SubgraphFlags,
+} from "../shared/subgraph-source.ts";
 import { grid, percent, printable, utc } from "../shared/output.ts";
 
 interface Options extends SubgraphFlags {
@@ -37,7 +45,7 @@ interface Options extends SubgraphFlags {
 const STATUSES: readonly PastStatus[] = ["requested", "drawn", "decided", "hung", "refunded"];
 const MAX_AGENT = 2 ** 31 - 1;
 const MAX_CODE = 255;
-/** Without a subgraph; a node that is asked for more takes minutes. */
+/** Blocks to read without a subgraph; a node takes minutes for more. */
 const DEFAULT_BLOCKS = 10_000;
 const MAX_BLOCKS = 1_000_000;
 const QUESTION_SHOWN = 48;
@@ -61,16 +69,16 @@ export const history: CommandSpec<Options> = {
     { flags: "--csv", description: "print comma separated values, amounts in the smallest unit" },
     ...subgraphFlags,
   ],
-  run: async ({ options, host, json, progress }) => {
+  run: async ({ options, host, json, tell }) => {
     if (json && options.csv === true) throw new ConclaveError("USAGE", "Print the history: give --json or --csv", {});
     const filter = filterOf(options, Math.floor(Date.now() / 1000));
     const limit = parseInteger(options.limit, "--limit", 1, MAX_PAGE);
     const page = { limit, cursor: options.cursor ?? null };
     const endpoint = options.blocks === undefined ? await findEndpoint(options, host) : null;
-    if (endpoint === null) return fromEvents(filter, page, options, host, progress);
+    if (endpoint === null) return fromEvents(filter, page, options, host, tell);
     const said = await openSubgraph(endpoint).requests(filter, page, host.signal);
     const { answer, source, units } = await compareWithChain(endpoint, said, options, host);
-    return resultOf(answer, units.feeToken, { source, text: sourceText(source) }, options, progress);
+    return resultOf(answer, units.feeToken, { source, text: sourceText(source) }, options, tell);
   },
 };
 
@@ -79,23 +87,23 @@ async function fromEvents(
   page: PageWanted,
   options: Options,
   host: CliHost,
-  progress: (line: string) => void,
+  tell: (line: string) => void,
 ): Promise<Result> {
   const blocks = parseInteger(options.blocks ?? String(DEFAULT_BLOCKS), "--blocks", 1, MAX_BLOCKS);
   if (options.blocks === undefined)
-    progress(`no subgraph is named: reading the events of the last ${blocks} blocks; for all of it ${HOW_TO_GET}`);
+    tell(`no subgraph is named: reading the events of the last ${blocks} blocks; for all of it ${HOW_TO_GET}`);
   const chain = await findChain(options, host);
   const [recent, terms] = await Promise.all([
     openRecentHistory(chain, host.signal),
     readChainTerms(chain, host.signal),
   ]);
   const onProgress = (done: number, total: number): void => {
-    if (done < total) progress(`${done} of ${total} blocks`);
+    if (done < total) tell(`${done} of ${total} blocks`);
   };
   const found = await recent.requests(filter, page, { blocks, signal: host.signal, onProgress });
   const { fromBlock, toBlock }: RecentPage = found;
   const text = `asked in blocks ${fromBlock} to ${toBlock}, by the chain's events; what is older is not among them`;
-  return resultOf(found, terms.feeToken, { source: { kind: "events", fromBlock, toBlock }, text }, options, progress);
+  return resultOf(found, terms.feeToken, { source: { kind: "events", fromBlock, toBlock }, text }, options, tell);
 }
 
 function resultOf(
@@ -103,19 +111,19 @@ function resultOf(
   feeToken: Unit,
   { source, text }: { readonly source: object; readonly text: string },
   options: Options,
-  progress: (line: string) => void,
+  tell: (line: string) => void,
 ): Result {
-  const json = { source, requests: requests.map(jsonOf), next };
+  const json = { source, requests: requests.map(requestJson), next };
   const more = next === null ? "no further page" : `next page: --cursor ${next}`;
   if (options.csv !== true) {
     const table = requests.length === 0 ? "no requests" : tableOf(requests, feeToken);
     return { json, text: `${table}\n\n${text}; ${more}` };
   }
-  progress(`${text}; ${more}`);
+  tell(`${text}; ${more}`);
   return { json, text: csvOf(requests) };
 }
 
-/** Throws USAGE or PROTOCOL_UNKNOWN. */
+/** Reads the filter. Throws USAGE or PROTOCOL_UNKNOWN. */
 function filterOf({ agent, consumer, protocol, status, after, before }: Options, now: number): RequestFilter {
   return {
     agentId: agent === undefined ? null : (parseInteger(agent, "--agent", 1, MAX_AGENT) as AgentId),
@@ -127,7 +135,7 @@ function filterOf({ agent, consumer, protocol, status, after, before }: Options,
   };
 }
 
-/** History may know protocols that this version does not: by their codes. */
+/** Reads a protocol's name, or its code, since history may hold protocols that this version does not know. */
 function codeOf(text: string): number {
   if (/^\d+$/.test(text)) return parseInteger(text, "--protocol", 0, MAX_CODE);
   const found = protocolById(text);
@@ -136,11 +144,7 @@ function codeOf(text: string): number {
   throw usage("--protocol", text, `choose one of ${known}, or give a code`);
 }
 
-export function protocolName(code: number): string {
-  return protocolByCode(code)?.id ?? String(code);
-}
-
-function jsonOf({ protocol, ...request }: PastRequest): object {
+function requestJson({ protocol, ...request }: PastRequest): object {
   return { ...request, protocol: protocolName(protocol), protocolCode: protocol };
 }
 

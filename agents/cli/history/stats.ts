@@ -2,8 +2,14 @@ import { openSubgraph } from "../../adapters/subgraph/subgraph.ts";
 import type { Amounts, Statistics, Sums } from "../../ports/history.ts";
 import { formatAmount, parseInteger, unitOf, type Unit } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { compareWithChain, requireEndpoint, sourceText, subgraphFlags, type SubgraphFlags } from "./source.ts";
-import { protocolName } from "./history.ts";
+import {
+  compareWithChain,
+  requireEndpoint,
+  sourceText,
+  subgraphFlags,
+  type SubgraphFlags,
+} from "../shared/subgraph-source.ts";
+import { protocolName } from "../shared/protocol-words.ts";
 import { grid, rows } from "../shared/output.ts";
 
 interface Options extends SubgraphFlags {
@@ -59,7 +65,7 @@ function countTable(lines: readonly Line[]): string {
   );
 }
 
-/** A line for each currency in which something was paid. */
+/** Shows a line for each currency in which something was paid. */
 function moneyTable(lines: readonly Line[], feeToken: Unit): string {
   const all = lines.flatMap(({ name, fees, refunds, pay, treasury, relayers }) =>
     (["token", "native"] as const).flatMap((currency) => {

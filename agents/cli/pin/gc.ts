@@ -1,25 +1,17 @@
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { createSystemClock } from "../../adapters/clock/system-clock.ts";
-import { createFileEvidence } from "../../adapters/evidence/file-evidence.ts";
+import { join } from "node:path";
 import { createFolderContentStore, openFolderReader } from "../../adapters/ipfs/folder-content-store.ts";
 import { createKuboContentStore } from "../../adapters/ipfs/kubo-content-store.ts";
 import { cidString } from "../../core/encoding/codec.ts";
 import { ConclaveError } from "../../core/errors.ts";
-import {
-  createCollector,
-  previewCollection,
-  retentionMs,
-  type Collected,
-  type CollectionPorts,
-} from "../../node/collector.ts";
+import { createCollector, previewCollection, type Collected, type CollectionPorts } from "../../node/collector.ts";
 import type { CollectedStore, ContentStore, PinList, Swept } from "../../ports/content-store.ts";
 import type { CliHost, CommandSpec, Result } from "../shared/command.ts";
-import { CONFIG_FILE, type AgentConfig } from "../shared/config.ts";
-import { EVIDENCE_FOLDER, storeFolder } from "../agent/join.ts";
+import { type AgentConfig, storeFolder } from "../shared/config.ts";
+import { unreadableRows } from "../shared/unreadable-proofs.ts";
 import { dirFlag, type AgentFlags } from "../shared/keys.ts";
-import { lookUpAgent, type AgentOnChain } from "../shared/operator.ts";
-import { unreadableRows } from "../evidence/evidence.ts";
+import { judgesOf, retentionOf } from "../shared/retention.ts";
+import { lookUpAgent } from "../shared/operator.ts";
 import { rows, utc } from "../shared/output.ts";
 import { pinsFolder } from "./pins-folder.ts";
 
@@ -52,22 +44,6 @@ export const gc: CommandSpec<Options> = {
   },
 };
 
-/** AV10: the window of an agent's config. Throws CONFIG_INVALID. */
-export function retentionOf({ config, terms }: AgentOnChain, flags: AgentFlags, host: CliHost): number {
-  const { retentionDays } = config.collection;
-  return retentionMs(retentionDays, terms.unbondingDelaySeconds, resolve(host.cwd, flags.dir, CONFIG_FILE));
-}
-
-/** Who says what is over. */
-export function judgesOf({ config, chain, terms }: AgentOnChain): Omit<CollectionPorts, "store"> {
-  return {
-    chain,
-    evidence: createFileEvidence(join(config.dataDir, EVIDENCE_FOLDER)),
-    isConsumed: (proof, signal) => terms.isConsumed(proof, signal),
-    clock: createSystemClock(),
-  };
-}
-
 async function collectAgent(options: AgentFlags, host: CliHost, dryRun: boolean): Promise<Result> {
   const agent = await lookUpAgent(options, host);
   const windowMs = retentionOf(agent, options, host);
@@ -76,10 +52,10 @@ async function collectAgent(options: AgentFlags, host: CliHost, dryRun: boolean)
   const collected = dryRun
     ? await closing(await openToLook(config), (store) => previewCollection({ ...ports, store }, windowMs, host.signal))
     : await closing(await openToCollect(config), (store) => collectAll({ ...ports, store }, windowMs, host.signal));
-  return report(collected, windowMs, dryRun, config.content.kind === "kubo");
+  return collectionResult(collected, windowMs, dryRun, config.content.kind === "kubo");
 }
 
-/** Pass by pass, until one leaves nothing for the next. */
+/** Runs passes until one leaves nothing for the next. */
 async function collectAll(
   ports: CollectionPorts & { readonly store: CollectedStore },
   windowMs: number,
@@ -94,7 +70,7 @@ async function collectAll(
   }
 }
 
-/** Each pass looks at other pins, but counts all that are young. */
+/** Adds up two passes: each looks at other pins, but counts all young ones. */
 function add(a: Collected, b: Collected): Collected {
   const kept = Object.fromEntries(
     Object.entries(a.kept).map(([reason, count]) => [reason, count + b.kept[reason as keyof Collected["kept"]]]),
@@ -103,7 +79,7 @@ function add(a: Collected, b: Collected): Collected {
   return { ...b, over: [...a.over, ...b.over], kept: { ...kept, young: b.kept.young }, swept };
 }
 
-function report(
+function collectionResult(
   { over, kept, unreadable, swept }: Collected,
   windowMs: number,
   dryRun: boolean,
@@ -149,7 +125,7 @@ function amount({ blocks, bytes }: Swept): string {
   return `${blocks} blocks, ${bytes} bytes`;
 }
 
-/** Blocks of pins that were ended, or never completed. */
+/** Sweeps blocks of pins that were ended or never completed. */
 async function sweepFolder(path: string, host: CliHost, dryRun: boolean): Promise<Result> {
   const all = { beforeMs: Number.MAX_SAFE_INTEGER, maxBlocks: Number.MAX_SAFE_INTEGER };
   const swept = dryRun
@@ -172,7 +148,7 @@ async function openToCollect(config: AgentConfig): Promise<CollectedStore> {
   return createFolderContentStore(requireStore(config), "seat");
 }
 
-/** The agent's folder of blocks. Throws CONFIG_INVALID where it has kept nothing yet. */
+/** Returns the agent's folder of blocks. Throws CONFIG_INVALID if it holds nothing yet. */
 function requireStore(config: AgentConfig): string {
   const path = storeFolder(config);
   if (existsSync(join(path, "blocks"))) return path;

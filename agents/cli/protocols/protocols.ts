@@ -1,5 +1,5 @@
 import { protocols } from "../../core/protocols/index.ts";
-import { meaningOf } from "../shared/assurance.ts";
+import { meaningOf } from "../shared/protocol-words.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { grid, rows } from "../shared/output.ts";
 

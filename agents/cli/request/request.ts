@@ -11,9 +11,9 @@ import { findChain } from "../shared/chain-source.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
 import { readSources } from "./question-sources.ts";
-import { reportRequest } from "./report.ts";
-import { MAX_APPEALS, MAX_RETRIES, requireTakers, termsOf, type TermsFlags } from "./terms.ts";
-import { waitForDecision } from "./wait.ts";
+import { reportRequest } from "../shared/request-report.ts";
+import { requireTakers, termsOf, type TermsFlags } from "./terms.ts";
+import { waitForDecision } from "../shared/wait.ts";
 
 interface Options extends AccountFlags, TermsFlags {
   readonly question: string;
@@ -57,10 +57,14 @@ export const request: CommandSpec<Options> = {
       description: "30m, 2h or 1d: what a committee has to decide, and an appeal to come; 30m to 7d",
       default: "30m",
     },
-    { flags: "--appeals <number>", description: `0 to ${MAX_APPEALS}; 0: the first decision is final`, default: "0" },
+    {
+      flags: "--appeals <number>",
+      description: `0 to ${limits.maxAppeals}; 0: the first decision is final`,
+      default: "0",
+    },
     {
       flags: "--retries <number>",
-      description: `0 to ${MAX_RETRIES} committees that are replaced when they hang or do not answer in time`,
+      description: `0 to ${limits.maxRetries} committees that are replaced when they hang or do not answer in time`,
       default: "0",
     },
     {
@@ -77,7 +81,7 @@ export const request: CommandSpec<Options> = {
     { flags: "--wait", description: "show progress until the decision is final" },
     ...accountFlags,
   ],
-  run: async ({ options, host, progress }) => {
+  run: async ({ options, host, tell }) => {
     const source = await findChain(options, host);
     const chain = await createAuditReader(source, host.signal);
     const chainTerms = await readChainTerms(source, host.signal);
@@ -96,8 +100,8 @@ export const request: CommandSpec<Options> = {
     try {
       const { requestId, receipt } = await actions.request(terms, sources.question, subscriptionId);
       if (options.wait === true || options.source !== undefined) {
-        progress(`request ${requestId}: asked in ${receipt.transactionHash}`);
-        const state = await waitForDecision(chain, requestId, host.signal, progress);
+        tell(`request ${requestId}: asked in ${receipt.transactionHash}`);
+        const state = await waitForDecision(chain, requestId, host.signal, tell);
         const report = await reportRequest(chain, chainTerms.feeToken, requestId, host.signal);
         return { ...report, ok: state.status === "decided" };
       }
@@ -121,7 +125,7 @@ export const request: CommandSpec<Options> = {
   },
 };
 
-/** The fee that was given, or the least that the oracle takes. */
+/** Returns the terms with the given fee, or with the least that the oracle takes. */
 async function withFee(terms: Terms, { fee }: Options, chainTerms: ChainTerms, signal: AbortSignal): Promise<Terms> {
   const least = await chainTerms.quote(terms, signal);
   if (fee === undefined) return { ...terms, fee: least };
@@ -138,7 +142,7 @@ function subscriptionOf({ subscription }: Options): number {
   return subscription === undefined ? 0 : parseSubscriptionId(subscription, "--subscription");
 }
 
-/** No committee could be drawn: the fee would only lie there until the deadline. */
+/** Refuses if no committee could be drawn, since the fee would be locked until the deadline. */
 function requireAgents(terms: Terms, { activeAgents }: ChainTerms): void {
   if (activeAgents >= terms.committeeSize) return;
   throw new ConclaveError(

@@ -5,11 +5,21 @@ import { limits } from "../../core/limits.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { protocolByCode, protocols } from "../../core/protocols/index.ts";
 import { anybody } from "../../core/request/refusal.ts";
-import { CURRENCIES, type Address, type AnswerKind, type Assurance } from "../../core/types.ts";
+import {
+  ANSWER_KINDS,
+  ASSURANCES,
+  CURRENCIES,
+  type Address,
+  type AnswerKind,
+  type Assurance,
+} from "../../core/types.ts";
+import { LAYOUTS, placeOf } from "../../core/encoding/layouts.ts";
+import { KIND_RULES, usesTerm, type KindTerm } from "../../core/request/kinds.ts";
+import { defaultTerms } from "../../core/request/terms.ts";
 import type { Attempt, RequestId, Terms } from "../../core/types.ts";
 import { committeeSizeAfter, seatsOfAll } from "../../core/request/rounds.ts";
 import { parseAmount, parseChoice, parseDuration, parseInteger, unitOf, type Unit } from "../shared/arguments.ts";
-import { meaningOf } from "../shared/assurance.ts";
+import { meaningOf } from "../shared/protocol-words.ts";
 
 export interface TermsFlags {
   readonly kind: string;
@@ -27,64 +37,42 @@ export interface TermsFlags {
   readonly callbackGas: string;
 }
 
-/** A boolean question to the smallest committee: the least that any costs. */
-export const SMALLEST: Terms = {
-  fee: 0n,
-  duration: limits.minDurationSeconds,
-  appeals: 0,
-  retries: 0,
-  tolerance: 0n,
-  callbackGasLimit: 0,
-  committeeSize: limits.minCommittee,
-  assurance: "normal",
-  currency: "token",
-  decimals: 0,
-  options: 0,
-  kind: "boolean",
-  protocol: 0,
+/** Largest tolerance that the bits of the term hold. */
+const MAX_TOLERANCE = (1n << BigInt(placeOf(LAYOUTS.requestTerms, "tolerance").bits)) - 1n;
+/** How error messages name the terms that only some kinds use. */
+const NOUNS: Readonly<Record<KindTerm, string>> = {
+  options: "options",
+  decimals: "decimals",
+  tolerance: "a tolerance",
 };
 
-const KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "policies"];
-const ASSURANCES: readonly Assurance[] = ["normal", "high"];
-
-/** As in contracts/types/Limits.sol. */
-export const MAX_APPEALS = 3;
-export const MAX_RETRIES = 3;
-const MAX_CALLBACK_GAS = 2_000_000;
-const MAX_DECIMALS = 18;
-const OPTIONS = { least: 2, most: 26 } as const;
-const MAX_TOLERANCE = 2n ** 40n - 1n;
-
 /**
- * Within the bounds of the contract; what agents refuse besides is for `requireTakers`. Without `--fee` the fee is 0, for the
- * caller to replace by the quote. Throws PROTOCOL_UNKNOWN, TERMS_INVALID or USAGE.
+ * Reads the terms, within the bounds of the contract; `requireTakers` checks what agents refuse besides. Without
+ * `--fee` the fee is 0, and the caller replaces it by the quote. Throws PROTOCOL_UNKNOWN, TERMS_INVALID or USAGE.
  */
 export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Protocol[] = protocols): Terms {
   const protocol = findProtocol(flags.protocol, registry);
-  const kind = parseChoice(flags.kind, "--kind", KINDS);
+  const kind = parseChoice(flags.kind, "--kind", ANSWER_KINDS);
   const duration = parseDuration(flags.duration, "--duration");
   if (duration < limits.minDurationSeconds)
     throw invalid("duration", flags.duration, "30m is the shortest: committees must be able to answer in it");
   if (duration > limits.maxDurationSeconds) throw invalid("duration", flags.duration, "7d is the longest");
   const currency = parseChoice(flags.currency, "--currency", CURRENCIES);
   return {
+    ...defaultTerms({ protocol: protocol.code, kind, currency, duration }),
     fee: flags.fee === undefined ? 0n : parseAmount(flags.fee, unitOf(currency, feeToken), "--fee"),
-    duration,
-    callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, MAX_CALLBACK_GAS),
+    callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, limits.callbackGas),
     ...committeeTerms(kind, flags),
     assurance: assuranceOf(flags, protocol, registry),
-    currency,
-    kind,
-    protocol: protocol.code,
     ...answerTerms(kind, flags),
   };
 }
 
 function committeeTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "appeals" | "retries" | "committeeSize"> {
-  const appeals = parseInteger(flags.appeals, "--appeals", 0, MAX_APPEALS);
-  const retries = parseInteger(flags.retries, "--retries", 0, MAX_RETRIES);
+  const appeals = parseInteger(flags.appeals, "--appeals", 0, limits.maxAppeals);
+  const retries = parseInteger(flags.retries, "--retries", 0, limits.maxRetries);
   const committeeSize = parseInteger(flags.committee, "--committee", limits.minCommittee, limits.maxCommittee);
-  if (appeals > 0 && kind === "text")
+  if (appeals > 0 && !KIND_RULES[kind].appealable)
     throw invalid("appeals", flags.appeals, "no contract can tell whether two texts agree; ask another --kind");
   const largest = committeeSizeAfter(committeeSize, appeals);
   if (largest > limits.maxCommittee) {
@@ -100,7 +88,8 @@ function committeeTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "appea
 }
 
 /**
- * What every agent would refuse is not asked: it would hang for its fee (CE19). Throws QUESTION_TOO_LONG or TERMS_INVALID.
+ * Refuses a question that every agent would refuse, since it would cost its fee and hang (CE19). Throws
+ * QUESTION_TOO_LONG or TERMS_INVALID.
  * @param question with the lines that name its documents
  */
 export function requireTakers(terms: Terms, question: string): void {
@@ -131,7 +120,7 @@ function findProtocol(id: string, registry: readonly Protocol[]): Protocol {
   );
 }
 
-/** A larger quorum of accepting seats means nothing where the answer is the chair's. */
+/** Reads the assurance: a larger quorum of accepting seats means nothing if the answer is the chair's. */
 function assuranceOf(flags: TermsFlags, protocol: Protocol, registry: readonly Protocol[]): Assurance {
   const assurance = parseChoice(flags.assurance, "--assurance", ASSURANCES);
   if (assurance === "normal" || protocol.assurance === "byzantine") return assurance;
@@ -164,24 +153,28 @@ function checkQuestion(question: string): void {
 
 function answerTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "options" | "decimals" | "tolerance"> {
   const { options, decimals, tolerance } = flags;
-  const hasOptions = kind === "choice" || kind === "policies";
-  if (hasOptions && options === undefined)
+  const given = { options, decimals, tolerance };
+  if (usesTerm(kind, "options") && options === undefined)
     throw invalid("options", "", `--kind ${kind} needs --options N, the number of letters`);
-  if (!hasOptions && options !== undefined)
-    throw invalid("options", options, `only --kind choice and --kind policies have options, not ${kind}`);
-  if (kind !== "number" && decimals !== undefined)
-    throw invalid("decimals", decimals, `only --kind number has decimals, not ${kind}`);
-  if (kind !== "number" && tolerance !== undefined)
-    throw invalid("tolerance", tolerance, `only --kind number has a tolerance, not ${kind}`);
-  const places = decimals === undefined ? 0 : parseInteger(decimals, "--decimals", 0, MAX_DECIMALS);
+  for (const term of ["options", "decimals", "tolerance"] as const) {
+    const value = given[term];
+    if (value !== undefined && !usesTerm(kind, term)) throw invalid(term, value, `only ${takersOf(term)}, not ${kind}`);
+  }
+  const places = decimals === undefined ? 0 : parseInteger(decimals, "--decimals", 0, limits.decimals);
   return {
-    options: options === undefined ? 0 : parseInteger(options, "--options", OPTIONS.least, OPTIONS.most),
+    options: options === undefined ? 0 : parseInteger(options, "--options", limits.minOptions, limits.maxOptions),
     decimals: places,
     tolerance: tolerance === undefined ? 0n : scaledTolerance(tolerance, places),
   };
 }
 
-/** The tolerance is given like an answer: "0.5" with one decimal is 5 units. */
+/** Names the kinds that have the term, e.g. "--kind choice and --kind policies have options". */
+function takersOf(term: KindTerm): string {
+  const kinds = ANSWER_KINDS.filter((kind) => usesTerm(kind, term)).map((kind) => `--kind ${kind}`);
+  return `${kinds.join(" and ")} ${kinds.length === 1 ? "has" : "have"} ${NOUNS[term]}`;
+}
+
+/** Reads the tolerance, which is written like an answer: "0.5" with one decimal is 5 units. */
 function scaledTolerance(text: string, decimals: number): bigint {
   const [, fraction = ""] = text.split(".");
   if (!/^\d{1,30}(\.\d{1,18})?$/.test(text) || fraction.length > decimals)

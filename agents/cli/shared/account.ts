@@ -1,17 +1,20 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { ChainTerms } from "../../adapters/chain/terms.ts";
+import { createOperatorActions } from "../../adapters/chain/operator.ts";
+import type { ReaderOptions } from "../../adapters/chain/reader.ts";
+import { readChainTerms, type ChainTerms } from "../../adapters/chain/terms.ts";
 import type { Keys } from "../../adapters/keystore/keys.ts";
 import { openKeystore } from "../../adapters/keystore/keystore.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Address, Currency } from "../../core/types.ts";
+import type { OperatorActions } from "../../ports/chain.ts";
 import { formatAmount, unitOf } from "./arguments.ts";
-import { chainFlags, type ChainFlags } from "./chain-source.ts";
+import { chainFlags, findChain, type ChainFlags } from "./chain-source.ts";
 import type { CliHost, OptionSpec } from "./command.ts";
 import { CONFIG_FILE, DEFAULT_DIR, loadAgentConfig } from "./config.ts";
 import { agentPassword, passwordFlag } from "./keys.ts";
 
-/** Of commands that an account of one's own pays for. */
+/** Flags of commands that act and pay from an account. */
 export interface AccountFlags extends ChainFlags {
   readonly keystore?: string;
   readonly passwordFile?: string;
@@ -23,12 +26,28 @@ export const accountFlags: readonly OptionSpec[] = [
   ...chainFlags,
 ];
 
-/** Throws CONFIG_MISSING, or what opening a keystore throws. */
+/** The account that acts, and the oracle's terms for it. */
+export interface OwnAccount {
+  readonly source: ReaderOptions;
+  readonly terms: ChainTerms;
+  readonly keys: Keys;
+  readonly actions: OperatorActions;
+}
+
+export async function openOwnAccount(flags: AccountFlags, host: CliHost): Promise<OwnAccount> {
+  const source = await findChain(flags, host);
+  const terms = await readChainTerms(source, host.signal);
+  const keys = await openAccount(flags, host);
+  const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
+  return { source, terms, keys, actions };
+}
+
+/** Opens the account's keystore. Throws CONFIG_MISSING, or what opening a keystore throws. */
 export async function openAccount(flags: AccountFlags, host: CliHost): Promise<Keys> {
   return openKeystore(await keystorePath(flags, host), await agentPassword(flags.passwordFile, host));
 }
 
-/** In whole units, before the contract would say it in the smallest ones. Throws BALANCE_TOO_LOW. */
+/** Checks the balance before the contract would, so that the error names whole units. Throws BALANCE_TOO_LOW. */
 export async function requireFunds(
   { what, amount, currency }: { readonly what: string; readonly amount: bigint; readonly currency: Currency },
   terms: ChainTerms,

@@ -1,7 +1,7 @@
-import { accountFlags, type AccountFlags } from "../shared/account.ts";
+import { accountFlags, type AccountFlags, openOwnAccount } from "../shared/account.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { rows } from "../shared/output.ts";
-import { findSubscription, openOwnAccount, transactionRow } from "./subscription.ts";
+import { rows, transactionRow } from "../shared/output.ts";
+import { findSubscription } from "./subscription.ts";
 
 export const subscriptionAccept: CommandSpec<AccountFlags> = {
   name: "accept <id>",

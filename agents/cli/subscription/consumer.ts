@@ -1,8 +1,8 @@
-import { accountFlags, type AccountFlags } from "../shared/account.ts";
+import { accountFlags, type AccountFlags, openOwnAccount } from "../shared/account.ts";
 import { parseAddress } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { rows } from "../shared/output.ts";
-import { findSubscription, openOwnAccount, transactionRow } from "./subscription.ts";
+import { rows, transactionRow } from "../shared/output.ts";
+import { findSubscription } from "./subscription.ts";
 
 interface Options extends AccountFlags {
   readonly consumer: string;

@@ -1,7 +1,6 @@
-import { accountFlags, type AccountFlags } from "../shared/account.ts";
+import { accountFlags, type AccountFlags, openOwnAccount } from "../shared/account.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { rows } from "../shared/output.ts";
-import { openOwnAccount, transactionRow } from "./subscription.ts";
+import { rows, transactionRow } from "../shared/output.ts";
 
 export const subscriptionCreate: CommandSpec<AccountFlags> = {
   name: "create",

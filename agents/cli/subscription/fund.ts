@@ -1,8 +1,8 @@
-import { accountFlags, requireFunds, type AccountFlags } from "../shared/account.ts";
+import { accountFlags, requireFunds, type AccountFlags, openOwnAccount } from "../shared/account.ts";
 import { formatAmount, parseAmount, unitOf } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { rows } from "../shared/output.ts";
-import { currencyFlag, findSubscription, openOwnAccount, parseCurrency, transactionRow } from "./subscription.ts";
+import { rows, transactionRow } from "../shared/output.ts";
+import { currencyFlag, findSubscription, parseCurrency } from "./subscription.ts";
 
 interface Options extends AccountFlags {
   readonly amount: string;

@@ -1,8 +1,8 @@
-import { accountFlags, type AccountFlags } from "../shared/account.ts";
+import { accountFlags, type AccountFlags, openOwnAccount } from "../shared/account.ts";
 import { parseAddress, usage } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
-import { rows } from "../shared/output.ts";
-import { findSubscription, openOwnAccount, transactionRow } from "./subscription.ts";
+import { rows, transactionRow } from "../shared/output.ts";
+import { findSubscription } from "./subscription.ts";
 
 interface Options extends AccountFlags {
   readonly to?: string;
@@ -35,7 +35,7 @@ export const subscriptionTransfer: CommandSpec<Options> = {
   },
 };
 
-/** Null: the offer is taken back. */
+/** Returns the account that is offered the subscription; null takes the offer back. */
 function receiverOf({ to, cancel }: Options): ReturnType<typeof parseAddress> | null {
   if ((to === undefined) === (cancel === undefined)) throw usage("--to", to ?? "", "give either --to or --cancel");
   return to === undefined ? null : parseAddress(to, "--to");

@@ -4,7 +4,7 @@ import { createChainReader, type ReaderOptions } from "../../adapters/chain/read
 import { ConclaveError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/types.ts";
 import { audit, type AuditCounts } from "../../node/audit/audit.ts";
-import { verdictOf, type VerifyReport } from "../../node/audit/verify.ts";
+import { verdictOf, type VerifyReport } from "../../node/audit/report.ts";
 import { parseInteger, parseRequestId, usage } from "../shared/arguments.ts";
 import { createAuditReader } from "../shared/audit-reader.ts";
 import { createAuditPool, type AuditPool } from "./audit-pool.ts";
@@ -30,11 +30,11 @@ export const manyFlags: readonly OptionSpec[] = [
   { flags: "--jobs <number>", description: "verifying threads (default: one per core, at most 16)" },
 ];
 
-/** Requests that one thread has under way: while one waits for blocks the other keeps it busy. */
+/** Requests that one thread has under way: while one waits for blocks, another keeps it busy. */
 const PER_THREAD = 4;
 const MAX_JOBS = 64;
 const MAX_DEFAULT_JOBS = 16;
-/** Failures in the report; the state file has all of them. */
+/** Most failures in the report; the state file has all of them. */
 const MAX_FAILURES = 1_000;
 const PROGRESS_MS = 2_000;
 
@@ -46,7 +46,7 @@ export interface Selection {
   readonly described: object;
 }
 
-/** Null when the flags select nothing, so that one request is named. Throws USAGE. */
+/** Reads which requests to verify; null if the flags select none, since an argument names one. Throws USAGE. */
 export function parseSelection({ from, to, since, state, jobs }: ManyFlags): Selection | null {
   if (since === undefined && from === undefined && to === undefined) {
     const way = "it is for many requests: give --from ID --to ID, or --since BLOCK, with it";
@@ -70,7 +70,7 @@ export function parseSelection({ from, to, since, state, jobs }: ManyFlags): Sel
   };
 }
 
-/** `conclave verify` of more than one request. */
+/** Runs `conclave verify` for more than one request. */
 export async function verifyMany(invocation: Invocation<Options>, selection: Selection): Promise<Result> {
   const { options, host } = invocation;
   const jobs =
@@ -110,17 +110,17 @@ interface Run {
 
 async function auditWith(run: Run, pool: AuditPool, head: { readonly number: bigint }): Promise<Result> {
   const { invocation, selection, source, state, jobs } = run;
-  const { host, progress } = invocation;
+  const { host, tell } = invocation;
   const begin = max(selection.since, source.deploymentBlock ?? 0n);
   const last = head.number - BigInt(source.finalityDepth);
   if (selection.since > head.number)
     throw usage("--since", String(selection.since), `the newest block of the chain is ${head.number}`);
-  const found = new Findings(last, progress);
+  const found = new Findings(last, tell);
   const counts =
     begin > last
       ? { requests: 0, known: 0, undecided: 0, partial: 0 }
       : await audit({
-          // Its stream begins where its deployment would.
+          // The reader's stream begins at the block that it takes for the deployment's.
           chain: await createChainReader({ ...source, deploymentBlock: begin }, host.signal),
           last,
           includes: selection.includes,
@@ -131,7 +131,7 @@ async function auditWith(run: Run, pool: AuditPool, head: { readonly number: big
             await state.add(subject, report);
           },
           onBlock: (block) => found.reached(block),
-          onTrouble: (error) => progress(`chain trouble, going on: ${printable(error.message)}`),
+          onTrouble: (error) => tell(`chain trouble, going on: ${printable(error.message)}`),
           concurrency: jobs * PER_THREAD,
           signal: host.signal,
         });
@@ -139,11 +139,11 @@ async function auditWith(run: Run, pool: AuditPool, head: { readonly number: big
   return found.result(selection, counts);
 }
 
-/** Counts reports, keeps failures and says now and then how far it is. */
+/** Counts reports, keeps failures and regularly tells the progress. */
 class Findings {
   readonly #started = performance.now();
   readonly #last: bigint;
-  readonly #progress: (line: string) => void;
+  readonly #tell: (line: string) => void;
   readonly #failures: object[] = [];
   readonly #lines: string[] = [];
   #proven = 0;
@@ -154,15 +154,15 @@ class Findings {
   #block = 0n;
   #told = performance.now();
 
-  constructor(last: bigint, progress: (line: string) => void) {
+  constructor(last: bigint, tell: (line: string) => void) {
     this.#last = last;
-    this.#progress = progress;
+    this.#tell = tell;
   }
 
-  /** A node may have read on to blocks that do not count yet. */
+  /** Notes the block reached; the node may have read further, to blocks that do not count yet. */
   reached(block: bigint): void {
     this.#block = block < this.#last ? block : this.#last;
-    this.#tell();
+    this.#tellProgress();
   }
 
   add(report: VerifyReport): void {
@@ -174,13 +174,13 @@ class Findings {
     else this.#refuted += 1;
     if (failure !== undefined) {
       const line = `request ${requestId} ${verdictOf(report)}: block ${failure.cid ?? "none"}: ${printable(failure.reason)}`;
-      this.#progress(line);
+      this.#tell(line);
       if (this.#failures.length < MAX_FAILURES) {
         this.#failures.push({ requestId, transcript: root, ...failure });
         this.#lines.push(line);
       }
     }
-    this.#tell();
+    this.#tellProgress();
   }
 
   result(selection: Selection, counts: AuditCounts): Result {
@@ -212,13 +212,13 @@ class Findings {
     return (performance.now() - this.#started) / 1_000;
   }
 
-  #tell(): void {
+  #tellProgress(): void {
     if (performance.now() - this.#told < PROGRESS_MS) return;
     this.#told = performance.now();
     const verified = this.#proven + this.#refuted + this.#unavailable;
     const rate = (verified / this.#seconds()).toFixed(1);
     const place = `block ${this.#block} of ${this.#last}`;
-    this.#progress(
+    this.#tell(
       `${verified} tried, ${this.#refuted} refuted, ${this.#unavailable} unavailable, ${rate} per second; ${place} read`,
     );
   }

@@ -1,4 +1,5 @@
-import { verdictOf, verifyRequest, type VerifyReport, type VerifyStep } from "../../node/audit/verify.ts";
+import { verdictOf, type VerifyReport, type VerifyStep } from "../../node/audit/report.ts";
+import { verifyRequest } from "../../node/audit/verify.ts";
 import type { AgentRecord } from "../../ports/chain.ts";
 import type { Decision, RequestId } from "../../core/types.ts";
 import { parseRequestId, usage } from "../shared/arguments.ts";
@@ -31,15 +32,12 @@ export const verify: CommandSpec<Options> = {
   },
 };
 
-async function verifyOne(
-  { options, host, progress, json }: Invocation<Options>,
-  requestId: RequestId,
-): Promise<Result> {
+async function verifyOne({ options, host, tell, json }: Invocation<Options>, requestId: RequestId): Promise<Result> {
   const chain = await createAuditReader(await findChain(options, host), host.signal);
   const agents = (): Promise<readonly AgentRecord[]> => committeeFirst(chain, requestId, host.signal);
   const store = await openContentSource(options, agents, host);
   try {
-    const onProgress = json ? undefined : progressLines(progress);
+    const onProgress = json ? undefined : progressLines(tell);
     const report = await verifyRequest({
       chain,
       store,
@@ -53,10 +51,10 @@ async function verifyOne(
   }
 }
 
-/** One line when a step is complete. */
-function progressLines(progress: (line: string) => void): (step: VerifyStep, done: number, total: number) => void {
+/** Tells a line for each completed step. */
+function progressLines(tell: (line: string) => void): (step: VerifyStep, done: number, total: number) => void {
   return (step, done, total) => {
-    if (done === total) progress(`ok  ${step}${total > 1 ? ` (${total})` : ""}`);
+    if (done === total) tell(`ok  ${step}${total > 1 ? ` (${total})` : ""}`);
   };
 }
 
@@ -68,13 +66,13 @@ function textOf(report: VerifyReport): string {
   lines.push(["verdict", verdictOf(report)]);
   if (failure !== undefined && failure.cid !== null) lines.push(["block", failure.cid]);
   if (failure !== undefined) lines.push(["reason", printable(failure.reason)]);
-  const way = failure === undefined ? null : wayOutOf(failure, report.requestId);
+  const way = failure === undefined ? null : wayOutOfFailure(failure, report.requestId);
   if (way !== null) lines.push(["way out", way]);
   return rows(lines);
 }
 
-/** Null where what was decided or signed is at fault. */
-function wayOutOf({ kind, step }: NonNullable<VerifyReport["failure"]>, requestId: string): string | null {
+/** Returns what to do about the failure; null if the decision or a signature is at fault. */
+function wayOutOfFailure({ kind, step }: NonNullable<VerifyReport["failure"]>, requestId: string): string | null {
   if (kind === "undecided")
     return `nothing is refuted: conclave decision ${requestId} says whether one is to come; then verify again`;
   if (kind !== "unavailable") return null;

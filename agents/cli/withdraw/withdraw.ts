@@ -1,9 +1,8 @@
-import { accountFlags, type AccountFlags } from "../shared/account.ts";
+import { accountFlags, type AccountFlags, openOwnAccount } from "../shared/account.ts";
 import { parseAddress } from "../shared/arguments.ts";
 import type { CommandSpec } from "../shared/command.ts";
 import { rows } from "../shared/output.ts";
-import { openOwnAccount } from "../subscription/subscription.ts";
-import { withdrawAll, withdrawalRows } from "./withdrawals.ts";
+import { withdrawAll, withdrawalRows } from "../shared/withdrawals.ts";
 
 interface Options extends AccountFlags {
   readonly to?: string;

@@ -1,40 +1,38 @@
 import { ConclaveError } from "../errors.ts";
-import { CURRENCIES } from "../types.ts";
-import type {
-  Address,
-  AgentId,
-  AnswerKind,
-  Assurance,
-  DecisionStatus,
-  Outcome,
-  Ppm,
-  SeatIndex,
-  SeatInfo,
-  Terms,
-} from "../types.ts";
-import { uint } from "./bytes.ts";
+import { ANSWER_KINDS, ASSURANCES, CURRENCIES } from "../types.ts";
+import type { Address, AgentId, DecisionStatus, Outcome, Ppm, SeatIndex, SeatInfo, Terms } from "../types.ts";
+import { LAYOUTS, type Layout, type Member } from "./layouts.ts";
 
 type ReputationChanges = Outcome["reputationChanges"];
+/** The terms that are numbers; every one has at most 32 bits. */
+type SmallTerms = Omit<Terms, "fee" | "tolerance" | "kind" | "assurance" | "currency">;
 
-const ANSWER_KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "policies"];
-const ASSURANCES: readonly Assurance[] = ["normal", "high"];
+/** Packs the members of a word. Throws a RangeError, which names the member, when a value does not fit its bits. */
+export function packWord<const L extends Layout>(
+  layout: L,
+  values: Readonly<Record<Member<L>, bigint | number>>,
+): bigint {
+  return layout.reduce((packed, [name, bits]) => {
+    const value = values[name as Member<L>];
+    if (!fits(value, bits)) throw new RangeError(`${name} = ${value} is not an unsigned integer of ${bits} bits`);
+    return (packed << BigInt(bits)) | BigInt(value);
+  }, 0n);
+}
 
-/** `RequestTerms` of contracts/types/Types.sol, from the highest bit to the lowest. */
-const TERMS_LAYOUT = [
-  ["fee", 96n],
-  ["duration", 32n],
-  ["appeals", 4n],
-  ["retries", 4n],
-  ["tolerance", 40n],
-  ["callbackGasLimit", 32n],
-  ["committeeSize", 8n],
-  ["assurance", 4n],
-  ["currency", 4n],
-  ["decimals", 8n],
-  ["options", 8n],
-  ["kind", 8n],
-  ["protocol", 8n],
-] as const;
+/** Returns the members of a word; bits above its layout are ignored. */
+export function unpackWord<const L extends Layout>(layout: L, packed: bigint): Readonly<Record<Member<L>, bigint>> {
+  let shift = BigInt(layout.reduce((sum, [, bits]) => sum + bits, 0));
+  const values = layout.map(([name, bits]) => {
+    shift -= BigInt(bits);
+    return [name, BigInt.asUintN(bits, packed >> shift)] as const;
+  });
+  return Object.fromEntries(values) as Record<Member<L>, bigint>;
+}
+
+function fits(value: bigint | number, bits: number): boolean {
+  if (typeof value === "number" && !Number.isSafeInteger(value)) return false;
+  return BigInt.asUintN(bits, BigInt(value)) === BigInt(value);
+}
 
 /** Throws TERMS_INVALID, naming the field, when a value does not fit its bits. */
 export function packTerms(terms: Terms): bigint {
@@ -44,67 +42,41 @@ export function packTerms(terms: Terms): bigint {
     currency: CURRENCIES.indexOf(terms.currency),
     kind: ANSWER_KINDS.indexOf(terms.kind),
   };
-  return TERMS_LAYOUT.reduce((packed, [name, bits]) => {
-    const value = fields[name];
-    const fits = typeof value === "bigint" || Number.isSafeInteger(value);
-    if (!fits || BigInt(value) < 0n || BigInt(value) >= 1n << bits) {
-      throw new ConclaveError(
-        "TERMS_INVALID",
-        `Pack request terms: ${name} = ${value} is not an unsigned integer of ${bits} bits`,
-        {
-          field: name,
-          value: String(value),
-        },
-      );
-    }
-    return (packed << bits) | BigInt(value);
-  }, 0n);
+  const wrong = LAYOUTS.requestTerms.find(([name, bits]) => !fits(fields[name], bits));
+  if (wrong !== undefined) {
+    const [name, bits] = wrong;
+    throw new ConclaveError(
+      "TERMS_INVALID",
+      `Pack request terms: ${name} = ${fields[name]} is not an unsigned integer of ${bits} bits`,
+      { field: name, value: String(fields[name]) },
+    );
+  }
+  return packWord(LAYOUTS.requestTerms, fields);
 }
 
 /** Null when the word is no uint256 or holds an unknown kind, assurance or currency. */
 export function unpackTerms(packed: bigint): Terms | null {
   if (packed < 0n || packed >= 1n << 256n) return null;
-  const fields: Record<string, bigint> = {};
-  let rest = packed;
-  for (const [name, bits] of TERMS_LAYOUT.toReversed()) {
-    fields[name] = rest & ((1n << bits) - 1n);
-    rest >>= bits;
-  }
-  const field = (name: (typeof TERMS_LAYOUT)[number][0]): bigint => fields[name] as bigint;
-  const kind = ANSWER_KINDS[Number(field("kind"))];
-  const assurance = ASSURANCES[Number(field("assurance"))];
-  const currency = CURRENCIES[Number(field("currency"))];
+  const members = unpackWord(LAYOUTS.requestTerms, packed);
+  const kind = ANSWER_KINDS[Number(members.kind)];
+  const assurance = ASSURANCES[Number(members.assurance)];
+  const currency = CURRENCIES[Number(members.currency)];
   if (kind === undefined || assurance === undefined || currency === undefined) return null;
-  return {
-    fee: field("fee"),
-    duration: Number(field("duration")),
-    appeals: Number(field("appeals")),
-    retries: Number(field("retries")),
-    tolerance: field("tolerance"),
-    callbackGasLimit: Number(field("callbackGasLimit")),
-    committeeSize: Number(field("committeeSize")),
-    assurance,
-    currency,
-    decimals: Number(field("decimals")),
-    options: Number(field("options")),
-    kind,
-    protocol: Number(field("protocol")),
-  };
+  const { fee, tolerance } = members;
+  const numbers = Object.fromEntries(Object.entries(members).map(([name, value]) => [name, Number(value)]));
+  return { ...(numbers as SmallTerms), fee, tolerance, kind, assurance, currency };
 }
 
-/** agentId uint32 << 192 | reputation uint32 << 160 | signer. */
-export function packSeat(seat: SeatInfo): bigint {
-  return (uint(BigInt(seat.agentId), 32n) << 192n) | (uint(BigInt(seat.reputation), 32n) << 160n) | BigInt(seat.signer);
+/** Throws a RangeError when a member does not fit its bits. */
+export function packSeat({ agentId, reputation, signer }: SeatInfo): bigint {
+  return packWord(LAYOUTS.seat, { agentId, reputation, signer: BigInt(signer) });
 }
 
 /** Null unless agent id and signer are not zero, the reputation is in (0, 1_000_000] and the upper bits are clear. */
 export function unpackSeat(packed: bigint): SeatInfo | null {
-  if (packed < 0n) return null;
-  const agentId = packed >> 192n;
-  const reputation = (packed >> 160n) & 0xffff_ffffn;
-  const signer = packed & ((1n << 160n) - 1n);
-  if (agentId === 0n || agentId > 0xffff_ffffn || reputation === 0n || reputation > 1_000_000n || signer === 0n)
-    return null;
+  const { agentId, reputation, signer } = unpackWord(LAYOUTS.seat, packed);
+  const isWhole = packed === packWord(LAYOUTS.seat, { agentId, reputation, signer });
+  if (!isWhole || agentId === 0n || reputation === 0n || reputation > 1_000_000n || signer === 0n) return null;
   return {
     agentId: Number(agentId) as AgentId,
     signer: `0x${signer.toString(16).padStart(40, "0")}` as Address,

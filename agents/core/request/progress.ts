@@ -1,6 +1,6 @@
 import { committeeHash } from "../encoding/typed-data.ts";
 import type { Decision, Request, Round, SeatInfo } from "../types.ts";
-import type { ChainEvent, DecidedRound, Relay, RequestState, Witness } from "./events.ts";
+import type { ChainEvent, DecidedRound, Relay, Witness } from "./events.ts";
 import { hasRetry, unpackRound } from "./rounds.ts";
 
 /** The progress of a request, derived from its events alone. */
@@ -114,30 +114,6 @@ export function dueOf(progress: Progress, head: Head): Due | null {
     case "refunded":
       return null;
   }
-}
-
-/** True if, by the chain, the attempt has its committee, or needs none any more. */
-export function isAttemptDrawn(state: RequestState, attempt: number): boolean {
-  return isAttemptOver(state, attempt) || (state.attempt === attempt && state.status === "drawn");
-}
-
-/** True if, by the chain, the attempt has a decision, is given up, or was followed by another one. */
-export function isAttemptOver(state: RequestState, attempt: number): boolean {
-  return isFinalState(state) || isCommitted(state, attempt);
-}
-
-/** True if, by the chain, the attempt has a decision. */
-export function isCommitted(state: RequestState, attempt: number): boolean {
-  return state.attempt > attempt || (state.attempt === attempt && isDecided(state));
-}
-
-/** True if, by the chain, nothing can change any more. */
-export function isFinalState(state: RequestState): boolean {
-  return state.status === "refunded" || (isDecided(state) && !state.provisional);
-}
-
-export function isDecided({ status }: RequestState): boolean {
-  return status === "decided" || status === "hung";
 }
 
 /** The progress after a decision (SE4). */

@@ -1,4 +1,6 @@
 import { concat, hexToBytes, keccak256, word } from "../encoding/bytes.ts";
+import { LAYOUTS, placeOf } from "../encoding/layouts.ts";
+import { packWord, unpackWord } from "../encoding/words.ts";
 import type { Address, Digest, Round, Terms } from "../types.ts";
 
 /** The unpacked `Round` of contracts/types/Types.sol. */
@@ -11,22 +13,17 @@ export interface RoundFields {
   readonly deadline: number;
 }
 
-const LINK_SHIFT = 48n;
-const APPEALS_SHIFT = 40n;
+/** How many of the upper bits of a hash make a link. */
+const LINK_BITS = placeOf(LAYOUTS.round, "link").bits;
 
 /** Packs a round into a word. Throws a RangeError if a member does not fit its bits. */
 export function packRound({ link, appeals, deadline }: RoundFields): Round {
-  if (link < 0n || link >> 208n !== 0n || !isUnsigned(appeals, 8) || !isUnsigned(deadline, 40))
-    throw new RangeError(`packRound: ${link}, ${appeals} or ${deadline} does not fit its bits`);
-  return ((link << LINK_SHIFT) | (BigInt(appeals) << APPEALS_SHIFT) | BigInt(deadline)) as Round;
+  return packWord(LAYOUTS.round, { link, appeals, deadline }) as Round;
 }
 
 export function unpackRound(round: Round): RoundFields {
-  return {
-    link: round >> LINK_SHIFT,
-    appeals: Number((round >> APPEALS_SHIFT) & 0xffn),
-    deadline: Number(round & 0xff_ffff_ffffn),
-  };
+  const { link, appeals, deadline } = unpackWord(LAYOUTS.round, round);
+  return { link, appeals: Number(appeals), deadline: Number(deadline) };
 }
 
 /**
@@ -42,7 +39,7 @@ export function linkAfter(
   appellant: Address | null,
 ): bigint {
   const words = [word(round), hexToBytes(committeeHash), hexToBytes(structHash), word(relay)];
-  return BigInt(keccak256(concat(...words, word(BigInt(appellant ?? 0n))))) >> LINK_SHIFT;
+  return BigInt(keccak256(concat(...words, word(BigInt(appellant ?? 0n))))) >> BigInt(256 - LINK_BITS);
 }
 
 /** Number of seats of the committee after a number of appeals. Each committee is twice as large as the one before, plus one. */
@@ -63,8 +60,4 @@ export function seatsOfAll({
 /** True if another committee may be tried after this attempt. Every attempt but the first follows an appeal or a retry. */
 export function hasRetry(round: Round, { retries }: Pick<Terms, "retries">, attempt: number): boolean {
   return attempt - unpackRound(round).appeals < retries;
-}
-
-function isUnsigned(value: number, bits: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0 && value < 2 ** bits;
 }

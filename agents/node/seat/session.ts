@@ -1,47 +1,48 @@
 import { PROPOSE } from "../../core/seat/certify/messages.ts";
-import { sha256, utf8 } from "../../core/encoding/bytes.ts";
 import { committeeHash, requestHash } from "../../core/encoding/typed-data.ts";
-import { ConclaveError, messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../core/protocol.ts";
 import { isSeatDone, rejectMessage, startSeat, stepSeat, type SeatState } from "../../core/seat/seat.ts";
 import type { Attempt, DecisionStatus, Digest, Header, Message, SeatIndex, SignedDecision } from "../../core/types.ts";
 import { maxRecordBytes } from "../../ports/journal.ts";
-import { Effects, tagOf, type SessionEvents, type SessionPorts, type Withheld } from "./effects.ts";
+import { tagOf, type SessionEvents, type SessionPorts, type Withheld } from "./host.ts";
+import { Effects } from "./effects.ts";
 import { createOutbox, slotOfSeat, type Outbox } from "./outbox.ts";
 import { createInputReader, encodeInput } from "./records.ts";
+import { isAnswered, openingRecord, requireOpening } from "./restart.ts";
 
 export interface SignedBySeat extends SignedDecision {
   readonly seat: SeatIndex;
 }
 
-/** One seat of one attempt, running. */
+/** A running seat of one attempt. */
 export interface Session {
   readonly attempt: Attempt;
-  /** Whether the seat still has a use for what stands at this place; spares verifying duplicates. */
+  /** True if the seat still needs a message at this place; spares the verification of duplicates. */
   wants(header: Header): boolean;
-  /** Why the message may not stand in its slot, or null. */
+  /** Returns why the message may not stand in its slot, or null. */
   refuses(message: Message): string | null;
-  /** A message that is wanted and not refused and whose signature has been verified. */
+  /** Takes a message that is wanted, that is not refused and whose signature has been verified. */
   deliver(message: Message): void;
   /** The decisions that seats have signed in a certify round, as far as this seat has verified them. */
   signedIn(round: number): readonly SignedBySeat[];
-  /** What a peer that (re)connected may have missed, the most urgent first. */
+  /** Messages that a peer may have missed while it was not connected, the most urgent first. */
   backlog(): readonly Message[];
-  /** Why the seat says nothing any more although its attempt is open; null while all is well. */
+  /** Why the seat fell silent although its attempt is open; null while it serves. */
   silent(): string | null;
-  /** Signatures that the seat did not give because its store did not hold the transcript (AV6); null while there are none. */
+  /** AV6: signatures that the seat withheld because its store did not hold the transcript; null if it withheld none. */
   withheld(): Withheld | null;
-  /** What the certificate says that this seat holds; null while it holds none. */
+  /** The status in the certificate that this seat holds; null while it holds none. */
   certified(): DecisionStatus | null;
   closed(): boolean;
   close(): Promise<void>;
 }
 
 /**
- * Runs effects and journals every input before the seat acts on it. After a restart the journal is replayed: the seat
- * is pure, so it arrives where it was; what was asked, armed or about to be sent and has no answer in the journal is
- * done again. A slot is signed once: what is signed is journalled first, and signing is deterministic.
+ * Runs effects, and journals every input before the seat acts on it. A restart replays the journal: the seat is pure, so it
+ * arrives at the same state; effects without an answer in the journal run again. The seat signs each slot once, because it
+ * journals a signed message before it sends it and because signing is deterministic.
  */
 export async function openSession(
   protocol: Protocol,
@@ -67,9 +68,9 @@ class RunningSession implements Session {
   private readonly abort = new AbortController();
   private readonly outbox: Outbox;
   private readonly effects: Effects;
-  /** What this seat has signed, by slot. */
+  /** The messages that this seat has signed, by slot. */
   private readonly own = new Map<string, Message>();
-  /** Payload digests by slot and seat; bounded, because only acceptable messages get here. */
+  /** Payload digests by slot and seat; bounded, because only verified messages get here. */
   private readonly seen = new Map<string, Set<Digest>>();
   private queue: Input[] = [];
   private state: SeatState;
@@ -108,23 +109,23 @@ class RunningSession implements Session {
   async restore(): Promise<void> {
     let open = [...this.opening];
     let inputs = 0;
-    const opened = this.openingRecord();
+    const expected = openingRecord(this.protocol, this.attempt);
     const read = createInputReader();
     for await (const record of this.ports.journal.read()) {
       if (inputs++ === 0) {
-        this.checkOpening(record, opened);
+        requireOpening(record, expected, this.attempt);
         continue;
       }
       const input = read(record);
       if (input === null) continue;
-      open = open.filter((effect) => !answers(input, effect, this.context.self));
+      open = open.filter((effect) => !isAnswered(input, effect, this.context.self));
       this.remember(input);
       if (input.kind === "observed") this.ports.budget.spend(input.tokens ?? 0);
       const stepped = stepSeat(this.protocol, this.context, this.state, input);
       this.state = stepped.state;
       open.push(...stepped.effects);
     }
-    if (inputs === 0) await this.ports.journal.append(opened);
+    if (inputs === 0) await this.ports.journal.append(expected);
     if (inputs > 1)
       this.ports.log.info({ ...tagOf(this.context), inputs: inputs - 1 }, "session restored from its journal");
     const relayed = open.flatMap((effect) => (effect.kind === "forward" ? [effect.messages] : []));
@@ -132,32 +133,14 @@ class RunningSession implements Session {
     for (const effect of open) if (this.isLive(effect)) this.effects.execute(effect);
   }
 
-  /** What a restart has to do again; the outbox has the messages. */
+  /** True if a restart has to run the effect again; the outbox sends the messages again. */
   private isLive(effect: Effect): boolean {
-    if (effect.kind === "wait") return !isSeatDone(this.state);
+    if (effect.kind === "wait") return this.isOpen();
     return effect.kind !== "drop" && effect.kind !== "forward";
   }
 
-  /** The first record pins the attempt, so that a journal is never replayed into another one. */
-  private openingRecord(): Uint8Array {
-    return utf8(
-      `conclave 3 ${this.protocol.id}@${this.protocol.version} ${requestHash(this.attempt.request)} ${this.attempt.attempt} ${committeeHash(this.attempt.committee)}`,
-    );
-  }
-
-  private checkOpening(record: Uint8Array, expected: Uint8Array): void {
-    if (sha256(record) === sha256(expected)) return;
-    throw new ConclaveError(
-      "JOURNAL_CONFLICT",
-      "Refused a journal of another request, committee or protocol version; this agent abstains from the attempt",
-      {
-        requestId: this.attempt.request.id.toString(),
-      },
-    );
-  }
-
   wants(header: Header): boolean {
-    return !this.abort.signal.aborted && !isSeatDone(this.state) && !this.knows(header);
+    return this.isOpen() && !this.knows(header);
   }
 
   refuses(message: Message): string | null {
@@ -200,16 +183,20 @@ class RunningSession implements Session {
     await this.ports.journal.close();
   }
 
+  /** True while the seat still has a use for inputs. */
+  private isOpen(): boolean {
+    return !this.closed() && !isSeatDone(this.state);
+  }
+
   private knows(header: Header): boolean {
     const digests = this.seen.get(slotOfSeat(header));
     return digests !== undefined && (digests.has(header.payloadDigest) || digests.size >= limits.payloadsPerSlot);
   }
 
   private enqueue(input: Input): void {
-    if (this.abort.signal.aborted) return;
-    // A seat that is done still says its last word.
+    // A seat that is done still publishes its last message.
     const isOwn = input.kind === "message" && input.message.header.seat === this.context.self;
-    if (isSeatDone(this.state) && !isOwn) return;
+    if (this.closed() || (!this.isOpen() && !isOwn)) return;
     if (input.kind === "message" && this.knows(input.message.header)) return;
     this.remember(input);
     this.queue.push(input);
@@ -224,15 +211,15 @@ class RunningSession implements Session {
     if (header.seat === this.context.self) this.own.set(slot(header), input.message);
   }
 
-  /** Journal first (one fsync for all that waits), then act, in order. Never rejects. */
+  /** Journals all waiting inputs (with one fsync), then acts on them in order. Never rejects. */
   private async drain(): Promise<void> {
     this.draining = true;
     try {
-      while (this.queue.length > 0 && !this.abort.signal.aborted) {
+      while (this.queue.length > 0 && !this.closed()) {
         const batch = this.queue.map((input) => ({ input, records: encodeInput(input) })).filter(this.fits);
         this.queue = [];
         if (!(await this.journalled(batch.flatMap(({ records }) => records)))) return;
-        for (const { input } of batch) if (!this.abort.signal.aborted) this.act(input);
+        for (const { input } of batch) if (!this.closed()) this.act(input);
       }
     } catch (error) {
       this.fallSilent("internal error", error);
@@ -241,7 +228,7 @@ class RunningSession implements Session {
     }
   }
 
-  /** A record no journal takes is our own mistake, not the disk's: it costs the input, not the seat. */
+  /** True if the journal takes the records. A longer record is our own bug, not the disk's: it costs the input, not the seat. */
   private readonly fits = (entry: { readonly input: Input; readonly records: readonly Uint8Array[] }): boolean => {
     const bytes = Math.max(...entry.records.map((record) => record.length));
     if (bytes <= maxRecordBytes) return true;
@@ -262,9 +249,9 @@ class RunningSession implements Session {
     }
   }
 
-  /** What is not durable must not be said. Only a restart, which reads what the disk holds, brings the seat back. */
+  /** An input that is not durable must not be acted on. Only a restart, which reads the journal again, brings the seat back. */
   private fallSilent(reason: string, error: unknown): void {
-    if (this.abort.signal.aborted) return;
+    if (this.closed()) return;
     this.failure = `${reason}: ${messageOf(error)}`;
     this.abort.abort();
     this.ports.log.error(
@@ -285,29 +272,7 @@ class RunningSession implements Session {
   }
 }
 
-/** Whether a journalled input settles an effect, so that a restart need not run it again. */
-function answers(input: Input, effect: Effect, self: SeatIndex): boolean {
-  switch (effect.kind) {
-    case "send":
-      return (
-        input.kind === "message" &&
-        input.message.header.seat === self &&
-        input.message.header.phase === effect.phase &&
-        input.message.header.round === effect.round
-      );
-    case "ask":
-      return input.kind === "observed" && input.ask === effect.ask;
-    case "wait":
-      return input.kind === "elapsed" && input.timer === effect.timer;
-    case "load":
-      return input.kind === "loaded" && input.root === effect.root;
-    case "fetch":
-      return input.kind === "fetched" && input.fetch === effect.fetch;
-    default:
-      return false;
-  }
-}
-
+/** The own slot: one message per phase and round. */
 function slot(header: Header): string {
   return `${header.phase}.${header.round}`;
 }

@@ -1,10 +1,11 @@
 import type { HardhatEthers } from "@nomicfoundation/hardhat-ethers/types";
 
 import { appeal, ask, termsFor, type Asked, type Committed } from "../../support/contracts/course.ts";
+import { agentOf } from "../../support/contracts/typed-data.ts";
 import type { Terms } from "../../support/contracts/typed-data.ts";
 import { deployWorld, registerAgents, subscription } from "../../support/contracts/world.ts";
 
-export const agentsOf = (committee: readonly string[]): bigint[] => committee.map((seat) => BigInt(seat) >> 192n);
+export const agentsOf = (committee: readonly string[]): bigint[] => committee.map((seat) => agentOf(seat));
 
 /** The start of tests with more than one committee. */
 export function crowd(ethers: HardhatEthers) {

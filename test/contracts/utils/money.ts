@@ -1,9 +1,10 @@
 // What the rules of docs/spec/settlement.md come to, written without the contracts.
+import { LAYOUTS } from "../../../agents/core/encoding/layouts.ts";
 import { expect } from "chai";
 import { ZeroAddress, getAddress, getBytes } from "ethers";
 
 import { quorum, type DecidedRound } from "../../support/contracts/course.ts";
-import { Currency, Status, unpackRound, type Terms } from "../../support/contracts/typed-data.ts";
+import { Currency, memberOf, Status, type Terms, unpackRound } from "../../support/contracts/typed-data.ts";
 import { subscription, type PriceTerms, type World } from "../../support/contracts/world.ts";
 
 export const currencies = [Currency.Token, Currency.Native] as const;
@@ -129,7 +130,7 @@ function calledBy(rounds: readonly DecidedRound[], index: number): readonly Deci
   return rounds.slice(index + 1, end < 0 ? rounds.length : end + 1);
 }
 
-const gasPriceOf = ({ relay }: DecidedRound): bigint => ((BigInt(relay) >> 160n) & 0xffff_ffffn) * 1_000_000n;
+const gasPriceOf = ({ relay }: DecidedRound): bigint => memberOf(LAYOUTS.relay, relay, "gasPrice") * 1_000_000n;
 
 /** The commit made the callback (SE13). */
 function isFinalAtOnce(terms: Terms, { round, decision }: DecidedRound): boolean {

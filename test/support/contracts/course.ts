@@ -8,6 +8,7 @@ import type {
   TypedDataDomain,
 } from "ethers";
 
+import { LAYOUTS } from "../../../agents/core/encoding/layouts.ts";
 import {
   Currency,
   Status,
@@ -16,10 +17,13 @@ import {
   drawnWitness,
   hashCommittee,
   hashRequest,
+  memberOf,
   packDecision,
   packTerms,
   requestedWitness,
+  unpackRound,
   word,
+  zeroTerms,
 } from "./typed-data.ts";
 import type { RequestWitness, SignedDecision, Terms } from "./typed-data.ts";
 import { findEvent, findEvents, mineSeed, subscription } from "./world.ts";
@@ -64,18 +68,10 @@ export interface Committed {
 type Ask = (terms: string, question: Uint8Array) => Promise<ContractTransactionResponse>;
 
 export const termsFor = (overrides: Partial<Terms> = {}): Terms => ({
+  ...zeroTerms,
   fee: 10n ** 18n,
   duration: 3600,
-  appeals: 0,
-  retries: 0,
-  tolerance: 0,
-  callbackGasLimit: 0,
   committeeSize: 4,
-  assurance: 0,
-  currency: Currency.Token,
-  decimals: 0,
-  options: 0,
-  kind: 0,
   protocol: 1,
   ...overrides,
 });
@@ -271,7 +267,7 @@ export const bondOf = ({ settlement }: World, { request, rounds }: Committed): P
 /** Appeals with the bond that is due; in tokens the caller has approved it. */
 export async function appeal(world: World, committed: Committed, oracle: Oracle = world.oracle): Promise<Asked> {
   const { request, rounds } = committed;
-  const isNative = ((BigInt(request.terms) >> 32n) & 0xfn) === BigInt(Currency.Native);
+  const isNative = memberOf(LAYOUTS.requestTerms, request.terms, "currency") === BigInt(Currency.Native);
   const value = isNative ? await bondOf(world, committed) : 0n;
   const sent: ContractTransactionResponse = await oracle.appeal(...latestOf(committed), { value });
   const receipt = (await sent.wait())!;
@@ -311,7 +307,7 @@ export const givenUp = (running: Asked | Drawn): Committed => ({
 
 /** Ends the running period, if it is not over. */
 export async function passDeadline(world: World, round: string): Promise<void> {
-  const deadline = Number(BigInt(round) & 0xff_ffff_ffffn);
+  const deadline = unpackRound(round).deadline;
   const { timestamp } = (await world.ethers.provider.getBlock("latest"))!;
   if (timestamp > deadline) return;
   await world.ethers.provider.send("evm_setNextBlockTimestamp", [deadline + 1]);

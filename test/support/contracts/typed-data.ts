@@ -1,7 +1,8 @@
-// The EIP-712 types and packed words of the contracts, written down with ethers alone: independent of the Solidity
-// libraries and of the agents' core, so that tests and vectors compare three implementations.
+// The EIP-712 types and packed words of the contracts, computed with ethers. Only the table of layouts is shared with the agents'
+// core, so that tests and vectors compare three implementations.
 import { AbiCoder, SigningKey, computeAddress, concat, dataLength, dataSlice, id, keccak256, toBeHex } from "ethers";
 import type { TypedDataField } from "ethers";
+import { LAYOUTS, placeOf, type Layout, type Member } from "../../../agents/core/encoding/layouts.ts";
 
 type Types = Record<string, TypedDataField[]>;
 
@@ -58,47 +59,36 @@ export const Status = { None: 0, Requested: 1, Drawn: 2, Decided: 3, Hung: 4, Re
 export const Currency = { Token: 0, Native: 1 } as const;
 
 /** `Terms` of contracts/types/Types.sol; the fee as a decimal string or bigint. */
-export interface Terms {
+export type Terms = { readonly [Name in Exclude<Member<typeof LAYOUTS.requestTerms>, "fee">]: number } & {
   readonly fee: bigint | string;
-  readonly duration: number;
-  readonly appeals: number;
-  readonly retries: number;
-  readonly tolerance: number;
-  readonly callbackGasLimit: number;
-  readonly committeeSize: number;
-  readonly assurance: number;
-  readonly currency: number;
-  readonly decimals: number;
-  readonly options: number;
-  readonly kind: number;
-  readonly protocol: number;
-}
+};
 
-const termWidths: readonly (readonly [keyof Terms, bigint])[] = [
-  ["fee", 96n],
-  ["duration", 32n],
-  ["appeals", 4n],
-  ["retries", 4n],
-  ["tolerance", 40n],
-  ["callbackGasLimit", 32n],
-  ["committeeSize", 8n],
-  ["assurance", 4n],
-  ["currency", 4n],
-  ["decimals", 8n],
-  ["options", 8n],
-  ["kind", 8n],
-  ["protocol", 8n],
-];
+/** Every term 0, which is the code of the first kind, assurance and currency. */
+export const zeroTerms = Object.fromEntries(LAYOUTS.requestTerms.map(([name]) => [name, 0])) as unknown as Terms;
 
 /** 32 bytes, big endian. */
 export const word = (value: bigint): string => toBeHex(value, 32);
 
-export const packTerms = (terms: Terms): string =>
-  word(termWidths.reduce((packed, [name, bits]) => (packed << bits) | BigInt(terms[name]), 0n));
+/** Joins the members of a word, each of which must fit its bits. */
+export const packWord = <const L extends Layout>(
+  layout: L,
+  members: Readonly<Record<Member<L>, bigint | number | string>>,
+): bigint => layout.reduce((packed, [name, bits]) => (packed << BigInt(bits)) | BigInt(members[name as Member<L>]), 0n);
+
+/** One member of a packed word. */
+export const memberOf = <const L extends Layout>(layout: L, packed: string | bigint, name: Member<L>): bigint => {
+  const { shift, bits } = placeOf(layout, name);
+  return BigInt.asUintN(bits, BigInt(packed) >> BigInt(shift));
+};
+
+/** The agent of a drawn seat. */
+export const agentOf = (seat: string | bigint): bigint => memberOf(LAYOUTS.seat, seat, "agentId");
+
+export const packTerms = (terms: Terms): string => word(packWord(LAYOUTS.requestTerms, terms));
 
 /** `RequestId` of contracts/types/Types.sol. */
 export const packRequestId = (priceVersion: bigint, subscription: bigint, count: bigint): bigint =>
-  (priceVersion << 96n) | (subscription << 48n) | count;
+  packWord(LAYOUTS.requestId, { priceVersion, subscription, count });
 
 /** `Round` of contracts/types/Types.sol. */
 export interface RoundFields {
@@ -107,16 +97,16 @@ export interface RoundFields {
   readonly deadline: number;
 }
 
-export const packRound = ({ link, appeals, deadline }: RoundFields): string =>
-  word((link << 48n) | (BigInt(appeals) << 40n) | BigInt(deadline));
+export const packRound = (fields: RoundFields): string => word(packWord(LAYOUTS.round, fields));
 
-export const unpackRound = (packed: string): RoundFields => {
-  const value = BigInt(packed);
-  return { link: value >> 48n, appeals: Number((value >> 40n) & 0xffn), deadline: Number(value & 0xff_ffff_ffffn) };
-};
+export const unpackRound = (packed: string): RoundFields => ({
+  link: memberOf(LAYOUTS.round, packed, "link"),
+  appeals: Number(memberOf(LAYOUTS.round, packed, "appeals")),
+  deadline: Number(memberOf(LAYOUTS.round, packed, "deadline")),
+});
 
 export const packSeat = (agentId: number, reputation: number, signer: string): string =>
-  word((BigInt(agentId) << 192n) | (BigInt(reputation) << 160n) | BigInt(signer));
+  word(packWord(LAYOUTS.seat, { agentId, reputation, signer }));
 
 export const hashCommittee = (words: readonly string[]): string => keccak256(concat(words));
 
@@ -143,19 +133,13 @@ export const packDecision = (decision: SignedDecision) => ({
 });
 
 const packHead = ({ status, attempt, shares, round, confidence }: SignedDecision): string =>
-  word(
-    (BigInt(status) << 80n) |
-      (BigInt(attempt) << 72n) |
-      (BigInt(dataLength(shares)) << 64n) |
-      (BigInt(round) << 32n) |
-      BigInt(confidence),
-  );
+  word(packWord(LAYOUTS.decisionHead, { status, attempt, seats: dataLength(shares), round, confidence }));
 
 /** `Relay` of contracts/types/Types.sol. */
 export const packRelay = (signers: bigint, gasPriceWei: bigint, relayer: string): string => {
   const units = gasPriceWei / 1_000_000n;
   const price = units < 1n << 32n ? units : (1n << 32n) - 1n;
-  return word((signers << 192n) | (price << 160n) | BigInt(relayer));
+  return word(packWord(LAYOUTS.relay, { signers, gasPrice: price, relayer }));
 };
 
 /** `Request` of contracts/types/Types.sol. */
@@ -185,10 +169,13 @@ export interface PastFields {
   readonly appellant: string;
 }
 
+/** How many of the lowest bits of a hash a link leaves out. */
+const LINK_CUT = 256n - BigInt(placeOf(LAYOUTS.round, "link").bits);
+
 /** The link of the round after this one: the upper 208 bits of a hash. */
 export const linkAfter = ({ round, committeeHash, structHash, relay, appellant }: PastFields): bigint => {
   const types = ["uint256", "bytes32", "bytes32", "uint256", "address"];
-  return BigInt(keccak256(coder.encode(types, [round, committeeHash, structHash, relay, appellant]))) >> 48n;
+  return BigInt(keccak256(coder.encode(types, [round, committeeHash, structHash, relay, appellant]))) >> LINK_CUT;
 };
 
 /** What is stored of a request that is decided. */

@@ -1,10 +1,10 @@
-import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { digestOf } from "../../../agents/core/encoding/codec.ts";
-import { bytesToHex, concat, hexToBytes, sha256, utf8 } from "../../../agents/core/encoding/bytes.ts";
-import { publicKeyToAddress } from "../../../agents/core/encoding/digest.ts";
+import { hexToBytes, sha256, utf8 } from "../../../agents/core/encoding/bytes.ts";
+import { publicKeyToAddress, signDigest as signDigestBy } from "../../../agents/core/encoding/digest.ts";
 import { decisionDigest, messageDigest } from "../../../agents/core/encoding/typed-data.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../../../agents/core/seat/seat.ts";
+import { secp256k1 } from "../../../agents/core/encoding/secp256k1.ts";
 import { encodeMessage, forgeryIn } from "../../../agents/core/encoding/transcript.ts";
 import type {
   Address,
@@ -22,6 +22,7 @@ import type {
   Terms,
   Value,
 } from "../../../agents/core/types.ts";
+import { defaultTerms } from "../../../agents/core/request/terms.ts";
 
 /** Deterministic keys for tests. */
 export function keyOf(seat: number): Uint8Array {
@@ -29,29 +30,14 @@ export function keyOf(seat: number): Uint8Array {
 }
 
 export function addressOf(seat: number): Address {
-  return publicKeyToAddress(secp256k1.getPublicKey(keyOf(seat), false).slice(1));
+  return publicKeyToAddress(secp256k1.publicKey(keyOf(seat)));
 }
 
 export function signDigest(seat: number, digest: Digest): Hex {
-  const signature = secp256k1.sign(hexToBytes(digest), keyOf(seat), { prehash: false, format: "recovered" });
-  return bytesToHex(concat(signature.slice(1), Uint8Array.of(27 + (signature[0] as number))));
+  return signDigestBy(digest, keyOf(seat));
 }
 
-export const booleanTerms: Terms = {
-  fee: 1_000n,
-  duration: 3_600,
-  appeals: 0,
-  retries: 0,
-  tolerance: 0n,
-  callbackGasLimit: 0,
-  committeeSize: 4,
-  assurance: "normal",
-  currency: "token",
-  decimals: 0,
-  options: 0,
-  kind: "boolean",
-  protocol: 1,
-};
+export const booleanTerms = defaultTerms({ fee: 1_000n, protocol: 1 });
 
 export function attemptOf(seats: number, terms: Partial<Terms> = {}, reputations: readonly number[] = []): Attempt {
   return {

@@ -13,9 +13,11 @@ import {
   isAttemptDrawn,
   isAttemptOver,
   isCommitted,
-  isDecided,
+  isDelivered,
   isFinalState,
-} from "../../../agents/core/request/progress.ts";
+  isNoMoreProvisional,
+  isRefunded,
+} from "../../../agents/core/request/state.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import type { LedgerOptions } from "./state.ts";
 
@@ -204,12 +206,11 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
     },
     commitAll: (commits, signal) => serve(signal, () => commitEach(ledger, commits, account)),
     finalize: (request, last, signal) => {
-      const isDone = (state: RequestState): boolean => isFinalState(state) || state.attempt > last.decision.attempt;
+      const isDone = (state: RequestState): boolean => isNoMoreProvisional(state, last.decision.attempt);
       return submit(request, isDone, () => ledger.finalize(request, last), signal);
     },
     retryCallback: (request, last, signal) => {
-      const isDone = (state: RequestState): boolean => isDecided(state) && !state.callbackPending;
-      return submit(request, isDone, () => ledger.retryCallback(request, last), signal);
+      return submit(request, isDelivered, () => ledger.retryCallback(request, last), signal);
     },
     settle: (request, rounds, signal) =>
       submit(
@@ -223,12 +224,7 @@ function createWriter(ledger: Ledger, serve: Serve, account: Address): ChainWrit
       return submit(request, isDone, () => ledger.replace(request, round, witness), signal);
     },
     refund: (request, round, witness, signal) =>
-      submit(
-        request,
-        ({ status }) => status === "refunded",
-        () => ledger.refund(request, round, witness),
-        signal,
-      ),
+      submit(request, isRefunded, () => ledger.refund(request, round, witness), signal),
     fallBack: (request, round, witness, last, signal) =>
       submit(request, isFinalState, () => ledger.fallBack(request, round, witness, last), signal),
     submitEvidence: (proof, signal) =>

@@ -1,7 +1,8 @@
 import { limits } from "../../limits.ts";
 import { cutText, renderFields, type OutputSchema, type Prompt } from "../../prompts/prompt.ts";
 import type { Citation, Document } from "../../evidence/sources.ts";
-import { answerSchema, letter, lettered, taskPrompt, type Task } from "../../prompts/task-prompt.ts";
+import { answerSchema, lettered, taskPrompt, type Task } from "../../prompts/task-prompt.ts";
+import { letter } from "../../request/kinds.ts";
 import type { Attempt, Terms } from "../../types.ts";
 
 /** Raised with every change of rules, wording or fields, and with every version it builds on (test/core/versions.test.ts). */

@@ -1,5 +1,5 @@
 import type { ChainTerms } from "../../adapters/chain/terms.ts";
-import { policiesOf } from "../../core/request/answer.ts";
+import { KIND_RULES, policiesOf } from "../../core/request/kinds.ts";
 import { cidString } from "../../core/encoding/codec.ts";
 import { protocolByCode } from "../../core/protocols/index.ts";
 import { unpackRound } from "../../core/request/rounds.ts";
@@ -7,13 +7,13 @@ import type { RequestId, SeatInfo, Terms } from "../../core/types.ts";
 import type { ChainEvent, RequestState } from "../../core/request/events.ts";
 import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
 import { progressOf, lastRound, type Progress } from "../../core/request/progress.ts";
-import { formatAmount, unitOf } from "../shared/arguments.ts";
-import { meaningOf } from "../shared/assurance.ts";
-import { grid, percent, printable, rows, utc, type Row } from "../shared/output.ts";
+import { formatAmount, unitOf } from "./arguments.ts";
+import { meaningOf } from "./protocol-words.ts";
+import { grid, percent, printable, rows, utc, type Row } from "./output.ts";
 
 type EventOf<Kind extends ChainEvent["kind"]> = Extract<ChainEvent, { kind: Kind }>;
 
-/** One request, from its events. */
+/** Report of one request, from its events. */
 export interface RequestReport {
   readonly json: object;
   readonly text: string;
@@ -43,7 +43,7 @@ interface SeatLine {
   readonly share: number;
 }
 
-/** Throws REQUEST_UNKNOWN. */
+/** Reports a request. Throws REQUEST_UNKNOWN. */
 export async function reportRequest(
   chain: ChainReader & TransactionReader,
   feeToken: ChainTerms["feeToken"],
@@ -64,10 +64,10 @@ export async function reportRequest(
     event === undefined ? null : (await chain.receipt(event.transactionHash, signal)).gasUsed;
   const [requestGas, commitGas] = await Promise.all([gasOf(asked), gasOf(committed)]);
   const facts = { requestId, state, asked, progress, committed, requestGas, commitGas };
-  return { json: jsonOf(facts), text: textOf(facts, feeToken), state };
+  return { json: reportJson(facts), text: reportText(facts, feeToken), state };
 }
 
-function jsonOf(facts: Facts): object {
+function reportJson(facts: Facts): object {
   const { requestId, state, asked, committed, requestGas, commitGas } = facts;
   const request = asked?.request;
   const decision = committed?.decision;
@@ -78,7 +78,7 @@ function jsonOf(facts: Facts): object {
     deadline: facts.progress === null ? null : unpackRound(facts.progress.round).deadline,
     question: request?.question ?? null,
     consumer: request?.consumer ?? null,
-    terms: request === undefined ? null : { ...request.terms, protocol: protocolName(request.terms.protocol) },
+    terms: request === undefined ? null : { ...request.terms, protocol: protocolLabel(request.terms.protocol) },
     protocolAssurance: request === undefined ? null : (protocolByCode(request.terms.protocol)?.assurance ?? null),
     attempt: decision?.attempt ?? state.attempt,
     outcome: decision?.outcome ?? null,
@@ -107,7 +107,7 @@ function jsonOf(facts: Facts): object {
   };
 }
 
-function textOf(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
+function reportText(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
   const { requestId, state, asked, committed, requestGas, commitGas } = facts;
   const lines: Row[] = [
     ["request", String(requestId)],
@@ -117,8 +117,8 @@ function textOf(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
     const { question, consumer, terms } = asked.request;
     lines.push(
       ["question", printable(question)],
-      ["kind", kindText(terms)],
-      ["protocol", protocolName(terms.protocol)],
+      ["kind", KIND_RULES[terms.kind].label(terms)],
+      ["protocol", protocolLabel(terms.protocol)],
       ["assurance", assuranceText(terms)],
     );
     lines.push(["fee", formatAmount(terms.fee, unitOf(terms.currency, feeToken))], ["consumer", consumer]);
@@ -181,13 +181,7 @@ function seatLines({ progress, committed }: Facts): readonly SeatLine[] {
   }));
 }
 
-function kindText({ kind, options, decimals, tolerance }: Terms): string {
-  if (kind === "choice") return `choice of ${options}`;
-  if (kind === "policies") return `policies, any of ${options}`;
-  return kind === "number" ? `number, ${decimals} decimals, tolerance ${tolerance} units` : kind;
-}
-
-/** That of the request, then that of the protocol. */
+/** Shows the request's assurance, then the protocol's. */
 function assuranceText({ assurance, protocol }: Pick<Terms, "assurance" | "protocol">): string {
   const assured = protocolByCode(protocol)?.assurance;
   return assured === undefined ? assurance : `${assurance}, ${assured}: ${meaningOf[assured]}`;
@@ -198,6 +192,6 @@ function callbackText({ state, asked }: Facts): string {
   return (asked?.request.terms.callbackGasLimit ?? 0) === 0 ? "none asked for" : "succeeded";
 }
 
-function protocolName(code: number): string {
+function protocolLabel(code: number): string {
   return protocolByCode(code)?.id ?? `unknown (${code})`;
 }

@@ -1,7 +1,0 @@
-import type { Assured } from "../../core/protocol.ts";
-
-/** What a certificate of such a protocol says of its answer, in words. */
-export const meaningOf: Readonly<Record<Assured, string>> = {
-  byzantine: "with fewer than a third of the seats faulty, the answer is one that honest seats support",
-  chair: "the transcript is authentic and the answer is the chair's, which nobody need support",
-};

@@ -1,0 +1,99 @@
+/**
+ * The bit layout of every packed word: one table for all languages. TypeScript packs and unpacks by it (words.ts), scripts/words.ts
+ * writes the subgraph's accessors from it, and test/core/layouts.test.ts compares every shift and cast of the Solidity libraries
+ * with it.
+ */
+
+/** The members of a word from the highest bit to the lowest: name and number of bits. The bits above the first are 0. */
+export type Layout = readonly (readonly [name: string, bits: number])[];
+
+export const LAYOUTS = {
+  /** See RequestTermsLib.sol. */
+  requestTerms: [
+    ["fee", 96],
+    ["duration", 32],
+    ["appeals", 4],
+    ["retries", 4],
+    ["tolerance", 40],
+    ["callbackGasLimit", 32],
+    ["committeeSize", 8],
+    ["assurance", 4],
+    ["currency", 4],
+    ["decimals", 8],
+    ["options", 8],
+    ["kind", 8],
+    ["protocol", 8],
+  ],
+  /** See RequestIdLib.sol. */
+  requestId: [
+    ["priceVersion", 16],
+    ["subscription", 48],
+    ["count", 48],
+  ],
+  /** See RoundLib.sol. The link holds the upper bits of a hash. */
+  round: [
+    ["link", 208],
+    ["appeals", 8],
+    ["deadline", 40],
+  ],
+  /** See SeatLib.sol. */
+  seat: [
+    ["agentId", 32],
+    ["reputation", 32],
+    ["signer", 160],
+  ],
+  /** See DecisionHeadLib.sol. */
+  decisionHead: [
+    ["status", 8],
+    ["attempt", 8],
+    ["seats", 8],
+    ["round", 32],
+    ["confidence", 32],
+  ],
+  /** See RelayLib.sol. The gas price counts units of 10^6 wei. */
+  relay: [
+    ["signers", 64],
+    ["gasPrice", 32],
+    ["relayer", 160],
+  ],
+  /** See PricesLib.sol. The cap counts units of 10^6 wei. */
+  prices: [
+    ["unitPrice", 80],
+    ["gasRate", 80],
+    ["gasPriceCap", 32],
+    ["treasuryPpm", 24],
+    ["version", 16],
+    ["open", 8],
+  ],
+  /** See RequestState.sol: the oracle's storage. The commitment holds the upper bits of a hash. */
+  requestState: [
+    ["commitment", 232],
+    ["flags", 8],
+    ["attempt", 8],
+    ["status", 8],
+  ],
+  /** See DrawLib.sol: the registry's storage. The stake is a fraction of the highest stake. */
+  candidate: [
+    ["stake", 32],
+    ["seat", 224],
+  ],
+  /** See BalancesLib.sol: the oracle's storage. */
+  balances: [
+    ["count", 48],
+    ["native", 104],
+    ["token", 104],
+  ],
+} as const satisfies Readonly<Record<string, Layout>>;
+
+export type Member<L extends Layout> = L[number][0];
+
+/** Where a member begins, counted from the lowest bit, and how many bits it has. */
+export function placeOf<const L extends Layout>(
+  layout: L,
+  name: Member<L>,
+): { readonly shift: number; readonly bits: number } {
+  const index = layout.findIndex(([member]) => member === name);
+  const bits = layout[index]?.[1];
+  if (bits === undefined) throw new RangeError(`the layout has no member ${name}`);
+  return { shift: layout.slice(index + 1).reduce((sum, [, width]) => sum + width, 0), bits };
+}

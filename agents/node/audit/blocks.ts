@@ -1,0 +1,39 @@
+import { sha256 } from "../../core/encoding/bytes.ts";
+import { cidString } from "../../core/encoding/codec.ts";
+import { ConclaveError } from "../../core/errors.ts";
+import type { Digest } from "../../core/types.ts";
+import { Failed, type VerifyOptions, type VerifyStep } from "./report.ts";
+
+export type Fetched = { readonly bytes: Uint8Array } | { readonly error: unknown };
+
+/** Fetches a block. Never rejects, so that a fetch that nobody awaits any more cannot end the process. */
+export async function fetchBlock({ store }: VerifyOptions, digest: Digest, signal: AbortSignal): Promise<Fetched> {
+  try {
+    return { bytes: await store.get(digest, signal) };
+  } catch (error) {
+    return { error: signal.aborted ? signal.reason : error };
+  }
+}
+
+/**
+ * Returns the block's bytes after it has checked their hash, since the store is not trusted. Throws what ends the
+ * audit.
+ */
+export function requireBlock(step: VerifyStep, digest: Digest, fetched: Fetched): Uint8Array {
+  if ("error" in fetched) {
+    const { error } = fetched;
+    if (error instanceof ConclaveError && error.code === "BLOCK_MISSING")
+      throw new Failed(step, `missing block: ${whyMissing(error)}`, digest, "unavailable");
+    if (error instanceof ConclaveError && error.code === "BLOCK_INVALID")
+      throw new Failed(step, `hash mismatch: ${error.message}`, digest, "broken");
+    throw error;
+  }
+  const actual = sha256(fetched.bytes);
+  if (actual === digest) return fetched.bytes;
+  throw new Failed(step, `hash mismatch: its bytes are those of ${cidString(actual)}`, digest, "broken");
+}
+
+/** A source that answers at once has no timeout. */
+function whyMissing({ data }: ConclaveError): string {
+  return data["timeoutMs"] === 0 ? "the source does not hold it" : "nobody delivered it in time";
+}

@@ -1,0 +1,174 @@
+import { cidString } from "../../core/encoding/codec.ts";
+import { ConclaveError, messageOf } from "../../core/errors.ts";
+import { isAtWork } from "../../core/request/state.ts";
+import { canonicalRanks } from "../../core/seat/order.ts";
+import type { Attempt, Certificate, Round, SeatIndex } from "../../core/types.ts";
+import type { CertifiedDecision, ChainReader, ChainWriter, CommitOutcome, Receipt } from "../../ports/chain.ts";
+import { sleep, type Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { RelayOutcome } from "../../ports/metrics.ts";
+import type { Network } from "../../ports/network.ts";
+import { announcementTopic, encodeAnnouncement } from "../announcement.ts";
+import type { AgentTiming } from "../config.ts";
+
+/** Brings the certificates of this agent's seats on chain, and announces their transcripts. */
+export interface Relayer {
+  /** Never rejects: what fails is logged. */
+  certified(attempt: Attempt, round: Round, self: SeatIndex, certificate: Certificate): Promise<void>;
+  counts(): Readonly<Record<RelayOutcome, number>>;
+}
+
+export interface RelayerPorts extends Omit<RelayPorts, "committer" | "onRefused"> {
+  readonly writer: ChainWriter;
+  readonly network: Pick<Network, "announce">;
+}
+
+export function createRelayer(
+  ports: RelayerPorts,
+  { relayBatchMs, relayStaggerMs }: Pick<AgentTiming, "relayBatchMs" | "relayStaggerMs">,
+  lifetime: AbortSignal,
+): Relayer {
+  const { chain, log, network } = ports;
+  const counts: Record<RelayOutcome, number> = { committed: 0, already: 0, refused: 0 };
+  const relayPorts = {
+    ...ports,
+    committer: createCommitter(ports, relayBatchMs, lifetime),
+    onRefused: () => void counts.refused++,
+  };
+  return {
+    async certified(attempt, round, self, certificate) {
+      const { status, answer, round: certifyRound, transcript } = certificate.decision;
+      const requestId = attempt.request.id.toString();
+      log.info({ requestId, status, answer, round: certifyRound, transcript: cidString(transcript) }, "certified");
+      try {
+        const receipt = await relay(relayPorts, attempt, round, self, certificate, relayStaggerMs, lifetime);
+        counts[receipt === "already" ? "already" : "committed"]++;
+        if (receipt !== "already")
+          log.info({ requestId, transaction: receipt.transactionHash, gas: receipt.gasUsed.toString() }, "committed");
+        // Not before the chain has the decision: whoever knows the root can read the decision, and act on it first.
+        await network
+          .announce(announcementTopic(chain.domain), encodeAnnouncement(attempt, transcript))
+          .catch((error: unknown) => log.debug({ error: messageOf(error) }, "announcement failed"));
+      } catch (error) {
+        if (!lifetime.aborted) log.error({ requestId, error: messageOf(error) }, "gave up relaying");
+      }
+    },
+    counts: () => ({ ...counts }),
+  };
+}
+
+export interface RelayPorts {
+  readonly chain: ChainReader;
+  readonly committer: Committer;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Runs after each failed try; another one follows. */
+  readonly onRefused?: () => void;
+}
+
+/**
+ * Submits a certificate once, whatever happens. The seats take turns in canonical order, one stagger apart; a seat whose turn
+ * comes first checks whether the attempt has its decision. The chain accepts one decision per attempt, so a lost
+ * confirmation or two relayers at once cost at most a reverted transaction.
+ */
+export async function relay(
+  ports: RelayPorts,
+  attempt: Attempt,
+  round: Round,
+  self: SeatIndex,
+  certificate: Certificate,
+  staggerMs: number,
+  signal: AbortSignal,
+): Promise<Receipt | "already"> {
+  const { request, committee } = attempt;
+  const rank = canonicalRanks(attempt)[self] as number;
+  await sleep(ports.clock, rank * staggerMs, signal);
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      if (!isAtWork(await ports.chain.requestState(request.id, signal), attempt.attempt)) return "already";
+      return await ports.committer.commit({ request, round, committee, certificate });
+    } catch (error) {
+      signal.throwIfAborted();
+      ports.onRefused?.();
+      ports.log.warn(
+        { requestId: request.id.toString(), error: messageOf(error) },
+        "could not commit; trying again in this seat's next turn",
+      );
+      await sleep(ports.clock, committee.length * staggerMs, signal);
+    }
+  }
+}
+
+/** Submits the decisions of all requests that are ready at the same time together. */
+export interface Committer {
+  /** Rejects with the reason why this commit failed, or with the lifetime's reason when that aborts. */
+  commit(commit: CertifiedDecision): Promise<Receipt | "already">;
+}
+
+interface Waiting {
+  readonly commit: CertifiedDecision;
+  readonly settle: (outcome: CommitOutcome) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/**
+ * A batch holds the commits that arrived within the wait or while the batch before was being submitted. Under load this
+ * delays nothing, since the transactions of one account go one after the other anyway.
+ */
+export function createCommitter(
+  { writer, clock, log }: { readonly writer: ChainWriter; readonly clock: Clock; readonly log: Log },
+  waitMs: number,
+  lifetime: AbortSignal,
+): Committer {
+  let waiting: Waiting[] = [];
+  let running = false;
+
+  const submit = async (batch: readonly Waiting[]): Promise<void> => {
+    const commits = batch.map(({ commit }) => commit);
+    const outcomes = await outcomesOf(writer, commits, lifetime);
+    for (const [index, { settle }] of batch.entries()) settle(outcomes[index] as CommitOutcome);
+    if (batch.length < 2) return;
+    const failed = outcomes.filter((outcome) => outcome instanceof ConclaveError).length;
+    log.info({ commits: batch.length, failed }, "committed what was ready together");
+  };
+  const run = async (): Promise<void> => {
+    running = true;
+    let batch: readonly Waiting[] = [];
+    try {
+      await sleep(clock, waitMs, lifetime);
+      while (waiting.length > 0) {
+        batch = waiting;
+        waiting = [];
+        // A failure of the whole transaction fails only the commits of this batch.
+        await submit(batch).catch((error: unknown) => batch.forEach(({ fail }) => fail(error)));
+      }
+    } catch (error) {
+      for (const { fail } of waiting) fail(error);
+      waiting = [];
+    } finally {
+      running = false;
+    }
+  };
+
+  return {
+    commit: (commit) =>
+      new Promise((resolve, reject) => {
+        const settle = (outcome: CommitOutcome): void =>
+          outcome instanceof ConclaveError ? reject(outcome) : resolve(outcome);
+        waiting.push({ commit, settle, fail: reject });
+        if (!running) void run();
+      }),
+  };
+}
+
+async function outcomesOf(
+  writer: ChainWriter,
+  commits: readonly CertifiedDecision[],
+  signal: AbortSignal,
+): Promise<readonly CommitOutcome[]> {
+  const [only, ...others] = commits;
+  if (only === undefined || others.length > 0) return writer.commitAll(commits, signal);
+  const { request, round, committee, certificate } = only;
+  return [await writer.commit(request, round, committee, certificate, signal)];
+}

@@ -1,0 +1,177 @@
+import { seatsOf } from "../../core/seat/order.ts";
+import type { Protocol } from "../../core/protocol.ts";
+import { protocolByCode } from "../../core/protocols/index.ts";
+import { isAttemptOver } from "../../core/request/state.ts";
+import type { Attempt, RequestId, Round, SeatIndex } from "../../core/types.ts";
+import type { ChainReader } from "../../ports/chain.ts";
+import type { JournalFactory } from "../../ports/journal.ts";
+import type { AgentFacts, AttemptOutcome } from "../../ports/metrics.ts";
+import type { AgentTiming } from "../config.ts";
+import type { StoredCursor } from "../cursor.ts";
+import type { SessionEvents, SessionPorts, Withheld } from "./host.ts";
+import type { Ingress } from "./ingress.ts";
+import { openSession, type Session } from "./session.ts";
+import { createRequestBudget, type RequestBudget } from "./token-budget.ts";
+
+export interface DutyPorts extends Omit<SessionPorts, "journal" | "budget"> {
+  readonly chain: Pick<ChainReader, "requestState">;
+  readonly journals: JournalFactory;
+}
+
+/** A seat of an attempt, and the round that the attempt is in. */
+export interface SeatPlace {
+  readonly attempt: Attempt;
+  readonly round: Round;
+  readonly seat: SeatIndex;
+}
+
+export interface Duty extends SeatPlace {
+  readonly session: Session;
+}
+
+export interface SeatStatus {
+  readonly requestId: string;
+  readonly attempt: number;
+  readonly seat: number;
+  /** Why the seat fell silent, e.g. because its disk is full; null while it serves. */
+  readonly silent: string | null;
+  /** How often the seat did not sign because its store did not hold the transcript, and why; null if it always could. */
+  readonly withheld: Withheld | null;
+}
+
+export interface DutyOptions {
+  readonly timing: AgentTiming;
+  readonly tokensPerRequest: number;
+  readonly ingress: Ingress;
+  /** Receives what the session at the place finds. */
+  readonly eventsOf: (place: SeatPlace) => SessionEvents;
+  readonly lifetime: AbortSignal;
+}
+
+/** The seats that this agent holds, one per request, with the journals and token budgets of their requests. */
+export class Duties {
+  private readonly ports: DutyPorts;
+  private readonly options: DutyOptions;
+  /** P8: the budget of each request that is not final and on which this agent sits or sat. */
+  private readonly budgets = new Map<RequestId, RequestBudget>();
+  private readonly duties = new Map<RequestId, Duty>();
+  /** Journals of requests, those of earlier runs included. */
+  private readonly journals = new Set<string>();
+  private readonly attempts: Record<AttemptOutcome, number> = { decided: 0, hung: 0, left: 0 };
+  /** Signatures that seats withheld before they were left. */
+  private withheldBefore = 0;
+
+  constructor(ports: DutyPorts, options: DutyOptions) {
+    this.ports = ports;
+    this.options = options;
+  }
+
+  /** Finds the journals that earlier runs left. */
+  async listJournals(): Promise<void> {
+    for (const name of await this.ports.journals.list()) if (name.startsWith("request-")) this.journals.add(name);
+  }
+
+  /** Takes this agent's seat in the attempt, if it was drawn, the protocol is known and the attempt still runs. */
+  async take(attempt: Attempt, round: Round, cursor: StoredCursor): Promise<void> {
+    const { request } = attempt;
+    const { chain, log, signer } = this.ports;
+    const seat = seatsOf(attempt).find((one) => attempt.committee[one]?.signer === signer.address);
+    if (seat === undefined || this.duties.has(request.id)) return;
+    const protocol = protocolByCode(request.terms.protocol);
+    if (protocol === null) {
+      log.warn({ requestId: request.id.toString() }, "unknown protocol: abstaining from the attempt");
+      return;
+    }
+    const reason = protocol.refuseRequest(attempt);
+    if (reason !== null) log.warn({ requestId: request.id.toString(), reason }, "the question is refused: it hangs");
+    const state = await chain.requestState(request.id, this.options.lifetime);
+    // A node that has not seen the draw yet is behind the event; only what came after the draw is a reason to stay away.
+    if (!isAttemptOver(state, attempt.attempt)) await this.open(protocol, { attempt, round, seat }, cursor);
+  }
+
+  async leave(requestId: RequestId, why: string): Promise<void> {
+    const duty = this.duties.get(requestId);
+    if (duty === undefined) return;
+    this.duties.delete(requestId);
+    this.options.ingress.closed(duty.session);
+    this.attempts[duty.session.certified() ?? "left"]++;
+    this.withheldBefore += duty.session.withheld()?.times ?? 0;
+    await duty.session.close();
+    this.ports.log.info({ requestId: requestId.toString(), why }, "left the seat");
+  }
+
+  /** The request is final: it costs no more tokens. */
+  forgetBudget(requestId: RequestId): void {
+    this.budgets.delete(requestId);
+  }
+
+  retireJournals(requestId: RequestId, settledAt: bigint, cursor: StoredCursor): void {
+    for (const name of this.journals) {
+      if (!name.startsWith(`request-${requestId}-`)) continue;
+      this.journals.delete(name);
+      cursor.retire(name, settledAt);
+    }
+  }
+
+  /** The seat held in this attempt of the request. */
+  find(requestId: RequestId, attempt: number): Duty | null {
+    const duty = this.duties.get(requestId);
+    return duty?.attempt.attempt === attempt ? duty : null;
+  }
+
+  sessions(): readonly Session[] {
+    return [...this.duties.values()].map(({ session }) => session);
+  }
+
+  async close(): Promise<void> {
+    for (const session of this.sessions()) await session.close();
+  }
+
+  status(): readonly SeatStatus[] {
+    return [...this.duties].map(([requestId, { session, seat }]) => ({
+      requestId: requestId.toString(),
+      attempt: session.attempt.attempt,
+      seat,
+      silent: session.silent(),
+      withheld: session.withheld(),
+    }));
+  }
+
+  facts(): Pick<AgentFacts, "seats" | "silentSeats" | "attempts" | "withheld"> {
+    const sessions = this.sessions();
+    return {
+      seats: sessions.length,
+      silentSeats: sessions.filter((session) => session.silent() !== null).length,
+      attempts: { ...this.attempts },
+      withheld: sessions.reduce((sum, session) => sum + (session.withheld()?.times ?? 0), this.withheldBefore),
+    };
+  }
+
+  private async open(protocol: Protocol, place: SeatPlace, cursor: StoredCursor): Promise<void> {
+    const { journals, log } = this.ports;
+    const { timing, tokensPerRequest, eventsOf, ingress } = this.options;
+    const { attempt, seat } = place;
+    const requestId = attempt.request.id;
+    const name = `request-${requestId}-${attempt.attempt}`;
+    const journal = await journals.open(name);
+    this.journals.add(name);
+    cursor.keep(name);
+    if (journal.truncatedBytes > 0)
+      log.warn({ journal: name, bytes: journal.truncatedBytes }, "journal ended in a torn record, which was dropped");
+    try {
+      const budget = this.budgets.get(requestId) ?? createRequestBudget(tokensPerRequest);
+      this.budgets.set(requestId, budget);
+      const ports = { ...this.ports, journal, budget };
+      const session = await openSession(protocol, attempt, seat, timing, ports, eventsOf(place));
+      this.duties.set(requestId, { ...place, session });
+      ingress.opened(session);
+      log.info(
+        { requestId: requestId.toString(), attempt: attempt.attempt, seat, protocol: protocol.id },
+        "took a seat",
+      );
+    } catch (error) {
+      await journal.close();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,53 @@
+// Writes the subgraph's accessors of packed words, and its names of answer kinds, from the lists that all languages share.
+//   node scripts/words.ts           writes the file
+//   node scripts/words.ts --check   exits 1 when it is not what they yield
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { LAYOUTS, placeOf, type Layout } from "../agents/core/encoding/layouts.ts";
+import { ANSWER_KINDS } from "../agents/core/types.ts";
+
+const PATH = "subgraph/src/layouts.ts";
+
+/** The words that events carry, by the prefix of their functions. */
+const READ = {
+  terms: LAYOUTS.requestTerms,
+  requestId: LAYOUTS.requestId,
+  round: LAYOUTS.round,
+  seat: LAYOUTS.seat,
+  head: LAYOUTS.decisionHead,
+  relay: LAYOUTS.relay,
+} satisfies Readonly<Record<string, Layout>>;
+/** Members of 32 bits whose values fit an Int of GraphQL all the same. */
+const SMALL = new Set(["reputation", "confidence", "round"]);
+const ADDRESSES = new Set(["signer", "relayer"]);
+
+const functions = Object.entries<Layout>(READ).flatMap(([prefix, layout]) =>
+  layout.map(([member]) => {
+    const { shift, bits } = placeOf(layout, member);
+    const name = prefix + member.charAt(0).toUpperCase() + member.slice(1);
+    const [type, value] = accessor(member, shift, bits);
+    return `export function ${name}(word: BigInt): ${type} {\n  return ${value};\n}\n`;
+  }),
+);
+const kinds = ANSWER_KINDS.map((kind) => `"${kind.charAt(0).toUpperCase()}${kind.slice(1)}"`);
+const text = [
+  `// Generated from agents/core/encoding/layouts.ts and agents/core/types.ts by scripts/words.ts; \`npm run check\` compares. Do not edit.`,
+  `import { BigInt, Bytes } from "@graphprotocol/graph-ts";`,
+  `import { bigAt, bytesAt, i32At, u64At } from "./words";\n`,
+  `/** The schema's names of answer kinds, by their codes. */`,
+  `export const KINDS: string[] = [${kinds.join(", ")}];\n`,
+  functions.join("\n"),
+].join("\n");
+const target = join(import.meta.dirname, "..", PATH);
+if (!process.argv.includes("--check")) writeFileSync(target, text);
+else if (!existsSync(target) || readFileSync(target, "utf8") !== text) {
+  console.error(`${PATH} is out of date: run \`node scripts/words.ts\`.`);
+  process.exitCode = 1;
+}
+
+function accessor(member: string, shift: number, bits: number): readonly [type: string, value: string] {
+  if (ADDRESSES.has(member)) return ["Bytes", `bytesAt(word, ${bits / 8})`];
+  if (bits < 32 || SMALL.has(member)) return ["i32", `i32At(word, ${shift}, ${bits})`];
+  if (bits <= 64) return ["u64", `u64At(word, ${shift}, ${bits})`];
+  return ["BigInt", `bigAt(word, ${shift}, ${bits})`];
+}

@@ -1,0 +1,126 @@
+// Generated from agents/core/encoding/layouts.ts and agents/core/types.ts by scripts/words.ts; `npm run check` compares. Do not edit.
+import { BigInt, Bytes } from "@graphprotocol/graph-ts";
+import { bigAt, bytesAt, i32At, u64At } from "./words";
+
+/** The schema's names of answer kinds, by their codes. */
+export const KINDS: string[] = ["Boolean", "Choice", "Number", "Text", "Policies"];
+
+export function termsFee(word: BigInt): BigInt {
+  return bigAt(word, 160, 96);
+}
+
+export function termsDuration(word: BigInt): u64 {
+  return u64At(word, 128, 32);
+}
+
+export function termsAppeals(word: BigInt): i32 {
+  return i32At(word, 124, 4);
+}
+
+export function termsRetries(word: BigInt): i32 {
+  return i32At(word, 120, 4);
+}
+
+export function termsTolerance(word: BigInt): u64 {
+  return u64At(word, 80, 40);
+}
+
+export function termsCallbackGasLimit(word: BigInt): u64 {
+  return u64At(word, 48, 32);
+}
+
+export function termsCommitteeSize(word: BigInt): i32 {
+  return i32At(word, 40, 8);
+}
+
+export function termsAssurance(word: BigInt): i32 {
+  return i32At(word, 36, 4);
+}
+
+export function termsCurrency(word: BigInt): i32 {
+  return i32At(word, 32, 4);
+}
+
+export function termsDecimals(word: BigInt): i32 {
+  return i32At(word, 24, 8);
+}
+
+export function termsOptions(word: BigInt): i32 {
+  return i32At(word, 16, 8);
+}
+
+export function termsKind(word: BigInt): i32 {
+  return i32At(word, 8, 8);
+}
+
+export function termsProtocol(word: BigInt): i32 {
+  return i32At(word, 0, 8);
+}
+
+export function requestIdPriceVersion(word: BigInt): i32 {
+  return i32At(word, 96, 16);
+}
+
+export function requestIdSubscription(word: BigInt): u64 {
+  return u64At(word, 48, 48);
+}
+
+export function requestIdCount(word: BigInt): u64 {
+  return u64At(word, 0, 48);
+}
+
+export function roundLink(word: BigInt): BigInt {
+  return bigAt(word, 48, 208);
+}
+
+export function roundAppeals(word: BigInt): i32 {
+  return i32At(word, 40, 8);
+}
+
+export function roundDeadline(word: BigInt): u64 {
+  return u64At(word, 0, 40);
+}
+
+export function seatAgentId(word: BigInt): u64 {
+  return u64At(word, 192, 32);
+}
+
+export function seatReputation(word: BigInt): i32 {
+  return i32At(word, 160, 32);
+}
+
+export function seatSigner(word: BigInt): Bytes {
+  return bytesAt(word, 20);
+}
+
+export function headStatus(word: BigInt): i32 {
+  return i32At(word, 80, 8);
+}
+
+export function headAttempt(word: BigInt): i32 {
+  return i32At(word, 72, 8);
+}
+
+export function headSeats(word: BigInt): i32 {
+  return i32At(word, 64, 8);
+}
+
+export function headRound(word: BigInt): i32 {
+  return i32At(word, 32, 32);
+}
+
+export function headConfidence(word: BigInt): i32 {
+  return i32At(word, 0, 32);
+}
+
+export function relaySigners(word: BigInt): u64 {
+  return u64At(word, 192, 64);
+}
+
+export function relayGasPrice(word: BigInt): u64 {
+  return u64At(word, 160, 32);
+}
+
+export function relayRelayer(word: BigInt): Bytes {
+  return bytesAt(word, 20);
+}

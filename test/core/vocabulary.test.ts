@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { assertAtLeast } from "../support/assertions.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+const read = (file: string): string => readFileSync(join(root, file), "utf8");
+const page = read("docs/vocabulary.md");
+
+/** Words that identifiers do not use, with what they use. */
+const banned = new Map(
+  [...page.slice(page.indexOf("## Words that identifiers do not use")).matchAll(/^\| ([a-z]+) \| (.+) \|$/gm)]
+    .filter(([, word]) => word !== "not")
+    .map(([, word, instead]) => [word as string, instead as string]),
+);
+
+/** Words of the tables, with what they mean and where they stand. */
+const words = [...page.matchAll(/^\| ([A-Za-z][A-Za-z -]*) \| (.+?) \| (.+?) \| .+ \|$/gm)]
+  .filter(([, word]) => word !== "word")
+  .map(([, word, meaning, where]) => ({ word: word as string, meaning: meaning as string, where: where as string }));
+
+const COMMENTS_AND_STRINGS =
+  /\/\*[\s\S]*?\*\/|\/\/.*$|"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/gm;
+
+/** A source file without comments and texts, its identifiers cut into words, in lower case. */
+function spelled(source: string): string {
+  return source
+    .replaceAll(COMMENTS_AND_STRINGS, " ")
+    .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
+    .replaceAll(/[_$]+/g, " ")
+    .toLowerCase();
+}
+
+function bannedIn(source: string): readonly string[] {
+  const parts = new Set(spelled(source).match(/[a-z]+/g));
+  return [...banned.keys()].filter((word) => parts.has(word));
+}
+
+function filesOf(pattern: string): readonly string[] {
+  return globSync(pattern, { cwd: root })
+    .map((file) => file.replaceAll("\\", "/"))
+    .filter((file) => !/(?:^|\/)(?:node_modules|dist|build|generated)\//.test(file));
+}
+
+/** The languages whose identifiers have a word, by their letters in the third column. */
+const LANGUAGES = { S: "contracts/**/*.sol", T: "agents/**/*.ts", G: "subgraph/schema.graphql" } as const;
+
+describe("vocabulary", () => {
+  it("has one row for each word, with a sentence", () => {
+    const names = words.map(({ word }) => word);
+    assertAtLeast(names.length, 100);
+    assert.deepEqual(
+      names.filter((name, at) => names.indexOf(name) !== at),
+      [],
+    );
+    assert.deepEqual(
+      words.filter(({ meaning }) => !meaning.endsWith(".")).map(({ word }) => word),
+      [],
+    );
+  });
+
+  for (const [letter, pattern] of Object.entries(LANGUAGES))
+    it(`has the words that it says identifiers of ${pattern} have`, () => {
+      const text = filesOf(pattern)
+        .map((file) => spelled(read(file)))
+        .join("\n");
+      const claimed = words.filter(({ where }) => new RegExp(`\\b${letter}\\b`).test(where.replaceAll(/`[^`]*`/g, "")));
+      assertAtLeast(claimed.length, 30);
+      const absent = claimed.filter(({ word }) => {
+        const parts = word.toLowerCase().replaceAll(/[ -]/g, "[ -]?");
+        return !new RegExp(`\\b${parts}(?:s|es|d|ed|ing)?\\b`).test(text);
+      });
+      assert.deepEqual(
+        absent.map(({ word }) => word),
+        [],
+      );
+    });
+
+  it("bans words that no identifier of contracts, agents, SDK and subgraph has", () => {
+    const files = filesOf("{agents,contracts,sdk,subgraph}/**/*.{ts,sol,graphql}");
+    assertAtLeast(files.length, 200);
+    assertAtLeast(banned.size, 15);
+    const found = files.flatMap((file) =>
+      bannedIn(read(file)).map((word) => `${file}: ${word}, say ${banned.get(word)}`),
+    );
+    assert.deepEqual(found, []);
+  });
+
+  it("would find a banned word in an identifier, not in a comment, a text or within another word", () => {
+    assert.deepEqual(bannedIn("const jurorCount = 1;"), ["juror"]);
+    assert.deepEqual(bannedIn('// juror\nconst significant = "juror";'), []);
+  });
+});
