@@ -30,6 +30,7 @@ import {
   settledCommitment,
   testKey,
   word,
+  zeroTerms,
 } from "../test/support/contracts/typed-data.ts";
 import type { Terms } from "../test/support/contracts/typed-data.ts";
 
@@ -83,18 +84,11 @@ const makeCommittee = (size: number, firstKey: number) => {
 };
 
 const base: Terms = {
+  ...zeroTerms,
   fee: "1000000000000000000",
   duration: 3600,
-  appeals: 0,
-  retries: 0,
-  tolerance: 0,
   callbackGasLimit: 100_000,
   committeeSize: 4,
-  assurance: 0,
-  currency: 0,
-  decimals: 0,
-  options: 0,
-  kind: 0,
   protocol: 1,
 };
 const requests = [
@@ -110,6 +104,7 @@ const requests = [
     (1n << 200n) + 3n,
     "0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF",
     {
+      ...zeroTerms,
       fee: ((1n << 96n) - 1n).toString(),
       duration: 2 ** 32 - 2,
       appeals: 15,
@@ -186,7 +181,7 @@ const makeDecision = (
     transcript: sha256(toUtf8Bytes(`transcript ${request} ${committee}`)),
   };
   const { requestHash, committeeHash } = message;
-  // The first round for attempt 0, the second for later ones.
+  // The first round serves attempt 0, the second later ones.
   const roundWord = rounds[fields.attempt === 0 ? 0 : 1]!.word;
   const structHash = TypedDataEncoder.hashStruct("Decision", decisionTypes, message);
   const relayWord = relays[committee]!.word;
@@ -254,7 +249,7 @@ const decisions = [
   }),
 ];
 
-/** A certificate by the given seats, in ascending order. */
+/** Returns a certificate by the given seats, in ascending order. */
 const makeCertificate = (decision: number, signerSeats: number[]) => {
   const { digest, committee } = decisions[decision]!;
   const { seats, words } = committees[committee]!;

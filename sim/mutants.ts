@@ -2,15 +2,15 @@ import type { Mutant } from "./mutant.ts";
 import { protocolMutants } from "./mutants-protocols.ts";
 
 const CERTIFY = "agents/core/seat/certify/certify.ts";
-/** Many certify rounds with few messages each. */
+/** Faults that cause many certify rounds with few messages each. */
 const ROUGH = "--faults storm --byzantine-kinds double-voter";
-/** Two messages for one slot. */
+/** Byzantine seats that send two messages for one slot. */
 const FORKING = "--byzantine-kinds equivocating,twin,forking-gossiper";
 
 /**
- * Planted bugs: each switches one safety rule off. To add one: a text that occurs once in the file, what stands there
- * instead, arguments under which `npm run sim -- --mutant ID` notices, and the checkers that must. Those of single protocols
- * stand in mutants-protocols.ts.
+ * Planted bugs: each switches one safety rule off. A new one needs a text that occurs once in the file, its
+ * replacement, arguments under which `npm run sim -- --mutant ID` notices, and the checkers that must notice. Bugs of
+ * single protocols stand in mutants-protocols.ts.
  */
 export const mutants: readonly Mutant[] = [
   {

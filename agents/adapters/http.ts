@@ -58,3 +58,9 @@ export function quoted(text: string, key = ""): string {
   const hidden = key === "" ? text : text.replaceAll(key, "[key]");
   return JSON.stringify(hidden.slice(0, MAX_QUOTE).replaceAll(/[^\x20-\x7e]+/gu, " "));
 }
+
+/** Why a request had no response. It names only the error's code: a message could contain the URL or the headers. */
+export function connectionFailure(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause as { readonly code?: unknown } | undefined) : undefined;
+  return typeof cause?.code === "string" ? `the connection failed with ${cause.code}` : "the connection failed";
+}

@@ -156,7 +156,7 @@ async function judge(
   const over: Collectable[] = [];
   const known = new Map<RequestId, Promise<Reason | null>>();
   for (const pin of pins) {
-    const found = pin.sinceMs >= beforeMs ? "young" : await describe(ports, pin, signal);
+    const found = pin.sinceMs >= beforeMs ? "young" : await attemptOf(ports, pin, signal);
     if (typeof found === "string") {
       kept[found] += 1;
       continue;
@@ -171,7 +171,7 @@ async function judge(
 }
 
 /** Which attempt the transcript is of, by its own word: a seat has checked it before it pinned it. */
-async function describe(
+async function attemptOf(
   { store, chain: { domain } }: CollectionPorts,
   pin: Pin,
   signal: AbortSignal,

@@ -28,8 +28,8 @@ export function isAcceptable(plan: Plan, header: Header, payload: Value): boolea
 }
 
 /**
- * Another payload that is well formed for the same place, whatever the protocol: a leaf changed, an entry left out, or what
- * somebody else said there. Null when none was found.
+ * Returns another payload that is well formed for the same place under any protocol: with a leaf changed, an entry
+ * left out, or the payload of another seat there. Null if none was found.
  */
 export function another(plan: Plan, message: Message, others: readonly Message[], random: Random): Value | null {
   const copies = others.filter(

@@ -2,7 +2,7 @@ import { decodeMessage, readRoot, replay } from "../../agents/core/encoding/tran
 import type { Decision } from "../../agents/core/types.ts";
 import { honestSeats, type Trace } from "../trace.ts";
 
-/** SI8: from the blocks alone, every certified transcript replays to the decision that was certified. */
+/** SI8: every certified transcript replays, from the blocks alone, to the decision that was certified. */
 export function checkReplay(trace: Trace): readonly string[] {
   const distinct = new Map<string, Decision>();
   for (const { certificates } of honestSeats(trace))

@@ -15,11 +15,7 @@ import { createHeliaContentStore } from "../../agents/adapters/ipfs/helia-conten
 import { createKuboContentStore } from "../../agents/adapters/ipfs/kubo-content-store.ts";
 import { walkDag } from "../../agents/adapters/ipfs/walk.ts";
 import { createLibp2pNetwork, type Libp2pNetwork } from "../../agents/adapters/libp2p/network.ts";
-import {
-  createMemoryContentHub,
-  createMemoryContentStore,
-  createMemoryPins,
-} from "../support/memory/content-store.ts";
+import { createMemoryContentHub, createMemoryContentStore, createMemoryPins } from "../support/memory/content-store.ts";
 import { encodeBlock } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import type { Digest } from "../../agents/core/types.ts";

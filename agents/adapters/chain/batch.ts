@@ -7,7 +7,7 @@ import type { Connection } from "./connection.ts";
 import { encodeCommit } from "./encode.ts";
 import { revertError, revertName } from "./errors.ts";
 import { readRequestState } from "./reader.ts";
-import { messageOf, padded, toReceipt, type Sender, type TransactionCall } from "./transactions.ts";
+import { callMessage, padded, toReceipt, type Sender, type TransactionCall } from "./transactions.ts";
 
 export interface BatchTools {
   readonly connection: Connection;
@@ -62,7 +62,7 @@ async function weigh(
   const call = { to: connection.domain.oracle, data, doing: doingOf([commit]) };
   try {
     const gas = await connection.call(call.doing, signal, (client) =>
-      client.estimateGas({ account: sender.account.address, ...messageOf(call) }),
+      client.estimateGas({ account: sender.account.address, ...callMessage(call) }),
     );
     return { commit, data, gas };
   } catch (error) {

@@ -42,7 +42,7 @@ export function decodeLog(log: MinedLog, oracle: Address, registry: Address): De
 }
 
 /** UTF-8 text of hex bytes; null when malformed. */
-export function textOf(hex: `0x${string}`): string | null {
+export function utf8Text(hex: `0x${string}`): string | null {
   try {
     return decoder.decode(hexToBytes(hex));
   } catch {
@@ -93,7 +93,7 @@ function requested(args: ArgsOf<"Requested">): Body | string {
   if (bytes > limits.questionBytes) return `the question has ${bytes} bytes, more than ${limits.questionBytes}`;
   const terms = unpackTerms(args.terms);
   if (terms === null) return "the terms name an unknown answer kind, assurance or currency";
-  const question = textOf(args.question) ?? rawText(hexToBytes(args.question));
+  const question = utf8Text(args.question) ?? rawText(hexToBytes(args.question));
   const request = { id: args.requestId as RequestId, consumer: lower(args.consumer), terms, question };
   return { kind: "requested", request, round: args.round as Round, seedBlock: args.seedBlock };
 }
@@ -122,7 +122,7 @@ function committeeDrawn(args: ArgsOf<"CommitteeDrawn">): Body | string {
 function decisionCommitted(args: ArgsOf<"DecisionCommitted">): Body | string {
   const head = unpackHead(args.head);
   if (typeof head === "string") return head;
-  const answer = textOf(args.answer);
+  const answer = utf8Text(args.answer);
   if (answer === null) return "the answer is not UTF-8";
   const { seats, ...places } = head;
   const merits = unpackMerits(hexToBytes(args.merits), seats);

@@ -30,7 +30,7 @@ export function encodeCommit(
   certificate: Certificate,
 ): Hex {
   const packed = bytesToHex(packCertificate(committee, certificate.signatures));
-  const args = [hashedRequest(request), round, packed, decisionOf(certificate.decision)] as const;
+  const args = [hashedRequest(request), round, packed, decisionArguments(certificate.decision)] as const;
   return encodeFunctionData({ abi, functionName: "commit", args });
 }
 
@@ -44,7 +44,7 @@ export function encodeAboutLast(
     hashedRequest(request),
     round,
     committeeHash(committee),
-    decisionOf(decision),
+    decisionArguments(decision),
     packRelay(relay),
   ] as const;
   return encodeFunctionData({ abi, functionName, args });
@@ -80,7 +80,7 @@ function decidedOf({ round, committee, decision, relay, appellant }: DecidedRoun
   return {
     round,
     committee: committee.map(packSeat),
-    decision: decisionOf(decision),
+    decision: decisionArguments(decision),
     relay: packRelay(relay),
     appellant: appellant ?? zeroAddress,
   };
@@ -92,7 +92,7 @@ function pastOf(request: Request, one: DecidedRound) {
   return { round, committee, structHash, relay, appellant };
 }
 
-function decisionOf(decision: Decision) {
+function decisionArguments(decision: Decision) {
   return {
     head: packHead({ ...decision, seats: decision.shares.length }),
     outcome: decision.outcome,

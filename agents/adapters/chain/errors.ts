@@ -34,7 +34,7 @@ export function toChainError(error: unknown, doing: string, rpcUrl: string): Con
   if (error instanceof ConclaveError) return error;
   const data = revertData(error);
   if (data !== null) return revertError(data, doing);
-  const details = describe(error, rpcUrl);
+  const details = detailsOf(error, rpcUrl);
   if (/insufficient funds|exceeds transaction sender account balance|doesn't have enough funds/i.test(details)) {
     return new ConclaveError(
       "BALANCE_TOO_LOW",
@@ -51,7 +51,7 @@ export function toChainError(error: unknown, doing: string, rpcUrl: string): Con
   return new ConclaveError(
     "CHAIN_UNREACHABLE",
     `${doing}: the RPC node at ${originOf(rpcUrl)} does not answer properly (${details}); check the URL and the node`,
-    { rpcOrigin: originOf(rpcUrl), kind: failureOf(error) },
+    { rpcOrigin: originOf(rpcUrl), kind: failureKind(error) },
     new Error(details),
   );
 }
@@ -112,7 +112,7 @@ function revertData(error: unknown): Hex | null {
 }
 
 /** No answer at all, no useful one (slow, too large, HTTP error), or a JSON-RPC error. */
-function failureOf(error: unknown): "unreachable" | "overloaded" | "refused" {
+function failureKind(error: unknown): "unreachable" | "overloaded" | "refused" {
   if (!(error instanceof BaseError)) return "unreachable";
   if (error.walk((cause) => cause instanceof RpcRequestError) !== null) return "refused";
   const http = error.walk((cause) => cause instanceof HttpRequestError);
@@ -124,7 +124,7 @@ function isData(value: unknown): value is Hex {
 }
 
 /** One line without the URL, which often holds an API key. */
-function describe(error: unknown, rpcUrl: string): string {
+function detailsOf(error: unknown, rpcUrl: string): string {
   const parts: string[] = [];
   let current: unknown = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {

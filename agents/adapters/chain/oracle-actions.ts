@@ -8,7 +8,7 @@ import { currencyCode, encodeAboutLast, encodeAsk } from "./encode.ts";
 import { revertName } from "./errors.ts";
 import { missingEvent, pay } from "./payment.ts";
 import { readBond, readFeeToken } from "./prices.ts";
-import { messageOf, toReceipt, type Sender, type TransactionCall } from "./transactions.ts";
+import { callMessage, toReceipt, type Sender, type TransactionCall } from "./transactions.ts";
 
 const oracleCall = { abi: decisionOracleAbi } as const;
 
@@ -99,7 +99,7 @@ async function payOracle(
 async function requireAcceptable(connection: Connection, sender: Sender, call: TransactionCall): Promise<void> {
   const { address } = sender.account;
   try {
-    await connection.call(call.doing, undefined, (client) => client.call({ account: address, ...messageOf(call) }));
+    await connection.call(call.doing, undefined, (client) => client.call({ account: address, ...callMessage(call) }));
   } catch (error) {
     const name = revertName(error);
     if (name === null || (oracleErrors.has(name) && name !== "SafeERC20FailedOperation")) throw error;

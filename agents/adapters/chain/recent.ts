@@ -26,7 +26,7 @@ export interface RecentPage extends RequestPage {
   readonly toBlock: number;
 }
 
-interface Place {
+interface EventPlace {
   readonly block: bigint;
   readonly logIndex: number;
 }
@@ -45,7 +45,7 @@ export async function openRecentHistory(options: ReaderOptions, signal?: AbortSi
     async requests(filter, { limit, cursor }, window) {
       const before = cursor === null ? null : placeOf(cursor);
       const { from, to, events } = await readWindow(connection, options.maxBlockRange ?? BLOCK_RANGE, window);
-      const found: { readonly request: PastRequest; readonly place: Place }[] = [];
+      const found: { readonly request: PastRequest; readonly place: EventPlace }[] = [];
       for (const own of newestFirst(events, before)) {
         // One more than fits says that there is another page.
         if (found.length > limit) break;
@@ -86,7 +86,7 @@ export async function readBlockHash(
   });
 }
 
-function placeOf(cursor: string): Place {
+function placeOf(cursor: string): EventPlace {
   const [, block, logIndex] = CURSOR.exec(cursor) ?? [];
   if (block !== undefined) return { block: BigInt(block), logIndex: Number(logIndex) };
   throw new ConclaveError(
@@ -132,7 +132,7 @@ function tooMany(blocks: number): ConclaveError {
 /** The events of each request that was asked in the window, before a place. */
 function newestFirst(
   events: readonly ChainEvent[],
-  before: Place | null,
+  before: EventPlace | null,
 ): readonly (readonly [Asked, ...ChainEvent[]])[] {
   const byRequest = new Map<bigint, [Asked, ...ChainEvent[]]>();
   for (const event of events) {
@@ -178,12 +178,12 @@ async function pastRequest(
     provisional,
     settled,
     attempt,
-    decision: decisionOf(events),
+    decision: pastDecisionOf(events),
   };
 }
 
 /** That stands, or the latest one. */
-function decisionOf(events: readonly ChainEvent[]): PastRequest["decision"] {
+function pastDecisionOf(events: readonly ChainEvent[]): PastRequest["decision"] {
   const progress = progressOf(events);
   const round = progress === null ? undefined : (lastRound(progress) ?? progress.past.at(-1));
   if (round === undefined) return null;

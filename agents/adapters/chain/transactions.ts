@@ -117,7 +117,7 @@ async function takeOff(context: Context, call: TransactionCall, signal?: AbortSi
     Promise.all([
       call.gas ??
         client
-          .estimateGas({ account: address, ...messageOf(call) })
+          .estimateGas({ account: address, ...callMessage(call) })
           .then((estimate) => padded(estimate) + (call.allowance ?? 0n)),
       client.getTransactionCount({ address, blockTag: "pending" }),
       client.getTransactionCount({ address, blockTag: "latest" }),
@@ -146,7 +146,7 @@ async function sign(context: Context, call: TransactionCall, flight: Flight): Pr
   const transaction = await account.signTransaction({
     type: "eip1559",
     chainId: connection.chain.id,
-    ...messageOf(call),
+    ...callMessage(call),
     nonce: flight.nonce,
     gas: flight.gas,
     ...flight.fees,
@@ -161,7 +161,7 @@ export function padded(estimate: bigint): bigint {
 }
 
 /** What the contract gets. */
-export function messageOf({ to, data, value = 0n }: TransactionCall): {
+export function callMessage({ to, data, value = 0n }: TransactionCall): {
   readonly to: Address;
   readonly data: Hex;
   readonly value: bigint;
@@ -301,7 +301,7 @@ async function revertOf(
   const { connection, account } = context;
   try {
     await connection.call(call.doing, signal, (client) =>
-      client.call({ account: account.address, ...messageOf(call), blockNumber: receipt.blockNumber }),
+      client.call({ account: account.address, ...callMessage(call), blockNumber: receipt.blockNumber }),
     );
   } catch (error) {
     if (error instanceof ConclaveError && error.code !== "CHAIN_UNREACHABLE") return error;

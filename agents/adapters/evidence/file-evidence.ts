@@ -5,7 +5,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { Address, AgentId, Digest, Hex, Ppm, RequestId, SeatIndex } from "../../core/types.ts";
 import type { EquivocationProof } from "../../ports/chain.ts";
 import { faultOf, maxKeptProofs, type EvidenceStore, type UnreadableProof } from "../../ports/evidence.ts";
-import { jsonOf } from "../json.ts";
+import { parseJson } from "../json.ts";
 
 const uint32 = z.int().min(0).max(0xffff_ffff);
 const digest = z.custom<Digest>((value) => typeof value === "string" && /^0x[0-9a-f]{64}$/.test(value));
@@ -112,7 +112,7 @@ async function readProof(folder: string, name: string): Promise<EquivocationProo
   const path = join(folder, name);
   const unreadable = { path, requestId: BigInt(NAME.exec(name)?.[1] ?? "") as RequestId };
   try {
-    return proofSchema.safeParse(jsonOf(await readFile(path, "utf8"))).data ?? unreadable;
+    return proofSchema.safeParse(parseJson(await readFile(path, "utf8"))).data ?? unreadable;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "ENOENT" ? null : unreadable;
   }

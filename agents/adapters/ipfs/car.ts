@@ -54,11 +54,11 @@ export async function readCar(
   source: AsyncIterable<Uint8Array>,
 ): Promise<{ readonly root: Digest; readonly blocks: AsyncGenerator<CarBlock> }> {
   const reader = new ByteReader(source);
-  const root = await readHeader(reader);
+  const root = await readCarHeader(reader);
   return { root, blocks: readBlocks(reader, root) };
 }
 
-async function readHeader(reader: ByteReader): Promise<Digest> {
+async function readCarHeader(reader: ByteReader): Promise<Digest> {
   const length = await readLength(reader, MAX_HEADER_BYTES);
   if (length === null) throw carInvalid("header", 0, "it is empty");
   let header: { readonly version?: unknown; readonly roots?: unknown } | null;

@@ -4,7 +4,7 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import type { Pin, PinOwner } from "../../ports/content-store.ts";
 import { cidOf, digestOfCid } from "./block.ts";
-import { reasonOf, type CallOptions, type KuboRpc } from "./kubo-rpc.ts";
+import { kuboReason, type CallOptions, type KuboRpc } from "./kubo-rpc.ts";
 
 const NOT_PINNED = /not pinned/i;
 const PREFIX = "conclave";
@@ -67,7 +67,7 @@ async function readName(client: KuboRPCClient, root: Digest, call: CallOptions):
     }
     return null;
   } catch (error) {
-    if (NOT_PINNED.test(reasonOf(error))) return null;
+    if (NOT_PINNED.test(kuboReason(error))) return null;
     throw error;
   }
 }

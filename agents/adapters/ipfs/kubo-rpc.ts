@@ -48,7 +48,7 @@ export function createKuboRpc(url: string, timeoutMs: number): KuboRpc {
     timeout: timeoutMs,
   });
   const failed = (error: unknown, data: Readonly<Record<string, string>>): ConclaveError =>
-    new ConclaveError("NETWORK_FAILED", `Check the Kubo node at ${origin}: ${reasonOf(error)}`, data, error);
+    new ConclaveError("NETWORK_FAILED", `Check the Kubo node at ${origin}: ${kuboReason(error)}`, data, error);
   return {
     origin,
     async call(digest, signal, request) {
@@ -57,7 +57,7 @@ export function createKuboRpc(url: string, timeoutMs: number): KuboRpc {
         return await request(client, optionsFor(caller));
       } catch (error) {
         if (error instanceof ConclaveError) throw error;
-        if (caller.aborted || ABSENT.test(reasonOf(error))) throw blockMissing(digest, timeoutMs, error);
+        if (caller.aborted || ABSENT.test(kuboReason(error))) throw blockMissing(digest, timeoutMs, error);
         throw failed(error, { cid: cidString(digest) });
       }
     },
@@ -69,7 +69,7 @@ export function createKuboRpc(url: string, timeoutMs: number): KuboRpc {
   };
 }
 
-export function reasonOf(error: unknown): string {
+export function kuboReason(error: unknown): string {
   return messageOf(error).slice(0, 200);
 }
 

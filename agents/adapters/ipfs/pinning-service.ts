@@ -4,8 +4,8 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { Digest } from "../../core/types.ts";
 import { apiKeyFields, hasNoCredentials } from "../api-key.ts";
 import { backoffMs, delay } from "../chain/retry.ts";
-import { boundedBody, quoted, retryAfterMs } from "../http.ts";
-import { jsonOf } from "../json.ts";
+import { boundedBody, connectionFailure, quoted, retryAfterMs } from "../http.ts";
+import { parseJson } from "../json.ts";
 
 /** AV8: a client of the IPFS Pinning Service API, https://ipfs.github.io/pinning-services-api-spec/. The service is trusted with nothing but its word. */
 
@@ -213,7 +213,9 @@ async function send(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ConclaveError || error instanceof Passing) throw error;
-    throw new Passing(unreachable(options, limit.aborted ? `no answer in ${timeoutMs / 1000} s` : reasonOf(error)));
+    throw new Passing(
+      unreachable(options, limit.aborted ? `no answer in ${timeoutMs / 1000} s` : connectionFailure(error)),
+    );
   }
 }
 
@@ -254,7 +256,7 @@ function refusal(options: PinningServiceOptions, { status, headers }: Response, 
 }
 
 function read<Schema extends z.ZodType>(options: PinningServiceOptions, text: string, schema: Schema): z.infer<Schema> {
-  const value = jsonOf(text);
+  const value = parseJson(text);
   if (value === undefined) throw failed(options, "answer", "its answer is not JSON");
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -299,12 +301,6 @@ function unreachable(options: PinningServiceOptions, reason: string): ConclaveEr
 
 function nameOf({ name, endpoint }: PinningServiceOptions): string {
   return `the pinning service ${name} (${new URL(endpoint).origin})`;
-}
-
-/** Only codes of errors: a message could contain the request with its headers. */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause as { readonly code?: unknown } | undefined) : undefined;
-  return typeof cause?.code === "string" ? `the connection failed with ${cause.code}` : "the connection failed";
 }
 
 function isPrivate(url: string): boolean {

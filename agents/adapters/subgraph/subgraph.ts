@@ -16,7 +16,7 @@ import {
   requestsQuery,
   statisticsQuery,
   type AgentHistoryAnswer,
-  type RequestFilter as Where,
+  type RequestWhere as Where,
   type RequestsAnswer,
   type StatisticsAnswer,
 } from "./queries.ts";
@@ -148,15 +148,15 @@ function requestOf(said: RequestsAnswer["requests"][number]): PastRequest {
     provisional,
     settled,
     attempt,
-    decision: said.decision === null ? null : decisionOf(said.decision),
+    decision: said.decision === null ? null : pastDecisionOf(said.decision),
   };
 }
 
-function decisionOf(said: NonNullable<RequestsAnswer["requests"][number]["decision"]>): PastRequest["decision"] {
+function pastDecisionOf(said: NonNullable<RequestsAnswer["requests"][number]["decision"]>): PastRequest["decision"] {
   const { status, answer, confidence, transcript, attempt, signers } = said;
   return {
     attempt: attempt.number,
-    status: verdictOf(status),
+    status: statusOf(status),
     answer,
     confidence: confidence as Ppm,
     transcript,
@@ -232,7 +232,7 @@ function seatOf(said: NonNullable<AgentHistoryAnswer["agent"]>["seats"][number])
       decision === null
         ? null
         : {
-            status: verdictOf(decision.status),
+            status: statusOf(decision.status),
             signed: decision.signerSeats.includes(seat),
             steps: decision.steps[seat] ?? 0,
             share: decision.shares[seat] ?? 0,
@@ -278,7 +278,7 @@ function currencyOf(said: "Token" | "Native"): Currency {
 }
 
 /** A decision is one of two of the statuses. */
-function verdictOf(said: string): "decided" | "hung" {
+function statusOf(said: string): "decided" | "hung" {
   return said === "Hung" ? "hung" : "decided";
 }
 

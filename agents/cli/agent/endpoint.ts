@@ -5,7 +5,7 @@ import type { AgentConfig } from "../shared/config.ts";
 /** What the registry should say: what the operator announces, else what the agent listens on, the useful addresses first. */
 export function announcedEndpoint(config: AgentConfig, multiaddrs: readonly string[]): readonly string[] {
   if (config.announce.length > 0) return config.announce;
-  const elsewhere = multiaddrs.filter((address) => !isLoopback(address));
+  const elsewhere = multiaddrs.filter((address) => !isLoopbackAddress(address));
   const endpoint: string[] = [];
   for (const address of elsewhere.length > 0 ? elsewhere : multiaddrs) {
     if (Buffer.byteLength([...endpoint, address].join(",")) <= limits.endpointBytes) endpoint.push(address);
@@ -24,6 +24,6 @@ export async function publishEndpoint(
   return true;
 }
 
-function isLoopback(address: string): boolean {
+function isLoopbackAddress(address: string): boolean {
   return /^\/ip4\/127\.|^\/ip6\/::1\/|^\/dns[46]?\/localhost\//.test(address);
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { jsonOf } from "../../adapters/json.ts";
+import { parseJson } from "../../adapters/json.ts";
 import { canonicalAnswer } from "../../core/request/answer.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
@@ -52,7 +52,7 @@ function questionIn(path: string, content: string, line: number): KnownQuestion 
     const message = `Check ${path} failed at line ${line}, ${field === "" ? "the whole line" : field}: ${reason}; correct it`;
     return new ConclaveError("CONFIG_INVALID", message, { path, line, field });
   };
-  const value = jsonOf(content);
+  const value = parseJson(content);
   if (value === undefined) throw wrong("", "it is not JSON");
   const parsed = lineSchema.safeParse(value);
   if (!parsed.success) {
@@ -70,7 +70,7 @@ function knownFrom(
   const form = answerFormOf(line.kind);
   if (form === null)
     return { field: "kind", reason: "write boolean, text, choice A-D, policies A-D or number with its decimals" };
-  const terms = termsOf(form);
+  const terms = questionTerms(form);
   const answer = canonicalAnswer(terms, line.answer);
   if (answer === null) return { field: "answer", reason: `it is no answer of the kind ${line.kind}` };
   const known = { question: line.question, terms, answer: answer.text, proof: line.proof };
@@ -121,13 +121,13 @@ export async function readKnown(path: string, families: readonly string[] | null
     .filter(({ family }) => families?.includes(family) ?? true)
     .map(({ kind, question, expected, proof: shown, wrongAnswer, wrongProof }) => ({
       question,
-      terms: termsOf(answerFormOf(kind) as AnswerForm),
+      terms: questionTerms(answerFormOf(kind) as AnswerForm),
       answer: expected,
       proof: shown,
       wrong: { answer: wrongAnswer, proof: wrongProof },
     }));
 }
 
-function termsOf(form: AnswerForm): Terms {
+function questionTerms(form: AnswerForm): Terms {
   return { ...SMALLEST, protocol: 1, ...form };
 }

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { quoted } from "../../adapters/http.ts";
 import { checkCalibration, readCalibration } from "../../adapters/models/calibration-table.ts";
 import type { ModelConfig } from "../../adapters/models/config.ts";
-import { endpointOf } from "../../adapters/models/create-model.ts";
+import { openAiEndpointOf } from "../../adapters/models/create-model.ts";
 import { checkContext, describeGguf, digestGguf, readGgufHeader } from "../../adapters/models/gguf.ts";
 import { probeEngine, probeFile } from "../../adapters/models/llama-probe.ts";
 import type { OpenAiEndpoint } from "../../adapters/models/openai-model.ts";
@@ -56,7 +56,7 @@ async function examineServers(model: ServerConfig, host: CliHost): Promise<reado
   for (const [index, one] of [model, ...model.fallbacks].entries()) {
     const name = index === 0 ? "model" : `model.fallbacks.${index - 1}`;
     const found = await check(name, async () => {
-      return examineServer(await endpointOf(one, name, host.environment), model, host);
+      return examineServer(await openAiEndpointOf(one, name, host.environment), model, host);
     });
     const file = one.apiKeyFile === undefined ? null : await examineKeyFile(`${name}.apiKeyFile`, one.apiKeyFile);
     checks.push(found, ...(file === null ? [] : [file]));

@@ -32,7 +32,7 @@ export const evidenceSubmit: CommandSpec<AgentFlags> = {
     }
     const reward = await agent.terms.reward(agent.signer, host.signal);
     return {
-      json: { submitted: outcomes.map(toJson), unreadable, reward },
+      json: { submitted: outcomes.map(submissionJson), unreadable, reward },
       text: rows([
         ...outcomes.map(({ proof, result }) => [wordOf(result), describeProof(proof)] as const),
         ...unreadableRows(unreadable),
@@ -50,7 +50,7 @@ function asRefusal(error: unknown): ConclaveError {
   throw error;
 }
 
-function toJson({ proof, result }: Outcome): object {
+function submissionJson({ proof, result }: Outcome): object {
   const { request, agentId, slot } = proof;
   const about = { requestId: request.id, attempt: slot.attempt, agentId };
   if (result instanceof ConclaveError) return { ...about, refused: result.message };

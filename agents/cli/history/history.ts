@@ -113,7 +113,7 @@ function resultOf(
   options: Options,
   tell: (line: string) => void,
 ): Result {
-  const json = { source, requests: requests.map(jsonOf), next };
+  const json = { source, requests: requests.map(requestJson), next };
   const more = next === null ? "no further page" : `next page: --cursor ${next}`;
   if (options.csv !== true) {
     const table = requests.length === 0 ? "no requests" : tableOf(requests, feeToken);
@@ -144,7 +144,7 @@ function codeOf(text: string): number {
   throw usage("--protocol", text, `choose one of ${known}, or give a code`);
 }
 
-function jsonOf({ protocol, ...request }: PastRequest): object {
+function requestJson({ protocol, ...request }: PastRequest): object {
   return { ...request, protocol: protocolName(protocol), protocolCode: protocol };
 }
 

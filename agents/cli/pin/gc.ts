@@ -52,7 +52,7 @@ async function collectAgent(options: AgentFlags, host: CliHost, dryRun: boolean)
   const collected = dryRun
     ? await closing(await openToLook(config), (store) => previewCollection({ ...ports, store }, windowMs, host.signal))
     : await closing(await openToCollect(config), (store) => collectAll({ ...ports, store }, windowMs, host.signal));
-  return report(collected, windowMs, dryRun, config.content.kind === "kubo");
+  return collectionResult(collected, windowMs, dryRun, config.content.kind === "kubo");
 }
 
 /** Pass by pass, until one leaves nothing for the next. */
@@ -79,7 +79,7 @@ function add(a: Collected, b: Collected): Collected {
   return { ...b, over: [...a.over, ...b.over], kept: { ...kept, young: b.kept.young }, swept };
 }
 
-function report(
+function collectionResult(
   { over, kept, unreadable, swept }: Collected,
   windowMs: number,
   dryRun: boolean,

@@ -91,7 +91,7 @@ export function parseChainId(text: string): number {
 const defaults = { finalityDepth: 0, pollIntervalMs: 1_000, deploymentBlock: 0 };
 
 /** An agent's folder comes before a deployment file, which is then only for comparison. */
-export interface Place {
+export interface ChainPlace {
   readonly folder: string | null;
   readonly deployment: string | null;
 }
@@ -105,7 +105,7 @@ async function findBase(flags: ChainFlags, host: CliHost): Promise<Base | null> 
 }
 
 /** Which files say it; neither where the flags do. Throws CONFIG_MISSING. */
-export function findPlace({ dir, deployment, oracle, registry }: ChainFlags, { cwd }: CliHost): Place {
+export function findPlace({ dir, deployment, oracle, registry }: ChainFlags, { cwd }: CliHost): ChainPlace {
   const named = deployment === undefined ? null : resolve(cwd, deployment);
   if (dir !== undefined) return { folder: resolve(cwd, dir), deployment: named };
   if (named !== null) return { folder: null, deployment: named };

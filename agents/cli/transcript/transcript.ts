@@ -58,16 +58,16 @@ export const transcript: CommandSpec<Options> = {
         const reason = printable(report.failure?.reason ?? "");
         return { json: { report, messages: [] }, text: `request ${requestId}: ${reason}`, ok: false };
       }
-      if (car !== null && report.ok) await exportCar(car, digestOf(report), store, host.signal);
+      if (car !== null && report.ok) await exportCar(car, rootOf(report), store, host.signal);
       const text = (form === undefined ? transcriptText : forms[form])(deliberation);
-      return { json: { report, messages: jsonOf(deliberation) }, text, ok: report.ok };
+      return { json: { report, messages: messagesJson(deliberation) }, text, ok: report.ok };
     } finally {
       await store.close();
     }
   },
 };
 
-function digestOf({ decision }: VerifyReport): Digest {
+function rootOf({ decision }: VerifyReport): Digest {
   if (decision === null) throw new Error("a proven request has a decision");
   return decision.transcript;
 }
@@ -99,7 +99,7 @@ async function exportCar(path: string, root: Digest, store: ContentSource, signa
   }
 }
 
-function jsonOf(deliberation: Deliberation): readonly object[] {
+function messagesJson(deliberation: Deliberation): readonly object[] {
   return deliberation.messages.map((spoken, index) => ({
     number: index + 1,
     cid: spoken.cid,

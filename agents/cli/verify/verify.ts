@@ -66,13 +66,13 @@ function textOf(report: VerifyReport): string {
   lines.push(["verdict", verdictOf(report)]);
   if (failure !== undefined && failure.cid !== null) lines.push(["block", failure.cid]);
   if (failure !== undefined) lines.push(["reason", printable(failure.reason)]);
-  const way = failure === undefined ? null : wayOutOf(failure, report.requestId);
+  const way = failure === undefined ? null : wayOutOfFailure(failure, report.requestId);
   if (way !== null) lines.push(["way out", way]);
   return rows(lines);
 }
 
 /** Null where what was decided or signed is at fault. */
-function wayOutOf({ kind, step }: NonNullable<VerifyReport["failure"]>, requestId: string): string | null {
+function wayOutOfFailure({ kind, step }: NonNullable<VerifyReport["failure"]>, requestId: string): string | null {
   if (kind === "undecided")
     return `nothing is refuted: conclave decision ${requestId} says whether one is to come; then verify again`;
   if (kind !== "unavailable") return null;

@@ -35,7 +35,7 @@ export interface Keeper {
   unsettled(since: bigint): readonly RequestId[];
 }
 
-interface Kept {
+interface KeptRequest {
   progress: Progress;
   /** Block of its last event. */
   at: bigint;
@@ -48,7 +48,7 @@ interface Kept {
 const TICK_MS = 500;
 
 export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: AbortSignal): Keeper {
-  const kept = new Map<RequestId, Kept>();
+  const kept = new Map<RequestId, KeptRequest>();
   let active: readonly AgentRecord[] = [];
   let ticking = false;
   /** One after the other: nobody waits for it, and whoever reads the chain from its beginning finds them all settled. */
@@ -68,7 +68,7 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
     }
   };
 
-  const act = async (entry: Kept, due: Due, action: string): Promise<void> => {
+  const act = async (entry: KeptRequest, due: Due, action: string): Promise<void> => {
     const { progress } = entry;
     entry.busy = true;
     if (due === "settle") settling = true;

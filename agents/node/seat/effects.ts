@@ -2,7 +2,7 @@ import { readDocument } from "../../core/evidence/sources.ts";
 import type { Effect, Protocol } from "../../core/protocol.ts";
 import type { Attempt, DecisionStatus, Digest, Message } from "../../core/types.ts";
 import { ask } from "./asking.ts";
-import { deadline, tagOf, warn, type EffectHost, type Withheld } from "./host.ts";
+import { deadline, tagOf, logFailure, type EffectHost, type Withheld } from "./host.ts";
 import { createLoader, type Loader } from "./loader.ts";
 import { Signing } from "./signing.ts";
 
@@ -107,7 +107,7 @@ export class Effects {
     cancel();
     const missing = blocks.filter((block) => block === null).length;
     if (missing > 0)
-      warn(this.host, new Error(`${missing} of ${blocks.length}`), "could not get documents of the question");
+      logFailure(this.host, new Error(`${missing} of ${blocks.length}`), "could not get documents of the question");
     this.host.enqueue({ kind: "fetched", fetch: effect.fetch, blocks });
   }
 

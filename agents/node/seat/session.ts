@@ -10,7 +10,7 @@ import { tagOf, type SessionEvents, type SessionPorts, type Withheld } from "./h
 import { Effects } from "./effects.ts";
 import { createOutbox, slotOfSeat, type Outbox } from "./outbox.ts";
 import { createInputReader, encodeInput } from "./records.ts";
-import { answers, openingRecord, requireOpening } from "./restart.ts";
+import { isAnswered, openingRecord, requireOpening } from "./restart.ts";
 
 export interface SignedBySeat extends SignedDecision {
   readonly seat: SeatIndex;
@@ -118,7 +118,7 @@ class RunningSession implements Session {
       }
       const input = read(record);
       if (input === null) continue;
-      open = open.filter((effect) => !answers(input, effect, this.context.self));
+      open = open.filter((effect) => !isAnswered(input, effect, this.context.self));
       this.remember(input);
       if (input.kind === "observed") this.ports.budget.spend(input.tokens ?? 0);
       const stepped = stepSeat(this.protocol, this.context, this.state, input);
