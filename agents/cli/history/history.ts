@@ -45,7 +45,7 @@ interface Options extends SubgraphFlags {
 const STATUSES: readonly PastStatus[] = ["requested", "drawn", "decided", "hung", "refunded"];
 const MAX_AGENT = 2 ** 31 - 1;
 const MAX_CODE = 255;
-/** Without a subgraph; a node that is asked for more takes minutes. */
+/** Blocks to read without a subgraph; a node takes minutes for more. */
 const DEFAULT_BLOCKS = 10_000;
 const MAX_BLOCKS = 1_000_000;
 const QUESTION_SHOWN = 48;
@@ -123,7 +123,7 @@ function resultOf(
   return { json, text: csvOf(requests) };
 }
 
-/** Throws USAGE or PROTOCOL_UNKNOWN. */
+/** Reads the filter. Throws USAGE or PROTOCOL_UNKNOWN. */
 function filterOf({ agent, consumer, protocol, status, after, before }: Options, now: number): RequestFilter {
   return {
     agentId: agent === undefined ? null : (parseInteger(agent, "--agent", 1, MAX_AGENT) as AgentId),
@@ -135,7 +135,7 @@ function filterOf({ agent, consumer, protocol, status, after, before }: Options,
   };
 }
 
-/** History may know protocols that this version does not: by their codes. */
+/** Reads a protocol's name, or its code, since history may hold protocols that this version does not know. */
 function codeOf(text: string): number {
   if (/^\d+$/.test(text)) return parseInteger(text, "--protocol", 0, MAX_CODE);
   const found = protocolById(text);

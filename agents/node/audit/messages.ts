@@ -12,7 +12,7 @@ interface CheckedMessage {
   readonly verified: true;
 }
 
-/** In the order of the root's links, so that the block that is named is the first that fails. */
+/** Checks the messages in the order of the root's links, so that a failure names the first block that fails. */
 export async function checkMessages(
   audit: Audit,
   attempt: Attempt,

@@ -9,8 +9,9 @@ import { checkRoot } from "./root.ts";
 import { settledAttempt } from "./standing.ts";
 
 /**
- * Proves a decision from the chain and the transcript alone: every hash and signature, then the protocol's pure replay,
- * which must yield exactly what the chain holds. Throws REQUEST_UNKNOWN, CHAIN_* and NETWORK_FAILED: those are no verdict.
+ * Proves a decision from the chain and the transcript alone. It checks every hash and signature, then replays the
+ * protocol, which must yield exactly what the chain holds. Throws REQUEST_UNKNOWN, CHAIN_* and NETWORK_FAILED, which
+ * are no verdict.
  */
 export async function verifyRequest(options: VerifyOptions): Promise<VerifyReport> {
   const audit: Audit = {

@@ -16,7 +16,7 @@ export interface SignedBySeat extends SignedDecision {
   readonly seat: SeatIndex;
 }
 
-/** One seat of one attempt, running. */
+/** A running seat of one attempt. */
 export interface Session {
   readonly attempt: Attempt;
   /** True if the seat still needs a message at this place; spares the verification of duplicates. */
