@@ -16,12 +16,14 @@ import { cidOf } from "../agents/adapters/ipfs/block.ts";
 import { LocalBlocks } from "../agents/adapters/ipfs/local-blocks.ts";
 import { hexToBytes, keccak256, sha256, utf8 } from "../agents/core/encoding/bytes.ts";
 import { mbft } from "../agents/core/protocols/mbft/index.ts";
-import type { Address, Attempt, Certificate, Hex, Ppm, Terms } from "../agents/core/types.ts";
+import type { Address, Attempt, Certificate, Hex, Ppm } from "../agents/core/types.ts";
 import type { ChainEvent } from "../agents/core/request/events.ts";
 import { openBank } from "./demo/bank.ts";
 import { MIN_UNBONDING_SECONDS, deploy, type Deployment } from "../scripts/deploy/deployment.ts";
 import { startLocalChain, type LocalChain } from "./local-chain.ts";
 import { stepDecision } from "../sim/step-decision.ts";
+import { defaultTerms } from "../agents/core/request/terms.ts";
+import { limits } from "../agents/core/limits.ts";
 
 /** One decision on the chain. */
 export interface Decided {
@@ -50,21 +52,12 @@ const RECEIPT_POLL_MS = 5;
 const RECEIPT_TRIES = 2_000;
 const ONE = parseEther("1");
 
-const terms: Terms = {
+const terms = defaultTerms({
   fee: 1_000n,
-  duration: 604_800,
-  appeals: 0,
-  retries: 0,
-  tolerance: 0n,
-  callbackGasLimit: 0,
+  duration: limits.maxDurationSeconds,
   committeeSize: SEATS,
-  assurance: "normal",
-  currency: "token",
-  decimals: 0,
-  options: 0,
-  kind: "boolean",
   protocol: mbft.code,
-};
+});
 
 const keys: readonly Keys[] = Array.from({ length: SEATS }, (_, index) =>
   keysFromPrivateKey(hexToBytes(keccak256(utf8(`decided ${index}`)))),

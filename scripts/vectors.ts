@@ -30,6 +30,7 @@ import {
   settledCommitment,
   testKey,
   word,
+  zeroTerms,
 } from "../test/support/contracts/typed-data.ts";
 import type { Terms } from "../test/support/contracts/typed-data.ts";
 
@@ -83,18 +84,11 @@ const makeCommittee = (size: number, firstKey: number) => {
 };
 
 const base: Terms = {
+  ...zeroTerms,
   fee: "1000000000000000000",
   duration: 3600,
-  appeals: 0,
-  retries: 0,
-  tolerance: 0,
   callbackGasLimit: 100_000,
   committeeSize: 4,
-  assurance: 0,
-  currency: 0,
-  decimals: 0,
-  options: 0,
-  kind: 0,
   protocol: 1,
 };
 const requests = [
@@ -110,6 +104,7 @@ const requests = [
     (1n << 200n) + 3n,
     "0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF",
     {
+      ...zeroTerms,
       fee: ((1n << 96n) - 1n).toString(),
       duration: 2 ** 32 - 2,
       appeals: 15,

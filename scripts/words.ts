@@ -1,9 +1,10 @@
-// Writes the subgraph's accessors of packed words from the layouts that all languages share (agents/core/encoding/layouts.ts).
+// Writes the subgraph's accessors of packed words, and its names of answer kinds, from the lists that all languages share.
 //   node scripts/words.ts           writes the file
 //   node scripts/words.ts --check   exits 1 when it is not what they yield
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LAYOUTS, placeOf, type Layout } from "../agents/core/encoding/layouts.ts";
+import { ANSWER_KINDS } from "../agents/core/types.ts";
 
 const PATH = "subgraph/src/layouts.ts";
 
@@ -28,10 +29,13 @@ const functions = Object.entries<Layout>(READ).flatMap(([prefix, layout]) =>
     return `export function ${name}(word: BigInt): ${type} {\n  return ${value};\n}\n`;
   }),
 );
+const kinds = ANSWER_KINDS.map((kind) => `"${kind.charAt(0).toUpperCase()}${kind.slice(1)}"`);
 const text = [
-  `// Written by scripts/words.ts from agents/core/encoding/layouts.ts. Do not edit.`,
+  `// Generated from agents/core/encoding/layouts.ts and agents/core/types.ts by scripts/words.ts; \`npm run check\` compares. Do not edit.`,
   `import { BigInt, Bytes } from "@graphprotocol/graph-ts";`,
   `import { bigAt, bytesAt, i32At, u64At } from "./words";\n`,
+  `/** The schema's names of answer kinds, by their codes. */`,
+  `export const KINDS: string[] = [${kinds.join(", ")}];\n`,
   functions.join("\n"),
 ].join("\n");
 const target = join(import.meta.dirname, "..", PATH);

@@ -1,5 +1,6 @@
+import { ANSWER_KINDS } from "../agents/core/types.ts";
 import type { AnswerKind } from "../agents/core/types.ts";
-import { ANSWER_KINDS, BYZANTINE_KINDS, FAULTS, parseList, type SimOptions } from "./options.ts";
+import { BYZANTINE_KINDS, FAULTS, parseList, type SimOptions } from "./options.ts";
 
 /** Values of the flags of `npm run sim`. */
 export interface SimFlags {

@@ -37,9 +37,7 @@ export const BYZANTINE_KINDS = [
 ] as const;
 export type ByzantineKind = (typeof BYZANTINE_KINDS)[number];
 
-export const ANSWER_KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "policies"];
-
-/** One kind of world; a seed makes it one world. */
+/** One kind of world; with a seed it is one world. */
 export interface SimOptions {
   readonly protocol: string;
   readonly n: number;

@@ -3,7 +3,7 @@ import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE } from "../agents/core/seat/ce
 import { ConclaveError } from "../agents/core/errors.ts";
 import type { Protocol, Timing } from "../agents/core/protocol.ts";
 import { protocolById } from "../agents/core/protocols/index.ts";
-import { ONE_PPM } from "../agents/core/types.ts";
+import { ANSWER_KINDS, ONE_PPM } from "../agents/core/types.ts";
 import type {
   Address,
   AgentId,
@@ -16,9 +16,11 @@ import type {
   Terms,
 } from "../agents/core/types.ts";
 import { phasesOf } from "./phases.ts";
-import { ANSWER_KINDS, BYZANTINE_KINDS, invalid, type ByzantineKind, type Fault, type SimOptions } from "./options.ts";
+import { BYZANTINE_KINDS, invalid, type ByzantineKind, type Fault, type SimOptions } from "./options.ts";
 import { createRandom, type Random } from "./random.ts";
 import { simSigner } from "./signer.ts";
+import { defaultTerms } from "../agents/core/request/terms.ts";
+import { usesTerm } from "../agents/core/request/kinds.ts";
 
 /** One crash: the process dies after a number of effects, for some time. */
 export interface CrashPlan {
@@ -269,21 +271,16 @@ function termsFor(
   assurance: Terms["assurance"],
   random: Random,
 ): Terms {
-  return {
+  return defaultTerms({
     fee: 1_000n,
-    duration: 3_600,
-    appeals: 0,
-    retries: 0,
-    tolerance: kind === "number" ? BigInt(random.pick([0, 10])) : 0n,
-    callbackGasLimit: 0,
+    tolerance: usesTerm(kind, "tolerance") ? BigInt(random.pick([0, 10])) : 0n,
     committeeSize,
     assurance,
-    currency: "token",
-    decimals: kind === "number" ? 2 : 0,
-    options: kind === "choice" || kind === "policies" ? 4 : 0,
+    decimals: usesTerm(kind, "decimals") ? 2 : 0,
+    options: usesTerm(kind, "options") ? 4 : 0,
     kind,
     protocol: protocol.code,
-  };
+  });
 }
 
 const TEXTS = ["the treaty was signed in Lisbon", "the treaty was signed in Vienna", "nothing was signed", "no treaty"];

@@ -1,4 +1,5 @@
-import { ANSWER_KINDS, type SimOptions } from "./options.ts";
+import { ANSWER_KINDS } from "../agents/core/types.ts";
+import { type SimOptions } from "./options.ts";
 import type { SeedResult } from "./batch.ts";
 
 /** Returns true if this world still shows the failure. */

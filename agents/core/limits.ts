@@ -6,6 +6,8 @@ export const limits = {
   requestSeats: 160,
   maxAppeals: 3,
   maxRetries: 3,
+  /** A decision slashes one seat at most this often. */
+  maxSlashes: 3,
   /** Gas that a callback may ask for. */
   callbackGas: 2_000_000,
   /** Shortest and longest period of a request. */

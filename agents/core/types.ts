@@ -26,12 +26,14 @@ export type Ppm = Brand<number, "Ppm">;
 /** Full weight, certainty, untouched reputation. */
 export const ONE_PPM = 1_000_000 as Ppm;
 
-export type AnswerKind = "boolean" | "choice" | "number" | "text" | "policies";
-export type Assurance = "normal" | "high";
+/** In the order of the on-chain codes, as the two lists below. See request/kinds.ts for what each kind is. */
+export const ANSWER_KINDS = ["boolean", "choice", "number", "text", "policies"] as const;
+export type AnswerKind = (typeof ANSWER_KINDS)[number];
+export const ASSURANCES = ["normal", "high"] as const;
+export type Assurance = (typeof ASSURANCES)[number];
 /** The oracle's fee token, or the chain's coin. */
-export type Currency = "token" | "native";
-/** In the order of the on-chain codes. */
-export const CURRENCIES: readonly Currency[] = ["token", "native"];
+export const CURRENCIES = ["token", "native"] as const;
+export type Currency = (typeof CURRENCIES)[number];
 
 /** The unpacked `RequestTerms` of contracts/types/Types.sol; same fields, same units. */
 export interface Terms {

@@ -5,6 +5,7 @@ import { areFresh, loadArtifacts } from "../../agents/adapters/artifacts/artifac
 import { clientsOf } from "./clients.ts";
 import { questionText } from "./documents.ts";
 import type { DemoQuestion } from "./questions.ts";
+import { KIND_RULES } from "../../agents/core/request/kinds.ts";
 
 export interface Asked {
   readonly requestId: RequestId;
@@ -55,17 +56,7 @@ export async function openDesk(rpcUrl: string, chainId: number, address: Address
 
 function callFor(asked: DemoQuestion): { readonly functionName: string; readonly args: readonly unknown[] } {
   const { kind, options } = asked;
-  const question = questionText(asked);
-  switch (kind) {
-    case "boolean":
-      return { functionName: "askBoolean", args: [question] };
-    case "choice":
-      return { functionName: "askChoice", args: [question, options] };
-    case "number":
-      return { functionName: "askNumber", args: [question, 0, 0] };
-    case "text":
-      return { functionName: "askText", args: [question] };
-    case "policies":
-      return { functionName: "askPolicies", args: [question, options] };
-  }
+  const functionName = `ask${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
+  const details = { options, decimals: 0, tolerance: 0 };
+  return { functionName, args: [questionText(asked), ...KIND_RULES[kind].uses.map((term) => details[term])] };
 }

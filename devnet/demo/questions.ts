@@ -1,5 +1,6 @@
 import { canonicalAnswer } from "../../agents/core/request/answer.ts";
-import type { AnswerKind, Terms } from "../../agents/core/types.ts";
+import type { AnswerKind } from "../../agents/core/types.ts";
+import { defaultTerms } from "../../agents/core/request/terms.ts";
 
 /** Questions that the training of conclave-small did not see (models/held-out.json). */
 export interface DemoQuestion {
@@ -93,21 +94,7 @@ export function planFor(protocolId: string): DemoPlan {
 
 /** True if a decided answer is the expected one: canonical values are compared. */
 export function isExpected({ kind, options, expected }: DemoQuestion, answer: string): boolean {
-  const terms: Terms = {
-    fee: 0n,
-    duration: 0,
-    appeals: 0,
-    retries: 0,
-    tolerance: 0n,
-    callbackGasLimit: 0,
-    committeeSize: 0,
-    assurance: "normal",
-    currency: "token",
-    decimals: 0,
-    options: options ?? 0,
-    kind,
-    protocol: 0,
-  };
+  const terms = defaultTerms({ protocol: 0, kind, options: options ?? 0 });
   const wanted = canonicalAnswer(terms, expected);
   return wanted !== null && wanted.outcome === canonicalAnswer(terms, answer)?.outcome;
 }

@@ -3,6 +3,7 @@ import { simSigner } from "../../sim/signer.ts";
 import { ONE_PPM } from "../../agents/core/types.ts";
 import type { Address, AgentId, Assurance, Attempt, RequestId } from "../../agents/core/types.ts";
 import type { Question } from "./question.ts";
+import { defaultTerms } from "../../agents/core/request/terms.ts";
 
 /** A question has one request id under every protocol, so that leaders, chairs and roles are drawn by the question. */
 export function attemptFor(question: Question, protocol: number, seats: number, assurance: Assurance): Attempt {
@@ -16,19 +17,7 @@ export function attemptFor(question: Question, protocol: number, seats: number, 
       id: BigInt(id) as RequestId,
       consumer: `0x${"0c".repeat(20)}` as Address,
       question: question.text,
-      terms: {
-        fee: 1_000n,
-        duration: 3_600,
-        appeals: 0,
-        retries: 0,
-        tolerance: 0n,
-        callbackGasLimit: 0,
-        committeeSize: seats,
-        assurance,
-        currency: "token",
-        protocol,
-        ...question.form,
-      },
+      terms: defaultTerms({ fee: 1_000n, committeeSize: seats, assurance, protocol, ...question.form }),
     },
     attempt: 0,
     committee: Array.from({ length: seats }, (_, seat) => ({

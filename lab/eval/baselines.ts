@@ -1,4 +1,5 @@
-import { canonicalAnswer, isSameAnswer, type CanonicalAnswer } from "../../agents/core/request/answer.ts";
+import { canonicalAnswer, isSameAnswer } from "../../agents/core/request/answer.ts";
+import { type CanonicalAnswer } from "../../agents/core/request/kinds.ts";
 import { geometricMedian } from "../../agents/core/protocols/leaderless/geometric-median.ts";
 import { canonicalOrder, seatsOf } from "../../agents/core/seat/order.ts";
 import type { Prompt } from "../../agents/core/prompts/prompt.ts";

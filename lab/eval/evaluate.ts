@@ -1,4 +1,5 @@
-import { canonicalAnswer, policiesOf } from "../../agents/core/request/answer.ts";
+import { canonicalAnswer } from "../../agents/core/request/answer.ts";
+import { policiesOf } from "../../agents/core/request/kinds.ts";
 import { proposePrompt } from "../../agents/core/prompts/task-prompt.ts";
 import type { Assurance, SeatIndex, Terms } from "../../agents/core/types.ts";
 import { agrees } from "../../sim/plan.ts";

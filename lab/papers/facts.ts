@@ -1,4 +1,5 @@
-import { canonicalAnswer, policiesOf } from "../../agents/core/request/answer.ts";
+import { canonicalAnswer } from "../../agents/core/request/answer.ts";
+import { policiesOf } from "../../agents/core/request/kinds.ts";
 import type { Terms } from "../../agents/core/types.ts";
 import { mean } from "../eval/statistics.ts";
 

@@ -1,6 +1,9 @@
-// Written by scripts/words.ts from agents/core/encoding/layouts.ts. Do not edit.
+// Generated from agents/core/encoding/layouts.ts and agents/core/types.ts by scripts/words.ts; `npm run check` compares. Do not edit.
 import { BigInt, Bytes } from "@graphprotocol/graph-ts";
 import { bigAt, bytesAt, i32At, u64At } from "./words";
+
+/** The schema's names of answer kinds, by their codes. */
+export const KINDS: string[] = ["Boolean", "Choice", "Number", "Text", "Policies"];
 
 export function termsFee(word: BigInt): BigInt {
   return bigAt(word, 160, 96);

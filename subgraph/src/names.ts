@@ -7,13 +7,6 @@ export function currencyOf(code: i32): string {
   return code == 0 ? TOKEN : "Native";
 }
 
-export function kindOf(code: i32): string {
-  if (code == 0) return "Boolean";
-  if (code == 1) return "Choice";
-  if (code == 2) return "Number";
-  return code == 3 ? "Text" : "Policies";
-}
-
 /** Of a decision, which is one or the other. */
 export function statusOf(code: i32): string {
   return code == 3 ? "Decided" : "Hung";

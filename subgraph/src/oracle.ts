@@ -20,6 +20,7 @@ import {
 import { Appeal, Attempt, Callback, Decision, Delivery, Request, RequestSubscription, Seat } from "../generated/schema";
 import { cidOf } from "./cid";
 import {
+  KINDS,
   headAttempt,
   headConfidence,
   headRound,
@@ -49,7 +50,7 @@ import {
   termsRetries,
   termsTolerance,
 } from "./layouts";
-import { ZERO, attemptId, currencyOf, eventId, isZero, kindOf, priceListId, seatId, statusOf } from "./names";
+import { ZERO, attemptId, currencyOf, eventId, isZero, priceListId, seatId, statusOf } from "./names";
 import { Tally } from "./statistics";
 import { credit, fundSubscription, loadAccount, loadAgent, loadDeployment } from "./stores";
 import { bytesAt } from "./words";
@@ -311,7 +312,7 @@ function readTerms(request: Request, terms: BigInt): void {
   request.currency = currencyOf(termsCurrency(terms));
   request.decimals = termsDecimals(terms);
   request.options = termsOptions(terms);
-  request.kind = kindOf(termsKind(terms));
+  request.kind = KINDS[termsKind(terms)];
   request.protocol = termsProtocol(terms);
 }
 

@@ -8,26 +8,20 @@ import { packHead, packRelay } from "../../agents/adapters/chain/settlement.ts";
 import { packSeat, packTerms } from "../../agents/core/encoding/words.ts";
 import { packRound } from "../../agents/core/request/rounds.ts";
 import { limits } from "../../agents/core/limits.ts";
-import type { Address, AgentId, Ppm, Terms } from "../../agents/core/types.ts";
+import type { Address, AgentId, Ppm } from "../../agents/core/types.ts";
+import { defaultTerms } from "../../agents/core/request/terms.ts";
 
 const oracle = `0x${"0a".repeat(20)}` as Address;
 const registry = `0x${"0b".repeat(20)}` as Address;
 const consumer = `0x${"0c".repeat(20)}` as Address;
-const terms: Terms = {
+const terms = defaultTerms({
   fee: 1n,
-  duration: 3_600,
-  appeals: 0,
-  retries: 0,
-  tolerance: 0n,
-  callbackGasLimit: 0,
-  committeeSize: 4,
   assurance: "high",
   currency: "native",
-  decimals: 0,
   options: 3,
   kind: "choice",
   protocol: 1,
-};
+});
 const seat = { agentId: 7 as AgentId, reputation: 1_000_000 as Ppm, signer: consumer };
 
 const roundWord = packRound({ link: 3n, appeals: 1, deadline: 1_900_000_000 });

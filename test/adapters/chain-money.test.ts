@@ -10,6 +10,7 @@ import type { Asked, OperatorActions } from "../../agents/ports/chain.ts";
 import { createNodeHarness, ONE, type NodeHarness } from "./chain-node.ts";
 import { courseNow, drawNext, lastOf, type Drawn } from "./chain-questions.ts";
 import { rejects } from "./chain.suite.ts";
+import { defaultTerms } from "../../agents/core/request/terms.ts";
 
 const nobody = `0x${"11".repeat(20)}` as Address;
 
@@ -25,27 +26,7 @@ describe("chain: money at the oracle", () => {
     assert.ok(account !== undefined);
     return createOperatorActions({ ...harness.options, account, receiptPollMs: 20 });
   };
-  const termsOf = (change: Partial<Terms> = {}): Terms => {
-    const common = {
-      fee: ONE,
-      duration: 3_600,
-      appeals: 0,
-      retries: 0,
-      tolerance: 0n,
-      callbackGasLimit: 0,
-      committeeSize: 4,
-    };
-    return {
-      ...common,
-      assurance: "normal",
-      currency: "token",
-      decimals: 0,
-      options: 0,
-      kind: "boolean",
-      protocol: 1,
-      ...change,
-    };
-  };
+  const termsOf = (change: Partial<Terms> = {}): Terms => defaultTerms({ fee: ONE, protocol: 1, ...change });
   const fund = async (account: Address, amount: bigint): Promise<void> => {
     const abi = [
       {

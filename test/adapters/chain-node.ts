@@ -1,4 +1,5 @@
 // The viem adapter on a local chain behind a proxy that can be stopped and can misbehave.
+import { ANSWER_KINDS, ASSURANCES, CURRENCIES } from "../../agents/core/types.ts";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -129,12 +130,12 @@ async function setUp(chain: LocalChain): Promise<NodeHarness> {
     writer: async (index) =>
       createChainWriter({ ...options, account: accounts[index + 1] ?? account, receiptPollMs: 20 }),
     ask: async (terms, question) => {
-      const kinds = { boolean: 0, choice: 1, number: 2, text: 3, policies: 4 };
-      const assurance = terms.assurance === "high" ? 1 : 0;
-      const currency = terms.currency === "native" ? 1 : 0;
+      const kind = ANSWER_KINDS.indexOf(terms.kind);
+      const assurance = ASSURANCES.indexOf(terms.assurance);
+      const currency = CURRENCIES.indexOf(terms.currency);
       const hash = await tools.execute(consumer.address, consumer.abi, "ask", [
         SUBSCRIPTION,
-        { ...terms, assurance, currency, kind: kinds[terms.kind] },
+        { ...terms, assurance, currency, kind },
         `0x${Buffer.from(question).toString("hex")}`,
       ]);
       return requestedIn(client, hash);

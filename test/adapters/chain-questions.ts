@@ -35,6 +35,7 @@ import type {
   Receipt,
 } from "../../agents/ports/chain.ts";
 import { progressOf, lastRound, type Progress } from "../../agents/core/request/progress.ts";
+import { defaultTerms } from "../../agents/core/request/terms.ts";
 
 /** A chain with 13 agents, enough for a committee of 4 and one appeal, and a consumer that can pay. */
 export interface ChainHarness {
@@ -75,22 +76,7 @@ const ONE = 10n ** 18n;
 /** Asks a question and reads it back from its event. */
 export async function asked(harness: ChainHarness, change: Partial<Terms> = {}): Promise<Asked> {
   const reader = await harness.reader();
-  const terms: Terms = {
-    fee: ONE,
-    duration: 3_600,
-    appeals: 0,
-    retries: 0,
-    tolerance: 0n,
-    callbackGasLimit: 0,
-    committeeSize: 4,
-    assurance: "normal",
-    currency: "token",
-    decimals: 0,
-    options: 0,
-    kind: "boolean",
-    protocol: 1,
-    ...change,
-  };
+  const terms = defaultTerms({ fee: ONE, protocol: 1, ...change });
   const question = `Is this unique? ${crypto.randomUUID()} ✓`;
   const [event] = await reader.requestEvents(await harness.ask(terms, question));
   assert.ok(event?.kind === "requested");

@@ -16,6 +16,7 @@ import { MIN_UNBONDING_SECONDS } from "../../scripts/deploy/deployment.ts";
 import { createNodeHarness, ONE, requestedIn, testKeys, type NodeHarness } from "./chain-node.ts";
 import { asked, drawn, mineTo } from "./chain-questions.ts";
 import { assertOrdered, codesOf, rejects, startFollowing, stopFollowers, until } from "./chain.suite.ts";
+import { defaultTerms } from "../../agents/core/request/terms.ts";
 
 const nobody = `0x${"11".repeat(20)}` as Address;
 
@@ -38,27 +39,7 @@ describe("chain: viem", () => {
     assert.ok(account !== undefined);
     return createOperatorActions({ ...harness.options, account, receiptPollMs: 20 });
   };
-  const termsOf = (change: Partial<Terms> = {}): Terms => {
-    const common = {
-      fee: ONE,
-      duration: 3_600,
-      appeals: 0,
-      retries: 0,
-      tolerance: 0n,
-      callbackGasLimit: 0,
-      committeeSize: 4,
-    };
-    return {
-      ...common,
-      assurance: "normal",
-      currency: "token",
-      decimals: 0,
-      options: 0,
-      kind: "boolean",
-      protocol: 1,
-      ...change,
-    };
-  };
+  const termsOf = (change: Partial<Terms> = {}): Terms => defaultTerms({ fee: ONE, protocol: 1, ...change });
   const fund = async (account: Address, amount: bigint): Promise<void> => {
     const abi = [
       {

@@ -1,38 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import {
-  answerSchemaEnum,
-  canonicalAnswer,
-  composeText,
-  groupAnswers,
-  policiesOf,
-  type CanonicalAnswer,
-  type SeatAnswer,
-} from "../../agents/core/request/answer.ts";
+import { canonicalAnswer, groupAnswers, type SeatAnswer } from "../../agents/core/request/answer.ts";
+import { KIND_RULES, policiesOf, type CanonicalAnswer } from "../../agents/core/request/kinds.ts";
+import { composeText } from "../../agents/core/request/text.ts";
 import { keccak256, utf8 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
 import type { Digest, SeatIndex, Terms } from "../../agents/core/types.ts";
+import { defaultTerms } from "../../agents/core/request/terms.ts";
 
-const base: Terms = {
-  fee: 0n,
-  duration: 3_600,
-  appeals: 0,
-  retries: 0,
-  tolerance: 0n,
-  callbackGasLimit: 0,
-  committeeSize: 4,
-  assurance: "normal",
-  currency: "token",
-  decimals: 0,
-  options: 0,
-  kind: "boolean",
-  protocol: 1,
-};
+const base = defaultTerms({ protocol: 1 });
 const booleanTerms = base;
 const choiceTerms: Terms = { ...base, kind: "choice", options: 3 };
 const textTerms: Terms = { ...base, kind: "text" };
 const policyTerms: Terms = { ...base, kind: "policies", options: 4 };
+
+function answersListed(terms: Terms): readonly string[] | null {
+  return KIND_RULES[terms.kind].listed(terms);
+}
 
 function numberTerms(decimals: number, tolerance = 0n): Terms {
   return { ...base, kind: "number", decimals, tolerance };
@@ -242,13 +227,13 @@ describe("answer: canonical form", () => {
   });
 
   it("lists the answers of a schema, each of them canonical", () => {
-    assert.deepEqual(answerSchemaEnum(booleanTerms), ["yes", "no"]);
-    assert.deepEqual(answerSchemaEnum(choiceTerms), ["A", "B", "C"]);
-    assert.equal(answerSchemaEnum(numberTerms(2)), null);
-    assert.equal(answerSchemaEnum(textTerms), null);
-    assert.equal(answerSchemaEnum(policyTerms), null);
+    assert.deepEqual(answersListed(booleanTerms), ["yes", "no"]);
+    assert.deepEqual(answersListed(choiceTerms), ["A", "B", "C"]);
+    assert.equal(answersListed(numberTerms(2)), null);
+    assert.equal(answersListed(textTerms), null);
+    assert.equal(answersListed(policyTerms), null);
     for (const terms of [booleanTerms, { ...choiceTerms, options: 26 }]) {
-      const listed = answerSchemaEnum(terms) ?? [];
+      const listed = answersListed(terms) ?? [];
       assert.deepEqual(textsOf(terms, listed), listed);
     }
   });

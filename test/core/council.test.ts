@@ -30,14 +30,7 @@ import {
   taskOf,
   watched,
 } from "../support/core/council-scripts.ts";
-import {
-  assertAtLeast,
-  assertBelow,
-  assertExcludes,
-  assertFields,
-  assertIncludesAll,
-  assertSameMembers,
-} from "../support/assertions.ts";
+import { assertAtLeast, assertBelow, assertExcludes, assertFields, assertIncludesAll, assertSameMembers } from "../support/assertions.ts";
 
 const of = (n: number, terms: Partial<Terms> = {}): Attempt => attemptOf(n, { protocol: 7, ...terms });
 const all = (n: number, script: SeatScript): SeatScript[] => Array.from({ length: n }, () => script);

@@ -23,14 +23,7 @@ import {
   taskOf,
   watched,
 } from "../support/core/council-scripts.ts";
-import {
-  assertAbove,
-  assertAtMost,
-  assertBelow,
-  assertFields,
-  assertIncludes,
-  assertSameMembers,
-} from "../support/assertions.ts";
+import { assertAbove, assertAtMost, assertBelow, assertFields, assertIncludes, assertSameMembers } from "../support/assertions.ts";
 
 const of = (n: number, terms: Partial<Terms> = {}): Attempt => attemptOf(n, { protocol: 8, ...terms });
 const all = (n: number, script: SeatScript): SeatScript[] => Array.from({ length: n }, () => script);

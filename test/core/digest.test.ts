@@ -45,32 +45,31 @@ import type {
   SeatInfo,
   Terms,
 } from "../../agents/core/types.ts";
+import { LAYOUTS } from "../../agents/core/encoding/layouts.ts";
+import { ANSWER_KINDS, ASSURANCES, CURRENCIES } from "../../agents/core/types.ts";
 
 const digests = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytesToHex(bytes) as Digest);
 const addresses = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => bytesToHex(bytes) as Address);
 const uint32 = fc.integer({ min: 0, max: 0xffff_ffff });
 const byte = fc.integer({ min: 0, max: 255 });
-const nibble = fc.integer({ min: 0, max: 15 });
 const question = fc.string({ unit: "grapheme", maxLength: 60 });
 const domains: fc.Arbitrary<Domain> = fc.record({ chainId: fc.integer({ min: 1, max: 2 ** 48 }), oracle: addresses });
-const termsArbitrary: fc.Arbitrary<Terms> = fc.record(
-  {
-    fee: fc.bigInt(0n, 2n ** 96n - 1n),
-    duration: uint32,
-    appeals: nibble,
-    retries: nibble,
-    tolerance: fc.bigInt(0n, 2n ** 40n - 1n),
-    callbackGasLimit: uint32,
-    committeeSize: byte,
-    assurance: fc.constantFrom("normal", "high"),
-    currency: fc.constantFrom("token", "native"),
-    decimals: byte,
-    options: byte,
-    kind: fc.constantFrom("boolean", "choice", "number", "text", "policies"),
-    protocol: byte,
-  },
+const enums: Partial<Record<keyof Terms, readonly string[]>> = {
+  assurance: ASSURANCES,
+  currency: CURRENCIES,
+  kind: ANSWER_KINDS,
+};
+const termsArbitrary = fc.record(
+  Object.fromEntries(
+    LAYOUTS.requestTerms.map(([name, bits]) => {
+      const names = enums[name];
+      if (names !== undefined) return [name, fc.constantFrom(...names)];
+      const isBig = name === "fee" || name === "tolerance";
+      return [name, isBig ? fc.bigInt(0n, 2n ** BigInt(bits) - 1n) : fc.integer({ min: 0, max: 2 ** bits - 1 })];
+    }),
+  ),
   { noNullPrototype: true },
-);
+) as unknown as fc.Arbitrary<Terms>;
 const requests: fc.Arbitrary<Request> = fc.record({
   id: fc.bigInt(0n, 2n ** 256n - 1n) as fc.Arbitrary<Request["id"]>,
   consumer: addresses,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import type { CanonicalAnswer } from "../../agents/core/request/answer.ts";
+import type { CanonicalAnswer } from "../../agents/core/request/kinds.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { CRITIQUE } from "../../agents/core/protocols/debate/critiques.ts";
 import { initialCarry, judge } from "../../agents/core/protocols/escalating/judge.ts";

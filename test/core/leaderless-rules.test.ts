@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
 import { MEDIAN_UNIT } from "../../agents/core/protocols/leaderless/geometric-median.ts";
-import { canonicalAnswer, type CanonicalAnswer } from "../../agents/core/request/answer.ts";
+import { canonicalAnswer } from "../../agents/core/request/answer.ts";
+import { type CanonicalAnswer } from "../../agents/core/request/kinds.ts";
 import { canonicalOrder } from "../../agents/core/seat/order.ts";
 import { commitForm, revealForm, type Candidate } from "../../agents/core/phases/proposals.ts";
 import { leaderless } from "../../agents/core/protocols/leaderless/index.ts";
@@ -22,7 +23,14 @@ import type { Attempt, Digest, Outcome, Ppm, SeatIndex, Value } from "../../agen
 import { attemptOf } from "../support/core/committee.ts";
 import { addFormRound, proposalBody, type RoundScript, type SaidSoFar } from "../support/core/form-rounds.ts";
 import { put } from "../support/core/mbft-set.ts";
-import { assertAtLeast, assertAtMost, assertBelow, assertFields, assertIncludes, assertWithin } from "../support/assertions.ts";
+import {
+  assertAtLeast,
+  assertAtMost,
+  assertBelow,
+  assertFields,
+  assertIncludes,
+  assertWithin,
+} from "../support/assertions.ts";
 
 const FORMS = [
   commitForm,

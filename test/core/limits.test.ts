@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { limits } from "../../agents/core/limits.ts";
-import { MAX_SLASHES } from "../../agents/core/phases/outcome.ts";
 import { SLASH_FACTOR_PPM } from "../../agents/core/protocols/mbft/config.ts";
 import { ONE_PPM } from "../../agents/core/types.ts";
 
@@ -35,7 +34,7 @@ describe("bounds that TypeScript and Solidity share", () => {
         endpoint: limits.endpointBytes,
         shortest: limits.minDurationSeconds,
         longest: limits.maxDurationSeconds,
-        slashes: MAX_SLASHES,
+        slashes: limits.maxSlashes,
         factor: SLASH_FACTOR_PPM,
         one: ONE_PPM,
       },

@@ -11,7 +11,7 @@ import { protocols } from "../../agents/core/protocols/index.ts";
 import { startSeat, stepSeat } from "../../agents/core/seat/seat.ts";
 import type { Attempt, Message, Ppm, SeatIndex } from "../../agents/core/types.ts";
 import { attemptOf, keyOf, runCommittee, signMessage, timing, type SeatScript } from "../support/core/committee.ts";
-import { assertIncludes, assertBelow, assertAtLeast } from "../support/assertions.ts";
+import { assertAtLeast, assertBelow, assertIncludes } from "../support/assertions.ts";
 
 const WORD = 50;
 /** The most seats that a protocol takes, so that no change lowers it unseen. */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { canonicalAnswer, policiesOf } from "../../agents/core/request/answer.ts";
+import { canonicalAnswer } from "../../agents/core/request/answer.ts";
+import { policiesOf } from "../../agents/core/request/kinds.ts";
 import { createUnanimous } from "../../agents/core/protocols/unanimous/index.ts";
 import { gradePolicies } from "../../agents/core/protocols/unanimous/rules.ts";
 import type { Attempt, Digest, Ppm, SeatIndex, Terms } from "../../agents/core/types.ts";

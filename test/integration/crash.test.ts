@@ -13,7 +13,7 @@ import { createOperatorActions } from "../../agents/adapters/chain/operator.ts";
 import { createFileJournals } from "../../agents/adapters/journal/file-journal.ts";
 import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
 import { refuseMessage } from "../../agents/core/encoding/transcript.ts";
-import type { Address, Attempt, Request, Terms } from "../../agents/core/types.ts";
+import type { Address, Attempt, Request } from "../../agents/core/types.ts";
 import { createInputReader } from "../../agents/node/seat/records.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import { openBank } from "../../devnet/demo/bank.ts";
@@ -21,6 +21,7 @@ import { setUpAgent, startAgent, stopProcess, type DemoAgent } from "../../devne
 import { MIN_UNBONDING_SECONDS, deploy } from "../../scripts/deploy/deployment.ts";
 import { startLocalChain } from "../../devnet/local-chain.ts";
 import { until } from "./world.ts";
+import { defaultTerms } from "../../agents/core/request/terms.ts";
 import { assertAbove } from "../support/assertions.ts";
 
 const STAKE = parseEther("10");
@@ -28,21 +29,7 @@ const EPOCH_BLOCKS = 160;
 const PASSWORD = "crash test";
 const modelPath = join(import.meta.dirname, "..", "..", "models", "conclave-small.gguf");
 
-const terms: Terms = {
-  fee: parseEther("1"),
-  duration: 3_600,
-  appeals: 0,
-  retries: 0,
-  tolerance: 0n,
-  callbackGasLimit: 0,
-  committeeSize: 4,
-  assurance: "normal",
-  currency: "token",
-  decimals: 0,
-  options: 0,
-  kind: "number",
-  protocol: 1,
-};
+const terms = defaultTerms({ fee: parseEther("1"), kind: "number", protocol: 1 });
 
 describe("a crash", () => {
   // The moment is random on purpose; whatever it is, the rules must hold. The message names it for a re-run by hand.

@@ -16,6 +16,7 @@ import type {
   SeatIndex,
   Value,
 } from "../../agents/core/types.ts";
+import { defaultTerms } from "../../agents/core/request/terms.ts";
 
 export interface Answering {
   /** Null = it proposes nothing. */
@@ -48,21 +49,7 @@ export function attemptFor(
     request: {
       id: 1n as RequestId,
       consumer: `0x${"0c".repeat(20)}` as Address,
-      terms: {
-        fee: 0n,
-        duration: 3600,
-        appeals: 0,
-        retries: 0,
-        tolerance: 0n,
-        callbackGasLimit: 0,
-        committeeSize: seats,
-        assurance,
-        currency: "token",
-        decimals: 0,
-        options: 0,
-        kind: "boolean",
-        protocol,
-      },
+      terms: defaultTerms({ committeeSize: seats, assurance, protocol }),
       question: "Is it so?",
     },
     attempt: 0,

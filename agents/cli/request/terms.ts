@@ -5,7 +5,17 @@ import { limits } from "../../core/limits.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { protocolByCode, protocols } from "../../core/protocols/index.ts";
 import { anybody } from "../../core/request/refusal.ts";
-import { CURRENCIES, type Address, type AnswerKind, type Assurance } from "../../core/types.ts";
+import {
+  ANSWER_KINDS,
+  ASSURANCES,
+  CURRENCIES,
+  type Address,
+  type AnswerKind,
+  type Assurance,
+} from "../../core/types.ts";
+import { LAYOUTS, placeOf } from "../../core/encoding/layouts.ts";
+import { KIND_RULES, usesTerm, type KindTerm } from "../../core/request/kinds.ts";
+import { defaultTerms } from "../../core/request/terms.ts";
 import type { Attempt, RequestId, Terms } from "../../core/types.ts";
 import { committeeSizeAfter, seatsOfAll } from "../../core/request/rounds.ts";
 import { parseAmount, parseChoice, parseDuration, parseInteger, unitOf, type Unit } from "../shared/arguments.ts";
@@ -27,10 +37,14 @@ export interface TermsFlags {
   readonly callbackGas: string;
 }
 
-const KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "policies"];
-const ASSURANCES: readonly Assurance[] = ["normal", "high"];
-
-const MAX_TOLERANCE = 2n ** 40n - 1n;
+/** All that the bits of the term hold. */
+const MAX_TOLERANCE = (1n << BigInt(placeOf(LAYOUTS.requestTerms, "tolerance").bits)) - 1n;
+/** How a message names each term that only some kinds use. */
+const NOUNS: Readonly<Record<KindTerm, string>> = {
+  options: "options",
+  decimals: "decimals",
+  tolerance: "a tolerance",
+};
 
 /**
  * Within the bounds of the contract; what agents refuse besides is for `requireTakers`. Without `--fee` the fee is 0, for the
@@ -38,21 +52,18 @@ const MAX_TOLERANCE = 2n ** 40n - 1n;
  */
 export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Protocol[] = protocols): Terms {
   const protocol = findProtocol(flags.protocol, registry);
-  const kind = parseChoice(flags.kind, "--kind", KINDS);
+  const kind = parseChoice(flags.kind, "--kind", ANSWER_KINDS);
   const duration = parseDuration(flags.duration, "--duration");
   if (duration < limits.minDurationSeconds)
     throw invalid("duration", flags.duration, "30m is the shortest: committees must be able to answer in it");
   if (duration > limits.maxDurationSeconds) throw invalid("duration", flags.duration, "7d is the longest");
   const currency = parseChoice(flags.currency, "--currency", CURRENCIES);
   return {
+    ...defaultTerms({ protocol: protocol.code, kind, currency, duration }),
     fee: flags.fee === undefined ? 0n : parseAmount(flags.fee, unitOf(currency, feeToken), "--fee"),
-    duration,
     callbackGasLimit: parseInteger(flags.callbackGas, "--callback-gas", 0, limits.callbackGas),
     ...committeeTerms(kind, flags),
     assurance: assuranceOf(flags, protocol, registry),
-    currency,
-    kind,
-    protocol: protocol.code,
     ...answerTerms(kind, flags),
   };
 }
@@ -61,7 +72,7 @@ function committeeTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "appea
   const appeals = parseInteger(flags.appeals, "--appeals", 0, limits.maxAppeals);
   const retries = parseInteger(flags.retries, "--retries", 0, limits.maxRetries);
   const committeeSize = parseInteger(flags.committee, "--committee", limits.minCommittee, limits.maxCommittee);
-  if (appeals > 0 && kind === "text")
+  if (appeals > 0 && !KIND_RULES[kind].appealable)
     throw invalid("appeals", flags.appeals, "no contract can tell whether two texts agree; ask another --kind");
   const largest = committeeSizeAfter(committeeSize, appeals);
   if (largest > limits.maxCommittee) {
@@ -141,21 +152,25 @@ function checkQuestion(question: string): void {
 
 function answerTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "options" | "decimals" | "tolerance"> {
   const { options, decimals, tolerance } = flags;
-  const hasOptions = kind === "choice" || kind === "policies";
-  if (hasOptions && options === undefined)
+  const given = { options, decimals, tolerance };
+  if (usesTerm(kind, "options") && options === undefined)
     throw invalid("options", "", `--kind ${kind} needs --options N, the number of letters`);
-  if (!hasOptions && options !== undefined)
-    throw invalid("options", options, `only --kind choice and --kind policies have options, not ${kind}`);
-  if (kind !== "number" && decimals !== undefined)
-    throw invalid("decimals", decimals, `only --kind number has decimals, not ${kind}`);
-  if (kind !== "number" && tolerance !== undefined)
-    throw invalid("tolerance", tolerance, `only --kind number has a tolerance, not ${kind}`);
+  for (const term of ["options", "decimals", "tolerance"] as const) {
+    const value = given[term];
+    if (value !== undefined && !usesTerm(kind, term)) throw invalid(term, value, `only ${takersOf(term)}, not ${kind}`);
+  }
   const places = decimals === undefined ? 0 : parseInteger(decimals, "--decimals", 0, limits.decimals);
   return {
     options: options === undefined ? 0 : parseInteger(options, "--options", limits.minOptions, limits.maxOptions),
     decimals: places,
     tolerance: tolerance === undefined ? 0n : scaledTolerance(tolerance, places),
   };
+}
+
+/** e.g. "--kind choice and --kind policies have options". */
+function takersOf(term: KindTerm): string {
+  const kinds = ANSWER_KINDS.filter((kind) => usesTerm(kind, term)).map((kind) => `--kind ${kind}`);
+  return `${kinds.join(" and ")} ${kinds.length === 1 ? "has" : "have"} ${NOUNS[term]}`;
 }
 
 /** The tolerance is given like an answer: "0.5" with one decimal is 5 units. */

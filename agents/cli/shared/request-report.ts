@@ -1,5 +1,5 @@
 import type { ChainTerms } from "../../adapters/chain/terms.ts";
-import { policiesOf } from "../../core/request/answer.ts";
+import { KIND_RULES, policiesOf } from "../../core/request/kinds.ts";
 import { cidString } from "../../core/encoding/codec.ts";
 import { protocolByCode } from "../../core/protocols/index.ts";
 import { unpackRound } from "../../core/request/rounds.ts";
@@ -117,7 +117,7 @@ function reportText(facts: Facts, feeToken: ChainTerms["feeToken"]): string {
     const { question, consumer, terms } = asked.request;
     lines.push(
       ["question", printable(question)],
-      ["kind", kindText(terms)],
+      ["kind", KIND_RULES[terms.kind].label(terms)],
       ["protocol", protocolLabel(terms.protocol)],
       ["assurance", assuranceText(terms)],
     );
@@ -179,12 +179,6 @@ function seatLines({ progress, committed }: Facts): readonly SeatLine[] {
     steps: committed?.decision.reputationChanges.find((change) => change.seat === seat)?.steps ?? 0,
     share: committed?.decision.shares[seat] ?? 0,
   }));
-}
-
-function kindText({ kind, options, decimals, tolerance }: Terms): string {
-  if (kind === "choice") return `choice of ${options}`;
-  if (kind === "policies") return `policies, any of ${options}`;
-  return kind === "number" ? `number, ${decimals} decimals, tolerance ${tolerance} units` : kind;
 }
 
 /** That of the request, then that of the protocol. */

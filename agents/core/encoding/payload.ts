@@ -1,4 +1,4 @@
-import { isReadable } from "../request/answer.ts";
+import { isReadable } from "../request/text.ts";
 import { bytesToHex, utf8 } from "./bytes.ts";
 import type { PayloadMap } from "../protocol.ts";
 import type { Digest, Value } from "../types.ts";

@@ -1,23 +1,11 @@
 import { ConclaveError } from "../errors.ts";
-import { CURRENCIES } from "../types.ts";
-import type {
-  Address,
-  AgentId,
-  AnswerKind,
-  Assurance,
-  DecisionStatus,
-  Outcome,
-  Ppm,
-  SeatIndex,
-  SeatInfo,
-  Terms,
-} from "../types.ts";
+import { ANSWER_KINDS, ASSURANCES, CURRENCIES } from "../types.ts";
+import type { Address, AgentId, DecisionStatus, Outcome, Ppm, SeatIndex, SeatInfo, Terms } from "../types.ts";
 import { LAYOUTS, type Layout, type Member } from "./layouts.ts";
 
 type ReputationChanges = Outcome["reputationChanges"];
-
-const ANSWER_KINDS: readonly AnswerKind[] = ["boolean", "choice", "number", "text", "policies"];
-const ASSURANCES: readonly Assurance[] = ["normal", "high"];
+/** The terms that are numbers; every one has at most 32 bits. */
+type SmallTerms = Omit<Terms, "fee" | "tolerance" | "kind" | "assurance" | "currency">;
 
 /** Packs the members of a word. Throws a RangeError, which names the member, when a value does not fit its bits. */
 export function packWord<const L extends Layout>(
@@ -33,13 +21,12 @@ export function packWord<const L extends Layout>(
 
 /** Returns the members of a word; bits above its layout are ignored. */
 export function unpackWord<const L extends Layout>(layout: L, packed: bigint): Readonly<Record<Member<L>, bigint>> {
-  const values: Partial<Record<Member<L>, bigint>> = {};
-  let rest = packed;
-  for (const [name, bits] of layout.toReversed()) {
-    values[name as Member<L>] = BigInt.asUintN(bits, rest);
-    rest >>= BigInt(bits);
-  }
-  return values as Record<Member<L>, bigint>;
+  let shift = BigInt(layout.reduce((sum, [, bits]) => sum + bits, 0));
+  const values = layout.map(([name, bits]) => {
+    shift -= BigInt(bits);
+    return [name, BigInt.asUintN(bits, packed >> shift)] as const;
+  });
+  return Object.fromEntries(values) as Record<Member<L>, bigint>;
 }
 
 function fits(value: bigint | number, bits: number): boolean {
@@ -70,26 +57,14 @@ export function packTerms(terms: Terms): bigint {
 /** Null when the word is no uint256 or holds an unknown kind, assurance or currency. */
 export function unpackTerms(packed: bigint): Terms | null {
   if (packed < 0n || packed >= 1n << 256n) return null;
-  const fields = unpackWord(LAYOUTS.requestTerms, packed);
-  const kind = ANSWER_KINDS[Number(fields.kind)];
-  const assurance = ASSURANCES[Number(fields.assurance)];
-  const currency = CURRENCIES[Number(fields.currency)];
+  const members = unpackWord(LAYOUTS.requestTerms, packed);
+  const kind = ANSWER_KINDS[Number(members.kind)];
+  const assurance = ASSURANCES[Number(members.assurance)];
+  const currency = CURRENCIES[Number(members.currency)];
   if (kind === undefined || assurance === undefined || currency === undefined) return null;
-  return {
-    fee: fields.fee,
-    duration: Number(fields.duration),
-    appeals: Number(fields.appeals),
-    retries: Number(fields.retries),
-    tolerance: fields.tolerance,
-    callbackGasLimit: Number(fields.callbackGasLimit),
-    committeeSize: Number(fields.committeeSize),
-    assurance,
-    currency,
-    decimals: Number(fields.decimals),
-    options: Number(fields.options),
-    kind,
-    protocol: Number(fields.protocol),
-  };
+  const { fee, tolerance } = members;
+  const numbers = Object.fromEntries(Object.entries(members).map(([name, value]) => [name, Number(value)]));
+  return { ...(numbers as SmallTerms), fee, tolerance, kind, assurance, currency };
 }
 
 /** Throws a RangeError when a member does not fit its bits. */

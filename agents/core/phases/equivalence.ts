@@ -1,4 +1,5 @@
-import { groupAnswers, type AnswerGroup, type CanonicalAnswer, type SeatAnswer } from "../request/answer.ts";
+import { groupAnswers, type AnswerGroup, type SeatAnswer } from "../request/answer.ts";
+import { type CanonicalAnswer } from "../request/kinds.ts";
 import { isMapOf } from "../encoding/codec.ts";
 import { compareHex, hexToBytes } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";

@@ -1,9 +1,7 @@
-import type { CanonicalAnswer } from "../request/answer.ts";
+import { limits } from "../limits.ts";
+import type { CanonicalAnswer } from "../request/kinds.ts";
 import { seatsOf } from "../seat/order.ts";
 import { ONE_PPM, type Attempt, type Digest, type Outcome, type Ppm, type SeatIndex } from "../types.ts";
-
-/** A decision slashes a seat at most this often, as the contract demands (MAX_SLASHES). */
-export const MAX_SLASHES = 3;
 
 /** What a deliberation came to, before reputations and shares are settled. */
 export interface Resolution {
@@ -20,14 +18,14 @@ export interface Resolution {
 }
 
 /**
- * PH8. Reputation: a slashed seat loses its slashes, at most MAX_SLASHES; a completed seat below full reputation recovers one
+ * PH8. Reputation: a slashed seat loses its slashes, at most `limits.maxSlashes`; a completed seat below full reputation recovers one
  * step. Shares: a completed seat that was not slashed gets 2 when it supported the winner, else 1.
  */
 export function settle(attempt: Attempt, { winner, slashes, completed }: Resolution): Outcome {
   const isSlashed = (seat: SeatIndex): boolean => (slashes[seat] as number) > 0;
   const earns = (seat: SeatIndex): boolean => completed.includes(seat) && !isSlashed(seat);
   const reputationChanges = seatsOf(attempt).flatMap((seat) => {
-    if (isSlashed(seat)) return [{ seat, steps: -Math.min(slashes[seat] as number, MAX_SLASHES) }];
+    if (isSlashed(seat)) return [{ seat, steps: -Math.min(slashes[seat] as number, limits.maxSlashes) }];
     return earns(seat) && attempt.committee[seat]?.reputation !== ONE_PPM ? [{ seat, steps: 1 }] : [];
   });
   const shares = seatsOf(attempt).map((seat) => (earns(seat) ? (winner?.supporters.includes(seat) ? 2 : 1) : 0));

@@ -1,4 +1,6 @@
-import { canonicalAnswer, clipText, type CanonicalAnswer } from "../request/answer.ts";
+import { canonicalAnswer } from "../request/answer.ts";
+import { type CanonicalAnswer } from "../request/kinds.ts";
+import { clipText } from "../request/text.ts";
 import { digestOf, isMapOf } from "../encoding/codec.ts";
 import { concat, encodeRequestId, hexToBytes, sha256 } from "../encoding/bytes.ts";
 import { limits } from "../limits.ts";

@@ -1,7 +1,7 @@
-import { answerSchemaEnum } from "../request/answer.ts";
 import { limits } from "../limits.ts";
 import { cutText, renderFields, type OutputSchema, type Prompt } from "./prompt.ts";
-import type { Attempt, Terms } from "../types.ts";
+import { KIND_RULES, letter, usesTerm } from "../request/kinds.ts";
+import { ANSWER_KINDS, type Attempt, type Terms } from "../types.ts";
 
 /** P5: Tasks that several protocols ask of a model. Raised with every change of wording or fields; part of their versions. */
 export const TASKS_VERSION = 2;
@@ -82,36 +82,25 @@ export function lineOf(answer: string, proof: string): string {
 /** The longest that there is. */
 export const LINE_BYTES = limits.answerBytes + 2 + limits.proofBytes;
 
-export function letter(index: number): string {
-  return String.fromCharCode(65 + index);
-}
-
 /** e.g. "boolean", "choice A-D", "number 2", "policies A-F". */
-function kindLine(terms: Terms): string {
-  switch (terms.kind) {
-    case "choice":
-    case "policies":
-      return `${terms.kind} A-${letter(terms.options - 1)}`;
-    case "number":
-      return `number ${terms.decimals}`;
-    case "boolean":
-    case "text":
-      return terms.kind;
-  }
+function kindLine({ kind, options, decimals }: Terms): string {
+  if (usesTerm(kind, "options")) return `${kind} A-${letter(options - 1)}`;
+  return usesTerm(kind, "decimals") ? `${kind} ${decimals}` : kind;
 }
 
 /** The part of a request's terms that a question fixes. */
 export type AnswerForm = Pick<Terms, "kind" | "options" | "decimals">;
 
-const KIND_LINE = /^(?:(boolean|text)|(choice|policies) A-([B-Z])|number (\d|1[0-8]))$/;
+const KIND_LINE = /^(\w+)(?: A-([B-Z])| (\d|1[0-8]))?$/;
 
 /** What such a line says; null for any other. */
 export function answerFormOf(line: string): AnswerForm | null {
-  const [, plain, list, last, decimals] = KIND_LINE.exec(line) ?? [];
-  if (plain === "boolean" || plain === "text") return { kind: plain, options: 0, decimals: 0 };
-  if (decimals !== undefined) return { kind: "number", options: 0, decimals: Number(decimals) };
-  if (last === undefined) return null;
-  return { kind: list === "choice" ? "choice" : "policies", options: last.charCodeAt(0) - 64, decimals: 0 };
+  const [, name, last, decimals] = KIND_LINE.exec(line) ?? [];
+  const kind = ANSWER_KINDS.find((one) => one === name);
+  if (kind === undefined) return null;
+  if (usesTerm(kind, "options") !== (last !== undefined)) return null;
+  if (usesTerm(kind, "decimals") !== (decimals !== undefined)) return null;
+  return { kind, options: last === undefined ? 0 : last.charCodeAt(0) - 64, decimals: Number(decimals ?? 0) };
 }
 
 /** Characters of model text; longer texts would be cut to limits.proofBytes anyway. */
@@ -119,9 +108,9 @@ const TEXT = limits.proofBytes;
 
 /** A text that is reasoned first, then an answer of the question's kind. */
 export function answerSchema(terms: Terms): OutputSchema {
-  const allowed = answerSchemaEnum(terms);
-  const maxLength = terms.kind === "text" ? limits.answerBytes / 2 : limits.shortAnswerBytes;
-  const answer = allowed === null ? { name: "answer", maxLength } : { name: "answer", enum: allowed };
+  const rules = KIND_RULES[terms.kind];
+  const allowed = rules.listed(terms);
+  const answer = allowed === null ? { name: "answer", maxLength: rules.maxLength } : { name: "answer", enum: allowed };
   return { properties: [{ name: "proof", maxLength: TEXT }, answer] };
 }
 

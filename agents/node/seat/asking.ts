@@ -4,7 +4,7 @@ import { limits } from "../../core/limits.ts";
 import { tidyOrigin } from "../../core/phases/origin.ts";
 import { shortened, type Prompt } from "../../core/prompts/prompt.ts";
 import type { Effect, Observation } from "../../core/protocol.ts";
-import { composeText } from "../../core/request/answer.ts";
+import { composeText } from "../../core/request/text.ts";
 import type { Ppm } from "../../core/types.ts";
 import type { ModelRequest, ModelResponse } from "../../ports/model.ts";
 import { deadline, logFailure, type EffectHost } from "./host.ts";

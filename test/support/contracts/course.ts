@@ -23,6 +23,7 @@ import {
   requestedWitness,
   unpackRound,
   word,
+  zeroTerms,
 } from "./typed-data.ts";
 import type { RequestWitness, SignedDecision, Terms } from "./typed-data.ts";
 import { findEvent, findEvents, mineSeed, subscription } from "./world.ts";
@@ -67,18 +68,10 @@ export interface Committed {
 type Ask = (terms: string, question: Uint8Array) => Promise<ContractTransactionResponse>;
 
 export const termsFor = (overrides: Partial<Terms> = {}): Terms => ({
+  ...zeroTerms,
   fee: 10n ** 18n,
   duration: 3600,
-  appeals: 0,
-  retries: 0,
-  tolerance: 0,
-  callbackGasLimit: 0,
   committeeSize: 4,
-  assurance: 0,
-  currency: Currency.Token,
-  decimals: 0,
-  options: 0,
-  kind: 0,
   protocol: 1,
   ...overrides,
 });

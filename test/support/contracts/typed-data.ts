@@ -59,21 +59,12 @@ export const Status = { None: 0, Requested: 1, Drawn: 2, Decided: 3, Hung: 4, Re
 export const Currency = { Token: 0, Native: 1 } as const;
 
 /** `Terms` of contracts/types/Types.sol; the fee as a decimal string or bigint. */
-export interface Terms {
+export type Terms = { readonly [Name in Exclude<Member<typeof LAYOUTS.requestTerms>, "fee">]: number } & {
   readonly fee: bigint | string;
-  readonly duration: number;
-  readonly appeals: number;
-  readonly retries: number;
-  readonly tolerance: number;
-  readonly callbackGasLimit: number;
-  readonly committeeSize: number;
-  readonly assurance: number;
-  readonly currency: number;
-  readonly decimals: number;
-  readonly options: number;
-  readonly kind: number;
-  readonly protocol: number;
-}
+};
+
+/** Every term 0, which is the code of the first kind, assurance and currency. */
+export const zeroTerms = Object.fromEntries(LAYOUTS.requestTerms.map(([name]) => [name, 0])) as unknown as Terms;
 
 /** 32 bytes, big endian. */
 export const word = (value: bigint): string => toBeHex(value, 32);

@@ -22,6 +22,7 @@ import type {
   Terms,
   Value,
 } from "../../../agents/core/types.ts";
+import { defaultTerms } from "../../../agents/core/request/terms.ts";
 
 /** Deterministic keys for tests. */
 export function keyOf(seat: number): Uint8Array {
@@ -36,21 +37,7 @@ export function signDigest(seat: number, digest: Digest): Hex {
   return signDigestBy(digest, keyOf(seat));
 }
 
-export const booleanTerms: Terms = {
-  fee: 1_000n,
-  duration: 3_600,
-  appeals: 0,
-  retries: 0,
-  tolerance: 0n,
-  callbackGasLimit: 0,
-  committeeSize: 4,
-  assurance: "normal",
-  currency: "token",
-  decimals: 0,
-  options: 0,
-  kind: "boolean",
-  protocol: 1,
-};
+export const booleanTerms = defaultTerms({ fee: 1_000n, protocol: 1 });
 
 export function attemptOf(seats: number, terms: Partial<Terms> = {}, reputations: readonly number[] = []): Attempt {
   return {

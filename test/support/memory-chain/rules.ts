@@ -22,6 +22,7 @@ import type {
   Terms,
 } from "../../../agents/core/types.ts";
 import type { AgentRecord, EquivocationProof, SignedDecisionHash, SignedPayload } from "../../../agents/ports/chain.ts";
+import { KIND_RULES } from "../../../agents/core/request/kinds.ts";
 
 const REPUTATION_FLOOR = 10_000;
 const EXIT_REPUTATION = 100_000;
@@ -42,23 +43,9 @@ export function requireDuration({ duration }: Terms): void {
 /** As contracts/libraries/DecisionLib.sol: a hung decision has no outcome, any other one that fits the kind. */
 export function requireOutcome(terms: Terms, decision: Decision): void {
   const outcome = BigInt(decision.outcome);
-  const fits = decision.status === "hung" ? outcome === 0n : fitsKind(terms, outcome, decision);
+  const { kind } = terms;
+  const fits = decision.status === "hung" ? outcome === 0n : KIND_RULES[kind].fits(outcome, terms, decision.answer);
   if (!fits) throw refused("InvalidDecision", { field: "outcome", value: String(outcome) });
-}
-
-function fitsKind({ kind, options }: Terms, outcome: bigint, decision: Decision): boolean {
-  switch (kind) {
-    case "boolean":
-      return outcome <= 1n;
-    case "choice":
-      return outcome < BigInt(options);
-    case "number":
-      return true;
-    case "text":
-      return decision.outcome === keccak256(utf8(decision.answer));
-    case "policies":
-      return outcome !== 0n && outcome < 1n << BigInt(options);
-  }
 }
 
 /** As contracts/libraries/CertificateLib.sol. Bit i = seat i. */

@@ -1,4 +1,4 @@
-import { clipText } from "../../request/answer.ts";
+import { clipText } from "../../request/text.ts";
 import { wordForm } from "../../phases/chair.ts";
 import { isMapOf } from "../../encoding/codec.ts";
 import { hexToBytes } from "../../encoding/bytes.ts";

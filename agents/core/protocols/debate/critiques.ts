@@ -1,4 +1,4 @@
-import { clipText } from "../../request/answer.ts";
+import { clipText } from "../../request/text.ts";
 import { inReadersOrder } from "../../phases/chair.ts";
 import { isMapOf } from "../../encoding/codec.ts";
 import { hexToBytes } from "../../encoding/bytes.ts";
@@ -11,7 +11,6 @@ import { allCounted, type Form, type RoundBook, type Closure } from "../../phase
 import {
   answerSchema,
   heard,
-  letter,
   lettered,
   LINE_BYTES,
   lineOf,
@@ -20,6 +19,7 @@ import {
   taskPrompt,
   type Task,
 } from "../../prompts/task-prompt.ts";
+import { letter } from "../../request/kinds.ts";
 import type { Attempt, Digest, Value } from "../../types.ts";
 
 /** Cross-examination and reply (docs/spec/debate.md): what debate and the debate stage of escalating share. */

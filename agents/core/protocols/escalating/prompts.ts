@@ -2,7 +2,8 @@ import { CHAIR_VERSION } from "../../phases/chair.ts";
 import { limits } from "../../limits.ts";
 import { cutText, renderFields, type OutputSchema, type Prompt } from "../../prompts/prompt.ts";
 import type { Citation, Document } from "../../evidence/sources.ts";
-import { answerSchema, letter, lettered, taskPrompt, type Task } from "../../prompts/task-prompt.ts";
+import { answerSchema, lettered, taskPrompt, type Task } from "../../prompts/task-prompt.ts";
+import { letter } from "../../request/kinds.ts";
 import type { Attempt, Terms } from "../../types.ts";
 import { VERSION as MBFT_VERSION } from "../mbft/prompts.ts";
 

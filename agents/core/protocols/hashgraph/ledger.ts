@@ -1,4 +1,5 @@
-import { canonicalAnswer, type CanonicalAnswer } from "../../request/answer.ts";
+import { canonicalAnswer } from "../../request/answer.ts";
+import { type CanonicalAnswer } from "../../request/kinds.ts";
 import { hasAncestor } from "./graph/graph.ts";
 import { seatsOf } from "../../seat/order.ts";
 import { commitmentOf, type Proposal } from "../../phases/proposals.ts";

@@ -1,4 +1,5 @@
-import { isSameAnswer, type AnswerGroup, type CanonicalAnswer } from "../../request/answer.ts";
+import { isSameAnswer, type AnswerGroup } from "../../request/answer.ts";
+import { type CanonicalAnswer } from "../../request/kinds.ts";
 import { compareHex } from "../../encoding/bytes.ts";
 import { bySupport, classesBy } from "../../phases/equivalence.ts";
 import { holdsHonest, isMajority, isSupermajority } from "../../quorum.ts";

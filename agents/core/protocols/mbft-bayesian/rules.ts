@@ -1,4 +1,4 @@
-import type { CanonicalAnswer } from "../../request/answer.ts";
+import type { CanonicalAnswer } from "../../request/kinds.ts";
 import { answerClasses } from "../../phases/equivalence.ts";
 import { expOfNegative, lnOfRatio } from "./fixed-point.ts";
 import { candidatesOf, type Candidate } from "../../phases/proposals.ts";

@@ -1,4 +1,4 @@
-import { clipText } from "../../request/answer.ts";
+import { clipText } from "../../request/text.ts";
 import { MATCH, matchCalls, matchForm, matchForms, sayMatches } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
 import { phased } from "../../phases/phased.ts";

@@ -1,4 +1,5 @@
-import { isSameAnswer, type CanonicalAnswer } from "../../request/answer.ts";
+import { isSameAnswer } from "../../request/answer.ts";
+import { type CanonicalAnswer } from "../../request/kinds.ts";
 import { answerClasses } from "../../phases/equivalence.ts";
 import { limits } from "../../limits.ts";
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";

@@ -1,9 +1,9 @@
-import { canonicalAnswer, type CanonicalAnswer } from "../../request/answer.ts";
+import { canonicalAnswer } from "../../request/answer.ts";
+import { type CanonicalAnswer, letter } from "../../request/kinds.ts";
 import { settle } from "../../phases/outcome.ts";
 import type { Judged } from "../../phases/phased-rules.ts";
 import { isSupermajority } from "../../quorum.ts";
 import { equivocatorsIn, type RoundBook } from "../../phases/round-book.ts";
-import { letter } from "../../prompts/task-prompt.ts";
 import { ONE_PPM, type Attempt, type Outcome, type Ppm, type SeatIndex } from "../../types.ts";
 import { sharesOf } from "./pay.ts";
 import { gradePolicies, isSettled, judgeTurn, type Turn } from "./rules.ts";

@@ -1,4 +1,5 @@
-import { isSameAnswer, policiesOf, type CanonicalAnswer } from "../../request/answer.ts";
+import { isSameAnswer } from "../../request/answer.ts";
+import { policiesOf, type CanonicalAnswer } from "../../request/kinds.ts";
 import { seatsOf } from "../../seat/order.ts";
 import type { Candidate } from "../../phases/proposals.ts";
 import type { Attempt } from "../../types.ts";

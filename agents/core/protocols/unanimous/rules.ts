@@ -1,4 +1,5 @@
-import { isSameAnswer, policiesOf, type AnswerGroup } from "../../request/answer.ts";
+import { isSameAnswer, type AnswerGroup } from "../../request/answer.ts";
+import { policiesOf } from "../../request/kinds.ts";
 import { answerClasses } from "../../phases/equivalence.ts";
 import { seatsOf } from "../../seat/order.ts";
 import { candidatesOf, type Candidate } from "../../phases/proposals.ts";

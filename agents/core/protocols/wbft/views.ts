@@ -1,4 +1,4 @@
-import type { CanonicalAnswer } from "../../request/answer.ts";
+import type { CanonicalAnswer } from "../../request/kinds.ts";
 import { canonicalRanks, seatsOf } from "../../seat/order.ts";
 import { settle } from "../../phases/outcome.ts";
 import type { Judged, SeatView } from "../../phases/phased-rules.ts";

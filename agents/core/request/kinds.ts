@@ -1,0 +1,168 @@
+import { keccak256, utf8 } from "../encoding/bytes.ts";
+import { limits } from "../limits.ts";
+import type { AnswerKind, Digest, Terms } from "../types.ts";
+import { isReadable } from "./text.ts";
+
+/** Two answers agree iff their outcomes are equal; numbers within tolerance are brought together by `groupAnswers`. */
+export interface CanonicalAnswer {
+  readonly text: string;
+  /** What the chain stores: boolean 0/1, choice index, number int256, text keccak256, policies a bitmap (bit i = policy i). */
+  readonly outcome: Digest;
+}
+
+/** Terms that only some kinds use; they are 0 for the others. */
+export type KindTerm = "options" | "decimals" | "tolerance";
+
+/** All that the system knows of one kind of answer. */
+export interface KindRules {
+  readonly uses: readonly KindTerm[];
+  /** Whether a contract can tell if two answers agree. Only then can a decision be appealed against. */
+  readonly appealable: boolean;
+  /** How outcomes are ordered: as int256 or by their bytes. Only values have distances, which a tolerance bounds. */
+  readonly order: "value" | "bytes";
+  /** Characters that a model may write as an answer, unless `listed` names them all. */
+  readonly maxLength: number;
+  /** The canonical form of a text without outer and repeated spaces; null if the text is no answer of this kind. */
+  canonical(text: string, terms: Terms): CanonicalAnswer | null;
+  /** All answers there can be; null when they are too many to list. */
+  listed(terms: Terms): readonly string[] | null;
+  /** The kind and its terms in words for people. */
+  label(terms: Terms): string;
+  /** Whether the contract takes the outcome of a decided request, as contracts/libraries/DecisionLib.sol. */
+  fits(outcome: bigint, terms: Terms, answer: string): boolean;
+}
+
+/** A to Z. */
+const LETTERS = 26;
+const YES = /^(?:yes|y|true)$/i;
+const NO = /^(?:no|n|false)$/i;
+const CHOICE = /^([A-Z])[).]?$/i;
+/** One policy or more, between commas or spaces; every step consumes a character of its own, so matching is linear. */
+const POLICIES = /^[A-Z][).]?(?:(?: ?, ?| )[A-Z][).]?)*$/i;
+const NUMBER = /^([+-]?)([0-9]+)(?:\.([0-9]+))?$/;
+const NUMBER_BOUND = 1n << 127n;
+
+/** The one record of answer kinds: code of every layer reads a kind's rules here. */
+export const KIND_RULES: Readonly<Record<AnswerKind, KindRules>> = {
+  boolean: {
+    uses: [],
+    appealable: true,
+    order: "bytes",
+    maxLength: limits.shortAnswerBytes,
+    canonical: (text) => canonicalBoolean(text),
+    listed: () => ["yes", "no"],
+    label: () => "boolean",
+    fits: (outcome) => outcome <= 1n,
+  },
+  choice: {
+    uses: ["options"],
+    appealable: true,
+    order: "bytes",
+    maxLength: limits.shortAnswerBytes,
+    canonical: (text, { options }) => canonicalChoice(text, options),
+    listed: ({ options }) => Array.from({ length: options }, (_, index) => letter(index)),
+    label: ({ options }) => `choice of ${options}`,
+    fits: (outcome, { options }) => outcome < BigInt(options),
+  },
+  number: {
+    uses: ["decimals", "tolerance"],
+    appealable: true,
+    order: "value",
+    maxLength: limits.shortAnswerBytes,
+    canonical: (text, { decimals }) => canonicalNumber(text, decimals),
+    listed: () => null,
+    label: ({ decimals, tolerance }) => `number, ${decimals} decimals, tolerance ${tolerance} units`,
+    fits: () => true,
+  },
+  text: {
+    uses: [],
+    appealable: false,
+    order: "bytes",
+    maxLength: limits.answerBytes / 2,
+    canonical: (text) => canonicalText(text),
+    listed: () => null,
+    label: () => "text",
+    fits: (outcome, _, answer) => outcome === BigInt(keccak256(utf8(answer))),
+  },
+  policies: {
+    uses: ["options"],
+    appealable: true,
+    order: "bytes",
+    maxLength: limits.shortAnswerBytes,
+    canonical: (text, { options }) => canonicalPolicies(text, options),
+    listed: () => null,
+    label: ({ options }) => `policies, any of ${options}`,
+    fits: (outcome, { options }) => outcome !== 0n && outcome < 1n << BigInt(options),
+  },
+};
+
+export function usesTerm(kind: AnswerKind, term: KindTerm): boolean {
+  return KIND_RULES[kind].uses.includes(term);
+}
+
+/** The indices of the policies in an outcome of that kind, ascending; A is 0. */
+export function policiesOf(outcome: Digest): readonly number[] {
+  const bits = BigInt(outcome);
+  return Array.from({ length: LETTERS }, (_, index) => index).filter((index) => ((bits >> BigInt(index)) & 1n) === 1n);
+}
+
+/** A for 0. */
+export function letter(index: number): string {
+  return String.fromCharCode(65 + index);
+}
+
+function canonicalBoolean(text: string): CanonicalAnswer | null {
+  if (YES.test(text)) return { text: "yes", outcome: int256(1n) };
+  if (NO.test(text)) return { text: "no", outcome: int256(0n) };
+  return null;
+}
+
+function canonicalChoice(text: string, options: number): CanonicalAnswer | null {
+  const match = CHOICE.exec(text)?.[1];
+  if (match === undefined) return null;
+  const index = match.toUpperCase().charCodeAt(0) - 65;
+  return index < options ? { text: letter(index), outcome: int256(BigInt(index)) } : null;
+}
+
+function canonicalNumber(text: string, decimals: number): CanonicalAnswer | null {
+  const match = NUMBER.exec(text);
+  if (match === null) return null;
+  const [, sign = "", whole = "", fraction = ""] = match;
+  if (/[^0]/.test(fraction.slice(decimals))) return null;
+  const magnitude = BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, "0"));
+  if (magnitude >= NUMBER_BOUND) return null;
+  const scaled = sign === "-" ? -magnitude : magnitude;
+  return { text: decimalText(scaled, decimals), outcome: int256(scaled) };
+}
+
+function canonicalText(text: string): CanonicalAnswer | null {
+  if (text === "" || !isReadable(text)) return null;
+  const bytes = utf8(text);
+  return bytes.length > limits.answerBytes ? null : { text, outcome: keccak256(bytes) };
+}
+
+/** A set: written in any order, canonical in that of the alphabet. A policy named twice or out of range makes it none. */
+function canonicalPolicies(text: string, options: number): CanonicalAnswer | null {
+  if (!POLICIES.test(text)) return null;
+  const indices = [...text.toUpperCase().matchAll(/[A-Z]/g)].map(([found]) => found.charCodeAt(0) - 65);
+  if (new Set(indices).size !== indices.length || indices.some((index) => index >= options)) return null;
+  return {
+    text: indices
+      .toSorted((a, b) => a - b)
+      .map(letter)
+      .join(","),
+    outcome: int256(indices.reduce((bits, index) => bits | (1n << BigInt(index)), 0n)),
+  };
+}
+
+/** No leading zeros, no trailing zeros after the point, no point without decimals. */
+function decimalText(scaled: bigint, decimals: number): string {
+  const digits = (scaled < 0n ? -scaled : scaled).toString().padStart(decimals + 1, "0");
+  const point = digits.length - decimals;
+  const fraction = digits.slice(point).replace(/0+$/, "");
+  return `${scaled < 0n ? "-" : ""}${digits.slice(0, point)}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+function int256(value: bigint): Digest {
+  return `0x${BigInt.asUintN(256, value).toString(16).padStart(64, "0")}` as Digest;
+}
