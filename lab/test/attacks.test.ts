@@ -8,7 +8,15 @@ import { playReference } from "../attacks/reference.ts";
 import { scriptedAttacks } from "../attacks/scripted.ts";
 import { playSound } from "../attacks/sound.ts";
 import { faultlessTrial, trialOf, type Role, type Setting } from "../attacks/trial.ts";
-import { assertAbove, assertAtLeast, assertBelow, assertClose, assertExcludes, assertFields, assertIncludes } from "../../test/support/assertions.ts";
+import {
+  assertAbove,
+  assertAtLeast,
+  assertBelow,
+  assertClose,
+  assertExcludes,
+  assertFields,
+  assertIncludes,
+} from "../../test/support/assertions.ts";
 
 const root = join(import.meta.dirname, "../..");
 const attack = (id: string) => scriptedAttacks().find((one) => one.id === id)!;
