@@ -55,7 +55,7 @@ function reportError(error: unknown, json: boolean, host: CliHost): number {
   return exitCode;
 }
 
-/** Null for --help and --version, which commander reports as errors. */
+/** Turns an error into a failure; null for --help and --version, which commander reports as errors. */
 function cliFailure(error: unknown, signal: AbortSignal): Failure | null {
   if (error instanceof CommanderError) return usageFailure(error);
   if (signal.aborted)

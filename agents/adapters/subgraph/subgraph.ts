@@ -4,7 +4,7 @@ import type {
   Amounts,
   PageWanted,
   PastRequest,
-  RequestFilter,
+  HistoryFilter,
   RequestPage,
   Statistics,
   Sums,
@@ -16,7 +16,7 @@ import {
   requestsQuery,
   statisticsQuery,
   type AgentHistoryAnswer,
-  type RequestWhere as Where,
+  type RequestFilter as Where,
   type RequestsAnswer,
   type StatisticsAnswer,
 } from "./queries.ts";
@@ -25,7 +25,7 @@ import { MAX_ROWS } from "./scalars.ts";
 /** The subgraph of one deployment. What it says is not proven: whoever runs the endpoint is trusted, or audited. */
 export interface Subgraph {
   /** Throws USAGE for a cursor that is none of a subgraph. */
-  requests(filter: RequestFilter, page: PageWanted, signal: AbortSignal): Promise<Indexed<RequestPage>>;
+  requests(filter: HistoryFilter, page: PageWanted, signal: AbortSignal): Promise<Indexed<RequestPage>>;
   /** Of each list at most so many entries. Null: there is no such agent. */
   agent(agentId: AgentId, limit: number, signal: AbortSignal): Promise<Indexed<AgentHistory | null>>;
   statistics(days: number, signal: AbortSignal): Promise<Indexed<Statistics>>;
@@ -106,7 +106,7 @@ function numberOf(endpoint: Endpoint, cursor: string): number {
   throw subgraphError("USAGE", endpoint, "the cursor is none of a subgraph; give what the page before named", {});
 }
 
-function whereOf(filter: RequestFilter, before: number | null): Where {
+function whereOf(filter: HistoryFilter, before: number | null): Where {
   const { agentId, consumer, protocol, statuses, since, until } = filter;
   return {
     ...(before === null ? {} : { number_lt: before }),

@@ -44,7 +44,9 @@ export const evidenceSubmit: CommandSpec<AgentFlags> = {
   },
 };
 
-/** One that is refused, e.g. because the agent has no stake left, must not hold back the others. */
+/**
+ * Returns the error of a refused proof, so that it does not hold back the others, e.g. if the agent has no stake left.
+ */
 function asRefusal(error: unknown): ConclaveError {
   if (error instanceof ConclaveError && error.code === "CHAIN_REVERTED") return error;
   throw error;

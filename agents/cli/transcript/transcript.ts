@@ -76,7 +76,10 @@ function partOf(path: string): string {
   return `${path}.part`;
 }
 
-/** What is there already and no file, say a device or a link, would be replaced by one. Throws CONFIG_INVALID. */
+/**
+ * Refuses a path that exists and is no file, such as a device or a link, since the file would replace it. Throws
+ * CONFIG_INVALID.
+ */
 async function requireFile(path: string): Promise<void> {
   const found = await lstat(path).catch(() => null);
   if (found === null || found.isFile()) return;
@@ -84,7 +87,7 @@ async function requireFile(path: string): Promise<void> {
   throw new ConclaveError("CONFIG_INVALID", message, { path, option: "--car" });
 }
 
-/** A file appears only when it is whole. */
+/** Writes the CAR; the file appears only once it is complete. */
 async function exportCar(path: string, root: Digest, store: ContentSource, signal: AbortSignal): Promise<void> {
   const part = partOf(path);
   try {

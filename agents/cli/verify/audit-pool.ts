@@ -14,9 +14,9 @@ import {
   type Wanted,
 } from "./audit-messages.ts";
 
-/** Threads that verify. Signatures take nearly all the time; what is fetched meanwhile is fetched here. */
+/** Threads that verify. Signatures take nearly all the time, so this thread fetches meanwhile. */
 export interface AuditPool {
-  /** Of `jobs` threads the one that has least to do verifies it. */
+  /** Verifies a subject on the least busy of the `jobs` threads. */
   verify(subject: Subject): Promise<VerifyReport>;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export interface AuditSources {
   readonly signal: AbortSignal;
 }
 
-/** Of a transcript; most have a hundredth of it. */
+/** Largest size of a small transcript; most have a hundredth of it. */
 const SMALL_BYTES = 8 << 20;
 
 export async function createAuditPool(
@@ -101,7 +101,7 @@ class Auditor implements Verifier {
   readonly #visitors = new Map<number, Visitor>();
   readonly #reports = new Map<number, (outcome: Settled<VerifyReport>) => void>();
   readonly #calls = new Map<number, AbortController>();
-  // A thread, not a window: it has no origin.
+  // A worker thread has no origin, unlike a window.
   // eslint-disable-next-line unicorn/require-post-message-target-origin
   readonly #send = inBatches<ToAuditor>((messages) => this.#worker.postMessage(messages));
   #tasks = 0;

@@ -51,7 +51,7 @@ async function verifyOne({ options, host, tell, json }: Invocation<Options>, req
   }
 }
 
-/** One line when a step is complete. */
+/** Tells a line for each completed step. */
 function progressLines(tell: (line: string) => void): (step: VerifyStep, done: number, total: number) => void {
   return (step, done, total) => {
     if (done === total) tell(`ok  ${step}${total > 1 ? ` (${total})` : ""}`);
@@ -71,7 +71,7 @@ function textOf(report: VerifyReport): string {
   return rows(lines);
 }
 
-/** Null where what was decided or signed is at fault. */
+/** Returns what to do about the failure; null if the decision or a signature is at fault. */
 function wayOutOfFailure({ kind, step }: NonNullable<VerifyReport["failure"]>, requestId: string): string | null {
   if (kind === "undecided")
     return `nothing is refuted: conclave decision ${requestId} says whether one is to come; then verify again`;

@@ -50,7 +50,7 @@ async function answerTo(
   }
 }
 
-/** Why a model call has no answer. */
+/** Names why a model call has no answer. */
 function modelFailure(error: unknown): string {
   return error instanceof ConclaveError ? String(error.data["kind"] ?? error.code) : "crashed";
 }

@@ -97,7 +97,7 @@ export class Effects {
   /** The asker chose what is fetched: a block that is no document counts as missing. */
   private async fetch(effect: Extract<Effect, { kind: "fetch" }>): Promise<void> {
     const { context, ports } = this.host;
-    // What is found has to be said before the phase ends, even if the rest is not.
+    // Half a phase leaves time to say what was found before the phase ends.
     const { signal, cancel } = deadline(this.host, context.timing.phaseMs / 2);
     const fetchOne = async (digest: Digest): Promise<Uint8Array | null> => {
       const block = await ports.store.get(digest, signal).catch(() => null);
@@ -122,5 +122,5 @@ function isTranscribed(protocol: Protocol, attempt: Attempt): (message: Message)
   return ({ header, payload }) =>
     header.requestId === attempt.request.id &&
     header.attempt === attempt.attempt &&
-    protocol.refuses(attempt, header, payload) === null;
+    protocol.rejectPayload(attempt, header, payload) === null;
 }
