@@ -1,4 +1,5 @@
-// A local chain with decisions made as agents make them, and the transcripts behind them in a folder: what audits are tried on.
+// A local chain whose decisions were made as agents make them, with their transcripts in a folder. Audits are tried
+// on it.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +36,7 @@ export interface Decided {
 export interface DecidedChain {
   readonly chain: LocalChain;
   readonly deployment: Deployment;
-  /** Holds deployment.json and the blockstore `blocks`. */
+  /** Folder with deployment.json and the blockstore `blocks`. */
   readonly folder: string;
   readonly decisions: readonly Decided[];
   close(): Promise<void>;
@@ -43,9 +44,9 @@ export interface DecidedChain {
 
 const SEATS = 4;
 const EPOCH_BLOCKS = 160;
-/** SEED_DELAY in contracts/types/Limits.sol, and the block after it. */
+/** SEED_DELAY of contracts/types/Limits.sol, plus the block after it. */
 const SEED_BLOCKS = 18;
-/** Asked, drawn and decided in one epoch: three blocks each. */
+/** Number of requests that are asked, drawn and decided in one epoch: three blocks each. */
 const AT_ONCE = 40;
 const RECEIPT_POLL_MS = 5;
 const RECEIPT_TRIES = 2_000;
@@ -62,7 +63,9 @@ const keys: readonly Keys[] = Array.from({ length: SEATS }, (_, index) =>
   keysFromPrivateKey(hexToBytes(keccak256(utf8(`decided ${index}`)))),
 );
 
-/** So many decisions, each of four agents; `progress` hears of every forty. */
+/**
+ * Starts a chain and makes `count` decisions of four agents each. `progress` gets the number made after every forty.
+ */
 export async function startDecidedChain(
   count: number,
   progress: (done: number) => void = () => undefined,
@@ -128,7 +131,7 @@ class Asker {
     this.#deployment = deployment;
   }
 
-  /** Asks so many questions, then draws all their committees, then decides and commits. */
+  /** Asks `count` questions, draws all their committees, then decides and commits. */
   async decide(first: number, count: number): Promise<readonly Decided[]> {
     await this.#chain.nextEpoch(EPOCH_BLOCKS);
     const asked: Extract<ChainEvent, { kind: "requested" }>[] = [];
@@ -149,7 +152,7 @@ class Asker {
     return made;
   }
 
-  /** The event of that kind that the transaction makes. */
+  /** Returns the event of that kind that the transaction emitted. */
   async #send<Kind extends ChainEvent["kind"]>(kind: Kind, data: Hex): Promise<Extract<ChainEvent, { kind: Kind }>> {
     const { oracle, registry } = this.#deployment;
     const from = (this.#chain.accounts[0] as LocalChain["accounts"][number]).address;
@@ -162,7 +165,7 @@ class Asker {
     throw new Error(`${hash} made no event ${kind}`);
   }
 
-  /** Anvil answers before it has mined. */
+  /** Waits for the receipt, because anvil answers before it has mined. */
   async #logsOf(hash: Hex): Promise<readonly MinedLog[]> {
     for (let tries = 0; tries < RECEIPT_TRIES; tries++) {
       const receipt: RawBlock | null = await this.#call("eth_getTransactionReceipt", [hash]);

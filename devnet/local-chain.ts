@@ -1,4 +1,4 @@
-// A chain on a free port of 127.0.0.1: anvil where npm has it (linux-x64), else Hardhat's.
+// A chain on a free port of 127.0.0.1: anvil where npm has it (linux-x64), otherwise Hardhat's.
 import type { ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -14,19 +14,22 @@ export interface LocalChain {
   readonly engine: "anvil" | "hardhat";
   readonly rpcUrl: string;
   readonly chainId: number;
-  /** Funded; their keys are public knowledge. */
+  /** Funded accounts; their keys are public. */
   readonly accounts: readonly { readonly address: Address; readonly privateKey: Hex }[];
-  /** Mines up to the first block of the next epoch of so many: whoever registered before can be drawn, and a draw has the whole epoch. */
+  /**
+   * Mines up to the first block of the next epoch, for epochs of that many blocks. Agents that registered before can
+   * then be drawn, and the draw has the whole epoch.
+   */
   nextEpoch(epochBlocks: number): Promise<void>;
   /** Idempotent. */
   stop(): Promise<void>;
 }
 
 export interface LocalChainOptions {
-  /** Mines a block this often, beside one for each transaction; without it only transactions make blocks. */
+  /** Interval of blocks, beside one block for each transaction. Without it only transactions make blocks. */
   readonly blockTimeSeconds?: number;
   readonly engine?: "anvil" | "hardhat";
-  /** Funded ones; 20 by default. */
+  /** Number of funded accounts; 20 by default. */
   readonly accounts?: number;
 }
 
@@ -81,7 +84,7 @@ async function startAnvil(binary: string, options: LocalChainOptions): Promise<L
   }
 }
 
-/** Anvil prints "Listening on 127.0.0.1:PORT" when it is ready; the rest of its output is read and forgotten. */
+/** Waits for "Listening on 127.0.0.1:PORT", which anvil prints when it is ready; drops the rest of its output. */
 async function listeningAddress(child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error("Start anvil: its output is not readable");
   const lines = createInterface({ input: child.stdout });
@@ -118,7 +121,7 @@ async function startHardhat(options: LocalChainOptions): Promise<LocalChain> {
   const server = await network.createServer({ network: "default", override }, "127.0.0.1", 0);
   const { address, port } = await server.listen();
   let closing: Promise<void> | null = null;
-  // Keep-alive connections of clients would hold it open.
+  // Keep-alive connections of clients would keep the server open.
   const stop = (): Promise<void> =>
     (closing ??= Promise.race([server.close(), sleep(STOP_TIMEOUT_MS, undefined, { ref: false })]));
   const rpcUrl = `http://${address}:${port}`;
@@ -132,7 +135,7 @@ async function startHardhat(options: LocalChainOptions): Promise<LocalChain> {
   };
 }
 
-/** Anvil knows Hardhat's name of the method, too. */
+/** Anvil accepts Hardhat's name of the method, too. */
 async function nextEpoch(rpcUrl: string, epochBlocks: number): Promise<void> {
   const call = async (method: string, params: readonly unknown[]): Promise<unknown> => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });

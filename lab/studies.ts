@@ -1,6 +1,6 @@
 /** A study: `npm run lab -- <name>` runs it, `command.ts` in its folder is where it begins. */
 export interface Study {
-  /** One or two words. */
+  /** Name of one or two words. */
   readonly name: string;
   /** What it shows, in one line. */
   readonly shows: string;
@@ -75,7 +75,7 @@ export const STUDIES: readonly Study[] = [
   },
 ];
 
-/** The study that the first words name, and the words that follow; null if they name none. */
+/** Returns the study that the first words name, and the words that follow; null if they name no study. */
 export function studyOf(
   words: readonly string[],
 ): { readonly study: Study; readonly options: readonly string[] } | null {

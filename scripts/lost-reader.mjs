@@ -1,10 +1,10 @@
-// Where whoever reads stdout or stderr has gone (`| head -1`), what is printed is lost; the work goes on, and its exit code counts.
-// Imported by bootstrap.mjs into itself and before every script that it runs.
+// If the reader of stdout or stderr is gone (`| head -1`), output is dropped; the work continues, and its exit code
+// counts. bootstrap.mjs imports this file into itself and into every script that it runs.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error) => {
     if (error.code !== "EPIPE") throw error;
   });
 }
 
-/** For --import. */
+/** Value for --import. */
 export const lostReader = import.meta.url;

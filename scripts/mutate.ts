@@ -1,15 +1,14 @@
-// Mutation testing of the contracts: how many small faults the contract tests notice.
-import { createHash } from "node:crypto";
-import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+// Tests the contract tests: how many small faults in the contracts they notice.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 
 import { between, scriptCommand } from "./shared/arguments.ts";
-import { readContracts } from "./solidity/ast.ts";
-import type { Sources } from "./solidity/ast.ts";
+import { readContracts } from "./solidity/compiler.ts";
 import { diff, findMutants, sample } from "./solidity/mutants.ts";
 import type { Mutant } from "./solidity/mutants.ts";
 import { explanationOf, reportOf, staleExplanations } from "./solidity/mutation-report.ts";
 import type { Explanation, Report } from "./solidity/mutation-report.ts";
+import { keepResult, readResults, stateOfTests } from "./solidity/mutation-results.ts";
 import { runMutants } from "./solidity/mutation-run.ts";
 import type { Result } from "./solidity/mutation-run.ts";
 
@@ -24,18 +23,17 @@ interface Flags {
 }
 
 const root = join(import.meta.dirname, "..");
-const resultsFile = join(root, "cache/mutate/results.jsonl");
 
 const flags = scriptCommand(
   "mutate",
-  "Changes the contracts in one place at a time (mocks excepted) and runs the contract tests that reach the place, the likeliest to notice first, until one fails. Prints the mutants that no test noticed, and the score of each file: killed of all that compile. All mutants share one build and are switched at run time. Fails below --min percent, and when a survivor is not explained in test/contracts/mutants.json. Tests that fail on the build with no mutant switched on, because they judge gas or the size of code, are named and left out.",
+  "Changes the contracts in one place at a time (not the mocks) and runs the contract tests that reach the place, the likeliest to notice first, until one fails. Prints the mutants that no test noticed, and the score of each file: the killed share of all that compile. All mutants share one build and are switched at run time. Fails below --min percent, and if a survivor is not explained in test/contracts/mutants.json. Tests that fail with no mutant switched on, because they judge gas or the size of code, are named and left out.",
 )
-  .option("--sample <count>", "so many mutants drawn by --seed (default: all)", between(1, 1_000_000))
+  .option("--sample <count>", "number of mutants, drawn by --seed (default: all)", between(1, 1_000_000))
   .option("--seed <number>", "another sample", between(0, 999_999_999), 1)
   .option("--file <part>", "only files whose name contains it", "")
   .option(
     "--limit <seconds>",
-    "of tests for each mutant; one that outlives them stays open: a survivor",
+    "seconds of tests for each mutant; one that outlives them stays open, as a survivor",
     between(1, 86_400),
   )
   .option("--min <percent>", "the least score", between(0, 100), 90)
@@ -44,9 +42,9 @@ const flags = scriptCommand(
   .addHelpText(
     "after",
     `
-Results are kept in cache/mutate: the same command goes on where it was stopped. A mutant that was killed is taken as killed
-while its file stays as it is: delete cache/mutate after tests were removed or loosened. One that survived is tried again when
-any contract or test has changed. Explained mutants are taken as survivors and not run.
+Results are kept in cache/mutate: the same command continues where it was stopped. A killed mutant counts as killed while its
+file stays as it is: delete cache/mutate after tests were removed or loosened. A survivor is tried again when any contract or
+test has changed. Explained mutants count as survivors and do not run.
 
 Example:
   npm run mutate -- --sample 60 --seed 2 --file libraries/
@@ -68,8 +66,8 @@ async function main(): Promise<void> {
   const path = join(root, "test/contracts/mutants.json");
   const { survivors: explanations } = JSON.parse(readFileSync(path, "utf8")) as { survivors: readonly Explanation[] };
   const explained = chosen.filter((mutant) => explanationOf(sources, mutant, explanations) !== undefined);
-  const state = hashOf(globSync("{test/contracts,test/support/contracts,contracts}/**/*.{sol,ts}", { cwd: root }));
-  const known = readResults(sources, all, state);
+  const state = stateOfTests();
+  const known = readResults(sources, all, state, flags.limit !== undefined);
   for (const { id } of explained) known.set(id, { id, verdict: "survived", by: "nothing", seconds: 0 });
   const pending = chosen.filter(({ id }) => !known.has(id));
   console.error(`${chosen.length} of ${all.length} mutants, ${chosen.length - pending.length} known from before`);
@@ -78,7 +76,7 @@ async function main(): Promise<void> {
     known.set(result.id, result);
     done++;
     const mutant = all[result.id - 1]!;
-    appendFileSync(resultsFile, `${JSON.stringify({ ...result, key: keyOf(sources, mutant), state })}\n`);
+    keepResult(sources, mutant, result, state);
     console.error(`${done}/${pending.length} ${result.verdict} by ${result.by}, ${result.seconds} s: ${title(mutant)}`);
   };
   const folder = join(root, "cache/mutate/build");
@@ -99,40 +97,6 @@ function choose(all: readonly Mutant[]): readonly Mutant[] {
 
 function title({ id, file, line, operator }: Mutant): string {
   return `#${id} ${file}:${line} ${operator}`;
-}
-
-/** The mutant and its file as they are, whatever the numbers of other mutants. */
-function keyOf(sources: Sources, { file, start, end, replacement }: Mutant): string {
-  const parts = [file, sources[file]!, start, end, replacement];
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 16);
-}
-
-function hashOf(files: readonly string[]): string {
-  const hash = createHash("sha256");
-  for (const file of files.toSorted()) hash.update(file).update(readFileSync(join(root, file)));
-  return hash.digest("hex").slice(0, 16);
-}
-
-interface Line extends Result {
-  readonly key: string;
-  /** Of all contracts and tests. */
-  readonly state: string;
-}
-
-/** Of earlier results those that still count. */
-function readResults(sources: Sources, mutants: readonly Mutant[], state: string): Map<number, Result> {
-  mkdirSync(dirname(resultsFile), { recursive: true });
-  if (!existsSync(resultsFile)) return new Map();
-  const lines = readFileSync(resultsFile, "utf8").trimEnd().split("\n");
-  const counts = (line: Line): boolean =>
-    line.verdict === "killed" || (line.state === state && (line.verdict !== "open" || flags.limit !== undefined));
-  const byKey = new Map(lines.map((line) => [(JSON.parse(line) as Line).key, JSON.parse(line) as Line]));
-  const known = new Map<number, Result>();
-  for (const mutant of mutants) {
-    const line = byKey.get(keyOf(sources, mutant));
-    if (line !== undefined && counts(line)) known.set(mutant.id, { ...line, id: mutant.id });
-  }
-  return known;
 }
 
 function print(report: Report, stale: readonly Explanation[]): void {

@@ -1,10 +1,10 @@
-// Static analysis of the contracts by Slither from PyPI, with the compiler that Hardhat uses.
+// Analyzes the contracts with Slither from PyPI and the compiler that Hardhat uses.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { scriptCommand } from "./shared/arguments.ts";
-import { evmVersion, readContracts } from "./solidity/ast.ts";
+import { evmVersion, readContracts } from "./solidity/compiler.ts";
 import { findSuppressions, impacts, problemsIn, readFindings } from "./solidity/slither-findings.ts";
 import type { Finding, Suppression } from "./solidity/slither-findings.ts";
 
@@ -12,12 +12,12 @@ const root = join(import.meta.dirname, "..");
 const folder = join(root, "cache/slither");
 const environment = join(folder, "venv");
 const requirements = join(root, "scripts/solidity/slither-requirements.txt");
-/** What is installed; written last, so that a broken installation is made anew. */
+/** File that records what is installed; written last, so that a broken installation is made again. */
 const installed = join(folder, "installed.txt");
 
 const flags = scriptCommand(
   "slither",
-  "Analyzes the contracts (mocks and packages excepted) with Slither and prints the findings by severity. Fails on a finding of high or medium severity and on a suppression without an argument.",
+  "Analyzes the contracts (not mocks and packages) with Slither and prints the findings by severity. Fails on a finding of high or medium severity and on a suppression without an argument.",
 )
   .option("--json", "print one JSON object on the last line instead of tables")
   .addHelpText(
@@ -71,7 +71,7 @@ function start(file: string, args: readonly string[], advice: string): void {
   process.exit(1);
 }
 
-/** Slither's JSON. It leaves with an error code when it finds anything. */
+/** Returns Slither's JSON. Slither ends with an error code if it finds anything. */
 function analyze(sources: Readonly<Record<string, string>>): string {
   const outputs = ["abi", "devdoc", "userdoc", "evm.bytecode", "evm.deployedBytecode"];
   const settings = {

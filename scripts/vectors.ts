@@ -181,7 +181,7 @@ const makeDecision = (
     transcript: sha256(toUtf8Bytes(`transcript ${request} ${committee}`)),
   };
   const { requestHash, committeeHash } = message;
-  // The first round for attempt 0, the second for later ones.
+  // The first round serves attempt 0, the second later ones.
   const roundWord = rounds[fields.attempt === 0 ? 0 : 1]!.word;
   const structHash = TypedDataEncoder.hashStruct("Decision", decisionTypes, message);
   const relayWord = relays[committee]!.word;
@@ -249,7 +249,7 @@ const decisions = [
   }),
 ];
 
-/** A certificate by the given seats, in ascending order. */
+/** Returns a certificate by the given seats, in ascending order. */
 const makeCertificate = (decision: number, signerSeats: number[]) => {
   const { digest, committee } = decisions[decision]!;
   const { seats, words } = committees[committee]!;

@@ -2,7 +2,7 @@ import { ANSWER_KINDS } from "../agents/core/types.ts";
 import type { AnswerKind } from "../agents/core/types.ts";
 import { BYZANTINE_KINDS, FAULTS, parseList, type SimOptions } from "./options.ts";
 
-/** What the flags of `npm run sim` say, as texts and numbers. */
+/** Values of the flags of `npm run sim`. */
 export interface SimFlags {
   readonly protocol: string;
   readonly n: number;
@@ -25,7 +25,7 @@ export function optionsFrom(flags: SimFlags): SimOptions {
   };
 }
 
-/** Reads such arguments as `commandFor` writes and sim/mutants.ts holds; names and values in pairs. */
+/** Parses arguments as `commandFor` writes them and as sim/mutants.ts holds them: names and values in pairs. */
 export function optionsOf(text: string): SimOptions {
   const words = text.split(" ").filter((word) => word !== "");
   const value = (name: string, otherwise: string): string => {

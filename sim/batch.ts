@@ -7,7 +7,7 @@ import { createPlan } from "./plan.ts";
 import { honestSeats, type Trace } from "./trace.ts";
 import { runWorld } from "./world.ts";
 
-/** One world's run in numbers, with what the checkers found. */
+/** Numbers of one world's run, and what the checkers found. */
 export interface SeedResult {
   readonly seed: number;
   readonly hash: string;
@@ -16,7 +16,7 @@ export interface SeedResult {
   readonly frames: number;
   readonly bytes: number;
   readonly modelCalls: number;
-  /** Model calls one after the other behind the certified transcript; null without a certificate. */
+  /** Longest chain of model calls behind the certified transcript; null without a certificate. */
   readonly criticalPathCalls: number | null;
   readonly virtualMs: number;
   readonly counts: Trace["counts"];
@@ -24,7 +24,7 @@ export interface SeedResult {
   readonly cpuMs: number;
 }
 
-/** A judge of traces, e.g. `judge` of checkers/index.ts. */
+/** A function that judges a trace, e.g. `judge` of checkers/index.ts. */
 export type Judge = (trace: Trace) => readonly Violation[];
 
 export async function runSeed(options: SimOptions, seed: number, judge: Judge): Promise<SeedResult> {
@@ -54,7 +54,7 @@ function summarize(trace: Trace, judge: Judge): Omit<SeedResult, "cpuMs"> {
   };
 }
 
-/** Model calls one after the other behind a transcript. */
+/** Returns the longest chain of model calls behind a transcript. */
 export function callsBehind(trace: Trace, transcript: Digest): number {
   const root = trace.block(transcript);
   const read = root === null ? null : readRoot(trace.attempt, trace.protocol, root);

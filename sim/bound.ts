@@ -2,22 +2,26 @@ import { limits } from "../agents/core/limits.ts";
 import { faultTolerance } from "../agents/core/quorum.ts";
 import { SKEW_PPM, type Plan } from "./plan.ts";
 
-/** Certify rounds after the heal until an honest proposer's root that nobody refuses: f bad ones, and a few that spread what was missing. */
+/**
+ * Certify rounds after the heal until an honest proposer's root that every honest seat accepts: at most f bad
+ * proposers, and a few rounds that spread what was missing.
+ */
 const SPARE_ROUNDS = 4;
-/** Frames, restarts and paced resending after the heal. */
+/** Time for frames, restarts and paced resending after the heal. */
 const SETTLE_MS = 2_000;
 
 /**
- * By when every honest seat has a certificate: the heal, then the phases of the deliberation at their deadlines, then the
- * certify rounds from the latest that anybody can have reached by then (docs/spec/simulator.md).
+ * Returns the time by which every honest seat has a certificate: the heal, then the phases of the deliberation at
+ * their deadlines, then the certify rounds from the latest that any seat can have reached by then
+ * (docs/spec/simulator.md).
  */
 export function dueAt(plan: Plan): number {
   const { phaseMs, graceMs, certifyMs, certifyDeltaMs } = plan.timing;
   const slow = (ms: number): number => Math.ceil((ms * 1_000_000) / SKEW_PPM.slowest);
   const deliberated = plan.healAt + SETTLE_MS + plan.protocol.phasesAtMost(plan.attempt) * slow(phaseMs + graceMs);
-  // A round lasts at least one of its time-outs on the fastest clock.
+  // A round lasts at least one of its timeouts on the fastest clock.
   let round = 0;
-  for (let at = 0; at < deliberated && round < limits.certifyRounds; round++)
+  for (let at = 0; at < deliberated && round < limits.certifyBallots; round++)
     at += Math.floor(((certifyMs + round * certifyDeltaMs) * 1_000_000) / SKEW_PPM.fastest);
   const last = round + faultTolerance(plan.attempt.committee.length) + SPARE_ROUNDS;
   let due = deliberated;

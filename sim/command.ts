@@ -1,6 +1,6 @@
 import { BYZANTINE_KINDS, FAULTS, type SimOptions } from "./options.ts";
 
-/** The command that runs exactly this seed again. */
+/** Returns the command that runs exactly this seed again. */
 export function commandFor(options: SimOptions, seed: number, mutant: string | null = null): string {
   const list = (chosen: readonly string[], all: readonly string[]): string =>
     chosen.length === 0 ? "none" : chosen.length === all.length ? "all" : chosen.join(",");

@@ -3,9 +3,12 @@ import type { Journal } from "../agents/ports/journal.ts";
 
 /** The records of one seat as they lie on its disk, and the crashes of the process that writes them. */
 export interface SimDisk {
-  /** The journal of a new life. `syncMs`: how long an append takes to become durable. */
+  /** Opens the journal of a new life. `syncMs`: time until an append is durable. */
   open(clock: Clock, syncMs: number): Journal;
-  /** The process died: of what was not durable yet only the first so many records survive. Returns how many were lost. */
+  /**
+   * Ends the process: of the records that were not durable yet only the first `surviving` stay. Returns the number of
+   * lost ones.
+   */
   crash(surviving: number): number;
   readonly records: readonly Uint8Array[];
   readonly bytes: number;
@@ -20,7 +23,7 @@ export function createSimDisk(): SimDisk {
   const records: Uint8Array[] = [];
   let bytes = 0;
   let waiting: Append[] = [];
-  /** Whoever wrote in an earlier life may not write any more. */
+  /** Number of the current life: a process of an earlier one can no longer write. */
   let life = 0;
 
   const keep = (record: Uint8Array): void => {

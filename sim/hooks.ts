@@ -3,23 +3,23 @@ import { fileURLToPath } from "node:url";
 import type * as Memory from "./fast/memo.ts";
 import type { Mutant } from "./mutant.ts";
 
-/** Marks a second copy of a module, and of all it imports of ours, that no bug is planted in. */
+/** Marks a second copy of a module, and of all our modules that it imports, in which no bug is planted. */
 export const PRISTINE = "?pristine";
 const AGENTS = new URL("../agents/", import.meta.url).href;
 const SIMULATOR = new URL("./", import.meta.url).href;
 const FAST: Readonly<Record<string, string>> = {
-  "@noble/curves/secp256k1.js": new URL("./fast/secp256k1.ts", import.meta.url).href,
+  "#secp256k1": new URL("./fast/secp256k1.ts", import.meta.url).href,
   "@noble/hashes/sha2.js": new URL("./fast/sha2.ts", import.meta.url).href,
   "@noble/hashes/sha3.js": new URL("./fast/sha3.ts", import.meta.url).href,
 };
 
 const MEMO_URL = new URL("./fast/memo.ts", import.meta.url).href;
-/** Pure functions of the core, by file and name, and by what they are remembered (fast/memo.ts). */
+/** Pure functions of the core by file and name, and the key by which their results are remembered (fast/memo.ts). */
 const MEMOS: Readonly<Record<string, Readonly<Record<string, keyof typeof Memory>>>> = {
   [new URL("core/encoding/transcript.ts", AGENTS).href]: {
     encodeMessage: "byIdentity",
     decodeMessage: "byBytes",
-    refuseMessage: "byBoth",
+    forgeryIn: "byBoth",
     readRoot: "byThird",
   },
   [new URL("core/encoding/bytes.ts", AGENTS).href]: { sha256: "byIdentity" },
@@ -33,9 +33,9 @@ const MEMOS: Readonly<Record<string, Readonly<Record<string, keyof typeof Memory
 };
 
 /**
- * Changes what this thread loads from now on: simulated signatures and native hashes in the place of noble's, and one planted
- * bug in one file of the core. Only a worker calls this, before it loads anything else; other threads and the product load
- * the files as they stand.
+ * Changes what this thread loads from now on: simulated signatures replace the curve, native hashes replace noble's, and one planted
+ * bug changes one file of the core. Only a worker calls this, before it loads anything else; other threads and the
+ * product load the files as they stand.
  */
 export function installHooks(options: { readonly realSignatures: boolean; readonly mutant: Mutant | null }): void {
   const { realSignatures, mutant } = options;
@@ -66,7 +66,7 @@ function sourceOf(url: string, source: unknown): string {
   throw new Error(`Plant in ${fileURLToPath(url)} failed: no source`);
 }
 
-/** Puts a memory around exported functions; throws when one is not there any more. */
+/** Puts a memory around exported functions; throws if one is missing. */
 function remember(url: string, source: string, memos: (typeof MEMOS)[string]): string {
   let result = `import * as memory from ${JSON.stringify(MEMO_URL)}; ${source}`;
   for (const [name, kind] of Object.entries(memos)) {

@@ -4,10 +4,10 @@ import { commandFor } from "./command.ts";
 import type { Mutant } from "./mutant.ts";
 import { createPool } from "./pool.ts";
 
-/** How the hunt for a planted bug went. */
+/** Result of the hunt for a planted bug. */
 export interface Hunt {
   readonly mutant: string;
-  /** The first seed that shows it, as one of the expected checkers says; null = it survived. */
+  /** First seed for which an expected checker notices the bug; null = it survived. */
   readonly found: {
     readonly seed: number;
     readonly checker: string;
@@ -15,11 +15,11 @@ export interface Hunt {
     readonly command: string;
   } | null;
   readonly seeds: number;
-  /** What other checkers said, if anything. */
+  /** What other checkers noticed. */
   readonly others: readonly string[];
 }
 
-/** Runs a mutant until one of its expected checkers notices, at most over so many seeds. */
+/** Runs a mutant until one of its expected checkers notices it, over at most `seeds` seeds. */
 export async function hunt(mutant: Mutant, mostSeeds: number, jobs = 1): Promise<Hunt> {
   const options = optionsOf(mutant.sim);
   const expected = new Set<string>(mutant.expect);

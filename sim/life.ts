@@ -5,18 +5,21 @@ import type { Model } from "../agents/ports/model.ts";
 import type { Network } from "../agents/ports/network.ts";
 import type { SessionPorts } from "../agents/node/seat/host.ts";
 
-/** SM4: One life of a process: once it is over, nothing that it still tries has any effect. */
+/** SM4: one life of a process: once it is over, nothing that the process still tries has any effect. */
 export interface Life {
   readonly alive: () => boolean;
   end(): void;
-  /** The ports of a process of this life; every use of one is an effect, and `onEffect` may end the life before it. */
+  /**
+   * Wraps the ports of a process of this life. Every use of one is an effect, and `onEffect` may end the life before
+   * it.
+   */
   guard(ports: SessionPorts): SessionPorts;
 }
 
 export function createLife(onEffect: () => void): Life {
   let alive = true;
   const never = <T>(): Promise<T> => new Promise(() => {});
-  /** Whether the effect takes place. */
+  /** True if the effect takes place. */
   const permits = (): boolean => {
     if (alive) onEffect();
     return alive;

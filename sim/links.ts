@@ -1,4 +1,4 @@
-import { CERTIFICATE, PROPOSE } from "../agents/core/seat/certify/payloads.ts";
+import { CERTIFICATE, PROPOSE } from "../agents/core/seat/certify/messages.ts";
 import { decodeMessage } from "../agents/core/encoding/transcript.ts";
 import type { Address, SeatIndex } from "../agents/core/types.ts";
 import type { Clock } from "../agents/ports/clock.ts";
@@ -7,10 +7,10 @@ import type { Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** The wires between seats: before the network heals they lose, delay, reorder and duplicate frames, or are cut. */
+/** The links between seats: before the network heals they lose, delay, reorder and duplicate frames, or are cut. */
 export interface Links {
   wrap(seat: SeatIndex, network: Network): Network;
-  /** Whether a partition stands between two seats now. */
+  /** True if a partition separates two seats now. */
   isCut(from: SeatIndex, to: SeatIndex): boolean;
 }
 
@@ -26,7 +26,7 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
   const nodes = new Map<Address, Node>();
   const { links, partitions, healAt } = plan;
 
-  /** A frame that was lost is sent again only when its sender learns of a new connection. */
+  /** The sender repeats a lost frame only when it learns of a new connection. */
   const reconnect = (wasCut: (a: SeatIndex, b: SeatIndex) => boolean): void => {
     for (const node of nodes.values())
       for (const { signer } of committee) {
@@ -48,7 +48,7 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
   };
 
   const isTarget = createTargeting(plan, random.fork("targeted"));
-  // Each fault draws for itself, so that another one's absence moves it as little as can be.
+  // Each fault draws its own random numbers, so that leaving one out moves the others as little as possible.
   const [drops, duplicates, delays, reorders] = [
     random.fork("drop"),
     random.fork("duplicate"),
@@ -73,7 +73,7 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
     if (!delayed && !reordered) return network.send(to, frame);
     recorder.count(delayed ? "delay" : "reorder");
     const delayMs = delayed ? delays.below(links.delayMs) : reorders.below(4 * plan.latencyMs + 2);
-    // Nothing stays on the way past the healing.
+    // No frame stays on its way past the healing.
     clock.schedule(Math.min(delayMs, healAt - clock.now()), () => network.send(to, frame));
   };
 
@@ -105,9 +105,9 @@ export function createLinks(plan: Plan, clock: Clock, random: Random, recorder: 
 
 type Targeting = (from: SeatIndex, to: SeatIndex, frame: Uint8Array) => boolean;
 
-/** Frames that are lost on purpose. */
+/** True if an adversary on the links drops the frame. */
 function createTargeting({ links }: Plan, random: Random): Targeting {
-  /** In a storm certificates hardly get through, so that whoever has one is alone with it. */
+  /** In a storm certificates hardly get through, so that a seat with one is alone with it. */
   const stormPpm = (phase: number | null): number => {
     if (phase === CERTIFICATE) return 950_000;
     return phase !== null && phase >= PROPOSE ? links.stormPpm : links.stormPpm >> 2;

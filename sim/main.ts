@@ -17,24 +17,24 @@ import { buildReport, reportText } from "./report.ts";
 import { showsSame, shrink } from "./shrink.ts";
 import { exitCodeOf } from "../scripts/shared/arguments.ts";
 
-/** Everything else that goes wrong is 2. */
+/** A violation was found; every other failure exits with 2. */
 const EXIT_VIOLATED = 1;
-/** Keeps the numbers of seeds in 32 bits. */
+/** Keeps seed numbers within 32 bits. */
 const MOST_SEEDS = 10_000_000;
 const PROGRESS_MS = 5_000;
 
-/** What `recorder.count` is told of. */
+/** The names that `recorder.count` counts. */
 const STRUCK = `
-Names after "struck:" and in "counts", how often each befell the worlds:
-  cut, drop, targeted drop    frames lost: in a partition, by chance, by an adversary on the wires
-  delay, reorder, duplicate   frames late, overtaken, twice
-  crash, lost tail            processes that died; those of them whose journal lost its end
+Names after "struck:" and in "counts" (how often each struck):
+  cut, drop, targeted drop    frames lost: in a partition, by chance, by an adversary on the links
+  delay, reorder, duplicate   frames delayed, overtaken, sent twice
+  crash, lost tail            processes that died; those whose journal lost its end
   model rate-limit, timeout, unparsable, crashed    model calls of honest seats that failed
-  equivocation, double vote, other root, withheld    two payloads for a slot; two votes; other proposals than the one due; messages shown only with them
-  first twin, second twin     frames to the one or the other of two runtimes under one key
-  censored, doctored, not relayed    proposals that leave messages out; roots that were changed; messages kept back
-  silent, late, malformed, replay, replay elsewhere    frames not sent; too late; not well formed; old ones; in another slot
-  free claim                  events of a hashgraph seat that says it is done, or plays out its line at once
+  equivocation, double vote, other root, withheld    two payloads for a slot; two votes; proposals other than the due one; messages shown only with such proposals
+  first twin, second twin     frames to the first or second of two runtimes under one key
+  censored, doctored, not relayed    proposals that leave messages out; changed roots; messages kept back
+  silent, late, malformed, replay, replay elsewhere    frames not sent; sent late; malformed; old; in another slot
+  free claim                  events of a hashgraph seat that claims to be done, or all its events at once
 `;
 
 interface Flags extends SimFlags {
@@ -84,7 +84,7 @@ async function main(argv: readonly string[]): Promise<number> {
   return simulate(program.opts<Flags>(), program.getOptionValueSource("byzantineKinds") === "cli");
 }
 
-/** Every flag has one value: of two, one would be passed over in silence. */
+/** Refuses a flag that is given twice: commander would drop the first value silently. */
 function refuseRepeated(argv: readonly string[]): void {
   const names = argv.flatMap((word) => (word.startsWith("--") ? [word.split("=")[0] as string] : []));
   const name = names.find((one, index) => names.indexOf(one) < index);
@@ -110,7 +110,7 @@ async function simulate(flags: Flags, namesKinds: boolean): Promise<number> {
   const mutant = flags.mutant === undefined ? null : mutantById(flags.mutant);
   if (mutant !== null && isOfOtherProtocol(mutant, flags.protocol))
     process.stderr.write(`${mutant.file} may not run under ${flags.protocol}; where it shows: ${mutant.sim}\n`);
-  // Says at once when the protocol refuses such a committee.
+  // Fails at once if the protocol refuses such a committee.
   createPlan(options, flags.seed);
   if (isBeyondTolerance(options))
     process.stderr.write(`${options.byzantine} of ${options.n} seats are more than f: expect violations or hung\n`);
@@ -152,7 +152,7 @@ async function runAndReport(pool: Pool, options: SimOptions, flags: Flags, mutan
   return report.violations.length > 0 ? EXIT_VIOLATED : 0;
 }
 
-/** Of the first failure; null without one, or when nothing could be taken away. */
+/** Returns the command of the shrunk first failure; null without a failure, or if nothing could be taken away. */
 async function shrunkCommand(
   pool: Pool,
   options: SimOptions,
@@ -171,7 +171,7 @@ async function shrunkCommand(
   return command === commandFor(options, failed.seed, mutant) ? null : command;
 }
 
-/** Whether the protocol takes such a committee. */
+/** True if the protocol takes such a committee. */
 function isPossible(options: SimOptions, seed: number): boolean {
   try {
     createPlan(options, seed);

@@ -8,10 +8,10 @@ import type { Random } from "./random.ts";
 
 export type Fields = Readonly<Record<string, string>>;
 
-/** Models of another kind than the simulated ones. What they do takes no virtual time but what they schedule. */
+/** Models other than the simulated ones. Only what they schedule takes virtual time. */
 export interface ForeignModels {
   of(seat: SeatIndex, clock: Clock): Model;
-  /** Resolves when none of them is at work; virtual time stands still until then. */
+  /** Resolves when none of them works; virtual time stands still until then. */
   idle(): Promise<void>;
 }
 
@@ -26,26 +26,26 @@ export function readPrompt(user: string): ReadonlyMap<string, string> {
   );
 }
 
-/** What a mind holds: its answer, and what it makes of others'. */
+/** What a mind holds: its answer, and its judgement of others'. */
 export interface Mind {
   readonly answer: string;
-  /** What it claims about an answer under judgement. */
+  /** Returns its verdict on an answer. */
   readonly approves: (answer: string) => boolean;
-  /** What ends its free texts. */
+  /** Text that ends its free texts. */
   readonly words?: string;
-  /** In the place of its free texts: how it derives its answer. */
+  /** Its derivation of its answer; it replaces its free texts. */
   readonly proof?: string;
 }
 
-/** The words by which verdicts say yes and no to the text under judgement, whatever the task calls them. */
+/** Words for yes and no in the verdicts of all tasks. */
 const YES_WORDS = ["accept", "support", "agree", "same", "valid", "yes", "approve", "refute"];
 const NO_WORDS = ["reject", "oppose", "disagree", "different", "invalid", "no", "uphold"];
 const BEST_SCORE = 19;
 const WORST_SCORE = 2;
 
 /**
- * Fills whatever form a task asks for from what a mind holds: answers, verdicts, scores, free text. Made for every task of
- * every protocol, those included that are registered later.
+ * Fills any form of a task from what a mind holds: answers, verdicts, scores, free text. It serves every task of
+ * every protocol, those registered later included.
  */
 export function respond(request: ModelRequest, terms: Terms, mind: Mind): Fields {
   const prompt = readPrompt(request.user);
@@ -86,7 +86,10 @@ function oneOf(allowed: readonly string[], wanted: readonly string[]): string {
 
 const FAILURES = ["rate-limit", "timeout", "unparsable", "crashed"] as const;
 
-/** An honest seat's model: knows the truth, or errs with the plan's rate; takes its time; fails now and then before the heal. */
+/**
+ * The model of an honest seat: it knows the truth, or errs at the plan's rate. It takes its time, and sometimes fails
+ * before the heal.
+ */
 export function honestModel(plan: Plan, clock: Clock, random: Random, onFailure: (kind: string) => void): Model {
   const { attempt, model, thinkMs, truth, lies } = plan;
   return createMemoryModel(
@@ -97,14 +100,14 @@ export function honestModel(plan: Plan, clock: Clock, random: Random, onFailure:
       await new Promise<void>((resolve) => void clock.schedule(thinking, resolve));
       if (fails) return fail(random, onFailure);
       const mind = honestMind(attempt, truth, errs ? random.pick(lies) : null);
-      // No two calls of a model yield the same words: who asks again gets other ones.
+      // No two calls of a model yield the same words, so a second try gets other ones.
       return respond(request, attempt.request.terms, { ...mind, words: `(${random.below(1_000_000)})` });
     },
     { descriptor: "simulated", confidence: () => 900_000 },
   );
 }
 
-/** `error`: what it takes for the truth instead. */
+/** `error`: the answer that it takes for the truth instead. */
 export function honestMind(attempt: Attempt, truth: string, error: string | null = null): Mind {
   const answer = error ?? truth;
   return { answer, approves: (other) => agrees(attempt.request.terms, answer, other) };

@@ -1,18 +1,18 @@
 import type { CheckerName } from "./checkers/index.ts";
 
-/** A planted bug: one safety rule of the core switched off, and who must notice. */
+/** A planted bug: one safety rule of the core is switched off, and named checkers must notice. */
 export interface Mutant {
   /** The rule, e.g. "CE7"; with a suffix where there are several, e.g. "MB11-uphold". */
   readonly id: string;
   /** What the bug is, in a few words. */
   readonly bug: string;
-  /** From the repository's root. */
+  /** Path from the repository's root. */
   readonly file: string;
   /** Text that occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
   /** Arguments of `npm run sim` that show it, without --seeds and --seed. */
   readonly sim: string;
-  /** Any of these finds it. */
+  /** Checkers that must notice: one of them is enough. */
   readonly expect: readonly CheckerName[];
 }

@@ -4,7 +4,7 @@ const RULES = "agents/core/protocols/mbft/rules.ts";
 /** Two messages for one slot. */
 const FORKING = "--byzantine-kinds equivocating,twin,forking-gossiper";
 
-/** Planted bugs in what single protocols decide by. */
+/** Planted bugs in the rules of single protocols. */
 export const protocolMutants: readonly Mutant[] = [
   {
     id: "MB4-opening",
@@ -109,7 +109,7 @@ export const protocolMutants: readonly Mutant[] = [
   {
     id: "PH5-deadline",
     bug: "a phase has no deadline, so that a silent chair is waited for, for ever",
-    file: "agents/core/phases/phased.ts",
+    file: "agents/core/phases/patience.ts",
     find: "return fewSpeak(forms[index]) ? [...own, wait(1)] : own;",
     replace: "return fewSpeak(forms[index]) ? [wait(1)] : own.slice(1);",
     sim: "--protocol council --n 4 --byzantine 1 --byzantine-kinds silent",

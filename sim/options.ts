@@ -4,7 +4,7 @@ import { protocolById, protocols } from "../agents/core/protocols/index.ts";
 import { faultTolerance } from "../agents/core/quorum.ts";
 import type { AnswerKind } from "../agents/core/types.ts";
 
-/** What may go wrong around honest seats; all of it ends when the network heals. */
+/** Faults around honest seats; all of them end when the network heals. */
 export const FAULTS = [
   "drop",
   "delay",
@@ -18,7 +18,7 @@ export const FAULTS = [
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** How a Byzantine seat misbehaves. */
+/** Ways in which a Byzantine seat misbehaves. */
 export const BYZANTINE_KINDS = [
   "silent",
   "equivocating",
@@ -44,20 +44,20 @@ export interface SimOptions {
   readonly byzantine: number;
   readonly faults: readonly Fault[];
   readonly byzantineKinds: readonly ByzantineKind[];
-  /** null: drawn per seed among those that the protocol takes. */
+  /** Null: drawn per seed among the kinds that the protocol takes. */
   readonly kind: AnswerKind | null;
-  /** How often an honest model is wrong, parts per million. */
+  /** Rate at which an honest model is wrong, parts per million. */
   readonly errorPpm: number;
 }
 
-/** Throws PROTOCOL_UNKNOWN, TERMS_INVALID or USAGE, naming the field, its value and a way out. */
+/** Throws PROTOCOL_UNKNOWN, TERMS_INVALID or USAGE, with the field, its value and a way out. */
 export function checkOptions(options: SimOptions): void {
   const { n, byzantine } = options;
   if (protocolById(options.protocol) === null) {
     const known = protocols.map(({ id }) => id).join(", ");
     throw new ConclaveError(
       "PROTOCOL_UNKNOWN",
-      `Choose a protocol: --protocol ${JSON.stringify(options.protocol)} is none; known are ${known}`,
+      `Choose a known protocol instead of --protocol ${JSON.stringify(options.protocol)}: ${known}`,
       { field: "protocol", value: options.protocol },
     );
   }
@@ -72,7 +72,7 @@ export function checkOptions(options: SimOptions): void {
     throw invalid("byzantine-kinds", "none", "name at least one, or all, or give --byzantine 0");
 }
 
-/** Whether more seats misbehave than the protocol promises to bear. */
+/** True if more seats misbehave than the protocol promises to bear. */
 export function isBeyondTolerance({ n, byzantine }: SimOptions): boolean {
   return byzantine > faultTolerance(n);
 }
@@ -92,7 +92,7 @@ export function parseList<T extends string>(field: string, text: string, known: 
   if (unknown !== undefined)
     throw new ConclaveError(
       "USAGE",
-      `Correct --${field}: ${JSON.stringify(unknown)} is none of all, none, ${known.join(", ")}`,
+      `Correct --${field}: ${JSON.stringify(unknown)} is unknown; use all, none, ${known.join(", ")}`,
       { field, value: unknown },
     );
   return known.filter((one) => names.includes(one));

@@ -1,5 +1,5 @@
 import { isSameAnswer, canonicalAnswer } from "../agents/core/request/answer.ts";
-import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE } from "../agents/core/seat/certify/payloads.ts";
+import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE } from "../agents/core/seat/certify/messages.ts";
 import { ConclaveError } from "../agents/core/errors.ts";
 import type { Protocol, Timing } from "../agents/core/protocol.ts";
 import { protocolById } from "../agents/core/protocols/index.ts";
@@ -22,12 +22,12 @@ import { simSigner } from "./signer.ts";
 import { defaultTerms } from "../agents/core/request/terms.ts";
 import { usesTerm } from "../agents/core/request/kinds.ts";
 
-/** One process that dies: after so many effects, for so long. */
+/** One crash: the process dies after a number of effects, for some time. */
 export interface CrashPlan {
-  /** Counted over the life of the process, from its start. */
+  /** Effects, counted from the start of the process. */
   readonly afterEffects: number;
   readonly downMs: number;
-  /** How many records that were not yet durable survive; all the others are lost. */
+  /** Number of records not yet durable that survive; the others are lost. */
   readonly survivingTail: number;
 }
 
@@ -38,7 +38,7 @@ export interface PartitionPlan {
   readonly side: ReadonlySet<SeatIndex>;
 }
 
-/** Frames that an adversary on the wires picks out; null = any. */
+/** Frames that an adversary on the links picks out; a null field matches any. */
 export interface Target {
   readonly phase: number | null;
   readonly from: SeatIndex | null;
@@ -46,12 +46,12 @@ export interface Target {
   readonly dropPpm: number;
 }
 
-/** How often a frame suffers before the network heals, parts per million. */
+/** Rates at which a frame suffers before the network heals, parts per million. */
 export interface LinkPlan {
   readonly dropPpm: number;
-  /** Lost beside what is lost by chance. */
+  /** Frames lost on purpose, beside those lost by chance. */
   readonly targets: readonly Target[];
-  /** Of the messages that certify, and a quarter as many of the others. */
+  /** Rate for messages that certify; others are lost a quarter as often. */
   readonly stormPpm: number;
   readonly delayPpm: number;
   readonly delayMs: number;
@@ -59,8 +59,7 @@ export interface LinkPlan {
   readonly duplicatePpm: number;
 }
 
-/** How often a model call of an honest seat fails, parts per million. */
-/** SM6. */
+/** SM6: rate at which a model call of an honest seat fails, parts per million. */
 export interface ModelPlan {
   readonly failPpm: number;
   readonly errorPpm: number;
@@ -73,9 +72,9 @@ export interface Plan {
   readonly attempt: Attempt;
   readonly timing: Timing;
   readonly truth: string;
-  /** Wrong answers, the ones that liars agree on first. */
+  /** Wrong answers; liars agree on the first ones. */
   readonly lies: readonly string[];
-  /** What liars write to prove the first of them; absent: words without any content. */
+  /** Text by which liars prove the first of them; if absent, words without content. */
   readonly lieProof?: string;
   /** Blocks that every seat's store holds from the start: the documents that the question names. */
   readonly documents?: readonly Uint8Array[];
@@ -87,7 +86,7 @@ export interface Plan {
   readonly thinkMs: number;
   readonly links: LinkPlan;
   readonly model: ModelPlan;
-  /** P8; absent: no bound. */
+  /** P8; absent = no bound. */
   readonly tokensPerRequest?: number;
   readonly partitions: readonly PartitionPlan[];
   readonly crashes: ReadonlyMap<SeatIndex, readonly CrashPlan[]>;
@@ -104,10 +103,14 @@ export function createPlan(options: SimOptions, seed: number): Plan {
   const random = createRandom(seed, "plan");
   const protocol = protocolById(options.protocol);
   if (protocol === null)
-    throw new ConclaveError("PROTOCOL_UNKNOWN", `Choose a protocol: ${JSON.stringify(options.protocol)} is none`, {
-      field: "protocol",
-      value: options.protocol,
-    });
+    throw new ConclaveError(
+      "PROTOCOL_UNKNOWN",
+      `Choose a known protocol: ${JSON.stringify(options.protocol)} is unknown`,
+      {
+        field: "protocol",
+        value: options.protocol,
+      },
+    );
   const attempt = attemptFor(options, protocol, random.fork("attempt"));
   const seats = attempt.committee.map((_, seat) => seat as SeatIndex);
   const order = random.fork("byzantine").shuffled(seats);
@@ -142,14 +145,18 @@ export function createPlan(options: SimOptions, seed: number): Plan {
   };
 }
 
-/** The first of all kinds, in an order of the seat's own, that is allowed: to forbid a kind that no seat has changes nothing. */
+/**
+ * Returns the first allowed kind in an order of the seat's own. Forbidding a kind that no seat has therefore changes
+ * nothing.
+ */
 function kindOf({ byzantineKinds }: SimOptions, random: Random): ByzantineKind {
   return random.shuffled(BYZANTINE_KINDS).find((kind) => byzantineKinds.includes(kind)) as ByzantineKind;
 }
 
 /**
- * Each seed suffers from some of the faults: what all together would drown shows up as well. Each draws for itself: to
- * forbid one that does not strike changes nothing. One alone strikes always.
+ * Draws the faults of a seed. Each seed suffers from some of them only, because all together would hide what a few
+ * show. Each fault draws for itself, so forbidding one that does not strike changes nothing. A single allowed fault
+ * always strikes.
  */
 function faultsOf({ faults }: SimOptions, random: Random): readonly Fault[] {
   return faults.length === 1
@@ -187,7 +194,7 @@ const FAULT_PPM: Readonly<Record<Fault, number>> = {
   storm: 200_000,
 };
 
-/** Phases that certification stands on. */
+/** The certify phases. */
 const CERTIFYING = [PROPOSE, PREVOTE, PRECOMMIT, CERTIFICATE, CERTIFICATE];
 
 /** `phases`: those of the deliberation. */
@@ -226,7 +233,7 @@ function speedsFor(seats: readonly SeatIndex[], skewed: boolean, random: Random)
   return seats.map(() => (skewed ? random.between(SKEW_PPM.slowest, SKEW_PPM.fastest) : 1_000_000));
 }
 
-/** SM7. Throws TERMS_INVALID when the protocol takes no such committee or kind. */
+/** SM7. Throws TERMS_INVALID if the protocol takes no such committee or kind. */
 function attemptFor(options: SimOptions, protocol: Protocol, random: Random): Attempt {
   const kinds = random
     .fork("kind")
@@ -250,7 +257,7 @@ function attemptFor(options: SimOptions, protocol: Protocol, random: Random): At
         attempt: 0,
         committee,
       };
-      const reason = protocol.check(attempt);
+      const reason = protocol.refuseRequest(attempt);
       if (reason === null) return attempt;
       refused = reason;
     }
@@ -301,7 +308,7 @@ function answersOf(terms: Terms, random: Random): readonly string[] {
   }
 }
 
-/** Whether a text is an answer that agrees with another one under the terms. */
+/** True if a text is an answer that agrees with another one under the terms. */
 export function agrees(terms: Terms, text: string, other: string): boolean {
   const a = canonicalAnswer(terms, text);
   const b = canonicalAnswer(terms, other);

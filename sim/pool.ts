@@ -6,7 +6,7 @@ import type { Task, WorkerData } from "./worker.ts";
 
 /** Threads that run worlds, each with its own copy of the core. */
 export interface Pool {
-  /** Results in the order of the seeds. Ends early, without the rest, once `enough` says so. */
+  /** Returns results in the order of the seeds. Stops early once `enough` returns true. */
   run(
     options: SimOptions,
     seeds: readonly number[],
@@ -29,7 +29,7 @@ export async function createPool(jobs: number, data: WorkerData): Promise<Pool> 
 
   const ask = async (worker: Worker, options: SimOptions, seeds: readonly number[]): Promise<readonly SeedResult[]> => {
     const task: Task = { id: nextId++, options, seeds };
-    // A thread, not a window: it has no origin.
+    // A thread has no origin, unlike a window.
     // eslint-disable-next-line unicorn/require-post-message-target-origin
     worker.postMessage(task);
     const reply = await replyOf(worker);
@@ -65,7 +65,7 @@ async function startWorker(data: WorkerData): Promise<Worker> {
   return worker;
 }
 
-/** Rejects when the worker dies instead. */
+/** Rejects if the worker dies first. */
 async function replyOf(worker: Worker): Promise<Reply> {
   const ended = new AbortController();
   const died = once(worker, "exit", { signal: ended.signal }).then(([code]) => {

@@ -1,4 +1,4 @@
-/** Seeded numbers: all that a world leaves to chance comes from one of these. */
+/** Seeded numbers. Every random choice of a world comes from one of these. */
 export interface Random {
   /** An integer in 0..bound-1. */
   below(bound: number): number;
@@ -9,7 +9,7 @@ export interface Random {
   pick<T>(items: readonly T[]): T;
   shuffled<T>(items: readonly T[]): readonly T[];
   bytes(length: number): Uint8Array;
-  /** A generator of its own for one purpose, so that one more draw here moves nothing elsewhere. */
+  /** A separate generator for one purpose: one more draw here moves nothing elsewhere. */
   fork(purpose: string): Random;
 }
 
@@ -48,7 +48,7 @@ export function createRandom(seed: number, purpose = ""): Random {
   };
 }
 
-/** FNV-1a over the purpose, on top of the seed. */
+/** FNV-1a over the purpose, starting from the seed. */
 function mix(seed: number, purpose: string): number {
   let hash = (Math.imul(seed, 0x9e3779b1) ^ 0x811c9dc5) >>> 0;
   for (let index = 0; index < purpose.length; index++)

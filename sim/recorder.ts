@@ -3,7 +3,7 @@ import type { Certificate } from "../agents/core/types.ts";
 import { decodeMessage } from "../agents/core/encoding/transcript.ts";
 import { slotOf, type Certified } from "./trace.ts";
 
-/** Watches a world from outside; nothing in it depends on what stands here. */
+/** Watches a world from outside; nothing in the world depends on it. */
 export interface Recorder {
   sent(from: SeatIndex, to: SeatIndex, frame: Uint8Array): void;
   delivered(seat: SeatIndex, message: Message): void;
@@ -31,11 +31,11 @@ export interface RecordedSeat {
   readonly answers: string[];
   readonly approved: string[];
   modelCalls: number;
-  /** When it last took a message in, by signature. */
+  /** Time at which it last took a message in, by the message's signature. */
   readonly takenAt: Map<Hex, number>;
 }
 
-/** Lines for whoever looks into one world; `describe` runs only when somebody listens. */
+/** Lines about one world for a human reader; `describe` runs only if somebody listens. */
 export type Tell = (describe: () => string) => void;
 
 export function createRecorder(seats: number, now: () => number, tell: Tell): Recorder {
@@ -144,7 +144,7 @@ function describeMessage(message: Message): string {
   return `${slotOf(message)} ${message.header.payloadDigest.slice(2, 8)}`;
 }
 
-/** Two FNV-like lanes: cheap, and only ever compared with another run of the same code. */
+/** Two FNV-like lanes: cheap, and compared only with another run of the same code. */
 function createHash(): {
   readonly number: (value: number) => void;
   readonly text: (value: Digest | Hex) => void;

@@ -12,27 +12,27 @@ export interface Report {
   readonly protocol: string;
   readonly n: number;
   readonly byzantine: number;
-  /** More than f seats misbehave: the protocol promises less, and so much less is judged. */
+  /** True if more than f seats misbehave. The protocol then promises less, and fewer promises are judged. */
   readonly beyondF: boolean;
-  /** Checkers that say nothing, or not all they could, about such worlds. */
+  /** Checkers that skip such worlds or judge only a part of them. */
   readonly checkersOff: readonly CheckerName[];
   readonly faults: readonly string[];
   readonly seeds: number;
   readonly firstSeed: number;
   readonly decided: number;
   readonly hung: number;
-  /** Some honest seat had no certificate in time. */
+  /** Worlds in which some honest seat had no certificate in time. */
   readonly stalled: number;
   readonly violations: readonly ReportedViolation[];
   readonly shrunk: string | null;
-  /** Decided and hung, per second of processor time. */
+  /** Decided and hung worlds per second of processor time. */
   readonly decisionsPerSecondPerCore: number;
   readonly elapsedMs: number;
   readonly messages: number;
   readonly bytes: number;
   readonly modelCalls: number;
   readonly criticalPathCalls: { readonly min: number; readonly mean: number; readonly max: number };
-  /** How often each fault and misbehaviour struck. */
+  /** Number of times that each fault and misbehaviour struck. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
@@ -91,7 +91,7 @@ export function reportText(report: Report): string {
   return [
     ...shown.flatMap(({ seed, checker, message, command }, index) => [
       `seed ${seed}: ${checker}: ${message}`,
-      // Once for all that a seed violates.
+      // One line for all violations of a seed.
       ...(shown[index + 1]?.seed === seed ? [] : [`  ${command}`]),
     ]),
     ...(hidden > 0 ? [`... and ${hidden} more violations`] : []),

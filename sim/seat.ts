@@ -33,24 +33,24 @@ export interface World {
   readonly random: Random;
   readonly recorder: Recorder;
   readonly watch: Watch;
-  /** null: simulated ones. */
+  /** Null = simulated ones. */
   readonly models: ForeignModels | null;
   readonly fail: (error: Error) => void;
 }
 
-/** One agent with what survives its crashes: its disk. */
+/** One agent and its disk, which survives its crashes. */
 export interface SimSeat {
   readonly seat: SeatIndex;
   start(): void;
   silent(): string | null;
   backlog(): number;
   journalBytes(): number;
-  /** What the journal holds of the messages of these slots; not what came when the seat was done, or as good as done. */
+  /** Returns the journal's messages in these slots, without those that came when the seat was done or nearly done. */
   took(slots: ReadonlySet<string>): ReadonlyMap<string, readonly Message[]>;
   readonly blocks: ReadonlyMap<Digest, Uint8Array>;
 }
 
-/** Of an append, where a crash may come in between. */
+/** Time until an append is durable; a crash may come in between. */
 const SYNC_MS = 2;
 
 export function createSeat(world: World, seat: SeatIndex): SimSeat {
@@ -177,7 +177,7 @@ function recordedModel(world: World, seat: SeatIndex, model: SessionPorts["model
   };
 }
 
-/** A verdict, or marks that are better than the middle. */
+/** True for an accepting verdict, and for marks above the middle. */
 function isApproval(fields: Readonly<Record<string, string>>): boolean {
   const marks = CRITERIA.map((name) => Number(fields[name] ?? Number.NaN));
   return fields["verdict"] === "accept" || marks.reduce((sum, mark) => sum + mark, 0) > TOTAL_MAX / 2;
@@ -213,7 +213,7 @@ function addressOf(plan: Plan, seat: SeatIndex): SessionPorts["signer"]["address
   return (plan.attempt.committee[seat] as { readonly signer: SessionPorts["signer"]["address"] }).signer;
 }
 
-/** Timers that run at another speed. */
+/** Returns a clock whose timers run at another speed. */
 function skewedClock(clock: Clock, speedPpm: number): Clock {
   if (speedPpm === 1_000_000) return clock;
   return {

@@ -2,7 +2,7 @@ import { ANSWER_KINDS } from "../agents/core/types.ts";
 import { type SimOptions } from "./options.ts";
 import type { SeedResult } from "./batch.ts";
 
-/** Whether this world still shows the failure. */
+/** Returns true if this world still shows the failure. */
 export type StillFails = (options: SimOptions, seed: number) => Promise<boolean>;
 
 export interface Shrunk {
@@ -11,12 +11,12 @@ export interface Shrunk {
   readonly tries: number;
 }
 
-/** Worlds tried at most. */
+/** Most worlds that are tried. */
 const MOST_TRIES = 150;
 /** A smaller committee is another world, so a few seeds from the failing one on are tried. */
 const SEEDS_PER_STEP = 4;
 
-/** Greedy removal: fewer faults, fewer kinds, fewer Byzantine seats, a smaller committee, while the failure stays. */
+/** Removes greedily, as long as the failure stays: faults, kinds, Byzantine seats, seats of the committee. */
 export async function shrink(options: SimOptions, seed: number, stillFails: StillFails): Promise<Shrunk> {
   let best = { options, seed };
   let tries = 0;
@@ -37,7 +37,7 @@ export async function shrink(options: SimOptions, seed: number, stillFails: Stil
   return { ...best, tries };
 }
 
-/** The strongest cuts first. */
+/** Candidates, the strongest cuts first. */
 function smaller(options: SimOptions): readonly SimOptions[] {
   const { n, byzantine, faults, byzantineKinds, kind } = options;
   const without = <T>(list: readonly T[], one: T): readonly T[] => list.filter((other) => other !== one);
@@ -59,7 +59,7 @@ function smaller(options: SimOptions): readonly SimOptions[] {
   ];
 }
 
-/** Whether a run shows one of the failures that another one showed. */
+/** True if a run shows one of the failures that another one showed. */
 export function showsSame(result: SeedResult, failed: SeedResult): boolean {
   const wanted = new Set(failed.violations.map(({ checker }) => checker));
   return result.violations.some(({ checker }) => wanted.has(checker));

@@ -1,6 +1,6 @@
-import { secp256k1 } from "@noble/curves/secp256k1.js";
-import { bytesToHex, concat, hexToBytes, sha256, utf8, word } from "../agents/core/encoding/bytes.ts";
-import { publicKeyToAddress } from "../agents/core/encoding/digest.ts";
+import { concat, hexToBytes, sha256, utf8, word } from "../agents/core/encoding/bytes.ts";
+import { publicKeyToAddress, signDigest } from "../agents/core/encoding/digest.ts";
+import { secp256k1 } from "../agents/core/encoding/secp256k1.ts";
 import type { Digest } from "../agents/core/types.ts";
 import type { Signer } from "../agents/ports/signer.ts";
 
@@ -11,15 +11,11 @@ export function simSigner(index: number): Signer {
   const known = signers.get(index);
   if (known !== undefined) return known;
   const secret = hexToBytes(sha256(concat(utf8("conclave simulated agent"), word(BigInt(index)))));
-  const publicKey = secp256k1.getPublicKey(secret, false).slice(1);
+  const publicKey = secp256k1.publicKey(secret);
   const signer: Signer = {
     address: publicKeyToAddress(publicKey),
     publicKey,
-    sign(digest: Digest) {
-      const options = { prehash: false, format: "recovered" } as const;
-      const [recovery = 0, ...rs] = secp256k1.sign(hexToBytes(digest), secret, options);
-      return bytesToHex(Uint8Array.of(...rs, 27 + recovery));
-    },
+    sign: (digest: Digest) => signDigest(digest, secret),
     deriveSecret: (purpose) => hexToBytes(sha256(concat(secret, utf8(purpose)))),
   };
   signers.set(index, signer);

@@ -3,38 +3,38 @@ import { hexToBytes, sha256 } from "../agents/core/encoding/bytes.ts";
 import { decisionDigest, messageDigest } from "../agents/core/encoding/typed-data.ts";
 import type { Effect, Input, Protocol, SeatContext } from "../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../agents/core/seat/seat.ts";
-import { encodeMessage, refuseMessage } from "../agents/core/encoding/transcript.ts";
+import { encodeMessage, forgeryIn } from "../agents/core/encoding/transcript.ts";
 import type { Attempt, Digest, Message, Ppm, SeatIndex, Value } from "../agents/core/types.ts";
 import { respond, type Mind } from "./model.ts";
 import { simSigner } from "./signer.ts";
 import type { Signer } from "../agents/ports/signer.ts";
 
-/** How far a decision is stepped: to the end of the deliberation at every seat, or to a certificate at every seat. */
+/** The end of a stepped decision: the end of the deliberation at every seat, or a certificate at every seat. */
 export type Goal = "deliberated" | "certified";
 
 export interface StepOptions {
   readonly protocol: Protocol;
   readonly attempt: Attempt;
-  /** Of a seat; `simSigner` of its number if not given. */
+  /** Signer of a seat; `simSigner` of its number if absent. */
   readonly signerOf?: (seat: number) => Signer;
-  /** What each seat's model holds, and how sure it is. */
+  /** The answer of each seat's model, and its confidence. */
   readonly minds: readonly (Mind & { readonly confidence: Ppm })[];
   readonly goal: Goal;
-  /** Every receiver verifies every signature, as a node does before it steps its core. */
+  /** True if every receiver verifies every signature, as a node does before it steps its core. */
   readonly verify: boolean;
-  /** What never leaves its sender; nothing if not given. */
+  /** True for messages that never leave their sender; absent = all are sent. */
   readonly isMute?: (message: Message) => boolean;
 }
 
 export interface Stepped {
-  /** Inputs stepped, all seats together. */
+  /** Number of inputs that all seats together stepped. */
   readonly inputs: number;
-  /** Each message once, whoever it goes to. */
+  /** Every message once, without regard to its receivers. */
   readonly messages: readonly Message[];
   readonly modelCalls: number;
-  /** Model calls one after the other behind the last message. */
+  /** Longest chain of model calls behind the last message. */
   readonly criticalPathCalls: number;
-  /** What the seats certified; empty when only deliberated. */
+  /** Certified decisions; empty if the seats only deliberated. */
   readonly certified: readonly Certified[];
 }
 
@@ -44,17 +44,17 @@ type Certified = Extract<Effect, { kind: "certified" }>;
 interface Event {
   readonly seat: number;
   readonly input: Input;
-  /** Model calls one after the other behind it. */
+  /** Longest chain of model calls behind it. */
   readonly depth: number;
 }
 
-/** What has happened so far, and what is under way. */
+/** The state of the run: what has happened, and what is under way. */
 interface Run {
   readonly queue: Event[];
   readonly timers: { readonly at: number; readonly event: Event }[];
   readonly messages: Message[];
   readonly certified: Certified[];
-  /** By seat: model calls one after the other behind all it knows. */
+  /** By seat: the longest chain of model calls behind all that it knows. */
   readonly depths: number[];
   modelCalls: number;
   now: number;
@@ -63,7 +63,8 @@ interface Run {
 const timing = { phaseMs: 60_000, graceMs: 1_000, certifyMs: 10_000, certifyDeltaMs: 1_000 };
 
 /**
- * A committee over a network without delay or loss, with models that answer at once: a timer fires only when nothing else is left to do.
+ * Steps a committee over a network without delay or loss, with models that answer at once. A timer fires only when
+ * nothing else is left to do.
  */
 export function stepDecision(options: StepOptions): Stepped {
   const { protocol, attempt, goal } = options;
@@ -99,7 +100,7 @@ export function stepDecision(options: StepOptions): Stepped {
   return { inputs, messages, modelCalls, criticalPathCalls: Math.max(...depths), certified };
 }
 
-/** The earliest timer, first set first, put into the queue. */
+/** Moves the earliest timer into the queue, of equal ones the first that was set, and returns its event. */
 function nextTimer(course: Run): Event {
   const first = course.timers.reduce<Run["timers"][number] | null>(
     (least, one) => (least === null || one.at < least.at ? one : least),
@@ -158,13 +159,13 @@ function send(options: StepOptions, course: Run, seat: number, message: Message)
 
 function deliver({ attempt, verify }: StepOptions, course: Run, message: Message, depth: number): void {
   for (const seat of attempt.committee.keys()) {
-    if (verify && seat !== message.header.seat && refuseMessage(attempt, message) !== null)
+    if (verify && seat !== message.header.seat && forgeryIn(attempt, message) !== null)
       throw new Error("a signature is bad");
     course.queue.push({ seat, input: { kind: "message", message }, depth });
   }
 }
 
-/** The attempt with seats that this process can sign for. */
+/** Returns the attempt with seats for which this process can sign. */
 export function signedBy(attempt: Attempt): Attempt {
   const committee = attempt.committee.map((info, seat) => ({ ...info, signer: simSigner(seat).address }));
   return { ...attempt, committee };

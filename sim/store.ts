@@ -4,7 +4,7 @@ import type { Digest, SeatIndex } from "../agents/core/types.ts";
 import type { Clock } from "../agents/ports/clock.ts";
 import type { ContentStore } from "../agents/ports/content-store.ts";
 
-/** Blocks of all seats: who is up offers what it holds to whoever can reach it. */
+/** Blocks of all seats: a running seat offers what it holds to every seat that can reach it. */
 export interface ContentWorld {
   readonly holders: Map<SeatIndex, ReadonlyMap<Digest, Uint8Array>>;
   readonly reaches: (from: SeatIndex, to: SeatIndex) => boolean;
@@ -14,7 +14,10 @@ export interface ContentWorld {
 const RETRY_MS = 100;
 const TIMEOUT_MS = 2_000;
 
-/** Own blocks at once, others' after a while on the virtual clock, none when nobody who has them can be reached in time. */
+/**
+ * Returns own blocks at once and others' after a while on the virtual clock; fails if no holder can be reached in
+ * time.
+ */
 export function createSimStore(
   world: ContentWorld,
   clock: Clock,

@@ -14,24 +14,24 @@ import type { ByzantineKind, Fault } from "./options.ts";
 /** What the observer saw of one seat. */
 export interface SeatTrace {
   readonly seat: SeatIndex;
-  /** null = honest. */
+  /** Null = honest. */
   readonly byzantine: ByzantineKind | null;
-  /** Every certificate the seat announced, those of later lives included. */
+  /** Every certificate that the seat announced, those of later lives included. */
   readonly certificates: readonly Certified[];
   readonly evidence: readonly Evidence[];
   /** Pairs of signed decisions (CE18). */
   readonly conflicts: readonly DecisionConflict[];
-  /** Messages the seat took in, by slot: what its journal holds at the end. Only of slots with two payloads anywhere. */
+  /** Messages in the seat's journal at the end, by slot. Only slots that have two payloads somewhere. */
   readonly took: ReadonlyMap<string, readonly Message[]>;
-  /** What it held when its closed phases first were conclusive; null while they are not. */
+  /** Messages that it held when its closed phases first were conclusive; null while they are not. */
   readonly inTime: readonly Message[] | null;
-  /** Answers its model gave. */
+  /** Answers that its model gave. */
   readonly answers: readonly string[];
   /** Others' answers that its model accepted. */
   readonly approved: readonly string[];
   readonly journalBytes: number;
   readonly backlog: number;
-  /** Why it fell silent, which no honest seat may. */
+  /** Reason why it fell silent, which no honest seat may. */
   readonly silent: string | null;
   readonly modelCalls: number;
 }
@@ -41,7 +41,7 @@ export interface Certified {
   readonly certificate: Certificate;
 }
 
-/** How often each fault and each misbehaviour struck. */
+/** Number of times that each fault and each misbehaviour struck. */
 export type Counts = Readonly<Record<string, number>>;
 
 /** One run of one world, as the checkers see it. */
@@ -51,28 +51,28 @@ export interface Trace {
   readonly attempt: Attempt;
   readonly timing: Timing;
   readonly truth: string;
-  /** K <= f, so that the protocol's promises hold. */
+  /** True if K <= f, so that the protocol's promises hold. */
   readonly tolerable: boolean;
-  /** Honest models are never wrong. */
+  /** True if honest models never err. */
   readonly truthful: boolean;
   readonly faults: readonly Fault[];
   readonly healAt: number;
   readonly endedAt: number;
-  /** By when every honest seat must have a certificate. */
+  /** Time by which every honest seat must have a certificate. */
   readonly dueAt: number;
   readonly seats: readonly SeatTrace[];
   /** Every message that reached any seat, by slot `phase.round.seat`, distinct payloads. */
   readonly messages: ReadonlyMap<string, readonly Message[]>;
   /** All blocks that some honest seat holds. */
   readonly block: (digest: Digest) => Uint8Array | null;
-  /** Model calls one after the other behind a message, by its signature. */
+  /** Longest chain of model calls behind a message, by its signature. */
   readonly depths: ReadonlyMap<Hex, number>;
   readonly events: number;
   readonly sent: { readonly frames: number; readonly bytes: number };
-  /** Most timers and frames waiting at once. */
+  /** Most timers and frames that waited at once. */
   readonly pending: number;
   readonly counts: Counts;
-  /** Over everything that was sent, delivered and decided: equal seeds, equal hashes. */
+  /** Hash of everything sent, delivered and decided: equal seeds give equal hashes. */
   readonly hash: string;
 }
 

@@ -3,14 +3,14 @@ import { messagesOf } from "../agents/core/seat/tally.ts";
 import type { Hex, Message, SeatIndex } from "../agents/core/types.ts";
 import type { Signer } from "../agents/ports/signer.ts";
 
-/** What an observer sees of the protocol's own steps; the protocol does what it did. */
+/** What an observer sees of the protocol's own steps. Observing changes nothing. */
 export interface Watch {
   /**
-   * Model calls that stand one after the other behind a message, by its signature: a message has the depth of the input
-   * that made its seat say it, a model's answer one more than the question, a timer that of whoever armed it.
+   * Longest chain of model calls behind a message, by its signature. A message has the depth of the input that made
+   * its seat send it, a model's answer one more than the question, a timer that of the input that set it.
    */
   readonly depths: ReadonlyMap<Hex, number>;
-  /** What a seat held when the phases it had closed first were conclusive (CE2), in its latest life. */
+  /** Messages that a seat held in its latest life when the phases it had closed first were conclusive (CE2). */
   inTime(seat: SeatIndex): readonly Message[] | null;
   /** The protocol and the signer of one session, watched. */
   session(

@@ -4,7 +4,7 @@ import { PRISTINE, installHooks } from "./hooks.ts";
 import type { Mutant } from "./mutant.ts";
 import type { SimOptions } from "./options.ts";
 
-/** What a worker is asked: these seeds of this kind of world. */
+/** A task of a worker: these seeds of this kind of world. */
 export interface Task {
   readonly id: number;
   readonly options: SimOptions;
@@ -19,9 +19,9 @@ export interface WorkerData {
 const port = parentPort;
 if (port === null) throw new Error("Start the simulator with `npm run sim`; this file is its worker");
 installHooks(workerData as WorkerData);
-// Only now: whatever this loads goes through the hooks.
+// Imported only now, so that everything it loads goes through the hooks.
 const { runSeed } = await import("./batch.ts");
-// The judge is never the accused: with a planted bug it loads its own, sound copy of the core.
+// With a planted bug the judge loads its own, sound copy of the core.
 const judging = (workerData as WorkerData).mutant === null ? "./checkers/index.ts" : `./checkers/index.ts${PRISTINE}`;
 const { judge } = (await import(judging)) as typeof Checkers;
 port.on("message", (task: Task) => {

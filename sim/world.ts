@@ -13,12 +13,12 @@ import { createSeat, type SimSeat, type World } from "./seat.ts";
 import type { SeatTrace, Trace } from "./trace.ts";
 import { createWatch } from "./watch.ts";
 
-/** More events than this and the world is taken to run in circles. */
+/** A world with more events than this is taken to run in circles. */
 const MOST_EVENTS = 400_000;
 /** Seats do not begin at the same moment. */
 const START_SPREAD_MS = 100;
 
-/** Runs one world from its plan until every honest seat has a certificate, or the time for that is over. */
+/** Runs one world from its plan until every honest seat has a certificate, or until its time is over. */
 export async function runWorld(
   plan: Plan,
   onLine: ((line: string) => void) | null = null,
@@ -62,7 +62,7 @@ export async function runWorld(
     return clock.nextAt === null || clock.nextAt > due || ++events > MOST_EVENTS || isCertified(plan, recorder);
   };
   await new Promise<void>((resolve, reject) => {
-    /** One instant of virtual time; between two, every promise that can settle has settled. */
+    /** Runs one instant of virtual time. Between two instants every promise that can settle has settled. */
     const turn = (): void => {
       try {
         if (isOver()) return resolve();

@@ -3,7 +3,7 @@ import { runCli } from "./run-cli.ts";
 const interrupted = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
-    // The second one does not wait for anything.
+    // A second signal ends the process at once.
     if (interrupted.signal.aborted) process.exit(130);
     interrupted.abort(new Error(`stopped by ${signal}`));
   });

@@ -47,7 +47,7 @@ interface Failure {
 }
 
 function reportError(error: unknown, json: boolean, host: CliHost): number {
-  const failure = failureOf(error, host.signal);
+  const failure = cliFailure(error, host.signal);
   if (failure === null) return 0;
   const { code, message, way, data, exitCode } = failure;
   if (json) host.stdout(`${toJson({ error: { code, message, data } })}\n`);
@@ -55,8 +55,8 @@ function reportError(error: unknown, json: boolean, host: CliHost): number {
   return exitCode;
 }
 
-/** Null for --help and --version, which commander reports as errors. */
-function failureOf(error: unknown, signal: AbortSignal): Failure | null {
+/** Turns an error into a failure; null for --help and --version, which commander reports as errors. */
+function cliFailure(error: unknown, signal: AbortSignal): Failure | null {
   if (error instanceof CommanderError) return usageFailure(error);
   if (signal.aborted)
     return { code: "INTERRUPTED", message: "stopped by a signal", way: null, data: {}, exitCode: EXIT_INTERRUPTED };

@@ -46,8 +46,8 @@ export interface AgentStatus {
 
 export interface Agent {
   /**
-   * Serves until the signal aborts; rejects only on what an operator must mend. `opened` runs once the journals are this
-   * process's own, so that a second process for the same agent changes nothing.
+   * Serves until the signal aborts; rejects only if an operator has to act. `opened` runs once this process holds the
+   * journals' lock, so that a second process for the same agent changes nothing.
    */
   run(signal: AbortSignal, opened?: () => Promise<void>): Promise<void>;
   status(): AgentStatus;
@@ -60,12 +60,12 @@ interface Batch {
 }
 
 /**
- * A restart looks so far back for final requests that nobody has settled: a week of twelve-second blocks, the longest period
- * of a request, and 26 calls for logs at the usual range. What is older waits for `conclave agent claim`.
+ * How far a restart looks back for final requests that nobody has settled: a week of twelve-second blocks, which is the
+ * longest period of a request, in 26 calls for logs at the usual range. `conclave agent claim` settles older requests.
  */
 const LOOK_BACK_BLOCKS = 50_400n;
 
-/** An agent: follows the chain, sits on committees, relays certificates, keeps requests moving. */
+/** Creates an agent: it follows the chain, sits on committees, relays certificates and keeps requests moving. */
 export function createAgent(ports: AgentPorts, timing: AgentTiming, tokensPerRequest: number): Agent {
   return new RunningAgent(ports, timing, tokensPerRequest);
 }
@@ -78,7 +78,7 @@ class RunningAgent implements Agent {
   private readonly relayer: Relayer;
   private readonly duties: Duties;
   private readonly lifetime = new AbortController();
-  /** Requests that are not final. */
+  /** Progress of the requests that are not final. */
   private readonly progresses = new Map<RequestId, Progress>();
   private followed: AgentFacts["chain"] = null;
 
@@ -121,7 +121,7 @@ class RunningAgent implements Agent {
       ),
     ];
     const onBatch = async (batch: Batch): Promise<void> => {
-      // Once, however many agents changed: it reads the registry as it is now.
+      // Once for all changed agents, since it reads the registry's current state.
       if (batch.events.some(({ kind }) => kind === "agentsChanged")) await this.persistently(() => this.refreshPeers());
       for (const event of batch.events) await this.guarded(event, cursor);
       if (this.lifetime.signal.aborted) return;
@@ -160,7 +160,7 @@ class RunningAgent implements Agent {
     };
   }
 
-  /** A hostile or unlucky request must not stop the others; what an operator must mend does. */
+  /** Handles an event so that a hostile or unlucky request does not stop the others; only a lost journal lock does. */
   private async guarded(event: ChainEvent, cursor: StoredCursor): Promise<void> {
     try {
       await this.persistently(() => this.handle(event, cursor));
@@ -171,7 +171,9 @@ class RunningAgent implements Agent {
     }
   }
 
-  /** An event comes once, so a node that is away for a moment must not swallow it. */
+  /**
+   * Repeats the action while the chain does not answer: an event comes only once, so a short outage must not lose it.
+   */
   private persistently(action: () => Promise<void>): Promise<void> {
     return persistently(this.ports, this.lifetime.signal, action);
   }
@@ -179,7 +181,7 @@ class RunningAgent implements Agent {
   private async handle(event: ChainEvent, cursor: StoredCursor): Promise<void> {
     switch (event.kind) {
       case "agentsChanged":
-        return; // Once for the whole batch.
+        return; // onBatch handles it once for the whole batch.
       case "committeeDrawn": {
         const progress = this.see(event.requestId, event);
         if (progress === null) return;
@@ -198,7 +200,7 @@ class RunningAgent implements Agent {
         const progress = this.see(event.requestId, event);
         if (event.kind === "decisionCommitted") this.compare(event);
         await this.duties.leave(event.requestId, event.kind);
-        // A request whose beginning was not seen is kept by nobody's cursor.
+        // No cursor keeps a request whose first event was not seen.
         if (progress === null || isFinal(progress))
           this.duties.retireJournals(event.requestId, event.blockNumber, cursor);
         return;
@@ -208,7 +210,8 @@ class RunningAgent implements Agent {
         return;
       case "requestReopened":
         this.see(event.requestId, event);
-        // Of a committee that was replaced for its silence; of one that decided it has been left already.
+        // Leaves the seat of a committee that was replaced for its silence; the seat of one that decided is left
+        // already.
         await this.duties.leave(event.requestId, event.kind);
         return;
       default:
@@ -216,7 +219,7 @@ class RunningAgent implements Agent {
     }
   }
 
-  /** Where the request is after the event; null when it was not seen from its beginning. */
+  /** Returns the request's progress after the event; null if its first event was not seen. */
   private see(requestId: RequestId, event: ChainEvent): Progress | null {
     const progress = applyEvent(this.progresses.get(requestId) ?? null, event);
     if (progress === null) return null;
@@ -228,7 +231,7 @@ class RunningAgent implements Agent {
     return progress;
   }
 
-  /** CE18: what the chain's certificate adds to the signatures that the seat holds. */
+  /** CE18: compares the chain's certificate with the signatures that the seat holds. */
   private compare(committed: CommittedDecision): void {
     const duty = this.duties.find(committed.requestId, committed.decision.attempt);
     if (duty === null) return;

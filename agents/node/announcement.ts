@@ -7,7 +7,7 @@ export function announcementTopic(domain: Domain): string {
   return `conclave/2/${domain.chainId}/${domain.oracle}/certified`;
 }
 
-/** Which transcript the attempt's certificate is about (TR5). */
+/** Encodes which transcript the attempt's certificate is about (TR5). */
 export function encodeAnnouncement({ request, attempt }: Attempt, root: Digest): Uint8Array {
   return encode({ requestId: encodeRequestId(request.id), attempt, root: hexToBytes(root) });
 }

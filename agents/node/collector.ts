@@ -10,12 +10,12 @@ import { isDecided, isFinalState, isPaidOut } from "../core/request/state.ts";
 import type { EvidenceStore, UnreadableProof } from "../ports/evidence.ts";
 import type { Log } from "../ports/log.ts";
 
-/** AV10: what a look at the pins of seats needs. */
+/** AV10: the ports that judging the pins of seats needs. */
 export interface CollectionPorts {
   readonly store: Pick<ContentStore, "get" | "has"> & PinList;
   readonly chain: Pick<ChainReader, "domain" | "requestState" | "head">;
   readonly evidence: Pick<EvidenceStore, "list">;
-  /** Whether the chain has slashed for it. */
+  /** True if the chain has slashed for the proof. */
   readonly isConsumed: (proof: EquivocationProof, signal?: AbortSignal) => Promise<boolean>;
   readonly clock: Pick<Clock, "now">;
 }
@@ -24,7 +24,7 @@ export interface CollectorPorts extends CollectionPorts {
   readonly store: CollectedStore;
 }
 
-/** Why a pin stays. */
+/** Reasons why a pin stays. */
 const REASONS = ["young", "undecided", "provisional", "unsettled", "evidence", "elsewhere", "unreadable"] as const;
 export type Reason = (typeof REASONS)[number];
 
@@ -34,19 +34,19 @@ export interface Collectable extends Pin {
 }
 
 export interface Collected {
-  /** Transcripts that are over, and unpinned or to be. */
+  /** Transcripts that are over: they are unpinned, or a preview would unpin them. */
   readonly over: readonly Collectable[];
   readonly kept: Readonly<Record<Reason, number>>;
   /** Evidence that cannot be read; transcripts of its requests are kept. */
   readonly unreadable: readonly UnreadableProof[];
   readonly swept: Swept;
-  /** Whether another pass may find more. */
+  /** True if another pass may find more. */
   readonly more: boolean;
 }
 
-/** Of one pass. */
+/** Bounds of one pass. */
 export interface PassLimits {
-  /** Pins older than the window that are looked at: a read and, for each request, a call to the chain. */
+  /** Pins older than the window that a pass looks at. Each costs a read, and each request a call to the chain. */
   readonly looks: number;
   readonly blocks: number;
 }
@@ -55,14 +55,17 @@ const usual: PassLimits = { looks: 256, blocks: 10_000 };
 const DAY_SECONDS = 86_400;
 
 /**
- * Days that a transcript is kept at least: the longest appeal period, and the unbonding delay, up to whose end what its committee
- * signed can cost a stake.
+ * Least number of days that a transcript is kept: the longest appeal period plus the unbonding delay, until whose end a
+ * stake answers for what its committee signed.
  */
 export function leastRetentionDays(unbondingDelaySeconds: number): number {
   return Math.ceil((limits.maxDurationSeconds + unbondingDelaySeconds) / DAY_SECONDS);
 }
 
-/** The window of the policy; twice the least when none is given. Throws CONFIG_INVALID that names field, value and minimum. */
+/**
+ * Returns the policy's window, which is twice the least if none is given. Throws CONFIG_INVALID that names field, value
+ * and minimum.
+ */
 export function retentionMs(retentionDays: number | undefined, unbondingDelaySeconds: number, source: string): number {
   const minimum = leastRetentionDays(unbondingDelaySeconds);
   const days = retentionDays ?? 2 * minimum;
@@ -76,13 +79,16 @@ export function retentionMs(retentionDays: number | undefined, unbondingDelaySec
   );
 }
 
-/** Before when a pin is old. A clock that runs ahead of the chain's says nothing: it would let go what stakes still answer for. */
+/**
+ * Returns the time before which a pin is old. The chain's time bounds it, since a clock that runs ahead would drop
+ * transcripts that stakes still answer for.
+ */
 async function oldBefore({ chain, clock }: CollectionPorts, windowMs: number, signal: AbortSignal): Promise<number> {
   const { timestamp } = await chain.head(signal);
   return Math.min(clock.now(), timestamp * 1_000) - windowMs;
 }
 
-/** What a collection would do now, without doing it; all pins are looked at. */
+/** Returns what a collection of all pins would do now, and changes nothing. */
 export async function previewCollection(
   ports: CollectionPorts,
   windowMs: number,
@@ -95,14 +101,14 @@ export async function previewCollection(
   return { ...judged, swept, more: false };
 }
 
-/** Collects in bounded passes, each of which goes on where the one before has stopped. */
+/** Collects in bounded passes; each continues where the one before stopped. */
 export interface Collector {
   pass(signal: AbortSignal): Promise<Collected>;
 }
 
 export function createCollector(ports: CollectorPorts, windowMs: number, bounds: PassLimits = usual): Collector {
   const { store } = ports;
-  /** The last one looked at. */
+  /** The pin that was looked at last. */
   let last: Digest | null = null;
   return {
     async pass(signal) {
@@ -121,7 +127,7 @@ export function createCollector(ports: CollectorPorts, windowMs: number, bounds:
   };
 }
 
-/** Runs a pass at once and after every interval until the signal aborts. What fails is tried again at the next. */
+/** Runs a pass now and after every interval until the signal aborts. The next pass tries again what failed. */
 export async function collectEvery(
   collector: Collector,
   { clock, log, intervalMs }: { readonly clock: Clock; readonly log: Log; readonly intervalMs: number },
@@ -133,7 +139,7 @@ export async function collectEvery(
       for (const { path, requestId } of unreadable)
         log.warn(
           { path, requestId: String(requestId) },
-          "evidence cannot be read: transcripts of its request are kept",
+          "cannot read evidence: the transcripts of its request are kept",
         );
       const unpinned = over.map(({ root }) => cidString(root));
       if (unpinned.length > 0 || swept.blocks > 0)
@@ -145,7 +151,10 @@ export async function collectEvery(
   }
 }
 
-/** AV10: never a transcript whose request is undecided, provisional or unsettled, or of which a proof waits for its slash. */
+/**
+ * AV10: keeps a transcript while its request is undecided, provisional or unsettled, or while a proof waits for its
+ * slash.
+ */
 async function judge(
   ports: CollectionPorts,
   pins: readonly Pin[],
@@ -156,7 +165,7 @@ async function judge(
   const over: Collectable[] = [];
   const known = new Map<RequestId, Promise<Reason | null>>();
   for (const pin of pins) {
-    const found = pin.sinceMs >= beforeMs ? "young" : await describe(ports, pin, signal);
+    const found = pin.sinceMs >= beforeMs ? "young" : await attemptOf(ports, pin, signal);
     if (typeof found === "string") {
       kept[found] += 1;
       continue;
@@ -170,13 +179,13 @@ async function judge(
   return { over, kept, unreadable: (await ports.evidence.list()).unreadable };
 }
 
-/** Which attempt the transcript is of, by its own word: a seat has checked it before it pinned it. */
-async function describe(
+/** Returns the attempt that the transcript's root names; the seat checked that before it pinned the root. */
+async function attemptOf(
   { store, chain: { domain } }: CollectionPorts,
   pin: Pin,
   signal: AbortSignal,
 ): Promise<Collectable | Reason> {
-  // A damaged one is kept, for whoever can mend it; nothing is fetched.
+  // A damaged root is kept for somebody who can repair it; nothing is fetched.
   const rootBlock = (await store.has(pin.root, signal)) ? await store.get(pin.root, signal).catch(() => null) : null;
   const described = rootBlock === null ? null : describedBy(rootBlock);
   if (described === null) return "unreadable";
@@ -184,7 +193,7 @@ async function describe(
   return chainId === domain.chainId && oracle === domain.oracle ? { ...pin, requestId, attempt } : "elsewhere";
 }
 
-/** Null when nothing holds the request's transcripts back any more. */
+/** Returns why the request's transcripts must stay; null if nothing holds them back. */
 async function holdingBack(
   { chain, evidence, isConsumed }: CollectionPorts,
   requestId: RequestId,
@@ -194,7 +203,7 @@ async function holdingBack(
   if (!isFinalState(state)) return isDecided(state) ? "provisional" : "undecided";
   if (!isPaidOut(state)) return "unsettled";
   const { proofs, unreadable } = await evidence.list();
-  // It may prove what a stake still answers for.
+  // The unreadable proof may name a fault that a stake still answers for.
   if (unreadable.some((one) => one.requestId === requestId)) return "evidence";
   for (const proof of proofs)
     if (proof.request.id === requestId && !(await isConsumed(proof, signal))) return "evidence";

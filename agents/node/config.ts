@@ -3,16 +3,16 @@ import type { Timing } from "../core/protocol.ts";
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected a 20-byte hex address");
 
-/** The chain an agent serves: where it is and which contracts. */
+/** The chain that an agent serves, and its contracts. */
 export const chainConfigSchema = z.strictObject({
   rpcUrl: z.url(),
   chainId: z.int().positive(),
   oracle: address,
   registry: address,
-  /** Blocks behind the head before an event is acted on. */
+  /** Blocks on top of an event before the agent acts on it. */
   finalityDepth: z.int().min(0).max(1024).default(0),
   pollIntervalMs: z.int().min(50).max(60_000).default(1_000),
-  /** Where scans of events begin. */
+  /** The block where scans of events begin. */
   deploymentBlock: z.int().min(0).default(0),
 });
 
@@ -27,11 +27,11 @@ export const timingConfigSchema = z
     graceMs: z.int().min(10).max(600_000).default(5_000),
     certifyMs: z.int().min(100).max(600_000).default(5_000),
     certifyDeltaMs: z.int().min(10).max(60_000).default(1_000),
-    /** Between two agents in the order of relaying and keeping. */
+    /** Time between the turns of two agents that relay or keep. */
     relayStaggerMs: z.int().min(100).max(600_000).default(5_000),
     /**
-     * Wait for other decisions to commit in the same transaction. A quarter of a second costs a block in one of 48 cases where
-     * blocks come every twelve seconds, and nobody else's turn comes meanwhile.
+     * Wait for other decisions that can commit in the same transaction. With blocks every twelve seconds, a quarter of
+     * a second delays one commit in 48 by a block, and nobody else's turn comes before it ends.
      */
     relayBatchMs: z.int().min(0).max(60_000).default(250),
   })
@@ -41,7 +41,7 @@ export const timingConfigSchema = z
   })
   .prefault({});
 
-/** AV10: which transcripts an agent forgets, and how often it looks. */
+/** AV10: which transcripts an agent forgets, and how often it checks. */
 export const collectionConfigSchema = z
   .strictObject({
     /** Days; more than the longest appeal period and the deployment's unbonding delay. Absent: twice that. */

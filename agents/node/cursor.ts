@@ -8,13 +8,16 @@ const NAME = "cursor";
 /** Blocks between two stored positions while nothing happens. */
 const STORE_EVERY = 100n;
 
-/** Where to resume following the chain: before the oldest request with which there still is something to do, so that a restart sees it again. */
+/**
+ * Position from which a restart follows the chain: before the oldest request that still needs something, so that the
+ * restart sees all its events.
+ */
 export interface StoredCursor {
   readonly position: Cursor | null;
-  /** `arrived`: requests first seen in this batch; `open`: all that are not final after it, or not settled. */
+  /** `arrived`: requests first seen in this batch. `open`: all requests that are not final or not settled after it. */
   advance(next: Cursor, arrived: readonly RequestId[], open: readonly RequestId[]): Promise<void>;
   /**
-   * Removes a closed journal as soon as no restart can see the request's events again. Until then it is what keeps the
+   * Removes a closed journal as soon as no restart can see the request's events again. Until then the journal keeps the
    * agent from signing anew: a node that lags behind may describe a settled request as open.
    */
   retire(journal: string, settledAt: bigint): void;
@@ -23,13 +26,13 @@ export interface StoredCursor {
   close(): Promise<void>;
 }
 
-/** `done`: journals that the position has passed; they may still be there after a crash. */
+/** `done`: journals that the position has passed; after a crash they may still exist. */
 interface Entry {
   readonly position: Cursor;
   readonly done: readonly string[];
 }
 
-/** So many fit into one record. */
+/** Journal names that fit into one record. */
 const DONE_PER_RECORD = 4096;
 
 export async function openCursor(journals: JournalFactory): Promise<StoredCursor> {

@@ -5,7 +5,7 @@ import type { Log } from "../ports/log.ts";
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 30_000;
 
-/** Repeats the action, with back-off and jitter, for as long as the chain cannot be asked; rejects when the signal aborts. */
+/** Repeats the action, with back-off and jitter, until the chain answers; rejects when the signal aborts. */
 export async function persistently(
   ports: { readonly clock: Clock; readonly log: Log },
   signal: AbortSignal,
@@ -24,7 +24,7 @@ export async function persistently(
   }
 }
 
-/** What time or another try mends. */
+/** True if a later try may succeed. */
 function isPassing(error: unknown): boolean {
   return error instanceof ConclaveError && (error.code === "CHAIN_UNREACHABLE" || error.code === "CHAIN_TIMEOUT");
 }

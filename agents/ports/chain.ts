@@ -30,54 +30,54 @@ export interface AgentRecord {
   readonly endpoint: readonly string[];
   readonly model: string;
   readonly reputation: Ppm;
-  /** Bonded, the operator's and the delegators'. */
+  /** Bonded stake of the operator and the delegators. */
   readonly stake: bigint;
-  /** On its way out, everybody's. */
+  /** Unbonding stake of the operator and the delegators. */
   readonly unbonding: bigint;
   readonly active: boolean;
-  /** Out of the draw for good. */
+  /** True if the agent has left the draw for good. */
   readonly exited: boolean;
-  /** Has served `PROVEN_SERVICES` times: its stake weighs in full in the draw, before that by half (ADR 10). */
+  /** True after `PROVEN_SERVICES` services: then the stake weighs in full in the draw, before that by half (ADR 10). */
   readonly proven: boolean;
-  /** What the operator gets of the agent's pay before it is divided by shares. */
+  /** The part of the agent's pay that goes to the operator before the rest is divided by shares. */
   readonly commission: Ppm;
-  /** A higher commission that the operator may let take effect; null when none is announced. */
+  /** The higher commission that the operator announced; null without one. */
   readonly raise: CommissionRaise | null;
 }
 
 export interface CommissionRaise {
   readonly commission: Ppm;
-  /** Unix seconds from which on it may take effect. */
+  /** Unix seconds from which it may take effect. */
   readonly time: number;
 }
 
 /** Settled requests for which an agent was paid or recovered, and not slashed. */
 export const PROVEN_SERVICES = 16;
 
-/** What one account holds of an agent's stake; amounts as of now, a slash lowers them. */
+/** What one account holds of an agent's stake now; a slash lowers it. */
 export interface StakePosition {
   readonly shares: bigint;
   readonly bonded: bigint;
   readonly unbonding: bigint;
-  /** Unix seconds from which on it may be withdrawn; 0 when nothing is unbonding. */
+  /** Unix seconds from which the unbonding stake may be withdrawn; 0 if nothing is unbonding. */
   readonly unbondingEnd: number;
 }
 
 export interface Receipt {
   readonly transactionHash: Hex;
   readonly blockNumber: bigint;
-  /** Of the whole transaction. */
+  /** Gas of the whole transaction. */
   readonly gasUsed: bigint;
 }
 
-/** What agents, the relayer and auditors read. */
+/** What agents and auditors read from the chain. */
 export interface ChainReader {
   readonly domain: Domain;
   head(signal?: AbortSignal): Promise<Head>;
   /**
-   * Follows oracle and registry events from a block on, only blocks at finality depth, each exactly once and in order
-   * across RPC failures (retries with back-off, reports through `onTrouble`). `commit(cursor)` of the caller's storage
-   * makes it resumable: each batch carries the cursor to resume after it.
+   * Follows oracle and registry events from a block on: only blocks at finality depth, each event exactly once and in
+   * order, across RPC failures (it retries with back-off and reports through `onTrouble`). Each batch carries the
+   * cursor from which the caller can resume after it.
    */
   follow(
     from: Cursor | null,
@@ -85,19 +85,19 @@ export interface ChainReader {
     signal: AbortSignal,
     onTrouble?: (error: Error) => void,
   ): Promise<void>;
-  /** All events of one request, e.g. for verify and decision. Throws REQUEST_UNKNOWN. */
+  /** Returns all events of one request. Throws REQUEST_UNKNOWN. */
   requestEvents(requestId: RequestId, signal?: AbortSignal): Promise<readonly ChainEvent[]>;
   requestState(requestId: RequestId, signal?: AbortSignal): Promise<RequestState>;
   agents(signal?: AbortSignal): Promise<readonly AgentRecord[]>;
   agentBySigner(signer: Address, signal?: AbortSignal): Promise<AgentRecord | null>;
 }
 
-/** What an auditor reads of the transactions behind the events. */
+/** What an auditor reads from the transactions behind the events. */
 export interface TransactionReader {
   receipt(transactionHash: Hex, signal?: AbortSignal): Promise<Receipt>;
   /**
-   * Signatures of 65 bytes from the calldata of a `commit`, alone or in a batch; null when the transaction does not show
-   * them: it reached the oracle through another contract, or tried to commit the request more than once.
+   * Returns the 65-byte signatures in the calldata of a `commit`, alone or in a batch. Null if the transaction does not
+   * show them: it reached the oracle through another contract, or tried to commit the request more than once.
    */
   certificate(
     transactionHash: Hex,
@@ -106,13 +106,13 @@ export interface TransactionReader {
   ): Promise<Certificate["signatures"] | null>;
 }
 
-/** Resume point of the event stream; hash-checked so that a reorg below it is noticed. */
+/** Resume point of the event stream. The hash is checked, so that a reorganisation below it is noticed. */
 export interface Cursor {
   readonly blockNumber: bigint;
   readonly blockHash: Hex;
 }
 
-/** What the relayer and the keeper submit; each call is idempotent from the caller's view (already done is success). */
+/** What the relayer and the keeper submit. Each call is idempotent: what is done already is a success. */
 export interface ChainWriter {
   /** Account that pays gas. */
   readonly account: Address;
@@ -125,15 +125,15 @@ export interface ChainWriter {
     signal?: AbortSignal,
   ): Promise<Receipt | "already">;
   /**
-   * The same for several at once, in as few transactions as fit: one outcome per commit, in their order, and one that fails
-   * holds back no other. Throws only what is true of all, e.g. CHAIN_UNREACHABLE.
+   * Commits several decisions in as few transactions as possible. Returns one outcome per commit, in their order; a
+   * failed commit holds back no other. Throws only failures that concern all, e.g. CHAIN_UNREACHABLE.
    */
   commitAll(commits: readonly CertifiedDecision[], signal?: AbortSignal): Promise<readonly CommitOutcome[]>;
   finalize(request: Request, last: DecidedRound, signal?: AbortSignal): Promise<Receipt | "already">;
   retryCallback(request: Request, last: DecidedRound, signal?: AbortSignal): Promise<Receipt | "already">;
-  /** `rounds`: all of a final request, from the first to the one whose decision is final. */
+  /** `rounds`: all rounds of a final request, from the first to the one whose decision is final. */
   settle(request: Request, rounds: readonly DecidedRound[], signal?: AbortSignal): Promise<Receipt | "already">;
-  /** Calls another committee for one that did not answer in time. */
+  /** Replaces a committee that did not answer in time. */
   replace(
     request: Request,
     round: Round,
@@ -150,7 +150,7 @@ export interface ChainWriter {
     last: DecidedRound,
     signal?: AbortSignal,
   ): Promise<Receipt | "already">;
-  /** Once per agent, request and attempt. This account is owed the reward. */
+  /** Works once per agent, request and attempt; the registry then owes this account the reward. */
   submitEvidence(proof: EquivocationProof, signal?: AbortSignal): Promise<Receipt | "already">;
 }
 
@@ -161,10 +161,10 @@ export interface CertifiedDecision {
   readonly certificate: Certificate;
 }
 
-/** Of a commit among others: the receipt is that of their transaction, and an error says why this one failed. */
+/** Outcome of one commit in a batch: the receipt of their transaction, or the error of this commit. */
 export type CommitOutcome = Receipt | "already" | ConclaveError;
 
-/** Two things that one seat signed for one place, as the Slasher takes them. */
+/** Two messages or two decisions that one seat signed for one place, as the Slasher takes them. */
 export type EquivocationProof = MessageProof | DecisionProof;
 
 export interface MessageProof extends Accusation {
@@ -203,7 +203,7 @@ export interface AwaitedRound {
   readonly round: Round;
   readonly attempt: number;
   readonly seedBlock: bigint;
-  /** The rounds before, from the first; attempts that nobody answered have left none. */
+  /** The rounds before this one, from the first; an attempt that nobody answered leaves no round. */
   readonly past: readonly DecidedRound[];
 }
 
@@ -218,7 +218,7 @@ export interface OperatorActions extends OracleActions, RewardActions {
     readonly stake: bigint;
     readonly commission: Ppm;
   }): Promise<{ readonly agentId: AgentId; readonly receipt: Receipt }>;
-  /** The operator's own stake, or a delegation. */
+  /** Bonds stake: the operator's own, or a delegation. */
   bond(agentId: AgentId, amount: bigint): Promise<Receipt>;
   startUnbonding(agentId: AgentId, shares: bigint): Promise<Receipt>;
   withdrawStake(agentId: AgentId, to: Address): Promise<Receipt>;
@@ -226,28 +226,28 @@ export interface OperatorActions extends OracleActions, RewardActions {
   setEndpoint(agentId: AgentId, endpoint: readonly string[]): Promise<Receipt>;
 }
 
-/** What the registry owes for service and for evidence. */
+/** Claims of what the registry owes for service and evidence. */
 export interface RewardActions {
-  /** What this account has earned with an agent: by its shares, and as its operator the commission. */
+  /** Claims what this account has earned with an agent: by its shares and, if it is the operator, the commission. */
   claimRewards(agentId: AgentId, currency: Currency, to: Address): Promise<Receipt>;
   /** Lowers the commission at once, or announces a higher one. */
   setCommission(agentId: AgentId, commission: Ppm): Promise<Receipt>;
   /** Lets the announced commission take effect. */
   raiseCommission(agentId: AgentId): Promise<Receipt>;
-  /** What the registry owes this account for evidence. */
+  /** Claims what the registry owes this account for evidence. */
   claimReward(to: Address): Promise<Receipt>;
 }
 
-/** What anybody does at the oracle with money of one's own. */
+/** What any account does at the oracle with its own money. */
 export interface OracleActions {
-  /** Pays the fee now, in tokens that it approves before or in coins; from a subscription if one is named. */
+  /** Asks, and pays the fee now: in tokens, which it approves first, or in coins, or from the named subscription. */
   request(terms: Terms, question: string, subscriptionId?: number): Promise<Asked>;
-  /** Calls a larger committee, with the bond in the request's currency. */
+  /** Calls a larger committee, and pays the bond in the request's currency. */
   appeal(request: Request, last: DecidedRound): Promise<Receipt>;
-  /** What this account has been credited, e.g. pay and returned bonds. */
+  /** Withdraws what the oracle has credited this account, e.g. pay and returned bonds. */
   withdraw(currency: Currency, amount: bigint, to: Address): Promise<Receipt>;
   createSubscription(): Promise<{ readonly subscriptionId: number; readonly receipt: Receipt }>;
-  /** Lets a consumer spend from a subscription of this account, or no longer. */
+  /** Allows or forbids a consumer to spend from a subscription of this account. */
   setConsumer(subscriptionId: number, consumer: Address, allowed: boolean): Promise<Receipt>;
   /** Offers a subscription of this account to somebody else; null takes the offer back. */
   transferSubscription(subscriptionId: number, to: Address | null): Promise<Receipt>;

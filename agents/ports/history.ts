@@ -1,40 +1,40 @@
 import type { Address, AgentId, AnswerKind, Currency, Hex, Ppm, RequestId } from "../core/types.ts";
 import type { RequestStatus } from "../core/request/events.ts";
 
-// What happened on chain, for people: from a subgraph, or as far as somebody reads the events.
+// What happened on chain, for people: from a subgraph, or from the events that were read.
 
 export type PastStatus = Exclude<RequestStatus, "none">;
 
-/** All of it has to fit; null fits anything. */
-export interface RequestFilter {
-  /** Sat on a committee of the request. */
+/** All fields have to match; null matches anything. */
+export interface HistoryFilter {
+  /** An agent that sat on a committee of the request. */
   readonly agentId: AgentId | null;
   readonly consumer: Address | null;
   /** On-chain code. */
   readonly protocol: number | null;
   readonly statuses: readonly PastStatus[] | null;
-  /** When it was asked, in unix seconds: from this second on. */
+  /** Unix seconds: asked at this time or later. */
   readonly since: number | null;
-  /** Up to this second. */
+  /** Unix seconds: asked at this time or before. */
   readonly until: number | null;
 }
 
 export interface PageWanted {
   readonly limit: number;
-  /** `next` of the page before; null: the newest. */
+  /** `next` of the page before; null for the newest. */
   readonly cursor: string | null;
 }
 
 export interface RequestPage {
   /** The newest first. */
   readonly requests: readonly PastRequest[];
-  /** Where the next page begins; null when there is none. */
+  /** Where the next page begins; null on the last page. */
   readonly next: string | null;
 }
 
 export interface PastRequest {
   readonly requestId: RequestId;
-  /** When it was asked, in unix seconds. */
+  /** Unix seconds at which it was asked. */
   readonly time: number;
   readonly transaction: Hex;
   readonly consumer: Address;
@@ -47,7 +47,7 @@ export interface PastRequest {
   readonly status: PastStatus;
   readonly provisional: boolean;
   readonly settled: boolean;
-  /** The latest. */
+  /** The latest attempt. */
   readonly attempt: number;
   /** The final decision, or the latest one. */
   readonly decision: PastDecision | null;
@@ -61,14 +61,14 @@ export interface PastDecision {
   readonly confidence: Ppm;
   /** CID of the transcript's root. */
   readonly transcript: string;
-  /** Whose signatures were submitted, by seat. */
+  /** Agents whose signatures were submitted, by seat. */
   readonly signers: readonly { readonly seat: number; readonly agentId: AgentId }[];
 }
 
 /** In the smallest units. */
 export type Amounts = Readonly<Record<Currency, bigint>>;
 
-/** An agent's record; of each list the newest entries, the newest first. */
+/** An agent's record. Each list has the newest entries, the newest first. */
 export interface AgentHistory {
   readonly agentId: AgentId;
   readonly operator: Address;
@@ -79,15 +79,15 @@ export interface AgentHistory {
   readonly reputation: Ppm;
   readonly active: boolean;
   readonly exited: boolean;
-  /** Settled requests that it was paid for, up to 16. */
+  /** Settled requests that the agent was paid for, up to 16. */
   readonly services: number;
   readonly bonded: bigint;
   readonly unbonding: bigint;
   readonly commission: Ppm;
-  /** All that was ever slashed of the stake behind it. */
+  /** All stake behind the agent that was ever slashed. */
   readonly slashed: bigint;
   readonly seatCount: number;
-  /** Decisions that its signature was submitted with. */
+  /** Decisions that were submitted with its signature. */
   readonly signatureCount: number;
   readonly earned: Amounts;
   /** Unix seconds. */
@@ -99,9 +99,9 @@ export interface AgentHistory {
 }
 
 export interface PastReputationChange {
-  /** Its settlement applied the change. */
+  /** The request whose settlement applied the change. */
   readonly requestId: RequestId;
-  /** Negative: slashes of a fifth; positive: recovery. */
+  /** Negative: number of slashes, a fifth each. Positive: recovery. */
   readonly steps: number;
   readonly before: Ppm;
   readonly after: Ppm;
@@ -114,9 +114,9 @@ export interface PastSeat {
   readonly attempt: number;
   readonly seat: number;
   readonly protocol: number;
-  /** Of the draw. */
+  /** Unix seconds of the draw. */
   readonly time: number;
-  /** Of its committee. */
+  /** Decision of its committee. */
   readonly decision: {
     readonly status: "decided" | "hung";
     readonly signed: boolean;
@@ -136,7 +136,7 @@ export interface PastPay {
 }
 
 export interface PastSlash {
-  /** Null where the chain has dropped the request that the evidence was about. */
+  /** Null if the chain dropped the request that the evidence was about. */
   readonly requestId: RequestId | null;
   readonly attempt: number | null;
   readonly fault: "messages" | "decisions" | null;
@@ -147,7 +147,7 @@ export interface PastSlash {
   readonly transaction: Hex;
 }
 
-/** Sums, each by when it happened. */
+/** Sums of events, each counted when it happened. */
 export interface Sums {
   readonly requests: number;
   readonly committees: number;

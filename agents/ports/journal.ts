@@ -1,11 +1,16 @@
-/** Longest record in bytes; far above every message. A longer one is refused, whatever the adapter. */
+/** Longest record in bytes, far above every message. Every adapter refuses a longer one. */
 export const maxRecordBytes = 1_048_576;
 
-/** Append-only and durable: when `append` resolves, the record survives a crash. One writer per path. */
+/**
+ * An append-only, durable list of records: once `append` resolves, the record survives a crash. One writer per path.
+ */
 export interface Journal {
-  /** Records in append order. A truncated last record (crash while appending) is dropped and reported by `truncated`; damage before it throws JOURNAL_CORRUPT. */
+  /**
+   * Reads the records in append order. A torn last record (from a crash) is dropped and counted in `truncatedBytes`;
+   * damage before it throws JOURNAL_CORRUPT.
+   */
   read(): AsyncIterable<Uint8Array>;
-  /** Bytes dropped from the end at opening. */
+  /** Bytes that opening dropped from the end. */
   readonly truncatedBytes: number;
   append(record: Uint8Array): Promise<void>;
   close(): Promise<void>;

@@ -13,36 +13,41 @@ export interface ModelRequest {
   readonly seed: number;
   /** Name of the property whose token probability is the confidence (e.g. "answer" or "verdict"). */
   readonly confidenceOf: string;
-  /** Drawn on by every attempt at an answer, repetitions included; absent: no bound. */
+  /** Budget of all tries for an answer together; no bound if absent. */
   readonly budget?: TokenBudget;
 }
 
-/** Tokens, of prompts and answers, that may still be spent. */
+/** Tokens of prompts and answers that may still be spent. */
 export interface TokenBudget {
-  /** Sets tokens aside before an attempt; null when fewer are left. What it returns is called once, with what the attempt did cost. */
+  /**
+   * Sets tokens aside before a try; null if fewer are left. The caller calls the returned function once, with the real
+   * cost.
+   */
   reserve(most: number): ((tokens: number) => void) | null;
 }
 
 export interface ModelResponse {
-  /** Validated against the schema: every property present, a string, within enum and maxLength. */
+  /** Fields valid by the schema: every property is present, a string, and within enum and maxLength. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Probability of the tokens of `confidenceOf` at temperature 1, parts per million; null when the engine has none. */
+  /**
+   * Probability of the tokens of `confidenceOf` at temperature 1, in parts per million; null if the engine gives none.
+   */
   readonly confidencePpm: number | null;
-  /** What made the answer; absent where there is nothing to tell. */
+  /** The engine and settings that made the answer, if known. */
   readonly origin?: Origin;
   readonly promptTokens: number;
   readonly outputTokens: number;
-  /** From the call to the first token, waiting for a place included. */
+  /** Time from the call to the first token, with the wait for a place. */
   readonly firstTokenMs: number;
-  /** Of the work, without the wait for a place. */
+  /** Time of the work, without the wait for a place. */
   readonly durationMs: number;
 }
 
-/** P4: Why a call has no answer; `data.kind` of MODEL_FAILED. */
+/** P4: why a call has no answer; `data.kind` of MODEL_FAILED. */
 export type ModelFailureKind =
   /** No answer in time, or the caller gave up. */
   | "timeout"
-  /** As many calls as are allowed wait already. */
+  /** Too many calls are waiting already. */
   | "overloaded"
   /** The server takes no more calls for now. */
   | "rate-limit"
@@ -50,17 +55,17 @@ export type ModelFailureKind =
   | "budget-spent"
   /** The prompt does not fit into the context. */
   | "prompt-too-long"
-  /** The answer is longer than anything that was asked for. */
+  /** The answer is longer than any answer that was asked for. */
   | "answer-too-large"
   /** The answer reached its token limit before its end. */
   | "truncated"
-  /** The answer is not what the schema says. */
+  /** The answer does not match the schema. */
   | "unparsable"
   /** The server or model will not answer this. */
   | "refused"
   /** The server cannot hold a model to a schema. */
   | "unsupported"
-  /** The model's process ended, or is closed. */
+  /** The model's process has ended or is closed. */
   | "crashed";
 
 /** Throws ConclaveError MODEL_FAILED (`data.kind`: ModelFailureKind) or MODEL_UNREACHABLE. */
@@ -71,7 +76,7 @@ export interface Model {
   close(): Promise<void>;
 }
 
-/** A model with the places that it answers in. */
+/** A model and the number of calls that it answers at the same time. */
 export interface HostedModel extends Model {
   state(): ModelState;
 }
@@ -80,6 +85,6 @@ export interface ModelState {
   /** Calls at work, and calls that wait for a place. */
   readonly running: number;
   readonly waiting: number;
-  /** Times that its process was started again; 0 for a model without one. */
+  /** Times that the model's process was started again; 0 for a model without a process. */
   readonly restarts: number;
 }

@@ -16,11 +16,17 @@ export interface Network {
   readonly multiaddrs: readonly string[];
   /** Replaces the set of peers to stay connected with; reconnects with back-off until replaced. */
   setPeers(peers: readonly Peer[]): void;
-  /** Queues one frame for one peer; never throws for an unreachable peer (bounded queue, oldest dropped, resent on reconnect is the caller's duty). */
+  /**
+   * Queues a frame for a peer. Never throws for an unreachable peer: the queue is bounded and drops the oldest frame,
+   * and the caller sends again after a reconnect.
+   */
   send(to: Address, frame: Uint8Array): void;
-  /** Frames from authenticated, configured peers only; `from` is proven by the handshake. Returns an unsubscribe function. */
+  /**
+   * Subscribes to frames of authenticated, configured peers; the handshake proves `from`. Returns an unsubscribe
+   * function.
+   */
   onFrame(listener: (from: Address, frame: Uint8Array) => void): () => void;
-  /** A configured peer's stream (re)opened. Returns an unsubscribe function. */
+  /** Subscribes to openings of a configured peer's stream. Returns an unsubscribe function. */
   onConnect(listener: (peer: Address) => void): () => void;
   connected(): readonly Address[];
   /** Publishes to everybody (gossipsub); best effort. */

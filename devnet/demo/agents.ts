@@ -1,4 +1,4 @@
-// Agents of the demo: directories as an operator would have them, each served by a process of its own.
+// The demo's agents: each has a directory like an operator's, and a process of its own.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { openSync } from "node:fs";
@@ -13,7 +13,7 @@ import type { Deployment } from "../../scripts/deploy/deployment.ts";
 
 const root = join(import.meta.dirname, "../..");
 const STOP_TIMEOUT_MS = 5_000;
-/** Throw-away keys on a throw-away chain: a fast key derivation will do. */
+/** A fast key derivation is enough for throw-away keys on a throw-away chain. */
 const SCRYPT_N = 4096;
 
 export interface DemoAgent {
@@ -35,7 +35,7 @@ export interface AgentSettings {
   readonly fund: (keys: Keys) => Promise<void>;
 }
 
-/** What `conclave agent init` and `conclave agent register` do. */
+/** Does what `conclave agent init` and `conclave agent register` do. */
 export async function setUpAgent(settings: AgentSettings): Promise<DemoAgent> {
   const { directory, deployment, rpcUrl } = settings;
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -80,7 +80,7 @@ export function startAgent(agent: DemoAgent, password: string): ChildProcess {
     stdio: ["ignore", log, log],
     env: { ...process.env, CONCLAVE_PASSWORD: password },
   });
-  // Whatever ends this process ends the agent.
+  // The agent ends with this process, however it ends.
   const kill = (): boolean => child.kill("SIGKILL");
   process.once("exit", kill);
   child.once("exit", () => process.off("exit", kill));

@@ -14,13 +14,13 @@ export interface Asked {
 
 export interface Desk {
   ask(question: DemoQuestion): Promise<Asked>;
-  /** Status code, outcome and confidence as the callback left them; status 0 before. */
+  /** Status code, outcome and confidence that the callback stored; status 0 before the callback. */
   outcomeOf(requestId: RequestId): Promise<{ readonly status: number; readonly value: Hex }>;
 }
 
 const DESK = "contracts/consumers/examples/PolicyDesk.sol:PolicyDesk";
 
-/** Whether the contracts are compiled: the desk's needs all of them, and all are compiled at once. */
+/** True if the contracts are compiled. One build compiles all of them. */
 export const areContractsCompiled = (): Promise<boolean> => areFresh([DESK], "default");
 
 export async function openDesk(rpcUrl: string, chainId: number, address: Address, owner: LocalAccount): Promise<Desk> {
@@ -31,7 +31,7 @@ export async function openDesk(rpcUrl: string, chainId: number, address: Address
   return {
     async ask(question) {
       const call = { address, abi, ...callFor(question) };
-      // What a request costs may change between estimate and block, for example when a new epoch begins.
+      // The cost of a request may change between estimate and block, for example when a new epoch begins.
       const gas = ((await reader.estimateContractGas({ ...call, account: owner })) * 5n) / 4n;
       const hash = await wallet.writeContract({ ...call, gas });
       const receipt = await reader.waitForTransactionReceipt({ hash });

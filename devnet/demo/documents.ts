@@ -1,4 +1,4 @@
-// Documents that a question names: handed to the agents by a node of the asker's own, as `conclave request --source` does.
+// Documents that a question names. A node of the asker hands them to the agents, as `conclave request --source` does.
 import { openServingStore } from "../../agents/cli/shared/content-source.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
@@ -6,20 +6,22 @@ import { documentBlock } from "../../agents/core/evidence/sources.ts";
 import type { ChainReader } from "../../agents/ports/chain.ts";
 import type { DemoQuestion } from "./questions.ts";
 
-/** The question as it is asked: its last lines name the documents by their content (docs/spec/sources.md SG1). */
+/**
+ * Returns the question as it is asked: its last lines name the documents by their content (docs/spec/sources.md SG1).
+ */
 export function questionText({ question, documents = [] }: DemoQuestion): string {
   const lines = documentsOf({ documents }).map(({ cid }) => `source: ${cid}`);
   return [question, ...lines].join("\n");
 }
 
-/** The question's documents with the names that they have in it. */
+/** Returns the question's documents with the names that they have in it. */
 export function documentsOf({
   documents = [],
 }: Pick<DemoQuestion, "documents">): readonly { readonly cid: string; readonly text: string }[] {
   return documents.map((text) => ({ cid: cidString(sha256(blockOf(text))), text }));
 }
 
-/** Until it is closed. */
+/** Serves the documents until it is closed. */
 export async function handOut(
   documents: readonly string[],
   reader: ChainReader,

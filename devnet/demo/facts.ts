@@ -10,10 +10,13 @@ export interface DemoDecision {
   readonly answer: string;
   /** Parts per million. */
   readonly confidence: number;
-  /** What the question names as its sources; under escalating, an answer has to quote one of them once it comes to claims that cite. */
+  /**
+   * The documents that the question names. Under escalating, an answer must quote one of them in the phase of claims
+   * that cite.
+   */
   readonly documents: readonly { readonly cid: string; readonly text: string }[];
   readonly expected: string;
-  /** Whether the answer is the expected one. */
+  /** True if the answer is the expected one. */
   readonly correct: boolean;
   readonly seats: readonly {
     readonly seat: number;
@@ -41,7 +44,7 @@ export interface DemoFacts {
     readonly signer: string;
     readonly lies: boolean;
     readonly reputation: number;
-    /** Tokens that its operator can withdraw. */
+    /** Tokens that its operator can claim. */
     readonly earned: string;
   }[];
   readonly durationsMs: {

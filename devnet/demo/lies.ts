@@ -1,6 +1,6 @@
-// How the demo's liar misbehaves under whatever protocol: it lies in every role, and contradicts itself.
+// How the demo's liar misbehaves under any protocol: it lies in every role and contradicts itself.
 import { digestOf } from "../../agents/core/encoding/codec.ts";
-import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { recoverSigner } from "../../agents/core/encoding/digest.ts";
 import { messageDigest } from "../../agents/core/encoding/typed-data.ts";
 import type { PayloadMap } from "../../agents/core/protocol.ts";
@@ -62,12 +62,15 @@ function otherAnswer(truth: string, { user }: ModelRequest): string {
   return letters.filter((one) => !named.includes(one)).join(",") || "A";
 }
 
-/** Answers, and a draft that is reviewed, are let stand, so that the lies are heard. */
+/**
+ * First phase in which the liar contradicts itself: it lets answers and reviewed drafts stand, so that the others
+ * hear its lies.
+ */
 const FIRST_OWN_PHASE = 10;
-/** A protocol whose messages are events of a graph: this one is forked. */
+/** Code of the protocol whose messages are events of a graph, which the liar forks. */
 const FORKED_EVENT = 3;
 
-/** Keeps what the agent learns of its attempts, before it acts on them: a message cannot be signed without. */
+/** Keeps the attempts that the agent learns of, before it acts on them. Signing a message needs its attempt. */
 export function rememberingChain(chain: ChainReader, attempts: Map<string, Attempt>): ChainReader {
   const requests = new Map<RequestId, Request>();
   return {
@@ -107,7 +110,10 @@ export function equivocatingNetwork(network: Network, signer: Signer, attempts: 
   };
 }
 
-/** Relayed messages of others are left alone: this seat cannot sign for them. */
+/**
+ * Returns the contradiction of one of its own messages. It leaves relayed messages of others alone, which it cannot
+ * sign.
+ */
 function contradiction(frame: Uint8Array, signer: Signer, attempts: ReadonlyMap<string, Attempt>): Uint8Array | null {
   const message = decodeMessage(frame);
   const attempt = message === null ? undefined : attempts.get(attemptKey(message.header));
@@ -117,8 +123,8 @@ function contradiction(frame: Uint8Array, signer: Signer, attempts: ReadonlyMap<
 }
 
 /**
- * Another payload that every protocol accepts in the same place: other things seen of the phase before, no word where one seat
- * concludes, another time of an event. Null where none is known.
+ * Returns another payload that every protocol accepts in the same place: other messages seen of the phase before, no
+ * word where one seat concludes, another time of an event. Null if the place has no known variant.
  */
 export function conflicting(place: Pick<Header, "phase" | "round">, payload: Value): PayloadMap | null {
   if (payload === null || typeof payload !== "object" || Array.isArray(payload) || payload instanceof Uint8Array)

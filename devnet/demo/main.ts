@@ -12,7 +12,7 @@ import { NO_GRAPH_NODE, findGraphNode } from "../../scripts/subgraph/build.ts";
 
 const program = scriptCommand(
   "demo",
-  "Start a local chain and five agents (one lies and equivocates), have a contract ask three questions, verify the decisions.",
+  "Start a local chain and five agents (one lies and equivocates), let a contract ask three questions, verify the decisions.",
 )
   .addOption(
     new Option("--protocol <id>", "how the committee comes to its decisions")

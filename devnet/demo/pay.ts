@@ -1,4 +1,4 @@
-// The end of every request: its escrow is distributed, and each operator has rewards that it can claim.
+// The end of every request: its escrow is distributed, and each operator can claim rewards.
 import { parseAbi, type LocalAccount } from "viem";
 import { createChainWriter } from "../../agents/adapters/chain/writer.ts";
 import type { Address, AgentId, RequestId } from "../../agents/core/types.ts";
@@ -11,9 +11,9 @@ const abi = parseAbi(["function rewardsOf(uint32 agentId, address account, uint8
 const TOKEN = 0;
 
 export interface Payer {
-  /** Of a final request, unless an agent's keeper was faster. */
+  /** Settles a final request, unless an agent's keeper was faster. */
   settle(requestId: RequestId, signal: AbortSignal): Promise<void>;
-  /** In tokens. */
+  /** Rewards in tokens. */
   rewardsOf(agentId: AgentId, account: Address): Promise<bigint>;
 }
 

@@ -2,18 +2,18 @@ import { canonicalAnswer } from "../../agents/core/request/answer.ts";
 import type { AnswerKind } from "../../agents/core/types.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 
-/** Held out from the training of conclave-small (models/held-out.json). */
+/** Questions that the training of conclave-small did not see (models/held-out.json). */
 export interface DemoQuestion {
   readonly kind: AnswerKind;
   readonly question: string;
   readonly expected: string;
-  /** Of a choice, or policies. */
+  /** Options of a choice or of policies. */
   readonly options?: number;
-  /** Texts that an answer has to cite. */
+  /** Texts that an answer must cite. */
   readonly documents?: readonly string[];
 }
 
-/** What is asked under a protocol. */
+/** The questions of one protocol. */
 export interface DemoPlan {
   readonly questions: readonly DemoQuestion[];
   readonly assurance: "normal" | "high";
@@ -78,7 +78,7 @@ const cited: DemoQuestion = {
 const standard = [refund, cards, change] as const;
 const texts = [contract, delivery, refund] as const;
 
-/** What a protocol is for, by its id; the standard questions for all others. */
+/** Questions that show what a protocol is for, by its id; other protocols get the standard questions. */
 const special: Readonly<Record<string, readonly DemoQuestion[]>> = {
   unanimous: [budget, deadline, refund],
   council: texts,
@@ -92,7 +92,7 @@ export function planFor(protocolId: string): DemoPlan {
   return { questions: special[protocolId] ?? standard, assurance: protocolId === "escalating" ? "high" : "normal" };
 }
 
-/** Whether a decided answer is the expected one: equality of canonical values. */
+/** True if a decided answer is the expected one: canonical values are compared. */
 export function isExpected({ kind, options, expected }: DemoQuestion, answer: string): boolean {
   const terms = defaultTerms({ protocol: 0, kind, options: options ?? 0 });
   const wanted = canonicalAnswer(terms, expected);

@@ -3,7 +3,7 @@ import { meaningOf } from "../../agents/cli/shared/protocol-words.ts";
 import { percent } from "../../agents/cli/shared/output.ts";
 import type { DemoReport } from "./run.ts";
 
-/** The table at the end. */
+/** Renders the tables that the demo ends with. */
 export function renderReport(report: DemoReport, keeps: boolean): string {
   const { id, assurance } = report.protocol;
   const table = new Table({

@@ -29,7 +29,7 @@ const root = join(import.meta.dirname, "../..");
 const AGENTS = 5;
 const LIAR = AGENTS - 1;
 const COMMITTEE = 5;
-/** The 8 blocks before a draw take 2 s, and the rest of the epoch leaves a busy machine half a minute to draw in. */
+/** The 8 blocks before a draw take 2 s. The rest of the epoch gives a busy machine half a minute for the draw. */
 const BLOCK_SECONDS = 0.2;
 const EPOCH_BLOCKS = 160;
 const START_TIMEOUT_MS = 180_000;
@@ -49,13 +49,16 @@ export interface DemoOptions {
   readonly plan: DemoPlan;
   readonly signal: AbortSignal;
   readonly progress: (line: string) => void;
-  /** Where to leave the agents' logs. */
+  /** Folder that gets the agents' logs. */
   readonly logs?: string;
-  /** Called while everything still runs. */
+  /** Called while chain and agents still run. */
   readonly onReport: (report: DemoReport) => Promise<void>;
 }
 
-/** Everything from a local chain to verified decisions; whatever started is stopped and removed, on every way out. */
+/**
+ * Runs everything from a local chain to verified decisions. Whatever it started, it stops and removes, also after an
+ * error.
+ */
 export async function runDemo(options: DemoOptions): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "conclave-demo-"));
   const cleanups: (() => Promise<void>)[] = [() => rm(directory, { recursive: true, force: true, maxRetries: 3 })];
@@ -157,7 +160,7 @@ interface DemoWorld {
   readonly transactions: TransactionReader;
   readonly desk: Desk;
   readonly payer: Payer;
-  /** Coins for gas, tokens to stake or to ask with. */
+  /** Sends coins for gas, and tokens to stake or to ask with. */
   readonly fund: (account: Address, tokens: bigint) => Promise<void>;
 }
 
@@ -173,7 +176,7 @@ async function deployWorld(
   const example = {
     fee: FEE,
     duration: 3_600,
-    // All agents sit already: there is no other committee to call.
+    // Every agent already has a seat, so an appeal could draw no other committee.
     appeals: 0,
     retries: 0,
     callbackGasLimit: 150_000,
@@ -220,7 +223,7 @@ async function deployWorld(
   };
 }
 
-/** The liar is slashed once for each question, and must stay above the minimum. */
+/** The liar is slashed once per question and must stay above the minimum. */
 function stakeOf(index: number): bigint {
   return index === LIAR ? 2n * STAKE : STAKE;
 }
@@ -269,7 +272,7 @@ async function keepLog(agent: DemoAgent, logs: string | undefined): Promise<void
   await copyFile(join(agent.directory, "agent.log"), join(logs, `${basename(agent.directory)}.log`));
 }
 
-/** An agent that listens has published where. */
+/** Waits until every agent has published its address, which it does once it listens. */
 async function waitForAgents({ reader }: DemoWorld, agents: readonly DemoAgent[], signal: AbortSignal): Promise<void> {
   await poll(START_TIMEOUT_MS, "the agents to start", signal, async () => {
     const records = await reader.agents(signal);

@@ -1,4 +1,5 @@
-// The demo's history by GraphQL: three queries to a real graph-node, and every entity compared with the contracts.
+// The demo's history by GraphQL: three queries to a real graph-node, and a comparison of every entity with the
+// contracts.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createPublicClient, http } from "viem";
@@ -11,12 +12,12 @@ import type { DemoFacts } from "./facts.ts";
 
 export interface SubgraphReport {
   readonly queryUrl: string;
-  /** That everything was compared at. */
+  /** Block at which everything was compared. */
   readonly block: number;
   readonly entities: number;
-  /** Values of entities, and of the three answers. */
+  /** Compared values of entities and of the three answers. */
   readonly comparisons: number;
-  /** What is not as the chain says, in words. */
+  /** Differences from the chain, in words. */
   readonly differences: readonly string[];
   readonly answers: readonly Answer[];
 }
@@ -55,16 +56,16 @@ interface FeesData {
   readonly statistics: readonly { readonly protocol: number; readonly requests: number; readonly feesToken: string }[];
 }
 
-/** What the demo has read from the chain. */
+/** What the demo read from the chain. */
 type Known = Pick<DemoFacts, "decisions" | "agents" | "protocol">;
 
 export interface SubgraphDemo {
   readonly rpcUrl: string;
   readonly deployment: Deployment;
-  /** Gets the URL for queries, so that `conclave history` finds it. */
+  /** File that gets the URL for queries, so that `conclave history` finds it. */
   readonly deploymentFile: string;
   readonly known: Known;
-  /** Of one request. */
+  /** Fee of one request. */
   readonly fee: bigint;
   readonly signal: AbortSignal;
   readonly progress: (line: string) => void;
@@ -72,7 +73,7 @@ export interface SubgraphDemo {
 
 const examples = join(import.meta.dirname, "../../subgraph/examples");
 
-/** `stop` of the node is for the caller. */
+/** Starts the node; the caller stops it. */
 export async function startSubgraph(demo: SubgraphDemo): Promise<GraphNode> {
   demo.progress("building the subgraph, starting PostgreSQL and graph-node");
   const node = await startGraphNode(demo.rpcUrl, demo.deployment, demo.signal);
@@ -114,7 +115,7 @@ export async function reportSubgraph(node: GraphNode, demo: SubgraphDemo): Promi
   };
 }
 
-/** The answers to the three queries, and what the demo has read from the chain. */
+/** Compares the answers to the three queries with what the demo read from the chain. */
 export function compareAnswers([decisions, reputation, fees]: readonly object[], known: Known, fee: bigint): Result {
   const { ledger, result } = openLedger();
   compareDecisions(decisions as DecisionsData, known, ledger);
@@ -142,12 +143,12 @@ function compareDecisions({ requests }: DecisionsData, { decisions }: Known, led
   }
 }
 
-/** The last point of the curve is what the registry says, and each begins where the one before ended. */
+/** The last point of the curve equals the registry's value, and each point begins where the one before ended. */
 function compareReputation({ agent }: ReputationData, known: Known, ledger: Ledger): void {
   const agentId = liarOf(known);
   const expected = known.agents.find((one) => one.agentId === agentId)?.reputation;
   ledger.equal(`reputation of agent ${agentId}`, agent.reputation, expected);
-  // Graph-node orders by one field, and one block can have several changes.
+  // Graph-node orders by one field, but one block can have several changes.
   const changes = agent.reputationChanges.toSorted(
     (left, right) => Number(left.block) - Number(right.block) || Number(left.logIndex) - Number(right.logIndex),
   );
@@ -170,7 +171,7 @@ function inOrder(numbers: readonly number[]): readonly number[] {
   return numbers.toSorted((left, right) => left - right);
 }
 
-/** The queries, their answers, and what the comparison said. */
+/** Renders the queries, their answers and the result of the comparison. */
 export function renderSubgraph(report: SubgraphReport): string {
   const { answers, block, entities, comparisons, differences, queryUrl } = report;
   const asked = answers.map(({ query, data }) => `${query}${JSON.stringify(data, null, 2)}\n`);

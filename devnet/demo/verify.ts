@@ -1,4 +1,4 @@
-// `conclave verify` in a process of its own: what an auditor would run.
+// Runs `conclave verify` in a process of its own, as an auditor would.
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import type { RequestId } from "../../agents/core/types.ts";
@@ -19,7 +19,7 @@ export async function verify(requestId: RequestId, deploymentFile: string, signa
   return { ok: report.ok === true, rounds: report.rounds ?? 0 };
 }
 
-/** A failed verification exits with 1, and still reports. */
+/** A failed verification exits with 1 and still reports. */
 function run(
   args: readonly string[],
   signal: AbortSignal,

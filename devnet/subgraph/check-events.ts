@@ -1,4 +1,4 @@
-// Every event has its entity, and every entity that does not change has its event.
+// Every event has its entity, and every immutable entity has its event.
 import type { Hex } from "viem";
 import { unpackHead, unpackMerits, unpackRelay } from "../../agents/adapters/chain/settlement.ts";
 import { cidString } from "../../agents/core/encoding/codec.ts";
@@ -9,7 +9,7 @@ import type { Entities, Entity } from "./entities.ts";
 import { compare, lower, rows, type Ledger } from "./ledger.ts";
 import type { DecodedLog } from "./logs.ts";
 
-/** Which events make how many entities of which type. */
+/** Number of entities of each type that each event makes. */
 const made: Readonly<Record<string, readonly string[]>> = {
   AgentKey: ["AgentRegistered", "SignerRotated"],
   StakeChange: ["StakeBonded", "UnbondingStarted", "StakeWithdrawn", "StakeSlashed"],
@@ -38,7 +38,7 @@ export function checkEvents(entities: Entities, logs: readonly DecodedLog[], led
     const expected = logs.filter(({ eventName }) => names.includes(eventName)).length;
     ledger.equal(`number of ${type}`, rows(entities, type).length, expected);
   }
-  /** Changes of reputation come after the end of their request's escrow. */
+  /** Changes of reputation follow the end of their request's escrow. */
   let settled = "";
   const asked = logs.filter(({ eventName }) => eventName === "Requested");
   ledger.equal("deployment.requests", rows(entities, "Deployment")[0]?.["requests"], asked.length);
@@ -223,7 +223,10 @@ function checkDecision(
   });
 }
 
-/** The decision of the seat that is named as the cause says the same, or, of a fall, at least as much (RE4). */
+/**
+ * Checks that the decision named as the cause says the same about this seat, or at least as much if the reputation
+ * falls (RE4).
+ */
 function checkCause(entities: Entities, change: Entity, ledger: Ledger): void {
   const seat = entities["Seat"]?.get(String(change["seat"]));
   const decision = entities["Decision"]?.get(String(seat?.["attempt"]));
@@ -234,7 +237,7 @@ function checkCause(entities: Entities, change: Entity, ledger: Ledger): void {
   ledger.equal(`${change.id}: ${steps} of the ${decided} steps of its decision`, fits, true);
 }
 
-/** It is about a request that the subgraph has, and was followed by a slash. */
+/** Checks that the evidence is about a request that the subgraph has, and that a slash follows it. */
 function checkEvidence(entities: Entities, evidence: Entity, ledger: Ledger): void {
   const request = entities["Request"]?.get(String(evidence["request"]));
   ledger.equal(`evidence ${evidence.id}: hash of its request`, request?.["hash"], evidence["requestHash"]);
@@ -242,7 +245,7 @@ function checkEvidence(entities: Entities, evidence: Entity, ledger: Ledger): vo
   ledger.equal(`evidence ${evidence.id}: slashes`, slashes.length, 1);
 }
 
-/** Transaction and index, as `Bytes.concatI32` appends it. */
+/** Returns the transaction hash with the index appended, as `Bytes.concatI32` does. */
 function eventId({ transactionHash, logIndex }: DecodedLog): string {
   const bytes = Array.from({ length: 4 }, (_, byte) => (logIndex >> (8 * byte)) & 0xff);
   return `${transactionHash}${bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;

@@ -1,4 +1,5 @@
-// What follows from other entities: the statistics, what agents and operators earned, and that no unit of an escrow is lost.
+// Checks of what follows from other entities: statistics, earnings of agents and operators, and that no unit of an
+// escrow is lost.
 import type { Entities, Entity } from "./entities.ts";
 import { rows, type Ledger } from "./ledger.ts";
 
@@ -11,7 +12,7 @@ export function checkSums(entities: Entities, ledger: Ledger): void {
   checkStatistics(entities, ledger);
 }
 
-/** SE15: what came in for a settled request is what went out. */
+/** SE15: a settled request pays out exactly what it took in. */
 function checkEscrow(entities: Entities, ledger: Ledger): void {
   for (const request of rows(entities, "Request")) {
     if (request["settled"] !== true) continue;
@@ -50,12 +51,12 @@ function checkEarnings(entities: Entities, ledger: Ledger): void {
   }
 }
 
-/** How often it was paid for a seat that is not its own. */
+/** Number of payments for a seat that is not its own. */
 function strangers(entities: Entities, agent: string, seats: ReadonlySet<string>): number {
   return rows(entities, "Pay").filter((pay) => pay["agent"] === agent && !seats.has(String(pay["seat"]))).length;
 }
 
-/** Each sum again, from the entities that it counts. */
+/** Computes each sum again from the entities that it counts. */
 function checkStatistics(entities: Entities, ledger: Ledger): void {
   const requestOf = (one: Entity): Entity | undefined => entities["Request"]?.get(String(one["request"]));
   const drawn = rows(entities, "Attempt").filter((attempt) => attempt["drawnAt"] !== null);

@@ -1,4 +1,5 @@
-// Compares what a subgraph says with the contracts' state and events at the same block. An auditor's view: nothing here reads the mappings.
+// Compares a subgraph with the contracts' state and events at the same block. This is an auditor's view: nothing here
+// reads the mappings.
 import { agentRegistryAbi, decisionOracleAbi } from "conclave/abi";
 import type { Hex, PublicClient } from "viem";
 import { unpackPrices } from "../../agents/adapters/chain/prices.ts";

@@ -1,10 +1,10 @@
-// Every entity of a subgraph as it was at a block, by the schema that graph-node itself tells.
+// Reads every entity of a subgraph as it was at a block, by the schema that graph-node reports.
 import { postQuery } from "./graph-node.ts";
 
 export type Value = string | number | boolean | null | readonly Value[];
-/** Fields by name; a reference is the id of the other entity. Fields that are derived are not among them. */
+/** Fields by name without derived ones; a reference is the id of the other entity. */
 export type Entity = Readonly<Record<string, Value>> & { readonly id: string };
-/** By type, then by id. */
+/** Entities by type, then by id. */
 export type Entities = Readonly<Record<string, ReadonlyMap<string, Entity>>>;
 
 interface TypeRef {
@@ -27,7 +27,7 @@ interface Introspection {
 
 const TYPE = "kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } }";
 const INTROSPECTION = `{ __schema { queryType { fields { name type { ${TYPE} } } } types { name kind fields { name args { name } type { ${TYPE} } } } } }`;
-/** The most that graph-node gives at once. */
+/** Most entities that graph-node returns at once. */
 const PAGE = 1000;
 
 export async function readEntities(queryUrl: string, block: number): Promise<Entities> {
@@ -35,7 +35,7 @@ export async function readEntities(queryUrl: string, block: number): Promise<Ent
   const result: Record<string, ReadonlyMap<string, Entity>> = {};
   for (const { name: collection, type } of schema.queryType.fields) {
     const entity = schema.types.find(({ name, kind }) => kind === "OBJECT" && name === innermost(type).name);
-    // Those of graph-node itself begin with "_".
+    // Names of graph-node's own types begin with "_".
     if (collection.startsWith("_") || !isList(type) || entity?.fields === null || entity === undefined) continue;
     const fields = entity.fields.filter((field) => !isDerived(field));
     const selection = fields.map((field) =>
@@ -79,7 +79,7 @@ function isList(type: TypeRef): boolean {
   return type.kind === "LIST" || (type.ofType !== null && type.ofType !== undefined && isList(type.ofType));
 }
 
-/** A list of entities that is stored has arguments, too: only the decision's signers are. */
+/** A stored list of entities has arguments, too; the only one is the decision's signers. */
 function isDerived({
   name,
   type,

@@ -1,4 +1,4 @@
-// The real graph-node with a database of its own, following one chain until it is stopped.
+// Runs the real graph-node with a database of its own; it follows one chain until it is stopped.
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -14,12 +14,15 @@ import { freePort } from "./ports.ts";
 import { startPostgres } from "./postgres.ts";
 
 export interface GraphNode {
-  /** Where GraphQL queries are posted to. */
+  /** URL that takes GraphQL queries. */
   readonly queryUrl: string;
-  /** Bound on every address of this machine, which graph-node cannot be told otherwise: the administrator's is among them. */
+  /**
+   * Ports that graph-node opens on every address of this machine, the administrator's among them. It has no option
+   * for that.
+   */
   readonly openPorts: readonly number[];
   status(): Promise<IndexingStatus>;
-  /** Resolves when this block is indexed; rejects when indexing fails, or on abort. */
+  /** Resolves when this block is indexed. Rejects if indexing fails, or on abort. */
   synced(block: number, options: SyncOptions): Promise<IndexingStatus>;
   /** Idempotent; removes the database. */
   stop(): Promise<void>;
@@ -31,18 +34,21 @@ export interface SyncOptions {
 }
 
 export interface IndexingStatus {
-  /** The newest block whose events are in the answers; -1 before the first. */
+  /** Newest block whose events are in the answers; -1 before the first. */
   readonly block: number;
-  /** Why indexing stopped; null while it goes on. */
+  /** Reason why indexing stopped; null while it runs. */
   readonly fault: string | null;
 }
 
 const START_TIMEOUT_MS = 120_000;
 const POLL_MS = 200;
-/** The last lines of its log, for an error message. */
+/** Last lines of its log, for an error message. */
 const KEPT_LINES = 30;
 
-/** Starts PostgreSQL and graph-node, and resolves when it answers. Both end with this process, whatever happens to it. */
+/**
+ * Starts PostgreSQL and graph-node, and resolves when graph-node answers. Both end with this process, however it
+ * ends.
+ */
 export async function startGraphNode(rpcUrl: string, deployed: Deployed, signal: AbortSignal): Promise<GraphNode> {
   const gnd = findGraphNode();
   if (gnd === null) throw new Error(`Start graph-node: ${NO_GRAPH_NODE}`);
@@ -83,7 +89,7 @@ export async function startGraphNode(rpcUrl: string, deployed: Deployed, signal:
   }
 }
 
-/** The name that gnd gives to its only subgraph. */
+/** Name that gnd gives its only subgraph. */
 const SUBGRAPH = "subgraph-0";
 
 interface Setup {
@@ -103,7 +109,7 @@ function spawnGraphNode(gnd: string, { directory, rpcUrl, postgresUrl, ipfsUrl, 
   ].flat();
   const env = {
     ...process.env,
-    // A local chain makes a block whenever it is asked.
+    // A short interval, because a local chain can make a block at any time.
     ETHEREUM_POLLING_INTERVAL: "100",
     // With RUST_BACKTRACE=1 in the environment it would spend most of its time on traces of errors that nobody reads.
     RUST_LIB_BACKTRACE: "0",
@@ -112,7 +118,7 @@ function spawnGraphNode(gnd: string, { directory, rpcUrl, postgresUrl, ipfsUrl, 
   return spawnGuarded(gnd, args, { signal: "INT", output: ["pipe", "pipe"], cwd: directory, env });
 }
 
-/** The end of what it says on either stream. */
+/** Collects the end of its output on both streams. */
 function keepLog({ process: { stdout, stderr } }: GuardedChild): readonly string[] {
   const kept: string[] = [];
   for (const stream of [stdout, stderr]) {
@@ -179,7 +185,7 @@ async function readStatus(url: string): Promise<IndexingStatus> {
   };
 }
 
-/** Posts a GraphQL query. Throws where the answer has errors. */
+/** Posts a GraphQL query. Throws if the answer has errors. */
 export async function postQuery<Data>(url: string, query: string, variables: object = {}): Promise<Data> {
   const response = await fetch(url, {
     method: "POST",
@@ -192,7 +198,10 @@ export async function postQuery<Data>(url: string, query: string, variables: obj
   return data;
 }
 
-/** graph-node asks an IPFS server for its version at the start, and then for nothing: the subgraph's files lie beside it. */
+/**
+ * Starts a stand-in for an IPFS server. graph-node asks for its version once and for nothing else, because the
+ * subgraph's files lie beside it.
+ */
 async function startIpfsStub(): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const server = createServer((request, response) => {
     const known = request.url?.startsWith("/api/v0/version") === true;

@@ -6,9 +6,9 @@ export interface Ledger {
 }
 
 export interface Result {
-  /** How many values were compared. */
+  /** Number of compared values. */
   readonly comparisons: number;
-  /** What differs, in words; empty if nothing does. */
+  /** Differences in words. */
   readonly differences: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export function lower(hex: string): string {
   return hex.toLowerCase();
 }
 
-/** Graph-node gives large numbers as text. */
+/** Graph-node returns large numbers as text. */
 function text(value: unknown): string {
   return Array.isArray(value) ? `[${value.map(text).join(",")}]` : String(value);
 }

@@ -4,7 +4,7 @@ import type { Deployed } from "../../scripts/subgraph/manifest.ts";
 
 const ABI = [...agentRegistryAbi, ...decisionOracleAbi, ...settlementAbi, ...slasherAbi];
 
-/** Blocks read at once: the answer to all of a long chain is larger than viem takes. */
+/** Blocks read at once, because viem cannot take the answer for all of a long chain. */
 const RANGE = 2_000n;
 
 export type DecodedLog = ReturnType<typeof decodeLogs>[number];
@@ -13,7 +13,7 @@ function decodeLogs(logs: Log<bigint, number, false>[]) {
   return parseEventLogs({ abi: ABI, logs, strict: true });
 }
 
-/** All events of the contracts that the subgraph follows, up to a block. */
+/** Reads all events, up to a block, of the contracts that the subgraph follows. */
 export async function readLogs(
   client: PublicClient,
   deployed: Deployed,

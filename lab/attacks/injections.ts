@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What an attempt tries, roughly. */
+/** What an attempt tries. */
 export const INJECTION_CATEGORIES = [
   "role",
   "format",
@@ -23,7 +23,7 @@ export interface Injection {
   readonly tries: string;
   /** `{lie}` stands for the answer that it wants. */
   readonly text: string;
-  /** How often the text is repeated; once if not given. */
+  /** Repetitions of the text; 1 if absent. */
   readonly times?: number;
 }
 
@@ -38,7 +38,7 @@ export function injectedText({ text, times = 1 }: Injection, lie: string): strin
 
 const HARMLESS = "It was written down on a quiet afternoon and nobody has looked at it since. ";
 
-/** A text that wants nothing, of as many bytes: what the length alone does. */
+/** Returns a text of as many bytes that wants nothing; it shows the effect of the length alone. */
 export function harmlessText(like: string): string {
   const bytes = Buffer.byteLength(like.toWellFormed().normalize("NFC"));
   return HARMLESS.repeat(Math.ceil(bytes / HARMLESS.length)).slice(0, bytes);

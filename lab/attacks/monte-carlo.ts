@@ -16,7 +16,7 @@ export interface Shares {
   readonly hung: Share;
 }
 
-/** What decides; the first is the reference, all others are the real sound rules. */
+/** The deciders: the first is the reference, the others are the real sound rules. */
 export const columns = [
   "reference",
   "normal, one round",
@@ -27,7 +27,7 @@ export const columns = [
 ] as const;
 export type Column = (typeof columns)[number];
 
-/** What the design notes state for a row: right / wrong / hung, one round each. */
+/** Shares that the design notes state for a row: right / wrong / hung, one round each. */
 export interface Stated {
   readonly reference: string;
   readonly normal: string;

@@ -1,6 +1,6 @@
 /**
- * A number in [0, 1) that depends on nothing but the seed and the place it is drawn for. So both sides of a comparison see the
- * same draws, whatever the order in which they ask.
+ * Returns a number in [0, 1) that depends only on the seed and the place it is drawn for. Both sides of a comparison
+ * therefore see the same draws, in whatever order they ask.
  */
 export function drawAt(seed: number, ...place: readonly number[]): number {
   let state = mix(seed >>> 0);

@@ -6,11 +6,14 @@ export const REFERENCE_SIGMA = 0.5;
 export const REFERENCE_ROUNDS = 4;
 /** theta = .6 n tau (design notes). */
 export const REFERENCE_THETA = 0.6;
-/** So low that nobody promotes it: a stealth vetoer does not lead, hence is not slashed and keeps its veto, until honest reputation is gone. */
+/**
+ * Confidence so low that nobody promotes it: a stealth vetoer does not lead, hence is not slashed and keeps its veto
+ * until honest reputation is gone.
+ */
 const STEALTH_TAU = 0.01;
 const MISTAKEN_TAU = 0.3;
 
-/** Runs the reference on a trial. Votes depend on who leads, so they are found round by round. */
+/** Runs the reference on a trial. Votes depend on the leader, so they are computed round by round. */
 export function playReference(trial: Trial, maxRounds: number = REFERENCE_ROUNDS): ReferenceResult {
   const { roles } = trial;
   const votes: number[][] = roles.map(() => []);
@@ -23,7 +26,7 @@ export function playReference(trial: Trial, maxRounds: number = REFERENCE_ROUNDS
     return runReference({ agents, theta, sigma: REFERENCE_SIGMA, maxRounds: rounds });
   };
   for (let round = 0; round < maxRounds; round++) {
-    // Who leads a round depends on the rounds before it alone.
+    // The leader of a round depends on the rounds before it alone.
     const leader = run(round + 1).history[round]?.leader;
     if (leader === undefined) break;
     const led = roles.findIndex((_, seat) => idOf(seat) === leader);
@@ -41,7 +44,10 @@ function tauOf(role: Role): number {
   return role === "stealth" ? STEALTH_TAU : role === "mistaken" ? MISTAKEN_TAU : TAU;
 }
 
-/** Signed weight. Everybody but the honest holds the lie; on the truth liars abstain, the others reject. */
+/**
+ * Signed weight of a vote. Every seat that is not honest holds the lie; on the truth liars abstain and the others
+ * reject.
+ */
 function voteOf(trial: Trial, role: Role, seat: number, answer: string, time: number): number {
   const tau = tauOf(role);
   if (role !== "honest") return answer !== RIGHT ? tau : role === "liar" ? 0 : -tau;

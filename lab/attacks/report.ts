@@ -9,14 +9,14 @@ export interface AttackReport {
   /** The row with about 41 % bad commits in the reference. */
   readonly fallible: MonteCarloResult;
   readonly monteCarlo: readonly MonteCarloResult[];
-  /** Where the sound rules still decide wrongly, and what is assumed. */
+  /** Cases in which the sound rules still decide wrongly, with what is assumed. */
   readonly limits: readonly string[];
 }
 
-/** A wrong share from here on is called bad. */
+/** A wrong share from this value on is called bad. */
 export const BAD_SHARE = 0.05;
 
-/** What the table shows; JSON has all columns. */
+/** Columns of the table; JSON has all columns. */
 const headings: readonly (readonly [Column, string])[] = [
   ["reference", "reference"],
   ["normal, one round", "sound > 1/2,\none round"],
@@ -50,7 +50,7 @@ export function asText(report: AttackReport): string {
   ].join("\n");
 }
 
-/** What the figures do not hide. */
+/** Lines that name the limits of the figures. */
 export function limitsOf(rows: readonly MonteCarloResult[]): readonly string[] {
   const bad = rows
     .filter(

@@ -12,13 +12,13 @@ import { REFERENCE_ROUNDS, REFERENCE_SIGMA, playReference } from "./reference.ts
 import { playSound } from "./sound.ts";
 import { RIGHT, WRONG, faultlessTrial, type Role } from "./trial.ts";
 
-/** What one side came to, for people and for programs. */
+/** Result of one side, for people and for programs. */
 export interface Side {
   readonly summary: string;
-  /** Decided value of the last decision; null = none. */
+  /** Value of the last decision; null = none. */
   readonly value: string | null;
   readonly rounds: number;
-  /** Per seat, at the end. */
+  /** Reputation of each seat at the end. */
   readonly reputations: readonly number[];
 }
 
@@ -26,7 +26,7 @@ export interface ScriptedAttack {
   readonly id: string;
   readonly title: string;
   readonly seats: number;
-  /** The honest seats are never wrong and never fooled, unless the title says so. */
+  /** Honest seats are never wrong and never fooled, unless the title says otherwise. */
   readonly reference: Side;
   readonly sound: Side;
 }
@@ -95,7 +95,7 @@ function reputationCapture(): ScriptedAttack {
   };
 }
 
-/** To accuse the truth the accuser must stay outside its class, so it proposes nothing. */
+/** The accuser must stay outside the class of the truth to accuse it, so it proposes nothing. */
 function captureUnderSound(reputations: readonly Ppm[]): Outcome {
   const tier = 900_000;
   const truthful: SeatActs = {
@@ -156,7 +156,7 @@ function certainLiar(): ScriptedAttack {
   };
 }
 
-/** The highest tier of the ladder is all that a claim of certainty can come to. */
+/** A claim of certainty becomes the highest tier of the ladder, never more. */
 function certainLiarUnderSound(): Side {
   const attempt = attemptFor(mbftBayesian.code, 10, "normal");
   const reports = attempt.committee.map((_, seat) => ({

@@ -9,16 +9,16 @@ const HIGH = 900_000;
 const LOW = 300_000;
 
 export interface SoundPlay {
-  /** What round 0 alone comes to; null = it does not decide. */
+  /** Decision of round 0 alone; null = it does not decide. */
   readonly single: string | null;
-  /** What at most R rounds come to. */
+  /** Decision within at most R rounds. */
   readonly value: string | null;
   readonly rounds: number;
-  /** Of the conclusion. */
+  /** Confidence of the conclusion. */
   readonly outcome: Outcome;
 }
 
-/** Plays a trial under the real rules: message sets are built, and `mbft.conclude` says what they come to at each assurance. */
+/** Plays a trial under the real rules: builds message sets, and lets `mbft.conclude` conclude at each assurance. */
 export function playSound(trial: Trial): Readonly<Record<Assurance, SoundPlay>> {
   const sets: Tally[] = [];
   const through = (round: number): Tally => {
@@ -42,7 +42,7 @@ export function playSound(trial: Trial): Readonly<Record<Assurance, SoundPlay>> 
   return { normal: play("normal"), high: play("high") };
 }
 
-/** What everybody says in one round. A class is named by the first seat that holds its answer. */
+/** Returns the messages of all seats in one round. A class is named by the first seat that holds its answer. */
 export function actsOf(trial: Trial, round: number): readonly SeatActs[] {
   const { roles } = trial;
   const answers = roles.map((_, seat) => trial.answer(seat, round));
@@ -78,7 +78,7 @@ function tierOf(role: Role): number {
 }
 
 function verdictOf(trial: Trial, role: Role, seat: number, answer: string, round: number) {
-  // Everybody but the honest holds the lie; on the truth liars abstain, the others reject.
+  // Every seat that is not honest holds the lie; on the truth liars abstain and the others reject.
   if (role !== "honest") return role === "liar" ? "abstain" : "reject";
   const verdict = trial.verdict(seat, answer, round);
   return verdict === "for" ? "accept" : verdict === "against" ? "reject" : "abstain";

@@ -1,21 +1,21 @@
 import { drawAt } from "./random.ts";
 
-/** Who attacks, and how good honest models are: the free parameters of one row. */
+/** The free parameters of one row: who attacks, and how good honest models are. */
 export interface Setting {
   readonly attack: "coordinated vetoers" | "confident liars";
   readonly seats: number;
-  /** p: an honest verifier accepts a wrong text. */
+  /** p: chance that an honest verifier accepts a wrong text. */
   readonly fooled: number;
-  /** q: an honest verifier rejects a wrong text with a counter-proof. */
+  /** q: chance that an honest verifier rejects a wrong text with a counter-proof. */
   readonly countered: number;
   /**
-   * Whether an honest verifier asked about the same answer again in a later round of the reference says the same, or draws anew. Sound
-   * asks again only in a revision round, and then all is drawn anew.
+   * True if an honest verifier repeats its verdict when the reference asks again about the same answer in a later
+   * round; false if it draws anew. The sound rules ask again only in a revision round, where every draw is new.
    */
   readonly again: "same" | "anew";
   /**
-   * The design notes do not say how well honest seats judge counter-proofs. `informed`: who holds the right answer judges rightly, others
-   * as a verifier would; `fallible`: everybody judges as a verifier would.
+   * How well honest seats judge counter-proofs, which the design notes leave open. `informed`: a seat with the right
+   * answer judges rightly, others judge as a verifier would; `fallible`: every seat judges as a verifier would.
    */
   readonly judges: "informed" | "fallible";
 }
@@ -32,23 +32,23 @@ const RIGHT_REJECTED = 0.1;
 export const RIGHT = "yes";
 export const WRONG = "no";
 
-/** Stated confidence of everybody who does not hide; the sound ladder's highest tier. */
+/** Stated confidence of every seat that does not hide; the highest tier of the sound ladder. */
 export const TAU = 0.9;
 
-/** One decision's luck: every part of it depends on nothing but the seed and on what is asked. */
+/** The random draws of one decision; each depends only on the seed and on what is asked. */
 export interface Trial {
   readonly roles: readonly Role[];
-  /** What a seat answers in a round. */
+  /** Answer of a seat in a round. */
   answer(seat: number, round: number): string;
-  /** What an honest seat makes of another one's answer in a round. */
+  /** Verdict of an honest seat on another one's answer in a round. */
   verdict(seat: number, answer: string, round: number): Opinion;
-  /** The same, asked again in the same deliberation round: what the reference does after a change of leader. */
+  /** The same verdict, asked again in the same deliberation round: the reference does that after a change of leader. */
   again(seat: number, answer: string, time: number): Opinion;
-  /** What an honest seat makes of a counter-proof against an answer: `for` upholds it. */
+  /** Judgement of an honest seat on a counter-proof against an answer: `for` upholds it. */
   judgement(seat: number, author: number, against: string, round: number): Opinion;
 }
 
-/** The seats of a committee: f attackers first, as lists go the best place in the reference. */
+/** Seats of a committee: f attackers first, which is the best place in the reference's list. */
 export function rolesOf({ attack, seats }: Setting): readonly Role[] {
   const faults = Math.floor((seats - 1) / 3);
   return Array.from({ length: seats }, (_, seat): Role => {
@@ -74,7 +74,7 @@ export function trialOf(setting: Setting, seed: number): Trial {
     answer,
     verdict,
     again: (seat, given, time) => verdict(seat, given, setting.again === "same" ? 0 : time),
-    // A counter-proof against a wrong answer is itself right, so it meets the luck of a right answer.
+    // A counter-proof against a wrong answer is itself right, so it gets the draw of a right answer.
     judgement: (seat, author, against, round) => {
       const isRight = against === WRONG;
       if (setting.judges === "informed" && answer(seat, round) === RIGHT) return isRight ? "for" : "against";
@@ -83,7 +83,7 @@ export function trialOf(setting: Setting, seed: number): Trial {
   };
 }
 
-/** Honest seats that are never wrong and never fooled, so that only the attackers' doing shows. */
+/** Honest seats that are never wrong and never fooled, so that only the attackers' acts show. */
 export function faultlessTrial(roles: readonly Role[]): Trial {
   const verdict: Trial["verdict"] = (_, given) => (given === RIGHT ? "for" : "against");
   return {

@@ -12,7 +12,7 @@ export interface Ratio {
   readonly denominator: bigint;
 }
 
-/** P(at least `least` of n seats are hostile) when each is with probability `share`. */
+/** P(at least `least` of n seats are hostile) if each seat is hostile with probability `share`. */
 export function binomialTail(n: number, least: number, share: Ratio): Ratio {
   const { numerator: hostile, denominator: all } = share;
   let sum = 0n;
@@ -21,7 +21,9 @@ export function binomialTail(n: number, least: number, share: Ratio): Ratio {
   return { numerator: sum, denominator: all ** BigInt(n) };
 }
 
-/** P(at least `least` of n seats are hostile) when n different agents are drawn from a pool with so many hostile ones. */
+/**
+ * P(at least `least` of n seats are hostile) if n different agents are drawn from a pool with that many hostile ones.
+ */
 export function hypergeometricTail(pool: number, hostile: number, n: number, least: number): Ratio {
   let sum = 0n;
   for (let k = Math.max(least, 0); k <= Math.min(n, hostile); k++)
@@ -29,17 +31,20 @@ export function hypergeometricTail(pool: number, hostile: number, n: number, lea
   return { numerator: sum, denominator: choose(pool, n) };
 }
 
-/** f + 1: more than the protocols bear. */
+/** f + 1: one more than the protocols bear. */
 export function seatsToBreak(n: number): number {
   return Math.floor((n - 1) / 3) + 1;
 }
 
-/** The least number that is more than 2/3 of n: such seats certify whatever they like. */
+/** The least number above 2/3 of n: that many seats can certify anything. */
 export function seatsToCertify(n: number): number {
   return Math.floor((2 * n) / 3) + 1;
 }
 
-/** Committee sizes of an attempt and of its appeals: 2n + 1 each time, from agents that did not sit before; the last is final. */
+/**
+ * Committee sizes of an attempt and of its appeals: each is 2n + 1, from agents that did not sit before; the last is
+ * final.
+ */
 export function appealSizes(n: number, appeals: number): readonly number[] {
   const sizes = [n];
   for (let appeal = 0; appeal < appeals; appeal++) sizes.push(2 * (sizes.at(-1) as number) + 1);

@@ -5,7 +5,7 @@ import { faultTolerance } from "../../agents/core/quorum.ts";
 import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
 import type { Cost, Leading, Situation } from "./measure.ts";
 
-/** A count as a function of the committee size, and as it is written; null where there is no closed form. */
+/** A count as a function of the committee size, with its formula; null if it has no closed form. */
 export interface Formula {
   readonly text: string;
   readonly of: (n: number) => number | null;
@@ -21,7 +21,7 @@ export interface ProtocolCosts {
   readonly id: string;
   readonly leading: Leading;
   readonly agree: Costs;
-  /** The f seats that lead first lie, and are the surest. */
+  /** The f seats that lead first lie, and are the most confident. */
   readonly liars: Costs;
 }
 
@@ -30,14 +30,17 @@ const formula = (text: string, of: Formula["of"]): Formula => ({ text, of });
 const open = (text: string): Formula => formula(text, () => null);
 const constant = (value: number): Formula => formula(String(value), () => value);
 const n = formula("n", (seats) => seats);
-/** Leaders and chairs take turns in canonical order, which breaks ties between the surest, too (MB7, WB3, CH5). */
+/**
+ * Leaders and chairs take turns in canonical order, which also breaks ties between equally confident seats (MB7, WB3,
+ * CH5).
+ */
 const inTurn = (phase: number | null): Leading => ({ phase, order: canonicalOrder });
 const workersFirst = (attempt: Attempt): readonly SeatIndex[] => rolesOf(attempt, 0).workers;
 /** AD1: every second seat converges. */
 const convergersFirst = (attempt: Attempt): readonly SeatIndex[] =>
   canonicalOrder(attempt).filter((_, rank) => rank % 2 === 1);
 
-/** Every message of every seat lists n digests (PH3), so bytes grow with n^2, and with n^3 on the wire. */
+/** Every message lists n digests (PH3), so bytes grow with n^2, and with n^3 on the wire. */
 export const protocolCosts: readonly ProtocolCosts[] = [
   {
     id: "mbft",
@@ -123,15 +126,15 @@ export const protocolCosts: readonly ProtocolCosts[] = [
     id: "escalating",
     leading: inTurn(null),
     agree: { messages: formula("4n", (seats) => 4 * seats), modelCalls: n, criticalPathCalls: constant(1) },
-    // By how much the liars lower the agreement: nothing, a debate, or mbft.
+    // The stage depends on how far the liars lower the agreement: the answers stand, or go to a debate, or to mbft.
     liars: { messages: open("by stage"), modelCalls: open("by stage"), criticalPathCalls: open("by stage") },
   },
 ];
 
-/** PROPOSE once, PREVOTE, PRECOMMIT and CERTIFICATE of every seat. */
+/** One PROPOSE; PREVOTE, PRECOMMIT and CERTIFICATE of every seat. */
 export const certification: Formula = formula("3n + 1", (seats) => 3 * seats + 1);
 
-/** In what a measured cost differs from the formulas; empty when in nothing. */
+/** Returns the differences between a measured cost and the formulas. */
 export function differences(costs: ProtocolCosts, seats: number, situation: Situation, cost: Cost): readonly string[] {
   if (situation === "silent leaders") return [];
   const expected = costs[situation];
@@ -149,7 +152,7 @@ export function differences(costs: ProtocolCosts, seats: number, situation: Situ
     );
 }
 
-/** Liars change nothing. */
+/** A protocol whose costs liars do not change. */
 function same(id: string, leading: Leading, costs: Costs): ProtocolCosts {
   return { id, leading, agree: costs, liars: costs };
 }

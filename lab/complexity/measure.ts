@@ -6,25 +6,26 @@ import { attemptFor } from "../../test/support/message-set.ts";
 import { signedBy, stepDecision } from "../../sim/step-decision.ts";
 
 /**
- * `agree`: all seats hold the same answer, nobody is bad. `liars`: the f seats that lead first hold another answer, with the greatest
- * confidence. `silent leaders`: all agree, and the f seats that lead first say nothing when they should lead.
+ * `agree`: all seats hold the same answer, and no seat is bad. `liars`: the f seats that lead first hold another
+ * answer with the greatest confidence. `silent leaders`: all agree, and the f seats that lead first say nothing when
+ * they should lead.
  */
 export type Situation = "agree" | "liars" | "silent leaders";
 
-/** Who leads, and where: the bad seats are put there. */
+/** The leading seats and phases: the bad seats are placed there. */
 export interface Leading {
-  /** Phase in which a leader, chair or worker speaks; null when the protocol has none. */
+  /** Phase in which a leader, chair or worker speaks; null if the protocol has none. */
   readonly phase: number | null;
   /** The seats whose turn comes first, at least f of them. */
   readonly order: (attempt: Attempt) => readonly SeatIndex[];
 }
 
 export interface Cost {
-  /** Signed messages of the deliberation, each once. */
+  /** Signed messages of the deliberation, each counted once. */
   readonly messages: number;
-  /** Their encoded bytes; each goes to n - 1 seats. */
+  /** Their encoded bytes; each message goes to n - 1 seats. */
   readonly bytes: number;
-  /** Signed messages of the certification, each once. */
+  /** Signed messages of the certification, each counted once. */
   readonly certify: number;
   readonly modelCalls: number;
   readonly criticalPathCalls: number;
@@ -32,10 +33,10 @@ export interface Cost {
   readonly decision: string;
 }
 
-/** Phases above are those of certification. */
+/** Phases above this one are those of certification. */
 const LAST_DELIBERATION_PHASE = 200;
 
-/** What one decision of a boolean question costs when no message is late. */
+/** Measures what one decision of a boolean question costs if no message is late. */
 export function costOf(protocol: Protocol, seats: number, situation: Situation, leading: Leading): Cost {
   const attempt = signedBy(attemptFor(protocol.code, seats, "normal"));
   const bad = situation === "agree" ? [] : leading.order(attempt).slice(0, faultTolerance(seats));

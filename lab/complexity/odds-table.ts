@@ -47,7 +47,7 @@ function appeals(): string {
   return markdownTable(["sizes", ...heading("f + 1"), ...heading("> 2/3")], rows);
 }
 
-/** What a pool of few agents changes. */
+/** The table for a pool of few agents. */
 function smallPools(): string {
   const share = 25;
   const pools = [40, 100, 400] as const;

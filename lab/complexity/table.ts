@@ -8,7 +8,7 @@ const SITUATIONS: readonly Situation[] = ["agree", "liars", "silent leaders"];
 
 type Measured = ReadonlyMap<string, Cost>;
 
-/** The tables of docs/spec/complexity.md; throws when a measured run differs from its formula. */
+/** Returns the cost tables of docs/spec/complexity.md; throws if a measured run differs from its formula. */
 export function costTables(): string {
   const measured = measureAll();
   return [formulas(), bytes(measured), criticalPath(measured)].join("\n\n");
@@ -24,7 +24,7 @@ function measureAll(): Measured {
         const cost = costOf(protocol, seats, situation, costs.leading);
         const [different] = differences(costs, seats, situation, cost);
         if (different !== undefined) throw new Error(`Correct the formulas or the protocol: ${different}`);
-        // A chair's word decides, so that one who lies decides a lie.
+        // A chair's word decides, so a lying chair decides a lie.
         const expected = protocol.assurance === "chair" && situation === "liars" ? "no" : "yes";
         if (cost.decision !== expected) throw new Error(`${costs.id}, n = ${seats}, ${situation}: ${cost.decision}`);
         measured.set(keyOf(costs, seats, situation), cost);
@@ -58,7 +58,7 @@ function formulas(): string {
 function bytes(measured: Measured): string {
   return markdownTable(
     ["kB of deliberation", ...SIZES.map((seats) => `n = ${seats}`)],
-    // Without a closed form for the messages there is none for their bytes.
+    // Bytes follow from messages: without a closed form for messages their bytes have none.
     protocolCosts
       .filter(({ agree }) => agree.messages.of(SIZES[0]) !== null)
       .map((costs) => [

@@ -48,7 +48,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   return total(reports, "differed") > 0 ? EXIT_DIFFERED : 0;
 }
 
-/** The file's content, or why it cannot be used. */
+/** Returns the file's content, or the reason why it cannot be used. */
 function load(file: string): VectorFile | string {
   let text: string;
   try {

@@ -9,12 +9,12 @@ export interface Difference {
 
 export type FieldDifference = Omit<Difference, "scenario">;
 
-/** Whether two numbers that are not equal may pass for equal in a field. */
+/** Returns true if two unequal numbers may count as equal in a field. */
 export type Tolerance = (field: string, expected: number, got: number) => boolean;
 
 const exact: Tolerance = () => false;
 
-/** Every key and index of either side, in depth; bit for bit where no tolerance says otherwise. */
+/** Compares every key and index of both sides in depth, bit for bit where no tolerance applies. */
 export function compareValues(
   path: string,
   expected: unknown,

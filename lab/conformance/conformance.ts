@@ -23,12 +23,13 @@ export type VectorFile =
 export type Parsed = { readonly ok: true; readonly file: VectorFile } | { readonly ok: false; readonly reason: string };
 
 /**
- * The reference sums its hypotheses in the order of an unordered set, so sums of three or more may differ in their last
- * bits: relative for posteriors, absolute for the log Bayes factor, the difference of two logarithms. All else is bit for bit.
+ * Tolerances. The reference sums its hypotheses in the order of an unordered set, so sums of three or more may differ
+ * in their last bits: relative for posteriors, absolute for the log Bayes factor, the difference of two logarithms.
+ * Everything else is compared bit for bit.
  */
 const POSTERIOR_TOLERANCE = 2 ** -50;
 const LOG_TOLERANCE = 2 ** -48;
-/** 6! orders of six tied hypotheses. */
+/** Most orders that are tried: 6! for six tied hypotheses. */
 const MAX_ORDERS = 720;
 
 const proposals = z.array(z.tuple([z.string(), z.number()])).min(1);
@@ -45,7 +46,7 @@ const mockAgent = z.strictObject({
   rho0: z.number(),
 });
 const scriptedAgent = z.strictObject({ id, props: proposals, votes: z.array(z.number()).min(1), rho0: z.number() });
-/** Says something about a case, decides nothing. */
+/** Remarks about a case, without effect. */
 const remarks = {
   kind: z.string().optional(),
   tier: z.string().optional(),
@@ -135,7 +136,7 @@ const anyFile = z.object({
   sequences: z.array(z.record(z.string(), z.unknown())).default([]),
 });
 
-/** Recognises the format of a vector file and checks every field that is read from it. */
+/** Recognizes the format of a vector file and checks every field that is read from it. */
 export function parseVectors(text: string): Parsed {
   let json: unknown;
   try {
@@ -212,8 +213,8 @@ function compareSequence(entry: z.infer<typeof mbftSequence>): readonly FieldDif
 }
 
 /**
- * The reference keeps its hypotheses in an unordered set. So a scenario whose result hangs on that order, because
- * hypotheses tie or because its author flagged it, matches when some order of the hypotheses gives what is expected.
+ * The reference keeps its hypotheses in an unordered set. A scenario whose result depends on that order (hypotheses
+ * tie, or its author flagged it) matches if some order of the hypotheses gives the expected result.
  */
 function compareBayesianCase(entry: z.infer<typeof bayesianCase>): readonly FieldDifference[] {
   const scenario: BayesianScenario = entry;
@@ -252,7 +253,7 @@ function* permutations(items: readonly string[]): Generator<readonly string[]> {
   }
 }
 
-/** Path and message of the first issue; of a union, those of the branch with the fewest issues. */
+/** Returns path and message of the first issue; of a union, those of the branch with the fewest issues. */
 function describe(error: z.ZodError): string {
   const path: PropertyKey[] = [];
   let issue = error.issues[0];

@@ -15,7 +15,7 @@ const hashgraphCase = z
   .strictObject({
     name: z.string(),
     n: z.int().min(1).max(1_000),
-    /** Of the members; one each when absent. */
+    /** Weights of the members; one each if absent. */
     weights: z.array(z.int().min(1)).optional(),
     coinFreq: z.int().min(3),
     firstRound: round,
@@ -49,7 +49,7 @@ type HashgraphCase = z.infer<typeof hashgraphCase>;
 
 export function compareHashgraph(entry: HashgraphCase): readonly FieldDifference[] {
   const { round: rounds, witness, famous, decidedBy, roundReceived } = entry;
-  // A witness may be marked, or all others be marked as none; which vote was a coin's is a set.
+  // A file may leave out the events that are no witnesses, and it lists coin votes as a set.
   const expected = {
     round: rounds,
     witness: Object.fromEntries(Object.entries(witness).filter(([, is]) => is)),
@@ -61,7 +61,10 @@ export function compareHashgraph(entry: HashgraphCase): readonly FieldDifference
   return compareValues("", expected, runHashgraph(entry));
 }
 
-/** Everything that the graph and virtual voting say about the events. The files have no signatures: a coin is TRUE. */
+/**
+ * Returns everything that the graph and virtual voting say about the events. The files have no signatures: every coin
+ * is TRUE.
+ */
 function runHashgraph({ n, weights, coinFreq, firstRound, events }: HashgraphCase): object {
   const graph: Graph = createGraph({
     weights: weights ?? Array.from({ length: n }, () => 1),

@@ -5,7 +5,10 @@ import PQueue from "p-queue";
 import { ConclaveError } from "../../agents/core/errors.ts";
 import type { Model, ModelFailureKind, ModelRequest } from "../../agents/ports/model.ts";
 
-/** What a call came to. `promptTokens` and `outputTokens` are those of the call that made it, however often it is read again. */
+/**
+ * Result of a call. `promptTokens` and `outputTokens` are those of the call that made the answer, however often it is
+ * read again.
+ */
 export type Answer =
   | {
       readonly kind: "answered";
@@ -18,25 +21,28 @@ export type Answer =
 
 /** One way to answer: a file and a temperature. */
 export interface Variant {
-  /** For people. */
+  /** Name for people. */
   readonly label: string;
-  /** All that its answers depend on beside the request: the model's digest, the engine, the sampling. */
+  /** Everything that its answers depend on beside the request: the model's digest, the engine, the sampling. */
   readonly key: string;
-  /** Whether the seed changes nothing. */
+  /** True if the seed changes nothing. */
   readonly isGreedy: boolean;
-  /** The same model several times; each answers one call at a time, so that an answer never depends on what else is asked. */
+  /**
+   * The same model several times. Each copy answers one call at a time, so that an answer never depends on other
+   * calls.
+   */
   readonly models: readonly Model[];
 }
 
 export interface AnswerBook {
   readonly variants: readonly Variant[];
   ask(variant: number, request: ModelRequest): Promise<Answer>;
-  /** Calls that were not in the book, and their tokens. */
+  /** Calls that the book did not have, and their tokens. */
   readonly asked: { readonly calls: number; readonly tokens: number };
   close(): Promise<void>;
 }
 
-/** Failures that come again whenever the same is asked; others are the machine's and are asked again. */
+/** Failures that repeat whenever the same is asked. Other failures are the machine's, and are asked again. */
 const LASTING: readonly ModelFailureKind[] = [
   "prompt-too-long",
   "answer-too-large",
@@ -46,8 +52,8 @@ const LASTING: readonly ModelFailureKind[] = [
 ];
 
 /**
- * Answers by model, prompt, seed and sampling. What one protocol asked another one need not ask again, and a run that was stopped goes on
- * where it was. `path`: where answers are kept; null: nowhere.
+ * Keeps answers by model, prompt, seed and sampling. An answer that one protocol asked for serves every other one,
+ * and a run that was stopped continues where it was. `path`: the file of answers; null: none.
  */
 export function createAnswerBook(variants: readonly Variant[], path: string | null): AnswerBook {
   const answers = path === null ? new Map<string, Answer>() : readAnswers(path);
@@ -116,7 +122,7 @@ function keyOf({ key }: Variant, { system, user, schema, maxTokens, seed, confid
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
-/** A line that was cut when the process died is passed over. */
+/** Skips a line that was cut when the process died. */
 function readAnswers(path: string): Map<string, Answer> {
   const answers = new Map<string, Answer>();
   if (!existsSync(path)) return answers;

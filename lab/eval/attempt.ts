@@ -5,7 +5,7 @@ import type { Address, AgentId, Assurance, Attempt, RequestId } from "../../agen
 import type { Question } from "./question.ts";
 import { defaultTerms } from "../../agents/core/request/terms.ts";
 
-/** Whatever protocol decides it, a question has one request id, so that leaders, chairs and roles are drawn by the question. */
+/** A question has one request id under every protocol, so that leaders, chairs and roles are drawn by the question. */
 export function attemptFor(question: Question, protocol: number, seats: number, assurance: Assurance): Attempt {
   const id = createHash("sha256")
     .update(question.drawnBy ?? question.text)

@@ -17,14 +17,14 @@ import type { Question } from "./question.ts";
 import { groupsOf } from "./vote.ts";
 
 /**
- * What the papers compare themselves with, in a few lines each: no messages, no signatures, no faults of the network. Bad seats are confident
- * liars: they answer the lie with its wrong proof and approve of nothing else.
+ * The papers' baselines in a few lines each, without messages, signatures and network faults. Bad seats are confident
+ * liars: they answer the lie with its wrong proof and approve nothing else.
  */
 export interface Table {
   readonly attempt: Attempt;
-  /** The fields of a seat's reply, bent if it is bad; null when the model failed. */
+  /** Returns the fields of a seat's reply, bent if the seat is bad; null if the model failed. */
   readonly ask: (seat: SeatIndex, prompt: Prompt) => Promise<Readonly<Record<string, string>> | null>;
-  /** In canonical order, bad or misled seats first: the papers assume that the first leaders are bad. */
+  /** Seats in canonical order, bad or misled ones first: the papers assume that the first leaders are bad. */
   readonly leaders: readonly SeatIndex[];
 }
 
@@ -52,7 +52,7 @@ export function tableOf(
     attempt,
     leaders: canonicalOrder(attempt).toSorted((a, b) => Number(isOff(b)) - Number(isOff(a))),
     async ask(seat, prompt) {
-      // A bad seat has a model as well: it costs what an honest one costs.
+      // A bad seat also has a model: it costs what an honest one costs.
       const answer = await panel.ask(seat, prompt);
       if (bad.has(seat)) return respond({ ...prompt, maxTokens: 0, seed: 0 }, terms, mind);
       return answer.kind === "answered" ? answer.fields : null;
@@ -85,8 +85,8 @@ async function proposals(table: Table, promptOf: (seat: SeatIndex) => Prompt): P
 }
 
 /**
- * DecentLLMs, V-B1: every seat answers and marks every other seat's answer; the geometric median of the marks ranks the answers, and of
- * the ranking one is taken: the best, or the one that just enough lower ones would vote for.
+ * DecentLLMs, V-B1: every seat answers, and marks every other seat's answer. The geometric median of the marks ranks
+ * the answers. The decision is the best one, or the one for which just enough lower ones would vote.
  */
 async function ranked(table: Table, pick: (scores: readonly number[]) => number): Promise<Verdict> {
   const made = await proposals(table, () => proposePrompt(table.attempt));
@@ -95,7 +95,7 @@ async function ranked(table: Table, pick: (scores: readonly number[]) => number)
   return DECIDED((made[pick(scores)] as Proposal).answer, 2);
 }
 
-/** Only a message has one. */
+/** Only a message has a position. */
 const NO_TARGET = `0x${"00".repeat(32)}` as Digest;
 
 async function scoreOf({ attempt, ask }: Table, { seat, answer, proof }: Proposal): Promise<number> {
@@ -114,8 +114,9 @@ async function scoreOf({ attempt, ask }: Table, { seat, answer, proof }: Proposa
 const ROUNDS_PER_LEADER = 3;
 
 /**
- * BlockAgents style (DecentLLMs, II-C): one leader's answer is put to the vote of all; with a majority it is decided, else the leader revises
- * it against the objections, three rounds at most; then the next leader, f + 1 of them at most.
+ * BlockAgents style (DecentLLMs, II-C): all seats vote on one leader's answer. A majority decides it; otherwise the
+ * leader revises it against the objections, in at most three rounds. Then the next leader follows, at most f + 1 of
+ * them.
  */
 async function fixedLeaderDebate(table: Table): Promise<Verdict> {
   const { attempt, leaders, ask } = table;
@@ -144,8 +145,9 @@ async function fixedLeaderDebate(table: Table): Promise<Verdict> {
 const REFINEMENTS = 3;
 
 /**
- * Aegean style: all answer; as soon as more than 2/3 of the seats agree the round is over and that is the decision; else each refines its
- * answer with all the others' before it. Calls of a round run side by side, so all of them are paid for.
+ * Aegean style: all seats answer. If more than 2/3 agree, that is the decision and the round ends; otherwise each
+ * refines its answer with all the others' before it. The calls of a round run side by side, so all of them are paid
+ * for.
  */
 async function earlyStop(table: Table): Promise<Verdict> {
   const { attempt } = table;

@@ -19,10 +19,10 @@ const root = join(import.meta.dirname, "../..");
 const resultsPath = join(root, "lab/results.md");
 const PROGRESS_MS = 10_000;
 const MOST_QUESTIONS = 400;
-/** Answers that are timed before anything else. */
+/** Number of answers that are timed before anything else. */
 const TIMED = 16;
 
-/** The exit code. */
+/** Runs the study and returns the exit code. Throws CommanderError, USAGE, and what opening a model throws. */
 export async function main(argv: readonly string[]): Promise<number> {
   const options = optionsFrom(argv);
   const book = createAnswerBook(
@@ -52,7 +52,10 @@ async function evaluateAndTell(options: Options, book: AnswerBook, argv: readonl
   process.stdout.write(options.json ? `${JSON.stringify(asJson(cells, provenance))}\n` : `${text}\n`);
 }
 
-/** Whether another round, as long as the longest so far, would end after the limit; a round has begun when it is asked. */
+/**
+ * Returns a function, called when a round begins, that is true if another round as long as the longest so far would
+ * end after the limit.
+ */
 function createDeadline(limitSeconds: number | null, elapsed: () => number): () => boolean {
   let longest = 0;
   let before = elapsed();
@@ -73,7 +76,10 @@ function asJson(cells: readonly Cell[], provenance: Provenance): object {
   };
 }
 
-/** Measures the models, and says what the run will take. Where the clock ends it, there are questions enough. */
+/**
+ * Measures the models, and says how long the run will take. If the clock ends the run, there are more questions than
+ * it can ask.
+ */
 async function prepare(options: Options, book: AnswerBook): Promise<Evaluation> {
   const { suites, methods, seats, byzantine, badness, assurance, seed } = options;
   const mixes = mixesOf(options.variants.length);
@@ -92,7 +98,7 @@ async function prepare(options: Options, book: AnswerBook): Promise<Evaluation> 
   return { ...shape, questions: suites.flatMap((suite) => questionsOf(suite, count, seed)) };
 }
 
-/** The book has the models as they were given, then all of them at temperature 0. */
+/** The book has the models as given, then all of them at temperature 0. */
 function mixesOf(models: number): readonly Mix[] {
   const all = Array.from({ length: models }, (_, index) => index);
   const alone: Mix = { name: "homogeneous", variants: [0], greedy: [models] };
@@ -100,7 +106,7 @@ function mixesOf(models: number): readonly Mix[] {
   return models === 1 ? [alone] : [alone, mixed];
 }
 
-/** By first answers, without the book: one that has them already would be no measure. */
+/** Measures first answers without the book, which may have them already. */
 async function measure(
   { suites, variants, seats, assurance, seed }: Options,
   book: AnswerBook,

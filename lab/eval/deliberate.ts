@@ -15,16 +15,19 @@ import { attemptFor } from "./attempt.ts";
 import type { Panel } from "./panel.ts";
 import type { Question } from "./question.ts";
 
-/** What a method made of one question. */
+/** Result of a method for one question. */
 export interface Verdict {
   readonly status: "decided" | "hung";
-  /** Canonical; null when hung. */
+  /** Canonical answer; null if hung. */
   readonly answer: string | null;
-  /** Model calls one after the other behind it. */
+  /** Longest chain of model calls behind it. */
   readonly criticalPath: number;
 }
 
-/** How a seat misbehaves: the simulator's ways, and the liar who brings a wrong proof for a wrong answer, and counters with it. */
+/**
+ * How a seat misbehaves: the simulator's ways, and a liar that brings a wrong proof for a wrong answer, and counters
+ * with it.
+ */
 export type Badness = ByzantineKind | "confident";
 
 export interface Committee {
@@ -35,12 +38,15 @@ export interface Committee {
   readonly assurance: Assurance;
 }
 
-/** Much longer than any call takes in virtual time, so that nobody is late who is not meant to be. */
+/** Much longer than any call takes in virtual time, so that only seats that should be late are late. */
 const TIMING = { phaseMs: 60_000, graceMs: 5_000, certifyMs: 5_000, certifyDeltaMs: 1_000 };
 export const THINK_MS = 100;
 const LATENCY_MS = 5;
 
-/** A committee of real seats decides the question: the core, the runtime and certification, in the simulator's virtual time. */
+/**
+ * Lets a committee of real seats decide the question: the core, the runtime and certification, in the simulator's
+ * virtual time.
+ */
 export async function deliberate(
   protocol: Protocol,
   question: Question,
@@ -51,10 +57,10 @@ export async function deliberate(
   return verdictOf(await deliberation(planFor(protocol, question, committee, seed), panel));
 }
 
-/** One world at a time: what is remembered between its seats (memo.ts) is of one world. */
+/** Runs one world at a time, because the memory of its seats (memo.ts) belongs to one world. */
 const worlds = new PQueue({ concurrency: 1 });
 
-/** All that is seen of it. */
+/** What the study reads from a run. */
 export async function deliberation(plan: Plan, panel: Panel): Promise<Trace> {
   return await worlds.add(async () => {
     forget();
@@ -62,7 +68,7 @@ export async function deliberation(plan: Plan, panel: Panel): Promise<Trace> {
   });
 }
 
-/** A calm world: nothing fails but who is meant to. */
+/** The plan of a calm world: nothing fails except what should. */
 export function planFor(
   protocol: Protocol,
   question: Question,
@@ -93,7 +99,10 @@ export function planFor(
   };
 }
 
-/** The panel as models of a world: real time passes while virtual time stands still, and every answer comes after the same virtual while. */
+/**
+ * The panel as models of a world. Real time passes while virtual time stands still, and every answer takes the same
+ * virtual time.
+ */
 function foreignModels(panel: Panel): ForeignModels {
   let working = 0;
   let wake = (): void => {};
@@ -107,7 +116,7 @@ function foreignModels(panel: Panel): ForeignModels {
       descriptor: "panel",
       async ask(request) {
         working += 1;
-        // Before anything else: answers arrive in the order of the questions, whichever was made first.
+        // Before anything else: answers arrive in the order of the questions, in whatever order they were made.
         const arrival = new Promise<void>((resolve) => void clock.schedule(THINK_MS, resolve));
         const answer = await panel
           .ask(seat, request)
@@ -130,7 +139,9 @@ function foreignModels(panel: Panel): ForeignModels {
   };
 }
 
-/** A seat without a certificate would be a bug; two certified answers, too: neither is a result. */
+/**
+ * Throws for a seat without a certificate and for two certified answers: both would be bugs, and neither is a result.
+ */
 function verdictOf(trace: Trace): Verdict {
   const honest = honestSeats(trace);
   const certified = honest.flatMap(({ certificates }) => certificates[0]?.certificate ?? []);

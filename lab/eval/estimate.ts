@@ -1,16 +1,22 @@
 import { protocolCosts } from "../complexity/formulas.ts";
 import type { Evaluation } from "./evaluate.ts";
 
-/** What a round of questions, one of each suite, costs at most, about. */
+/** About the most that a round of questions, one of each suite, costs. */
 export interface Estimate {
   readonly tokens: number;
   readonly seconds: number;
 }
 
-/** Tokens of a call of a deliberation, where answers and proofs of others stand in the prompt, by those of a first answer. */
+/**
+ * Tokens of a call of a deliberation, whose prompt holds answers and proofs of others, divided by those of a first
+ * answer.
+ */
 const LONGER = 1.8;
 
-/** Calls by docs/spec/complexity.md with liars, and the votes beside them. What protocols share is asked once, so it takes less. */
+/**
+ * Estimates calls by docs/spec/complexity.md with liars, and the votes beside them. Protocols share calls, which are
+ * made once, so the run takes less.
+ */
 export function estimateRound(
   { methods, byzantine, mixes, seats }: Pick<Evaluation, "methods" | "byzantine" | "mixes" | "seats">,
   suites: number,
@@ -19,7 +25,7 @@ export function estimateRound(
   const ofMethods = methods.map(({ id }) => callsOf(id, seats));
   const deliberating = ofMethods.reduce((sum, calls) => sum + calls, 0) * byzantine.length;
   const longest = Math.max(0, ...ofMethods);
-  // Votes of one mix share their samples, up to those of the longest; each single model of several has its own.
+  // Votes of one mix share their samples, up to those of the longest; each single model of a mix has its own.
   const votes = mixes.map(({ variants }) => (variants.length === 1 ? 1 : 1 + variants.length) * longest);
   const calls = suites * votes.reduce((sum, voting) => sum + deliberating + voting, 0);
   const tokens = calls * LONGER * measured.tokensPerCall;

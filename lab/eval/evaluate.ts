@@ -12,7 +12,7 @@ import { createPanel, tokensOf, type Panel } from "./panel.ts";
 import type { Question, Suite } from "./question.ts";
 import { plainVote, selfConsistency } from "./vote.ts";
 
-/** One mix of models: a lane's model is the one at its number, over and over. */
+/** One mix of models: a lane's model is the one at its number, in rotation. */
 export interface Mix {
   readonly name: "homogeneous" | "heterogeneous";
   /** Indices of the book's variants. */
@@ -28,26 +28,29 @@ export interface Evaluation {
   readonly questions: readonly Question[];
   readonly seats: number;
   readonly assurance: Assurance;
-  /** Numbers of bad seats, and what they may be. */
+  /** Numbers of bad seats, and their ways to be bad. */
   readonly byzantine: readonly number[];
   readonly badness: readonly Badness[];
   readonly seed: number;
 }
 
-/** How one answer was. */
+/** The judgement of one answer. */
 export interface Mark {
   readonly status: "right" | "wrong" | "hung";
-  /** 0 to 1. Of policies what the answer and the truth share of all that either names; else whether it is right. Hung: 0. */
+  /**
+   * Grade from 0 to 1. For policies: the share that answer and truth have in common of all that either names;
+   * otherwise 1 if right, else 0. Hung: 0.
+   */
   readonly grade: number;
 }
 
-/** A vote of samples that cost no more than the decision beside it. */
+/** A vote of samples that costs at most as much as the decision beside it. */
 interface VoteMark extends Mark {
   readonly samples: number;
   readonly tokens: number;
 }
 
-/** What one method made of one question, and what its tokens would have bought. */
+/** Result of one method for one question, and of the votes that its tokens would buy. */
 export interface Trial extends Mark {
   readonly question: string;
   readonly answer: string | null;
@@ -56,9 +59,9 @@ export interface Trial extends Mark {
   readonly tokens: number;
   readonly criticalPath: number;
   readonly selfConsistency: VoteMark;
-  /** The same vote with one model alone, for each model of the mix. */
+  /** The same vote with each model of the mix alone. */
   readonly single: readonly VoteMark[];
-  /** One answer at temperature 0, for each model of the mix. */
+  /** One answer at temperature 0 for each model of the mix. */
   readonly greedy: readonly Mark[];
 }
 
@@ -71,7 +74,7 @@ export interface Cell {
   readonly trials: readonly Trial[];
 }
 
-/** Every cell of the evaluation of these questions; those that the method refuses have no trials. */
+/** Returns every cell of the evaluation; cells of a method that refuses the questions have no trials. */
 export function cellsOf(
   { mixes, methods, byzantine }: Evaluation,
   suites: readonly Suite[],
@@ -83,7 +86,7 @@ export function cellsOf(
   );
 }
 
-/** One cell's trial of one question; null when the method takes no such question. */
+/** Runs one cell's trial of one question; null if the method takes no such question. */
 export async function tryQuestion(
   evaluation: Evaluation,
   cell: Omit<Cell, "trials">,
@@ -135,7 +138,7 @@ export async function tryQuestion(
   };
 }
 
-/** The same for every method; of more bad seats the first are those of fewer. */
+/** Picks the same seats for every method; the first of more bad seats are those of fewer. */
 export function badSeats(
   { seats, badness, seed }: Pick<Evaluation, "seats" | "badness" | "seed">,
   question: Question,
@@ -146,7 +149,7 @@ export function badSeats(
   return new Map(order.slice(0, count).map((seat) => [seat, random.fork(`seat ${seat}`).pick(badness)]));
 }
 
-/** `answer`: null when hung. */
+/** `answer`: null if hung. */
 export function markOf(terms: Terms, truth: string, answer: string | null): Mark {
   if (answer === null) return { status: "hung", grade: 0 };
   const isRight = agrees(terms, answer, truth);

@@ -10,9 +10,9 @@ import type { Question } from "./question.ts";
 export interface Method {
   readonly id: string;
   readonly source: "protocol" | "baseline";
-  /** What its certificate promises; null for baselines, which have none. */
+  /** What its certificate promises; null for baselines, which have no certificate. */
   readonly assurance: Protocol["assurance"] | null;
-  /** Why it cannot decide the question, or null. */
+  /** Reason why it cannot decide the question, or null. */
   refuses(question: Question, committee: Committee): string | null;
   decide(question: Question, committee: Committee, panel: Panel, seed: number): Promise<Verdict>;
 }
@@ -27,7 +27,8 @@ function fromProtocol(protocol: Protocol): Method {
     id: protocol.id,
     source: "protocol",
     assurance: protocol.assurance,
-    refuses: (question, { seats, assurance }) => protocol.check(attemptFor(question, protocol.code, seats, assurance)),
+    refuses: (question, { seats, assurance }) =>
+      protocol.refuseRequest(attemptFor(question, protocol.code, seats, assurance)),
     decide: async (question, committee, panel, seed) => await deliberate(protocol, question, committee, panel, seed),
   };
 }

@@ -12,12 +12,12 @@ export interface VariantSpec {
   readonly temperature: number;
 }
 
-/** All models of the repository, the one that users get first; the others err more (models/README.md). */
+/** All models of the repository. The first is the one that users get; the others err more (models/README.md). */
 export const DEFAULT_MODELS = ["small", "tiny", "lean", "slim"]
   .map((name) => `models/conclave-${name}.gguf@1`)
   .join(",");
 
-/** Throws USAGE. */
+/** Parses `path@temperature`. Throws USAGE. */
 export function variantSpecOf(text: string): VariantSpec {
   const [path = "", heat = "1", ...rest] = text.split("@");
   const temperature = Number(heat);
@@ -35,7 +35,7 @@ export function greedyOf(specs: readonly VariantSpec[]): readonly VariantSpec[] 
   return specs.map(({ path }) => ({ path, temperature: 0 }));
 }
 
-/** Starts each model in as many processes as answers are made at the same time; when one fails, none goes on. */
+/** Starts each model in as many processes as answers are made at the same time. If one fails, all are stopped. */
 export async function openVariants(specs: readonly VariantSpec[], processes: number): Promise<readonly Variant[]> {
   const opened: Variant[] = [];
   try {
@@ -69,7 +69,7 @@ async function closeAll(models: readonly Model[]): Promise<void> {
   await Promise.all(models.map(async (model) => await model.close()));
 }
 
-/** Engine and sampling are known from an answer only; other ones answer differently. */
+/** Engine and sampling are known only from an answer; other ones answer differently. */
 async function engineOf(model: Model): Promise<string> {
   const { origin } = await probeModel(model);
   return origin === undefined ? "" : `${origin.engine} ${origin.sampling}`;

@@ -10,7 +10,7 @@ import { METHODS, type Method } from "./methods.ts";
 import { DEFAULT_MODELS, variantSpecOf, type VariantSpec } from "./models.ts";
 import { SUITE_NAMES, type Suite } from "./question.ts";
 
-/** What is to be evaluated, with what, and for how long. */
+/** What to evaluate, with which models, and for how long. */
 export interface Options {
   readonly suites: readonly Suite[];
   readonly methods: readonly Method[];
@@ -21,14 +21,14 @@ export interface Options {
   readonly assurance: Assurance;
   readonly seed: number;
   readonly jobs: number;
-  /** null: nowhere. */
+  /** Null: nowhere. */
   readonly cache: string | null;
   /** Questions of each suite; null: as many as the time allows. */
   readonly questions: number | null;
-  /** No further question is begun that would end later; null: none. */
+  /** Starts no question that would end later; null: no limit. */
   readonly limitSeconds: number | null;
   readonly json: boolean;
-  /** The section of lab/results.md that gets the tables; null: none. */
+  /** Section of lab/results.md that gets the tables; null: none. */
   readonly section: string | null;
 }
 
@@ -50,7 +50,10 @@ interface Flags {
   readonly write?: true;
 }
 
-/** No round of questions is begun that would end later; starting and telling come on top: under 15 minutes and 3 hours in all. */
+/**
+ * Limits of time: the study starts no round of questions that would end later. With start and report it stays under
+ * 15 minutes and 3 hours.
+ */
 const QUICK_SECONDS = 13 * 60;
 const FULL_SECONDS = 45 * 60;
 const FEW_QUESTIONS = 5;
@@ -65,7 +68,7 @@ Baselines of the papers, named like protocols: ${BASELINES.join(", ")}.
 Ways to be bad: ${BADNESS.join(", ")}.
 Baselines have no messages to forge: their bad seats are always confident liars.
 
-Answers are kept in --cache: a run that was stopped goes on where it was, and what is counted stays the same.
+Answers are kept in --cache: a run that was stopped continues where it was, with the same counts.
 Progress goes to stderr, tables or one JSON object to stdout.
 
 Example:
@@ -79,7 +82,7 @@ export function commandLine(): Command {
   };
   return answerOptions(
     new Command("eval")
-      .description("Lets committees of real seats decide questions with known answers, and counts what it cost.")
+      .description("Lets committees of real seats decide questions with known answers, and counts what it costs.")
       .requiredOption("--suite <list>", "all, or some of the suites below")
       .option("--protocol <list>", "all, or some of the protocols and baselines below", "all")
       .option("--models <list>", "GGUF files, each file@temperature", DEFAULT_MODELS)
@@ -98,7 +101,7 @@ export function commandLine(): Command {
     .exitOverride();
 }
 
-/** Throws CommanderError or USAGE. */
+/** Reads the options. Throws CommanderError or USAGE. */
 export function optionsFrom(argv: readonly string[]): Options {
   const flags = commandLine().parse(argv, { from: "user" }).opts<Flags>();
   const { seats, seed, jobs, assurance, quick, full, json = false } = flags;
@@ -125,14 +128,14 @@ export function optionsFrom(argv: readonly string[]): Options {
   };
 }
 
-/** At least one of them. Throws USAGE. */
+/** Parses a list of at least one of the known names. Throws USAGE. */
 export function someOf<T extends string>(field: string, text: string, known: readonly T[]): readonly T[] {
   const found = parseList(field, text, known);
   if (found.length === 0) throw usage(field, text, `name all, or some of ${known.join(", ")}`);
   return found;
 }
 
-/** "0..f", "1", "0,2", where f is the most that the committee bears. Throws USAGE. */
+/** Parses "0..f", "1" or "0,2", where f is the most that the committee bears. Throws USAGE. */
 export function byzantineOf(text: string, f: number): readonly number[] {
   const numberOf = (word: string): number => (word === "f" ? f : /^\d{1,2}$/.test(word) ? Number(word) : Number.NaN);
   const numbers = text.split(",").flatMap((part) => {

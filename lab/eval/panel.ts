@@ -4,10 +4,10 @@ import { renderFields, shortened, type Prompt } from "../../agents/core/prompts/
 import type { Answer, AnswerBook } from "./answer-book.ts";
 import type { Question } from "./question.ts";
 
-/** What a decision cost, whether its answers came from the book or from a model. */
+/** What a decision costs, whether its answers come from the book or from a model. */
 export interface Cost {
   readonly calls: number;
-  /** Calls without an answer; their tokens are not known, and not counted. */
+  /** Calls without an answer; their tokens are unknown and not counted. */
   readonly failed: number;
   readonly promptTokens: number;
   readonly outputTokens: number;
@@ -15,7 +15,10 @@ export interface Cost {
 
 /** The models around one question. */
 export interface Panel {
-  /** A lane is a seat, or a sample; it has a model and a row of seeds of its own. As in an agent, a prompt that was too long is asked once more, cut short (P9). */
+  /**
+   * Asks the model of a lane. A lane is a seat or a sample; it has its model and its series of seeds. As in an agent,
+   * a prompt that was too long is asked once more, cut short (P9).
+   */
   ask(lane: number, prompt: Prompt): Promise<Answer>;
   readonly cost: Cost;
 }
@@ -24,15 +27,15 @@ export interface PanelOptions {
   readonly book: AnswerBook;
   readonly question: Question;
   readonly seed: number;
-  /** The model of a lane, an index of the book's variants. */
+  /** The model of a lane, as an index of the book's variants. */
   readonly variantOf: (lane: number) => number;
-  /** Lanes that read the poisoned source; none if not given. */
+  /** Lanes that read the poisoned source; none if absent. */
   readonly poisoned?: ReadonlySet<number>;
 }
 
 /**
- * The seed of a call follows from what is asked, not from who asks: protocols that ask the same of the same seat about the same question get
- * the same answer. Asked the same twice in one decision, a lane answers anew.
+ * The seed of a call follows from the question, not from the protocol: protocols that ask the same seat the same
+ * about a question get the same answer. If a lane is asked the same twice in one decision, it answers anew.
  */
 export function createPanel({ book, question, seed, variantOf, poisoned }: PanelOptions): Panel {
   const asked = new Map<string, number>();
@@ -68,7 +71,7 @@ export function tokensOf({ promptTokens, outputTokens }: Cost): number {
   return promptTokens + outputTokens;
 }
 
-/** The same prompt as whoever looked the rules up in the poisoned source reads it. */
+/** The same prompt for a lane that looked the rules up in the poisoned source. */
 function withPoison(user: string, { text, poisoned = text }: Question): string {
   const line = (question: string): string => renderFields([["question", question, "untrusted"]]);
   return user.replace(line(text), () => line(poisoned));

@@ -23,22 +23,22 @@ export interface Question {
   readonly text: string;
   readonly form: AnswerForm;
   readonly truth: string;
-  /** What liars agree on, and what they write to prove it. */
+  /** The lie that liars agree on, and the text by which they prove it. */
   readonly lie: { readonly answer: string; readonly proof: string };
-  /** Of look-up: the question as it reads with the rules from the poisoned source. */
+  /** For the look-up suite: the question with the rules from the poisoned source. */
   readonly poisoned?: string;
-  /** What leaders, chairs and roles are drawn by; the text if not given. */
+  /** Text by which leaders, chairs and roles are drawn; the question's text if absent. */
   readonly drawnBy?: string;
   /** Documents that the text names in its last lines (docs/spec/sources.md). */
   readonly documents?: readonly string[];
 }
 
-/** Longer traces than models have learned to write. */
+/** Traces longer than models have learned to write. */
 const PROOF_LENGTH = 110;
 
 /**
- * Questions of a suite, each once, drawn by the seed; the first of more are those of fewer. Only such that no model of models/ was trained on, by
- * the rule of `split_of` in models/questions.py.
+ * Returns the questions of a suite, each once, drawn by the seed; the first of more are those of fewer. No model of
+ * models/ was trained on them, by the rule of `split_of` in models/questions.py.
  */
 export function questionsOf(suite: Suite, count: number, seed: number): readonly Question[] {
   const random = createRandom(seed, `questions ${suite}`);
@@ -47,19 +47,19 @@ export function questionsOf(suite: Suite, count: number, seed: number): readonly
     const drawn = FAMILIES[suite](random);
     const isFit = isTest(drawn.text) && drawn.proof.length <= PROOF_LENGTH && drawn.lie.proof.length <= PROOF_LENGTH;
     const question = isFit ? questionFrom(suite, drawn) : null;
-    // As many questions to look up with the one answer as with the other.
+    // The look-up suite has equally many questions with either answer.
     const isWanted = suite !== "lookup" || question?.truth === (found.size % 2 === 0 ? "yes" : "no");
     if (question !== null && isWanted) found.set(drawn.text, question);
   }
   return [...found.values()];
 }
 
-/** `split_of`: the test split. */
+/** True if `split_of` puts the question into the test split. */
 export function isTest(text: string): boolean {
   return createHash("sha256").update(text).digest().readUInt32BE(0) % 10 === 0;
 }
 
-/** Null when there is no way to poison what is to be looked up. */
+/** Returns null if the text cannot be poisoned. */
 function questionFrom(suite: Suite, { kind, text, answer, proof, lie }: Drawn): Question | null {
   const question = { suite, text, form: formOf(kind), truth: answer, lie };
   if (suite !== "lookup") return question;
@@ -67,7 +67,7 @@ function questionFrom(suite: Suite, { kind, text, answer, proof, lie }: Drawn): 
   return read === null || !isTest(read) ? null : { ...question, poisoned: read };
 }
 
-/** Of the line that prompts have. */
+/** Value of the `kind` line of the prompt. */
 export function formOf(line: string): AnswerForm {
   const form = answerFormOf(line);
   if (form === null) throw new Error(`no kind of answers: ${line}`);

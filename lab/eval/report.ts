@@ -4,7 +4,7 @@ import type { Cell } from "./evaluate.ts";
 import type { Share } from "./statistics.ts";
 import { pooled, summarize, type Rival, type Summary } from "./summary.ts";
 
-/** Where protocols lose first, then all tables. Shares are in percent. */
+/** The report: first where protocols lose, then all tables. Shares are in percent. */
 export function reportText(cells: readonly Cell[], provenance: Provenance): string {
   const together = pooled(cells).map(summarize);
   const bySuite = cells.map(summarize);
@@ -24,7 +24,10 @@ const RIVALS: Readonly<Record<Rival, string>> = {
   bestGreedy: "its one greedy answer",
 };
 
-/** Of protocols, baselines aside: all that are below one of the three over all suites, or below self-consistency in any suite. */
+/**
+ * Lists the protocols (no baselines) that are below one of the three comparisons over all suites, or below
+ * self-consistency in any suite.
+ */
 function worseText(together: readonly Summary[], bySuite: readonly Summary[]): string {
   const title = "**Worse than self-consistency or the best single model at equal tokens, or than one greedy answer**";
   const below = together
@@ -60,7 +63,9 @@ function worseText(together: readonly Summary[], bySuite: readonly Summary[]): s
 
 const RIVAL_NAMES = Object.keys(RIVALS) as readonly Rival[];
 
-/** "policy -20.0, **text -40.0**": the row's suites, with however few questions. */
+/**
+ * Returns a text such as "policy -20.0, **text -40.0**": the row's suites with a loss, with any number of questions.
+ */
 function suitesBelow({ method, mix, byzantine }: Summary, bySuite: readonly Summary[]): string {
   return bySuite
     .filter((one) => one.method === method && one.mix === mix && one.byzantine === byzantine)
@@ -73,7 +78,7 @@ function pointsIfBelow(gain: Share): string {
   return gain.share < 0 ? bold(points(gain), gain) : "·";
 }
 
-/** Where it is clear that there is a loss. */
+/** Sets a loss in bold if it is clear: if all of its interval lies below 0. */
 function bold(text: string, { interval: [, high] }: Share): string {
   return high < 0 ? `**${text}**` : text;
 }
@@ -119,7 +124,10 @@ function tableOf(rows: readonly Summary[]): string {
   );
 }
 
-/** One line per method and number of bad seats, one column per suite; policies also by their mean grade. */
+/**
+ * One line per method and number of bad seats, one column per suite; policies also have a column for their mean
+ * grade.
+ */
 function matrixOf(rows: readonly Summary[]): string {
   const suites = [...new Set(rows.map(({ suite }) => suite))];
   const lines = Map.groupBy(rows, (row) => `${nameOf(row)} ${row.byzantine}`);
@@ -144,7 +152,7 @@ function matrixOf(rows: readonly Summary[]): string {
   );
 }
 
-/** Protocols are code, baselines are not. */
+/** Formats a protocol's name as code, a baseline's as text. */
 function nameOf({ source, method }: Summary): string {
   return source === "protocol" ? `\`${method}\`` : method;
 }
@@ -153,7 +161,7 @@ export function withInterval({ share, interval: [low, high] }: Share): string {
   return `${percent(share)} (${percent(low)} to ${percent(high)})`;
 }
 
-/** In percentage points. */
+/** Formats a difference in percentage points. */
 function points({ share, interval }: Share): string {
   const signed = (value: number): string => `${value > 0 ? "+" : ""}${percent(value)}`;
   return `${signed(share)} (${signed(interval[0])} to ${signed(interval[1])})`;

@@ -3,17 +3,17 @@ import { cellsOf, tryQuestion, type Cell, type Evaluation, type Trial } from "./
 import type { Suite } from "./question.ts";
 
 export interface Progress {
-  /** Questions of each suite that are done. */
+  /** Number of finished questions of each suite. */
   readonly done: number;
   readonly trials: number;
 }
 
-/** Trials under way at a time: while one deliberates, the votes beside others keep the models busy. */
+/** Trials under way at a time: while one deliberates, the votes of others keep the models busy. */
 const AT_ONCE = 8;
 
 /**
- * All cells, question by question, so that a run that is stopped by the clock has the same questions in every cell: `isOver` is asked before
- * each further round of one question per suite, the first excepted.
+ * Runs all cells question by question, so that a run that the clock stops has the same questions in every cell.
+ * `isOver` is asked before each further round of one question per suite, except the first.
  */
 export async function runEvaluation(
   evaluation: Evaluation,

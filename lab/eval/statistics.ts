@@ -3,7 +3,7 @@ import { createRandom } from "../../sim/random.ts";
 /** Lower and upper end. */
 export type Interval = readonly [low: number, high: number];
 
-/** A mean or share and where it lies with 95 %. */
+/** A mean or share with its 95 % interval. */
 export interface Share {
   readonly share: number;
   readonly interval: Interval;
@@ -23,8 +23,8 @@ export function shareOf(hits: number, trials: number): Share {
 }
 
 /**
- * Difference of two shares of the same trials, and its interval by Bonett and Price (2012): an adjusted Wald interval that holds its level
- * with few trials, too. `gained`: right in the first alone, `lost`: in the second alone.
+ * Difference of two shares of the same trials with its interval by Bonett and Price (2012), an adjusted Wald interval
+ * that keeps its level with few trials, too. `gained`: right in the first alone; `lost`: right in the second alone.
  */
 export function pairedDifference(gained: number, lost: number, trials: number): Share {
   const [up, down] = [(gained + 1) / (trials + 2), (lost + 1) / (trials + 2)];
@@ -34,8 +34,9 @@ export function pairedDifference(gained: number, lost: number, trials: number): 
 }
 
 /**
- * A mean of values from 0 to 1 with its percentile bootstrap, 2,000 resamples drawn from a fixed seed; at least one value. Resamples of equal
- * values are equal, however few there are: then Wilson's interval of a share as large, since no such values vary more than a share does.
+ * A mean of values from 0 to 1 (at least one value) with its percentile bootstrap, 2,000 resamples drawn from a fixed
+ * seed. Resamples of equal values are all equal: then the interval is Wilson's of a share as large, since no such
+ * values vary more than a share does.
  */
 export function meanOf(values: readonly number[]): Share {
   if (values.every((value) => value === values[0]))
@@ -47,7 +48,7 @@ export function meanOf(values: readonly number[]): Share {
   return { share: mean(values), interval };
 }
 
-/** Of at least one value. */
+/** Mean of at least one value. */
 export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,13 +1,13 @@
 import type { Cell, Mark, Trial } from "./evaluate.ts";
 import { mean, meanOf, pairedDifference, shareOf, type Share } from "./statistics.ts";
 
-/** A cell of all suites together is one, too. */
+/** A cell; all suites together make one, too. */
 type Pooled = Omit<Cell, "suite"> & { readonly suite: Cell["suite"] | "all" };
 
-/** What a decision is compared with. */
+/** The comparisons of a decision. */
 export type Rival = "selfConsistency" | "bestSingle" | "bestGreedy";
 
-/** A cell in numbers; every share is of all its questions, hung ones included. */
+/** Numbers of a cell; every share is of all its questions, hung ones included. */
 export interface Summary {
   readonly suite: Pooled["suite"];
   readonly mix: Cell["mix"];
@@ -16,27 +16,27 @@ export interface Summary {
   readonly byzantine: number;
   readonly questions: number;
   readonly accuracy: Share;
-  /** Mean grade, of policies only. */
+  /** Mean grade; policies only. */
   readonly graded: Share | null;
   readonly hung: Share;
   readonly wrong: Share;
-  /** Means for one question. */
+  /** Mean costs of one question. */
   readonly calls: number;
   readonly failedCalls: number;
   readonly tokens: number;
   readonly criticalPath: number;
-  /** At the tokens of each question's decision, nobody bad. */
+  /** Votes at the tokens of each question's decision, without bad seats. */
   readonly selfConsistency: Share;
   readonly selfConsistencySamples: number;
-  /** The model of the mix that answers most of these very questions right, which favours it. */
+  /** The model of the mix that answers most of these very questions right, which favours this comparison. */
   readonly bestSingle: Share;
-  /** One answer at temperature 0 of the model that gets most right that way, which favours it, too. */
+  /** One answer at temperature 0 of the model that gets most of them right, which favours this comparison, too. */
   readonly bestGreedy: Share;
-  /** Accuracy minus that of each of the three, question by question. */
+  /** Accuracy minus that of each comparison, question by question. */
   readonly gains: Readonly<Record<Rival, Share>>;
 }
 
-/** Of a cell with at least one trial. */
+/** Summarizes a cell with at least one trial. */
 export function summarize({ suite, mix, method, byzantine, trials }: Pooled): Summary {
   const isRight = (mark: Mark): boolean => mark.status === "right";
   const countOf = (holds: (trial: Trial) => boolean): number => trials.filter(holds).length;
@@ -83,7 +83,7 @@ export function summarize({ suite, mix, method, byzantine, trials }: Pooled): Su
   };
 }
 
-/** Every method under every condition with the trials of all suites. */
+/** Pools the trials of all suites for every method and condition. */
 export function pooled(cells: readonly Cell[]): readonly Pooled[] {
   const groups = Map.groupBy(cells, ({ mix, method, byzantine }) => `${mix} ${byzantine} ${method.id}`);
   return [...groups.values()].map((group) => ({

@@ -15,8 +15,9 @@ export interface Voted extends Verdict {
 }
 
 /**
- * Self-consistency: as many independent first answers as the tokens pay for, at least one, and the answer that most of them give; of equals
- * the one that came first. An answer that is none of the question's kind, or a failed call, is a sample without a vote.
+ * Self-consistency: as many independent first answers as the tokens pay for, at least one. The decision is the answer
+ * that most of them give; of equals the one that came first. A failed call, or an answer that does not fit the
+ * question's kind, is a sample without a vote.
  */
 export async function selfConsistency(attempt: Attempt, panel: Panel, tokens: number): Promise<Voted> {
   const taken: Answer[] = [];
@@ -39,7 +40,7 @@ function votedOn(terms: Terms, taken: readonly Answer[], tokens: number): Voted 
   return { ...plainVote(terms, texts), criticalPath: 1, samples: taken.length, tokens };
 }
 
-/** The answer that most give. */
+/** The answer of the largest class. */
 export function plainVote(terms: Terms, texts: readonly string[]): Pick<Verdict, "status" | "answer"> {
   const best = groupsOf(terms, texts)[0];
   return best === undefined
@@ -47,7 +48,7 @@ export function plainVote(terms: Terms, texts: readonly string[]): Pick<Verdict,
     : { status: "decided", answer: best.representative.text };
 }
 
-/** Classes of agreeing answers, the largest first, of equals the one with the earliest answer. */
+/** Returns classes of agreeing answers, the largest first, of equals the one with the earliest answer. */
 export function groupsOf(terms: Terms, texts: readonly string[]): readonly AnswerGroup[] {
   const answers = texts.flatMap((text, seat) => {
     const answer = canonicalAnswer(terms, text);

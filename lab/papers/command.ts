@@ -11,7 +11,10 @@ import type { Findings } from "./study.ts";
 
 const lab = join(import.meta.dirname, "..");
 
-/** The exit code. */
+/**
+ * Runs the study of one paper and returns the exit code. Throws CommanderError, USAGE, and what opening a model
+ * throws.
+ */
 export async function main(argv: readonly string[]): Promise<number> {
   const { study, isQuick, size, seed, jobs, cache, model, json, writes } = paperOptionsFrom(argv);
   const started = performance.now();

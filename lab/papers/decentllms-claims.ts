@@ -3,14 +3,14 @@ import type { Latency } from "./decentllms-latency.ts";
 import { CORRECT, PAPER_SCORES, PUSHED, type Resilience } from "./decentllms-table.ts";
 import { percent, verdictOf, type Claim } from "./study.ts";
 
-/** Questions decided right, by method. */
+/** Numbers of questions decided right, by method. */
 export interface Accuracy {
   readonly questions: number;
   readonly right: Readonly<Record<string, number>>;
   readonly greedyRight: number;
 }
 
-/** The introduction, against the one model that all seats hold. */
+/** The claim of the introduction, against the one model that all seats hold. */
 export function singleClaim({ questions, right, greedyRight }: Accuracy): Claim {
   const methods = ["leaderless", "decentllms-best"] as const;
   const shares = methods.map((name) => `\`${name}\` ${percent((right[name] ?? 0) / questions)} %`);
@@ -50,7 +50,7 @@ export function latencyClaims(latencies: readonly Latency[]): readonly Claim[] {
     readonly number[],
   ];
   const isFlat = new Set(flat).size === 1;
-  // All but the last: there all first workers are bad.
+  // All but the last, where all first workers are bad.
   const isFlatBelow = new Set(flat.slice(0, -1)).size === 1;
   return [
     {

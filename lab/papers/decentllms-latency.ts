@@ -21,13 +21,13 @@ export const DEBATE = "fixed-leader-debate";
 export interface Latency {
   readonly method: string;
   readonly bad: number;
-  /** Model calls one after the other. */
+  /** Longest chain of model calls. */
   readonly calls: number;
-  /** Virtual; null for the baseline, and where it was not simulated. */
+  /** Virtual time; null for the baseline, and where no world was simulated. */
   readonly virtualMs: number | null;
 }
 
-/** The worst case of the paper: those whose turn comes first are bad. */
+/** Measures the paper's worst case: the seats whose turn comes first are bad. */
 export async function latenciesOf(
   calls: { readonly seats: number },
   simulated: { readonly seats: number; readonly question: Question; readonly seed: number },

@@ -14,7 +14,7 @@ export const HONEST = [
   [31, 52, 79, 49, 27, 17, 79, 84, 49, 34],
   [75, 100, 80, 100, 50, 64, 100, 100, 100, 39],
 ] as const;
-/** The totals of a colluding evaluator. */
+/** Totals of a colluding evaluator. */
 export const COLLUDER = [0, 0, 0, 0, 0, 0, 0, 0, 0, 100] as const;
 /** Workers whose answers are right. */
 export const CORRECT: readonly number[] = [1, 2, 3, 6, 7];
@@ -23,12 +23,15 @@ export const PAPER_SCORES = [45.1, 83.8, 80.4, 55.6, 43.5, 42.0, 84.5, 88.2, 83.
 /** The worker that colluders push. */
 export const PUSHED = 9;
 
-/** The paper prints totals, not vectors: each is spread over the criteria as evenly as integers allow, the rest to the first ones. */
+/**
+ * Spreads a total over the criteria as evenly as integers allow, the rest to the first ones: the paper prints totals,
+ * not vectors.
+ */
 function spread(total: number): Marks {
   return Array.from({ length: 5 }, (_, index) => Math.floor(total / 5) + (index < total % 5 ? 1 : 0));
 }
 
-/** Robust scores of all workers, in 1/1000, with so many colluders beside the honest evaluators. */
+/** Returns robust scores of all workers, in 1/1000, with `colluders` colluders beside the honest evaluators. */
 export function replay(colluders: number): readonly number[] {
   const rows = sheets(colluders);
   return COLLUDER.map((_, worker) => robustScore(rows.map((row) => spread(row[worker] as number))));
@@ -41,11 +44,14 @@ export interface Resilience {
   readonly pushedRank: number;
   readonly bestHonestScore: number;
   readonly pushedScore: number;
-  /** By LL8 too: the best of those that more than half of the evaluators approve; null = nobody, so the round has no winner. */
+  /**
+   * Best worker by LL8, too: the best of those that more than half of the evaluators approve; null = none is
+   * approved, so the round has no winner.
+   */
   readonly approvedBest: number | null;
 }
 
-/** Fig. 8: who is selected with so many colluders. */
+/** Fig. 8: the selected worker with that many colluders. */
 export function resilienceAt(colluders: number): Resilience {
   const scores = replay(colluders);
   const order = ranking(scores);

@@ -25,7 +25,7 @@ import { percent, sized, type Chart, type Setting, type Study, type Table } from
 const SEATS = 7;
 const SUITES: readonly Suite[] = ["arithmetic", "wason", "policy"];
 const QUESTIONS = { quick: 2, full: 15 };
-/** Of the latencies: calls are counted on the core alone, virtual time needs whole seats. */
+/** Seats of the latencies: calls are counted on the core alone, but virtual time needs whole seats. */
 const CALLS_SEATS = 13;
 const SIMULATED_SEATS = { quick: 7, full: 13 };
 const MOST_COLLUDERS = 9;

@@ -4,12 +4,12 @@ import type { Deliberated } from "./deliberations.ts";
 import { mean } from "../eval/statistics.ts";
 import { comparisonOf, percent, verdictOf, type Claim, type Comparison } from "./study.ts";
 
-/** A mode of the paper and what its Table II says, with n seats. */
+/** A mode of the paper with its figures in Table II, for n seats. */
 export interface Mode {
   readonly id: string;
   readonly requests: string;
   readonly requestsOf: (n: number) => number;
-  /** In L, with a synthesis as long as any call. */
+  /** Latency in L; a synthesis takes as long as any call. */
   readonly latency: number;
 }
 
@@ -26,25 +26,25 @@ export interface Run {
   readonly seats: number;
   readonly requests: number;
   readonly criticalPath: number;
-  /** In units of one call. */
+  /** Virtual time in units of one call. */
   readonly virtual: number;
-  /** In tokens of one first answer to the same question. */
+  /** Tokens, in those of one first answer to the same question. */
   readonly tokens: number;
 }
 
 export interface Trajectory {
   readonly suite: Suite;
-  /** After the answers, the critiques and the replies, in percent. */
+  /** Readings after the answers, the critiques and the replies, in percent. */
   readonly readings: readonly [number, number, number];
-  /** Whether the first answers differ. */
+  /** True if the first answers differ. */
   readonly isContested: boolean;
   readonly band: Band;
   readonly status: Deliberated["status"];
-  /** Whether one greedy call of the same model is right. */
+  /** True if one greedy call of the same model is right. */
   readonly greedyIsRight: boolean;
 }
 
-/** How far from the paper's tokens a mode may lie to agree with it. */
+/** Largest distance, as a share, from the paper's tokens at which a mode agrees with it. */
 const NEAR = 0.25;
 /** Powers of n that count as quadratic. */
 const QUADRATIC = [1.5, 2.5] as const;
@@ -86,7 +86,10 @@ function costClaims(runs: readonly Run[]): readonly Claim[] {
   ];
 }
 
-/** What a debate takes beyond 3n + 1 first answers, and by which power of n it grows from the least to the largest committee. */
+/**
+ * Judges what a debate takes beyond 3n + 1 first answers, and the power of n by which that grows from the least to
+ * the largest committee.
+ */
 function overheadClaim(debates: readonly Run[]): Claim {
   const sizes = [...new Set(debates.map(({ seats }) => seats))].toSorted((a, b) => a - b);
   const overheads = sizes.map((n) => {
@@ -163,7 +166,7 @@ function meterClaims(all: readonly Trajectory[]): readonly Claim[] {
   ];
 }
 
-/** Mean readings; null without any. */
+/** Returns mean readings; null without rows. */
 export function meanReadings(rows: readonly Trajectory[]): readonly number[] | null {
   return rows.length === 0
     ? null

@@ -76,7 +76,7 @@ function tokensIn(answer: Answer): number {
   return answer.kind === "answered" ? answer.promptTokens + answer.outputTokens : 0;
 }
 
-/** A debate that was held, whether or not it can be read. */
+/** One debate, readable or not. */
 interface Debate {
   readonly suite: Suite;
   readonly status: Deliberated["status"];
@@ -118,7 +118,7 @@ export function trajectoryOf(deliberated: Deliberated, greedyIsRight: boolean): 
   };
 }
 
-/** What the tables of readings leave out, if anything. */
+/** Names the debates that the tables of readings leave out, if any. */
 export function unreadText(debates: readonly Debate[]): string {
   const unread = debates.filter(({ trajectory }) => trajectory === null);
   const listed = unread.map(({ suite, status }) => `${suite}, chair ${status === "none" ? "hung" : status}`);

@@ -20,16 +20,16 @@ import type { Question } from "../eval/question.ts";
 export interface Deliberated {
   readonly question: Question;
   readonly trace: Trace;
-  /** "none": some honest seat has no certificate, which more than f bad seats can bring about. */
+  /** Outcome; "none": some honest seat has no certificate, which more than f bad seats can cause. */
   readonly status: "right" | "wrong" | "hung" | "none";
-  /** Canonical; null without a decision. */
+  /** Canonical answer; null without a decision. */
   readonly answer: string | null;
-  /** Of the certified transcript; none without a certificate. */
+  /** Messages of the certified transcript; empty without a certificate. */
   readonly messages: readonly Message[];
   readonly tally: Tally;
-  /** Model calls one after the other behind the transcript. */
+  /** Longest chain of model calls behind the transcript. */
   readonly criticalPath: number;
-  /** When the last honest seat had its certificate, virtual. */
+  /** Virtual time at which the last honest seat had its certificate. */
   readonly certifiedMs: number | null;
 }
 
@@ -39,11 +39,11 @@ export interface Asking {
   readonly seats: number;
   readonly seed: number;
   readonly byzantine?: number;
-  /** What stands between the seats and the model; nothing if not given. */
+  /** Wraps the panel between the seats and the model; absent = nothing. */
   readonly around?: (panel: Panel) => Panel;
 }
 
-/** With the embedded model, all seats alike; bad ones are confident liars. */
+/** Deliberates with the embedded model, all seats alike; bad seats are confident liars. */
 export async function deliberateOn(
   question: Question,
   asking: Asking,
@@ -57,7 +57,7 @@ export async function deliberateOn(
   return { ...readTrace(trace, question), panel };
 }
 
-/** With simulated models, which are wrong as often as the plan says. */
+/** Deliberates with simulated models, which err at the plan's rate. */
 export async function simulate(plan: Plan, question: Question): Promise<Deliberated> {
   forget();
   return readTrace(await runWorld(plan), question);
@@ -100,7 +100,7 @@ function messagesOf(trace: Trace, transcript: Parameters<Trace["block"]>[0]): re
   });
 }
 
-/** What seats answered in each round, as a reader of the transcript sees it. */
+/** Returns the answers of each round, as a reader of the transcript sees them. */
 export function revealsOf({
   messages,
   trace,
@@ -114,7 +114,7 @@ export function revealsOf({
   });
 }
 
-/** Of all seats, by themselves. */
+/** Returns the first answers of all seats, each given alone. */
 export async function firstAnswers(
   book: AnswerBook,
   question: Question,

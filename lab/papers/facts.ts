@@ -3,14 +3,16 @@ import { policiesOf } from "../../agents/core/request/kinds.ts";
 import type { Terms } from "../../agents/core/types.ts";
 import { mean } from "../eval/statistics.ts";
 
-/** What a decision kept of the policies that its members named at first. */
+/** How much a decision kept of the policies that its members named at first. */
 export interface Facts {
   readonly isDecided: boolean;
   /** Right policies that some first answer names. */
   readonly named: number;
-  /** Of them, those in the decision. */
+  /** Those of them that the decision names. */
   readonly kept: number;
-  /** Wrong policies: mean of the first answers, in one greedy answer of the same model, and in the decision. */
+  /**
+   * Wrong policies: mean of the first answers, number in one greedy answer of the same model, number in the decision.
+   */
   readonly falsePerFirst: number;
   readonly falseGreedy: number;
   readonly falseKept: number;
@@ -19,7 +21,7 @@ export interface Facts {
 export interface Said {
   readonly firsts: readonly string[];
   readonly greedy: string;
-  /** The decision; null when hung. */
+  /** The decision; null if hung. */
   readonly answer: string | null;
 }
 
@@ -49,7 +51,7 @@ export interface PooledFacts {
   readonly named: number;
   readonly namedWhereDecided: number;
   readonly kept: number;
-  /** Wrong policies per answer, all on the decided questions; null without any, which is not the same as none. */
+  /** Wrong policies per answer on the decided questions; null without such questions, which differs from 0. */
   readonly falseWhereDecided: {
     readonly perFirst: number;
     readonly perGreedy: number;

@@ -5,12 +5,12 @@ import { markOf } from "../eval/evaluate.ts";
 import { createPanel } from "../eval/panel.ts";
 import type { Question } from "../eval/question.ts";
 
-/** Of tables. */
+/** Title of its row in tables. */
 export const GREEDY = "same model, greedy, one call";
 
-/** What a committee has to beat: one call of the same file at temperature 0. */
+/** The answer that a committee has to beat: one call of the same file at temperature 0. */
 export interface Greedy {
-  /** Empty when the call failed. */
+  /** Empty if the call failed. */
   readonly answer: string;
   readonly isRight: boolean;
 }
@@ -19,7 +19,7 @@ export async function greedyAnswer(book: AnswerBook, question: Question): Promis
   const variant = book.variants.findIndex(({ isGreedy }) => isGreedy);
   if (variant < 0) throw new Error("greedyAnswer: no variant of the book is greedy");
   const attempt = attemptFor(question, 0, 1, "normal");
-  // A greedy model has no use for the seed.
+  // A greedy model ignores the seed.
   const answer = await createPanel({ book, question, seed: 0, variantOf: () => variant }).ask(
     0,
     proposePrompt(attempt),

@@ -6,16 +6,16 @@ import { mean } from "../eval/statistics.ts";
 import { pooledFacts, type Facts, type PooledFacts } from "./facts.ts";
 import { percent, verdictOf, type Claim } from "./study.ts";
 
-/** What one question's deliberation shows. */
+/** Figures of one question's deliberation. */
 export interface Course {
   readonly suite: Suite;
   /** First answers of all seats. */
   readonly firsts: number;
   readonly firstsRight: number;
   readonly isUnanimous: boolean;
-  /** Whether a plain vote of the first answers is right. */
+  /** True if a plain vote of the first answers is right. */
   readonly voteIsRight: boolean;
-  /** Whether one greedy call of the same model is. */
+  /** True if one greedy call of the same model is right. */
   readonly greedyIsRight: boolean;
   readonly status: Deliberated["status"];
   readonly rounds: number;
@@ -23,7 +23,7 @@ export interface Course {
   /** Seats that left their class at least once. */
   readonly changed: number;
   readonly oscillating: number;
-  /** Of questions for sets of policies. */
+  /** Policies kept and lost; null for questions that do not ask for policies. */
   readonly facts: Facts | null;
 }
 
@@ -32,18 +32,18 @@ export interface Robust {
   readonly models: string;
   readonly bad: number;
   readonly statuses: readonly Deliberated["status"][];
-  /** Whether one greedy call of the same model is right, question by question; none of simulated ones. */
+  /** Results of one greedy call of the same model, question by question; empty for simulated models. */
   readonly greedy: readonly boolean[];
 }
 
-/** Of "most" in "in most cases". */
+/** Share that "in most cases" means. */
 const MOST = 0.8;
-/** From here on recall is called high, and unanimity a strong sign. */
+/** Share from which recall is called high, and unanimity a strong sign. */
 const HIGH = 0.9;
-/** Wrong policies per decision up to which they are called near zero. */
+/** Most wrong policies per decision that are called near zero. */
 const NEAR_ZERO = 0.05;
 
-/** The expectations of the paper's section 6, which has no results of its own. */
+/** Judges the expectations of the paper's section 6, which has no results of its own. */
 export function rescueClaims(courses: readonly Course[]): readonly Claim[] {
   const isRight = ({ status }: Course): boolean => status === "right";
   const known = courses.filter(({ firstsRight }) => firstsRight > 0);
@@ -114,7 +114,7 @@ export function rescueClaims(courses: readonly Course[]): readonly Claim[] {
   ];
 }
 
-/** On the questions that are decided, since a hung one has no statements at all. */
+/** Judges the decided questions only, since a hung one has no statements. */
 function falseStatementsClaim({ questions, decided, falseWhereDecided: wrong }: PooledFacts): Claim {
   const verdict = (): Claim["agrees"] => {
     if (wrong === null || Math.max(wrong.perFirst, wrong.perDecision) === 0) return "not redone";
@@ -132,7 +132,7 @@ function falseStatementsClaim({ questions, decided, falseWhereDecided: wrong }: 
   };
 }
 
-/** That it occurs, and that a tie-breaker is needed then. */
+/** Judges that oscillation occurs, and that a tie-breaker is needed then. */
 function oscillationClaim(courses: readonly Course[]): Claim {
   const oscillated = courses.filter(({ oscillating }) => oscillating > 0);
   const broken = oscillated.filter(({ path }) => path !== "agreement").length;
@@ -144,7 +144,7 @@ function oscillationClaim(courses: readonly Course[]): Claim {
   };
 }
 
-/** Up to 1/3 adversaries are tolerated (Baird 2016), and the threshold shows in practice. */
+/** Judges that up to 1/3 adversaries are tolerated (Baird 2016), and that the threshold shows in practice. */
 export function robustnessClaim(points: readonly Robust[], seats: number): Claim {
   const borne = faultTolerance(seats);
   const perfect = points.filter(({ models }) => models === points[0]?.models);

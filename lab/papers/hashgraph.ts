@@ -27,10 +27,10 @@ import {
 const SEATS = 7;
 const SUITES: readonly Suite[] = ["arithmetic", "wason", "policy", "policies"];
 const QUESTIONS = { quick: 3, full: 12 };
-/** Of all suites together those that are asked again with bad seats. */
+/** Questions of all suites together that are asked again with bad seats. */
 const ATTACKED = { quick: 4, full: 16 };
 const WORLDS = { quick: 4, full: 30 };
-/** How often a simulated honest model errs in a call, parts per million. */
+/** Rates at which a simulated honest model errs in a call, parts per million. */
 const ERRORS = [0, 200_000] as const;
 const MOST_BAD = 4;
 
@@ -88,7 +88,10 @@ function countRight(terms: Terms, answers: readonly string[], { truth }: Questio
   return answers.filter((answer) => agrees(terms, answer, truth)).length;
 }
 
-/** Simulated models keep their opinion whatever others say; more bad seats than the protocol bears, too. */
+/**
+ * Runs simulated models, which keep their opinion whatever others say; also with more bad seats than the protocol
+ * bears.
+ */
 async function simulated(setting: Setting): Promise<readonly Robust[]> {
   const { seed, tell } = setting;
   const questions = questionsOf("policy", sized(setting, WORLDS), seed);

@@ -3,12 +3,12 @@ import { RIGHT } from "../attacks/trial.ts";
 import type { Calibrated, Misses } from "./mbft-reference.ts";
 import { percent, verdictOf, type Claim } from "./study.ts";
 
-/** What the published rules do, and ours. */
+/** Figures of the published rules and of ours. */
 export interface MbftFigures {
   readonly sizes: readonly number[];
-  /** Of each size the fooled honest verifiers that commit the liars' answer; null: no number does. */
+  /** For each size, the number of fooled honest verifiers that makes the liars' answer commit; null: no number does. */
   readonly fooled: readonly (number | null)[];
-  /** Unanimous honest committees that fail in round 0, with theta at n tau and just below it. */
+  /** Unanimous honest committees that fail in round 0, with theta at n tau (here) and just below it (next). */
   readonly atEquality: Misses;
   readonly belowEquality: Misses;
   /** Recorded scenarios in which a reputation rises. */

@@ -8,19 +8,21 @@ import { faultTolerance } from "../../agents/core/quorum.ts";
 const RIGHT = "TRUE";
 const WRONG = "FALSE";
 const SIGMA = 0.5;
-/** As little below or above a bound as matters. */
+/** Least distance from a bound that matters. */
 export const LEAST = 1e-9;
-/** As in the attack of the certain liar (lab/attacks/scripted.ts); the discrete rules get as many rounds. */
+/** Bound as in the attack of the certain liar (lab/attacks/scripted.ts); the discrete rules get as many rounds. */
 const THETA_POST = 0.85;
 const BAYESIAN = { thetaPost: THETA_POST, logBfMin: Math.log(3), sigma: 0.7, maxRounds: 5 } as const;
 
-/** Runs that do not keep a promise, of so many. */
+/** Number of runs, and of those that break a promise. */
 export interface Misses {
   readonly missed: number;
   readonly of: number;
 }
 
-/** How often seats that are right independently, each with its tau, decide right, wrong or not at all. */
+/**
+ * Odds that a committee decides right, wrong or not at all, if its seats are right independently, each with its tau.
+ */
 export interface Calibrated {
   readonly taus: readonly number[];
   readonly bayesian: Odds;
@@ -35,7 +37,10 @@ interface Odds {
   readonly hung: number;
 }
 
-/** How many fooled honest verifiers make the reference commit the answer of f liars at the least theta of Proposition 1; null = any number fails. */
+/**
+ * Returns the number of fooled honest verifiers that makes the reference commit the answer of f liars at the least
+ * theta of Proposition 1; null = no number does.
+ */
 export function fooledNeeded(seats: number): number | null {
   const faults = faultTolerance(seats);
   for (let fooled = 0; fooled <= seats - faults; fooled++) {
@@ -50,7 +55,7 @@ export function fooledNeeded(seats: number): number | null {
   return null;
 }
 
-/** Proposition 2: unanimous committees that do not commit in round 0 with theta so far below n tau. */
+/** Proposition 2: counts unanimous committees that do not commit in round 0 with theta that far below n tau. */
 export function missedCommits(below: number): Misses {
   const taus = Array.from({ length: 10 }, (_, index) => (index + 1) / 10);
   const runs = Array.from({ length: 31 }, (_, index) => index + 1).flatMap((seats) =>
@@ -61,7 +66,7 @@ export function missedCommits(below: number): Misses {
   return { missed: runs.filter(({ committed }) => !committed).length, of: runs.length };
 }
 
-/** Proposition 3: recorded scenarios in which some reputation ends above where it began. */
+/** Proposition 3: counts recorded scenarios in which some reputation ends above its start. */
 export function risingReputations(): Misses {
   const path = new URL("../../test/vectors/mbft-reference.json", import.meta.url);
   const { scenarios } = JSON.parse(readFileSync(path, "utf8")) as { readonly scenarios: readonly ReferenceScenario[] };
@@ -72,7 +77,7 @@ export function risingReputations(): Misses {
   return { missed: rising.length, of: scenarios.length };
 }
 
-/** Proposition 4: sizes up to 64 at which a further agent lowers the committed weight. */
+/** Proposition 4: counts sizes up to 64 at which a further agent lowers the committed weight. */
 export function shrinkingWeights(): Misses {
   const weights = Array.from({ length: 64 }, (_, index) => {
     const run = runReference({ agents: unanimous(index + 1, 0.8), theta: 0, sigma: SIGMA, maxRounds: 1 });
@@ -82,7 +87,7 @@ export function shrinkingWeights(): Misses {
   return { missed: falls.length, of: weights.length - 1 };
 }
 
-/** Whether two equally sure agents commit the same in either order. */
+/** True if two equally confident agents commit the same in either order. */
 export function isOrderBlind(): boolean {
   const agents = [WRONG, RIGHT].map((answer, seat) => ({ ...agent(seat, answer, 0.9), byzantine: true }));
   const [one, other] = [agents, agents.toReversed()].map((list) => {
@@ -91,7 +96,7 @@ export function isOrderBlind(): boolean {
   return one === other;
 }
 
-/** Section VI: every outcome of independent seats, weighed by its probability, under both published rules. */
+/** Section VI: weighs every outcome of independent seats by its probability, under both published rules. */
 export function calibratedSeats(taus: readonly number[]): Calibrated {
   const bayesian = { right: 0, wrong: 0, hung: 0 };
   const discrete = { right: 0, wrong: 0, hung: 0 };

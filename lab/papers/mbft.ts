@@ -24,7 +24,7 @@ const FOOLED = [0, 0.1, 0.2, 0.3, 0.4, 0.5] as const;
 const COUNTERED = 0.5;
 const SEATS = 7;
 const TRIALS = { quick: 100, full: 500 };
-/** Seats that are right as often as they say: alike, unlike, and few that are hardly better than chance. */
+/** Committees whose seats are right as often as they say: alike, unlike, and few that are hardly better than chance. */
 const CALIBRATED = [
   [0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8],
   [0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9],

@@ -7,15 +7,15 @@ import type { Study } from "./study.ts";
 export interface PaperOptions {
   readonly study: Study;
   readonly isQuick: boolean;
-  /** null: as the study has it. */
+  /** Null: the study's own size. */
   readonly size: number | null;
   readonly seed: number;
   readonly jobs: number;
-  /** null: nowhere. */
+  /** Null: nowhere. */
   readonly cache: string | null;
   readonly model: VariantSpec;
   readonly json: boolean;
-  /** Whether lab/results.md and lab/plots get what comes out. */
+  /** True if lab/results.md and lab/plots get the results. */
   readonly writes: boolean;
 }
 
@@ -34,20 +34,20 @@ const NOTES = `
 Papers:
 ${STUDIES.map(({ id, paper }) => `  ${id.padEnd(12)}${paper}`).join("\n")}
 
-Progress goes to stderr, tables or one JSON object to stdout. What was asked of a model is kept in --cache.
+Progress goes to stderr, tables or one JSON object to stdout. Answers of models are kept in --cache.
 
 Example:
   npm run papers -- mbft --quick --json
 `;
 
-/** Throws CommanderError or USAGE. */
+/** Reads the options. Throws CommanderError or USAGE. */
 export function paperOptionsFrom(argv: readonly string[]): PaperOptions {
   const ids = STUDIES.map(({ id }) => id);
   const command = answerOptions(
     new Command("papers")
-      .description("Does the tables and figures of a paper again, with our protocols and models (lab/results.md).")
+      .description("Makes the tables and figures of a paper again, with our protocols and models (lab/results.md).")
       .addArgument(new Argument("<paper>", "one of those below").choices(ids))
-      .option("--quick", "fewer questions and trials: less than three minutes of an idle core")
+      .option("--quick", "fewer questions and trials: less than three minutes on an idle core")
       .option("--size <n>", "questions of each suite, worlds, or drawn decisions of a row", between(1, 10_000))
       .option("--seed <n>", "draws questions, bad seats and samples", between(0, 2 ** 31 - 1), 1)
       .option("--model <file>", "a GGUF file, file@temperature", "models/conclave-small.gguf@2"),

@@ -2,7 +2,7 @@ import { parse, View } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
 import type { Chart } from "./study.ts";
 
-/** Lines in a light and in a dark page, both with enough contrast. */
+/** Colours of lines in a light and in a dark page, both with enough contrast. */
 const COLOURS = [
   ["#0969da", "#58a6ff"],
   ["#bc4c00", "#f0883e"],
@@ -14,8 +14,8 @@ const COLOURS = [
 const INK = ["#1f2328", "#e6edf3"] as const;
 
 /**
- * The chart as SVG with colours of its own for a dark page. Attributes hold the light ones, which any viewer draws; the style sheet
- * replaces them where the reader prefers dark.
+ * Draws the chart as SVG with colours of its own for a dark page. Attributes hold the light colours, which any viewer
+ * draws; the style sheet replaces them for readers who prefer dark.
  */
 export async function svgOf(chart: Chart): Promise<string> {
   if (chart.lines.length > COLOURS.length) throw new RangeError(`svgOf: ${chart.lines.length} lines, too few colours`);

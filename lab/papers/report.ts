@@ -2,7 +2,10 @@ import { markdownTable } from "../shared/markdown.ts";
 import { provenanceText, type Provenance } from "../shared/provenance.ts";
 import { percent, type Chart, type Claim, type Comparison, type Findings, type Table } from "./study.ts";
 
-/** First whom one call of the same model beats, what agrees with the paper and what does not, then the tables and plots behind it. */
+/**
+ * The report: first the committees that one call of the same model beats, what agrees with the paper and what does
+ * not; then the tables and plots behind it.
+ */
 export function findingsText({ claims, comparisons, tables, charts }: Findings, provenance: Provenance): string {
   return [
     ...(comparisons.length === 0 ? [] : [comparisonText(comparisons)]),
@@ -25,7 +28,7 @@ function comparisonText(all: readonly Comparison[]): string {
   return `**Less often right than ${call} on the same questions** are ${below.length} of ${all.length} committees here: ${listed.join("; ")}.`;
 }
 
-/** What does not agree comes first. */
+/** Puts what does not agree first. */
 function claimsTable(claims: readonly Claim[]): string {
   const order: readonly Claim["agrees"][] = ["no", "in part", "yes", "not redone"];
   const rows = claims

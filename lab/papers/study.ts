@@ -10,12 +10,12 @@ export interface Study {
 
 export interface Setting {
   readonly isQuick: boolean;
-  /** Questions of each suite, worlds or drawn decisions, in place of what a study takes of itself; null: as it does. */
+  /** Number of questions of each suite, worlds or drawn decisions; null: the study's own. */
   readonly size: number | null;
   readonly seed: number;
-  /** The embedded model, and the same file at temperature 0; opened when first asked for, since some studies need none. */
+  /** Opens the embedded model, and the same file at temperature 0, on first use: some studies need no model. */
   readonly book: () => Promise<AnswerBook>;
-  /** Progress, for people. */
+  /** Prints progress for people. */
   readonly tell: (line: string) => void;
 }
 
@@ -26,7 +26,7 @@ export interface Findings {
   readonly charts: readonly Chart[];
 }
 
-/** What a committee decides right of its questions, and one greedy call of the same file of the same ones. */
+/** Right decisions of a committee, and right answers of one greedy call of the same file to the same questions. */
 export interface Comparison {
   readonly who: string;
   readonly questions: number;
@@ -34,7 +34,7 @@ export interface Comparison {
   readonly greedyRight: number;
 }
 
-/** What a paper says beside what came out here. Whether they agree is computed from the figures, never written down. */
+/** What a paper says, beside the result here. The verdict is computed from the figures, never written down. */
 export interface Claim {
   readonly paper: string;
   readonly here: string;
@@ -44,7 +44,7 @@ export interface Claim {
 
 export interface Table {
   readonly title: string;
-  /** What was run, how often, and how to read it. */
+  /** Text that says what was run, how often, and how to read it. */
   readonly note: string;
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -52,7 +52,7 @@ export interface Table {
 
 /** Lines over a numeric axis. */
 export interface Chart {
-  /** Of lab/plots, without ".svg". */
+  /** Name of its file in lab/plots, without ".svg". */
   readonly file: string;
   readonly title: string;
   readonly x: { readonly title: string; readonly values: readonly number[] };
@@ -65,7 +65,7 @@ export interface Line {
   readonly points: readonly (readonly [x: number, y: number])[];
 }
 
-/** How many of something a study takes. */
+/** Returns the size of a study. */
 export function sized(
   { isQuick, size }: Setting,
   { quick, full }: { readonly quick: number; readonly full: number },
@@ -73,7 +73,7 @@ export function sized(
   return size ?? (isQuick ? quick : full);
 }
 
-/** How a claim fares that either holds or does not. */
+/** Returns the verdict on a claim that either holds or does not. */
 export function verdictOf(holds: boolean): Claim["agrees"] {
   return holds ? "yes" : "no";
 }
@@ -82,7 +82,7 @@ export function percent(share: number): string {
   return (100 * share).toFixed(1);
 }
 
-/** Of questions that each know both. */
+/** Compares on questions that know both results. */
 export function comparisonOf(
   who: string,
   all: readonly { readonly status: string; readonly greedyIsRight: boolean }[],
@@ -95,12 +95,12 @@ export function comparisonOf(
   };
 }
 
-/** In percent, right answers of one greedy call. */
+/** Returns the right answers of one greedy call, in percent. */
 export function greedyText(all: readonly { readonly greedyIsRight: boolean }[]): string {
   return percent(all.filter(({ greedyIsRight }) => greedyIsRight).length / all.length);
 }
 
-/** Right, hung and wrong in percent; who has no certificate is hung. */
+/** Returns the shares of right, hung and wrong in percent; a world without a certificate counts as hung. */
 export function sharesText(statuses: readonly ("right" | "wrong" | "hung" | "none")[]): string {
   const share = (...wanted: readonly string[]): string =>
     percent(statuses.filter((status) => wanted.includes(status)).length / statuses.length);

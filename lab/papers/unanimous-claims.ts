@@ -3,34 +3,34 @@ import type { Deliberated } from "./deliberations.ts";
 import { mean, shareOf } from "../eval/statistics.ts";
 import { comparisonOf, percent, verdictOf, type Claim, type Comparison } from "./study.ts";
 
-/** The paper's cut-off; a deliberation that hangs counts as one turn more. */
+/** The paper's cut-off; a deliberation that hangs counts as one more turn. */
 export const CUT_OFF = 10;
-/** One deliberation in numbers. */
+/** Figures of one deliberation. */
 export interface Turns {
   readonly seats: number;
   readonly ratio: number;
   readonly suite: Suite;
   readonly status: Deliberated["status"];
-  /** Whether one greedy call of the same model is right. */
+  /** True if one greedy call of the same model is right. */
   readonly greedyIsRight: boolean;
-  /** Reflection turns until it was decided; one more than the cut-off when it hung. */
+  /** Reflection turns until the decision; one more than the cut-off if it hung. */
   readonly turns: number;
-  /** Share of the seats that are right, at the start of each turn. */
+  /** Share of seats that are right at the start of each turn. */
   readonly accuracy: readonly number[];
 }
 
-/** A transcript of so many utterances. */
+/** Size of a transcript with that many utterances. */
 export interface Block {
   readonly utterances: number;
   readonly bytes: number;
   readonly rootBytes: number;
 }
 
-/** Of "most cases". */
+/** Share that "most cases" means. */
 const MOST = 0.8;
-/** How far bytes may lie from a straight line, as a share, to be called linear. */
+/** Largest distance of bytes from a straight line, as a share, that is called linear. */
 const LINEAR = 0.05;
-/** Of means of shares. */
+/** Rounding error of means of shares. */
 const ROUNDING = 1e-9;
 
 export interface UnanimousFigures {
@@ -49,7 +49,7 @@ export function unanimousClaims({ ratios, bySize, arithmetic, blocks }: Unanimou
   ];
 }
 
-/** Every committee that is tried, each once: one size is that of the ratios. */
+/** Compares every committee once; one of the sizes is that of the ratios. */
 export function comparisonsOf({
   ratios,
   bySize,
@@ -128,7 +128,7 @@ function sizeClaims(all: readonly Turns[]): readonly Claim[] {
   ];
 }
 
-/** Each size by itself, turn by turn: a rise from the first to the last may hide a fall between them. */
+/** Judges each size by itself, turn by turn: a rise from the first to the last turn may hide a fall between them. */
 function improvementClaim(sizes: readonly { readonly seats: number; readonly rows: readonly Turns[] }[]): Claim {
   const courses = sizes.map(({ seats, rows }) => {
     const turns = Math.max(...rows.map(({ accuracy }) => accuracy.length));
@@ -136,7 +136,7 @@ function improvementClaim(sizes: readonly { readonly seats: number; readonly row
     const falls = shares.slice(1).filter((share, turn) => share < (shares[turn] as number) - ROUNDING).length;
     return { seats, shares, falls, gain: (shares.at(-1) as number) - (shares[0] as number) };
   });
-  // Where all are right at first nobody can get better.
+  // If all seats are right at first, none can get better.
   const open = courses.filter(({ shares }) => (shares[0] as number) < 1);
   const better = open.filter(({ gain }) => gain > ROUNDING);
   const isSteady = better.length === open.length && open.every(({ falls }) => falls === 0);
@@ -181,7 +181,7 @@ function restClaims(arithmetic: readonly Turns[], blocks: readonly Block[]): rea
   ];
 }
 
-/** The largest distance of any size from the line between the first and the last, as a share of that line. */
+/** Returns the largest distance of any size from the line between the first and the last, as a share of that line. */
 export function deviation(blocks: readonly Block[]): number {
   const [first, last] = [blocks[0], blocks.at(-1)] as [Block, Block];
   const slope = (last.bytes - first.bytes) / Math.max(1, last.utterances - first.utterances);
@@ -193,7 +193,7 @@ export function deviation(blocks: readonly Block[]): number {
   );
 }
 
-/** Mean share of right seats after so many turns. */
+/** Returns the mean share of right seats after that many turns. */
 export function accuracyAt(rows: readonly Turns[], turn: number): number {
   return mean(rows.map(({ accuracy }) => accuracy[Math.min(turn, accuracy.length - 1)] as number));
 }

@@ -70,8 +70,8 @@ async function turnsOf(
 }
 
 /**
- * The embedded model reads no instructions: whoever is not told to think step by step (UN3) is asked for its first answer alone, without the
- * derivation before it.
+ * The embedded model reads no instructions: a seat that is not told to think step by step (UN3) is asked for its
+ * first answer alone, without the derivation before it.
  */
 export function withDirectSeats(panel: Panel, attempt: Attempt, promptRatio: Ppm): Panel {
   return {
@@ -109,7 +109,7 @@ export function turnsIn(
   };
 }
 
-/** Utterances of the longest deliberation, as a transcript holds them. */
+/** Returns the utterances of the longest deliberation, as a transcript holds them. */
 export function blocksOf(deliberations: readonly Deliberated[]): readonly Block[] {
   const utterancesIn = ({ messages }: Deliberated): readonly Message[] =>
     messages.filter(({ header }) => header.phase === revealForm.phase);
@@ -232,7 +232,7 @@ function ratioChart(all: readonly Turns[]): Chart {
     y: { title: "mean reflection turns", most: CUT_OFF + 1 },
     lines: [
       { name: "here", points: RATIOS.map((ratio) => [ratio, meanAt(ratio)]) },
-      // Table III; 0 counts as 0, although it stands for a wrong agreement.
+      // Table III; 0 counts as 0, although it means a wrong agreement.
       {
         name: "the paper",
         points: [

@@ -9,18 +9,20 @@ const STAKES = [10, 20, 33] as const;
 const PROPOSERS = [1, 10, 33] as const;
 /** `SEED_DELAY` of contracts/types/Limits.sol. */
 const SEED_DELAY = 8;
-/** Blocks to come between a request's and its seed block: the delay's, and at most so many, where an epoch is nearly over. */
+/**
+ * Blocks between a request's block and its seed block: the delay, and at most this many when an epoch is nearly over.
+ */
 const FEWEST_BLOCKS = SEED_DELAY - 1;
 const MOST_BLOCKS = 31;
-/** Assumed worth of a block, in ether: see the ADR. */
+/** Assumed value of a block, in ether: see the ADR. */
 const BLOCK_ETH = 0.05;
 
-/** The tables of docs/adr/007-seed-from-prevrandao.md, as Markdown. */
+/** Returns the tables of docs/adr/007-seed-from-prevrandao.md as Markdown. */
 export function randaoTables(): string {
   return [foreign(), chosen(), price(), lookahead()].join("\n\n");
 }
 
-/** A draw whose time the attacker does not choose. */
+/** The table of a draw whose time the attacker does not choose. */
 function foreign(): string {
   const rows = cases().map(([n, stake]) => {
     const q = tail(n, seatsToBreak(n), stake);
@@ -34,7 +36,10 @@ function foreign(): string {
   return markdownTable(["n", "stake s", "fair", ...PROPOSERS.map((share) => `p = ${share} %`)], rows);
 }
 
-/** A request that the attacker times so that k slots of its own come where half of them are published before the seed block. */
+/**
+ * The table of a request that the attacker times so that k slots of its own come and half of them are published
+ * before the seed block.
+ */
 function chosen(): string {
   const runs = [1, 2, 3, 4] as const;
   const draws = (run: number): number => choose(run, Math.ceil(run / 2)) + 1;
@@ -53,7 +58,7 @@ function price(): string {
   return markdownTable(["n", "stake s", "> f: blocks", "ETH", "> 2/3: blocks", "ETH"], rows);
 }
 
-/** How often an attacker proposes the request's block and all up to the one before the seed block. */
+/** The table of how often an attacker proposes the request's block and all others before the seed block. */
 function lookahead(): string {
   const delays = [2, 4, 8, 16] as const;
   const rows = ([1, 10, 20, 33] as const).map((share) => [
@@ -72,7 +77,7 @@ function tail(n: number, least: number, stake: number): number {
   return Number(numerator) / Number(denominator);
 }
 
-/** Three significant digits. */
+/** Formats three significant digits. */
 function show(value: number): string {
   return value >= 1000 ? Math.round(value).toLocaleString("en-US") : Number(value.toPrecision(3)).toString();
 }

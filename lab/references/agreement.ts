@@ -8,17 +8,20 @@ import type { Tally } from "../../agents/core/seat/tally.ts";
 import { ONE_PPM, type Attempt } from "../../agents/core/types.ts";
 
 /**
- * The agreement meter (docs/spec/agreement.md): how alike the members' texts of a round are. A signal for readers; no rule of any
- * protocol looks at it (AG5).
+ * The agreement meter (docs/spec/agreement.md): how alike the members' texts of a round are. It informs readers; no
+ * rule of any protocol uses it (AG5).
  */
 
 /** AG2: 0..1 000 000, symmetric, 1 000 000 for equal texts. */
 export type Similarity = (one: string, other: string) => number;
 
-/** ASCII letters and digits, and everything beyond ASCII, are parts of words; no Unicode tables. */
+/** Words consist of ASCII letters and digits and of everything beyond ASCII; no Unicode tables are used. */
 const WORDS = /[0-9a-z\u0080-\uffff]+/g;
 
-/** AG3: shared words out of all words of the two, each counted once, ASCII letters in lower case. */
+/**
+ * AG3: the words that both texts share, divided by all words of the two; each word counts once, ASCII letters in
+ * lower case.
+ */
 export const lexicalSimilarity: Similarity = (one, other) => {
   const [first, second] = [wordsOf(one), wordsOf(other)];
   const shared = [...first].filter((word) => second.has(word)).length;
@@ -31,7 +34,7 @@ function wordsOf(text: string): ReadonlySet<string> {
   return new Set(lower.match(WORDS));
 }
 
-/** AG1: mean pairwise similarity, percent, rounded half up; null for fewer than two texts: there is no pair to compare. */
+/** AG1: mean pairwise similarity in percent, rounded half up; null for fewer than two texts, which make no pair. */
 export function agreement(texts: readonly string[], similarity: Similarity = lexicalSimilarity): number | null {
   if (texts.length < 2) return null;
   const pairs = texts.flatMap((one, index) => texts.slice(index + 1).map((other) => similarity(one, other)));
@@ -42,19 +45,19 @@ export function agreement(texts: readonly string[], similarity: Similarity = lex
 
 export type Band = "accept" | "read" | "contested";
 
-/** AG4: rules of thumb for after the last round; between them, read the replies. */
+/** AG4: rules of thumb after the last round; between the bounds, read the replies. */
 export function bandOf(percent: number): Band {
   if (percent > 70) return "accept";
   return percent < 30 ? "contested" : "read";
 }
 
 export interface Reading {
-  /** The phase in which the texts were said. */
+  /** Phase of the texts. */
   readonly phase: number;
   readonly percent: number | null;
 }
 
-/** AG6: the meter's course over the members' rounds of a council or a debate, whose phases `forms` are. */
+/** AG6: returns the meter's readings over the members' rounds of a council or a debate with the phases `forms`. */
 export function agreementOf(
   attempt: Attempt,
   forms: readonly AnyForm[],
@@ -68,7 +71,7 @@ export function agreementOf(
   });
 }
 
-/** What each member said in full; null for phases that are no round of theirs. */
+/** Returns the full text of each member; null for phases that are not a round of the members. */
 function textsOf(book: RoundBook, phase: number): readonly string[] | null {
   const firsts = candidatesOf(book, "closed");
   switch (phase) {

@@ -3,16 +3,16 @@ import { seatsOf } from "../../agents/core/seat/order.ts";
 import type { Tally } from "../../agents/core/seat/tally.ts";
 import type { Attempt, SeatIndex } from "../../agents/core/types.ts";
 import { consensusOf } from "../../agents/core/protocols/hashgraph/consensus.ts";
-import { judgeView } from "../../agents/core/protocols/hashgraph/conclude.ts";
+import { judgeOrder } from "../../agents/core/protocols/hashgraph/conclude.ts";
 import type { Path, AnswerRound } from "../../agents/core/protocols/hashgraph/rules.ts";
-import { graphOf, isForker, viewOf } from "../../agents/core/protocols/hashgraph/view.ts";
+import { graphOf, isForker, graphViewOf } from "../../agents/core/protocols/hashgraph/view.ts";
 
-/** How a consensus was reached (HG25): a pure function of the transcript, for whoever reads it. */
+/** How a consensus was reached (HG25): a pure function of the transcript, for readers. */
 export interface ConsensusReport {
   readonly path: Path | "open";
   readonly answer: string | null;
   readonly rounds: readonly RoundReport[];
-  /** Seats whose answers went back and forth: two rounds later the same, between them another (HG25). */
+  /** Seats whose answers went back and forth: the same after two rounds, with another one between (HG25). */
   readonly oscillating: readonly SeatIndex[];
   readonly forkers: readonly SeatIndex[];
   /** The records in the consensus order. */
@@ -24,13 +24,13 @@ export interface ConsensusReport {
 export interface RoundReport {
   readonly round: number;
   readonly answers: readonly { readonly seat: SeatIndex; readonly answer: string }[];
-  /** Seats whose output counted: the base of unanimity. Decisions are counted in all seats (HG25). */
+  /** Seats whose output counted, the base of unanimity. Decisions are counted among all seats (HG25). */
   readonly base: number;
   readonly offline: readonly SeatIndex[];
   readonly isUnanimous: boolean;
-  /** Seats that left the class they answered in before. */
+  /** Seats that left the class of their first answer. */
   readonly changed: readonly SeatIndex[];
-  /** Seats outside the class that more than 2/3 of all seats agree on. */
+  /** Seats outside the class on which more than 2/3 of all seats agree. */
   readonly holdOuts: readonly SeatIndex[];
 }
 
@@ -42,8 +42,8 @@ interface LogEntry {
 }
 
 export function consensusReport(attempt: Attempt, tally: Tally): ConsensusReport {
-  const view = viewOf(attempt, tally);
-  const { rounds, verdict } = judgeView(view).judgement;
+  const view = graphViewOf(attempt, tally);
+  const { rounds, verdict } = judgeOrder(view).judgement;
   const consensus = consensusOf(view);
   const log = consensusOrder(graphOf(attempt), consensus.batches).flatMap(({ node, roundReceived, timestamp }) => {
     const told = consensus.toldBy.get(node);

@@ -1,9 +1,10 @@
 /**
- * The paper's baselines (section V-B1; LL18): what leader-based voting comes to when every worker's answer has a score. The leader's answer
- * is the one that just enough lower ones vote for: the ceil((N+1)/3)-th best for a quorum of 2/3, the ceil((N+1)/2)-th for a majority.
+ * The paper's baselines (section V-B1; LL18): the result of leader-based voting if every worker's answer has a score.
+ * The leader's answer is the one for which just enough lower ones vote: the ceil((N+1)/3)-th best for a quorum of
+ * 2/3, the ceil((N+1)/2)-th for a majority.
  */
 
-/** Worker indices, best first; equal scores in the order given. */
+/** Worker indices, the best first; equal scores keep their order. */
 export function ranking(scores: readonly number[]): readonly number[] {
   return scores.map((_, worker) => worker).toSorted((a, b) => (scores[b] as number) - (scores[a] as number) || a - b);
 }

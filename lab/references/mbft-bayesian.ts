@@ -2,8 +2,9 @@ import { exp, ln } from "./correctly-rounded.ts";
 
 /**
  * The Bayesian sibling exactly as its published code defines it (`meta.semantics` of
- * test/vectors/mbft-bayesian-reference.json): for comparison and audit, floats included, never registered as an
- * on-chain protocol. Its known flaws are kept: reports count again in every round, one agent's weight is not capped.
+ * test/vectors/mbft-bayesian-reference.json), floats included. It serves comparison and audit and is never registered
+ * as an on-chain protocol. It keeps the known flaws: reports count again in every round, and one agent's weight is
+ * not capped.
  */
 
 export interface BayesianAgent {
@@ -40,7 +41,7 @@ export interface BayesianResult {
   readonly posterior: Readonly<Record<string, number>>;
   readonly finalReputation: Readonly<Record<string, number>>;
   readonly history: readonly BayesianRound[];
-  /** In some round two hypotheses had the same highest posterior: `order` chose between them. */
+  /** True if two hypotheses had the same highest posterior in some round, so that `order` chose between them. */
   readonly tied: boolean;
 }
 
@@ -62,8 +63,8 @@ const LATE_PRIOR = 1e-9;
 const POSTERIOR_FLOOR = 1e-12;
 
 /**
- * Runs one decision. Hypotheses are ordered by `order`, a rank per answer, first rank first; the reference uses an
- * unordered set there, whose order decides ties and the last bit of the normalisation. Default: by code unit.
+ * Runs one decision. `order` ranks the hypotheses, first rank first. The reference uses an unordered set there, whose
+ * order decides ties and the last bit of the normalisation. Default: by code unit.
  */
 export function runBayesianReference(scenario: BayesianScenario, order: readonly string[] = []): BayesianResult {
   const { agents, thetaPost, logBfMin, sigma, maxRounds } = scenario;
@@ -102,7 +103,7 @@ export function runBayesianReference(scenario: BayesianScenario, order: readonly
   };
 }
 
-/** The union of known and proposed hypotheses: uniform at first, later ones at a fixed small prior. */
+/** Returns the union of known and proposed hypotheses: uniform at first, later ones at a fixed small prior. */
 function extend(
   belief: ReadonlyMap<string, number>,
   reports: readonly Report[],

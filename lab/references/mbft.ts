@@ -1,8 +1,8 @@
 /**
  * The discrete protocol exactly as its paper and published code define it (docs/spec/mbft.md, reference mode;
- * `meta.semantics` of test/vectors/mbft-reference.json): for comparison and audit. It is not registered as an
- * on-chain protocol, and it alone, with its Bayesian sibling, uses floats: it must add and multiply IEEE 754
- * doubles in the reference's order to reproduce the reference's comparisons bit by bit.
+ * `meta.semantics` of test/vectors/mbft-reference.json). It serves comparison and audit and is not registered as an
+ * on-chain protocol. It and its Bayesian sibling use floats: they must add and multiply IEEE 754 doubles in the
+ * reference's order to reproduce its comparisons bit by bit.
  */
 
 /** An agent that holds one answer and votes by rule. */
@@ -11,7 +11,7 @@ export interface MockAgent {
   readonly answer: string;
   /** Stated confidence, 0..1. */
   readonly tau: number;
-  /** Accepts whatever the leader proposes. */
+  /** True if it accepts any proposal of the leader. */
   readonly byzantine: boolean;
   /** The answers it accepts; null = its own. */
   readonly accept: readonly string[] | null;
@@ -53,7 +53,7 @@ export interface ReferenceRound {
 export interface ReferenceResult {
   readonly committed: boolean;
   readonly value: string | null;
-  /** Of the last round; null when no round was run. */
+  /** Leader of the last round; null if no round was run. */
   readonly leader: string | null;
   readonly rounds: number;
   readonly finalReputation: Readonly<Record<string, number>>;
@@ -79,7 +79,7 @@ export function runReference(scenario: ReferenceScenario): ReferenceResult {
       (sum, { voter, weight }) => sum + weight * at(reputation, voter),
       tau * at(reputation, leader),
     );
-    // A reputation of exactly 1 is a veto; -0.0, the rejection of an agent without confidence, is none.
+    // A reputation of exactly 1 is a veto; -0.0, the rejection of an agent without confidence, is not.
     const vetoed = votes.some(({ voter, weight }) => weight < 0 && at(reputation, voter) >= 1);
     const commits = aggregate >= theta && !vetoed;
     history.push({
@@ -142,7 +142,10 @@ function voteOf(agent: ReferenceAgent, answer: string, round: number): number {
   return accepts ? agent.tau : -agent.tau;
 }
 
-/** Who rejected with the most weight, by the reputation after the slash, first minimum; null when nobody rejected. */
+/**
+ * Returns who rejected with the most weight, by the reputation after the slash, first minimum; null if nobody
+ * rejected.
+ */
 function strongestCounterProposer(votes: readonly Vote[], reputation: readonly number[]): number | null {
   let strongest: { readonly voter: number; readonly strength: number } | null = null;
   for (const { voter, weight } of votes) {
@@ -152,7 +155,7 @@ function strongestCounterProposer(votes: readonly Vote[], reputation: readonly n
   return strongest?.voter ?? null;
 }
 
-/** The callers' indexes are in range by construction; an agent without proposals or votes is not, and is refused. */
+/** Callers pass indexes in range; an agent without proposals or votes is refused. */
 function at<T>(items: readonly T[], index: number): T {
   if (index < 0 || index >= items.length) throw new RangeError(`mbft reference: no entry ${index}`);
   return items[index] as T;

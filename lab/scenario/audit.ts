@@ -1,4 +1,4 @@
-// Where every token and coin of the scenario went, from balances and from the contracts' own events.
+// Where every token and coin of the scenario went, read from balances and from the contracts' own events.
 import type { LogDescription } from "ethers";
 
 import { Currency } from "../../test/support/contracts/typed-data.ts";
@@ -9,7 +9,7 @@ export interface Holder {
   readonly name: string;
   /** Tokens in the end, in the smallest unit. */
   readonly tokens: bigint;
-  /** What it was given in the beginning. */
+  /** Tokens that it was given in the beginning. */
   readonly given: bigint;
 }
 
@@ -23,7 +23,7 @@ export interface Audit {
   readonly holders: readonly Holder[];
   readonly minted: bigint;
   readonly flows: readonly Flow[];
-  /** What does not add up, in words; empty if every unit is accounted for. */
+  /** Errors in words; empty if every unit is accounted for. */
   readonly faults: readonly string[];
 }
 
@@ -70,13 +70,13 @@ async function holdersOf({ world, ...people }: Economy): Promise<readonly Holder
   const given = (await world.token.totalSupply()) as bigint;
   const deployer = given - sum(holders.map((holder) => holder.given));
   holders.push({ name: "deployer", tokens: await balance(world, world.deployer.address), given: deployer });
-  // Everybody else has left.
+  // All others have left: what the contracts still hold is the treasury's.
   for (const [name, { target }] of Object.entries({ registry: world.registry, oracle: world.oracle }))
     holders.push({ name: `treasury, in the ${name}`, tokens: await balance(world, target), given: 0n });
   return holders;
 }
 
-/** What the registry holds for whoever has stake. */
+/** Returns what the registry holds for those with stake. */
 async function potsOf({ world, agents }: Economy): Promise<readonly bigint[]> {
   const found = await Promise.all(agents.map(async ({ id }) => world.registry.getAgent(id)));
   return found.flatMap(({ bonded, unbonding }) => [bonded.assets, unbonding.assets] as bigint[]);
@@ -106,7 +106,7 @@ async function leftAtOracle(economy: Economy, events: readonly LogDescription[])
   return left;
 }
 
-/** All that came to the oracle (above 0) and left it. */
+/** Sums what came to the oracle (above 0) and what left it. */
 function flowsOf(events: readonly LogDescription[], registry: string): readonly Flow[] {
   const flow = (name: string, of: readonly (readonly [currency: number, amount: bigint])[]): Flow => {
     const sums: Sums = [0n, 0n];
@@ -139,7 +139,7 @@ function flowsOf(events: readonly LogDescription[], registry: string): readonly 
   ];
 }
 
-/** RW1: what the agents earned is what was claimed, but for less than a unit of each account with each agent. */
+/** RW1: the claims equal what the agents earned, except less than a unit of each account with each agent. */
 async function rewardFaults(
   { world, agents, operators, delegators }: Economy,
   events: readonly LogDescription[],
@@ -161,7 +161,7 @@ async function rewardFaults(
   return faults;
 }
 
-/** SE15 for each request: what came in for it is what was distributed of it. */
+/** SE15 for each request: what came in for it equals what it distributed. */
 function requestFaults(events: readonly LogDescription[]): readonly string[] {
   const book = new Map([...requestsOf(events)].map(([id, { fee }]) => [id, fee]));
   const add = (name: string, amountOf: (args: LogDescription["args"]) => bigint): void => {

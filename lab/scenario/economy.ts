@@ -1,4 +1,4 @@
-// Who takes part in the scenario, and what each brings along.
+// Who takes part in the scenario, and what each owns at first.
 import type { HardhatEthers, HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 
 import type { Random } from "../../sim/random.ts";
@@ -13,20 +13,20 @@ import {
   type World,
 } from "../../test/support/contracts/world.ts";
 
-/** Whoever pays for requests. */
+/** An account that pays for requests. */
 export interface Asker {
   readonly signer: HardhatEthersSigner;
   readonly currency: number;
   /** 0 = pays each request at once. */
   readonly subscriptionId: bigint;
-  /** The consumer contract that asks in its name and is called back; null = it asks itself. */
+  /** Consumer contract that asks in its name and is called back; null = it asks itself. */
   readonly consumer: string | null;
 }
 
 export interface Agent {
   readonly id: bigint;
   readonly operator: HardhatEthersSigner;
-  /** Its hot key is `testKey` of it. */
+  /** Label of its hot key, `testKey(label)`. */
   readonly label: string;
 }
 
@@ -52,12 +52,12 @@ export const tokenPrices: PriceTerms = {
 export const coinPrices: PriceTerms = { ...tokenPrices, unitPrice: 10n ** 13n, gasRate: 10n ** 18n };
 
 export const sizes = { delegators: 25, askers: 6, appellants: 4, relayers: 3 } as const;
-/** Of tokens, that everybody starts with. */
+/** Tokens that every account starts with. */
 export const grant = 10n ** 24n;
 const deposit = 10n ** 22n;
 const coins = 50n * 10n ** 18n;
 
-/** How many accounts `openEconomy` wants of the chain, the deployer included. */
+/** Returns the number of accounts that `openEconomy` needs, the deployer included. */
 export const accountsFor = (operators: number): number =>
   1 + operators + sizes.delegators + sizes.askers + sizes.appellants + sizes.relayers + 1;
 
@@ -114,7 +114,10 @@ async function delegate(
     await world.registry.connect(delegator).bond(id, minStake + BigInt(random.below(1_000_000)));
 }
 
-/** Two pay at once, two by subscription, two by a consumer contract with a subscription; one of each in tokens, one in coins. */
+/**
+ * Opens an asker. Two pay at once, two by subscription, two by a consumer contract with a subscription; of each pair
+ * one pays in tokens, one in coins.
+ */
 async function openAsker(world: World, signer: HardhatEthersSigner, index: number): Promise<Asker> {
   const currency = index % 2 === 0 ? Currency.Token : Currency.Native;
   await approve(world, signer.address, world.oracle.target);

@@ -1,4 +1,4 @@
-// What happens in the scenario, in order, and how everybody leaves in the end.
+// The events of the scenario in order, and how all leave in the end.
 import type { Random } from "../../sim/random.ts";
 import { ask, draw, passDeadline, refundArgs, termsFor } from "../../test/support/contracts/course.ts";
 import { submitEquivocation } from "../../test/support/contracts/equivocation.ts";
@@ -15,12 +15,13 @@ export interface Life {
 
 const adminRole = 0n;
 const governanceDelay = 48 * 3600;
-/** MAX_COMMISSION_PPM in contracts/types/Limits.sol; everybody began with less. */
+/** MAX_COMMISSION_PPM of contracts/types/Limits.sol; all operators begin with less. */
 const highestCommission = 500_000;
 
 /**
- * At a quarter an agent equivocates and an operator announces a higher commission, at a half another operator leaves, a third lowers
- * its commission and all delegators claim, at three quarters prices double.
+ * Plays the scenario. At a quarter of it an agent equivocates and an operator announces a higher commission. At a
+ * half another operator leaves, a third lowers its commission and all delegators claim. At three quarters prices
+ * double.
  */
 export async function live(
   economy: Economy,
@@ -69,7 +70,7 @@ export async function live(
   return { fates, kinds, events };
 }
 
-/** About a request of the deployer that nobody answers. */
+/** Proves an equivocation about a request of the deployer that nobody answers. */
 async function equivocate({ world, reporter }: Economy, { label }: Agent): Promise<void> {
   const fee = (await world.oracle.quote(packTerms(termsFor()))) as bigint;
   const drawn = await draw(world, await ask(world, { fee }));
@@ -90,7 +91,7 @@ async function unbondAll(world: World, id: bigint, owner: Agent["operator"]): Pr
 
 const ownRegistry = ({ registry }: World, { operator }: Agent): Registry => registry.connect(operator);
 
-/** Resolves with how many claims that were. */
+/** Claims for all owners; resolves with the number of claims. */
 async function claimAll({ world, agents }: Economy, owners: Economy["operators"]): Promise<number> {
   const { registry } = world;
   let claims = 0;
@@ -104,7 +105,7 @@ async function claimAll({ world, agents }: Economy, owners: Economy["operators"]
   return claims;
 }
 
-/** The administrator's decision waits for its delay on the chain. */
+/** Doubles the prices after the delay that the chain sets for the administrator's decisions. */
 async function doublePrices(world: World): Promise<void> {
   const { manager, oracle, deployer, ethers } = world;
   await manager.grantRole(adminRole, deployer.address, governanceDelay);
@@ -121,7 +122,7 @@ async function unbondAndWait({ world, agents, operators, delegators }: Economy):
   await world.ethers.provider.send("hardhat_mine", ["0x1"]);
 }
 
-/** All stake is withdrawn, every credit and subscription emptied; only the treasury keeps what it is owed. */
+/** Withdraws all stake and empties every credit and subscription; only the treasury keeps what it is owed. */
 async function leave(economy: Economy): Promise<void> {
   const { world } = economy;
   const holders = [...economy.operators, ...economy.delegators];

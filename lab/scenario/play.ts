@@ -1,4 +1,4 @@
-// One request of the scenario, from asking to settling, by the fate that chance gave it.
+// One request of the scenario, from asking to settling, with a fate drawn at random.
 import { hexlify, keccak256, toUtf8Bytes } from "ethers";
 
 import type { Random } from "../../sim/random.ts";
@@ -26,7 +26,7 @@ import { Currency, packTerms, word, type SignedDecision, type Terms } from "../.
 import type { World } from "../../test/support/contracts/world.ts";
 import type { Asker, Economy } from "./economy.ts";
 
-/** What becomes of a request, and how often of a hundred. */
+/** Fates of requests, and how many of a hundred have each. */
 export const fates = {
   decided: 55,
   hung: 8,
@@ -42,7 +42,7 @@ export type Fate = keyof typeof fates;
 
 type Answer = Pick<SignedDecision, "outcome" | "answer">;
 
-/** Answer kinds by their code, with two answers that differ; texts cannot be appealed against. */
+/** Answer kinds by their code, with two different answers; texts cannot be appealed against. */
 const kinds: readonly { readonly name: string; readonly terms: Partial<Terms>; readonly answers: readonly Answer[] }[] =
   [
     { name: "boolean", terms: { kind: 0 }, answers: [answer("yes", 1n), answer("no", 0n)] },
@@ -56,7 +56,7 @@ const kinds: readonly { readonly name: string; readonly terms: Partial<Terms>; r
     { name: "text", terms: { kind: 3 }, answers: [answer("Because."), answer("In spite of it.")] },
   ];
 
-/** Plays it to its end, settlement included, and says which fate and kind it had. */
+/** Plays a request to its end, settlement included, and returns its fate and kind. */
 export async function play(economy: Economy, random: Random): Promise<{ readonly fate: Fate; readonly kind: string }> {
   const fate = pickFate(random);
   const appeals = ["finalized", "upheld", "lost", "unanswered"].includes(fate) ? 1 : 0;
@@ -77,7 +77,7 @@ export async function play(economy: Economy, random: Random): Promise<{ readonly
   return { fate, kind: kind.name };
 }
 
-/** A fee of once to twice the quote. */
+/** Asks with a fee of once to twice the quote. */
 async function askBy(world: World, asker: Asker, terms: Partial<Terms>, random: Random): Promise<Asked> {
   const least = (await world.oracle.quote(packTerms(termsFor({ ...terms, fee: 0n })))) as bigint;
   const fee = least + (least * BigInt(random.below(1000))) / 1000n;
@@ -91,7 +91,7 @@ async function askBy(world: World, asker: Asker, terms: Partial<Terms>, random: 
   });
 }
 
-/** The final record; null where the fee went back. */
+/** Returns the final record; null if the fee went back. */
 async function lead(
   economy: Economy,
   asked: Asked,
@@ -137,12 +137,12 @@ async function lead(
   }
 }
 
-/** Drawn or not even that. */
+/** Leaves the request drawn, or not even drawn. */
 async function silent(world: World, asked: Asked, random: Random): Promise<Asked | Drawn> {
   return random.chance(500_000) ? draw(world, asked) : asked;
 }
 
-/** Draws and commits through one of the relayers, with shares and now and then a reputation change. */
+/** Draws and commits through one of the relayers, with shares and sometimes a reputation change. */
 async function submit(
   economy: Economy,
   asked: Asked,
@@ -169,7 +169,7 @@ function pickFate(random: Random): Fate {
   throw new Error("The weights do not add up");
 }
 
-/** Of a text the outcome is the hash of the answer. */
+/** Returns an answer; the outcome of a text is the hash of the answer. */
 function answer(text: string, outcome?: bigint): Answer {
   const bytes = toUtf8Bytes(text);
   return { answer: hexlify(bytes), outcome: outcome === undefined ? keccak256(bytes) : word(outcome) };

@@ -1,9 +1,10 @@
-// Loaded before everything else: signatures cost nothing, by the simulator's stand-in for the curve. Hashes stay as they are.
+// Loaded before everything else. The simulator's stand-in replaces the curve, so that signatures cost nothing; hashes
+// stay real.
 import { registerHooks } from "node:module";
 
 const standIn = new URL("../../sim/fast/secp256k1.ts", import.meta.url).href;
 
 registerHooks({
   resolve: (specifier, context, nextResolve) =>
-    specifier === "@noble/curves/secp256k1.js" ? { url: standIn, shortCircuit: true } : nextResolve(specifier, context),
+    specifier === "#secp256k1" ? { url: standIn, shortCircuit: true } : nextResolve(specifier, context),
 });

@@ -6,7 +6,7 @@ import { createHardhatRuntimeEnvironment, importUserConfig, resolveHardhatConfig
 
 const root = dirname(dirname(import.meta.dirname));
 
-/** Its own build folder, so that the development build stays as it is. */
+/** Starts the chain with a build folder of its own, so that the development build stays as it is. */
 export async function startProductionChain(accounts = 20): Promise<HardhatEthers> {
   const userConfig = await importUserConfig(await resolveHardhatConfigPath());
   const config = {
@@ -15,7 +15,7 @@ export async function startProductionChain(accounts = 20): Promise<HardhatEthers
   };
   const runtime = await createHardhatRuntimeEnvironment(config, { buildProfile: "production" }, root);
   await runtime.tasks.getTask("build").run({ noTests: true, quiet: true });
-  // The plugin adds it to the connection.
+  // The plugin adds `ethers` to the connection.
   const connection: object = await runtime.network.create({ override: { accounts: { count: accounts } } });
   return (connection as { ethers: HardhatEthers }).ethers;
 }

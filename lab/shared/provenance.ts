@@ -5,7 +5,7 @@ import type { AnswerBook } from "../eval/answer-book.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** How figures came about, for whoever wants them again. */
+/** How figures were made, for readers who want to make them again. */
 export interface Provenance {
   readonly command: string;
   readonly seed: number;
@@ -13,11 +13,11 @@ export interface Provenance {
   readonly machine: string;
   readonly models: readonly string[];
   readonly seconds: number;
-  /** Answers of models that this run made, where others may have been kept from earlier ones. */
+  /** Answers of models that this run made; others may have been kept from earlier runs. */
   readonly asked?: number;
 }
 
-/** Of a run of `npm run <script> -- <argv>` that ends now; `book`: null when no model was asked. */
+/** Describes a run of `npm run <script> -- <argv>` that ends now; `book`: null if no model was asked. */
 export function provenanceOf(
   script: string,
   argv: readonly string[],
@@ -48,7 +48,7 @@ export function provenanceText({ command, seed, commit, machine, models, seconds
   ].join("\n");
 }
 
-/** One argument of a POSIX shell, as plain as it can be. */
+/** Quotes one argument for a POSIX shell, only if necessary. */
 function shellWord(text: string): string {
   return /^[\w./:,=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

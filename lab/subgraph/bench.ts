@@ -1,4 +1,4 @@
-// How fast graph-node indexes a long history, and how much memory that takes.
+// How fast graph-node indexes a long history, and how much memory it takes.
 import { readFileSync, readdirSync } from "node:fs";
 import { createRandom } from "../../sim/random.ts";
 import { openEconomy } from "../scenario/economy.ts";
@@ -12,15 +12,15 @@ import { readLogs } from "../../devnet/subgraph/logs.ts";
 export interface Bench {
   readonly requests: number;
   readonly blocks: number;
-  /** Of the contracts that the subgraph follows. */
+  /** Events of the contracts that the subgraph follows. */
   readonly events: number;
   readonly entities: number;
-  /** From when graph-node answered first until it had all; what it had indexed until then is not counted. */
+  /** Seconds from graph-node's first answer until it had all; what it had indexed before does not count. */
   readonly indexSeconds: number;
   readonly eventsPerSecond: number;
-  /** The most that graph-node had resident. */
+  /** Most resident memory of graph-node. */
   readonly graphNodeMiB: number;
-  /** What the database's processes have in the end, shared pages once. */
+  /** Memory of the database's processes in the end, shared pages counted once. */
   readonly postgresMiB: number;
   readonly comparisons: number;
   readonly differences: readonly string[];
@@ -93,7 +93,7 @@ function everyTenth(blocks: number, progress: (line: string) => void): (status: 
   };
 }
 
-/** MiB that processes of this name below ours have, by a line of one of their files in /proc. */
+/** Returns the MiB of processes of this name below ours, by a line of one of their files in /proc. */
 function memoryOf(name: string, file: string, pattern: RegExp): number {
   const parents = new Map(
     readdirSync("/proc")
@@ -109,7 +109,7 @@ function memoryOf(name: string, file: string, pattern: RegExp): number {
   return Math.round(kilobytes.reduce((sum, one) => sum + one, 0) / 1024);
 }
 
-/** Undefined where it has ended meanwhile. */
+/** Returns undefined if the process has ended meanwhile. */
 function statOf(pid: string): { readonly name: string; readonly parent: string } | undefined {
   const [, name, parent] = /^\d+ \((.*)\) \S (\d+) /.exec(readText(`/proc/${pid}/stat`)) ?? [];
   return name === undefined || parent === undefined ? undefined : { name, parent };

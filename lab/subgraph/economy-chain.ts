@@ -14,20 +14,26 @@ export interface EconomyChain {
   readonly client: PublicClient;
 }
 
-/** Each transaction is a block. Anvil can drop blocks; on Hardhat's chain the empty ones that a draw waits for cost nothing, which a long life needs. */
+/**
+ * Starts the chain; each transaction is a block. Anvil can drop blocks. On Hardhat's chain the empty blocks that a
+ * draw waits for cost nothing, which a long life needs.
+ */
 export async function startEconomyChain(engine: LocalChain["engine"], operators: number): Promise<EconomyChain> {
-  // Hardhat's ethers deploys what was compiled last, however old.
+  // Hardhat's ethers deploys the last build, however old it is.
   await loadArtifacts(["contracts/DecisionOracle.sol:DecisionOracle"], "default");
   const chain = await startLocalChain({ engine, accounts: accountsFor(operators) });
   const { network } = await import("hardhat");
-  // A connection by a network of the configuration; the plugin adds ethers to it.
+  // Connects by a network of the configuration; the plugin adds ethers to the connection.
   const connection: object = await network.create({ network: "custom", override: { url: chain.rpcUrl } });
   const { ethers } = connection as { readonly ethers: HardhatEthers };
   waitForReceipts(ethers);
   return { chain, ethers, client: createPublicClient({ transport: http(chain.rpcUrl, { batch: true }) }) };
 }
 
-/** Anvil answers before it has mined, and the scenario relies on Hardhat's chain, which answers after. */
+/**
+ * Waits for receipts: anvil answers before it has mined, while the scenario relies on Hardhat's chain, which answers
+ * after.
+ */
 function waitForReceipts({ provider }: HardhatEthers): void {
   const send = provider.send.bind(provider);
   provider.send = async (method, params) => {

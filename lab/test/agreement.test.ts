@@ -29,7 +29,7 @@ describe("agreement meter", () => {
     assert.equal(agreement(["alone"]), null);
   });
 
-  it("T16, AG1, AG2: within 0..100, symmetric, whatever the order, 100 for equal texts", () => {
+  it("T16, AG1, AG2: within 0..100, symmetric, independent of the order, 100 for equal texts", () => {
     fc.assert(
       fc.property(fc.array(text, { minLength: 2, maxLength: 6 }), fc.nat(), (texts, turn) => {
         const percent = agreement(texts) as number;
@@ -79,7 +79,7 @@ describe("agreement meter", () => {
     ]);
   });
 
-  it("T20, AG5: nothing that decides looks at the meter", () => {
+  it("T20, AG5: nothing that decides uses the meter", () => {
     const agents = join(import.meta.dirname, "../../agents");
     const users = globSync(["core/**/*.ts", "node/**/*.ts"], { cwd: agents }).filter((path) =>
       /\/agreement\.ts"/.test(readFileSync(join(agents, path), "utf8")),
@@ -96,7 +96,7 @@ describe("agreement meter", () => {
     },
   });
 
-  it("T18, AG6: the course of a debate, round by round; it may fall before it rises", () => {
+  it("T18, AG6: readings of a debate, round by round; they may fall before they rise", () => {
     const attempt = attemptOf(4, { protocol: 8 });
     const scripts = [0, 1, 2, 3].map((seat) => saying("we ship", `critique${seat}`, "done"));
     const [state] = watched(debate, attempt, scripts).states;
@@ -107,7 +107,7 @@ describe("agreement meter", () => {
     ]);
   });
 
-  it("T28, AG1, AG6: a council has one reading, over those who answered", () => {
+  it("T28, AG1, AG6: a council has one reading, of the members that answered", () => {
     const attempt = attemptOf(4, { protocol: 7 });
     const scripts = [0, 1, 2, 3].map((seat) => saying(seat < 2 ? "a b" : "a c", "", ""));
     scripts[3] = { answer: () => null };

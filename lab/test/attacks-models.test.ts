@@ -18,7 +18,7 @@ function attacks(...words: readonly string[]): {
 }
 
 describe("npm run attacks -- --suite injections", () => {
-  it("tries texts on the embedded model, alone and in a committee, in every place they can meet one", () => {
+  it("tries texts on the embedded model, alone and in a committee, in every place where they can meet one", () => {
     const words = [
       "--suite",
       "injections",
@@ -58,10 +58,10 @@ describe("npm run attacks -- --suite injections", () => {
     assert.match(err, /escalating, document: 2\/2/);
   });
 
-  it("says what is wrong with a flag, with exit code 2", () => {
+  it("explains a wrong flag, with exit code 2", () => {
     const wrong: readonly (readonly [words: readonly string[], says: RegExp])[] = [
       [["--suite", "chess"], /rules, injections/],
-      [["--suite", "injections", "--protocol", "chess"], /USAGE: .*"chess" is none of .*mbft/],
+      [["--suite", "injections", "--protocol", "chess"], /USAGE: .*"chess" is unknown; use .*mbft/],
       [["--suite", "injections", "--protocol", "none"], /USAGE: .*name all/],
       [["--suite", "injections", "--texts", "0"], /whole number from 1 to/],
       [["--suite", "injections", "--models", "no.gguf"], /MODEL_FILE_MISSING/],

@@ -9,13 +9,13 @@ import { scriptedAttacks } from "../attacks/scripted.ts";
 import { playSound } from "../attacks/sound.ts";
 import { faultlessTrial, trialOf, type Role, type Setting } from "../attacks/trial.ts";
 import {
-  assertIncludes,
+  assertAbove,
+  assertAtLeast,
+  assertBelow,
+  assertClose,
   assertExcludes,
   assertFields,
-  assertAbove,
-  assertBelow,
-  assertAtLeast,
-  assertClose,
+  assertIncludes,
 } from "../../test/support/assertions.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -31,17 +31,17 @@ const liars: Setting = {
 };
 
 describe("attacks on the reference and on the sound rules", () => {
-  it("M22: two coordinated vetoers of seven stall the reference for good; sound decides at once and slashes them", () => {
+  it("M22: two coordinated vetoers of seven stall the reference for good; the sound rules decide at once and slash them", () => {
     const { reference, sound } = attack("coordinated-vetoers");
     assertFields(reference, { value: null, rounds: 100 });
     assertBelow(Math.max(...reference.reputations.slice(2)), 1e-3);
-    // Before honest reputation is gone the stealth vetoer never led, so it kept its veto.
+    // The stealth vetoer never led while honest reputation lasted, so it kept its veto.
     assert.equal(playReference(faultlessTrial(["sacrificial", "stealth", ...honest(5)]), 8).finalReputation["a1"], 1);
     assertFields(sound, { value: "yes", rounds: 1 });
     assert.deepEqual(sound.reputations, [0.8, 0.8, 1, 1, 1, 1, 1]);
   });
 
-  it("M23: who accuses and then proposes the truth leads the reference for ever; sound slashes it every time", () => {
+  it("M23: a seat that accuses and then proposes the truth leads the reference for ever; the sound rules slash it every time", () => {
     const { reference, sound } = attack("reputation-capture");
     assert.deepEqual(reference.reputations, [0.5, 0.5, 0.5, 1]);
     assert.equal(sound.value, "yes");
@@ -49,14 +49,14 @@ describe("attacks on the reference and on the sound rules", () => {
     assertClose(sound.reputations[3], 0.8 ** 7, 1e-4);
   });
 
-  it("one honest but wrong low-tier seat costs the reference two leaders, sound nothing", () => {
+  it("one honest but wrong low-tier seat costs the reference two leaders, and the sound rules nothing", () => {
     const { reference, sound } = attack("honest-veto");
     assertFields(reference, { value: "yes", rounds: 3 });
     assert.equal(reference.reputations.filter((rho) => rho < 1).length, 2);
     assertFields(sound, { value: "yes", rounds: 1 });
   });
 
-  it("M29: one liar that claims certainty beats nine in the Bayesian reference, and not in sound mode", () => {
+  it("M29: one liar that claims certainty beats nine in the Bayesian reference, but not under the sound rules", () => {
     const { reference, sound } = attack("certain-liar");
     assert.equal(reference.value, "no");
     assert.equal(sound.value, "yes");
@@ -68,11 +68,11 @@ describe("attacks on the reference and on the sound rules", () => {
     assertFields(playSound(faultlessTrial(roles)).high, { value: "yes", single: "yes", rounds: 1 });
   });
 
-  it("both sides see the same draws: the right holders of a trial are the same", () => {
+  it("both sides see the same draws: the same seats of a trial are right", () => {
     for (let seed = 0; seed < 50; seed++) {
       const trial = trialOf(liars, seed);
       const { history } = playReference(trial);
-      // The first leader is a liar; who accepts it in the reference is who holds its answer, or is fooled.
+      // The first leader is a liar; in the reference the seats that hold its answer or are fooled accept it.
       const accepting = history[0]?.votes.filter(([, weight]) => weight > 0).map(([voter]) => Number(voter.slice(1)));
       const expected = [1, 2, 3, 4, 5, 6].filter(
         (seat) => trial.answer(seat, 0) === "no" || trial.verdict(seat, "no", 0) === "for",
@@ -90,7 +90,7 @@ describe("attacks on the reference and on the sound rules", () => {
       assertClose(right.share + wrong.share + hung.share, 1, 1e-9);
   });
 
-  it("sound beats the reference in every row of the design notes' table with n = 7, within the noise of 200 trials", () => {
+  it("the sound rules beat the reference in every row of the design notes' table with n = 7, within the noise of 200 trials", () => {
     for (const { row, stated } of statedRows.filter((one) => one.row.seats === 7)) {
       const { shares } = runMonteCarlo(row, { trials: 200, seed: 7, stated });
       assertAbove(shares.normal.right.low, shares.reference.right.share);
@@ -118,7 +118,7 @@ describe("attacks on the reference and on the sound rules", () => {
     assertBelow(Math.max(...draws), 1);
   });
 
-  it("the command prints JSON with every row and says where sound is still bad", () => {
+  it("the command prints JSON with every row and names where the sound rules are still bad", () => {
     const output = execFileSync(process.execPath, ["lab/main.ts", "attacks", "--json", "--trials", "5"], {
       cwd: root,
       encoding: "utf8",

@@ -32,7 +32,7 @@ describe("bench of the core", () => {
     },
   );
 
-  it("says that a folder is no checkout of the published repository", async () => {
+  it("refuses a folder that is no checkout of the published repository", async () => {
     const scenario = referenceScenario(workloads[0]!);
     const error = await measurePython(scenario, 1, "/nope").then(
       () => "",
@@ -42,7 +42,7 @@ describe("bench of the core", () => {
   });
 
   for (const workload of workloads) {
-    it(`"${workload.title}": every engine is given the same, and the port and the reference mode agree`, async () => {
+    it(`"${workload.title}": every engine gets the same input, and the port and the reference mode agree`, async () => {
       const scenario = referenceScenario(workload);
       const { value, rounds } = runReference(scenario);
       if (hasPython) assertFields(await measurePython(scenario, 0.06, null), { value, rounds, engine: "port" });
@@ -51,7 +51,7 @@ describe("bench of the core", () => {
       assert.equal(conclusion.kind === "final" && conclusion.outcome.answer, "yes");
     });
 
-    it(`"${workload.title}": stepped seats come to what the built message set comes to`, () => {
+    it(`"${workload.title}": stepped seats decide as the built message set does`, () => {
       const attempt = attemptFor(mbft.code, 10, "normal");
       const built = mbft.conclude(attempt, addRound(emptyTally, attempt, 0, soundActs(workload)));
       const { certified } = stepDecision(steppedWorkload(workload, "certified", false));

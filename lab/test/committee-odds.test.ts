@@ -98,14 +98,14 @@ describe("committee odds", () => {
     assert.equal(same(binomialTail(4, 2, ratio(1, 5)), ratio(1808, 10_000)), true);
   });
 
-  it("thresholds: f + 1 is the first that n = 3f + 1 does not bear, and more than 2/3 is a quorum", () => {
+  it("thresholds: f + 1 is the first number that n = 3f + 1 does not bear, and more than 2/3 is a quorum", () => {
     for (let n = 1; n <= 101; n++) {
       assert.equal(3 * (seatsToBreak(n) - 1) < n && 3 * seatsToBreak(n) >= n, true);
       assert.equal(3 * seatsToCertify(n) > 2 * n && 3 * (seatsToCertify(n) - 1) <= 2 * n, true);
     }
   });
 
-  it("appeals: twice as many and one, each time", () => {
+  it("appeals: each committee has twice as many seats and one", () => {
     assert.deepEqual(appealSizes(4, 2), [4, 9, 19]);
     assert.deepEqual(appealSizes(13, 2), [13, 27, 55]);
   });

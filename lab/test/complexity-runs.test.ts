@@ -18,10 +18,13 @@ function thoughtful(options: SimOptions): readonly number[] {
   return seeds;
 }
 
-/** Certification of a proposal that everybody holds: one PROPOSE, then PREVOTE, PRECOMMIT and CERTIFICATE of every seat. */
+/**
+ * Certification of a proposal that every seat holds: one PROPOSE, then PREVOTE, PRECOMMIT and CERTIFICATE of every
+ * seat.
+ */
 const certification = (n: number): number => 3 * n + 1;
 
-describe("complexity: what the simulator counts is what docs/spec/complexity.md says", () => {
+describe("complexity: the simulator counts what docs/spec/complexity.md states", () => {
   let pool: Pool;
   before(async () => {
     pool = await createPool(2, { realSignatures: false, mutant: null });
@@ -29,7 +32,7 @@ describe("complexity: what the simulator counts is what docs/spec/complexity.md 
   after(() => pool.close());
 
   for (const { id, agree } of protocolCosts) {
-    it(`${id}: model calls, critical path and messages when nobody misbehaves`, async () => {
+    it(`${id}: model calls, critical path and messages if nobody misbehaves`, async () => {
       for (const n of SIZES) {
         const options: SimOptions = {
           protocol: id,
@@ -50,7 +53,7 @@ describe("complexity: what the simulator counts is what docs/spec/complexity.md 
           criticalPathCalls: stated.criticalPathCalls === null ? null : result.criticalPathCalls,
           messages: stated.messages === null ? null : result.frames / (n - 1) - certification(n),
         }));
-        // In some a model is slower than the grace and its seat is left behind (PH5), which costs more or less.
+        // In some worlds a model is slower than the grace and its seat is left behind (PH5), which changes the costs.
         const same = counted.filter((one) => JSON.stringify(one) === JSON.stringify(stated));
         assertAbove(2 * same.length, WORLDS, `n = ${n}: ${JSON.stringify(counted)}`);
       }

@@ -12,29 +12,29 @@ import { attemptFor } from "../../test/support/message-set.ts";
 import { mbftBayesian } from "../../agents/core/protocols/mbft-bayesian/index.ts";
 import { replaceSection } from "../shared/generated-section.ts";
 import { oddsTables } from "../complexity/odds-table.ts";
-import { assertIncludes, assertAtLeast } from "../../test/support/assertions.ts";
+import { assertAtLeast, assertIncludes } from "../../test/support/assertions.ts";
 
 const root = join(import.meta.dirname, "../..");
 const document = readFileSync(join(root, "docs/spec/complexity.md"), "utf8");
 
 describe("docs/spec/complexity.md", () => {
-  it("holds the committee odds that are computed", () => {
+  it("holds the computed committee odds", () => {
     assert.equal(replaceSection(document, "committee-odds", oddsTables()), document);
   });
 
-  it("notices another figure, and a missing mark", () => {
+  it("notices a wrong figure and a missing mark", () => {
     assert.equal(replaceSection(document.replace("| .181 |", "| .182 |"), "committee-odds", oddsTables()), document);
     assertIncludes(document, "| .181 |");
     assert.throws(() => replaceSection(document, "nothing", ""), /nothing/);
   });
 
-  it("holds the costs that are measured, and the measured ones are those of the formulas", () => {
+  it("holds the measured costs, which equal the formulas", () => {
     const run = spawnSync(process.execPath, ["lab/main.ts", "complexity", "--check"], { cwd: root, encoding: "utf8" });
     assert.equal(run.stderr, "docs/spec/complexity.md is up to date.\n");
     assert.equal(run.status, 0);
   });
 
-  it("WB16, MB8, LL16: f bad leaders in a row are those that lead; wbft grows by one call with each, mbft and leaderless do not", () => {
+  it("WB16, MB8, LL16: f bad seats in a row do lead; wbft grows by one call with each, mbft and leaderless do not", () => {
     const path = (id: string, seats: number): number => {
       const costs = protocolCosts.find((one) => one.id === id)!;
       const protocol = protocols.find((one) => one.id === id)!;
@@ -52,7 +52,7 @@ describe("docs/spec/complexity.md", () => {
       );
   });
 
-  it("the seats that are made bad are those whose turn comes first", () => {
+  it("the bad seats are those whose turn comes first", () => {
     const order = (id: string, seats: number, code: number): readonly number[] =>
       protocolCosts.find((one) => one.id === id)!.leading.order(attemptFor(code, seats, "normal"));
     for (const seats of [4, 7, 10, 13]) {
@@ -71,7 +71,7 @@ describe("docs/spec/complexity.md", () => {
     );
   });
 
-  it("a count that differs from its formula is named", () => {
+  it("names a count that differs from its formula", () => {
     const costs = protocolCosts.find(({ id }) => id === "mbft-bayesian")!;
     const cost = costOf(mbftBayesian, 4, "agree", costs.leading);
     assert.deepEqual(differences(costs, 4, "agree", cost), []);

@@ -91,7 +91,7 @@ describe("conformance command", () => {
       assert.ok(stdout.includes(`: babble-funky: ${field}: expected `), stdout);
       assert.ok(stdout.endsWith("matched 2, differed 1\n"), stdout);
     }
-    // Which events are no witnesses may be said, too; the order of coin votes says nothing.
+    // A file may also list the events that are no witnesses; the order of coin votes has no meaning.
     const same = changedHashgraph(({ witness, coinVotes }) => {
       witness["a23"] = false;
       coinVotes.reverse();
@@ -138,7 +138,7 @@ describe("conformance command", () => {
     );
   });
 
-  it("tolerates the last bits of posteriors, nothing else", () => {
+  it("tolerates differences in the last bits of posteriors only", () => {
     const nudge = (field: "posterior" | "logBf", amount: number): number | null => {
       const path = changed("mbft-bayesian-reference", ({ scenarios: [first] }) => {
         const [round] = first?.expect.history ?? [];
@@ -182,7 +182,7 @@ describe("conformance command", () => {
     assert.deepEqual([tie({ a0: 1, a1: 0.5 }), tie({ a0: 0.5, a1: 1 }), tie({ a0: 1, a1: 1 })], [0, 0, 1]);
   });
 
-  it("names file and field of what it cannot use, and exits 2", () => {
+  it("names the file and field that it cannot use, and exits 2", () => {
     const unusable: readonly (readonly [string, RegExp])[] = [
       [join(folder, "absent.json"), /absent\.json: it cannot be read: ENOENT/],
       [written("{"), /it is not JSON/],

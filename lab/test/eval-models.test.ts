@@ -78,9 +78,9 @@ describe("npm run eval", () => {
     assert.ok(cells.some(({ mix }) => mix === "heterogeneous"));
   });
 
-  it("says what is wrong with a flag or a file, with exit code 2", () => {
+  it("explains a wrong flag or file, with exit code 2", () => {
     const wrong: readonly (readonly [words: readonly string[], says: RegExp])[] = [
-      [["--suite", "chess"], /USAGE: Correct --suite: "chess" is none of .*arithmetic/],
+      [["--suite", "chess"], /USAGE: Correct --suite: "chess" is unknown; use .*arithmetic/],
       [["--suite", "wason", "--byzantine", "2"], /USAGE: Correct --byzantine "2": .*0 to 1/],
       [["--suite", "wason", "--models", "a.gguf@9"], /USAGE: Correct --models/],
       [["--suite", "wason", "--models", "models/conclave-small.gguf,a.gguf"], /MODEL_FILE_MISSING/],

@@ -35,7 +35,7 @@ const question: Question = {
 };
 const { terms } = attemptFor(question, 0, 4, "normal").request;
 
-/** Answers what the mind of the moment holds, after so long in real time; every answer costs 10 tokens. */
+/** Answers with the current mind's answer, after some real time; every answer costs 10 tokens. */
 function bookOf(mindOf: (user: string) => Mind, realMs = 0): AnswerBook {
   const memory = createMemoryModel((request) => respond(request, terms, mindOf(request.user)), {
     confidence: () => 900_000,
@@ -76,7 +76,7 @@ async function trialOf(id: string, byzantine: number, book = truthful(), seed = 
 }
 
 describe("eval: self-consistency", () => {
-  it("buys as many samples as the tokens pay for, and at least one", async () => {
+  it("takes as many samples as the tokens pay for, at least one", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 300 }), async (tokens) => {
         const vote = await selfConsistency(attemptFor(question, 0, 4, "normal"), panelOf(truthful()), tokens);
@@ -103,7 +103,7 @@ describe("eval: self-consistency", () => {
 });
 
 describe("eval: the panel", () => {
-  it("P9: asks once more, cut short, where a prompt was too long, and counts both calls", async () => {
+  it("P9: asks once more, cut short, if a prompt was too long, and counts both calls", async () => {
     const asked: string[] = [];
     const model = createMemoryModel((request) => {
       asked.push(request.user);
@@ -134,7 +134,7 @@ describe("eval: the answer book", () => {
     return { model, calls: () => calls };
   }
 
-  it("asks the same only once, in this run and the next, and reads over a line that was cut", async () => {
+  it("asks the same only once, in this run and the next, and skips a line that was cut", async () => {
     const path = join(folder, "answers.jsonl");
     const first = counting();
     const variant = { label: "", key: "a", isGreedy: false };
@@ -154,7 +154,7 @@ describe("eval: the answer book", () => {
     assert.equal(second.calls(), 1, "another model or sampling");
   });
 
-  it("keeps failures that come again, and asks anew after those that may not", async () => {
+  it("keeps failures that repeat, and asks again after other failures", async () => {
     for (const [kind, calls] of [
       ["truncated", 1],
       ["timeout", 2],
@@ -167,7 +167,7 @@ describe("eval: the answer book", () => {
     }
   });
 
-  it("counts the same whether answers come from it or not", async () => {
+  it("counts the same with and without kept answers", async () => {
     const book = truthful();
     const fresh = await trialOf("mbft", 1, book);
     assert.deepEqual(await trialOf("mbft", 1, book), fresh);
@@ -190,7 +190,7 @@ function seedWhere(isFirst: boolean): number {
 }
 
 describe("eval: committees", () => {
-  it("decide with every protocol that takes the question, at the cost that it states", async () => {
+  it("decide with every protocol that takes the question, at its stated cost", async () => {
     const costs: Readonly<Record<string, readonly [calls: number, path: number]>> = {
       mbft: [4, 1],
       wbft: [8, 2],
@@ -213,7 +213,7 @@ describe("eval: committees", () => {
     }
   });
 
-  it("wait for models in real time, which makes nobody late in theirs", async () => {
+  it("wait for models in real time, which makes no seat late in virtual time", async () => {
     const trial = await trialOf(
       "mbft",
       0,
@@ -222,7 +222,7 @@ describe("eval: committees", () => {
     assert.deepEqual([trial.status, trial.calls, trial.criticalPath], ["right", 4, 1]);
   });
 
-  it("bear one confident liar, whose proof stands in what the others judge", async () => {
+  it("bear one confident liar, whose proof the others judge", async () => {
     let proofs = 0;
     const book = bookOf((user) => {
       if (readPrompt(user).get("proof") === question.lie.proof) proofs += 1;
@@ -232,7 +232,7 @@ describe("eval: committees", () => {
     assertAbove(proofs, 0);
   });
 
-  it("certify the lie of a chair: a wrong certificate, which a vote of honest samples is not", async () => {
+  it("certify the lie of a chair, while a vote of honest samples is right", async () => {
     const trial = await trialOf("council", 1, truthful(), seedWhere(true));
     assert.equal(trial.answer, "53");
     assert.equal(trial.status, "wrong");
@@ -251,7 +251,7 @@ describe("eval: committees", () => {
     assert.equal(trial.tokens, 0);
   });
 
-  it("refuse what their protocol does not take", async () => {
+  it("refuse questions that their protocol does not take", async () => {
     const committee = { seats: 30, assurance: "normal", bad: new Map(), misled: new Set<SeatIndex>() } as const;
     assert.equal(typeof methodOf("council").refuses(question, committee), "string");
     assert.equal(methodOf("mbft").refuses(question, committee), null);
@@ -259,7 +259,7 @@ describe("eval: committees", () => {
     assert.equal(await tryQuestion({ ...evaluationOf(truthful(), []), seats: 30 }, cell, question), null);
   });
 
-  it("have other bad seats by question and seed, more of them including fewer", () => {
+  it("have other bad seats by question and seed; more bad seats include fewer", () => {
     const drawn = (seed: number, count: number): readonly number[] => [
       ...badSeats({ seats: 7, badness: ["confident"], seed }, question, count).keys(),
     ];
@@ -273,7 +273,7 @@ describe("eval: look-up with one poisoned source", () => {
   const proof = "c1 12 max 30 ok; c2 unused ok";
   const read = poisoned(text, "yes", proof) as string;
 
-  it("has questions whose poisoned reading differs, and none that liars decide", async () => {
+  it("has questions whose poisoned reading differs, and no question that liars decide", async () => {
     for (const one of questionsOf("lookup", 10, 1)) assert.notEqual(one.poisoned, one.text);
     const asked: string[] = [];
     const looked: Question = {
@@ -295,7 +295,7 @@ describe("eval: look-up with one poisoned source", () => {
       });
     });
     const book = createAnswerBook([{ label: "", key: "", isGreedy: false, models: [model] }], null);
-    // Misled is not lying: as the first leader it is heard three times, like anybody who answers.
+    // A misled seat does not lie: as the first leader it is heard three times, like any seat that answers.
     const calls = { mbft: 20, "fixed-leader-debate": 16 };
     for (const [id, expected] of Object.entries(calls)) {
       const method = methodOf(id);
@@ -318,7 +318,7 @@ describe("eval: baselines", () => {
     }
   });
 
-  it("fixed-leader-debate: the bad leader has its three rounds, then the next one is heard", async () => {
+  it("fixed-leader-debate: the bad leader has its three rounds, then the next leader follows", async () => {
     const trial = await trialOf("fixed-leader-debate", 1);
     // Three proposals and three votes of three, then one of each.
     assert.deepEqual([trial.status, trial.calls, trial.criticalPath], ["right", 3 * 4 + 4, 8]);
@@ -332,8 +332,8 @@ describe("eval: baselines", () => {
     assert.deepEqual([trial.status, trial.calls], ["hung", 2 * 3 * 4]);
   });
 
-  it("decentllms: the best answer, and those that quorums let pass", async () => {
-    // Seats cannot be told apart by their prompts, so the lie's low marks stand at one seat of four.
+  it("decentllms: takes the best answer, or the one that a quorum lets pass", async () => {
+    // Prompts do not tell seats apart, so the lie's low marks stand at one seat of four.
     for (const id of ["decentllms-best", "decentllms-two-thirds", "decentllms-majority"])
       assert.equal((await trialOf(id, 1)).status, "right", id);
   });
@@ -349,7 +349,7 @@ describe("eval: baselines", () => {
 describe("eval: runs and reports", () => {
   const provenance = { command: "npm run eval", seed: 1, commit: "abc", machine: "none", models: [], seconds: 1 };
 
-  it("put what is worse than self-consistency first", async () => {
+  it("name first what is worse than self-consistency", async () => {
     const evaluation = evaluationOf(truthful(), [methodOf("council"), methodOf("mbft")]);
     const cells = await runEvaluation(
       { ...evaluation, seed: seedWhere(true) },
@@ -369,7 +369,7 @@ describe("eval: runs and reports", () => {
     assertIncludes(third, "`council` | 1 | 0.0 / 0.0 / 100.0 (100.0) |");
   });
 
-  it("name every suite that is below, in bold where that is hardly chance, and the model that does best by itself", () => {
+  it("name every suite that is below, in bold if that is hardly chance, and the best single model", () => {
     const mark = (isRight: boolean): Mark => ({ status: isRight ? "right" : "wrong", grade: Number(isRight) });
     const vote = (isRight: boolean): Trial["selfConsistency"] => ({ ...mark(isRight), samples: 1, tokens: 10 });
     const trialsWith = (right: number, rivals: number, of: number): readonly Trial[] =>
@@ -414,7 +414,7 @@ describe("eval: runs and reports", () => {
     assertExcludes(first, "policy");
   });
 
-  it("begin no further question when the time is over, and have the same questions in every cell", async () => {
+  it("start no further question when the time is over, and have the same questions in every cell", async () => {
     const questions = [question, { ...question, text: "What is 26 + 37?" }];
     const evaluation = {
       ...evaluationOf(truthful(), [methodOf("fixed-leader-debate"), methodOf("early-stop")]),
@@ -434,9 +434,7 @@ describe("eval: runs and reports", () => {
       () => false,
       () => {},
     );
-    assert.deepEqual(
-      all.map(({ trials }) => trials.length),
-      [2, 2, 2, 2],
-    );
+    const counts = all.map(({ trials }) => trials.length);
+    assert.deepEqual(counts, [2, 2, 2, 2]);
   });
 });

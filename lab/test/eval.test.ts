@@ -69,7 +69,7 @@ describe("eval: statistics", () => {
 });
 
 describe("eval: a mean of equal grades", () => {
-  it("is not certain: its interval is that of a share as large, narrower with more of them", () => {
+  it("is not certain: its interval is that of an equal share, narrower with more grades", () => {
     assert.deepEqual(meanOf([1, 1, 1, 1]), shareOf(4, 4));
     assert.deepEqual(meanOf([0.5, 0.5]), shareOf(1, 2));
     const widthOf = (count: number): number => {
@@ -88,7 +88,7 @@ describe("eval: marks", () => {
     assert.deepEqual(markOf(terms, "63", null), { status: "hung", grade: 0 });
   });
 
-  it("grade policies by what both name of all that either names", () => {
+  it("grade policies by the share that both name of all that either names", () => {
     const policies = { ...terms, ...formOf("policies A-E") };
     assert.deepEqual(markOf(policies, "A,B,C", "C,A,B"), { status: "right", grade: 1 });
     assert.deepEqual(markOf(policies, "A,B,C", "B,C,D"), { status: "wrong", grade: 0.5 });
@@ -97,7 +97,7 @@ describe("eval: marks", () => {
 });
 
 describe("eval: a plain vote", () => {
-  it("takes the most frequent answer, of equals the one that came first; what is no answer has no vote", () => {
+  it("takes the most frequent answer, of equals the first one; a reply that is no answer has no vote", () => {
     assert.equal(plainVote(terms, ["53", "63", "nonsense", "63"]).answer, "63");
     assert.equal(plainVote(terms, ["53", "63", "63", "53"]).answer, "53");
     assert.equal(plainVote(terms, ["", "x"]).status, "hung");
@@ -119,7 +119,7 @@ describe("eval: a poisoned source", () => {
     );
   });
 
-  it("leaves alone what it cannot turn: words only, or a rule after which others may fail", () => {
+  it("skips what it cannot turn: words only, or a rule after which others may fail", () => {
     assert.equal(poisoned("Cover: 1) paid. Case: paid. Is it covered?", "yes", "c1 paid ok"), null);
     assert.equal(poisoned(text.replace("day 12", "day 40"), "no", "c1 40 max 30 fails"), null);
   });
@@ -128,7 +128,7 @@ describe("eval: a poisoned source", () => {
 const heldOutPath = new URL("../../models/held-out.json", import.meta.url);
 
 describe("eval: questions", () => {
-  it("are of every suite, each once, the seed's own; the first of more are those of fewer", () => {
+  it("are of every suite, each once, drawn by the seed; the first of more are those of fewer", () => {
     for (const suite of SUITE_NAMES) {
       const drawn = questionsOf(suite, 30, 1);
       assert.equal(new Set(drawn.map(({ text }) => text)).size, 30, suite);
@@ -144,7 +144,7 @@ describe("eval: questions", () => {
     }
   });
 
-  it("are of the test split, by the rule that models/questions.py has", () => {
+  it("are of the test split, by the rule of models/questions.py", () => {
     const rows = JSON.parse(readFileSync(heldOutPath, "utf8")) as readonly { readonly question: string }[];
     for (const { question: text } of rows) assert.equal(isTest(text), true, text);
     for (const suite of SUITE_NAMES) for (const { text } of questionsOf(suite, 20, 3)) assert.equal(isTest(text), true);

@@ -10,7 +10,7 @@ import type { Injection } from "../attacks/injections.ts";
 import type { Question } from "../eval/question.ts";
 import { assertIncludes } from "../../test/support/assertions.ts";
 
-// Hundreds of worlds: before anything of the core is loaded.
+// Installed before anything of the core is loaded, because this file runs hundreds of worlds.
 installHooks({ realSignatures: false, mutant: null });
 const { cidString, digestOf } = await import("../../agents/core/encoding/codec.ts");
 const { ConclaveError } = await import("../../agents/core/errors.ts");
@@ -19,7 +19,7 @@ const { composeText } = await import("../../agents/core/request/text.ts");
 const { limits } = await import("../../agents/core/limits.ts");
 const { canonicalOrder } = await import("../../agents/core/seat/order.ts");
 const { protocols } = await import("../../agents/core/protocols/index.ts");
-const { refuseMessage } = await import("../../agents/core/encoding/transcript.ts");
+const { forgeryIn } = await import("../../agents/core/encoding/transcript.ts");
 const { createMemoryModel } = await import("../../agents/adapters/memory/model.ts");
 const { judge } = await import("../../sim/checkers/index.ts");
 const { readPrompt, respond } = await import("../../sim/model.ts");
@@ -36,28 +36,28 @@ const INVISIBLE = /(?! )[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
 /** No limit of the protocols cuts texts of fewer bytes. */
 const SHORT_BYTES = 400;
 
-/** What honest seats hold; some of them err, at first or to the end. */
+/** Answers of honest seats; some of them err, at first or to the end. */
 interface Scene {
   readonly name: string;
   readonly kind: string;
   readonly truth: string;
-  /** What fits into the models of seats that do not err, in bytes; absent: whatever is asked. */
+  /** Bytes that fit into the models of seats that do not err; absent: any number. */
   readonly context?: { readonly prompt: number; readonly withAnswer: number };
-  /** By seat; null: it does not err. `words`: it answers with what it writes. */
+  /** Errors by seat; null: it does not err. `words`: it answers with what it writes. */
   readonly errors: readonly (string | null)[];
-  /** Tasks in which they err. */
+  /** Tasks in which these seats err. */
   readonly in: (task: string) => boolean;
 }
 
-/** What stands where in one world. */
+/** The texts of one world and their places. */
 interface Words {
-  /** In the question and in the context before it. */
+  /** Text in the question and in the context before it. */
   readonly question: string;
-  /** In documents that the question names; null: it names none. */
+  /** Texts in documents that the question names; null: it names none. */
   readonly document: string | null;
-  /** What each seat writes into every free field. */
+  /** Text that each seat writes into every free field. */
   readonly texts: readonly string[];
-  /** In the place of the error "words". */
+  /** Text that replaces the error "words". */
   readonly answer: string;
 }
 
@@ -95,7 +95,7 @@ const REACHED: Readonly<Record<string, string>> = {
 
 interface Played {
   readonly trace: Trace;
-  /** By seat, in order. */
+  /** Prompts by seat, in order. */
   readonly asked: readonly ModelRequest[][];
 }
 
@@ -122,12 +122,12 @@ async function play(protocol: Protocol, scene: Scene, words: Words): Promise<Pla
     idle: async () => {},
   };
   const attempt = { ...plan.attempt, request: { ...plan.attempt.request, terms } };
-  // Models that may err, as the checkers take it.
+  // The checkers then assume models that may err.
   const model = { failPpm: 0, errorPpm: 1 };
   return { trace: await runWorld({ ...plan, attempt, model }, null, models), asked };
 }
 
-/** As servers and engines fail: before they begin, or where the answer would go beyond the context's end. */
+/** Fails as servers and engines do: before they begin, or where the answer would go beyond the context's end. */
 function fit({ prompt, withAnswer }: NonNullable<Scene["context"]>, { user }: ModelRequest): void {
   const bytes = Buffer.byteLength(user);
   const kind = bytes > prompt ? "prompt-too-long" : bytes > withAnswer ? "truncated" : null;
@@ -148,7 +148,7 @@ function questionOf({ kind, truth }: Scene, words: Words): Question {
   };
 }
 
-/** An honest mind's answer and verdicts; the text in every other field that takes free words. */
+/** Returns an honest mind's answer and verdicts; every other free field gets the text. */
 function echoing(request: ModelRequest, terms: Terms, answer: string, text: string): Record<string, string> {
   const fields = respond(request, terms, { answer, approves: (other) => agrees(terms, other, answer) });
   const free = request.schema.properties.filter(
@@ -161,7 +161,10 @@ function echoing(request: ModelRequest, terms: Terms, answer: string, text: stri
   return { ...fields, ...Object.fromEntries(words) };
 }
 
-/** Worlds in which every text of the corpus stands once as question, context and document, and once as a seat's words. */
+/**
+ * Makes worlds in which every text of the corpus stands once as question, context and document, and once as a seat's
+ * words.
+ */
 function worldsOf(protocol: Protocol, scene: Scene): readonly (readonly [ids: string, hostile: Words, calm: Words])[] {
   const isLong = (injection: Injection): boolean => Buffer.byteLength(injectedText(injection, "no")) >= SHORT_BYTES;
   const sorted = [...injections.filter((one) => !isLong(one)), ...injections.filter(isLong)];
@@ -170,7 +173,7 @@ function worldsOf(protocol: Protocol, scene: Scene): readonly (readonly [ids: st
   );
   return groups.map((group) => {
     const texts = group.map((one) => injectedText(one, "no"));
-    // A document's name elsewhere than at its end makes a question one that escalating refuses (SG1).
+    // Escalating refuses a question that names a document elsewhere than at its end (SG1).
     const asked = group.filter(({ id }) => protocol.id !== "escalating" || id !== "source/cid");
     const written = Array.from({ length: SEATS }, (_, seat) => texts[seat % texts.length] as string);
     const hostile = {
@@ -183,7 +186,10 @@ function worldsOf(protocol: Protocol, scene: Scene): readonly (readonly [ids: st
   });
 }
 
-/** The same with texts that want nothing: of any length where no limit cuts, else of the same. */
+/**
+ * Returns the same scene with texts that want nothing: of any length where no limit cuts, otherwise of the same
+ * length.
+ */
 function calmed(hostile: Words, scene: Scene): Words {
   const calm = (text: string): string => harmlessText(Buffer.byteLength(text) < SHORT_BYTES ? "x".repeat(200) : text);
   const { terms } = attemptFor(questionOf(scene, hostile), 1, SEATS, "normal").request;
@@ -192,12 +198,12 @@ function calmed(hostile: Words, scene: Scene): Words {
     question: "nothing",
     document: hostile.document === null ? null : "nothing",
     texts: hostile.texts.map(calm),
-    // What is no answer of the kind is compared with what is none either.
+    // A text that is no answer of the kind is compared with another such text.
     answer: isAnswer ? calm(hostile.answer).slice(0, limits.answerBytes / 4) : "\u202e",
   };
 }
 
-/** Who spoke where, and as what: roles, phases, rounds, seats. */
+/** Returns who spoke where, and as what: roles, phases, rounds, seats. */
 function courseOf({ trace: { protocol, attempt, messages } }: Played): readonly string[] {
   const lines = [...messages].flatMap(([slot, said]) =>
     said.map(({ header, payload }) => `${slot} ${protocol.read(attempt, header, payload)?.name ?? "certify"}`),
@@ -205,7 +211,7 @@ function courseOf({ trace: { protocol, attempt, messages } }: Played): readonly 
   return lines.toSorted();
 }
 
-/** All of a prompt but the data: instructions, schema, the lines' names, and what is said without quotes. */
+/** Returns everything of a prompt except the data: instructions, schema, the lines' names, and text without quotes. */
 function formsOf({ asked }: Played): readonly (readonly string[])[] {
   return asked.map((requests) =>
     requests.map(({ system, user, schema, confidenceOf }) => {
@@ -215,7 +221,7 @@ function formsOf({ asked }: Played): readonly (readonly string[])[] {
   );
 }
 
-/** What was decided by whom, but the texts themselves: the digests of transcripts differ with them. */
+/** Returns the decisions and their seats without the texts, since the digests of transcripts differ with them. */
 function decisionsOf({ trace }: Played, { answer: words }: Words): readonly unknown[] {
   const own = canonicalAnswer(trace.attempt.request.terms, composeText(words))?.text;
   return trace.seats.map(({ certificates }) => {
@@ -229,7 +235,10 @@ function decisionsOf({ trace }: Played, { answer: words }: Words): readonly unkn
   });
 }
 
-/** Nothing invisible, every text one JSON string on its own line, every message of its seat, every invariant of the simulator. */
+/**
+ * Checks that nothing is invisible, every text is one JSON string on its own line, every message is its seat's, and
+ * every invariant of the simulator holds.
+ */
 function expectContained({ trace, asked }: Played, name: string): void {
   for (const { user } of asked.flat())
     for (const [index, line] of user.split("\n").entries()) {
@@ -238,11 +247,11 @@ function expectContained({ trace, asked }: Played, name: string): void {
       else assert.equal(typeof JSON.parse(line.replace(/^\w+: /, "")), "string");
     }
   for (const message of [...trace.messages.values()].flat())
-    assert.equal(refuseMessage(trace.attempt, message), null, name);
+    assert.equal(forgeryIn(trace.attempt, message), null, name);
   assert.deepEqual(judge(trace), [], name);
 }
 
-/** A proof of 512 bytes, all that a message may hold; what prompts make of it is up to six times as long. */
+/** A proof of 512 bytes, the most that a message may hold; prompts make it up to six times as long. */
 const LONG: readonly (readonly [name: string, text: string])[] = [
   ["letters", "x".repeat(512)],
   ["quotes", '"'.repeat(512)],
@@ -269,7 +278,7 @@ describe("injections: no text of a peer is too long for a small context", () => 
           errors: Array<null>(SEATS).fill(null),
           in: () => true,
         };
-        // Nobody's chair: what a chair says would be the decision.
+        // A seat that is never the chair, whose word would be the decision.
         const order = canonicalOrder(attemptFor(questionOf(lying, calm), protocol.code, SEATS, "normal"));
         const liar = order.at(-1) as SeatIndex;
         const words = { ...calm, texts: calm.texts.with(liar, long) };

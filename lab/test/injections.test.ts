@@ -8,7 +8,7 @@ import { tallied } from "../attacks/injection-report.ts";
 import { harmlessText, injectedText, INJECTION_CATEGORIES, injections } from "../attacks/injections.ts";
 import { assertAtLeast, assertBelow, assertExcludes, assertIncludes } from "../../test/support/assertions.ts";
 
-/** Blank symbols are none of Unicode's spaces. */
+/** Blank symbols that are not spaces in Unicode. */
 const INVISIBLE = /(?! )[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{1d159}]/u;
 const rendered = (text: string): string => renderFields([["question", text, "untrusted"]]);
 

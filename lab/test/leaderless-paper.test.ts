@@ -29,9 +29,9 @@ describe("DecentLLMs, the paper's figures", () => {
       assertAbove(2 * approvers, HONEST.length + byzantine);
       assertBelow(2 * byzantine, HONEST.length + byzantine);
     }
-    // 8 of 16 is half: the bound floor((N - 1) / 2) = 7 is passed, and so is what may be asked of the median.
+    // 8 of 16 is half: it exceeds the bound floor((N - 1) / 2) = 7 up to which the median is robust.
     assert.equal(ranking(replay(9))[0], 9);
-    // LL8: at half of the evaluators nobody wins rather than w9; a majority of colluders gets it through.
+    // LL8: with half of the evaluators no worker wins, instead of w9; a majority of colluders makes w9 win.
     assertFields(resilienceAt(7), { best: 6, pushedRank: 6, approvedBest: 6 });
     assertFields(resilienceAt(8), { best: 9, pushedRank: 1, approvedBest: null });
     assertFields(resilienceAt(9), { best: 9, pushedRank: 1, approvedBest: 9 });
@@ -50,7 +50,7 @@ describe("DecentLLMs, the paper's figures", () => {
     assert.equal(majorityBaseline([10, 90, 50, 70, 30, 80, 60]), 6);
     assert.deepEqual([twoThirdsBaseline([5]), majorityBaseline([5])], [0, 0]);
     assert.throws(() => majorityBaseline([]), RangeError);
-    // Table I: what leader-based voting would have made of it.
+    // Table I: the result of leader-based voting.
     assert.equal(twoThirdsBaseline(PAPER_SCORES), 8);
     assert.equal(majorityBaseline(PAPER_SCORES), 3);
   });

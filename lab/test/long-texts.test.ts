@@ -16,7 +16,7 @@ after(async () => await book.close());
 
 const [asked] = questionsOf("arithmetic", 1, 1) as readonly [Question];
 
-/** What one of four seats, who lies with such a proof, leaves of a deliberation; the others have the embedded model. */
+/** Runs a deliberation beside a seat that lies with such a proof; the other three have the embedded model. */
 async function besideLiar(id: string, text: string, proof: string): Promise<{ status: string; failed: number }> {
   const question = { ...asked, text, drawnBy: asked.text, lie: { ...asked.lie, proof } };
   const bad = badSeats({ seats: 4, badness: ["confident"], seed: 1 }, question, 1);
@@ -33,7 +33,7 @@ async function besideLiar(id: string, text: string, proof: string): Promise<{ st
 }
 
 describe("P9: one liar of four does not silence the embedded model with its longest proof", () => {
-  // What is right is not asked: so much nonsense misleads so small a model.
+  // The test does not ask for the right answer: so much nonsense misleads such a small model.
   it("unanimous: 512 bytes that need 1536 in a prompt are cut", async () => {
     assert.deepEqual(await besideLiar("unanimous", asked.text, "\u00ad".repeat(256)), { status: "decided", failed: 0 });
   });

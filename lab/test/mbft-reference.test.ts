@@ -309,7 +309,7 @@ describe("mbft reference: what it gets wrong, kept as counter-examples to the so
   });
 
   it("stalls on two coordinated vetoers of seven, one loud and one stealthy (M22)", () => {
-    // The loud one is promoted again and again while honest leaders are slashed under the stealthy one's veto.
+    // The loud vetoer is promoted again and again while honest leaders are slashed under the stealthy one's veto.
     const vetoers = [0.9, 0.05].map((confidence) => ({ ...honest("FALSE", confidence), accept: [] }));
     const agents = named([...Array.from({ length: 5 }, () => honest("TRUE", 0.9)), ...vetoers]);
     const result = runReference({ agents, theta: 0.6 * 7 * 0.9, sigma: 0.5, maxRounds: 100 });

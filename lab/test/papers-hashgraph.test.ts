@@ -16,7 +16,7 @@ const QUESTION = {
 const { terms } = attemptFor(QUESTION, 6, 4, "normal").request;
 
 describe("facts that a decision keeps", () => {
-  it("are right policies that somebody named; wrong ones are counted apart", () => {
+  it("are right policies that some member named; wrong ones are counted apart", () => {
     // A and B were named, C by nobody; of the first answers one has a wrong policy, the greedy one has two.
     const firsts = ["A", "A,B", "B,D", "nonsense"];
     assert.deepEqual(factsOf(terms, { firsts, greedy: "A,D", answer: "B,D" }, "A,B,C"), {
@@ -34,7 +34,7 @@ describe("facts that a decision keeps", () => {
   const kept = { isDecided: true, named: 3, kept: 2, falsePerFirst: 1, falseGreedy: 0.5, falseKept: 1 };
   const hung = { isDecided: false, named: 2, kept: 0, falsePerFirst: 3, falseGreedy: 2, falseKept: 0 };
 
-  it("are pooled over questions; false ones are compared on those that are decided", () => {
+  it("are pooled over questions; false ones are compared on decided questions", () => {
     assert.deepEqual(pooledFacts([kept, hung]), {
       questions: 2,
       decided: 1,
@@ -43,11 +43,11 @@ describe("facts that a decision keeps", () => {
       kept: 2,
       falseWhereDecided: { perFirst: 1, perGreedy: 0.5, perDecision: 1 },
     });
-    // No decision is not a decision without false ones.
+    // A missing decision differs from a decision without false ones.
     assert.equal(pooledFacts([hung]).falseWhereDecided, null);
   });
 
-  it("fewer false ones: yes near zero, in part if fewer, no if not, nothing to say without a decision", () => {
+  it("fewer false ones: yes near zero, in part if fewer, no if not, no verdict without a decision", () => {
     const claim = (...facts: readonly Facts[]): Claim =>
       claimOf(rescueClaims(facts.map((one) => course({ suite: "policies", facts: one }))), "false statements");
     const none = { ...kept, falseKept: 0 };
@@ -59,7 +59,7 @@ describe("facts that a decision keeps", () => {
     assert.equal(claim(kept).agrees, "no");
     assert.equal(claim({ ...kept, falseKept: 2 }).agrees, "no");
     assertFields(claim(hung), { agrees: "not redone", here: "none of 1 questions is decided" });
-    // Where nobody says anything wrong there is nothing to lower.
+    // If nobody says anything wrong, there is nothing to lower.
     assert.equal(claim({ ...none, falsePerFirst: 0 }).agrees, "not redone");
     assert.equal(claim({ ...kept, falsePerFirst: 0 }).agrees, "no");
     // Near zero, but a single greedy call is nearer.
@@ -99,7 +99,7 @@ describe("what the hashgraph paper expects", () => {
     assert.equal(verdict(course(), rescued), "yes");
     assert.equal(verdict(course(), rescued, rescued, lost), "in part");
     assert.equal(verdict(course(), rescued, lost), "no");
-    // Nobody knew it: nothing was to be rescued.
+    // No seat knew it: there was nothing to rescue.
     assert.equal(verdict(course(), course({ firstsRight: 0, voteIsRight: false, status: "wrong" })), "yes");
   });
 
@@ -145,7 +145,7 @@ describe("what the hashgraph paper expects", () => {
     assert.equal(robustnessClaim(points, 7).agrees, "in part");
   });
 
-  it("nothing that was right at first: neither rescue nor recall can be judged", () => {
+  it("no right answer at first: neither rescue nor recall can be judged", () => {
     const facts = { isDecided: true, named: 0, kept: 0, falsePerFirst: 1, falseGreedy: 1, falseKept: 1 };
     const claims = rescueClaims([course({ firstsRight: 0, voteIsRight: false, status: "wrong", facts })]);
     assert.equal(claimOf(claims, "ideally").agrees, "not redone");
@@ -164,7 +164,7 @@ describe("what the hashgraph paper expects", () => {
     assert.equal(verdict({ ...swung, path: "none" }).agrees, "yes");
   });
 
-  it("who ends without a certificate is hung", () => {
+  it("a seat without a certificate is hung", () => {
     assert.equal(sharesText(["right", "none", "hung", "wrong"]), "25.0 / 50.0 / 25.0");
   });
 });

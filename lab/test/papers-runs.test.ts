@@ -39,7 +39,7 @@ const question: Question = {
   lie: { answer: "no", proof: "c1 720 max 500 fails" },
 };
 
-/** Answers what the mind holds; asked again later the same. */
+/** Answers with the mind's answer, and with the same when asked again. */
 function bookOf(mindOf: (user: string, seed: number) => Mind): AnswerBook {
   const memory = createMemoryModel((request) => {
     const { terms } = attemptFor(kindOf(request.user), 0, 4, "normal").request;
@@ -66,7 +66,7 @@ function kindOf(user: string): Question {
 }
 
 const minded = (answer: string): Mind => ({ answer, approves: (other) => other === answer });
-/** Something of every kind, the same for everybody. */
+/** A mind that answers every task, the same for all seats. */
 const fixed = (user: string): Mind => {
   const { kind } = kindOf(user).form;
   return minded({ boolean: "yes", choice: "A", number: "7", text: "Refund due.", policies: "A" }[kind]);
@@ -87,7 +87,7 @@ describe("every study runs from end to end with a scripted model", () => {
           comparisons.map(({ questions }) => questions),
           [1, 1, 1, 1, 1, 1, 1],
         );
-        // All agree at once: no turn is needed whatever the ratio.
+        // All agree at once: no turn is needed at any ratio.
         assert.match(claimOf(claims, "the fewer turns").here, /^mean turns 0.00, 0.00, 0.00, 0.00, 0.00 at/);
         assert.deepEqual(tables.map(({ rows }) => rows.length).slice(0, 3), [5, 2, 1]);
         assert.equal(charts.length, 2);
@@ -150,8 +150,8 @@ describe("the unanimous paper", () => {
     assert.equal(proofs.filter((proof) => proof === "Said at once.").length, 2);
   });
 
-  it("counts turns, and who is right at the start of each; blocks grow by the utterance", async () => {
-    // In the first round every second seed errs; whoever revises knows better.
+  it("counts turns, and the right seats at the start of each; blocks grow by the utterance", async () => {
+    // In the first round every second seed errs; a seat that revises knows better.
     const book = bookOf((user, seed) => minded(user.startsWith("task: revise") || seed % 2 === 0 ? "yes" : "no"));
     const asking = { book, protocol, seats: 7, seed: 3 };
     const done = await deliberateOn(question, asking);
@@ -169,7 +169,7 @@ describe("the unanimous paper", () => {
     assertAbove((blocks[1] as Block).bytes - (blocks[0] as Block).bytes, 200);
   });
 
-  it("a line is a line, and half off is half off", () => {
+  it("the distance from a line: none for a line, a half for half off", () => {
     const at = (utterances: number, bytes: number): Block => ({ utterances, bytes, rootBytes: 1 });
     assert.equal(deviation([at(0, 100), at(5, 150), at(10, 200)]), 0);
     assert.equal(deviation([at(0, 100), at(5, 225), at(10, 200)]), 0.5);
@@ -208,7 +208,7 @@ describe("what the unanimous paper says of accuracy", () => {
     unanimousClaims({ ratios, bySize, arithmetic: [row([1], { suite: "arithmetic" })], blocks });
   const line = [0, 1, 2].map((utterances): Block => ({ utterances, bytes: 100 + 10 * utterances, rootBytes: 1 }));
 
-  it("better from turn to turn: by size and turn, in part where one falls, no where none gains", () => {
+  it("better from turn to turn: by size and turn, in part if one falls, no if none gains", () => {
     const verdict = (...bySize: readonly Turns[]): Claim => claimOf(claims([row([1])], bySize, line), "Fig. 9");
     const large = (...accuracy: readonly number[]): Turns => row(accuracy, { seats: 7 });
     assert.equal(verdict(row([0.5, 0.5, 1]), large(0.8, 0.9)).agrees, "yes");
@@ -220,11 +220,11 @@ describe("what the unanimous paper says of accuracy", () => {
     assert.equal(verdict(row([0.5, 1]), large(0.8, 0.8)).agrees, "in part");
     assert.equal(verdict(row([0.5, 0.4]), large(0.8, 0.8)).agrees, "no");
     assert.equal(verdict(row([1]), large(1)).agrees, "not redone");
-    // Who is right at first has nothing to gain; the other size counts.
+    // A seat that is right at first has nothing to gain; the other size counts.
     assert.equal(verdict(row([1]), large(0.5, 0.6)).agrees, "yes");
   });
 
-  it("against one greedy call: yes where some are above and none below", () => {
+  it("against one greedy call: yes if some are above and none below", () => {
     const [below, above] = [row([1], { status: "hung" }), row([1], { greedyIsRight: false, seats: 7 })];
     const verdict = (ratio: Turns, size: Turns): Claim => claimOf(claims([ratio], [size], line), "improve accuracy");
     assert.equal(verdict(row([1]), above).agrees, "yes");
@@ -236,7 +236,7 @@ describe("what the unanimous paper says of accuracy", () => {
     assert.equal(verdict(row([1]), row([1])).agrees, "no");
   });
 
-  it("linear growth: no if it is crooked or does not grow, nothing to say of two sizes", () => {
+  it("linear growth: no if it is crooked or does not grow, no verdict with two sizes", () => {
     const verdict = (...bytes: readonly number[]): string => {
       const blocks = bytes.map((size, utterances): Block => ({ utterances, bytes: size, rootBytes: 1 }));
       return claimOf(claims([row([1])], [row([1])], blocks), "linearly").agrees;
@@ -304,7 +304,7 @@ describe("the DeepThnkr paper", () => {
     );
   });
 
-  it("tokens: in part where one mode is near, or where the overhead grows otherwise", () => {
+  it("tokens: in part if one mode is near, or if the overhead grows otherwise", () => {
     const council: Run = { mode: "council", seats: 4, requests: 5, criticalPath: 2, virtual: 3, tokens: 5 };
     const adversarial = { ...council, mode: "adversarial", tokens: 8 };
     const debates = (small: number, large: number): readonly Run[] => [
@@ -319,7 +319,7 @@ describe("the DeepThnkr paper", () => {
     assert.equal(verdict("quadratic", -1, 13), "no");
   });
 
-  it("a reading that tells right from wrong is relied on only as far as the chair is not below one greedy call", () => {
+  it("a reading that tells right from wrong counts only if the chair is not below one greedy call", () => {
     const debate = (band: "accept" | "read", status: "right" | "wrong", greedyIsRight: boolean): Trajectory => {
       return { suite: "policy", readings: [1, 1, 1], isContested: true, band, status, greedyIsRight };
     };
@@ -336,7 +336,7 @@ describe("the DeepThnkr paper", () => {
     assert.equal(verdict(poor).agrees, "not redone");
   });
 
-  it("debates that cannot be read are counted and named", () => {
+  it("counts and names debates that cannot be read", () => {
     const debate = { suite: "text", status: "wrong", greedyIsRight: true, trajectory: null } as const;
     const trajectory = { suite: "text", readings: [1, 1, 1], isContested: false, band: "contested" } as const;
     const read = { ...debate, trajectory: { ...trajectory, status: "wrong", greedyIsRight: true } } as const;
@@ -348,7 +348,7 @@ describe("the DeepThnkr paper", () => {
 });
 
 describe("the DecentLLMs paper", () => {
-  it("latency: two calls until all first workers are bad; leaders cost calls one after the other", async () => {
+  it("latency: two calls until all first workers are bad; each bad leader adds calls in sequence", async () => {
     const latencies = await latenciesOf({ seats: 7 }, { seats: 4, question, seed: 1 });
     const callsOf = (method: string): readonly number[] =>
       latencies.filter((one) => one.method === method).map(({ calls }) => calls);

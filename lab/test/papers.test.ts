@@ -18,7 +18,7 @@ import { findingsText } from "../papers/report.ts";
 import { STUDIES } from "../papers/studies.ts";
 import type { Chart, Claim, Comparison, Findings } from "../papers/study.ts";
 import { provenanceOf } from "../shared/provenance.ts";
-import { assertIncludes, assertAbove, assertWithin, assertClose } from "../../test/support/assertions.ts";
+import { assertAbove, assertClose, assertIncludes, assertWithin } from "../../test/support/assertions.ts";
 
 const root = join(import.meta.dirname, "../..");
 const CHART: Chart = {
@@ -32,7 +32,7 @@ const CHART: Chart = {
   ],
 };
 
-it("provenance: its command pasted into a shell has every argument as it was", () => {
+it("provenance: its command, pasted into a shell, has every argument unchanged", () => {
   const argv = [
     "--models",
     "a b.gguf;echo c",
@@ -141,7 +141,7 @@ describe("one greedy call of the same model", () => {
     );
   });
 
-  it("beats nobody where no committee is below it; where there is none nothing is said", () => {
+  it("names no committee if none is below it, and says nothing without a greedy call", () => {
     assert.match(before(comparison("`a`", 9, 9), comparison("`b`", 10, 9)), /^No committee here is right less often/);
     assert.equal(before(), "");
   });
@@ -165,9 +165,9 @@ describe("MBFT's propositions", () => {
     assert.deepEqual(shrinkingWeights(), { missed: 0, of: 63 });
   });
 
-  it("VI: outcomes of calibrated seats are weighed by their odds", () => {
+  it("VI: weighs outcomes of calibrated seats by their odds", () => {
     const { bayesian, discrete, promised } = calibratedSeats([0.9]);
-    // One seat of .9 passes .85 at once, right or wrong; the discrete rules commit whatever it says.
+    // One seat of .9 passes .85 at once, right or wrong; the discrete rules commit any answer of it.
     for (const { right, wrong, hung } of [bayesian, discrete]) {
       assertClose(right, 0.9, 1e-12);
       assertClose(wrong, 0.1, 1e-12);
@@ -180,7 +180,7 @@ describe("MBFT's propositions", () => {
     assertAbove(weak.wrong, 0.15);
   });
 
-  it("the order of the list decides between two that are equally sure", () => {
+  it("the order of the list decides between two equally confident agents", () => {
     assert.equal(isOrderBlind(), false);
   });
 });
@@ -228,7 +228,7 @@ describe("claims about MBFT follow the figures", () => {
   };
   const verdicts = (figures: MbftFigures): readonly string[] => mbftClaims(figures).map(({ agrees }) => agrees);
 
-  it("each can say yes and no, but for the suite that is not run", () => {
+  it("each claim can be yes and no, except the one about the suite that is not run", () => {
     assert.deepEqual(verdicts(held), [...Array.from({ length: 10 }, () => "yes"), "not redone"]);
     assert.deepEqual(verdicts(refuted), [...Array.from({ length: 10 }, () => "no"), "not redone"]);
   });
@@ -246,7 +246,7 @@ describe("claims about MBFT follow the figures", () => {
     assert.equal(verdicts({ ...held, calibrated: [rash] })[8], "no");
   });
 
-  it("recordings say what our reference is, not what the code promises", () => {
+  it("recordings show that our reference is the published code, not that the code keeps its promises", () => {
     const claim = mbftClaims({ ...held, recordings: { missed: 6, of: 236 } }).at(-1) as Claim;
     assertIncludes(claim.here, "230 of 236 recorded runs");
     assert.equal(claim.agrees, "not redone");
@@ -284,7 +284,7 @@ describe("npm run papers", () => {
     }
   });
 
-  it("says what is wrong with a command line, with exit code 2", () => {
+  it("explains a wrong command line, with exit code 2", () => {
     for (const words of [[], ["chess"], ["mbft", "--seed", "x"], ["mbft", "--model", "a@9"]])
       assert.equal(run(...words).code, 2, words.join(" "));
   });

@@ -23,7 +23,7 @@ const p = 0.3;
 const trials = 200_000;
 
 describe("odds of a proposer over prevrandao", () => {
-  it("with one block to come are those of leaving out what does not suit, slot by slot", () => {
+  it("with one block to come follow from leaving out unsuitable blocks, slot by slot", () => {
     const random = generator(1);
     let [suited, withheld] = [0, 0];
     for (let trial = 0; trial < trials; trial++) {
@@ -41,14 +41,14 @@ describe("odds of a proposer over prevrandao", () => {
     assertClose(withheld / trials / (expected - q), blocksPerGain(q), 0.2);
   });
 
-  it("with two blocks to come are those of the best pair in each run", () => {
+  it("with two blocks to come follow from the best pair in each run", () => {
     const random = generator(2);
     let suited = 0;
     for (let trial = 0; trial < trials; trial++) if (playTwo(random)) suited += 1;
     assertClose(suited / trials, withWithholding(q, p, 2), 0.004);
   });
 
-  it("are the fair ones without proposers, and grow with their share", () => {
+  it("are fair without proposers, and grow with their share", () => {
     for (const blocks of [1, 2, 5, 31]) {
       assertClose(withWithholding(q, 0, blocks), q, 1e-12);
       let before = q;
@@ -67,13 +67,16 @@ describe("odds of a proposer over prevrandao", () => {
     assertClose(secondsToRun(0.5, 2), 72, 1e-9);
   });
 
-  it("are the tables of ADR 7", () => {
+  it("equal the tables of ADR 7", () => {
     const document = readFileSync(join(import.meta.dirname, "../../docs/adr/007-seed-from-prevrandao.md"), "utf8");
     assert.equal(replaceSection(document, "randao", randaoTables()), document);
   });
 });
 
-/** Two blocks to come: a run of k slots knows k (k - 1) / 2 pairs; else one is published, or none, and an honest block follows. */
+/**
+ * Two blocks to come: a run of k slots knows k (k - 1) / 2 pairs. Otherwise the attacker publishes one block or none,
+ * and an honest block follows.
+ */
 function playTwo(random: () => number): boolean {
   let run = 0;
   while (random() < p) run += 1;

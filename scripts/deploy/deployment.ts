@@ -1,4 +1,5 @@
-// Deploys the system by the modules in ignition/modules: token (local chains only), access manager, registry, oracle with its settlement, slasher, an example consumer.
+// Deploys the system by the modules in ignition/modules: token (local chains only), access manager, registry, oracle
+// with its settlement, slasher, example consumer.
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -19,7 +20,7 @@ import handoverModule from "../../ignition/modules/Handover.ts";
 import policyDeskModule from "../../ignition/modules/PolicyDesk.ts";
 import testTokenModule from "../../ignition/modules/TestToken.ts";
 import { loadArtifacts, type Artifact, type BuildProfile } from "../../agents/adapters/artifacts/artifacts.ts";
-import { jsonOf } from "../../agents/adapters/json.ts";
+import { parseJson } from "../../agents/adapters/json.ts";
 import { noteSigned, recover } from "./recovery.ts";
 import { placeOf, stepsOf, type Part, type Step } from "./plan.ts";
 import { signingProvider, type Sent } from "./signing-provider.ts";
@@ -30,23 +31,26 @@ export interface PlanOptions {
   readonly account: Pick<LocalAccount, "address">;
   /** Stake and fee token; null deploys a test token that anybody can mint. */
   readonly token: Address | null;
-  /** Administrator of the access manager in the end; the deployer if not given. */
+  /** Administrator of the access manager in the end; the deployer if absent. */
   readonly admin?: Address;
-  /** Seconds that acts of an administrator other than the deployer wait, e.g. new prices; 0 if not given. */
+  /** Delay in seconds for acts of an administrator other than the deployer, e.g. new prices; 0 if absent. */
   readonly governanceDelaySeconds?: number;
-  /** Gets what is slashed, less the reporter's reward; the administrator if not given. */
+  /** Gets what is slashed, minus the reporter's reward; the administrator if absent. */
   readonly treasury?: Address;
   readonly minStake: bigint;
   /** At most 16 times `minStake`. */
   readonly maxStake: bigint;
   /** At least `MIN_UNBONDING_SECONDS`. */
   readonly unbondingDelaySeconds: number;
-  /** Draws see the registry as it was when the current epoch of so many blocks began; 25 to 7200. */
+  /** Length of an epoch in blocks, 25 to 7200. Draws see the registry as it was when the current epoch began. */
   readonly epochBlocks: number;
-  /** What requests cost; nothing if not given, and then only the seats are paid. */
+  /** Prices of requests; absent = nothing, and then only the seats are paid. */
   readonly prices?: Prices;
   readonly buildProfile: BuildProfile;
-  /** Keeps Ignition's journal, so that an interrupted deployment goes on where it stopped; without it nothing is kept. */
+  /**
+   * Folder of Ignition's journal, so that an interrupted deployment continues where it stopped; absent = nothing is
+   * kept.
+   */
   readonly directory?: string;
   /** Deploys the example consumer `PolicyDesk` and creates its subscription, `EXAMPLE_SUBSCRIPTION`; the deployer owns both. */
   readonly example?: ExampleSettings;
@@ -67,7 +71,7 @@ export interface PriceTerms {
 
 export interface DeployOptions extends PlanOptions {
   readonly account: LocalAccount;
-  /** A line for people before each transaction. */
+  /** Prints a line for people before each transaction. */
   readonly progress?: (line: string) => void;
 }
 
@@ -96,18 +100,18 @@ export interface Deployment {
   readonly settlement: Address;
   readonly slasher: Address;
   readonly example: Address | null;
-  /** Which build of the contracts it is. */
+  /** Build profile of the contracts. */
   readonly buildProfile: BuildProfile;
 }
 
-/** What will be sent, and the result if it all succeeds. */
+/** The transactions of a deployment, and its result if all of them succeed. */
 export interface Plan {
   readonly parts: readonly Part[];
   readonly steps: readonly Step[];
   readonly deployment: Deployment;
 }
 
-/** Where an unfinished deployment began: its addresses follow from it. */
+/** Start of an unfinished deployment: its addresses follow from the nonce. */
 interface Start {
   readonly deployer: Address;
   readonly nonce: number;
@@ -134,13 +138,13 @@ export const contracts: Readonly<Record<string, string>> = {
   PolicyDesk: "contracts/consumers/examples/PolicyDesk.sol:PolicyDesk",
 };
 
-/** As in contracts/types/Limits.sol: the longest request, and a week for evidence. */
+/** MIN_UNBONDING of contracts/types/Limits.sol: the longest request, and a week for evidence. */
 export const MIN_UNBONDING_SECONDS = 14 * 86_400;
 /** Chains that nobody else uses: a block is final at once, and a poll costs nothing. */
 export const LOCAL_CHAINS: readonly number[] = [1_337, 31_337];
 
 const NO_PRICES: PriceTerms = { unitPrice: 0n, gasRate: 0n, gasPriceCap: 0n, treasuryPpm: 0n };
-/** The coin's gas rate is fixed. */
+/** All prices 0, except the coin's gas rate, which is fixed. */
 export const FREE: Prices = { token: NO_PRICES, native: { ...NO_PRICES, gasRate: 10n ** 18n } };
 
 const START_FILE = "start.json";
@@ -148,13 +152,15 @@ const CONFIRMATIONS = 5;
 const POLLING_MS = 4_000;
 const LOCAL_POLLING_MS = 50;
 
-/** Reads, and sends nothing. */
+/** Plans a deployment: it reads the chain and sends nothing. */
 export async function planDeployment(options: PlanOptions): Promise<Plan> {
   const client = createPublicClient({ transport: http(options.rpcUrl) });
   return planFrom(options, await client.getChainId(), (await readStart(options)) ?? (await startNow(options, client)));
 }
 
-/** Throws DEPLOYMENT_UNFINISHED; with `directory`, the same call goes on where this one stopped. */
+/**
+ * Deploys the system. Throws DEPLOYMENT_UNFINISHED; with `directory`, the same call continues where this one stopped.
+ */
 export async function deploy(options: DeployOptions): Promise<Deployment> {
   const { account, directory, rpcUrl, progress = () => undefined } = options;
   const client = createPublicClient({ transport: http(rpcUrl) });
@@ -164,7 +170,7 @@ export async function deploy(options: DeployOptions): Promise<Deployment> {
   const artifacts = await openArtifacts(options.buildProfile);
   if (directory !== undefined) {
     await mkdir(directory, { recursive: true });
-    // Whole or not at all: the nonce that all addresses follow from is nowhere else.
+    // Written whole or not at all: no other place holds the nonce from which all addresses follow.
     const path = join(directory, START_FILE);
     await writeFile(`${path}.part`, `${JSON.stringify(start)}\n`);
     await rename(`${path}.part`, path);
@@ -205,7 +211,7 @@ async function runPart(part: Part, directory: string | undefined, common: Common
     } catch (error) {
       const { provider, artifactResolver } = common;
       if (directory !== undefined && (await recover(error, directory, provider, artifactResolver))) continue;
-      // Ignition's own refusals; anything else is the node's, or ours.
+      // These are Ignition's own refusals; any other error is the node's or ours.
       throw error instanceof Error && error.name === "HardhatError" ? unfinished(error.message, error) : error;
     }
   }
@@ -251,7 +257,10 @@ function planFrom(options: PlanOptions, chainId: number, { deployer, nonce: firs
   return { parts, steps, deployment };
 }
 
-/** A transaction of somebody else with the same key would move every later address: the registry would be bound to nothing. */
+/**
+ * Returns a guard that refuses a changed nonce: a foreign transaction with the same key would move every later
+ * address, and bind the registry to nothing.
+ */
 function guardOf(
   steps: readonly Step[],
   first: number,
@@ -270,7 +279,10 @@ function guardOf(
   };
 }
 
-/** Ignition judges the whole journal: what a later part has begun makes an earlier one unsuccessful, without a failure. */
+/**
+ * Throws unless the module succeeded. Ignition judges the whole journal: what a later module has begun makes an
+ * earlier one unsuccessful, without a failure.
+ */
 function requireSuccess(result: DeploymentResult, isLast: boolean): void {
   switch (result.type) {
     case DeploymentResultType.SUCCESSFUL_DEPLOYMENT:
@@ -298,12 +310,12 @@ function unfinished(reason: string, cause?: unknown): ConclaveError {
   return new ConclaveError("DEPLOYMENT_UNFINISHED", `Deploy the contracts: ${reason}`, {}, cause);
 }
 
-/** Of the unfinished deployment in the directory; null where there is none. */
+/** Returns the first nonce of the unfinished deployment in the directory; null without one. */
 async function readStart({ directory, account }: PlanOptions): Promise<Start | null> {
   if (directory === undefined) return null;
   const text = await readFile(join(directory, START_FILE), "utf8").catch(() => null);
   if (text === null) return null;
-  const start = startSchema.safeParse(jsonOf(text)).data;
+  const start = startSchema.safeParse(parseJson(text)).data;
   if (start === undefined)
     throw unfinished(
       `${join(directory, START_FILE)} is not what the first run wrote; restore it, or forget that run with --reset`,
@@ -325,7 +337,7 @@ async function openArtifacts(profile: BuildProfile): Promise<ReadonlyMap<string,
   return new Map(loaded.map((artifact) => [artifact.contractName, artifact]));
 }
 
-/** No contract of ours is linked to a deployed library. */
+/** Returns the artifact for Ignition. No contract of ours is linked to a deployed library. */
 function forIgnition({ immutableReferences: _, ...artifact }: Artifact): IgnitionArtifact {
   return { ...artifact, linkReferences: {}, deployedLinkReferences: {} };
 }

@@ -25,12 +25,15 @@ export interface Step {
   readonly action: "create" | "call";
   readonly contract: string;
   readonly address: Address;
-  /** Of a call. */
+  /** Name of the called function. */
   readonly functionName?: string;
   readonly args: readonly unknown[];
 }
 
-/** Which contract will be where, by name, if the module's first transaction has this nonce; and the nonce after its last. */
+/**
+ * Returns the address of each contract by name, if the module's first transaction has this nonce, and the nonce after
+ * its last.
+ */
 export function placeOf(
   module: Module,
   from: Address,
@@ -45,7 +48,7 @@ export function placeOf(
   return { addresses: new Map(created), nextNonce: nonce + sent.length };
 }
 
-/** The same with every argument. */
+/** Returns the steps of a module with every argument. */
 export function stepsOf({ module, parameters }: Part, from: Address, nonce: number): readonly Step[] {
   const { addresses } = placeOf(module, from, nonce);
   const addressOf = (future: Future): unknown => {
@@ -69,7 +72,7 @@ export function stepsOf({ module, parameters }: Part, from: Address, nonce: numb
   });
 }
 
-/** In the order in which Ignition sends them: batch by batch, by id within a batch. */
+/** Returns the transactions as Ignition sends them: batch by batch, by id within a batch. */
 function transactionsOf(module: Module) {
   const futures = new Map([...module.futures].map((future) => [future.id, future]));
   const order = batches(module).flatMap((batch) => batch.toSorted((a, b) => (a < b ? -1 : 1)));

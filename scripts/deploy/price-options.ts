@@ -1,4 +1,4 @@
-// The options of `npm run deploy` that say what requests cost.
+// Options of `npm run deploy` for the prices of requests.
 import type { Command } from "commander";
 import { parseUnits } from "viem";
 
@@ -21,7 +21,7 @@ const GWEI_DECIMALS = 9;
 const GAS_PRICE_UNIT = 1_000_000n;
 const MAX_TREASURY_PPM = 200_000n;
 
-/** All are 0 if not given: whatever fee is named will do, and only the seats are paid. */
+/** Adds the price options. All prices are 0 by default: then any fee is enough, and only the seats are paid. */
 export function addPriceOptions(command: Command): Command {
   return command
     .option("--unit-price <tokens>", "what a seat of a hung committee earns, half of one that decided", "0")

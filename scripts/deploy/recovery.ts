@@ -1,4 +1,5 @@
-// Ignition cannot go on after a crash between signing a transaction and noting that it was sent. So it is noted here before it is sent.
+// Ignition cannot continue after a crash between signing a transaction and noting that it was sent. So this file
+// notes each transaction before it is sent.
 import { appendFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { trackTransaction, wipe, type ArtifactResolver, type EIP1193Provider } from "@nomicfoundation/ignition-core";
@@ -22,7 +23,10 @@ export async function noteSigned(directory: string, nonce: number, raw: Hex): Pr
   await appendFile(join(directory, SIGNED_FILE), `${JSON.stringify({ nonce, raw })}\n`, { flush: true });
 }
 
-/** Repairs the journal after Ignition has refused to go on because of a lost transaction; false if this was not why. */
+/**
+ * Repairs the journal after Ignition refused to continue because of a lost transaction; returns false if it refused
+ * for another reason.
+ */
 export async function recover(
   refusal: unknown,
   directory: string,
@@ -36,7 +40,7 @@ export async function recover(
     await wipe(directory, artifactResolver, futureId);
     return true;
   }
-  // Known or mined already is as good; whether it is there, the next line finds out.
+  // A transaction that the node knows or has mined is as good; the next line finds out.
   await provider.request({ method: "eth_sendRawTransaction", params: [signed.raw] }).catch(() => undefined);
   await trackTransaction(directory, keccak256(signed.raw), provider);
   return true;
@@ -44,7 +48,7 @@ export async function recover(
 
 async function readSigned(directory: string): Promise<readonly Signed[]> {
   const text = await readFile(join(directory, SIGNED_FILE), "utf8").catch(() => "");
-  // A line that a crash has cut was not sent.
+  // A line that a crash cut was not sent.
   const whole = text.split("\n").slice(0, -1);
   return whole.map((line) => JSON.parse(line) as Signed);
 }

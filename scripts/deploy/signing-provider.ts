@@ -1,4 +1,4 @@
-// What Ignition talks to: the node of the chain, and a key that the node does not have.
+// The provider that Ignition talks to: the node of the chain, and a key that the node does not have.
 import type { EIP1193Provider } from "@nomicfoundation/ignition-core";
 import { BaseError, RpcRequestError, hexToBigInt, hexToNumber, http, type Hex, type LocalAccount } from "viem";
 
@@ -21,9 +21,9 @@ interface Transaction {
 }
 
 export interface Hooks {
-  /** May throw: nothing is signed then. */
+  /** May throw; then nothing is signed. */
   readonly beforeSigning: (sent: Sent) => void;
-  /** What is sent as soon as this resolves. */
+  /** The signed transaction, sent as soon as this resolves. */
   readonly beforeSending: (nonce: number, raw: Hex) => Promise<void>;
 }
 

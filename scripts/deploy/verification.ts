@@ -1,4 +1,5 @@
-// What an explorer or Sourcify needs to verify a deployment: the compiler's standard input, and the constructor's arguments of each contract.
+// Inputs by which an explorer or Sourcify verifies a deployment: the compiler's standard input, and the constructor's
+// arguments of each contract.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { encodeDeployData, type Hex } from "viem";
@@ -9,17 +10,17 @@ import { contracts, type Plan } from "./deployment.ts";
 /** The content of verification/<Contract>.json. */
 export interface Verification {
   readonly address: Address;
-  /** As explorers ask for it: "file:contract", the file as the standard input names it. */
+  /** Name in the form of explorers: "file:contract", the file as the standard input names it. */
   readonly contract: string;
   /** E.g. "v0.8.34+commit.80d5c536". */
   readonly compilerVersion: string;
   /** ABI-encoded. */
   readonly constructorArguments: Hex;
-  /** File beside this one: the standard JSON input, for all contracts that one compiler run made. */
+  /** File beside this one with the standard JSON input for all contracts of one compiler run. */
   readonly standardInput: string;
 }
 
-/** One file for each contract that the plan creates, and one for each compiler run. Replaces what is there. */
+/** Writes one file for each contract that the plan creates, and one for each compiler run. Replaces existing files. */
 export async function writeVerification(
   folder: string,
   { steps, deployment }: Pick<Plan, "steps" | "deployment">,

@@ -11,15 +11,18 @@ const root = join(import.meta.dirname, "../..");
 
 /** The same as in deploy/docker-compose.yml. */
 export const KUBO_VERSION = "v0.39.0";
-/** Of the module's files, its go.sum among them, which pins all that it is made from. */
+/** Hash of the module's files. Its go.sum is among them and pins everything that it is made from. */
 const KUBO_SUM = "h1:QA9tjxjZFfffZDUnJqbFHCaapxkzEBD2nC5YmYDIkEU=";
 const MODULE = "github.com/ipfs/kubo";
-/** The oldest that its go.mod allows. */
+/** Oldest Go that its go.mod allows. */
 const GO_MINOR = 25;
-/** One of its libraries names the Go versions that it was tried on, and this tag says to take it on a newer one as it is. */
+/**
+ * Build tag: one of its libraries lists the Go versions that it was tried on, and this tag makes it accept a newer
+ * one.
+ */
 const TAGS = "nofuse,untested_go_version";
 
-/** The file of `ipfs`; built where it is not there yet, which takes minutes and needs Go. */
+/** Returns the file of `ipfs`. A missing one is built, which takes minutes and needs Go. */
 export async function buildKubo(progress: (line: string) => void): Promise<string> {
   const folder = join(root, ".cache", "kubo", KUBO_VERSION);
   const binary = join(folder, "ipfs");
@@ -51,10 +54,11 @@ async function requireGo(): Promise<void> {
   if (!(Number(minor) >= GO_MINOR)) throw new Error(`Build Kubo: this is ${version}. ${way}`);
 }
 
-/** The folder of the module's source. */
+/** Returns the folder of the module's source. */
 async function download(): Promise<string> {
   const { stdout } = await run("go", ["mod", "download", "-json", `${MODULE}@${KUBO_VERSION}`], {
-    // Where no go.mod is. The sum below says more than the public list of sums, which is not reachable everywhere.
+    // A folder without a go.mod. The sum below says more than the public list of sums, which is not reachable
+    // everywhere.
     cwd: tmpdir(),
     env: { ...environment(), GONOSUMDB: MODULE },
   });
@@ -65,7 +69,7 @@ async function download(): Promise<string> {
   );
 }
 
-/** Inside the module, so that its own go.sum is what every other module is compared with. */
+/** Builds inside the module, so that its own go.sum checks every other module. */
 async function go(args: readonly string[], cwd: string): Promise<void> {
   const child = spawn("go", args, { cwd, env: environment(), stdio: ["ignore", 2, 2] });
   const code = await new Promise((settle, reject) => {
@@ -75,7 +79,7 @@ async function go(args: readonly string[], cwd: string): Promise<void> {
   if (code !== 0) throw new Error(`Build Kubo: go ${args[0] ?? ""} ended with ${String(code)}`);
 }
 
-/** Without what the caller's environment says about other builds. */
+/** The environment without the caller's settings for other builds. */
 function environment(): NodeJS.ProcessEnv {
   return { ...process.env, CGO_ENABLED: "0", GOFLAGS: "-mod=readonly -buildvcs=false", GOWORK: "off" };
 }

@@ -1,4 +1,4 @@
-// A Kubo daemon on a new repository that talks to this machine alone.
+// Runs a Kubo daemon on a new repository that talks to this machine alone.
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,15 +8,15 @@ import { promisify } from "node:util";
 import { spawnGuarded, type GuardedChild } from "../shared/guarded-child.ts";
 
 export interface Kubo {
-  /** RPC, on 127.0.0.1. */
+  /** URL of the RPC on 127.0.0.1. */
   readonly url: string;
-  /** Trustless and other gateways, on 127.0.0.1. */
+  /** URL of the trustless and other gateways on 127.0.0.1. */
   readonly gatewayUrl: string;
-  /** The folder of its blocks and config. */
+  /** Folder of its blocks and config. */
   readonly repository: string;
   /** Runs `ipfs` on the daemon; resolves with its standard output. */
   ipfs(...args: readonly string[]): Promise<Buffer>;
-  /** Removes the repository. */
+  /** Stops the daemon and removes the repository. */
   stop(): Promise<void>;
 }
 
@@ -25,7 +25,10 @@ const START_TIMEOUT_MS = 60_000;
 const MAX_OUTPUT_BYTES = 1 << 28;
 const KEPT_LINES = 30;
 
-/** No routing, no bootstrap nodes, no discovery, no telemetry, free ports of 127.0.0.1: what Kubo has for its own tests. */
+/**
+ * Configures Kubo as for its own tests: no routing, no bootstrap nodes, no discovery, no telemetry, free ports of
+ * 127.0.0.1.
+ */
 const PROFILES = "test,autoconf-off";
 const settings: readonly (readonly [key: string, value: string])[] = [
   ["Routing.Type", '"none"'],
@@ -61,7 +64,7 @@ export async function startKubo(binary: string): Promise<Kubo> {
   }
 }
 
-/** Reads all that it says, so that it never waits for a reader. */
+/** Reads all output, so that the daemon never waits for a reader. */
 async function readiness({ process: { stdout, stderr } }: GuardedChild): Promise<void> {
   const said: string[] = [];
   await new Promise<void>((settle, reject) => {
@@ -83,7 +86,7 @@ async function readiness({ process: { stdout, stderr } }: GuardedChild): Promise
   });
 }
 
-/** Where it listens, as it says in its repository: /ip4/127.0.0.1/tcp/PORT. */
+/** Returns the URL of the RPC from the address in its repository: /ip4/127.0.0.1/tcp/PORT. */
 async function apiUrl(repository: string): Promise<string> {
   const address = (await readFile(join(repository, "api"), "utf8")).trim();
   const [, host, port] = /^\/ip4\/([\d.]+)\/tcp\/(\d+)$/.exec(address) ?? [];

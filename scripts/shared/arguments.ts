@@ -2,17 +2,17 @@ import { availableParallelism } from "node:os";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { ConclaveError } from "../../agents/core/errors.ts";
 
-/** As everywhere: 1 says that what was asked for was done, and failed. */
+/** Exit code of a bad command line. As everywhere, 1 means that the command ran and its result is a failure. */
 export const EXIT_USAGE = 2;
 
-/** A script's command line: a bad one ends it with exit code 2 and one line. */
+/** Returns the command line of a script. A bad command line ends the script with exit code 2 and one line. */
 export function scriptCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_USAGE));
 }
 
-/** A parser of an option that is a whole number. */
+/** Returns a parser for an option that takes a whole number. */
 export function between(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -21,7 +21,7 @@ export function between(least: number, most: number): (text: string) => number {
   };
 }
 
-/** Options of a script that asks models. */
+/** Adds the options of a study that asks models. */
 export function answerOptions(command: Command): Command {
   return command
     .option("--jobs <n>", "answers made at the same time, each in a process", between(1, 64), availableParallelism())
@@ -29,7 +29,7 @@ export function answerOptions(command: Command): Command {
     .option("--no-cache", "keep no answers");
 }
 
-/** Runs a script whose command line throws, and tells what it was stopped by: 2, since 1 is a result. */
+/** Runs a program and returns its exit code. A bad command line and a ConclaveError become 2, since 1 is a result. */
 export async function exitCodeOf(argv: readonly string[], run: () => Promise<number>): Promise<number> {
   try {
     return await run();

@@ -1,17 +1,17 @@
-// A child that ends with this process, also when this process is killed without a chance to clean up.
+// A child process that ends with this one, even if this one is killed without a chance to clean up.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
 export interface GuardedChild {
   readonly process: ChildProcess;
-  /** Sends the signal, and after `STOP_SECONDS` SIGKILL; resolves when it is gone. Idempotent. */
+  /** Sends the signal, and SIGKILL after `STOP_SECONDS`; resolves when the child is gone. Idempotent. */
   readonly stop: () => Promise<void>;
 }
 
 export interface GuardOptions {
-  /** That ends it in order. */
+  /** Signal that ends the child in order. */
   readonly signal: "TERM" | "INT";
-  /** Of the child; who pipes one has to read it. */
+  /** Output of the child; the caller must read a piped one. */
   readonly output: readonly [stdout: "pipe" | "ignore", stderr: "pipe" | "ignore"];
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
@@ -21,7 +21,7 @@ export interface GuardOptions {
 
 const STOP_SECONDS = 3;
 
-/** Runs "$0" "$@" until standard input ends, which it does with this process. */
+/** Runs "$0" "$@" until standard input ends, which ends with this process. */
 const WHILE_PARENT_LIVES = (signal: GuardOptions["signal"]): string => `
 exec 3<&0
 "$0" "$@" 3<&- & child=$!
@@ -36,7 +36,7 @@ export function spawnGuarded(binary: string, args: readonly string[], options: G
   const child = spawn("/bin/sh", ["-c", WHILE_PARENT_LIVES(signal), binary, ...args], {
     ...rest,
     ...(user === undefined ? {} : { uid: user, gid: user }),
-    // In a group of its own: Ctrl-C is for us, who stop it in order.
+    // The child gets a group of its own: Ctrl-C reaches us alone, and we stop the child in order.
     detached: true,
     stdio: ["pipe", ...output],
   });

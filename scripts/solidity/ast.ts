@@ -1,10 +1,5 @@
-// The contracts as the compiler parses them: what coverage, mutation and static analysis start from.
-import { globSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-
-/** Text of each file by its name from the project's root. */
-export type Sources = Readonly<Record<string, string>>;
+// The contracts as the compiler parses them: coverage and mutation start from it.
+import { compile, type Sources } from "./compiler.ts";
 
 /** One node of the compiler's tree; src is "first byte:length:file". */
 export interface Node {
@@ -13,48 +8,16 @@ export interface Node {
   readonly [field: string]: unknown;
 }
 
-interface CompilerOutput {
-  readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[];
-  readonly sources: Readonly<Record<string, { readonly ast: Node }>>;
-}
-
-interface Compiler {
-  compile(input: string, callbacks: { import: (name: string) => { contents: string } | { error: string } }): string;
-}
-
-const root = join(import.meta.dirname, "../..");
-export const evmVersion = "osaka";
-
-/** Every contract that is deployed or inherited from: all but the mocks. */
-export function readContracts(): Sources {
-  const files = globSync("contracts/**/*.sol", { cwd: root, exclude: ["contracts/mocks/**"] }).toSorted();
-  return Object.fromEntries(files.map((file) => [file, readFileSync(join(root, file), "utf8")]));
-}
-
 /** The typed trees of `sources`. Throws the compiler's own message. */
 export function parse(sources: Sources): ReadonlyMap<string, Node> {
-  const solc = createRequire(import.meta.url)("solc") as Compiler;
-  const content = Object.entries(sources).map(([file, text]) => [file, { content: text }]);
-  const settings = { evmVersion, outputSelection: { "*": { "": ["ast"] } } };
-  const input = JSON.stringify({ language: "Solidity", sources: Object.fromEntries(content), settings });
-  const output = JSON.parse(solc.compile(input, { import: findImport })) as CompilerOutput;
-  const errors = (output.errors ?? []).filter(({ severity }) => severity === "error");
-  if (errors.length > 0) throw new Error(errors.map((error) => error.formattedMessage).join("\n"));
-  return new Map(Object.keys(sources).map((file) => [file, output.sources[file]!.ast]));
+  const output = compile(sources, { "": ["ast"] });
+  return new Map(Object.keys(sources).map((file) => [file, output.sources[file]!.ast as Node]));
 }
 
-function findImport(name: string): { contents: string } | { error: string } {
-  for (const base of [root, join(root, "node_modules")]) {
-    try {
-      return { contents: readFileSync(join(base, name), "utf8") };
-    } catch {
-      // The next place may have it.
-    }
-  }
-  return { error: `Cannot find ${name}` };
-}
-
-/** Visits every node below `node` in the order of the text, parents first; `above` lists the ancestors, nearest last. */
+/**
+ * Visits every node below `node` in the order of the text, parents first; `above` lists the ancestors, the nearest
+ * last.
+ */
 export function walk(
   node: Node,
   visit: (node: Node, above: readonly Node[]) => void,
@@ -71,7 +34,7 @@ export function isNode(value: unknown): value is Node {
   return typeof value === "object" && value !== null && "nodeType" in value && "src" in value;
 }
 
-/** A field that holds a node. */
+/** Returns a field that holds a node. */
 export function nodeOf(node: Node, field: string): Node {
   const value = node[field];
   if (!isNode(value)) throw new Error(`Cannot read ${field} of ${node.nodeType}`);
@@ -88,7 +51,7 @@ export function rangeOf(node: Node): Range {
   return { start: start!, end: start! + length! };
 }
 
-/** A statement with its semicolon, which the compiler leaves out. */
+/** Returns the range of a statement with its semicolon, which the compiler leaves out. */
 export function statementRange(source: string, node: Node): Range {
   const { start, end } = rangeOf(node);
   const semicolon = /^\s*;/.exec(source.slice(end));
@@ -99,7 +62,7 @@ export function lineAt(source: string, offset: number): number {
   return source.slice(0, offset).split("\n").length;
 }
 
-/** A statement stands in a list of statements, or alone as the body of an if or a loop. */
+/** True for a statement: it stands in a list of statements, or alone as the body of an if or a loop. */
 export function isStatement(node: Node, parent: Node | undefined): boolean {
   if (parent === undefined || node.nodeType === "PlaceholderStatement" || node.nodeType === "Block") return false;
   const list = parent["statements"];

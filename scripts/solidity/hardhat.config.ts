@@ -40,7 +40,7 @@ export default defineConfig({
   ...base,
   plugins: [...(base.plugins ?? []), instrument],
   paths: { ...base.paths, artifacts: join(folder, "artifacts"), cache: join(folder, "cache") },
-  // Hardhat's own probes would be beside ours.
+  // Hardhat's own probes would stand beside ours.
   coverage: { skipFiles: ["contracts/**"] },
   networks: {
     default: {

@@ -1,23 +1,24 @@
-// Mutants of the contracts, and one build that holds many of them: each is chosen at run time by a number that the tests'
-// chain gives as block.coinbase, so that trying another mutant compiles nothing.
+// Mutants of the contracts, and one build that holds many of them. The tests' chain chooses one at run time by the
+// number that it gives as block.coinbase, so that trying another mutant compiles nothing.
 import { isBody, isNode, isStatement, lineAt, nodeOf, parse, rangeOf, statementRange, walk } from "./ast.ts";
-import type { Node, Range, Sources } from "./ast.ts";
+import type { Node, Range } from "./ast.ts";
+import type { Sources } from "./compiler.ts";
 import { rewrite } from "./rewrite.ts";
 import type { Wrap } from "./rewrite.ts";
 
 export interface Mutant extends Range {
-  /** From 1, in the order of files and places: stable while the contracts do not change. */
+  /** Number from 1, in the order of files and places: stable while the contracts do not change. */
   readonly id: number;
   readonly file: string;
   readonly line: number;
   readonly operator: string;
   readonly original: string;
-  /** Empty for a statement that is left out. */
+  /** Replacement; empty for a statement that is left out. */
   readonly replacement: string;
   readonly kind: "expression" | "statement";
-  /** The type of a number that has none by itself: both sides of ?: must have the same one. */
+  /** Type of a number that has none by itself: both sides of ?: must have the same type. */
   readonly cast: string;
-  /** Alone as the body of an if or a loop. */
+  /** True if the statement stands alone as the body of an if or a loop. */
   readonly body: boolean;
 }
 
@@ -67,7 +68,7 @@ const yulFunctions: Readonly<Record<string, string>> = {
   shr: "shl",
 };
 
-/** All mutants of `sources`. Mutations of inline assembly replace the whole block by a changed copy. */
+/** Returns all mutants of `sources`. A mutation of inline assembly replaces the whole block by a changed copy. */
 export function findMutants(sources: Sources): readonly Mutant[] {
   const trees = parse(sources);
   const constants = findConstants([...trees.values()]);
@@ -105,7 +106,7 @@ function isInBody(above: readonly Node[]): boolean {
   const at = above.findLastIndex(
     ({ nodeType }) => nodeType === "FunctionDefinition" || nodeType === "ModifierDefinition",
   );
-  // The body is a block; parameters, array lengths and modifiers' names are not.
+  // A body is a block; parameters, array lengths and modifiers' names are not.
   return at >= 0 && above[at + 1]?.nodeType === "Block" && !above.some(({ nodeType }) => nodeType === "ArrayTypeName");
 }
 
@@ -195,7 +196,7 @@ function mutateBinary(source: string, node: Node): readonly Draft[] {
   return [...swapped, ...sides.map((side) => ({ operator: "side", replacement: side! }))];
 }
 
-/** Plain conditions; comparisons and && have mutants of their own. */
+/** True for plain conditions; comparisons and && have mutants of their own. */
 function isConditionOf(node: Node, parent: Node | undefined): boolean {
   if (parent === undefined || typeOf(node) !== "bool") return false;
   if (parent["condition"] === node) return true;
@@ -203,7 +204,7 @@ function isConditionOf(node: Node, parent: Node | undefined): boolean {
   return callee?.["name"] === "require" && (parent["arguments"] as readonly Node[])[0] === node;
 }
 
-/** The type that a number has beside a typed operand; none for a number that the compiler computes with others. */
+/** Returns the type of a number beside a typed operand; none for a number that the compiler computes with others. */
 function literalType(node: Node, parent: Node | undefined): string | undefined {
   if (parent?.nodeType !== "BinaryOperation" || node["kind"] !== "number" || isNode(node["subdenomination"]))
     return undefined;
@@ -251,10 +252,10 @@ function textOf(source: string, node: Node): string {
 
 export const switchLibrary = { file: "__ConclaveMutant.sol", name: "__ConclaveMutant" } as const;
 
-/** The number that switches none on, and has every switch that is read counted as a hit of coverage (see probes.ts). */
+/** Number that switches no mutant on, and makes coverage count every switch that is read (see probes.ts). */
 export const countReads = 2 ** 32;
 
-/** Reading the block's coinbase is a view; the cast lets pure functions do it. */
+/** Source of the switch. Reading the block's coinbase is a view; the cast lets pure functions read it. */
 export const switchSource = `// SPDX-License-Identifier: MIT
 pragma solidity 0.8.34;
 library ${switchLibrary.name} {
@@ -275,12 +276,14 @@ library ${switchLibrary.name} {
 }
 `;
 
-/** The contracts with every one of `mutants` behind its switch; with none switched on they behave as they are. */
+/**
+ * Returns the contracts with each of `mutants` behind its switch. With no mutant switched on they behave as they are.
+ */
 export function plant(sources: Sources, mutants: readonly Mutant[]): Sources {
   const planted: Record<string, string> = {};
   for (const [file, own] of Map.groupBy(mutants, (mutant) => mutant.file)) {
     const places = Map.groupBy(own, ({ start, end, kind }) => `${start}:${end}:${kind}`);
-    // Of a statement and an expression with the same range the statement is outside.
+    // If a statement and an expression have the same range, the statement is outside.
     const ordered = [...places.values()].toSorted((one, other) => other[0]!.kind.localeCompare(one[0]!.kind));
     const text = rewrite(sources[file]!, ordered.map(wrapPlace));
     planted[file] = `${text} import "${switchLibrary.file}";`;
@@ -299,7 +302,7 @@ function wrapPlace(mutants: readonly Mutant[]): Wrap {
   return { start, end, wrap: (inner) => (body ? `{ ${choices}{ ${inner} } }` : `${choices}{ ${inner} }`) };
 }
 
-/** What changed, as two lines; of an assembly block only the part that differs. */
+/** Returns the change as two lines; for an assembly block only the part that differs. */
 export function diff(source: string, mutant: Mutant): string {
   const before = source.slice(0, mutant.start) + mutant.original + source.slice(mutant.end);
   const after = source.slice(0, mutant.start) + mutant.replacement + source.slice(mutant.end);
@@ -318,7 +321,7 @@ export function diff(source: string, mutant: Mutant): string {
   return `- ${lines(before)}\n+ ${lines(after)}`;
 }
 
-/** The same `count` of a list for the same seed, in the list's order. */
+/** Returns `count` items of a list, in its order; the same seed gives the same items. */
 export function sample<Item>(items: readonly Item[], count: number, seed: number): readonly Item[] {
   let state = seed >>> 0;
   const random = (): number => {

@@ -1,9 +1,12 @@
-// What mutation-run.ts and the process of mutation-worker.ts say to each other.
+// Messages between mutation-run.ts and the process of mutation-worker.ts.
 
 export interface Ask {
-  /** Of mocha or Solidity tests. */
+  /** File of mocha or Solidity tests. */
   readonly file: string;
-  /** Without it nothing runs: the answer lists the tests of a mocha file. Solidity tests run a file at a time. */
+  /**
+   * Name of the test. Without it nothing runs, and the answer lists the tests of a mocha file. Solidity tests run a
+   * file at a time.
+   */
   readonly test?: string;
   /** Solidity tests to leave out. */
   readonly without?: readonly string[];
@@ -12,7 +15,7 @@ export interface Ask {
 
 export interface Answer {
   readonly tests: readonly string[];
-  /** Of tests that failed. */
+  /** Errors of tests that failed. */
   readonly failures: readonly string[];
   /** Mutants whose switch was read. */
   readonly hits: readonly number[];
@@ -20,6 +23,9 @@ export interface Answer {
   readonly bytes: number;
 }
 
-/** Of a test that fails in a long loop Hardhat keeps every step: a process with so much ends itself, with this code. */
+/**
+ * Most bytes of a process. Hardhat keeps every step of a test that fails in a long loop; a process above this limit
+ * ends itself with the code below.
+ */
 export const mostBytes = 4 * 2 ** 30;
 export const tooMuchMemory = 77;

@@ -1,10 +1,10 @@
-// What a mutation run found: the score, and the mutants that no test noticed, with what is known about them.
-import type { Sources } from "./ast.ts";
+// The result of a mutation run: the score, and the mutants that no test noticed, with what is known about them.
+import type { Sources } from "./compiler.ts";
 import { diff } from "./mutants.ts";
 import type { Mutant } from "./mutants.ts";
 import type { Result } from "./mutation-run.ts";
 
-/** An entry of test/contracts/mutants.json: which mutants survive, and why that is no gap in the tests. */
+/** An entry of test/contracts/mutants.json: a mutant that survives, and why that is no gap in the tests. */
 export interface Explanation {
   readonly file: string;
   /** As diff() prints it: the line as it is, and as the mutant has it. */
@@ -26,13 +26,13 @@ interface Score {
   readonly survived: number;
   readonly open: number;
   readonly invalid: number;
-  /** Percent killed of all that compile, the explained ones included. */
+  /** Percent killed of all mutants that compile, the explained ones included. */
   readonly score: number;
 }
 
 export interface Report extends Score {
   readonly files: readonly (Score & { readonly file: string })[];
-  /** The open ones among them. */
+  /** Mutants that survived or stayed open. */
   readonly survivors: readonly Survivor[];
 }
 
@@ -65,7 +65,7 @@ function describe(sources: Sources, mutant: Mutant, explanations: readonly Expla
   return { id, at: `${file}:${line}`, operator, diff: diff(sources[file]!, mutant).split("\n"), why };
 }
 
-/** Why nothing notices the mutant, as far as somebody said. */
+/** Returns why no test notices the mutant, if somebody explained it. */
 export function explanationOf(
   sources: Sources,
   mutant: Mutant,
@@ -77,7 +77,7 @@ export function explanationOf(
   return own.find((entry) => entry.diff.join("\n") === change)?.why;
 }
 
-/** Explanations of mutants that no longer exist: the contract has changed since. */
+/** Returns explanations of mutants that no longer exist because the contract has changed. */
 export function staleExplanations(
   sources: Sources,
   mutants: readonly Mutant[],

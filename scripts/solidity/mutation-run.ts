@@ -1,24 +1,27 @@
-// Builds the contracts with all mutants and tries them one by one: on each only the tests that reach it, the likeliest to fail
-// first, until one does.
+// Builds the contracts with all mutants and tries them one by one. A mutant meets only the tests that reach it, the
+// likeliest to fail first, until one fails.
 import { fork, spawn } from "node:child_process";
 import type { ChildProcess, StdioOptions } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-import type { Sources } from "./ast.ts";
+import type { Sources } from "./compiler.ts";
 import { countReads, plant, switchLibrary, switchSource } from "./mutants.ts";
 import type { Mutant } from "./mutants.ts";
 import { mostBytes, tooMuchMemory } from "./mutation-protocol.ts";
 import type { Answer, Ask } from "./mutation-protocol.ts";
 
-/** Open: the likeliest tests pass, others are left. Invalid: does not compile beside the others, nor alone. */
+/**
+ * Open: the likeliest tests pass, and others did not run. Invalid: the mutant does not compile, beside the others or
+ * alone.
+ */
 export type Verdict = "killed" | "survived" | "open" | "invalid";
 
 export interface Result {
   readonly id: number;
   readonly verdict: Verdict;
-  /** Which test noticed. */
+  /** The test that noticed. */
   readonly by: string;
   readonly seconds: number;
 }
@@ -26,9 +29,9 @@ export interface Result {
 export interface Run {
   readonly sources: Sources;
   readonly folder: string;
-  /** The most seconds of tests for each mutant. */
+  /** Most seconds of tests for each mutant. */
   readonly limit: number;
-  /** A mutant's result as soon as it is known. */
+  /** Gets a mutant's result as soon as it is known. */
   readonly onResult: (result: Result) => void;
 }
 
@@ -37,23 +40,26 @@ interface Test {
   readonly test: string;
   readonly without: readonly string[];
   readonly ms: number;
-  /** Mutants that it reaches. */
+  /** Mutants that the test reaches. */
   readonly hits: readonly number[];
 }
 
 const root = join(import.meta.dirname, "../..");
-/** Judge gas, which the switches cost: files of mocha tests, and Solidity tests that would keep every step when they fail. */
+/**
+ * Tests that judge gas, which the switches change: files of mocha tests, and Solidity tests of which Hardhat would
+ * keep every step when they fail.
+ */
 const gasFiles = ["**/draw-cost.test.ts", "**/settle-cost.test.ts"];
 const gasTests = ["test_historyCannotBeStarved", "test_drawAlwaysEnds"];
-/** A test that takes this many times as long as on the contracts without a mutant does not end. */
+/** A test that takes this many times as long as without a mutant is taken not to end. */
 const patience = 20;
 const leastTimeoutMs = 60_000;
-/** For a process to load Hardhat on a very busy machine. */
+/** Time for a process to load Hardhat on a very busy machine. */
 const startTimeoutMs = 180_000;
-/** Enough to notice a mutant in most cases; test:contracts runs more. */
+/** Enough effort to notice a mutant in most cases; test:contracts runs more. */
 const effort = { FUZZ_RUNS: "32", INVARIANT_RUNS: "8" };
 
-/** `mutants` are built together; those that the compiler refuses are found by halving. */
+/** Builds `mutants` together and tries the chosen ones; halving finds those that the compiler refuses. */
 export async function runMutants(run: Run, mutants: readonly Mutant[], chosen: ReadonlySet<number>): Promise<void> {
   const pending = mutants.filter(({ id }) => chosen.has(id));
   if (pending.length === 0) return;
@@ -116,14 +122,14 @@ async function tryOne(run: Run, worker: Worker, tests: readonly Test[], odds: Od
   return result("survived", "nothing");
 }
 
-/** Which test is the likeliest to notice the next mutant of a file, for the time it takes. */
+/** Estimates which test is the likeliest to notice the next mutant of a file, for the time it takes. */
 class Odds {
   readonly #tried = new Map<Test, { kills: number; tries: number }>();
 
   order(tests: readonly Test[]): readonly Test[] {
     const gain = (test: Test): number => {
       const { kills, tries } = this.#tried.get(test) ?? { kills: 0, tries: 0 };
-      // Before it was tried: the fewer it reaches, the more it says of each.
+      // For a test that was not tried yet: the fewer mutants it reaches, the more it says about each.
       const guess = 100 / (100 + test.hits.length);
       return (kills + guess) / (tries + 1) / test.ms;
     };
@@ -132,12 +138,15 @@ class Odds {
 
   count(test: Test, isKilled: boolean): void {
     const { kills, tries } = this.#tried.get(test) ?? { kills: 0, tries: 0 };
-    // What happened lately says more: neighbours are noticed by the same tests.
+    // Recent results weigh more: the same tests notice neighbouring mutants.
     this.#tried.set(test, { kills: 0.9 * kills + (isKilled ? 1 : 0), tries: 0.9 * tries + 1 });
   }
 }
 
-/** All tests that pass with no mutant switched on, with what they reach; known ones are kept from run to run. */
+/**
+ * Returns all tests that pass with no mutant switched on, and the mutants that each reaches; known ones are kept from
+ * run to run.
+ */
 async function findTests(run: Run, mutants: readonly Mutant[]): Promise<readonly Test[]> {
   const path = join(run.folder, "tests.json");
   const known = existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Record<string, readonly Test[]>) : {};
@@ -165,7 +174,7 @@ async function findTests(run: Run, mutants: readonly Mutant[]): Promise<readonly
   return all;
 }
 
-/** Mocha tests, one by one, with the switches that they read. */
+/** Measures mocha tests one by one, with the switches that they read. */
 async function measure(worker: Worker, file: string): Promise<readonly Test[]> {
   const tests: Test[] = [];
   for (const test of (await insist(worker, { file, mutant: 0 })).tests) {
@@ -180,7 +189,10 @@ async function measure(worker: Worker, file: string): Promise<readonly Test[]> {
   return tests;
 }
 
-/** A file of Solidity tests as one, which may reach all that it imports: to count their reads takes too much memory. */
+/**
+ * Measures a file of Solidity tests as one, which may reach everything that it imports: counting its reads takes too
+ * much memory.
+ */
 async function measureSolidity(worker: Worker, file: string, mutants: readonly Mutant[]): Promise<Test> {
   const started = performance.now();
   const { failures } = await insist(worker, { file, test: "all", without: gasTests, mutant: 0 });
@@ -191,7 +203,7 @@ async function measureSolidity(worker: Worker, file: string, mutants: readonly M
   return { file, test: "all", without: [...gasTests, ...failures], ms, hits };
 }
 
-/** A Solidity file and all that it imports of the project. */
+/** Returns a Solidity file and everything that it imports of the project. */
 function importsOf(file: string, seen = new Set<string>()): ReadonlySet<string> {
   if (seen.has(file)) return seen;
   seen.add(file);
@@ -207,7 +219,7 @@ async function insist(worker: Worker, request: Ask): Promise<Answer> {
   return answer;
 }
 
-/** A process of mutation-worker.ts; a new one takes the place of one that hangs. */
+/** A process of mutation-worker.ts; a new one replaces one that hangs. */
 class Worker {
   readonly #env: NodeJS.ProcessEnv;
   #child: ChildProcess | undefined;
@@ -216,7 +228,7 @@ class Worker {
     this.#env = env;
   }
 
-  /** Undefined when there is none in time, or it takes too much memory. */
+  /** Resolves with undefined if no answer comes in time, or if the process takes too much memory. */
   ask(request: Ask, timeoutMs: number): Promise<Answer | undefined> {
     const stdio: StdioOptions = ["ignore", "ignore", "inherit", "ipc"];
     const startMs = this.#child === undefined ? startTimeoutMs : 0;
@@ -238,7 +250,7 @@ class Worker {
         const answer = message as Answer;
         clearTimeout(timer);
         child.off("exit", onExit);
-        // Past chains add up, too.
+        // Past chains also take memory.
         if (answer.bytes > mostBytes / 2) this.stop();
         settle(answer);
       });

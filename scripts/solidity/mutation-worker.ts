@@ -1,5 +1,6 @@
-// A process that keeps Hardhat and the contract tests loaded, and runs one test at a time on the mutant it is asked for. Started
-// by mutation-run.ts with hardhat.config.ts as the configuration; with HARDHAT_COVERAGE it also says which switches a test reads.
+// A process that keeps Hardhat and the contract tests loaded, and runs one test at a time on the requested mutant.
+// mutation-run.ts starts it with hardhat.config.ts as the configuration; with HARDHAT_COVERAGE it also reports which
+// switches a test reads.
 import { join } from "node:path";
 
 import type { NetworkHelpers } from "@nomicfoundation/hardhat-network-helpers/types";
@@ -15,7 +16,7 @@ type Chain = NetworkConnection & { readonly networkHelpers: NetworkHelpers };
 interface MochaFile {
   readonly mocha: Mocha;
   readonly tests: readonly string[];
-  /** Chains that the file made when it was loaded, and how each was then. */
+  /** Chains that the file made when it was loaded, with a snapshot of each. */
   readonly chains: { readonly chain: Chain; start: unknown }[];
   mutant: number | undefined;
 }
@@ -40,7 +41,7 @@ hre.hooks.registerHandlers("network", {
 setInterval(() => {
   if (process.memoryUsage.rss() > mostBytes) process.exit(tooMuchMemory);
 }, 250).unref();
-// A test that was given up may still fail: nobody waits for it.
+// A test that was given up may still fail: that is ignored.
 process.on("unhandledRejection", () => undefined);
 process.on("message", (ask: Ask) => {
   void answer(ask).then((reply) => process.send!(reply));
@@ -62,7 +63,7 @@ const coinbaseOf = (mutant: number): string => `0x${mutant.toString(16).padStart
 async function loadMocha(file: string): Promise<MochaFile> {
   const known = mochaFiles.get(file);
   if (known !== undefined) return known;
-  // Whoever asks limits the time.
+  // The asking process limits the time.
   const mocha = new Mocha({ timeout: 0, bail: true, reporter: Mocha.reporters.Base }).cleanReferencesAfterRun(false);
   mocha.addFile(join(root, file));
   const before = chains.length;
@@ -81,7 +82,7 @@ function snapshot(chain: Chain): Promise<unknown> {
 
 async function runMocha({ file, mutant }: Ask, test: string): Promise<readonly string[]> {
   const loaded = await loadMocha(file);
-  // Fixtures serve one mutant; where reads are counted, each test makes its own.
+  // Fixtures serve one mutant; while reads are counted, each test makes its own.
   if (loaded.mutant !== mutant || coverage !== undefined) await reset(loaded, mutant);
   loaded.mocha.grep(new RegExp(`^${RegExp.escape(test)}$`));
   const failures: string[] = [];

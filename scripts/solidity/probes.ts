@@ -1,7 +1,8 @@
 // Coverage by probes of our own, because Hardhat reports statements but no branches: a call before every statement, and one
 // for each result of every condition. EDR only collects the hits. Lines stay where they are.
 import { isBody, isNode, isStatement, lineAt, nodeOf, parse, rangeOf, statementRange, walk } from "./ast.ts";
-import type { Node, Sources } from "./ast.ts";
+import type { Node } from "./ast.ts";
+import type { Sources } from "./compiler.ts";
 import { rewrite } from "./rewrite.ts";
 import type { Wrap } from "./rewrite.ts";
 
@@ -52,7 +53,10 @@ export function addProbes(sources: Sources): Probed {
   return { sources: rewritten, probes };
 }
 
-/** Conditions of if, loops, require, assert and ?:, and the left side of && and ||, which decides whether the right one runs. */
+/**
+ * Returns the conditions of if, loops, require, assert and ?:, and the left side of && and ||, which decides whether
+ * the right one runs.
+ */
 function conditionsOf(node: Node): readonly Node[] {
   switch (node.nodeType) {
     case "IfStatement":
@@ -103,7 +107,10 @@ export interface Part {
   readonly total: number;
 }
 
-/** A line counts where a statement begins on it, and is covered when every such statement ran. */
+/**
+ * Summarizes lines and branches. A line counts if a statement begins on it, and is covered if every such statement
+ * ran.
+ */
 export function summarize(probes: readonly Probe[], hits: ReadonlySet<number>): readonly FileCoverage[] {
   return [...Map.groupBy(probes, ({ file }) => file)].map(([file, own]) => {
     const lines = [
@@ -132,7 +139,7 @@ export function sum(parts: readonly Part[]): Part {
   });
 }
 
-/** 100 when there is nothing to cover. */
+/** Returns the covered percentage; 100 if there is nothing to cover. */
 export function percent({ covered, total }: Part): number {
   return total === 0 ? 100 : (100 * covered) / total;
 }

@@ -7,7 +7,7 @@ export interface Wrap extends Range {
 
 /** Ranges may nest but not overlap; of two equal ranges the earlier in the list is the outer one. */
 export function rewrite(source: string, wraps: readonly Wrap[]): string {
-  // The order is kept for equal ranges.
+  // Sorting keeps the order of equal ranges.
   const sorted = wraps.toSorted((one, other) => one.start - other.start || other.end - one.end);
   let next = 0;
   const render = (start: number, end: number): string => {

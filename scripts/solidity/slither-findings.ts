@@ -1,7 +1,7 @@
-// Slither's report as findings, and the suppressions that stand in the contracts.
+// Reads Slither's report as findings, and the suppressions in the contracts.
 import { z } from "zod";
 
-import type { Sources } from "./ast.ts";
+import type { Sources } from "./compiler.ts";
 
 export const impacts = ["High", "Medium", "Low", "Informational", "Optimization"] as const;
 type Impact = (typeof impacts)[number];
@@ -9,7 +9,7 @@ type Impact = (typeof impacts)[number];
 export interface Finding {
   readonly impact: Impact;
   readonly check: string;
-  /** "contracts/A.sol:12". */
+  /** Place such as "contracts/A.sol:12". */
   readonly at: string;
   readonly text: string;
 }
@@ -33,7 +33,7 @@ const reportSchema = z.object({
   }),
 });
 
-/** Findings in the order of their impact. Throws what Slither says when it could not analyze. */
+/** Returns findings in the order of their impact. Throws Slither's message if it could not analyze. */
 export function readFindings(json: string): readonly Finding[] {
   const report = reportSchema.parse(JSON.parse(json));
   if (!report.success) throw new Error(`Slither failed: ${report.error ?? "it gives no reason"}`);
@@ -48,11 +48,14 @@ export function readFindings(json: string): readonly Finding[] {
 export interface Suppression {
   readonly at: string;
   readonly checks: string;
-  /** Empty when there is no argument. */
+  /** The argument for it; empty if none is given. */
   readonly why: string;
 }
 
-/** `// slither-disable-next-line CHECK: why`; the argument may go on in the comment lines above it. */
+/**
+ * Finds suppressions, `// slither-disable-next-line CHECK: why`; the argument may continue in the comment lines above
+ * it.
+ */
 export function findSuppressions(sources: Sources): readonly Suppression[] {
   return Object.entries(sources).flatMap(([file, source]) =>
     source.split("\n").flatMap((line, index) => {
@@ -66,7 +69,7 @@ export function findSuppressions(sources: Sources): readonly Suppression[] {
   );
 }
 
-/** What must be repaired or argued: every high or medium finding, and every suppression without an argument. */
+/** Returns what must be repaired or argued: every high or medium finding, and every suppression without an argument. */
 export function problemsIn(findings: readonly Finding[], suppressions: readonly Suppression[]): readonly string[] {
   const serious = findings.filter(({ impact }) => impact === "High" || impact === "Medium");
   const bare = suppressions.filter(({ why }) => why.split(/\s+/).length < 3);

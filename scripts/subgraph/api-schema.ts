@@ -1,4 +1,4 @@
-// What graph-node can be asked: it derives that from the schema of the entities, which is repeated here as far as our queries need it.
+// The API that graph-node derives from the schema of the entities, as far as our queries need it.
 import {
   Kind,
   buildSchema,
@@ -9,7 +9,7 @@ import {
   type TypeNode,
 } from "graphql";
 
-/** Of graph-node itself. */
+/** Types of graph-node itself. */
 const BUILT_IN = `
 directive @entity(immutable: Boolean) on OBJECT
 directive @derivedFrom(field: String!) on FIELD_DEFINITION

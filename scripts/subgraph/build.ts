@@ -1,4 +1,4 @@
-// The compiled subgraph: types and WebAssembly by the tools that npm brings, once for the same sources.
+// Compiles the subgraph: npm's tools make types and WebAssembly, once for the same sources.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, globSync } from "node:fs";
@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, "../..");
 const source = join(root, "subgraph");
 const cache = join(root, ".cache", "subgraph");
 const BUILD_TIMEOUT_MS = 1_200_000;
-/** Its place is known when it is deployed: the WebAssembly is the same everywhere. */
+/** Deployment with addresses of 0. The real ones are known at deployment, and the WebAssembly is the same for all. */
 const nowhere: Deployed = {
   registry: zeroAddress,
   oracle: zeroAddress,
@@ -23,7 +23,7 @@ const nowhere: Deployed = {
   deploymentBlock: 0,
 };
 
-/** The file of graph-node's development edition; null where npm has none. */
+/** Returns the file of graph-node's development edition; null where npm has none. */
 export function findGraphNode(): string | null {
   try {
     const manifest = createRequire(import.meta.url).resolve("@graphprotocol/gnd-linux-x64/package.json");
@@ -34,7 +34,7 @@ export function findGraphNode(): string | null {
   }
 }
 
-/** What to do where `findGraphNode` has nothing. */
+/** Way out if `findGraphNode` returns null. */
 export const NO_GRAPH_NODE = `npm has graph-node for linux-x64 only, and this is ${process.platform}-${process.arch}. Run it in a linux-x64 container or machine, or deploy subgraph/ to a graph-node of your own.`;
 
 /** Builds the subgraph for a deployment into `target`, which must not exist; without one, with addresses of 0. */
@@ -43,7 +43,7 @@ export async function buildFor(deployed: Deployed | null, network: string, targe
   await writeFile(join(target, "subgraph.yaml"), manifestOf(deployed ?? nowhere, network, "build"));
 }
 
-/** The folder of the newest build, made if the sources have changed since. */
+/** Returns the folder of the newest build; builds it if the sources have changed since. */
 async function compiled(): Promise<string> {
   const target = join(cache, await fingerprint());
   if (existsSync(target)) return target;
@@ -54,7 +54,7 @@ async function compiled(): Promise<string> {
   try {
     await compile(gnd, work);
     await rm(target, { recursive: true, force: true });
-    // Whoever else built the same meanwhile has the same.
+    // Another process that built the same sources meanwhile made the same files.
     await rename(join(work, "build"), target);
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -66,7 +66,8 @@ async function compile(gnd: string, work: string): Promise<void> {
   await cp(join(source, "src"), join(work, "src"), { recursive: true });
   await cp(join(source, "schema.graphql"), join(work, "schema.graphql"));
   await writeManifest(work, "source");
-  // The AssemblyScript compiler is looked up on the path, its library in node_modules of a folder above.
+  // The build looks for the AssemblyScript compiler on the path, and for its library in node_modules of a folder
+  // above.
   const env = { ...process.env, PATH: `${join(root, "node_modules", ".bin")}${delimiter}${process.env["PATH"] ?? ""}` };
   for (const command of ["codegen", "build"]) {
     try {
@@ -84,7 +85,7 @@ async function writeManifest(directory: string, form: Form): Promise<void> {
   for (const [path, text] of Object.entries(abiFiles())) await writeFile(join(directory, path), text);
 }
 
-/** Of everything that the build is made from. */
+/** Returns a hash of everything that the build is made from. */
 async function fingerprint(): Promise<string> {
   const files = globSync(["schema.graphql", "package.json", "src/**/*.ts"], { cwd: source }).toSorted();
   const hash = createHash("sha256");

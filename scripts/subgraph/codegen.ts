@@ -1,4 +1,5 @@
-// The typed client: from the queries and the schema to TypeScript that knows the type of each answer and checks what an endpoint says against it.
+// Generates the typed client: TypeScript that knows the type of each answer and checks what an endpoint returns, from
+// the queries and the schema.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -32,7 +33,7 @@ import { apiSchema } from "./api-schema.ts";
 
 const root = join(import.meta.dirname, "../..");
 const folder = "agents/adapters/subgraph";
-/** Queries for people, which only have to fit the schema. */
+/** Queries for people; they only have to fit the schema. */
 const EXAMPLES = "subgraph/examples/*.graphql";
 const TARGET = `${folder}/queries.ts`;
 
@@ -50,7 +51,7 @@ const CHECKS: Readonly<Record<string, string>> = {
   Bytes: "bytes",
   Boolean: "z.boolean()",
 };
-/** Fields that mean more than their type says, by their names or those of their type and theirs. */
+/** Fields that mean more than their type says, by their name or by type and name. */
 const MEANINGS: Readonly<Record<string, string>> = {
   "Request.id": "requestId",
   "Statistic.day": "day",
@@ -73,7 +74,7 @@ interface Generation {
   readonly filters: Map<string, GraphQLInputObjectType>;
 }
 
-/** The text of the generated file, by its path. Throws where a query does not fit the schema. */
+/** Returns the text of the generated file by its path. Throws if a query does not fit the schema. */
 export async function generateQueries(): Promise<Readonly<Record<string, string>>> {
   const schema = apiSchema(readFileSync(join(root, "subgraph", "schema.graphql"), "utf8"));
   for (const file of filesOf(EXAMPLES)) requireValid(schema, parseFile(file), file);
@@ -106,7 +107,7 @@ function requireValid(schema: GraphQLSchema, document: DocumentNode, file: strin
   if (errors.length > 0) throw new Error(`Check ${file}:\n${errors.map(({ message }) => message).join("\n")}`);
 }
 
-/** A function from the variables of a query to what the client sends and expects. */
+/** Generates a function from the variables of a query to what the client sends and expects. */
 function operationText(document: DocumentNode, generation: Generation): string {
   const operation = document.definitions.find((one) => one.kind === Kind.OPERATION_DEFINITION);
   const name = operation?.name?.value;
@@ -148,7 +149,7 @@ function inputType(type: GraphQLType, generation: Generation): string {
   return name;
 }
 
-/** The fields that a filter compares, and those of the entities beside it, not deeper. */
+/** Returns the fields that a filter compares, and those of the entities beside it, not deeper. */
 function filterText(name: string, type: GraphQLInputObjectType, generation: Generation): string {
   const nested = Object.values(type.getFields()).flatMap((field) => {
     const inner = getNamedType(field.type);

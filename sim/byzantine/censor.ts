@@ -1,4 +1,4 @@
-import { PROPOSE, decodePropose } from "../../agents/core/seat/certify/payloads.ts";
+import { PROPOSE, decodePropose } from "../../agents/core/seat/certify/messages.ts";
 import { decodeBlock, encodeBlock, type BlockValue } from "../../agents/core/encoding/codec.ts";
 import { sha256 } from "../../agents/core/encoding/bytes.ts";
 import { limits } from "../../agents/core/limits.ts";
@@ -11,8 +11,8 @@ import { createKnownBlocks } from "./known.ts";
 import { resign } from "./payloads.ts";
 
 /**
- * Leaves messages out of what it proposes, as far as the rest is still conclusive, or doctors the root in another way, and
- * never relays anything.
+ * Leaves messages out of its proposals as long as the rest is still conclusive, or doctors the root in another way.
+ * It never relays anything.
  */
 export function censoring({ network, signer, store }: SessionPorts, culprit: Culprit): Network {
   const { plan, seat, random, recorder } = culprit;
@@ -22,7 +22,7 @@ export function censoring({ network, signer, store }: SessionPorts, culprit: Cul
 
   const censored = (message: Message): Uint8Array | null => {
     const payload = decodePropose(message.payload, message.header.round);
-    const read = payload?.validRound === null ? readRoot(attempt, protocol, payload.rootBlock) : null;
+    const read = payload?.validBallot === null ? readRoot(attempt, protocol, payload.rootBlock) : null;
     if (payload === null || read === null || "refused" in read) return null;
     if (random.chance(300_000)) return doctored(message, payload.rootBlock, read.messages);
     const order = random.shuffled(attempt.committee.map((_, index) => index as SeatIndex));
@@ -40,7 +40,10 @@ export function censoring({ network, signer, store }: SessionPorts, culprit: Cul
     return encodeMessage(resign(plan, signer, message.header, { root: bytes, validRound: null }));
   };
 
-  /** Of another version or question, out of order, or with a message of its own that belongs elsewhere. */
+  /**
+   * Returns a doctored root: of another version or question, out of order, or with a message of its own that belongs
+   * elsewhere.
+   */
   const doctored = (message: Message, rootBlock: Uint8Array, digests: readonly Digest[]): Uint8Array => {
     const root = decodeBlock(rootBlock, limits.rootBytes) as { readonly [key: string]: BlockValue };
     const described = root["attempt"] as { readonly [key: string]: BlockValue };
@@ -58,7 +61,7 @@ export function censoring({ network, signer, store }: SessionPorts, culprit: Cul
     }
   };
 
-  /** The last message again, as if its author had said it in another attempt; signed by this seat. */
+  /** Repeats the last message as if its author had sent it in another attempt; this seat signs it. */
   const foreign = (digests: readonly Digest[]): Digest => {
     const last = known.get(digests.at(-1) as Digest);
     if (last === undefined) return digests[0] as Digest;

@@ -10,8 +10,8 @@ import type { Culprit } from "./culprit.ts";
 import { resign } from "./payloads.ts";
 
 /**
- * Hashgraph: claims of itself, in the place of its events, what costs nothing: that it has the order, or all its events at once, on
- * nobody's. To certify it goes on as before.
+ * Hashgraph: replaces its events by claims that cost nothing: that it already has the order, or all its events at
+ * once, with no parents of others. It certifies as before.
  */
 export function claiming(claim: "last" | "line") {
   return ({ network, signer }: SessionPorts, { plan, seat, recorder }: Culprit): Network => {

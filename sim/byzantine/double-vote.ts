@@ -1,4 +1,4 @@
-import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE, decodePropose } from "../../agents/core/seat/certify/payloads.ts";
+import { CERTIFICATE, PRECOMMIT, PREVOTE, PROPOSE, decodePropose } from "../../agents/core/seat/certify/messages.ts";
 import { hexToBytes } from "../../agents/core/encoding/bytes.ts";
 import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
 import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
@@ -16,14 +16,14 @@ const MOST_ROOTS = 6;
 interface Known {
   readonly rootBlock: Uint8Array;
   readonly messages: readonly Digest[];
-  /** null until its blocks are known. */
+  /** Null until its blocks are known. */
   readonly outcome: Outcome | null;
 }
 
 /**
- * Votes for whatever anybody proposes, in every round, whatever it voted before, beside what its own runtime says; some of its
- * peers learn of it, its precommits perhaps one alone. When it is to propose, it proposes another root than the one that is
- * valid. It lends its weight to every quorum, and no certificate silences it.
+ * Votes for every proposal in every round, whatever it voted before, beside the votes of its own runtime. Some of its
+ * peers learn of that; its precommits may reach only one. As proposer it proposes another root than the valid one. It
+ * lends its weight to every quorum, and a certificate does not silence it.
  */
 export function doubleVoting({ network, signer, store }: SessionPorts, culprit: Culprit): Network {
   const { plan, seat, random, recorder } = culprit;
@@ -59,7 +59,7 @@ export function doubleVoting({ network, signer, store }: SessionPorts, culprit: 
       if (outcome !== null) for (const round of rounds) vote(root, outcome, round);
   };
 
-  /** A root with all that another one holds and something that this seat has kept to itself: nothing is left out. */
+  /** Builds a root with all messages of another one and one that this seat has kept to itself: nothing is left out. */
   const withWithheld = (root: Digest): Uint8Array | null => {
     const messages = (roots.get(root)?.messages ?? []).flatMap((digest) => known.get(digest) ?? []);
     const extra = withheld.filter(() => random.chance(600_000));
@@ -70,7 +70,7 @@ export function doubleVoting({ network, signer, store }: SessionPorts, culprit: 
     return buildTranscript(attempt, protocol, tally, conclusion.through).rootBlock;
   };
 
-  /** The same slot with another root, as if fresh or as if valid since some earlier round. */
+  /** Proposes another root in the same slot, as fresh or as valid since an earlier round. */
   const otherProposal = (message: Message): Uint8Array | null => {
     const { round, payloadDigest } = message.header;
     const before = proposals.get(payloadDigest);
@@ -104,13 +104,13 @@ export function doubleVoting({ network, signer, store }: SessionPorts, culprit: 
     onFrame: (listener) =>
       network.onFrame((from, frame) => {
         note(frame);
-        // With a certificate its runtime would stop.
+        // A certificate would stop its runtime.
         if (decodeMessage(frame)?.header.phase !== CERTIFICATE) listener(from, frame);
       }),
   };
 }
 
-/** Both votes for a root in a round, once. */
+/** Sends both votes for a root in a round, once. */
 function createBallots(
   network: Network,
   signer: SessionPorts["signer"],
@@ -143,7 +143,7 @@ function createBallots(
   };
 }
 
-/** Which of its own words of the deliberation a seat keeps to itself: whole phases of a round. */
+/** Chooses which of its own deliberation messages a seat keeps to itself: whole phases of a round. */
 function createWithholding({ seat, random }: Culprit): (message: Message) => boolean {
   const kept = new Map<string, boolean>();
   return ({ header }) => {

@@ -7,12 +7,15 @@ import { another, resign } from "./payloads.ts";
 
 const REMEMBERED = 256;
 
-/** Says one thing to some and another to the rest, both properly signed, in some of its slots, certify phases included. */
+/**
+ * Sends different payloads, both properly signed, to two groups of peers in some of its slots, certify phases
+ * included.
+ */
 export function equivocating({ network, signer }: SessionPorts, { plan, seat, random, recorder }: Culprit): Network {
   const deceived = new Set(plan.attempt.committee.filter(() => random.chance(500_000)).map(({ signer: to }) => to));
   const ratePpm = random.pick([150_000, 500_000, 1_000_000]);
   const seen: Message[] = [];
-  /** What the deceived get instead; null = the same as the others. */
+  /** Payload that the deceived peers get; null = the same as the others. */
   const second = new Map<string, Uint8Array | null>();
 
   const variantOf = (frame: Uint8Array): Uint8Array | null => {

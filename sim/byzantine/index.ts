@@ -14,7 +14,10 @@ import { replaying } from "./replay.ts";
 import { silent } from "./silent.ts";
 import { split } from "./split.ts";
 
-/** The ports of a Byzantine seat: bent ones around the real runtime. Two sets make two runtimes under one key. */
+/**
+ * Returns the ports of a Byzantine seat: bent ones around the real runtime. Two sets of ports make two runtimes under
+ * one key.
+ */
 export async function misbehave(
   kind: ByzantineKind,
   ports: SessionPorts,
@@ -48,7 +51,7 @@ export async function misbehave(
   }
 }
 
-/** Two faces; of hashgraph's events also claims, in half of the worlds. */
+/** Shows two faces. Under hashgraph it makes false claims instead in half of the worlds. */
 async function gossiping(ports: SessionPorts, culprit: Culprit): Promise<readonly SessionPorts[]> {
   const { plan, random } = culprit;
   const isHashgraph = plan.protocol.id === hashgraph.id;
@@ -58,7 +61,7 @@ async function gossiping(ports: SessionPorts, culprit: Culprit): Promise<readonl
 
 type BentNetwork = (ports: SessionPorts, culprit: Culprit) => SessionPorts["network"];
 
-/** A bent network below an honest or lying mind. */
+/** Puts a bent network below an honest or lying mind. */
 function behind(bend: BentNetwork, ports: SessionPorts, culprit: Culprit): SessionPorts {
   const bent = { ...ports, network: bend(ports, culprit) };
   return culprit.random.chance(400_000) ? bent : thinking("lying", bent, culprit);
@@ -68,7 +71,7 @@ function thinking(mind: MindName, ports: SessionPorts, { plan, random }: Culprit
   return { ...ports, model: bentModel(ports.model, plan, minds[mind](plan), random) };
 }
 
-/** Two runtimes with one key and two minds, each talking to its part of the committee ("twins", Bano et al.). */
+/** Returns two runtimes with one key and two minds; each talks to its part of the committee ("twins", Bano et al.). */
 async function twins(ports: SessionPorts, culprit: Culprit, overlapPpm: number): Promise<readonly SessionPorts[]> {
   const [first, second] = split(ports, culprit, overlapPpm);
   const journal = await createMemoryJournals().open("twin");

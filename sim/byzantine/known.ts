@@ -4,7 +4,7 @@ import { addMessage, emptyTally } from "../../agents/core/seat/tally.ts";
 import type { Digest, Message } from "../../agents/core/types.ts";
 import type { Plan } from "../plan.ts";
 
-/** The messages that crossed a Byzantine seat's network, by their blocks, and what sets of them come to. */
+/** The messages that crossed a Byzantine seat's network, by their blocks, and the conclusions of sets of them. */
 export interface KnownBlocks {
   note(frame: Uint8Array, message: Message): void;
   get(digest: Digest): Message | undefined;

@@ -4,7 +4,10 @@ import type { Network } from "../../agents/ports/network.ts";
 import { phasesOf } from "../phases.ts";
 import type { Culprit } from "./culprit.ts";
 
-/** Holds its messages back until others have shown theirs, or until some deadlines are over; some peers get them in time. */
+/**
+ * Holds its messages back until others have shown theirs, or until some deadlines are over. Some peers get them in
+ * time.
+ */
 export function late({ network, clock }: SessionPorts, { plan, seat, random, recorder }: Culprit): Network {
   const { phaseMs } = plan.timing;
   const phases = new Set(phasesOf(plan.protocol, plan.attempt).filter(() => random.chance(400_000)));

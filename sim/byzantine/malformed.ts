@@ -7,7 +7,7 @@ import type { Network } from "../../agents/ports/network.ts";
 import type { Culprit } from "./culprit.ts";
 import { resign } from "./payloads.ts";
 
-/** Sends, beside its own words, what no honest seat sends: too long, cut, forged, out of range, or nothing at all. */
+/** Sends, beside its own messages, what no honest seat sends: too long, cut, forged, out of range, or empty. */
 export function malformed({ network, signer }: SessionPorts, { plan, seat, random, recorder }: Culprit): Network {
   const ratePpm = random.pick([100_000, 500_000, 1_000_000]);
 

@@ -3,10 +3,10 @@ import { agrees, type Plan } from "../plan.ts";
 import { readPrompt, respond, type Fields, type Mind } from "../model.ts";
 import type { Random } from "../random.ts";
 
-/** What a Byzantine mind holds in a task; null = it says that its model failed. */
+/** What a Byzantine mind answers in a task; null = it says that its model failed. */
 export type BentMind = (task: string) => Mind | null;
 
-/** Seats that lie tell the same lie: the strongest that f of them can do. */
+/** Lying seats tell the same lie, the strongest that f of them can tell. */
 function lieOf(plan: Plan): string {
   return plan.lies[0] ?? plan.truth;
 }
@@ -22,11 +22,11 @@ export const minds = {
       ...(lieProof === undefined ? {} : { proof: lieProof }),
     });
   },
-  /** Proposes nothing that could be refuted, and accuses whatever is proposed. */
+  /** Proposes nothing that others could refute, and accuses every proposal. */
   "stealth-vetoer": (plan: Plan): BentMind => {
     return (task) => (isAnswering(task) ? null : { answer: lieOf(plan), approves: () => false });
   },
-  /** Accuses everything but its own lie, whatever it costs. */
+  /** Accuses every answer except its own lie, at any cost. */
   "sacrificial-vetoer": (plan: Plan): BentMind => {
     return () => ({ answer: lieOf(plan), approves: () => false });
   },
@@ -50,7 +50,7 @@ function isAnswering(task: string): boolean {
   return task === "propose" || task === "revise";
 }
 
-/** Takes the time of the model below, says with full confidence what the mind holds, and never fails by accident. */
+/** Takes the time of the model below, answers with full confidence what the mind holds, and never fails by accident. */
 export function bentModel(below: Model, plan: Plan, mind: BentMind, random: Random): Model {
   return {
     descriptor: `bent over ${below.descriptor}`,
@@ -71,7 +71,7 @@ export function bentModel(below: Model, plan: Plan, mind: BentMind, random: Rand
   };
 }
 
-/** Now and then a text without any meaning, as long as is allowed. */
+/** Sometimes returns a meaningless text of the greatest allowed length. */
 function bend(request: ModelRequest, plan: Plan, mind: Mind, random: Random): Fields {
   const fields = respond(request, plan.attempt.request.terms, mind);
   if (!random.chance(50_000)) return fields;

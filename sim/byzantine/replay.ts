@@ -7,7 +7,7 @@ import { isAcceptable, resign } from "./payloads.ts";
 
 const REMEMBERED = 512;
 
-/** Says again what was said long ago, by whomever, and its own words in other attempts, requests, rounds and phases. */
+/** Repeats old messages of any author, and its own messages in other attempts, requests, rounds and phases. */
 export function replaying({ network, signer }: SessionPorts, { plan, seat, random, recorder }: Culprit): Network {
   const { committee } = plan.attempt;
   const heard: Uint8Array[] = [];
@@ -33,7 +33,8 @@ export function replaying({ network, signer }: SessionPorts, { plan, seat, rando
     const message = random.chance(300_000) ? decodeMessage(old) : null;
     if (message === null || message.header.seat !== seat) return;
     const header = elsewhere(message.header);
-    // Out of place in this attempt it would be an equivocation or a guess: only what is well formed there is worth a try.
+    // A message out of place in this attempt would be an equivocation or a guess: only one that is well formed there
+    // is worth a try.
     if (header.attempt === message.header.attempt && !isAcceptable(plan, header, message.payload)) return;
     recorder.count("replay elsewhere");
     network.send(to, encodeMessage(resign(plan, signer, header, message.payload)));

@@ -1,10 +1,10 @@
-import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { decodeMessage } from "../../agents/core/encoding/transcript.ts";
 import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import type { Culprit } from "./culprit.ts";
 
-/** Says nothing: at all, from some time on, to some, or in one half of its work only. */
+/** Stays silent: always, from some time on, towards some peers, or in one half of its work only. */
 export function silent({ network, clock }: SessionPorts, { plan, random, recorder }: Culprit): Network {
   const manner = random.pick(["all", "later", "some", "certify", "deliberation"] as const);
   const from = random.below(8_000);

@@ -3,7 +3,10 @@ import type { SessionPorts } from "../../agents/node/seat/host.ts";
 import type { Network } from "../../agents/ports/network.ts";
 import type { Culprit } from "./culprit.ts";
 
-/** One network for two runtimes: both hear everything, each is heard by its part of the committee, a few hear both. */
+/**
+ * One network for two runtimes: both hear everything, each is heard by its part of the committee, and a few peers
+ * hear both.
+ */
 export function split(
   { network }: SessionPorts,
   { plan, random, recorder }: Culprit,

@@ -1,12 +1,12 @@
-import { PROPOSE } from "../../agents/core/seat/certify/payloads.ts";
+import { PROPOSE } from "../../agents/core/seat/certify/messages.ts";
 import { decodeMessage, readRoot } from "../../agents/core/encoding/transcript.ts";
 import type { Digest } from "../../agents/core/types.ts";
 import { honestSeats, slotOf, type SeatTrace, type Trace } from "../trace.ts";
 
 /**
- * SI5: a seat that took in both halves of an equivocation holds evidence of it; and where two honest seats that are certified
- * took in different halves in a slot that the certified transcript covers, one of them does. Whoever stands in a certified
- * transcript with two messages for one slot is slashed by its decision (PH8, HG21).
+ * SI5: a seat that received both halves of an equivocation holds evidence of it. If two certified honest seats
+ * received different halves in a slot that the certified transcript covers, one of them holds evidence, too. A seat
+ * with two messages for one slot in a certified transcript is slashed by its decision (PH8, HG21).
  */
 export function checkAccountability(trace: Trace): readonly string[] {
   const honest = honestSeats(trace);
@@ -47,7 +47,7 @@ function spared(trace: Trace): readonly string[] {
     .map((seat) => `seat ${seat} stands in the transcript with two messages for one slot and is not slashed`);
 }
 
-/** Slots with a message in the certified transcript, and how many. */
+/** Slots with a message in the certified transcript, and the number of messages in each. */
 function transcribed(trace: Trace): ReadonlyMap<string, number> | null {
   const root = honestSeats(trace)[0]?.certificates[0]?.certificate.decision.transcript;
   const bytes = root === undefined ? null : trace.block(root);

@@ -1,13 +1,16 @@
 import { limits } from "../../agents/core/limits.ts";
 import { honestSeats, type Trace } from "../trace.ts";
 
-/** Events of a world; far above what any run within the bounds of the core takes. */
+/** Most events of a world, far above what any run within the bounds of the core takes. */
 const MOST_EVENTS = 400_000;
-/** Frames and timers waiting at once, per ordered pair of seats. */
+/** Most frames and timers waiting at once, per ordered pair of seats. */
 const PENDING_PER_PAIR = 1_200;
-/** Slots a seat may fill: generous phases times rounds of deliberation, and the certify phases of all rounds. */
-const SLOTS_PER_SEAT = 12 * 12 + 4 * limits.certifyRounds;
-/** A journal record above its message: kind, timers, observations. */
+/**
+ * Most slots that a seat may fill: generous phases times rounds of deliberation, and the certify phases of all
+ * rounds.
+ */
+const SLOTS_PER_SEAT = 12 * 12 + 4 * limits.certifyBallots;
+/** Bytes of a journal record beyond its message: kind, timers, observations. */
 const RECORD_BYTES = 2_048;
 
 /** SI7: what an honest seat keeps stays below stated limits, whatever its peers send. */
@@ -26,7 +29,10 @@ export function checkBoundedMemory(trace: Trace): readonly string[] {
   return found;
 }
 
-/** Every message that the world saw, as often as a slot may be filled, and as much again for what was loaded. */
+/**
+ * Returns the most bytes of a journal: every message that the world saw, as often as a slot may be filled, and the
+ * same again for what was loaded.
+ */
 function journalLimit(trace: Trace, seats: number): number {
   const average = Math.ceil(trace.sent.bytes / Math.max(1, trace.sent.frames));
   const slots = [...trace.messages.keys()].length;

@@ -1,4 +1,4 @@
-import { decodeVote, PRECOMMIT } from "../../agents/core/seat/certify/payloads.ts";
+import { decodeVote, PRECOMMIT } from "../../agents/core/seat/certify/messages.ts";
 import { recoverSigner } from "../../agents/core/encoding/digest.ts";
 import { decisionDigest } from "../../agents/core/encoding/typed-data.ts";
 import { isSupermajority } from "../../agents/core/quorum.ts";
@@ -6,8 +6,8 @@ import type { SeatIndex } from "../../agents/core/types.ts";
 import { honestSeats, type Trace } from "../trace.ts";
 
 /**
- * SI3: every certificate carries valid signatures of more than 2/3 of the seats, and from all signatures that ever crossed
- * the network no second transcript can be given more than 2/3.
+ * SI3: every certificate carries valid signatures of more than 2/3 of the seats, and all signatures that ever crossed
+ * the network give no second transcript more than 2/3.
  */
 export function checkCertificateUniqueness(trace: Trace): readonly string[] {
   return [...badCertificates(trace), ...rivals(trace)];
@@ -29,7 +29,7 @@ function badCertificates(trace: Trace): readonly string[] {
   });
 }
 
-/** Whoever signed for a root in a round, as its precommits say. */
+/** Returns the seats that signed for a root in a round, as its precommits say. */
 function rivals(trace: Trace): readonly string[] {
   const signers = new Map<string, Set<SeatIndex>>();
   const note = (root: string, round: number, seat: SeatIndex): void => {

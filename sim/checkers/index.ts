@@ -10,10 +10,10 @@ import { checkReplay } from "./replay.ts";
 import { checkTermination } from "./termination.ts";
 import { checkValidity } from "./validity.ts";
 
-/** A pure judge of one run: what is wrong, in words, or nothing. */
+/** A pure judge of one run: returns the faults in words. */
 export type Checker = (trace: Trace) => readonly string[];
 
-/** One invariant each (docs/spec/simulator.md). */
+/** The checkers, one invariant each (docs/spec/simulator.md). */
 export const checkers = {
   agreement: checkAgreement,
   validity: checkValidity,
@@ -29,7 +29,10 @@ export const checkers = {
 
 export type CheckerName = keyof typeof checkers;
 
-/** What is promised with at most f Byzantine seats only; of no-honest-slash it is that none loses reputation. */
+/**
+ * Checkers of promises that hold with at most f Byzantine seats only; no-honest-slash promises then that no honest
+ * seat loses reputation.
+ */
 export const offBeyondF: readonly CheckerName[] = ["validity", "no-honest-slash", "termination", "omission"];
 
 export interface Violation {

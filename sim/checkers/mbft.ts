@@ -18,9 +18,9 @@ interface Decided {
 }
 
 /**
- * SI10: what the rules of mbft promise beyond the invariants of all protocols, read from the raw messages of the deciding
- * round: who is paid committed to what it revealed and was heard in time (MB4), the answer has the support of the accept
- * quorum (MB12), no veto was passed over (MB13).
+ * SI10: what the rules of mbft promise beyond the invariants of all protocols, read from the raw messages of the
+ * deciding round: a paid seat committed to what it revealed and was heard in time (MB4), the answer has the support
+ * of the accept quorum (MB12), and no veto was passed over (MB13).
  */
 export function checkMbft(trace: Trace): readonly string[] {
   const decided = trace.protocol.id === "mbft" ? deciding(trace) : null;
@@ -76,7 +76,7 @@ function unearned({ attempt }: Trace, { certificate, messages }: Decided): reado
   });
 }
 
-/** Seats that list the message as seen, in any phase. */
+/** Returns the seats that list the message as seen, in any phase. */
 function witnesses(messages: readonly Message[], message: Message): number {
   const { seat, payloadDigest, phase } = message.header;
   const listing = messages.filter(({ header, payload }) => {
@@ -93,7 +93,7 @@ function witnesses(messages: readonly Message[], message: Message): number {
   return new Set(listing.map(({ header }) => header.seat)).size;
 }
 
-/** MB12: Byzantine seats support anything; the others' models gave or accepted the answer. */
+/** MB12: Byzantine seats may support anything; the models of the others gave or accepted the answer. */
 function unsupported(trace: Trace, { certificate: { decision } }: Decided): readonly string[] {
   if (decision.status !== "decided") return [];
   const { terms } = trace.attempt.request;
@@ -107,7 +107,7 @@ function unsupported(trace: Trace, { certificate: { decision } }: Decided): read
   return suffices ? [] : [`at most ${most} of ${seats} seats support ${JSON.stringify(decision.answer)}`];
 }
 
-/** MB13: in the first round reputations are as drawn. */
+/** MB13: in the first round reputations are those of the draw. */
 function overruled({ attempt }: Trace, { certificate: { decision }, messages }: Decided): readonly string[] {
   if (decision.status !== "decided" || messages[0]?.header.round !== 0) return [];
   const { terms } = attempt.request;

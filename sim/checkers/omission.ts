@@ -5,8 +5,9 @@ import type { Message } from "../../agents/core/types.ts";
 import { honestSeats, slotOf, type Trace } from "../trace.ts";
 
 /**
- * SI9: nothing is left out that so many honest seats held in time that one of them must have voted for the transcript. More
- * than 2/3 prevoted it, f + 1 honest seats among them; what fewer than that many did not hold stands in it.
+ * SI9: the certified transcript has every message that enough honest seats held in time. More than 2/3 of the seats
+ * prevoted for it, at least f + 1 honest ones among them. If fewer honest seats than that lacked a message, one of the
+ * voters held it, and must not have prevoted without it.
  */
 export function checkOmission(trace: Trace): readonly string[] {
   if (!trace.tolerable) return [];
@@ -27,7 +28,7 @@ export function checkOmission(trace: Trace): readonly string[] {
     }
   const seats = trace.attempt.committee.length;
   const byzantine = seats - honest.length;
-  // At least so many honest seats voted for it.
+  // The least number of honest seats that prevoted for it.
   const voters = seats - faultTolerance(seats) - byzantine;
   return [...holders.values()].flatMap(({ message, count }) => {
     const isCovered = inside.has(keyOf(message)) || (covered.get(slotOf(message)) ?? 0) > 1;

@@ -1,8 +1,8 @@
 import { honestSeats, type Trace } from "../trace.ts";
 
 /**
- * SI6: with at most f Byzantine seats every honest seat has a certificate by the stated time after the heal. Where nothing at all goes
- * wrong it is one for an answer: no protocol's rules excuse Hung there.
+ * SI6: with at most f Byzantine seats every honest seat has a certificate by the stated time after the heal. In a
+ * world without any fault it certifies an answer: no protocol's rules excuse Hung there.
  */
 export function checkTermination(trace: Trace): readonly string[] {
   if (!trace.tolerable) return [];
@@ -15,7 +15,7 @@ export function checkTermination(trace: Trace): readonly string[] {
   });
 }
 
-/** No fault, nobody Byzantine, models that do not err. */
+/** True if the world has no fault, no Byzantine seat, and models that do not err. */
 function isCalm({ faults, seats, truthful }: Trace): boolean {
   return truthful && faults.length === 0 && seats.every(({ byzantine }) => byzantine === null);
 }

@@ -4,9 +4,9 @@ import { agrees } from "../plan.ts";
 import { honestSeats, type Trace } from "../trace.ts";
 
 /**
- * SI2: a decided answer is one that some honest seat's model gave or accepted; with at most f Byzantine seats and honest models that
- * do not err, it is the truth. A chair's word promises nothing about the answer, but what it is worth shows: of an untrue one at most
- * f of the n - 1 other seats can agree (CH8, AD6).
+ * SI2: some honest seat's model gave or accepted the decided answer. With at most f Byzantine seats and honest models
+ * that do not err, the answer is true. A chair's word promises nothing about the answer, but its confidence shows: at
+ * most f of the n - 1 other seats can agree with an untrue one (CH8, AD6).
  */
 export function checkValidity(trace: Trace): readonly string[] {
   if (!trace.tolerable) return [];
@@ -17,7 +17,7 @@ export function checkValidity(trace: Trace): readonly string[] {
     certificates.flatMap(({ certificate: { decision } }) => {
       if (decision.status !== "decided") return [];
       const { answer } = decision;
-      // The truth is what an honest model holds, also where it was asked for something else, or failed.
+      // The truth is the answer of an honest model, even if the model was asked for something else or failed.
       if (agrees(terms, answer, trace.truth)) return [];
       if (trace.truthful)
         return [`seat ${seat} holds ${JSON.stringify(answer)}, the truth is ${JSON.stringify(trace.truth)}`];

@@ -1,15 +1,16 @@
 /**
- * Remembers what pure functions of the core made of the same values within one world: all seats of a world live in one
- * process and decode, hash and verify the same messages. hooks.ts puts these around the functions; `forget` starts anew.
+ * Remembers results of pure functions of the core within one world: all seats of a world live in one process and
+ * decode, hash and verify the same messages. hooks.ts puts these memories around the functions; `forget` empties
+ * them.
  */
 const forgetters: (() => void)[] = [];
 
-/** Between two worlds. */
+/** Empties all memories; called between two worlds. */
 export function forget(): void {
   for (const clear of forgetters) clear();
 }
 
-/** Of the identity of the first argument; the others never differ for it within a world. */
+/** Remembers by the identity of the first argument; the others never differ for it within a world. */
 export function byIdentity<Arguments extends readonly unknown[], Result>(
   once: (...given: Arguments) => Result,
 ): (...given: Arguments) => Result {
@@ -24,7 +25,7 @@ export function byIdentity<Arguments extends readonly unknown[], Result>(
   };
 }
 
-/** Of the identity of both arguments; null is a result like any other. */
+/** Remembers by the identity of both arguments; null is a result like any other. */
 export function byBoth<A, B, Result>(once: (a: A, b: B) => Result): (a: A, b: B) => Result {
   const known = new Map<A, Map<B, Result>>();
   forgetters.push(() => known.clear());
@@ -39,7 +40,7 @@ export function byBoth<A, B, Result>(once: (a: A, b: B) => Result): (a: A, b: B)
   };
 }
 
-/** Of the bytes of the argument, whoever holds them. */
+/** Remembers by the bytes of the argument. */
 export function byBytes<Result>(once: (bytes: Uint8Array) => Result): (bytes: Uint8Array) => Result {
   const known = new Map<string, Result>();
   forgetters.push(() => known.clear());
@@ -53,7 +54,7 @@ export function byBytes<Result>(once: (bytes: Uint8Array) => Result): (bytes: Ui
   };
 }
 
-/** Of the identity of the third argument: the first two are the same throughout a world. */
+/** Remembers by the identity of the third argument: the first two are the same throughout a world. */
 export function byThird<A, B, C, Result>(once: (a: A, b: B, c: C) => Result): (a: A, b: B, c: C) => Result {
   const known = new Map<C, Result>();
   forgetters.push(() => known.clear());
@@ -64,7 +65,7 @@ export function byThird<A, B, C, Result>(once: (a: A, b: B, c: C) => Result): (a
   };
 }
 
-/** Of the identity of the message in the argument; an argument without one is not remembered. */
+/** Remembers by the identity of the message in the argument; an argument without one is not remembered. */
 export function byMessage<Result>(
   once: (input: { readonly message?: object }) => Result,
 ): (input: { readonly message?: object }) => Result {

@@ -23,7 +23,7 @@ import {
   type ContractFunctionArgs,
   type ContractFunctionName,
 } from "viem";
-import { generateAbi } from "../../scripts/abi.ts";
+import { generateAbi } from "../../scripts/solidity/abi.ts";
 
 const root = join(import.meta.dirname, "../..");
 

@@ -63,7 +63,7 @@ describe("checkers", () => {
     assert.equal(says("agreement", decide({ round: 9 })), "");
   });
 
-  it("SI2 validity: a lie; an answer of nobody when models may err; nothing is promised beyond f; a chair's word is worth what agrees", () => {
+  it("SI2 validity: a lie; an answer that no model gave when models may err; no promise beyond f; a chair's word counts as far as others agree", () => {
     const lie = good.truth === "yes" ? "no" : "yes";
     assertIncludes(says("validity", decide({ answer: lie })), "the truth is");
     const erring = { ...decide({ answer: lie }), truthful: false };
@@ -156,7 +156,7 @@ describe("checkers", () => {
     );
   });
 
-  it("SI5 accountability: who stands in the transcript with two messages for one slot is slashed", () => {
+  it("SI5 accountability: a seat with two messages for one slot in the transcript is slashed", () => {
     const liar = good.seats.find(({ byzantine }) => byzantine !== null)!.seat;
     const { transcript } = honest(good).certificates[0]!.certificate.decision;
     const root = decodeBlock(good.block(transcript)!, limits.rootBytes) as { readonly messages: BlockValue[] };
@@ -171,7 +171,7 @@ describe("checkers", () => {
     assert.equal(says("accountability", { ...slashed, block }), "");
   });
 
-  it("SI6 termination: no certificate, a seat that fell silent; nothing beyond f", () => {
+  it("SI6 termination: no certificate, a seat that fell silent; no promise beyond f", () => {
     const { seat } = honest(good);
     assertIncludes(
       says(
@@ -190,7 +190,7 @@ describe("checkers", () => {
     assert.equal(says("termination", { ...bend(seat, () => ({ certificates: [] })), tolerable: false }), "");
   });
 
-  it("SI6 termination: Hung is a certificate, but not where nothing at all went wrong", () => {
+  it("SI6 termination: Hung is a certificate, except in a world without any fault", () => {
     const hung = decide({ status: "hung" });
     assert.equal(says("termination", hung), "");
     const calm = { ...hung, seats: hung.seats.map((one) => ({ ...one, byzantine: null })) };
@@ -199,7 +199,7 @@ describe("checkers", () => {
     assert.equal(says("termination", { ...calm, truthful: false }), "");
   });
 
-  it("what is off beyond f is what report and help say", () => {
+  it("report and help name the checkers that are off beyond f", () => {
     const { seat } = honest(good);
     const missing = message(0, 9, 0, { nothing: null });
     const worst: readonly Trace[] = [
@@ -228,12 +228,12 @@ describe("checkers", () => {
     assertIncludes(says("bounded-memory", everywhere({ backlog: 10_000 })), "resend");
   });
 
-  it("SI8 replay: a block that nobody holds, a decision that the blocks do not yield", () => {
+  it("SI8 replay: a block that no seat holds, a decision that the blocks do not yield", () => {
     assertIncludes(says("replay", { ...good, block: () => null }), "no honest seat holds its root block");
     assertIncludes(says("replay", decide({ confidence: 1 as never })), "confidence is");
   });
 
-  it("SI9 nothing left out: what all honest seats held in time", () => {
+  it("SI9 nothing left out: a message that all honest seats held in time", () => {
     const missing = message(0, 9, 0, { nothing: null });
     assertIncludes(says("omission", everywhere({ inTime: [missing] })), "the transcript lacks it");
     assert.equal(

@@ -34,7 +34,7 @@ const options: SimOptions = {
 };
 
 describe("npm run sim", () => {
-  it("prints one JSON object with all that is asked for", () => {
+  it("prints one JSON object with everything that was asked for", () => {
     const { code, out } = sim(
       "--protocol",
       "mbft",
@@ -91,7 +91,7 @@ describe("npm run sim", () => {
     [
       "an empty list of faults",
       ["--protocol", "mbft", "--n", "4", "--faults", ""],
-      /USAGE.*--faults: "" is none of all, none/s,
+      /USAGE.*--faults: "" is unknown; use all, none/s,
     ],
     [
       "all among others",
@@ -116,7 +116,7 @@ describe("npm run sim", () => {
       assert.match(err, message);
     });
 
-  it("K > f is allowed and said: on stderr, in the summary and in JSON, with the checkers that are off", () => {
+  it("K > f is allowed and announced: on stderr, in the summary and in JSON, with the checkers that are off", () => {
     const words = "--protocol mbft --n 4 --byzantine 2 --seeds 2 --jobs 1 --faults none --byzantine-kinds silent".split(
       " ",
     );
@@ -129,7 +129,7 @@ describe("npm run sim", () => {
     assert.deepEqual(report["checkersOff"], ["validity", "no-honest-slash", "termination", "omission"]);
   });
 
-  it("--help explains every name that may stand after struck", () => {
+  it('--help explains every name after "struck:"', () => {
     const sources = globSync("sim/**/*.ts").map((path) => readFileSync(path, "utf8"));
     const names = sources.flatMap((text) =>
       [...text.matchAll(/recorder\.count\(([^;`]*)\)/g)].flatMap(([, inside]) =>
@@ -142,7 +142,7 @@ describe("npm run sim", () => {
     for (const name of names) assert.match(struck, new RegExp(`\\b${name}\\b`), name);
   });
 
-  it("one command a seed, after all that the seed violates", () => {
+  it("one command per seed, after all its violations", () => {
     const found = (seed: number, checker: "agreement" | "replay") => ({
       seed,
       checker,
@@ -162,7 +162,7 @@ describe("npm run sim", () => {
     ]);
   });
 
-  it("a planted bug: exit code 1, a command that shows it again, and a shrunk one", { timeout: 120_000 }, () => {
+  it("a planted bug: exit code 1, a command that repeats it, and a shrunk one", { timeout: 120_000 }, () => {
     const words = "--protocol mbft --n 4 --byzantine 1 --seeds 20 --jobs 1 --mutant MB11-refuted --json".split(" ");
     const { code, out } = sim(...words);
     assert.equal(code, 1);
@@ -188,7 +188,7 @@ describe("npm run sim", () => {
 });
 
 describe("commands and shrinking", () => {
-  it("a command says everything that its options say", () => {
+  it("a command states all its options", () => {
     const odd: SimOptions = {
       ...options,
       faults: ["crash", "skew"],
@@ -203,7 +203,7 @@ describe("commands and shrinking", () => {
     }
   });
 
-  it("takes away whatever the failure does not need, in bounded tries", async () => {
+  it("removes what the failure does not need, in bounded tries", async () => {
     let tries = 0;
     const shrunk = await shrink(options, 5, async (one) => {
       tries++;
@@ -213,7 +213,7 @@ describe("commands and shrinking", () => {
     assertBelow(tries, 151);
   });
 
-  it("what does not strike can be forbidden without making another world", () => {
+  it("forbidding a fault that does not strike leaves the world as it is", () => {
     for (let seed = 1; seed <= 50; seed++) {
       const world = createPlan(options, seed);
       const kinds = [...world.byzantine.values()];
@@ -224,7 +224,7 @@ describe("commands and shrinking", () => {
     }
   });
 
-  it("keeps what cannot be taken away", async () => {
+  it("keeps what cannot be removed", async () => {
     const shrunk = await shrink(options, 5, async () => false);
     assert.deepEqual({ options: shrunk.options, seed: shrunk.seed }, { options, seed: 5 });
   });

@@ -28,7 +28,7 @@ describe("simulator", () => {
   });
   after(() => pool.close());
 
-  it("SM1: a seed is one world, whatever ran before it and in whichever thread", async () => {
+  it("SM1: a seed is one world, whatever ran before it and in any thread", async () => {
     const first = await pool.run(options, seeds(12));
     const again = await pool.run(options, seeds(12).toReversed());
     const key = ({ seed, hash, frames, virtualMs }: SeedResult) => ({ seed, hash, frames, virtualMs });
@@ -48,7 +48,7 @@ describe("simulator", () => {
     storm: ["targeted drop"],
   };
   for (const fault of FAULTS)
-    it(`SM2: ${fault} strikes, alone, and nothing else does`, async () => {
+    it(`SM2: ${fault} strikes alone`, async () => {
       const results = await pool.run({ ...options, byzantine: 0, faults: [fault] }, seeds(fault === "model" ? 60 : 24));
       const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
       for (const what of struck[fault]) if (what !== "lost tail") assertIncludes([...counted], what, fault);
@@ -67,7 +67,7 @@ describe("simulator", () => {
       }
     });
 
-  it("SM2: without faults and Byzantine seats mbft decides; where all are in time, by one call on the critical path", async () => {
+  it("SM2: without faults and Byzantine seats mbft decides; if all are in time, with one call on the critical path", async () => {
     const results = await pool.run({ ...options, byzantine: 0, faults: [], kind: "boolean" }, seeds(20));
     assert.deepEqual(
       results.map(({ status }) => status),
@@ -90,7 +90,7 @@ describe("simulator", () => {
     malformed: ["malformed"],
   };
   for (const kind of BYZANTINE_KINDS)
-    it(`${kind}: does what it is for, and breaks nothing with f = 1`, async () => {
+    it(`${kind}: does its misdeed, and breaks nothing with f = 1`, async () => {
       const bent = { ...options, byzantineKinds: [kind], faults: kind === "censoring-proposer" ? FAULTS : [] };
       const results = await pool.run(bent, seeds(40));
       const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
@@ -104,7 +104,7 @@ describe("simulator", () => {
       );
     });
 
-  it("forking-gossiper of hashgraph: has two faces or claims what is free to claim; without faults all decide", async () => {
+  it("forking-gossiper of hashgraph: has two faces or makes free claims; without faults all decide", async () => {
     const bent: SimOptions = { ...options, protocol: "hashgraph", byzantineKinds: ["forking-gossiper"], faults: [] };
     const results = await pool.run(bent, seeds(24));
     const counted = new Set(results.flatMap(({ counts }) => Object.keys(counts)));
@@ -113,7 +113,7 @@ describe("simulator", () => {
     assert.deepEqual(new Set(results.map(({ status }) => status)), new Set(["decided"]));
   });
 
-  it("more than f liars do break it, and the checkers that promise something for K <= f stay silent", async () => {
+  it("more than f liars break it, and the checkers of promises for K <= f stay silent", async () => {
     const results = await pool.run({ ...options, byzantine: 3, byzantineKinds: ["lying"], faults: [] }, seeds(10));
     assertIncludes(
       results.map(({ status }) => status),
@@ -125,7 +125,7 @@ describe("simulator", () => {
     );
   });
 
-  it("real signatures: the same course of events, other bytes", async () => {
+  it("real signatures: the same events, other bytes", async () => {
     const real = await createPool(1, { realSignatures: true, mutant: null });
     try {
       const [slow] = await real.run({ ...options, faults: ["reorder"] }, [3]);

@@ -11,7 +11,7 @@ import { unpackHead, unpackMerits, unpackRelay } from "./settlement.ts";
 /** A mined log. */
 export type MinedLog = Log<bigint, number, false>;
 
-/** An event an agent acts on, one it has no use for, or one that cannot be taken at its word. */
+/** A log as an event for agents, as one that agents do not need, or as one that is skipped because it is malformed. */
 export type Decoded =
   | { readonly kind: "event"; readonly event: ChainEvent }
   | { readonly kind: "irrelevant" }
@@ -23,7 +23,7 @@ type PositionKey = "blockNumber" | "blockHash" | "logIndex" | "transactionHash";
 
 type OracleEvent = ReturnType<typeof decodeOracleLog>;
 
-/** What is asked and answered is hashed as bytes, so a byte order mark must survive. */
+/** Questions and answers are hashed as bytes, so a byte order mark must survive. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Decodes a log of the oracle or the registry strictly. Never throws: anybody can make the oracle emit odd content. */
@@ -41,8 +41,8 @@ export function decodeLog(log: MinedLog, oracle: Address, registry: Address): De
   }
 }
 
-/** UTF-8 text of hex bytes; null when malformed. */
-export function textOf(hex: `0x${string}`): string | null {
+/** Decodes hex bytes as UTF-8; null if malformed. */
+export function utf8Text(hex: `0x${string}`): string | null {
   try {
     return decoder.decode(hexToBytes(hex));
   } catch {
@@ -54,7 +54,7 @@ function skipped(reason: string): Decoded {
   return { kind: "skipped", reason };
 }
 
-/** A string is the reason why the event is skipped; null: of no use to agents. */
+/** Returns the event; a string is the reason why it is skipped, and null says that agents do not need it. */
 function oracleBody(event: OracleEvent): Body | string | null {
   switch (event.eventName) {
     case "Requested":
@@ -93,7 +93,7 @@ function requested(args: ArgsOf<"Requested">): Body | string {
   if (bytes > limits.questionBytes) return `the question has ${bytes} bytes, more than ${limits.questionBytes}`;
   const terms = unpackTerms(args.terms);
   if (terms === null) return "the terms name an unknown answer kind, assurance or currency";
-  const question = textOf(args.question) ?? rawText(hexToBytes(args.question));
+  const question = utf8Text(args.question) ?? rawText(hexToBytes(args.question));
   const request = { id: args.requestId as RequestId, consumer: lower(args.consumer), terms, question };
   return { kind: "requested", request, round: args.round as Round, seedBlock: args.seedBlock };
 }
@@ -122,7 +122,7 @@ function committeeDrawn(args: ArgsOf<"CommitteeDrawn">): Body | string {
 function decisionCommitted(args: ArgsOf<"DecisionCommitted">): Body | string {
   const head = unpackHead(args.head);
   if (typeof head === "string") return head;
-  const answer = textOf(args.answer);
+  const answer = utf8Text(args.answer);
   if (answer === null) return "the answer is not UTF-8";
   const { seats, ...places } = head;
   const merits = unpackMerits(hexToBytes(args.merits), seats);

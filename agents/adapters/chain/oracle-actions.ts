@@ -8,7 +8,7 @@ import { currencyCode, encodeAboutLast, encodeAsk } from "./encode.ts";
 import { revertName } from "./errors.ts";
 import { missingEvent, pay } from "./payment.ts";
 import { readBond, readFeeToken } from "./prices.ts";
-import { messageOf, toReceipt, type Sender, type TransactionCall } from "./transactions.ts";
+import { callMessage, toReceipt, type Sender, type TransactionCall } from "./transactions.ts";
 
 const oracleCall = { abi: decisionOracleAbi } as const;
 
@@ -74,7 +74,7 @@ export function createOracleActions(connection: Connection, sender: Sender): Ora
   };
 }
 
-/** A call of the oracle that takes exactly `amount` from the caller. */
+/** Calls the oracle, which takes exactly `amount` from the caller. */
 async function payOracle(
   connection: Connection,
   sender: Sender,
@@ -95,11 +95,14 @@ async function payOracle(
   });
 }
 
-/** So that nothing is approved for what the oracle would refuse anyway. It takes the tokens after all checks. */
+/**
+ * Tries the call first, so that nothing is approved for a call that the oracle refuses; it takes the tokens after all
+ * checks.
+ */
 async function requireAcceptable(connection: Connection, sender: Sender, call: TransactionCall): Promise<void> {
   const { address } = sender.account;
   try {
-    await connection.call(call.doing, undefined, (client) => client.call({ account: address, ...messageOf(call) }));
+    await connection.call(call.doing, undefined, (client) => client.call({ account: address, ...callMessage(call) }));
   } catch (error) {
     const name = revertName(error);
     if (name === null || (oracleErrors.has(name) && name !== "SafeERC20FailedOperation")) throw error;

@@ -1,12 +1,13 @@
 import { inspect } from "node:util";
 
-import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { hkdf } from "@noble/hashes/hkdf.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
-import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { privateKeyToAccount, type PrivateKeyAccount } from "viem/accounts";
 
+import { signDigest } from "../../core/encoding/digest.ts";
+import { secp256k1 } from "../../core/encoding/secp256k1.ts";
 import type { Address, Digest, Hex } from "../../core/types.ts";
 import type { Signer } from "../../ports/signer.ts";
 
@@ -22,9 +23,8 @@ const DERIVE_SALT = utf8ToBytes("conclave/derived-secret/1");
 
 /** `privateKey` is 32 bytes, in [1, n); throws a RangeError that does not show them. */
 export function keysFromPrivateKey(privateKey: Uint8Array): Keys {
-  if (!secp256k1.utils.isValidSecretKey(privateKey)) throw new RangeError("the private key is not 32 bytes in [1, n)");
   const secret = Uint8Array.from(privateKey);
-  const publicKey = secp256k1.getPublicKey(secret, false).slice(1);
+  const publicKey = secp256k1.publicKey(secret);
   const address: Address = toHex(keccak_256(publicKey).slice(12)) as Address;
   const redacted = (): string => `Keys { address: ${address}, privateKey: [hidden] }`;
   let account: PrivateKeyAccount | null = null;
@@ -32,13 +32,7 @@ export function keysFromPrivateKey(privateKey: Uint8Array): Keys {
   const keys: Keys = {
     address,
     publicKey,
-    sign(digest: Digest): Hex {
-      const [recovery, ...rs] = secp256k1.sign(hexToBytes(digest.slice(2)), secret, {
-        prehash: false,
-        format: "recovered",
-      });
-      return toHex(Uint8Array.of(...rs, 27 + (recovery ?? 0)));
-    },
+    sign: (digest: Digest): Hex => signDigest(digest, secret),
     deriveSecret: (purpose) => hkdf(sha256, secret, DERIVE_SALT, utf8ToBytes(purpose), 32),
     libp2pPrivateKey: () => Uint8Array.from(secret),
     viemAccount: () => (account ??= privateKeyToAccount(toHex(secret))),

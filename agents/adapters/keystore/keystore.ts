@@ -7,7 +7,7 @@ import * as Keystore from "ox/Keystore";
 import { z } from "zod";
 
 import { ConclaveError } from "../../core/errors.ts";
-import { jsonOf } from "../json.ts";
+import { parseJson } from "../json.ts";
 import { keysFromPrivateKey, type Keys } from "./keys.ts";
 
 /** 128 MiB and a third of a second for each guess, as in ethers; geth's own files (twice that) open as well. */
@@ -112,7 +112,7 @@ async function readKeystore(path: string): Promise<z.infer<typeof fileSchema>> {
     );
   }
   if (text.length > MAX_FILE_BYTES) throw invalid(path, `it has more than ${MAX_FILE_BYTES} bytes`);
-  const value = jsonOf(text);
+  const value = parseJson(text);
   if (value === undefined) throw invalid(path, "it is not JSON");
   const parsed = fileSchema.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -3,7 +3,7 @@ import { type GossipSub, type GossipsubOpts, type Message, TopicValidatorResult 
 import type { Libp2p } from "@libp2p/interface";
 import { ConclaveError } from "../../core/errors.ts";
 import type { NetworkBounds } from "./bounds.ts";
-import { describe, notify, type Report } from "./events.ts";
+import { shortReason, notify, type Report } from "./events.ts";
 import { createTokenBucket, type TokenBucket } from "./rate.ts";
 
 type Listener = (data: Uint8Array) => void;
@@ -69,7 +69,7 @@ export function createAnnouncements(
       } catch (error) {
         throw new ConclaveError(
           "NETWORK_FAILED",
-          `Announce on ${topic} again later: ${describe(error)}`,
+          `Announce on ${topic} again later: ${shortReason(error)}`,
           { topic },
           error,
         );

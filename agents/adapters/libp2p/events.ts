@@ -13,7 +13,7 @@ export type NetworkEvent =
 export type Report = (event: NetworkEvent) => void;
 
 /** Short enough for a log line whatever a peer made of it. */
-export function describe(error: unknown): string {
+export function shortReason(error: unknown): string {
   return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, 200);
 }
 
@@ -27,7 +27,7 @@ export function notify<Args extends readonly unknown[]>(
     try {
       listener(...args);
     } catch (error) {
-      report({ kind: "listenerFailed", reason: describe(error) });
+      report({ kind: "listenerFailed", reason: shortReason(error) });
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Connection, Libp2p, Stream, StreamMessageEvent } from "@libp2p/interface";
 import type { Address } from "../../core/types.ts";
 import type { NetworkBounds } from "./bounds.ts";
-import { describe, type Report } from "./events.ts";
+import { shortReason, type Report } from "./events.ts";
 import { acceptance, createFrameDecoder, FRAMES_PROTOCOL } from "./frames.ts";
 import { addressOfPeerId } from "./identity.ts";
 import { createTokenBucket, type TokenBucket } from "./rate.ts";
@@ -57,7 +57,7 @@ export async function acceptFrames(options: InboundOptions): Promise<Inbound> {
           options.onFrame(peer, frame.slice());
         }
       } catch (error) {
-        report({ kind: "frameRefused", peer, reason: describe(error) });
+        report({ kind: "frameRefused", peer, reason: shortReason(error) });
         stream.abort(new Error("malformed frame"));
         return;
       }

@@ -4,7 +4,7 @@ import type { Multiaddr } from "@multiformats/multiaddr";
 import type { Address } from "../../core/types.ts";
 import { createBackoff } from "./backoff.ts";
 import type { NetworkBounds } from "./bounds.ts";
-import { describe, type Report } from "./events.ts";
+import { shortReason, type Report } from "./events.ts";
 import { createFrameWriter, FRAMES_PROTOCOL } from "./frames.ts";
 import { createFrameQueue } from "./queue.ts";
 
@@ -52,7 +52,7 @@ export function openLink(options: LinkOptions): PeerLink {
         await session();
       } catch (error) {
         // Once per outage, not once per try.
-        if (!down && !closing.signal.aborted) report({ kind: "linkDown", peer: address, reason: describe(error) });
+        if (!down && !closing.signal.aborted) report({ kind: "linkDown", peer: address, reason: shortReason(error) });
         down = true;
       }
       // A peer that accepts and hangs up at once is as good as unreachable.

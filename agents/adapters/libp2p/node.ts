@@ -10,7 +10,7 @@ import { createLibp2p } from "libp2p";
 import { ConclaveError } from "../../core/errors.ts";
 import { announcementOptions } from "./announcements.ts";
 import type { NetworkBounds } from "./bounds.ts";
-import { describe } from "./events.ts";
+import { shortReason } from "./events.ts";
 import { STREAM_WINDOW_BYTES } from "./frames.ts";
 
 export type AgentServices = {
@@ -63,7 +63,7 @@ export async function startNode(options: NodeOptions): Promise<AgentLibp2p> {
   } catch (error) {
     throw new ConclaveError(
       "NETWORK_FAILED",
-      `Choose another listen address than ${options.listen.join(", ")}: ${describe(error)}`,
+      `Choose another listen address than ${options.listen.join(", ")}: ${shortReason(error)}`,
       { listen: options.listen.join(",") },
       error,
     );

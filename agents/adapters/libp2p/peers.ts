@@ -4,7 +4,7 @@ import { publicKeyToAddress } from "../../core/encoding/digest.ts";
 import type { Address } from "../../core/types.ts";
 import type { Peer } from "../../ports/network.ts";
 import type { NetworkBounds } from "./bounds.ts";
-import { describe, type Report } from "./events.ts";
+import { shortReason, type Report } from "./events.ts";
 import { peerIdFromPublicKey } from "./identity.ts";
 
 /** A configured peer, ready to dial. */
@@ -49,7 +49,7 @@ function parseMultiaddrs(peer: Peer, peerId: PeerId, bounds: NetworkBounds, repo
         throw new Error("expected /ip4|ip6|dns…/<host>/tcp/<port>");
       parsed.push(multiaddr(`${text}/p2p/${peerId.toString()}`));
     } catch (error) {
-      report({ kind: "peerInvalid", peer: peer.signer, reason: `multiaddr: ${describe(error)}` });
+      report({ kind: "peerInvalid", peer: peer.signer, reason: `multiaddr: ${shortReason(error)}` });
     }
   }
   return parsed;

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { BIN_ANSWERS, isBelow, LEAST_QUESTIONS } from "../../core/calibration.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import type { Origin } from "../../core/prompts/prompt.ts";
-import { jsonOf } from "../json.ts";
+import { parseJson } from "../json.ts";
 
 const ppm = z.int().min(0).max(1_000_000);
 const count = z.int().min(0).max(10_000_000);
@@ -67,7 +67,7 @@ export async function readCalibration(path: string): Promise<CalibrationTable> {
     const message = `Check the calibration table ${path} failed: it has more than ${MAX_BYTES} bytes; make it anew with conclave calibrate`;
     throw new ConclaveError("CONFIG_INVALID", message, { path, field: "" });
   }
-  const found = jsonOf(text);
+  const found = parseJson(text);
   if (found === undefined) {
     const message = `Check the calibration table ${path} failed: it is not JSON; make it anew with conclave calibrate`;
     throw new ConclaveError("CONFIG_INVALID", message, { path, field: "" });

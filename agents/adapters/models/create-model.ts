@@ -48,9 +48,9 @@ async function openModel(
       return await createLlamaModel({ ...config, onEnd });
     case "openai": {
       const { fallbacks, temperature, timeoutMs, retries, concurrency, waiting } = config;
-      const first = await endpointOf(config, "model", environment);
+      const first = await openAiEndpointOf(config, "model", environment);
       const others = await Promise.all(
-        fallbacks.map(async (one, index) => await endpointOf(one, `model.fallbacks.${index}`, environment)),
+        fallbacks.map(async (one, index) => await openAiEndpointOf(one, `model.fallbacks.${index}`, environment)),
       );
       return createOpenAiModel({
         endpoints: [first, ...others],
@@ -65,7 +65,11 @@ async function openModel(
 }
 
 /** With its key; `place` names it in the config. Throws CONFIG_MISSING or CONFIG_INVALID. */
-export async function endpointOf(one: Endpoint, place: string, environment: Environment): Promise<OpenAiEndpoint> {
+export async function openAiEndpointOf(
+  one: Endpoint,
+  place: string,
+  environment: Environment,
+): Promise<OpenAiEndpoint> {
   const { provider, url, model } = one;
   return { provider, baseUrl: url, model, apiKey: await readApiKey(one, place, environment) };
 }

@@ -76,7 +76,7 @@ const hashes = new Map<string, Promise<string>>();
 
 /** 64 hex digits. Throws MODEL_DIGEST_WRONG when others are wanted. */
 export async function digestGguf(path: string, wanted?: string): Promise<string> {
-  const hash = await digestOf(path);
+  const hash = await fileDigest(path);
   if (wanted !== undefined && wanted.toLowerCase() !== hash) {
     const message = `Load model ${path} failed: its sha256 is ${hash}, not ${wanted.toLowerCase()}; download the file again or correct model.sha256 in the config`;
     throw new ConclaveError("MODEL_DIGEST_WRONG", message, { path, found: hash, wanted: wanted.toLowerCase() });
@@ -91,7 +91,7 @@ export function describeGguf({ name, version }: GgufHeader, sha256: string): str
 }
 
 /** A file is hashed once per process. */
-async function digestOf(path: string): Promise<string> {
+async function fileDigest(path: string): Promise<string> {
   const { size, mtimeMs } = await stat(path);
   const key = `${path} ${size} ${mtimeMs}`;
   const hash = hashes.get(key) ?? hashFile(path);
@@ -161,7 +161,7 @@ function parse(file: number, path: string): GgufHeader {
 }
 
 /** Where a tensor ends, relative to the tensor data. */
-function tensorExtent(read: Cursor): number {
+function tensorExtent(read: ByteCursor): number {
   read.text();
   const dimensions = read.u32();
   if (dimensions > bounds.dimensions) throw new RangeError(`a tensor has ${dimensions} dimensions`);
@@ -172,7 +172,7 @@ function tensorExtent(read: Cursor): number {
   return block === undefined ? offset + 1 : offset + Math.ceil(elements / block[0]) * block[1];
 }
 
-function readValue(read: Cursor, type: number): string | number | null {
+function readValue(read: ByteCursor, type: number): string | number | null {
   if (type === STRING) return read.text();
   if (type === ARRAY) {
     const itemType = read.u32();
@@ -199,7 +199,7 @@ function label(value: string | number | undefined): string | null {
   return text === "" ? null : text;
 }
 
-interface Cursor {
+interface ByteCursor {
   u32(): number;
   /** Throws when it is not a safe integer. */
   u64(): number;
@@ -210,7 +210,7 @@ interface Cursor {
 }
 
 /** Synchronous: a header has some hundred thousand little fields, and is read once at start. */
-function cursorOver(file: number, size: number): Cursor {
+function cursorOver(file: number, size: number): ByteCursor {
   const piece = Buffer.alloc(1 << 20);
   let start = 0;
   let filled = 0;
@@ -226,7 +226,7 @@ function cursorOver(file: number, size: number): Cursor {
     at += bytes;
     return at - bytes - start;
   };
-  const cursor: Cursor = {
+  const cursor: ByteCursor = {
     u32: () => piece.readUInt32LE(take(4)),
     u64() {
       const value = Number(piece.readBigUInt64LE(take(8)));

@@ -59,7 +59,7 @@ async function load({ path, sequences, threads, gpu, temperature, contextSize, p
     engine = { llama, model, chatWrapper, temperature };
     const facts = {
       contextSize: context.contextSize,
-      engine: await describe(llama),
+      engine: await engineOf(llama),
       sampling: samplingOf(temperature),
     };
     send({ kind: "ready", ...facts });
@@ -68,12 +68,12 @@ async function load({ path, sequences, threads, gpu, temperature, contextSize, p
     send({
       kind: "unloadable",
       what: error instanceof InsufficientMemoryError ? "context" : what,
-      reason: reasonOf(error),
+      reason: workerReason(error),
     });
   }
 }
 
-async function describe({ gpu, llamaCppRelease }: Llama): Promise<string> {
+async function engineOf({ gpu, llamaCppRelease }: Llama): Promise<string> {
   return `node-llama-cpp@${await getModuleVersion()} llama.cpp@${llamaCppRelease.release} ${gpu === false ? "cpu" : gpu}`;
 }
 
@@ -88,14 +88,14 @@ async function answer(id: number, ask: WorkerAsk): Promise<void> {
     const result = await generate(engine, sequence, ask, controller.signal, onText);
     send({ kind: "answer", id, ...result });
   } catch (error) {
-    send({ kind: "failed", id, why: error instanceof Unfinished ? error.why : "crashed", reason: reasonOf(error) });
+    send({ kind: "failed", id, why: error instanceof Unfinished ? error.why : "crashed", reason: workerReason(error) });
   } finally {
     running.delete(id);
     idle.push(sequence);
   }
 }
 
-function reasonOf(error: unknown): string {
+function workerReason(error: unknown): string {
   return messageOf(error).slice(0, 500);
 }
 

@@ -1,7 +1,7 @@
 import { ConclaveError } from "../../core/errors.ts";
 import type { ModelFailureKind, ModelRequest, OutputSchema } from "../../ports/model.ts";
 import { boundedBody, quoted, retryAfterMs } from "../http.ts";
-import { jsonOf } from "../json.ts";
+import { parseJson } from "../json.ts";
 import { leastTokens, mostTokens, setAside } from "./budget.ts";
 import { lackOf, providers, without, type Dialect, type ProviderId } from "./openai-providers.ts";
 import { names, readRefusal } from "./openai-refusal.ts";
@@ -87,7 +87,7 @@ export async function ask(
   settle(0);
   const text = await read(boundedText(response));
   const lack = isBadRequest(response.status) ? lackOf(dialect, readRefusal(text), request) : null;
-  if (lack === null) throw failureOf(server, request, response.status, response.headers, text);
+  if (lack === null) throw httpFailure(server, request, response.status, response.headers, text);
   if (lack.isSure) onLack(lack.parts);
   return await ask(server, request, without(dialect, lack.parts), signal, onText, onLack);
 }
@@ -161,10 +161,10 @@ export async function fetchList(server: Server, signal: AbortSignal): Promise<un
   const response = await fetch(new URL("../models", server.url), options).catch(broken);
   const tooLarge = (): Error => new TooLarge(`its list of models has more than ${MAX_LIST_BYTES} bytes`);
   const text = (await boundedBody(response, MAX_LIST_BYTES, tooLarge).catch(broken)).toString("utf8");
-  if (response.ok) return jsonOf(text);
+  if (response.ok) return parseJson(text);
   const { status, headers } = response;
   if (status < 400 || status === 401 || status === 403 || status === 429 || status >= 500)
-    throw failureOf(server, prompt, status, headers, text);
+    throw httpFailure(server, prompt, status, headers, text);
   return undefined;
 }
 
@@ -176,8 +176,8 @@ function brokenBody(server: Server, prompt: Prompt, signal: AbortSignal): (error
   return (error) => {
     if (signal.aborted) throw error;
     if (error instanceof TooLarge) throw modelFailed(server.descriptor, "answer-too-large", error.message);
-    if (error instanceof StreamError) throw failureOf(server, prompt, error.status, new Headers(), error.body);
-    const reason = reasonOf(error);
+    if (error instanceof StreamError) throw httpFailure(server, prompt, error.status, new Headers(), error.body);
+    const reason = brokenReason(error);
     throw new (NO_CONNECTION.test(reason) ? NeverSent : Retryable)(unreachable(server, reason));
   };
 }
@@ -223,7 +223,7 @@ function isBadRequest(status: number): boolean {
   return status === 400 || status === 422;
 }
 
-function failureOf(server: Server, prompt: Prompt, status: number, headers: Headers, body: string): Error {
+function httpFailure(server: Server, prompt: Prompt, status: number, headers: Headers, body: string): Error {
   const why = said(server, body);
   const fail = (kind: ModelFailureKind, reason: string): ConclaveError => modelFailed(server.descriptor, kind, reason);
   if (status === 429)
@@ -266,7 +266,7 @@ function unreachable({ descriptor, url }: Server, reason: string): ConclaveError
 }
 
 /** Only names of errors: a message could contain the request with its headers. */
-function reasonOf(error: unknown): string {
+function brokenReason(error: unknown): string {
   const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined;
   if (cause?.code === "UND_ERR_SOCKET" || cause?.code === "ECONNRESET")
     return `the connection broke off (${cause.code})`;

@@ -86,7 +86,7 @@ export function createOpenAiModel(options: OpenAiModelOptions): HostedModel {
       return {
         fields,
         confidencePpm,
-        origin: { model: server.descriptor, engine: printable(engine), sampling, seed },
+        origin: { model: server.descriptor, engine: visibleAscii(engine), sampling, seed },
         promptTokens,
         outputTokens,
         firstTokenMs: Math.round(answer.firstTokenAtMs - askedMs),
@@ -126,7 +126,7 @@ function createAttempts(endpoints: Endpoints, retries: number): Attempts {
       signal,
       shouldRetry: async ({ error, retriesLeft }) => {
         if (retriesLeft === 0 || !mayRetry(error)) return false;
-        await sleep(Math.min((error as Retryable).retryAfterMs, MAX_RETRY_AFTER_MS), signal);
+        await pause(Math.min((error as Retryable).retryAfterMs, MAX_RETRY_AFTER_MS), signal);
         return true;
       },
     });
@@ -140,15 +140,22 @@ interface Timed extends ServerReply {
 
 export function serverOf({ provider, baseUrl, model, apiKey }: OpenAiEndpoint, temperature: number): Server {
   const url = new URL(`${baseUrl.replace(/\/+$/u, "")}/chat/completions`);
-  return { provider, url, model, apiKey, temperature, descriptor: `openai:${printable(model).replaceAll(" ", "-")}` };
+  return {
+    provider,
+    url,
+    model,
+    apiKey,
+    temperature,
+    descriptor: `openai:${visibleAscii(model).replaceAll(" ", "-")}`,
+  };
 }
 
 /** It goes into transcripts and on the chain. */
-function printable(text: string): string {
+function visibleAscii(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]+/gu, "-").slice(0, 100);
 }
 
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
   const wake = (): void => resolve();

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { boundedBody, boundedChunks } from "../http.ts";
-import { jsonOf } from "../json.ts";
+import { parseJson } from "../json.ts";
 
 /** What a server said in answer to one request, as it came. */
 export interface Completion {
@@ -70,14 +70,14 @@ export async function boundedText(response: Response): Promise<string> {
 function readWhole(text: string, onText: (text: string) => void): Completion | null {
   const chunk = parseChunk(text);
   if (chunk === null || chunk.choices.length === 0) return null;
-  const completion = new Collected();
+  const completion = new CollectedText();
   completion.add(chunk, onText);
   return completion.result();
 }
 
 /** Comments, events without data and unknown fields are passed over. */
 async function readStream(response: Response, onText: (text: string) => void): Promise<Completion | null> {
-  const completion = new Collected();
+  const completion = new CollectedText();
   for await (const line of lines(response)) {
     if (!line.startsWith("data:")) continue;
     const data = line.slice("data:".length).trim();
@@ -91,7 +91,7 @@ async function readStream(response: Response, onText: (text: string) => void): P
 
 /** Throws StreamError when it is an error. */
 function parseChunk(text: string): Chunk | null {
-  const value = jsonOf(text);
+  const value = parseJson(text);
   const error = (value as { error?: { code?: unknown } } | null | undefined)?.error;
   if (error !== undefined && error !== null)
     throw new StreamError(typeof error.code === "number" ? error.code : 500, text);
@@ -99,7 +99,7 @@ function parseChunk(text: string): Chunk | null {
   return parsed.success ? parsed.data : null;
 }
 
-class Collected {
+class CollectedText {
   private content = "";
   private refusal: string | null = null;
   private finish: string | null = null;

@@ -1,6 +1,6 @@
 import { ConclaveError } from "../../core/errors.ts";
 import type { ModelFailureKind, OutputSchema } from "../../ports/model.ts";
-import { jsonOf } from "../json.ts";
+import { parseJson } from "../json.ts";
 
 export function modelFailed(
   descriptor: string,
@@ -48,7 +48,7 @@ export function parseOutput(
   text: string,
   schema: OutputSchema,
 ): { readonly fields: Readonly<Record<string, string>> } | { readonly reason: string } {
-  const value = jsonOf(text);
+  const value = parseJson(text);
   if (value === undefined) return { reason: "the output is not JSON" };
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return { reason: "the output is not a JSON object" };

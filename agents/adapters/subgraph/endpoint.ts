@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { ConclaveError, type ErrorCode } from "../../core/errors.ts";
 import { backoffMs, delay } from "../chain/retry.ts";
-import { boundedBody, credentialsApart, quoted } from "../http.ts";
-import { jsonOf } from "../json.ts";
+import { boundedBody, connectionFailure, credentialsApart, quoted } from "../http.ts";
+import { parseJson } from "../json.ts";
 
 /** Where a graph-node answers. Its URL may hold a key: only its origin is ever named. */
 export interface Endpoint {
@@ -94,13 +94,13 @@ async function post(endpoint: Endpoint, { text, variables }: Query<z.ZodType>, s
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ConclaveError) throw error;
-    const reason = limit.aborted ? `it has not answered in ${timeoutText(endpoint)}` : reasonOf(error);
+    const reason = limit.aborted ? `it has not answered in ${timeoutText(endpoint)}` : connectionFailure(error);
     throw subgraphError("SUBGRAPH_UNREACHABLE", endpoint, `${reason}; check the URL and the node`);
   }
 }
 
 function readAnswer<Answer extends z.ZodType>(endpoint: Endpoint, query: Query<Answer>, body: string): z.infer<Answer> {
-  const value = jsonOf(body);
+  const value = parseJson(body);
   if (value === undefined) throw invalid(endpoint, "the answer is not JSON");
   const parsed = envelope.safeParse(value);
   if (!parsed.success) throw invalid(endpoint, "the answer is none to a GraphQL query");
@@ -117,12 +117,6 @@ function readAnswer<Answer extends z.ZodType>(endpoint: Endpoint, query: Query<A
 
 function invalid(endpoint: Endpoint, reason: string, data?: Readonly<Record<string, string>>): ConclaveError {
   return subgraphError("SUBGRAPH_INVALID", endpoint, reason, data);
-}
-
-/** Only names of errors: a message could contain the URL. */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause as { readonly code?: unknown } | undefined) : undefined;
-  return typeof cause?.code === "string" ? `the connection failed with ${cause.code}` : "the connection failed";
 }
 
 function timeoutText({ timeoutMs = TIMEOUT_MS }: Endpoint): string {

@@ -4,7 +4,7 @@ import type {
   Amounts,
   PageWanted,
   PastRequest,
-  RequestFilter,
+  HistoryFilter,
   RequestPage,
   Statistics,
   Sums,
@@ -25,7 +25,7 @@ import { MAX_ROWS } from "./scalars.ts";
 /** The subgraph of one deployment. What it says is not proven: whoever runs the endpoint is trusted, or audited. */
 export interface Subgraph {
   /** Throws USAGE for a cursor that is none of a subgraph. */
-  requests(filter: RequestFilter, page: PageWanted, signal: AbortSignal): Promise<Indexed<RequestPage>>;
+  requests(filter: HistoryFilter, page: PageWanted, signal: AbortSignal): Promise<Indexed<RequestPage>>;
   /** Of each list at most so many entries. Null: there is no such agent. */
   agent(agentId: AgentId, limit: number, signal: AbortSignal): Promise<Indexed<AgentHistory | null>>;
   statistics(days: number, signal: AbortSignal): Promise<Indexed<Statistics>>;
@@ -106,7 +106,7 @@ function numberOf(endpoint: Endpoint, cursor: string): number {
   throw subgraphError("USAGE", endpoint, "the cursor is none of a subgraph; give what the page before named", {});
 }
 
-function whereOf(filter: RequestFilter, before: number | null): Where {
+function whereOf(filter: HistoryFilter, before: number | null): Where {
   const { agentId, consumer, protocol, statuses, since, until } = filter;
   return {
     ...(before === null ? {} : { number_lt: before }),
@@ -148,15 +148,15 @@ function requestOf(said: RequestsAnswer["requests"][number]): PastRequest {
     provisional,
     settled,
     attempt,
-    decision: said.decision === null ? null : decisionOf(said.decision),
+    decision: said.decision === null ? null : pastDecisionOf(said.decision),
   };
 }
 
-function decisionOf(said: NonNullable<RequestsAnswer["requests"][number]["decision"]>): PastRequest["decision"] {
+function pastDecisionOf(said: NonNullable<RequestsAnswer["requests"][number]["decision"]>): PastRequest["decision"] {
   const { status, answer, confidence, transcript, attempt, signers } = said;
   return {
     attempt: attempt.number,
-    status: verdictOf(status),
+    status: statusOf(status),
     answer,
     confidence: confidence as Ppm,
     transcript,
@@ -232,7 +232,7 @@ function seatOf(said: NonNullable<AgentHistoryAnswer["agent"]>["seats"][number])
       decision === null
         ? null
         : {
-            status: verdictOf(decision.status),
+            status: statusOf(decision.status),
             signed: decision.signerSeats.includes(seat),
             steps: decision.steps[seat] ?? 0,
             share: decision.shares[seat] ?? 0,
@@ -278,7 +278,7 @@ function currencyOf(said: "Token" | "Native"): Currency {
 }
 
 /** A decision is one of two of the statuses. */
-function verdictOf(said: string): "decided" | "hung" {
+function statusOf(said: string): "decided" | "hung" {
   return said === "Hung" ? "hung" : "decided";
 }
 

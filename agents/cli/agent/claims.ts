@@ -8,7 +8,7 @@ export interface Claim {
   readonly rounds: readonly DecidedRound[];
 }
 
-/** Final requests that no keeper has settled yet and for which the agent sat. Throws CHAIN_UNREACHABLE. */
+/** Finds the final requests for which the agent sat and that nobody has settled. Throws CHAIN_UNREACHABLE. */
 export async function findClaims(chain: ChainReader, agentId: AgentId, signal: AbortSignal): Promise<readonly Claim[]> {
   const progresses = new Map<bigint, Progress>();
   for (const event of await eventsToHead(chain, signal)) {
@@ -29,7 +29,7 @@ export async function findClaims(chain: ChainReader, agentId: AgentId, signal: A
   return claims;
 }
 
-/** Settles each; what somebody else has settled meanwhile is done as well. */
+/** Settles each request; one that somebody else settled meanwhile counts as done. */
 export async function settleClaims(
   writer: ChainWriter,
   claims: readonly Claim[],
@@ -43,7 +43,7 @@ export async function settleClaims(
   return receipts;
 }
 
-/** The reader's stream has no end: this one ends at the block that was the newest when it began. */
+/** Reads the events up to the block that is the newest now, since the reader's stream has no end. */
 async function eventsToHead(chain: ChainReader, signal: AbortSignal): Promise<readonly ChainEvent[]> {
   const { number } = await chain.head(signal);
   const reached = new AbortController();

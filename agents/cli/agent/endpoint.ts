@@ -2,10 +2,13 @@ import { limits } from "../../core/limits.ts";
 import type { AgentRecord, OperatorActions } from "../../ports/chain.ts";
 import type { AgentConfig } from "../shared/config.ts";
 
-/** What the registry should say: what the operator announces, else what the agent listens on, the useful addresses first. */
+/**
+ * Returns the addresses for the registry: those that the operator announces, else those that the agent listens on,
+ * without loopback ones if there are others.
+ */
 export function announcedEndpoint(config: AgentConfig, multiaddrs: readonly string[]): readonly string[] {
   if (config.announce.length > 0) return config.announce;
-  const elsewhere = multiaddrs.filter((address) => !isLoopback(address));
+  const elsewhere = multiaddrs.filter((address) => !isLoopbackAddress(address));
   const endpoint: string[] = [];
   for (const address of elsewhere.length > 0 ? elsewhere : multiaddrs) {
     if (Buffer.byteLength([...endpoint, address].join(",")) <= limits.endpointBytes) endpoint.push(address);
@@ -13,7 +16,7 @@ export function announcedEndpoint(config: AgentConfig, multiaddrs: readonly stri
   return endpoint;
 }
 
-/** Writes it to the chain where it changed; true when it did. */
+/** Writes the endpoint to the chain if it changed; returns true if it did. */
 export async function publishEndpoint(
   actions: Pick<OperatorActions, "setEndpoint">,
   record: AgentRecord,
@@ -24,6 +27,6 @@ export async function publishEndpoint(
   return true;
 }
 
-function isLoopback(address: string): boolean {
+function isLoopbackAddress(address: string): boolean {
   return /^\/ip4\/127\.|^\/ip6\/::1\/|^\/dns[46]?\/localhost\//.test(address);
 }

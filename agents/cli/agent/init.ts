@@ -148,7 +148,7 @@ function modelOf(options: Options, host: CliHost): object {
   };
 }
 
-/** The path, if a GGUF file is there. Throws MODEL_FILE_MISSING or MODEL_FILE_BROKEN. */
+/** Returns the path if it is a GGUF file. Throws MODEL_FILE_MISSING or MODEL_FILE_BROKEN. */
 function ggufAt(path: string): string {
   try {
     readGgufHeader(path);
@@ -163,12 +163,12 @@ function ggufAt(path: string): string {
   }
 }
 
-/** The model in the repository: enough to try everything, not for real decisions. */
+/** Returns the small model of this repository: it is for trials, not for real decisions. */
 function smallModel(): string {
   return join(import.meta.dirname, "../../../models/conclave-small.gguf");
 }
 
-/** Typed twice where it is typed: a typing error would lock the key away for good. */
+/** Reads the new password. A typed one is asked for twice, since a typing error would lose the key for good. */
 async function newPassword(options: Options, host: CliHost): Promise<string> {
   const password = await agentPassword(options.passwordFile, host, "New password for the keystore");
   if (password.length < MIN_PASSWORD_LENGTH) {

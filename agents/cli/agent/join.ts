@@ -25,22 +25,22 @@ import { EVIDENCE_FOLDER, storeFolder, type AgentConfig } from "../shared/config
 
 export interface JoinedAgent {
   readonly agent: Agent;
-  /** What the agent listens on. */
+  /** Addresses that the agent listens on. */
   readonly multiaddrs: readonly string[];
   readonly store: CollectedStore;
-  /** Where the metrics are served; null when the config has none. */
+  /** URL of the metrics; null if the config has none. */
   readonly metricsUrl: string | null;
   close(): Promise<void>;
 }
 
-/** For the demo's misbehaving agent and for tests: stands between an adapter and the runtime. */
+/** Wrappers around adapters, for tests and for the demo's misbehaving agent. */
 export interface Decorators {
   readonly chain?: (chain: ChainReader) => ChainReader;
   readonly network?: (network: Network) => Network;
   readonly model?: (model: Model) => Model;
 }
 
-/** Joins the real adapters to one agent. What opened is closed again when a later one fails. */
+/** Joins the real adapters to one agent. If one fails to open, those opened before are closed again. */
 export async function joinAgent(
   config: AgentConfig,
   keys: Keys,
@@ -64,7 +64,7 @@ export async function joinAgent(
         log.warn({ made }, "the calibration table is not of what answers; its confidence is not used"),
     });
     closers.push(() => hosted.close());
-    // CF6.
+    // CF6: the log says whether confidences are calibrated.
     log.info(
       { calibration: config.model.calibration ?? "none" },
       "confidence counts by its table; without one as it is",

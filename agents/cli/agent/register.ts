@@ -96,7 +96,7 @@ export const agentRegister: CommandSpec<Options> = {
   },
 };
 
-/** Says it in whole tokens before the contract would say it in the smallest units. */
+/** Checks the stake before the contract would, so that the error names whole tokens. */
 async function requireStake(terms: ChainTerms, operator: Address, stake: bigint, signal: AbortSignal): Promise<void> {
   const { stakeToken, minStake, maxStake } = terms;
   const show = (amount: bigint): string => formatAmount(amount, stakeToken);
@@ -124,14 +124,14 @@ async function requireStake(terms: ChainTerms, operator: Address, stake: bigint,
   );
 }
 
-/** Loads the model: one that does not load would only earn slashes. */
+/** Loads the model and returns its descriptor: an agent whose model does not load could never answer. */
 async function describeModel(config: AgentConfig): Promise<string> {
   const model = await createModel(config.model);
   await model.close();
   return model.descriptor;
 }
 
-/** What is known before the agent listens; `agent run` writes the rest. */
+/** Returns the addresses that are known before the agent listens; `agent run` writes the rest. */
 function knownEndpoint({ announce, listen }: AgentConfig): readonly string[] {
   return announce.length > 0
     ? announce

@@ -45,7 +45,8 @@ export const agentRun: CommandSpec<Options> = {
     let collecting = Promise.resolve();
     try {
       host.signal.throwIfAborted();
-      // Only once the journals are this process's own: a second one for the same agent must not publish where it listens.
+      // Publishes the endpoint once this process holds the journals' lock: a second process for the same agent must
+      // not.
       await joined.agent.run(host.signal, async () => {
         const endpoint = announcedEndpoint(config, joined.multiaddrs);
         const actions = await createOperatorActions({ ...source, account: keys.viemAccount() }, host.signal);
@@ -83,7 +84,7 @@ export const agentRun: CommandSpec<Options> = {
         );
       });
     } catch (error) {
-      // To be stopped is how this command ends, at whatever point.
+      // A signal is how this command ends, at any point.
       if (!host.signal.aborted) throw error;
     } finally {
       log.info({}, "stopping");

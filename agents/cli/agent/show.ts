@@ -23,7 +23,7 @@ interface Options extends SubgraphFlags {
 const MAX_AGENT = 2 ** 31 - 1;
 const MAX_ENTRIES = 1_000;
 const FULL = 1_000_000;
-/** From the lowest reputation to the highest. */
+/** Bars from the lowest reputation to the highest. */
 const BARS = "▁▂▃▄▅▆▇█";
 
 export const agentShow: CommandSpec<Options> = {
@@ -51,7 +51,7 @@ export const agentShow: CommandSpec<Options> = {
   },
 };
 
-/** Also where a command of `agent` was misspelt. */
+/** Reads the agent's number. The text may also be a misspelt command of `agent`. */
 function agentIdOf(text: string): AgentId {
   if (!/^\d{1,10}$/.test(text))
     throw usage("<id>", text, "give the number of an agent, or a command: see `conclave agent --help`");
@@ -118,7 +118,7 @@ function headRows(agent: AgentHistory, { feeToken, stakeToken }: Units): readonl
   ];
 }
 
-/** Of the changes that are shown, the oldest first. */
+/** Draws the reputation over the shown changes, the oldest first. */
 function curve({ reputationChanges }: AgentHistory): string {
   const oldest = reputationChanges.at(-1);
   if (oldest === undefined) return "";

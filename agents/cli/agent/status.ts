@@ -87,7 +87,7 @@ function servicesText(services: number): string {
   return `${services} of ${PROVEN_SERVICES} settled requests: fresh, its stake weighs half in the draw`;
 }
 
-/** Attempts in which this agent still has a seat, by its journals. */
+/** Finds the attempts in which this agent still has a seat, by its journals. */
 async function openDuties(
   dataDir: string,
 ): Promise<readonly { readonly requestId: string; readonly attempt: number }[]> {

@@ -59,7 +59,7 @@ export const agentUnstake: CommandSpec<Options> = {
   },
 };
 
-/** Shares that are worth the amount, rounded up: a share is worth at most one unit. */
+/** Returns the shares that are worth the amount, rounded up: a share is worth at most one unit. */
 function sharesOf({ shares, bonded }: StakePosition, amount: bigint): bigint {
   return (amount * shares + bonded - 1n) / bonded;
 }

@@ -91,7 +91,7 @@ async function requireAppealable(
   return { progress, last };
 }
 
-/** How many agents could be drawn after these rounds, as of now. */
+/** Counts the agents that could be drawn now, without those of these rounds. */
 async function othersThan(rounds: readonly DecidedRound[], chain: ChainReader, signal: AbortSignal): Promise<number> {
   const sat = new Set(rounds.flatMap(({ committee }) => committee.map(({ agentId }) => agentId)));
   const agents = await chain.agents(signal);

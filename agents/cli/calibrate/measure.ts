@@ -20,7 +20,7 @@ import type { KnownQuestion } from "./questions.ts";
 /** What is asked of a model, and how often. */
 export interface Measurement {
   readonly questions: readonly KnownQuestion[];
-  /** Times that each call is made, each with a seed of its own. */
+  /** Times that each call is made, with a new seed each time. */
   readonly samples: number;
   readonly seed: number;
   /** Calls at the same time. */
@@ -32,7 +32,7 @@ export interface Measured {
   readonly failed: number;
 }
 
-/** One call, and which of its answers is right; null: neither, as an abstention is. */
+/** A call, and the judge of its answer: true if it is right, null if it abstains. */
 interface Probe {
   readonly question: string;
   readonly prompt: Prompt;
@@ -47,13 +47,14 @@ interface Marked extends CalibrationSample {
   readonly isHeldOut: boolean;
 }
 
-/** CF4: one question of so many is held out. */
+/** CF4: one question of five is held out. */
 const HELD_OUT_OF = 5;
 const ECE_BINS = 10;
 
 /**
- * CF4: asks all and fits a curve for each property. Rejects with the signal's reason, with MODEL_UNREACHABLE, with the first MODEL_FAILED when no
- * call had an answer, with CALIBRATION_WRONG when an answer was made by something else than `made`, or with USAGE when there are too few.
+ * CF4: asks all questions and fits a curve for each property. Rejects with the signal's reason, with MODEL_UNREACHABLE,
+ * with the first MODEL_FAILED if no call had an answer, with CALIBRATION_WRONG if something else than `made` answered,
+ * or with USAGE if there are too few answers.
  */
 export async function measureModel(
   model: Model,
@@ -63,11 +64,11 @@ export async function measureModel(
   onDone: (done: number, of: number) => void,
 ): Promise<Measured> {
   const probes = probesOf(measurement);
-  // Before anything is asked: no answers can be more than the questions.
+  // Checked before any call: there cannot be more answers than questions.
   checkEnough("the questions", probes);
   const marked: Marked[] = [];
   const queue = new PQueue({ concurrency: measurement.jobs });
-  // The first failure ends all other calls, which cost, too.
+  // The first failure ends all other calls, since they cost money.
   const failure = new AbortController();
   const either = AbortSignal.any([signal, failure.signal]);
   const failures: ConclaveError[] = [];
@@ -85,7 +86,7 @@ export async function measureModel(
     }),
   );
   const [first] = failures;
-  // It says why no answer came.
+  // The first failure says why no answer came.
   if (first !== undefined && marked.length === 0) throw first;
   return { curves: curvesOf(marked, measurement.samples), failed: failures.length };
 }
@@ -106,13 +107,14 @@ async function answerOf(
     return { property: prompt.confidenceOf, question, confidence: confidencePpm as Ppm, right, isHeldOut };
   } catch (error) {
     signal.throwIfAborted();
-    // An answer that is none has no confidence; a server that is not there would have none for all.
+    // A failed answer has no confidence and is skipped; an unreachable server would fail all calls, so it ends the
+    // measurement.
     if (error instanceof ConclaveError && error.code === "MODEL_FAILED") return error;
     throw error;
   }
 }
 
-/** CF4: a table is of one model. */
+/** CF4: requires that one model made all answers. */
 function checkSame(made: Made, found: Made): void {
   const part = strangePart(made, found);
   if (part === null) return;
@@ -135,7 +137,10 @@ function probesOf({ questions, samples, seed }: Measurement): readonly Probe[] {
   });
 }
 
-/** An answer is right if it agrees with the known one; a verdict, if it accepts that and rejects the wrong one. */
+/**
+ * Returns the calls for a question. An answer is right if it agrees with the known one; a verdict is right if it
+ * accepts the known answer and rejects the wrong one.
+ */
 function callsOf(known: KnownQuestion): readonly Pick<Probe, "prompt" | "judge">[] {
   const { terms, answer, proof, wrong } = known;
   const attempt = attemptOf(known);
@@ -151,7 +156,7 @@ function callsOf(known: KnownQuestion): readonly Pick<Probe, "prompt" | "judge">
   ];
 }
 
-/** Prompts show nothing of it but question and kind. */
+/** Builds an attempt for the prompt, which shows only its question and kind. */
 function attemptOf({ question, terms }: KnownQuestion): Attempt {
   const nobody = `0x${"00".repeat(20)}` as Address;
   return {
@@ -162,7 +167,7 @@ function attemptOf({ question, terms }: KnownQuestion): Attempt {
   };
 }
 
-/** CF5. */
+/** CF5: requires enough answers, fitted and held out. */
 function checkEnough(what: string, own: readonly Pick<Marked, "question" | "isHeldOut">[]): void {
   const different = (isHeldOut: boolean): number =>
     new Set(own.filter((one) => one.isHeldOut === isHeldOut).map(({ question }) => question)).size;
@@ -177,7 +182,7 @@ function curvesOf(marked: readonly Marked[], samples: number): Readonly<Record<s
     checkEnough(`the questions with an answer for ${property}`, own);
     const fitted = own.filter(({ isHeldOut }) => !isHeldOut);
     const heldOut = own.filter(({ isHeldOut }) => isHeldOut);
-    // So many that no bin is of fewer questions than where each is asked once.
+    // Bins grow with the samples, so that no bin covers fewer questions than with one sample each.
     const steps = isotonicSteps(fitted, BIN_ANSWERS * samples);
     const after = heldOut.map(({ confidence, right }) => ({
       confidence: calibratedConfidence(steps, confidence),
@@ -199,13 +204,16 @@ function curvesOf(marked: readonly Marked[], samples: number): Readonly<Record<s
   );
 }
 
-/** Mean squared distance of confidence and being right. */
+/** Returns the mean squared distance between the confidence and 1 for a right or 0 for a wrong answer. */
 export function brier(samples: readonly CalibrationSample[]): number {
   const sum = samples.reduce((all, { confidence, right }) => all + (confidence / ONE_PPM - Number(right)) ** 2, 0);
   return rounded(sum / samples.length);
 }
 
-/** Ten bins of equal width: mean distance of a bin's mean confidence and its share of right answers, by its size. */
+/**
+ * Returns the mean distance between confidence and share of right answers, over ten bins of equal width, weighted by
+ * their size.
+ */
 export function calibrationError(samples: readonly CalibrationSample[]): number {
   const bins = Map.groupBy(samples, ({ confidence }) =>
     Math.min(ECE_BINS - 1, Math.floor((confidence * ECE_BINS) / ONE_PPM)),

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { jsonOf } from "../../adapters/json.ts";
+import { parseJson } from "../../adapters/json.ts";
 import { canonicalAnswer } from "../../core/request/answer.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
@@ -9,13 +9,13 @@ import { answerFormOf, type AnswerForm } from "../../core/prompts/task-prompt.ts
 import type { Terms } from "../../core/types.ts";
 import { SMALLEST } from "../shared/smallest-terms.ts";
 
-/** A question with its answer, and what a verifier is shown. */
+/** A question with its answer, and what a verifier sees. */
 export interface KnownQuestion {
   readonly question: string;
   readonly terms: Terms;
   readonly answer: string;
   readonly proof: string;
-  /** Null: nothing wrong is shown to the verifier. */
+  /** The wrong answer that a verifier sees; null for none. */
   readonly wrong: { readonly answer: string; readonly proof: string } | null;
 }
 
@@ -24,7 +24,7 @@ const proof = z.string().max(limits.proofBytes).default("");
 
 const lineSchema = z.strictObject({
   question: text(limits.questionBytes),
-  /** As prompts have it: boolean, choice A-D, number 2, text, policies A-E. */
+  /** Kind as prompts write it: boolean, choice A-D, number 2, text, policies A-E. */
   kind: text(20),
   answer: text(limits.answerBytes),
   proof,
@@ -36,7 +36,10 @@ type Line = z.infer<typeof lineSchema>;
 
 const MAX_BYTES = 1 << 26;
 
-/** JSON lines, empty ones aside. Throws CONFIG_MISSING, or CONFIG_INVALID that names line and field. */
+/**
+ * Reads questions from JSON lines; empty lines are skipped. Throws CONFIG_MISSING, or CONFIG_INVALID that names line
+ * and field.
+ */
 export async function readQuestions(path: string): Promise<readonly KnownQuestion[]> {
   const content = await readFile(path, "utf8").catch((error: unknown) => {
     const message = `Read ${path} failed; name a file of questions with --questions`;
@@ -52,7 +55,7 @@ function questionIn(path: string, content: string, line: number): KnownQuestion 
     const message = `Check ${path} failed at line ${line}, ${field === "" ? "the whole line" : field}: ${reason}; correct it`;
     return new ConclaveError("CONFIG_INVALID", message, { path, line, field });
   };
-  const value = jsonOf(content);
+  const value = parseJson(content);
   if (value === undefined) throw wrong("", "it is not JSON");
   const parsed = lineSchema.safeParse(value);
   if (!parsed.success) {
@@ -70,7 +73,7 @@ function knownFrom(
   const form = answerFormOf(line.kind);
   if (form === null)
     return { field: "kind", reason: "write boolean, text, choice A-D, policies A-D or number with its decimals" };
-  const terms = termsOf(form);
+  const terms = questionTerms(form);
   const answer = canonicalAnswer(terms, line.answer);
   if (answer === null) return { field: "answer", reason: `it is no answer of the kind ${line.kind}` };
   const known = { question: line.question, terms, answer: answer.text, proof: line.proof };
@@ -92,12 +95,12 @@ interface HeldOut {
   readonly sources?: readonly string[];
 }
 
-/** Models whose families of questions come with Conclave: the name in their descriptor, and where the questions are. */
+/** Models whose question families come with Conclave: the name in the descriptor, and the file of the questions. */
 const KNOWN_MODELS: Readonly<Record<string, string>> = {
   "conclave-small": join(import.meta.dirname, "../../../models/held-out.json"),
 };
 
-/** Where the questions are that a model of this descriptor knows. Throws USAGE when there are none. */
+/** Returns the file of the questions that a model of this descriptor knows. Throws USAGE if there is none. */
 export function knownSource(descriptor: string): string {
   const [name = ""] = descriptor.split("@");
   const path = KNOWN_MODELS[name];
@@ -106,7 +109,10 @@ export function knownSource(descriptor: string): string {
   throw new ConclaveError("USAGE", message, { option: "--questions", model: descriptor });
 }
 
-/** Held-out questions without documents, of these families; null: of all. Throws USAGE for a family that there is not. */
+/**
+ * Reads the held-out questions without documents, of these families or, for null, of all. Throws USAGE for an unknown
+ * family.
+ */
 export async function readKnown(path: string, families: readonly string[] | null): Promise<readonly KnownQuestion[]> {
   const all = (JSON.parse(await readFile(path, "utf8")) as readonly HeldOut[]).filter(
     (one) => one.sources === undefined,
@@ -121,13 +127,13 @@ export async function readKnown(path: string, families: readonly string[] | null
     .filter(({ family }) => families?.includes(family) ?? true)
     .map(({ kind, question, expected, proof: shown, wrongAnswer, wrongProof }) => ({
       question,
-      terms: termsOf(answerFormOf(kind) as AnswerForm),
+      terms: questionTerms(answerFormOf(kind) as AnswerForm),
       answer: expected,
       proof: shown,
       wrong: { answer: wrongAnswer, proof: wrongProof },
     }));
 }
 
-function termsOf(form: AnswerForm): Terms {
+function questionTerms(form: AnswerForm): Terms {
   return { ...SMALLEST, protocol: 1, ...form };
 }

@@ -6,7 +6,7 @@ import { type AccountFlags, openOwnAccount, type OwnAccount } from "../shared/ac
 import { parseInteger } from "../shared/arguments.ts";
 import type { CliHost } from "../shared/command.ts";
 
-/** An account of one's own that stakes for agents of others. */
+/** An account that stakes for agents of others. */
 export interface Delegator extends OwnAccount {
   readonly chain: ChainReader;
   readonly account: Address;
@@ -20,7 +20,7 @@ export async function openDelegator(flags: AccountFlags, host: CliHost): Promise
   return { ...own, chain, account: own.keys.address };
 }
 
-/** The agent that a command names. Throws USAGE or AGENT_NOT_REGISTERED. */
+/** Finds the agent that a command names. Throws USAGE or AGENT_NOT_REGISTERED. */
 export async function findAgent(text: string | undefined, chain: ChainReader, host: CliHost): Promise<AgentRecord> {
   const agentId = parseInteger(text ?? "", "<agentId>", 1, MAX_AGENT_ID) as AgentId;
   const found = (await chain.agents(host.signal)).find((agent) => agent.agentId === agentId);

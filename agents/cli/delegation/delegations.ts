@@ -54,7 +54,7 @@ export const delegations: CommandSpec<Options> = {
   },
 };
 
-/** Where the account has stake, or something to claim. */
+/** Finds the agents for which the account has stake or rewards to claim. */
 async function positionsOf(agents: readonly AgentRecord[], terms: ChainTerms, account: Address, signal: AbortSignal) {
   const all = [];
   for (const { agentId, operator, commission, raise } of agents) {

@@ -17,13 +17,13 @@ import { check, fail, ok, warn, type Check } from "./checks.ts";
 import { examineConfidence, examineModel } from "./model.ts";
 import { agentPassword, keystoreAddress } from "../shared/keys.ts";
 
-/** What drawing, committing or refunding once costs at most, about. */
+/** Gas that one draw, commit or refund costs at most, roughly. */
 const GAS_OF_A_DUTY = 300_000n;
 const DUTIES_IN_RESERVE = 10n;
 const DAY_MS = 86_400_000;
 const ANSWER_MS = 3_000;
 
-/** The agent's own side; `hasChain` is false when the chain cannot be asked. */
+/** Checks the agent's own side; `hasChain` is false if the chain cannot be asked. */
 export async function examineAgent(
   config: AgentConfig,
   hasChain: boolean,
@@ -44,7 +44,7 @@ export async function examineAgent(
   ];
 }
 
-/** Without a password it is read, not opened. */
+/** Checks the keystore; without a password it is read, not opened. */
 function examineKeystore(config: AgentConfig, passwordFile: string | undefined, host: CliHost): Promise<Check> {
   return check("keystore", async () => {
     const stated = await keystoreAddress(config.keystore);
@@ -93,7 +93,7 @@ async function examineRegistration(config: AgentConfig, signer: Address, host: C
   return [registration, gas];
 }
 
-/** AV10: what an agent refuses to start with. */
+/** AV10: checks the retention window, without which an agent does not start. */
 function examineRetention({ chain, collection }: AgentConfig, host: CliHost): Promise<Check> {
   return check("retention", async () => {
     const { unbondingDelaySeconds } = await readChainTerms(chainSource(chain), host.signal);
@@ -105,7 +105,7 @@ function examineRetention({ chain, collection }: AgentConfig, host: CliHost): Pr
   });
 }
 
-/** Free, or in use by something that answers: the agent itself, if it runs. */
+/** Checks that the address is free, or that something answers there: the agent itself, if it runs. */
 function examineListen(address: string): Promise<Check> {
   return check(`port ${address}`, async () => {
     const { host, port } = parts(address);
@@ -145,13 +145,13 @@ function examineContent({ content, dataDir }: AgentConfig, host: CliHost): Promi
   });
 }
 
-/** The config accepts /ip4/HOST/tcp/PORT and the like only. */
+/** Splits a multiaddr; the config accepts only the form /ip4/HOST/tcp/PORT. */
 function parts(multiaddr: string): { readonly host: string; readonly port: number } {
   const [, , host = "", , port = ""] = multiaddr.split("/");
   return { host, port: Number(port) };
 }
 
-/** Null when it worked, else the system's code. */
+/** Tries to listen. Returns null if it works, else the system's error code. */
 async function bind(host: string, port: number): Promise<string | null> {
   const server = createServer();
   return new Promise((resolve) => {
@@ -173,7 +173,7 @@ async function answers(host: string, port: number): Promise<boolean> {
   });
 }
 
-/** Null when something answers HTTP, whatever its status; else why not, without the URL. */
+/** Returns null if something answers HTTP with any status; else the reason, without the URL. */
 async function reach(place: string, method: "GET" | "POST", host: CliHost): Promise<string | null> {
   try {
     const signal = AbortSignal.any([host.signal, AbortSignal.timeout(ANSWER_MS)]);

@@ -18,7 +18,7 @@ import { check, fail, ok, warn, type Check, type Finding } from "./checks.ts";
 import { percent } from "../shared/output.ts";
 import { SMALLEST } from "../shared/smallest-terms.ts";
 
-/** What the contracts are compiled from; files of this repository. */
+/** Source files from which the contracts are compiled. */
 const files = {
   registry: "contracts/AgentRegistry.sol:AgentRegistry",
   oracle: "contracts/DecisionOracle.sol:DecisionOracle",
@@ -30,7 +30,7 @@ const files = {
 const MAX_DECIMALS = 36;
 const LIMIT = "have the administrator limit it to a role";
 
-/** In order; what cannot be looked at after a failure is left out. */
+/** Checks the chain in order, and leaves out what a failure makes impossible to check. */
 export async function examineChain(
   chain: AgentChainConfig,
   file: DeploymentFile | null,
@@ -74,7 +74,7 @@ export async function examineChain(
   ];
 }
 
-/** Scans begin at this block: of one to come there are no events. */
+/** Checks that the deployment block exists, since scans begin there. */
 function begun(deploymentBlock: number, reader: DeploymentReader): Promise<Check> {
   return check("deployment block", async () => {
     const head = await reader.head();
@@ -91,7 +91,7 @@ function exists(name: string, address: Address, reader: DeploymentReader): Promi
   });
 }
 
-/** The deployment file's, which no config holds, against those that the contracts work with. */
+/** Compares contracts that only the deployment file names with those that the deployed contracts use. */
 async function compareStated(
   contracts: Contracts,
   reader: DeploymentReader,
@@ -122,7 +122,7 @@ async function compareStated(
   return Promise.all(stated.map((name) => check(name, findings[name])));
 }
 
-/** Against the contracts of this checkout, without what constructors wrote into the code. */
+/** Compares deployed code with this checkout's, without the values that constructors wrote into it. */
 async function compareCode(
   contracts: Contracts,
   profile: BuildProfile,
@@ -232,7 +232,7 @@ function examineTokens(contracts: Contracts, reader: DeploymentReader): Promise<
   });
 }
 
-/** SE18: what requests cost now, and whether they are taken, in each currency. */
+/** SE18: checks, for each currency, what requests cost now and whether the oracle takes them. */
 async function examinePrices(
   contracts: Contracts,
   chain: AgentChainConfig,

@@ -15,7 +15,7 @@ export const ok = (message: string): Finding => ({ level: "ok", message });
 export const warn = (message: string, way: string): Finding => ({ level: "warn", message, way });
 export const fail = (message: string, way: string): Finding => ({ level: "fail", message, way });
 
-/** Runs one check; an error of the system is a finding as well. Anything else is a bug. */
+/** Runs one check. A typed error becomes a finding; any other error is a bug. */
 export async function check(name: string, examine: () => Promise<Finding> | Finding): Promise<Check> {
   try {
     return { name, ...(await examine()) };

@@ -57,7 +57,7 @@ export const doctor: CommandSpec<Options> = {
   },
 };
 
-/** The config was copied from a deployment file once; either may have changed. */
+/** Compares the config with the deployment file it was copied from; either may have changed. */
 function compareDeployment(chain: AgentChainConfig, file: DeploymentFile): Promise<Check> {
   return check("deployment file", () => {
     const names = ["chainId", "oracle", "registry"] as const;

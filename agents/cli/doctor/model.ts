@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { quoted } from "../../adapters/http.ts";
 import { checkCalibration, readCalibration } from "../../adapters/models/calibration-table.ts";
 import type { ModelConfig } from "../../adapters/models/config.ts";
-import { endpointOf } from "../../adapters/models/create-model.ts";
+import { openAiEndpointOf } from "../../adapters/models/create-model.ts";
 import { checkContext, describeGguf, digestGguf, readGgufHeader } from "../../adapters/models/gguf.ts";
 import { probeEngine, probeFile } from "../../adapters/models/llama-probe.ts";
 import type { OpenAiEndpoint } from "../../adapters/models/openai-model.ts";
@@ -22,7 +22,7 @@ const LEAST_CONTEXT = 4096;
 type LlamaConfig = Extract<ModelConfig, { kind: "llama" }>;
 type ServerConfig = Extract<ModelConfig, { kind: "openai" }>;
 
-/** The file and what it runs on, or every server that may be asked. */
+/** Checks the model's file and engine, or every server that may be asked. */
 export async function examineModel(model: ModelConfig, host: CliHost): Promise<readonly Check[]> {
   if (model.kind === "openai") return examineServers(model, host);
   return [await examineFile(model, host), await examineEngine(model.gpu, host)];
@@ -56,7 +56,7 @@ async function examineServers(model: ServerConfig, host: CliHost): Promise<reado
   for (const [index, one] of [model, ...model.fallbacks].entries()) {
     const name = index === 0 ? "model" : `model.fallbacks.${index - 1}`;
     const found = await check(name, async () => {
-      return examineServer(await endpointOf(one, name, host.environment), model, host);
+      return examineServer(await openAiEndpointOf(one, name, host.environment), model, host);
     });
     const file = one.apiKeyFile === undefined ? null : await examineKeyFile(`${name}.apiKeyFile`, one.apiKeyFile);
     checks.push(found, ...(file === null ? [] : [file]));
@@ -64,7 +64,10 @@ async function examineServers(model: ServerConfig, host: CliHost): Promise<reado
   return checks;
 }
 
-/** Null where there is none: the check of its server says so. A warning, no more: secrets that are mounted into containers are often like this. */
+/**
+ * Checks who may read the key file; null if there is no file, which the check of the server reports. Only a warning,
+ * since secrets mounted into containers are often readable.
+ */
 async function examineKeyFile(name: string, path: string): Promise<Check | null> {
   const found = await stat(path).catch(() => null);
   if (found === null || process.platform === "win32") return null;
@@ -73,7 +76,10 @@ async function examineKeyFile(name: string, path: string): Promise<Check | null>
   return { name, ...warn(`others may read or change ${path} (its mode is ${mode})`, `chmod 600 ${path}`) };
 }
 
-/** That it answers, takes the key, has the model and holds it to a schema: by its list of models, and by one short question. */
+/**
+ * Checks that the server answers, takes the key, has the model and holds it to a schema: it reads the list of models
+ * and asks one short question.
+ */
 async function examineServer(endpoint: OpenAiEndpoint, model: ServerConfig, host: CliHost): Promise<Finding> {
   const { temperature, timeoutMs } = model;
   let names: readonly string[] | null = null;
@@ -91,7 +97,7 @@ async function examineServer(endpoint: OpenAiEndpoint, model: ServerConfig, host
   }
 }
 
-/** `names`: of the models that it lists; null where it lists none. */
+/** Explains a failed question. `names`: the models that the server lists; null if it lists none. */
 function unanswered(endpoint: OpenAiEndpoint, names: readonly string[] | null, error: ConclaveError): Finding {
   const others = names === null || names.includes(endpoint.model) ? "" : `; ${namesText(endpoint, names)}`;
   const message = `${error.code}: ${error.message}${others}`;
@@ -113,7 +119,10 @@ function namesText({ apiKey }: OpenAiEndpoint, names: readonly string[]): string
   return `it lists ${some}${names.length > SHOWN_MODELS ? " and more" : ""}`;
 }
 
-/** CF6, CF7: whether there is a table, and whether it is of the embedded model; of a server only its answers tell. */
+/**
+ * CF6, CF7: checks that there is a calibration table and that it belongs to the embedded model; for a server only its
+ * answers can tell.
+ */
 export function examineConfidence(model: ModelConfig): Promise<Check> {
   return check("confidence", async () => {
     const { calibration } = model;
@@ -130,7 +139,7 @@ export function examineConfidence(model: ModelConfig): Promise<Check> {
   });
 }
 
-/** Which backend the embedded model runs on, and how to get a better one. */
+/** Checks which backend the embedded model runs on, and says how to get a better one. */
 function examineEngine(gpu: "auto" | false, host: CliHost): Promise<Check> {
   return check("engine", async () => {
     const report = await probeEngine(AbortSignal.any([host.signal, AbortSignal.timeout(ENGINE_MS)]));

@@ -9,11 +9,11 @@ import { lookUpAgent, type AgentOnChain } from "../shared/operator.ts";
 
 export interface KeptProof {
   readonly proof: EquivocationProof;
-  /** The chain has slashed for it, whoever brought it. */
+  /** True if the chain has slashed for the proof, whoever submitted it. */
   readonly slashed: boolean;
 }
 
-/** What the agent keeps, the oldest request first; works while the agent runs. */
+/** Reads the proofs that the agent keeps, the oldest request first; works while the agent runs. */
 export async function keptProofs(
   flags: AgentFlags,
   host: CliHost,

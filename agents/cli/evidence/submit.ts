@@ -32,7 +32,7 @@ export const evidenceSubmit: CommandSpec<AgentFlags> = {
     }
     const reward = await agent.terms.reward(agent.signer, host.signal);
     return {
-      json: { submitted: outcomes.map(toJson), unreadable, reward },
+      json: { submitted: outcomes.map(submissionJson), unreadable, reward },
       text: rows([
         ...outcomes.map(({ proof, result }) => [wordOf(result), describeProof(proof)] as const),
         ...unreadableRows(unreadable),
@@ -44,13 +44,15 @@ export const evidenceSubmit: CommandSpec<AgentFlags> = {
   },
 };
 
-/** One that is refused, e.g. because the agent has no stake left, must not hold back the others. */
+/**
+ * Returns the error of a refused proof, so that it does not hold back the others, e.g. if the agent has no stake left.
+ */
 function asRefusal(error: unknown): ConclaveError {
   if (error instanceof ConclaveError && error.code === "CHAIN_REVERTED") return error;
   throw error;
 }
 
-function toJson({ proof, result }: Outcome): object {
+function submissionJson({ proof, result }: Outcome): object {
   const { request, agentId, slot } = proof;
   const about = { requestId: request.id, attempt: slot.attempt, agentId };
   if (result instanceof ConclaveError) return { ...about, refused: result.message };

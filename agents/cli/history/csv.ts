@@ -1,12 +1,14 @@
-/** A number of a spreadsheet, which begins with a sign but is no formula. */
+/** A spreadsheet's number, which may begin with a sign but is no formula. */
 const NUMBER = /^[-+]?\d+(?:\.\d+)?$/;
 /**
- * Spreadsheets run what begins so, some also in full width, and questions come from anybody. Where a semicolon parts the cells, as in
- * half of Europe, what follows one begins a cell as well.
+ * Beginnings that spreadsheets run as formulas, some also in full width; questions come from anybody. In half of Europe
+ * a semicolon separates cells, so text after one begins a cell as well.
  */
 const FORMULA = /(^|;)(["'\s]*)([=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20])/g;
 
-/** Lines as RFC 4180 has them, the head first. What a spreadsheet would run as a formula has an apostrophe before it. */
+/**
+ * Writes lines by RFC 4180, the head first. Text that a spreadsheet would run as a formula begins with an apostrophe.
+ */
 export function csv(head: readonly string[], lines: readonly (readonly string[])[]): string {
   return [head, ...lines].map((line) => line.map(cell).join(",")).join("\r\n");
 }

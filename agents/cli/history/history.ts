@@ -5,7 +5,7 @@ import { MAX_PAGE, openSubgraph } from "../../adapters/subgraph/subgraph.ts";
 import { ConclaveError } from "../../core/errors.ts";
 import { protocolById, protocols } from "../../core/protocols/index.ts";
 import type { AgentId } from "../../core/types.ts";
-import type { PageWanted, PastRequest, PastStatus, RequestFilter, RequestPage } from "../../ports/history.ts";
+import type { PageWanted, PastRequest, PastStatus, HistoryFilter, RequestPage } from "../../ports/history.ts";
 import {
   formatAmount,
   parseAddress,
@@ -45,7 +45,7 @@ interface Options extends SubgraphFlags {
 const STATUSES: readonly PastStatus[] = ["requested", "drawn", "decided", "hung", "refunded"];
 const MAX_AGENT = 2 ** 31 - 1;
 const MAX_CODE = 255;
-/** Without a subgraph; a node that is asked for more takes minutes. */
+/** Blocks to read without a subgraph; a node takes minutes for more. */
 const DEFAULT_BLOCKS = 10_000;
 const MAX_BLOCKS = 1_000_000;
 const QUESTION_SHOWN = 48;
@@ -83,7 +83,7 @@ export const history: CommandSpec<Options> = {
 };
 
 async function fromEvents(
-  filter: RequestFilter,
+  filter: HistoryFilter,
   page: PageWanted,
   options: Options,
   host: CliHost,
@@ -113,7 +113,7 @@ function resultOf(
   options: Options,
   tell: (line: string) => void,
 ): Result {
-  const json = { source, requests: requests.map(jsonOf), next };
+  const json = { source, requests: requests.map(requestJson), next };
   const more = next === null ? "no further page" : `next page: --cursor ${next}`;
   if (options.csv !== true) {
     const table = requests.length === 0 ? "no requests" : tableOf(requests, feeToken);
@@ -123,8 +123,8 @@ function resultOf(
   return { json, text: csvOf(requests) };
 }
 
-/** Throws USAGE or PROTOCOL_UNKNOWN. */
-function filterOf({ agent, consumer, protocol, status, after, before }: Options, now: number): RequestFilter {
+/** Reads the filter. Throws USAGE or PROTOCOL_UNKNOWN. */
+function filterOf({ agent, consumer, protocol, status, after, before }: Options, now: number): HistoryFilter {
   return {
     agentId: agent === undefined ? null : (parseInteger(agent, "--agent", 1, MAX_AGENT) as AgentId),
     consumer: consumer === undefined ? null : parseAddress(consumer, "--consumer"),
@@ -135,7 +135,7 @@ function filterOf({ agent, consumer, protocol, status, after, before }: Options,
   };
 }
 
-/** History may know protocols that this version does not: by their codes. */
+/** Reads a protocol's name, or its code, since history may hold protocols that this version does not know. */
 function codeOf(text: string): number {
   if (/^\d+$/.test(text)) return parseInteger(text, "--protocol", 0, MAX_CODE);
   const found = protocolById(text);
@@ -144,7 +144,7 @@ function codeOf(text: string): number {
   throw usage("--protocol", text, `choose one of ${known}, or give a code`);
 }
 
-function jsonOf({ protocol, ...request }: PastRequest): object {
+function requestJson({ protocol, ...request }: PastRequest): object {
   return { ...request, protocol: protocolName(protocol), protocolCode: protocol };
 }
 

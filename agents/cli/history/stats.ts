@@ -65,7 +65,7 @@ function countTable(lines: readonly Line[]): string {
   );
 }
 
-/** A line for each currency in which something was paid. */
+/** Shows a line for each currency in which something was paid. */
 function moneyTable(lines: readonly Line[], feeToken: Unit): string {
   const all = lines.flatMap(({ name, fees, refunds, pay, treasury, relayers }) =>
     (["token", "native"] as const).flatMap((currency) => {

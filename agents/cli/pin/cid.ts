@@ -4,10 +4,13 @@ import { cidString, digestFromCid } from "../../core/encoding/codec.ts";
 import type { Digest } from "../../core/types.ts";
 import { usage } from "../shared/arguments.ts";
 
-/** Longer texts are no CID that anybody uses. */
+/** Longest text that is read as a CID. */
 const MAX_TEXT = 256;
 
-/** The root that a CID names. Throws USAGE, which says of a CID of another kind what it is; `way`: what is wanted of what is no CID. */
+/**
+ * Returns the root that a CID names. Throws USAGE: for a CID of another kind it says what that is, for other texts it
+ * says `way`.
+ */
 export function parseCid(text: string, option: string, way: string): Digest {
   const digest = digestFromCid(text);
   if (digest !== null) return digest;

@@ -52,10 +52,10 @@ async function collectAgent(options: AgentFlags, host: CliHost, dryRun: boolean)
   const collected = dryRun
     ? await closing(await openToLook(config), (store) => previewCollection({ ...ports, store }, windowMs, host.signal))
     : await closing(await openToCollect(config), (store) => collectAll({ ...ports, store }, windowMs, host.signal));
-  return report(collected, windowMs, dryRun, config.content.kind === "kubo");
+  return collectionResult(collected, windowMs, dryRun, config.content.kind === "kubo");
 }
 
-/** Pass by pass, until one leaves nothing for the next. */
+/** Runs passes until one leaves nothing for the next. */
 async function collectAll(
   ports: CollectionPorts & { readonly store: CollectedStore },
   windowMs: number,
@@ -70,7 +70,7 @@ async function collectAll(
   }
 }
 
-/** Each pass looks at other pins, but counts all that are young. */
+/** Adds up two passes: each looks at other pins, but counts all young ones. */
 function add(a: Collected, b: Collected): Collected {
   const kept = Object.fromEntries(
     Object.entries(a.kept).map(([reason, count]) => [reason, count + b.kept[reason as keyof Collected["kept"]]]),
@@ -79,7 +79,7 @@ function add(a: Collected, b: Collected): Collected {
   return { ...b, over: [...a.over, ...b.over], kept: { ...kept, young: b.kept.young }, swept };
 }
 
-function report(
+function collectionResult(
   { over, kept, unreadable, swept }: Collected,
   windowMs: number,
   dryRun: boolean,
@@ -125,7 +125,7 @@ function amount({ blocks, bytes }: Swept): string {
   return `${blocks} blocks, ${bytes} bytes`;
 }
 
-/** Blocks of pins that were ended, or never completed. */
+/** Sweeps blocks of pins that were ended or never completed. */
 async function sweepFolder(path: string, host: CliHost, dryRun: boolean): Promise<Result> {
   const all = { beforeMs: Number.MAX_SAFE_INTEGER, maxBlocks: Number.MAX_SAFE_INTEGER };
   const swept = dryRun
@@ -148,7 +148,7 @@ async function openToCollect(config: AgentConfig): Promise<CollectedStore> {
   return createFolderContentStore(requireStore(config), "seat");
 }
 
-/** The agent's folder of blocks. Throws CONFIG_INVALID where it has kept nothing yet. */
+/** Returns the agent's folder of blocks. Throws CONFIG_INVALID if it holds nothing yet. */
 function requireStore(config: AgentConfig): string {
   const path = storeFolder(config);
   if (existsSync(join(path, "blocks"))) return path;

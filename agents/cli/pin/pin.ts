@@ -94,7 +94,7 @@ export const pin: CommandSpec<Options> = {
   },
 };
 
-/** Beside a CAR, peers are only where a pinning service may fetch from. */
+/** Refuses peers beside a CAR, unless a pinning service may fetch from them. */
 function refuseUnusedPeer({ car, peer, service }: Options): void {
   if (car === undefined || peer === undefined || service !== undefined) return;
   throw usage("--peer", peer.join(" "), "a CAR is not fetched: give --car, or --peer, or --service with both");
@@ -105,7 +105,10 @@ async function openKeep({ into, intoKubo }: KeepFlags, { cwd }: CliHost): Promis
   return createKuboContentStore({ url: parseKuboUrl(intoKubo, "--into-kubo"), owner: "operator" });
 }
 
-/** AV3: by a request's number everything that `conclave verify` checks, by a CID all hashes and what the root says of itself. */
+/**
+ * AV3: fetches a transcript. By a request's number it checks everything that `conclave verify` checks; by a CID it
+ * checks all hashes and what the root says about itself.
+ */
 async function fetchInto(what: string | undefined, options: Options, host: CliHost, into: ContentStore): Promise<Kept> {
   if (what === undefined || !/^\d+$/.test(what)) {
     const root = parseCid(what ?? "", "[what]", "give a CID, a request's number, or --car FILE");
@@ -132,7 +135,7 @@ async function fetchInto(what: string | undefined, options: Options, host: CliHo
     }
     const cid = failure?.cid ?? "none";
     const fault = faults.get(cid);
-    // It says nothing of what was signed.
+    // A missing block does not refute the decision.
     if (fault !== undefined) throw fault;
     throw new ConclaveError(
       "TRANSCRIPT_INVALID",
@@ -142,7 +145,7 @@ async function fetchInto(what: string | undefined, options: Options, host: CliHo
   });
 }
 
-/** Remembers, by CID, why a block was not to be had. */
+/** Remembers, by CID, why a block was not delivered. */
 function noting(
   faults: Map<string, ConclaveError>,
   get: (digest: Digest) => Promise<Uint8Array>,
@@ -157,7 +160,7 @@ function noting(
   };
 }
 
-/** By its hashes alone. What is pinned already needs no source. */
+/** Fetches a transcript and checks its hashes alone. One that is pinned already needs no source. */
 async function fetchDag(root: Digest, options: Options, host: CliHost, into: ContentStore): Promise<void> {
   const none = async (): Promise<never> => {
     throw new ConclaveError("USAGE", "Fetch blocks: name a source with --peer, --gateway, --kubo or --store", {
@@ -184,7 +187,7 @@ async function closing<T>(source: ContentSource, action: () => Promise<T>): Prom
   }
 }
 
-/** What is kept already is not fetched again, so that a pin that was stopped goes on. */
+/** Reads blocks from the store first, so that an interrupted pin continues. */
 function through(
   source: Pick<ContentStore, "get">,
   into: ContentStore,
@@ -202,7 +205,7 @@ function through(
   };
 }
 
-/** Null where it is not kept, or broken. */
+/** Returns a block from the store; null if it is missing or broken. */
 async function heldBlock(digest: Digest, into: ContentStore, signal: AbortSignal): Promise<Uint8Array | null> {
   return (await into.has(digest, signal)) ? into.get(digest, signal).catch(() => null) : null;
 }
@@ -219,7 +222,9 @@ async function importCar(what: string | undefined, options: Options, host: CliHo
   return { root, origins: options.peer ?? [] };
 }
 
-/** A file or a pipe. Throws CONFIG_INVALID that names it, and ends with the signal also where a pipe has nothing to say. */
+/**
+ * Reads a file or a pipe; the signal ends it even while a pipe is silent. Throws CONFIG_INVALID that names the file.
+ */
 async function* readFileOf(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const file = createReadStream(path, { signal });
   try {
@@ -230,7 +235,10 @@ async function* readFileOf(path: string, signal: AbortSignal): AsyncGenerator<Ui
   }
 }
 
-/** AV4: a root that is no transcript's, or another chain's or oracle's than the flags name, is refused. Throws TRANSCRIPT_FOREIGN. */
+/**
+ * AV4: refuses a root that is no transcript's, or that names another chain or oracle than the flags. Throws
+ * TRANSCRIPT_FOREIGN.
+ */
 async function requireOurs(root: Digest, bytes: Uint8Array, flags: ChainFlags, host: CliHost): Promise<void> {
   const cid = cidString(root);
   const described = describedBy(bytes);

@@ -18,7 +18,7 @@ export const servicesFlag: OptionSpec = {
   default: "pinning.json",
 };
 
-/** For `conclave pin`. */
+/** Flags of `conclave pin` that name a service. */
 export interface ServiceFlags extends ServicesFlag {
   readonly service?: string;
   readonly wait: string;
@@ -30,7 +30,7 @@ export const serviceFlags: readonly OptionSpec[] = [
   { flags: "--wait <duration>", description: "how long the service may take", default: "10m" },
 ];
 
-/** What is kept now, and who else has it. */
+/** A transcript that is kept now, and who else has it. */
 export interface Kept {
   readonly root: Digest;
   /** Multiaddrs of nodes that a pinning service may fetch from. */
@@ -46,7 +46,10 @@ type AskService = (
 
 const MAX_WAIT_SECONDS = 86_400;
 
-/** AV8: null where no service is asked. What is wrong with its config or key is said before anything is fetched. */
+/**
+ * AV8: prepares the service, so that a wrong config or key is reported before anything is fetched; null if no service
+ * is named.
+ */
 export async function prepareService(options: ServiceFlags, host: CliHost): Promise<AskService | null> {
   const { service: name, wait } = options;
   const seconds = parseDuration(wait, "--wait");
@@ -68,7 +71,7 @@ export async function prepareService(options: ServiceFlags, host: CliHost): Prom
   };
 }
 
-/** AV8: with its key, which is in a file or in the environment. Throws CONFIG_MISSING or CONFIG_INVALID. */
+/** AV8: opens a service with its key, from a file or the environment. Throws CONFIG_MISSING or CONFIG_INVALID. */
 export async function openPinningService(
   name: string | undefined,
   { services: file }: ServicesFlag,

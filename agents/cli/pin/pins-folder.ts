@@ -6,12 +6,12 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 import { parseFolder } from "../shared/arguments.ts";
 
-/** Where `conclave pin` keeps what it is told to keep. */
+/** The folder where `conclave pin` keeps transcripts. */
 export const DEFAULT_PINS = "conclave-pins";
 
 /**
- * The folder of `conclave pin`. One that is not there is made with the first block, so that a pin that is refused before leaves
- * nothing. A full disk, say, is an error of the folder's: throws CONFIG_INVALID, and STORE_LOCKED.
+ * Opens the folder of `conclave pin`. A missing folder is made with the first block, so that a refused pin leaves
+ * nothing. Throws STORE_LOCKED, and CONFIG_INVALID for a failure of the folder such as a full disk.
  */
 export async function openPinsFolder(path: string): Promise<ContentStore> {
   const naming = async <T>(action: Promise<T>): Promise<T> => {
@@ -39,7 +39,7 @@ export async function openPinsFolder(path: string): Promise<ContentStore> {
   };
 }
 
-/** Step by step: where the system takes no folders, as in /proc, `mkdir` with all above never ends. */
+/** Makes the folder step by step: in places without folders, such as /proc, a recursive `mkdir` never ends. */
 async function makeFolder(path: string): Promise<void> {
   if (existsSync(path)) return;
   await makeFolder(dirname(path));
@@ -48,7 +48,7 @@ async function makeFolder(path: string): Promise<void> {
   });
 }
 
-/** What the blockstore and the lock say where the system refuses. */
+/** True for the errors of the blockstore and of the lock if the system refuses. */
 function isStoreFailure(error: unknown): error is Error {
   return error instanceof Error && (error.name === "PutFailedError" || "errcode" in error);
 }
@@ -57,12 +57,15 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error;
 }
 
-/** A folder of `conclave pin`, and no other: what nobody pinned elsewhere is not ours to remove. Throws USAGE or CONFIG_INVALID. */
+/**
+ * Returns a folder of `conclave pin`. Refuses any other folder, since its unpinned blocks are not ours to remove.
+ * Throws USAGE or CONFIG_INVALID.
+ */
 export function pinsFolder(from: string, cwd: string): string {
   return keptFolder(from, cwd, ["pins"]);
 }
 
-/** Or the one of an agent, to read. */
+/** Returns a folder of `conclave pin` or of an agent, to read. */
 export function anyFolder(from: string, cwd: string): string {
   return keptFolder(from, cwd, ["pins", "seat-pins"]);
 }

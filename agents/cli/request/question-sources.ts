@@ -11,20 +11,20 @@ import { usage } from "../shared/arguments.ts";
 import type { CliHost } from "../shared/command.ts";
 import { openServingStore } from "../shared/content-source.ts";
 
-/** docs/spec/sources.md. The only protocol that reads documents. */
+/** The only protocol that reads documents (docs/spec/sources.md). */
 const READER = "escalating";
 
 export interface QuestionSources {
-  /** With a line for each document. */
+  /** The question with a line for each document. */
   readonly question: string;
-  /** Agents can fetch the documents from here until it is closed. Throws NETWORK_FAILED. */
+  /** Serves the documents to agents until it is closed. Throws NETWORK_FAILED. */
   handOut(
     agents: () => Promise<readonly AgentRecord[]>,
     signal: AbortSignal,
   ): Promise<{ readonly close: () => Promise<void> }>;
 }
 
-/** Names the documents in the question, by their content (SG1). Throws USAGE. */
+/** SG1: reads the documents and names them in the question by their content. Throws USAGE. */
 export async function readSources(
   text: string,
   files: readonly string[],
@@ -47,7 +47,7 @@ export async function readSources(
   };
 }
 
-/** SG3: UTF-8 as it is; what is not is none of the text that models could quote. */
+/** SG3: reads a document's UTF-8 as it is; models could not quote anything else. */
 async function readBlock(file: string, host: CliHost): Promise<Uint8Array> {
   const path = resolve(host.cwd, file);
   const size = await stat(path).then(

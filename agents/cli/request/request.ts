@@ -125,7 +125,7 @@ export const request: CommandSpec<Options> = {
   },
 };
 
-/** The fee that was given, or the least that the oracle takes. */
+/** Returns the terms with the given fee, or with the least that the oracle takes. */
 async function withFee(terms: Terms, { fee }: Options, chainTerms: ChainTerms, signal: AbortSignal): Promise<Terms> {
   const least = await chainTerms.quote(terms, signal);
   if (fee === undefined) return { ...terms, fee: least };
@@ -142,7 +142,7 @@ function subscriptionOf({ subscription }: Options): number {
   return subscription === undefined ? 0 : parseSubscriptionId(subscription, "--subscription");
 }
 
-/** No committee could be drawn: the fee would only lie there until the deadline. */
+/** Refuses if no committee could be drawn, since the fee would be locked until the deadline. */
 function requireAgents(terms: Terms, { activeAgents }: ChainTerms): void {
   if (activeAgents >= terms.committeeSize) return;
   throw new ConclaveError(

@@ -37,9 +37,9 @@ export interface TermsFlags {
   readonly callbackGas: string;
 }
 
-/** All that the bits of the term hold. */
+/** Largest tolerance that the bits of the term hold. */
 const MAX_TOLERANCE = (1n << BigInt(placeOf(LAYOUTS.requestTerms, "tolerance").bits)) - 1n;
-/** How a message names each term that only some kinds use. */
+/** How error messages name the terms that only some kinds use. */
 const NOUNS: Readonly<Record<KindTerm, string>> = {
   options: "options",
   decimals: "decimals",
@@ -47,8 +47,8 @@ const NOUNS: Readonly<Record<KindTerm, string>> = {
 };
 
 /**
- * Within the bounds of the contract; what agents refuse besides is for `requireTakers`. Without `--fee` the fee is 0, for the
- * caller to replace by the quote. Throws PROTOCOL_UNKNOWN, TERMS_INVALID or USAGE.
+ * Reads the terms, within the bounds of the contract; `requireTakers` checks what agents refuse besides. Without
+ * `--fee` the fee is 0, and the caller replaces it by the quote. Throws PROTOCOL_UNKNOWN, TERMS_INVALID or USAGE.
  */
 export function termsOf(flags: TermsFlags, feeToken: Unit, registry: readonly Protocol[] = protocols): Terms {
   const protocol = findProtocol(flags.protocol, registry);
@@ -88,13 +88,14 @@ function committeeTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "appea
 }
 
 /**
- * What every agent would refuse is not asked: it would hang for its fee (CE19). Throws QUESTION_TOO_LONG or TERMS_INVALID.
+ * Refuses a question that every agent would refuse, since it would cost its fee and hang (CE19). Throws
+ * QUESTION_TOO_LONG or TERMS_INVALID.
  * @param question with the lines that name its documents
  */
 export function requireTakers(terms: Terms, question: string): void {
   checkQuestion(question);
   const protocol = protocolByCode(terms.protocol);
-  const refused = protocol?.check(sampleAttempt(terms, question)) ?? null;
+  const refused = protocol?.refuseRequest(sampleAttempt(terms, question)) ?? null;
   if (refused !== null) throw invalid("protocol", protocol?.id ?? "", `every agent would refuse: ${refused}`);
 }
 
@@ -119,7 +120,7 @@ function findProtocol(id: string, registry: readonly Protocol[]): Protocol {
   );
 }
 
-/** A larger quorum of accepting seats means nothing where the answer is the chair's. */
+/** Reads the assurance: a larger quorum of accepting seats means nothing if the answer is the chair's. */
 function assuranceOf(flags: TermsFlags, protocol: Protocol, registry: readonly Protocol[]): Assurance {
   const assurance = parseChoice(flags.assurance, "--assurance", ASSURANCES);
   if (assurance === "normal" || protocol.assurance === "byzantine") return assurance;
@@ -167,13 +168,13 @@ function answerTerms(kind: AnswerKind, flags: TermsFlags): Pick<Terms, "options"
   };
 }
 
-/** e.g. "--kind choice and --kind policies have options". */
+/** Names the kinds that have the term, e.g. "--kind choice and --kind policies have options". */
 function takersOf(term: KindTerm): string {
   const kinds = ANSWER_KINDS.filter((kind) => usesTerm(kind, term)).map((kind) => `--kind ${kind}`);
   return `${kinds.join(" and ")} ${kinds.length === 1 ? "has" : "have"} ${NOUNS[term]}`;
 }
 
-/** The tolerance is given like an answer: "0.5" with one decimal is 5 units. */
+/** Reads the tolerance, which is written like an answer: "0.5" with one decimal is 5 units. */
 function scaledTolerance(text: string, decimals: number): bigint {
   const [, fraction = ""] = text.split(".");
   if (!/^\d{1,30}(\.\d{1,18})?$/.test(text) || fraction.length > decimals)

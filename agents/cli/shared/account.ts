@@ -14,7 +14,7 @@ import type { CliHost, OptionSpec } from "./command.ts";
 import { CONFIG_FILE, DEFAULT_DIR, loadAgentConfig } from "./config.ts";
 import { agentPassword, passwordFlag } from "./keys.ts";
 
-/** Of commands that an account of one's own pays for. */
+/** Flags of commands that act and pay from an account. */
 export interface AccountFlags extends ChainFlags {
   readonly keystore?: string;
   readonly passwordFile?: string;
@@ -26,7 +26,7 @@ export const accountFlags: readonly OptionSpec[] = [
   ...chainFlags,
 ];
 
-/** An account of one's own at the oracle. */
+/** The account that acts, and the oracle's terms for it. */
 export interface OwnAccount {
   readonly source: ReaderOptions;
   readonly terms: ChainTerms;
@@ -42,12 +42,12 @@ export async function openOwnAccount(flags: AccountFlags, host: CliHost): Promis
   return { source, terms, keys, actions };
 }
 
-/** Throws CONFIG_MISSING, or what opening a keystore throws. */
+/** Opens the account's keystore. Throws CONFIG_MISSING, or what opening a keystore throws. */
 export async function openAccount(flags: AccountFlags, host: CliHost): Promise<Keys> {
   return openKeystore(await keystorePath(flags, host), await agentPassword(flags.passwordFile, host));
 }
 
-/** In whole units, before the contract would say it in the smallest ones. Throws BALANCE_TOO_LOW. */
+/** Checks the balance before the contract would, so that the error names whole units. Throws BALANCE_TOO_LOW. */
 export async function requireFunds(
   { what, amount, currency }: { readonly what: string; readonly amount: bigint; readonly currency: Currency },
   terms: ChainTerms,

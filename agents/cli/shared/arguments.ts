@@ -9,7 +9,7 @@ export interface Unit {
 
 const COIN: Unit = { symbol: "coins", decimals: 18 };
 
-/** Of a million. */
+/** A percentage as a part of a million. */
 const PERCENT: Unit = { symbol: "percent", decimals: 4 };
 /** MAX_COMMISSION_PPM in contracts/types/Limits.sol. */
 const MAX_COMMISSION = 500_000n;
@@ -19,7 +19,7 @@ const ISO_TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z)?$/;
 const DURATION = /^(\d{1,9})(s|m|h|d)$/;
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
-/** "12.5" of a token in its smallest units. Throws USAGE. */
+/** Reads an amount such as "12.5" tokens, in the smallest units. Throws USAGE. */
 export function parseAmount(text: string, unit: Unit, option: string): bigint {
   const fraction = DECIMAL.exec(text)?.[2] ?? "";
   if (!DECIMAL.test(text)) throw usage(option, text, `give an amount of ${unit.symbol} such as 12.5`);
@@ -27,7 +27,7 @@ export function parseAmount(text: string, unit: Unit, option: string): bigint {
   return parseUnits(text, unit.decimals);
 }
 
-/** "12.5" percent in parts per million. Throws USAGE. */
+/** Reads a percentage such as "12.5", in parts per million. Throws USAGE. */
 export function parseCommission(text: string, option: string): Ppm {
   const ppm = parseAmount(text, PERCENT, option);
   if (ppm > MAX_COMMISSION) throw usage(option, text, "give at most 50, without a percent sign");
@@ -42,7 +42,7 @@ export function unitOf(currency: Currency, feeToken: Unit): Unit {
   return currency === "token" ? feeToken : COIN;
 }
 
-/** "90s", "10m", "2h" or "1d" in seconds. Throws USAGE. */
+/** Reads a duration such as "90s", "10m", "2h" or "1d", in seconds. Throws USAGE. */
 export function parseDuration(text: string, option: string): number {
   const [, count, unit] = DURATION.exec(text) ?? [];
   const seconds = Number(count) * (SECONDS[unit ?? ""] ?? Number.NaN);
@@ -51,7 +51,7 @@ export function parseDuration(text: string, option: string): number {
   return seconds;
 }
 
-/** A time of UTC, or how long ago, in unix seconds. Throws USAGE. */
+/** Reads a time in UTC, or a duration before now, in Unix seconds. Throws USAGE. */
 export function parseTime(text: string, option: string, now: number): number {
   if (DURATION.test(text)) return Math.max(0, now - parseDuration(text, option));
   const parsed = ISO_TIME.test(text) ? Date.parse(text.length === 10 ? `${text}T00:00:00Z` : text) : Number.NaN;
@@ -97,21 +97,21 @@ export interface ListenPlace {
   readonly port: number;
 }
 
-/** "127.0.0.1:8080" or "[::1]:8080". Throws USAGE. */
+/** Reads a place to listen on such as "127.0.0.1:8080" or "[::1]:8080". Throws USAGE. */
 export function parseListen(text: string, option: string): ListenPlace {
   const [, v6, v4 = "", port = ""] = /^(?:\[([0-9a-f:.]+)\]|([^\s:/]+)):(\d{1,5})$/i.exec(text) ?? [];
   if (Number(port) > 65_535 || port === "") throw usage(option, text, "give HOST:PORT such as 127.0.0.1:8080");
   return { host: v6 ?? v4, port: Number(port) };
 }
 
-/** One of a closed list. Throws USAGE. */
+/** Reads one of the choices. Throws USAGE. */
 export function parseChoice<Choice extends string>(text: string, option: string, choices: readonly Choice[]): Choice {
   const found = choices.find((choice) => choice === text);
   if (found === undefined) throw usage(option, text, `choose one of ${choices.join(", ")}`);
   return found;
 }
 
-/** A URL, which may hold a key: a wrong one is not shown. Throws USAGE. */
+/** Reads an http or https URL. The error does not show it, since it may hold a key. Throws USAGE. */
 export function parseUrl(text: string, option: string, what: string, example: string): string {
   if (URL.canParse(text) && /^https?:/.test(text)) return text;
   const message = `Read ${option}: its value (not shown) is no use; give the http or https URL of ${what}, e.g. ${example}`;
@@ -123,7 +123,7 @@ export function parseKuboUrl(text: string, option: string): string {
   return parseUrl(text, option, "a Kubo RPC", "http://127.0.0.1:5001");
 }
 
-/** A folder that is named: an empty text would be the one where the command runs. Throws USAGE. */
+/** Reads a folder's name; an empty one would be the working folder. Throws USAGE. */
 export function parseFolder(text: string, option: string): string {
   if (text === "") throw usage(option, text, "give the path of a folder, . for this one");
   return text;

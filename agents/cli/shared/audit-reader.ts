@@ -2,7 +2,10 @@ import { createChainReader, type ReaderOptions } from "../../adapters/chain/read
 import { createTransactionReader } from "../../adapters/chain/transaction-reader.ts";
 import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
 
-/** Events and the transactions behind them. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or CHAIN_NO_CONTRACT. */
+/**
+ * Creates a reader of events and of the transactions behind them. Throws CHAIN_UNREACHABLE, CHAIN_WRONG_ID or
+ * CHAIN_NO_CONTRACT.
+ */
 export async function createAuditReader(
   options: ReaderOptions,
   signal: AbortSignal,

@@ -24,7 +24,7 @@ export interface ChainFlags {
   readonly registry?: string;
 }
 
-/** Which chain and contracts, for commands that need no agent. */
+/** Flags that name the chain and the contracts, for commands that need no agent. */
 export const chainFlags: readonly OptionSpec[] = [
   { flags: "--dir <dir>", description: "take the chain from an agent's folder" },
   {
@@ -41,7 +41,10 @@ const LOCAL_RPC = "http://127.0.0.1:8545";
 const LOCAL_CHAIN = 31_337;
 const MAX_CHAIN_ID = Number.MAX_SAFE_INTEGER;
 
-/** Options override files; an agent's folder comes before a deployment. Throws CONFIG_MISSING or CONFIG_INVALID. */
+/**
+ * Finds the chain: flags override files, and an agent's folder overrides a deployment. Throws CONFIG_MISSING or
+ * CONFIG_INVALID.
+ */
 export async function findChain(flags: ChainFlags, host: CliHost): Promise<ReaderOptions> {
   const chain = await findChainConfig(flags, host);
   return chainSource(chain);
@@ -57,7 +60,7 @@ export function chainSource(chain: AgentChainConfig): ReaderOptions {
   };
 }
 
-/** As `findChain`, in the form of the config file. */
+/** Finds the chain as `findChain` does, in the form of the config file. */
 export async function findChainConfig(flags: ChainFlags, host: CliHost): Promise<AgentChainConfig> {
   const base = await findBase(flags, host);
   const rpcUrl =
@@ -90,8 +93,8 @@ export function parseChainId(text: string): number {
 
 const defaults = { finalityDepth: 0, pollIntervalMs: 1_000, deploymentBlock: 0 };
 
-/** An agent's folder comes before a deployment file, which is then only for comparison. */
-export interface Place {
+/** Files that name the chain. If there is an agent's folder, the deployment file is only compared with it. */
+export interface ChainPlace {
   readonly folder: string | null;
   readonly deployment: string | null;
 }
@@ -104,8 +107,8 @@ async function findBase(flags: ChainFlags, host: CliHost): Promise<Base | null> 
   return deployment === null ? null : readDeployment(deployment);
 }
 
-/** Which files say it; neither where the flags do. Throws CONFIG_MISSING. */
-export function findPlace({ dir, deployment, oracle, registry }: ChainFlags, { cwd }: CliHost): Place {
+/** Finds the files that name the chain; none if the flags name it. Throws CONFIG_MISSING. */
+export function findPlace({ dir, deployment, oracle, registry }: ChainFlags, { cwd }: CliHost): ChainPlace {
   const named = deployment === undefined ? null : resolve(cwd, deployment);
   if (dir !== undefined) return { folder: resolve(cwd, dir), deployment: named };
   if (named !== null) return { folder: null, deployment: named };

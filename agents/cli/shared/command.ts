@@ -1,7 +1,7 @@
 import { Option, type Command } from "commander";
 import { toJson } from "./output.ts";
 
-/** The process around a command, so that tests can be one. */
+/** The process around a command; tests replace it. */
 export interface CliHost {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
@@ -23,9 +23,9 @@ export interface Invocation<Options> {
   readonly args: readonly string[];
   readonly options: Options;
   readonly host: CliHost;
-  /** Whether stdout is for machines. */
+  /** True if stdout is for machines. */
   readonly json: boolean;
-  /** A line for people, on stderr. */
+  /** Writes a line for people to stderr. */
   readonly tell: (line: string) => void;
 }
 
@@ -34,19 +34,19 @@ export interface OptionSpec {
   readonly description: string;
   readonly default?: string;
   readonly required?: boolean;
-  /** Options, as fields, that say the same thing otherwise: both given is USAGE, where one would be ignored. */
+  /** Fields of options that exclude this one: both together are a USAGE error, so that neither is ignored. */
   readonly excludes?: readonly string[];
 }
 
 /** One command: its file declares it, `addCommand` wires it to the process. */
 export interface CommandSpec<Options> {
-  /** With its arguments, e.g. "decision <id>". */
+  /** The name with its arguments, e.g. "decision <id>". */
   readonly name: string;
   readonly summary: string;
   /** One command line per line. */
   readonly example: string;
   readonly options: readonly OptionSpec[];
-  /** Runs where its group is called with arguments that name no command. */
+  /** Runs if the group's arguments name no command. */
   readonly isDefault?: true;
   readonly run: (invocation: Invocation<Options>) => Promise<Result>;
 }

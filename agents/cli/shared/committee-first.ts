@@ -2,7 +2,9 @@ import type { RequestId } from "../../core/types.ts";
 import type { ChainEvent } from "../../core/request/events.ts";
 import type { AgentRecord, ChainReader } from "../../ports/chain.ts";
 
-/** The agents that sat hold the transcript; the others may. Throws REQUEST_UNKNOWN. */
+/**
+ * Returns all agents. Those that sat come first, since they hold the transcript; others may. Throws REQUEST_UNKNOWN.
+ */
 export async function committeeFirst(
   chain: ChainReader,
   requestId: RequestId,

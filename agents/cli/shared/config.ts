@@ -12,7 +12,7 @@ import {
   timingConfigSchema,
 } from "../../node/config.ts";
 
-/** An agent's folder when none is named. */
+/** The agent's folder if none is named. */
 export const DEFAULT_DIR = "conclave-agent";
 export const CONFIG_FILE = "conclave.json";
 export const KEYSTORE_FILE = "keystore.json";
@@ -29,16 +29,16 @@ const multiaddr = z
 
 const LISTEN = /^(\[[0-9a-fA-F:.]+\]|[^\s:/]+):\d{1,5}$/;
 
-/** Where /metrics is served; nobody is asked for a password there. */
+/** Where /metrics is served, without a password. */
 const metricsSchema = z
   .strictObject({
     host: z
       .string()
       .regex(/^[^\s/[\]]{1,253}$/, "expected an address or a name such as 127.0.0.1 or ::1, without a port")
       .default("127.0.0.1"),
-    /** 0: a free one. */
+    /** 0 takes a free port. */
     port: z.int().min(0).max(65_535),
-    /** Whoever reaches the host may read. */
+    /** True lets everybody read who reaches the host. */
     public: z.boolean().default(false),
   })
   .refine((metrics) => metrics.public || isLoopback(metrics.host), {
@@ -59,9 +59,9 @@ const agentConfigSchema = z.strictObject({
   /** Multiaddrs to publish on chain instead of those listened on, e.g. behind a NAT. */
   announce: z.array(multiaddr).max(8).default([]),
   content: contentConfigSchema.default({ kind: "helia" }),
-  /** HOST:PORT of a read-only gateway to what the agent holds; none if not given. */
+  /** HOST:PORT of a read-only gateway to the agent's blocks; no gateway if absent. */
   gateway: z.string().regex(LISTEN, "expected HOST:PORT such as 127.0.0.1:8080").optional(),
-  /** Off if not given. */
+  /** No metrics if absent. */
   metrics: metricsSchema.optional(),
   timing: timingConfigSchema,
   collection: collectionConfigSchema,
@@ -71,7 +71,7 @@ const agentConfigSchema = z.strictObject({
   dataDir: z.string().min(1).default("data"),
 });
 
-/** What `conclave deploy` writes; further fields (token, example ...) are for people. */
+/** The fields of a deployment file that are read; others (token, example ...) are for people. */
 const deploymentSchema = z.object({
   ...chainConfigSchema.pick({ chainId: true, oracle: true, registry: true, deploymentBlock: true }).shape,
   settlement: chainConfigSchema.shape.oracle.optional(),
@@ -95,7 +95,10 @@ export type AgentConfig = z.infer<typeof agentConfigSchema>;
 export type AgentChainConfig = AgentConfig["chain"];
 export type DeploymentFile = z.infer<typeof deploymentSchema>;
 
-/** Reads, validates, and makes every path absolute. Throws CONFIG_MISSING or CONFIG_INVALID that names the field. */
+/**
+ * Reads and validates the config, and makes every path absolute. Throws CONFIG_MISSING or CONFIG_INVALID that names the
+ * field.
+ */
 export async function loadAgentConfig(path: string): Promise<AgentConfig> {
   const directory = dirname(path);
   const config = checkAgentConfig(await readJson(path, "create an agent with: conclave agent init"), path);
@@ -118,7 +121,7 @@ function withPaths(model: ModelConfig, directory: string): ModelConfig {
   return { ...withKey(model), ...table, fallbacks: model.fallbacks.map(withKey) };
 }
 
-/** `source` is named in the error. Throws CONFIG_INVALID. */
+/** Validates a config; the error names `source`. Throws CONFIG_INVALID. */
 export function checkAgentConfig(value: unknown, source: string): AgentConfig {
   return check(agentConfigSchema, value, source);
 }
@@ -184,7 +187,7 @@ function check<Schema extends z.ZodType>(schema: Schema, value: unknown, source:
   );
 }
 
-/** The offending value, unless it may be a secret: URLs often hold an API key. No number is one. */
+/** Returns the wrong value as text, unless it may be a secret, as URLs often hold an API key. A number never is one. */
 function shownValue(root: unknown, path: readonly PropertyKey[]): string {
   if (path.length === 0) return "";
   const value = path.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), root);

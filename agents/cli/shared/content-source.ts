@@ -39,11 +39,11 @@ export interface ContentSource extends Pick<ContentStore, "get"> {
   close(): Promise<void>;
 }
 
-/** Peers dialled at most, the most useful ones first. */
+/** Most peers to dial, the most useful ones first. */
 const MAX_PEERS = 16;
 const DIAL_TIMEOUT_MS = 10_000;
 
-/** Whether the flags say where blocks come from. */
+/** True if the flags name a source of blocks. */
 export function isSourceNamed(flags: ContentFlags): boolean {
   return sourcesNamed(flags) > 0;
 }
@@ -52,7 +52,10 @@ function sourcesNamed({ peer, kubo, store, gateway }: ContentFlags): number {
   return [peer, kubo, store, gateway].filter((flag) => flag !== undefined).length;
 }
 
-/** `agents` is asked for only where the flags name no source. Throws USAGE, CONFIG_INVALID or NETWORK_FAILED. */
+/**
+ * Opens the source that the flags name, else the agents that `agents` returns. Throws USAGE, CONFIG_INVALID or
+ * NETWORK_FAILED.
+ */
 export async function openContentSource(
   flags: ContentFlags,
   agents: () => Promise<readonly AgentRecord[]>,
@@ -75,7 +78,9 @@ export async function openContentSource(
   return openPeers(addresses, host.signal, "Fetch blocks", way);
 }
 
-/** A store that hands its blocks to agents as long as it is open. Throws NETWORK_FAILED when none of them can be reached. */
+/**
+ * Opens a store that serves its blocks to agents until it is closed. Throws NETWORK_FAILED if no agent can be reached.
+ */
 export async function openServingStore(
   agents: readonly AgentRecord[],
   signal: AbortSignal,
@@ -83,7 +88,7 @@ export async function openServingStore(
   return openPeers(addressesOf(agents), signal, "Hand out documents", "ask when agents of the registry run");
 }
 
-/** Reads only, so that it can look into the store of an agent that runs. */
+/** Opens a blockstore's folder to read only, so that it may belong to a running agent. */
 async function openFolder(folder: string): Promise<ContentSource> {
   const inner = join(folder, "blocks");
   const location = existsSync(inner) ? inner : folder;
@@ -106,7 +111,7 @@ async function openFolder(folder: string): Promise<ContentSource> {
   };
 }
 
-/** A node for this command alone: a fresh identity, a temporary store, no listening. */
+/** Starts a node for this command alone: a fresh identity, a temporary store, no listening. */
 async function openPeers(
   addresses: readonly Multiaddr[],
   signal: AbortSignal,
@@ -136,7 +141,7 @@ async function openPeers(
   }
 }
 
-/** One holder is enough; each agent of the committee should be one. */
+/** Dials until one peer answers: one is enough, since every agent of the committee should hold the blocks. */
 async function dialAny(network: Libp2pNetwork, addresses: readonly Multiaddr[], signal: AbortSignal): Promise<boolean> {
   const patience = AbortSignal.any([signal, AbortSignal.timeout(DIAL_TIMEOUT_MS)]);
   const dialled = await Promise.allSettled(
@@ -146,7 +151,7 @@ async function dialAny(network: Libp2pNetwork, addresses: readonly Multiaddr[], 
   return dialled.some(({ status }) => status === "fulfilled");
 }
 
-/** Where agents say that they can be reached, with their peer ids. */
+/** Returns the addresses at which agents say that they can be reached, with their peer ids. */
 export function addressesOf(agents: readonly AgentRecord[]): readonly Multiaddr[] {
   return agents.flatMap(({ publicKey, endpoint }) => {
     const peerId = peerIdFromPublicKey(publicKey);
@@ -155,7 +160,7 @@ export function addressesOf(agents: readonly AgentRecord[]): readonly Multiaddr[
       try {
         return [multiaddr(`${text}/p2p/${peerId.toString()}`)];
       } catch {
-        // Operators write what they like into the registry.
+        // Operators write any text into the registry.
         return [];
       }
     });

@@ -44,18 +44,18 @@ export function readConfigOf(flags: AgentFlags, host: CliHost): Promise<AgentCon
   return loadAgentConfig(resolve(host.cwd, flags.dir, CONFIG_FILE));
 }
 
-/** The agent's hot key. */
+/** Opens the agent's hot key. */
 export async function openAgentKeys(config: AgentConfig, flags: AgentFlags, host: CliHost): Promise<Keys> {
   return openKeystore(config.keystore, await agentPassword(flags.passwordFile, host));
 }
 
-/** The keystore of the account that owns the stake: one of its own, or the agent's. */
+/** Returns the keystore of the account that owns the stake: the operator's own, or the agent's. */
 export function operatorKeystore(config: AgentConfig, flags: OperatorFlags, host: CliHost): string {
   const { operatorKeystore: flag } = flags;
   return flag === undefined ? (config.operatorKeystore ?? config.keystore) : resolve(host.cwd, flag);
 }
 
-/** Opens it. */
+/** Opens the operator's keystore. */
 export async function openOperatorKeys(config: AgentConfig, flags: OperatorFlags, host: CliHost): Promise<Keys> {
   const path = operatorKeystore(config, flags, host);
   if (path === config.keystore) return openAgentKeys(config, flags, host);
@@ -79,7 +79,10 @@ function passwordOf(sources: Parameters<typeof readPassword>[0], host: CliHost):
   return readPassword(sources, { environment: host.environment, input: process.stdin, output: process.stderr });
 }
 
-/** The address that a keystore states in the clear, so that looking needs no password. Throws KEYSTORE_MISSING or CONFIG_INVALID. */
+/**
+ * Reads the address that a keystore holds unencrypted, so that no password is needed. Throws KEYSTORE_MISSING or
+ * CONFIG_INVALID.
+ */
 export async function keystoreAddress(path: string): Promise<Address> {
   let text: string;
   try {

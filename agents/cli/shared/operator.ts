@@ -24,7 +24,7 @@ export interface OperatorOnChain extends AgentOnChain {
   readonly keys: Keys;
 }
 
-/** Needs no password. */
+/** Looks up the agent of the config. Needs no password. */
 export async function lookUpAgent(flags: AgentFlags, host: CliHost): Promise<AgentOnChain> {
   const config = await readConfigOf(flags, host);
   const source = chainSource(config.chain);
@@ -36,7 +36,7 @@ export async function lookUpAgent(flags: AgentFlags, host: CliHost): Promise<Age
   return { config, source, chain, terms, signer, record: await chain.agentBySigner(signer, host.signal) };
 }
 
-/** Opens the operator's key. Throws AGENT_NOT_REGISTERED, or CONFIG_INVALID when the stake is another account's. */
+/** Opens the operator's key. Throws AGENT_NOT_REGISTERED, or CONFIG_INVALID if another account owns the stake. */
 export async function openOperator(flags: OperatorFlags, host: CliHost): Promise<OperatorOnChain> {
   const agent = await lookUpAgent(flags, host);
   const record = requireRegistered(agent);

@@ -2,15 +2,15 @@ import type { Receipt } from "../../ports/chain.ts";
 import Table from "cli-table3";
 
 /**
- * Bigints as decimal strings: they do not fit JSON's numbers everywhere. What would steer a terminal stands as its escape, which JSON
- * itself asks for only of the oldest controls.
+ * Writes JSON with bigints as decimal strings, since not every reader has numbers of that size. Characters that could
+ * steer a terminal are escaped; JSON itself requires that only for the oldest control characters.
  */
 export function toJson(value: unknown): string {
   const text = JSON.stringify(value, (_, item: unknown) => (typeof item === "bigint" ? String(item) : item));
   return text.replace(UNPRINTABLE, escaped);
 }
 
-/** By its UTF-16 units. */
+/** Escapes each UTF-16 unit. */
 function escaped(character: string): string {
   return Array.from({ length: character.length }, (_, unit) => {
     return `\\u${character.charCodeAt(unit).toString(16).padStart(4, "0")}`;
@@ -19,7 +19,7 @@ function escaped(character: string): string {
 
 export type Row = readonly [name: string, value: string];
 
-/** Names and values; values that may come from others go through `printable` first. */
+/** Prints names and values as a table; values from others go through `printable` first. */
 export function rows(entries: readonly Row[]): string {
   return plainTable(entries.map((row) => [...row]));
 }
@@ -28,7 +28,7 @@ export function grid(head: readonly string[], lines: readonly (readonly string[]
   return plainTable([[...head], ...lines.map((line) => [...line])]);
 }
 
-/** Without frames or colours, so that it can be cut and grepped. */
+/** Prints a table without frames or colours, so that it can be cut and grepped. */
 function plainTable(lines: readonly string[][]): string {
   const none = {
     mid: "",
@@ -55,26 +55,29 @@ function plainTable(lines: readonly string[][]): string {
   return table.toString().replace(/ +$/gm, "");
 }
 
-/** Controls, line separators, and what is invisible or turns the direction: text of others must not steer the terminal. */
+/**
+ * Controls, line separators, and characters that are invisible or change the direction: text of others must not steer
+ * the terminal.
+ */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** One line, every character visible. */
+/** Returns the text as one line in which every character is visible. */
 export function printable(text: string): string {
   return text.toWellFormed().replace(UNPRINTABLE, (character) => `\\u${hexOf(character)}`);
 }
 
-/** Of a character beyond four digits in braces, as in source text. */
+/** Returns a character's code as in source text: in braces if it has more than four digits. */
 function hexOf(character: string): string {
   const hex = (character.codePointAt(0) as number).toString(16).padStart(4, "0");
   return hex.length > 4 ? `{${hex}}` : hex;
 }
 
-/** Parts per million as a percentage. */
+/** Returns parts per million as a percentage. */
 export function percent(ppm: number): string {
   return `${(ppm / 10_000).toFixed(2)} %`;
 }
 
-/** Unix seconds. */
+/** Returns Unix seconds as a UTC time. */
 export function utc(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
 }

@@ -58,7 +58,7 @@ export const wayOut: Readonly<Record<ErrorCode, string>> = {
 
 const NO_SCHEMA = "choose a server or model that can be held to a JSON schema; nothing is taken on trust";
 
-/** Of MODEL_FAILED, by its kind. */
+/** What to do about MODEL_FAILED, by its kind. */
 const modelWays: Readonly<Record<ModelFailureKind, string>> = {
   timeout: "choose a faster model or raise model.timeoutMs; where the model was only being loaded, ask again",
   overloaded: "raise model.sequences or model.concurrency, or add a machine",
@@ -74,7 +74,7 @@ const modelWays: Readonly<Record<ModelFailureKind, string>> = {
   crashed: "look at the message; another build of the engine, or another model, may help",
 };
 
-/** The more exact one, where the error says more than its code. */
+/** Returns what to do about the error, by its kind if it has one, else by its code. */
 export function wayOutOf({ code, data }: ConclaveError): string {
   const kind = data["kind"] as ModelFailureKind | undefined;
   return code === "MODEL_FAILED" && kind !== undefined ? modelWays[kind] : wayOut[code];

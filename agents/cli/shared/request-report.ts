@@ -13,7 +13,7 @@ import { grid, percent, printable, rows, utc, type Row } from "./output.ts";
 
 type EventOf<Kind extends ChainEvent["kind"]> = Extract<ChainEvent, { kind: Kind }>;
 
-/** One request, from its events. */
+/** Report of one request, from its events. */
 export interface RequestReport {
   readonly json: object;
   readonly text: string;
@@ -43,7 +43,7 @@ interface SeatLine {
   readonly share: number;
 }
 
-/** Throws REQUEST_UNKNOWN. */
+/** Reports a request. Throws REQUEST_UNKNOWN. */
 export async function reportRequest(
   chain: ChainReader & TransactionReader,
   feeToken: ChainTerms["feeToken"],
@@ -181,7 +181,7 @@ function seatLines({ progress, committed }: Facts): readonly SeatLine[] {
   }));
 }
 
-/** That of the request, then that of the protocol. */
+/** Shows the request's assurance, then the protocol's. */
 function assuranceText({ assurance, protocol }: Pick<Terms, "assurance" | "protocol">): string {
   const assured = protocolByCode(protocol)?.assurance;
   return assured === undefined ? assurance : `${assurance}, ${assured}: ${meaningOf[assured]}`;

@@ -7,13 +7,13 @@ import { CONFIG_FILE, EVIDENCE_FOLDER } from "./config.ts";
 import type { AgentFlags } from "./keys.ts";
 import type { AgentOnChain } from "./operator.ts";
 
-/** AV10: the window of an agent's config. Throws CONFIG_INVALID. */
+/** AV10: returns the retention window of an agent's config. Throws CONFIG_INVALID. */
 export function retentionOf({ config, terms }: AgentOnChain, flags: AgentFlags, host: CliHost): number {
   const { retentionDays } = config.collection;
   return retentionMs(retentionDays, terms.unbondingDelaySeconds, resolve(host.cwd, flags.dir, CONFIG_FILE));
 }
 
-/** Who says what is over. */
+/** Returns the ports that tell which transcripts are over. */
 export function judgesOf({ config, chain, terms }: AgentOnChain): Omit<CollectionPorts, "store"> {
   return {
     chain,

@@ -16,7 +16,7 @@ export interface SubgraphFlags extends ChainFlags {
   readonly maxBehind: string;
 }
 
-/** Where the history comes from, and which chain it is compared with. */
+/** Flags that name the subgraph, and the chain that it is compared with. */
 export const subgraphFlags: readonly OptionSpec[] = [
   {
     flags: "--subgraph <url>",
@@ -32,17 +32,17 @@ export const HOW_TO_GET =
 
 const MAX_BEHIND = 1_000_000_000;
 
-/** What an answer of a subgraph was compared with. */
+/** Where a subgraph's answer comes from. */
 export interface Source {
   readonly kind: "subgraph";
   readonly origin: string;
   readonly block: number;
   readonly time: number | null;
-  /** Blocks that the chain has more; null where no chain was asked. */
+  /** Blocks that the subgraph is behind the chain; null if no chain was asked. */
   readonly behind: number | null;
 }
 
-/** Null: none is named. Throws CONFIG_INVALID. */
+/** Finds the endpoint; null if none is named. Throws CONFIG_INVALID. */
 export async function findEndpoint(flags: SubgraphFlags, host: CliHost): Promise<Endpoint | null> {
   const url = flags.subgraph ?? host.environment["CONCLAVE_SUBGRAPH"] ?? (await configuredUrl(flags, host));
   if (url === undefined || url === "") return null;
@@ -54,7 +54,7 @@ export async function findEndpoint(flags: SubgraphFlags, host: CliHost): Promise
   );
 }
 
-/** Throws CONFIG_MISSING that says how to get one. */
+/** Finds the endpoint. Throws CONFIG_MISSING, which says how to get one. */
 export async function requireEndpoint(flags: SubgraphFlags, host: CliHost): Promise<Endpoint> {
   const endpoint = await findEndpoint(flags, host);
   if (endpoint !== null) return endpoint;
@@ -68,7 +68,10 @@ async function configuredUrl(flags: SubgraphFlags, host: CliHost): Promise<strin
   return place.deployment === null ? undefined : (await readDeployment(place.deployment)).subgraphUrl;
 }
 
-/** Which chain to compare with; null where nothing names one. Throws what `findChain` throws where flags name one. */
+/**
+ * Finds the chain to compare with; null if neither flags nor files name one. Throws what `findChain` throws if flags
+ * name one.
+ */
 export async function findChainIfAny(flags: SubgraphFlags, host: CliHost): Promise<ReaderOptions | null> {
   if (isChainNamed(flags)) return findChain(flags, host);
   const place = placeIfClear(flags, host);
@@ -79,7 +82,7 @@ function isChainNamed({ dir, deployment, rpc, chainId, oracle, registry }: Chain
   return [dir, deployment, rpc, chainId, oracle, registry].some((flag) => flag !== undefined);
 }
 
-/** Null where several deployments lie around. */
+/** Finds the files that name the chain; null if there are several deployments. */
 function placeIfClear(flags: SubgraphFlags, host: CliHost): ReturnType<typeof findPlace> | null {
   try {
     return findPlace(flags, host);
@@ -93,15 +96,18 @@ export interface Units {
   readonly stakeToken: Unit;
 }
 
-/** What an answer is as good as: compared with the chain where one is named, and said on stderr. */
+/** A subgraph's answer after its comparison with the chain. */
 export interface Compared<Answer> {
   readonly answer: Answer;
   readonly source: Source;
-  /** Of amounts; the smallest ones where no chain was asked. */
+  /** Units of amounts; the smallest ones if no chain was asked. */
   readonly units: Units;
 }
 
-/** Throws SUBGRAPH_BEHIND or SUBGRAPH_WRONG_CHAIN. A chain that does not answer is said, and no more. */
+/**
+ * Compares an answer with the chain, if one is named, and reports on stderr. A chain that does not answer is only
+ * reported. Throws SUBGRAPH_BEHIND or SUBGRAPH_WRONG_CHAIN.
+ */
 export async function compareWithChain<Answer>(
   endpoint: Endpoint,
   { answer, standing }: Indexed<Answer>,
@@ -139,7 +145,7 @@ const smallest: Units = {
   stakeToken: { symbol: "units of the token", decimals: 0 },
 };
 
-/** One line on what an answer holds for. */
+/** Returns a line that says for which block an answer holds. */
 export function sourceText({ origin, block, time, behind }: Source): string {
   const when = time === null ? "" : ` of ${utc(time)}`;
   const distance = behind === null ? "not compared with a chain" : `${behind} behind the chain`;

@@ -9,10 +9,10 @@ import { progressOf } from "../../core/request/progress.ts";
 import { utc } from "./output.ts";
 
 const POLL_MS = 1_000;
-/** After the end of a period agents take turns to do what is due. */
+/** Agents take turns to do what is due after the end of a period. */
 const GRACE_SECONDS = 60;
 
-/** Until the request is final. Throws CHAIN_TIMEOUT when nobody does what is due after the end of a period. */
+/** Waits until the request is final. Throws CHAIN_TIMEOUT if nobody does what is due after the end of a period. */
 export async function waitForDecision(
   chain: ChainReader,
   requestId: RequestId,
@@ -24,7 +24,7 @@ export async function waitForDecision(
     const state = await chain.requestState(requestId, signal);
     const events = await chain.requestEvents(requestId, signal);
     const progress = progressOf(events);
-    // From the events, so that no step is missed however fast it passed.
+    // Steps come from the events, so that none is missed, however short.
     const steps = events.flatMap((event, index) => stepOf(event, events[index - 1]?.kind, progress?.request.terms));
     for (const step of steps.slice(told)) tell(`request ${requestId}: ${step}`);
     told = steps.length;
@@ -41,7 +41,7 @@ export async function waitForDecision(
   }
 }
 
-/** @param before the kind of the event before it */
+/** @param before the kind of the previous event */
 function stepOf(
   event: ChainEvent,
   before: ChainEvent["kind"] | undefined,

@@ -33,7 +33,7 @@ export async function withdrawAll(
   return payEach(credit, (currency, amount) => actions.withdraw(currency, amount, to));
 }
 
-/** One transaction per currency; none where there is nothing. */
+/** Pays each currency in its own transaction, if the amount is not 0. */
 async function payEach(
   amounts: Readonly<Record<Currency, bigint>>,
   pay: (currency: Currency, amount: bigint) => Promise<Receipt>,
@@ -67,7 +67,7 @@ function payoutRows(name: string, payouts: readonly Withdrawal[], feeToken: Unit
   ]);
 }
 
-/** "none" when both are 0. */
+/** Shows the amounts in both currencies; "none" if both are 0. */
 export function amountsText(amounts: Readonly<Record<Currency, bigint>>, feeToken: Unit): string {
   const held = CURRENCIES.filter((currency) => amounts[currency] !== 0n);
   if (held.length === 0) return "none";

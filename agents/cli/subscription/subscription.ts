@@ -14,7 +14,7 @@ export function parseCurrency(text: string): Currency {
   return parseChoice(text, "--currency", CURRENCIES);
 }
 
-/** The number that a command names, and what it stands for. Throws USAGE or SUBSCRIPTION_UNKNOWN. */
+/** Finds the subscription that a command names. Throws USAGE or SUBSCRIPTION_UNKNOWN. */
 export async function findSubscription(
   text: string | undefined,
   terms: ChainTerms,

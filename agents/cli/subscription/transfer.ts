@@ -35,7 +35,7 @@ export const subscriptionTransfer: CommandSpec<Options> = {
   },
 };
 
-/** Null: the offer is taken back. */
+/** Returns the account that is offered the subscription; null takes the offer back. */
 function receiverOf({ to, cancel }: Options): ReturnType<typeof parseAddress> | null {
   if ((to === undefined) === (cancel === undefined)) throw usage("--to", to ?? "", "give either --to or --cancel");
   return to === undefined ? null : parseAddress(to, "--to");

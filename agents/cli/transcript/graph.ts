@@ -2,9 +2,9 @@ import { ConclaveError } from "../../core/errors.ts";
 import type { Deliberation, Spoken } from "../../node/audit/deliberation.ts";
 import { printable } from "../shared/output.ts";
 
-/** The graph of a transcript's messages: an edge leads from a message to one that its sender held before. */
+/** Draws the graph of a transcript's messages: an edge leads from a message to one that its sender held before. */
 
-/** Beyond it a picture shows nothing; DOT has no such bound. */
+/** Most messages in a picture; with more it is unreadable. DOT has no such bound. */
 const MAX_DRAWN = 600;
 const COLUMN = 120;
 const ROW = 64;
@@ -20,15 +20,15 @@ export function transcriptDot({ messages }: Deliberation): string {
   return ["digraph transcript {", "  rankdir=RL;", "  node [shape=box];", ...nodes, ...edges, "}"].join("\n");
 }
 
-/** A line feed is ours; a backslash of others is one. */
+/** Quotes text for DOT: our line feeds become breaks, backslashes of others stay backslashes. */
 function dotText(text: string): string {
   const lines = text.split("\n").map((line) => printable(line).replaceAll("\\", "\\\\").replaceAll('"', '\\"'));
   return `"${lines.join("\\n")}"`;
 }
 
 /**
- * A lane for each seat, time from left to right. Readable in light and dark: colours follow the reader's scheme. Throws USAGE
- * when there are too many messages to draw.
+ * Draws a lane for each seat, with time from left to right. Colours follow the reader's scheme, light or dark. Throws
+ * USAGE if there are too many messages to draw.
  */
 export function transcriptSvg(deliberation: Deliberation): string {
   const { messages, attempt } = deliberation;
@@ -87,11 +87,14 @@ function curve([fromX, fromY]: readonly [number, number], [toX, toY]: readonly [
   return `M${start} ${fromY}C${middle} ${fromY} ${middle} ${toY} ${end} ${toY}`;
 }
 
-/** Each round and phase is a column, and every message stands right of those that its sender held. */
+/**
+ * Returns each message's column: a round and phase is a column, and a message stands right of those that its sender
+ * held.
+ */
 function columnsOf(messages: readonly Spoken[]): readonly number[] {
   const positions = [...new Set(messages.map(({ header }) => `${header.round}.${header.phase}`))];
   const columns = messages.map(({ header }) => positions.indexOf(`${header.round}.${header.phase}`));
-  // Parents may come later in the order of the root; a cycle cannot be, but bounds the passes anyway.
+  // Parents may come later in the order of the root. There is no cycle, but the passes are bounded anyway.
   for (let pass = 0; pass < messages.length; pass++) {
     let moved = false;
     for (const [index, { parents }] of messages.entries()) {

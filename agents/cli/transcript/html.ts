@@ -2,7 +2,7 @@ import type { Deliberation } from "../../node/audit/deliberation.ts";
 import { escapeXml, transcriptSvg } from "./graph.ts";
 import { factsOf, linesOf, numbers, titleOf } from "./lines.ts";
 
-/** Messages beyond which the page has no picture. */
+/** Most messages for which the page has a picture. */
 const MAX_DRAWN = 200;
 
 const STYLE = `
@@ -15,7 +15,7 @@ h2{font-size:1rem;margin:0}pre{white-space:pre-wrap;overflow-wrap:anywhere;margi
 .picture{overflow-x:auto}
 `;
 
-/** One file without scripts; it loads nothing, whatever stands in the texts. */
+/** Writes one file without scripts; it loads nothing, whatever the texts contain. */
 export function transcriptHtml(deliberation: Deliberation): string {
   const { messages, attempt } = deliberation;
   const facts = factsOf(deliberation).map(

@@ -5,17 +5,17 @@ import type { Deliberation, Spoken } from "../../node/audit/deliberation.ts";
 import { verdictOf } from "../../node/audit/report.ts";
 import { percent, printable } from "../shared/output.ts";
 
-/** What a deliberation came to, and its messages, as lines of plain text that is safe to print. */
+/** A deliberation's result and its messages, as lines of plain text that is safe to print. */
 
-/** A line of what a message says; deeper ones belong to the one before. */
+/** A line of a message's content; deeper lines belong to the one before. */
 export interface Line {
   readonly depth: number;
   readonly text: string;
-  /** Indices of the messages that the line speaks of. */
+  /** Indices of the messages that the line mentions. */
   readonly about: readonly number[];
 }
 
-/** Bytes shown of what is neither text nor a message. */
+/** Bytes shown of a value that is neither text nor a message. */
 const SHOWN_BYTES = 8;
 
 export function titleOf({ messages }: Deliberation, index: number): string {
@@ -23,7 +23,9 @@ export function titleOf({ messages }: Deliberation, index: number): string {
   return `[${index + 1}] seat ${header.seat}, ${reading?.name ?? "refused"} of round ${header.round}`;
 }
 
-/** What a message says, field by field: texts quoted, digests of messages as the messages they are. */
+/**
+ * Returns a message's content, field by field: texts are quoted, and digests of messages become the messages' numbers.
+ */
 export function linesOf(deliberation: Deliberation, spoken: Spoken): readonly Line[] {
   const { reading } = spoken;
   const others = conflictsOf(deliberation, spoken);
@@ -38,12 +40,12 @@ export function linesOf(deliberation: Deliberation, spoken: Spoken): readonly Li
   ];
 }
 
-/** Indices of what its seat signed for the same slot, with another payload. */
+/** Returns the messages that the same seat signed for the same slot with another payload. */
 function conflictsOf({ messages }: Deliberation, { header }: Spoken): readonly number[] {
   return messages.flatMap(({ header: other }, index) => (isConflict(header, other) ? [index] : []));
 }
 
-/** All signatures of a transcript are of one attempt and one protocol. */
+/** True if both messages claim one slot; all messages of a transcript have the same attempt and protocol. */
 function isConflict(one: Header, other: Header): boolean {
   return (
     one.seat === other.seat &&
@@ -53,7 +55,7 @@ function isConflict(one: Header, other: Header): boolean {
   );
 }
 
-/** "1-4, 7": of messages, counted from 1. */
+/** Writes the numbers of messages, counted from 1, such as "1-4, 7". */
 export function numbers(indices: readonly number[]): string {
   const ranges: [from: number, to: number][] = [];
   for (const index of indices.toSorted((a, b) => a - b)) {
@@ -109,7 +111,7 @@ export interface Fact {
   readonly text: string;
 }
 
-/** Who asked what, who sat, what came out and why. */
+/** Returns who asked what, who sat, what the outcome was and why. */
 export function factsOf(deliberation: Deliberation): readonly Fact[] {
   const { report, attempt, protocol, messages } = deliberation;
   const { request, committee } = attempt;

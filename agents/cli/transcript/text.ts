@@ -2,7 +2,7 @@ import type { Deliberation } from "../../node/audit/deliberation.ts";
 import { rows } from "../shared/output.ts";
 import { factsOf, linesOf, numbers, titleOf } from "./lines.ts";
 
-/** For a terminal: every text of strangers is quoted, and nothing in it steers the terminal. */
+/** Writes the deliberation for a terminal: all texts of others are quoted and cannot steer the terminal. */
 export function transcriptText(deliberation: Deliberation): string {
   const { messages } = deliberation;
   const blocks = messages.map((spoken, index) => {

@@ -58,16 +58,16 @@ export const transcript: CommandSpec<Options> = {
         const reason = printable(report.failure?.reason ?? "");
         return { json: { report, messages: [] }, text: `request ${requestId}: ${reason}`, ok: false };
       }
-      if (car !== null && report.ok) await exportCar(car, digestOf(report), store, host.signal);
+      if (car !== null && report.ok) await exportCar(car, rootOf(report), store, host.signal);
       const text = (form === undefined ? transcriptText : forms[form])(deliberation);
-      return { json: { report, messages: jsonOf(deliberation) }, text, ok: report.ok };
+      return { json: { report, messages: messagesJson(deliberation) }, text, ok: report.ok };
     } finally {
       await store.close();
     }
   },
 };
 
-function digestOf({ decision }: VerifyReport): Digest {
+function rootOf({ decision }: VerifyReport): Digest {
   if (decision === null) throw new Error("a proven request has a decision");
   return decision.transcript;
 }
@@ -76,7 +76,10 @@ function partOf(path: string): string {
   return `${path}.part`;
 }
 
-/** What is there already and no file, say a device or a link, would be replaced by one. Throws CONFIG_INVALID. */
+/**
+ * Refuses a path that exists and is no file, such as a device or a link, since the file would replace it. Throws
+ * CONFIG_INVALID.
+ */
 async function requireFile(path: string): Promise<void> {
   const found = await lstat(path).catch(() => null);
   if (found === null || found.isFile()) return;
@@ -84,7 +87,7 @@ async function requireFile(path: string): Promise<void> {
   throw new ConclaveError("CONFIG_INVALID", message, { path, option: "--car" });
 }
 
-/** A file appears only when it is whole. */
+/** Writes the CAR; the file appears only once it is complete. */
 async function exportCar(path: string, root: Digest, store: ContentSource, signal: AbortSignal): Promise<void> {
   const part = partOf(path);
   try {
@@ -99,7 +102,7 @@ async function exportCar(path: string, root: Digest, store: ContentSource, signa
   }
 }
 
-function jsonOf(deliberation: Deliberation): readonly object[] {
+function messagesJson(deliberation: Deliberation): readonly object[] {
   return deliberation.messages.map((spoken, index) => ({
     number: index + 1,
     cid: spoken.cid,

@@ -4,7 +4,7 @@ import type { ErrorCode } from "../../core/errors.ts";
 import type { ChainEvent } from "../../core/request/events.ts";
 import type { VerifyReport } from "../../node/audit/report.ts";
 
-/** What the thread that fetches and the threads that verify tell each other. */
+/** Messages between the thread that fetches and the threads that verify. */
 export type ToAuditor =
   | {
       readonly kind: "verify";
@@ -17,9 +17,9 @@ export type ToAuditor =
 
 export type FromAuditor =
   | { readonly kind: "ready" }
-  /** `id`: of what is verified. */
+  /** Asks the fetching thread for something; `id` names the verification. */
   | { readonly kind: "call"; readonly call: number; readonly id: number; readonly wanted: Wanted }
-  /** Nobody waits for the answer any more. */
+  /** Says that nobody waits for the answer any more. */
   | { readonly kind: "forget"; readonly call: number }
   | { readonly kind: "report"; readonly id: number; readonly outcome: Settled<VerifyReport> };
 
@@ -29,7 +29,7 @@ export type Wanted =
 
 export type Delivered = Settled<Uint8Array | Certificate["signatures"] | null>;
 
-/** Errors lose their class on the way from thread to thread. */
+/** A value or an error; errors lose their class between threads. */
 export type Settled<T> = { readonly value: T } | { readonly error: SentError };
 
 export interface SentError {
@@ -49,7 +49,9 @@ export function valueOf<T>(outcome: Settled<T>): T {
   throw code === null ? new Error(message) : new ConclaveError(code, message, data);
 }
 
-/** Sends together what is said in one turn of the event loop: to wake the other thread costs more than the message. */
+/**
+ * Sends all messages of one turn of the event loop together, since waking the other thread costs more than a message.
+ */
 export function inBatches<Message>(post: (messages: readonly Message[]) => void): (message: Message) => void {
   let waiting: Message[] = [];
   return (message) => {

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { VerifyOptions, VerifyReport } from "../../node/audit/report.ts";
+import { verifyRequest } from "../../node/audit/verify.ts";
 import type { Subject } from "../../node/audit/audit.ts";
 import { createRoom, type Room, type Visitor } from "./audit-room.ts";
 import {
@@ -13,9 +14,9 @@ import {
   type Wanted,
 } from "./audit-messages.ts";
 
-/** Threads that verify. Signatures take nearly all the time; what is fetched meanwhile is fetched here. */
+/** Threads that verify. Signatures take nearly all the time, so this thread fetches meanwhile. */
 export interface AuditPool {
-  /** Of `jobs` threads the one that has least to do verifies it. */
+  /** Verifies a subject on the least busy of the `jobs` threads. */
   verify(subject: Subject): Promise<VerifyReport>;
   close(): Promise<void>;
 }
@@ -26,7 +27,7 @@ export interface AuditSources {
   readonly signal: AbortSignal;
 }
 
-/** Of a transcript; most have a hundredth of it. */
+/** Largest size of a small transcript; most have a hundredth of it. */
 const SMALL_BYTES = 8 << 20;
 
 export async function createAuditPool(
@@ -35,7 +36,8 @@ export async function createAuditPool(
   smallBytes = SMALL_BYTES,
 ): Promise<AuditPool> {
   const room = createRoom(smallBytes);
-  const auditors = Array.from({ length: jobs }, () => new Auditor(sources, room));
+  const auditors: readonly Verifier[] =
+    jobs === 1 ? [new Here(sources, room)] : Array.from({ length: jobs }, () => new Auditor(sources, room));
   await Promise.all(auditors.map((auditor) => auditor.ready));
   return {
     verify: (subject) =>
@@ -46,7 +48,52 @@ export async function createAuditPool(
   };
 }
 
-class Auditor {
+interface Verifier {
+  readonly ready: Promise<void>;
+  /** How many it has under way. */
+  readonly load: number;
+  verify(subject: Subject, domain: VerifyOptions["chain"]["domain"]): Promise<VerifyReport>;
+  close(): Promise<void>;
+}
+
+/** The thread that fetches also verifies: where there is one only, to hand it the blocks takes longer than to check them. */
+class Here implements Verifier {
+  readonly ready: Promise<void> = Promise.resolve();
+  readonly load = 0;
+  readonly #sources: AuditSources;
+  readonly #room: Room;
+
+  constructor(sources: AuditSources, room: Room) {
+    this.#sources = sources;
+    this.#room = room;
+  }
+
+  async verify({ requestId, events }: Subject): Promise<VerifyReport> {
+    const { chain, store, signal } = this.#sources;
+    const visitor = this.#room.enter();
+    const get: AuditSources["store"]["get"] = async (digest, ended) => {
+      const bytes = await store.get(digest, ended);
+      await visitor.take(bytes.length, ended ?? signal);
+      return bytes;
+    };
+    try {
+      return await verifyRequest({
+        chain: { domain: chain.domain, requestEvents: async () => events, certificate: chain.certificate },
+        store: { get },
+        requestId,
+        signal,
+      });
+    } finally {
+      visitor.leave();
+    }
+  }
+
+  async close(): Promise<void> {
+    // Nothing is open.
+  }
+}
+
+class Auditor implements Verifier {
   readonly ready: Promise<void>;
   readonly #worker = new Worker(new URL("./audit-worker.ts", import.meta.url));
   readonly #sources: AuditSources;
@@ -54,7 +101,7 @@ class Auditor {
   readonly #visitors = new Map<number, Visitor>();
   readonly #reports = new Map<number, (outcome: Settled<VerifyReport>) => void>();
   readonly #calls = new Map<number, AbortController>();
-  // A thread, not a window: it has no origin.
+  // A worker thread has no origin, unlike a window.
   // eslint-disable-next-line unicorn/require-post-message-target-origin
   readonly #send = inBatches<ToAuditor>((messages) => this.#worker.postMessage(messages));
   #tasks = 0;

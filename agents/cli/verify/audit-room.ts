@@ -1,11 +1,11 @@
-/** TR6: bounds what transcripts under way take of the memory, whatever their committees have made of them: all may be small, and one at a time large. */
+/** TR6: bounds the memory of the transcripts under way: any number of small ones, but only one large one at a time. */
 export interface Room {
   enter(): Visitor;
 }
 
-/** One transcript. */
+/** A transcript that takes room. */
 export interface Visitor {
-  /** Resolves once there is room for so many bytes more; rejects with the signal. */
+  /** Resolves once there is room for these bytes; rejects with the signal. */
   take(bytes: number, signal: AbortSignal): Promise<void>;
   leave(): void;
 }

@@ -7,9 +7,11 @@ import type { Subject } from "../../node/audit/audit.ts";
 import type { VerifyReport } from "../../node/audit/report.ts";
 import { toJson } from "../shared/output.ts";
 
-/** What an audit has found so far, in a file of JSON lines; a run that is killed loses at most the line it was writing. */
+/**
+ * The verdicts of an audit so far, in a file of JSON lines; a killed run loses at most the line that it was writing.
+ */
 export interface AuditState {
-  /** Proven before, and still the same commit on the same chain. What was refuted is tried again. */
+  /** True if the same commit on the same chain was proven before; refuted ones are tried again. */
   isProven(subject: Subject): boolean;
   add(subject: Subject, report: VerifyReport): Promise<void>;
   close(): Promise<void>;
@@ -29,8 +31,8 @@ interface Entry {
 const FORMAT = "conclave verify 1";
 
 /**
- * One process has a file at a time: another would cut off the line that the first one is writing. Throws STATE_LOCKED, or
- * CONFIG_INVALID when the file is that of something else, or cannot be written.
+ * Opens the file for one process: a second one would cut off the line that the first is writing. Throws STATE_LOCKED,
+ * or CONFIG_INVALID if the file belongs to something else or cannot be written.
  */
 export async function openAuditState(path: string, domain: Domain): Promise<AuditState> {
   const file = await open(path, "a+").catch((error: unknown) => {
@@ -71,7 +73,7 @@ function busy(path: string, cause: unknown): ConclaveError {
   );
 }
 
-/** A reorganisation of the chain, or an appeal, makes it another one. */
+/** Names the commit; a reorganisation of the chain or an appeal changes it. */
 function keyOf({ requestId, committed }: Subject): string {
   return `${requestId} ${committed.blockHash} ${committed.decision.attempt}`;
 }
@@ -109,7 +111,7 @@ async function readProven(file: FileHandle, path: string, { chainId, oracle }: D
   return proven;
 }
 
-/** Of a file that may be anybody's: a line that is longer than ours are is passed over, and not held. */
+/** Reads the lines. The file may be anything, so a line longer than ours can be is skipped and not held in memory. */
 async function* linesOf(path: string): AsyncGenerator<string> {
   let line = "";
   let isLong = false;
@@ -125,21 +127,21 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   }
 }
 
-/** A line that cannot be read proves nothing. */
+/** Adds a proven subject; a line that cannot be read proves nothing. */
 function addProven(proven: Set<string>, line: string): void {
   try {
     const { key, report } = JSON.parse(line) as Partial<Entry>;
     if (key !== undefined && report?.ok === true) proven.add(key);
   } catch {
-    // Verified again.
+    // The subject of a broken line is verified again.
   }
 }
 
 const CHUNK = 65_536;
-/** A verdict is a few hundred characters, with a reason a few thousand. */
+/** Longest line: a verdict has a few hundred characters, with a reason a few thousand. */
 const MAX_LINE = 65_536;
 
-/** Cuts off what comes after the last end of a line. */
+/** Cuts off a torn last line. */
 async function dropTornLine(file: FileHandle, size: number): Promise<void> {
   const chunk = Buffer.alloc(CHUNK);
   for (let end = size; end > 0; end -= CHUNK) {

@@ -1,4 +1,6 @@
-/** A thread that verifies: the hashes, signatures and replays are here, the chain and the blocks come from audit-pool.ts. */
+/**
+ * A thread that verifies: it checks hashes and signatures and replays; audit-pool.ts delivers the chain and the blocks.
+ */
 import { parentPort } from "node:worker_threads";
 import { type VerifyReport } from "../../node/audit/report.ts";
 import { verifyRequest } from "../../node/audit/verify.ts";

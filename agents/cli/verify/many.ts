@@ -30,11 +30,11 @@ export const manyFlags: readonly OptionSpec[] = [
   { flags: "--jobs <number>", description: "verifying threads (default: one per core, at most 16)" },
 ];
 
-/** Requests that one thread has under way: while one waits for blocks the other keeps it busy. */
+/** Requests that one thread has under way: while one waits for blocks, another keeps it busy. */
 const PER_THREAD = 4;
 const MAX_JOBS = 64;
 const MAX_DEFAULT_JOBS = 16;
-/** Failures in the report; the state file has all of them. */
+/** Most failures in the report; the state file has all of them. */
 const MAX_FAILURES = 1_000;
 const PROGRESS_MS = 2_000;
 
@@ -46,7 +46,7 @@ export interface Selection {
   readonly described: object;
 }
 
-/** Null when the flags select nothing, so that one request is named. Throws USAGE. */
+/** Reads which requests to verify; null if the flags select none, since an argument names one. Throws USAGE. */
 export function parseSelection({ from, to, since, state, jobs }: ManyFlags): Selection | null {
   if (since === undefined && from === undefined && to === undefined) {
     const way = "it is for many requests: give --from ID --to ID, or --since BLOCK, with it";
@@ -70,7 +70,7 @@ export function parseSelection({ from, to, since, state, jobs }: ManyFlags): Sel
   };
 }
 
-/** `conclave verify` of more than one request. */
+/** Runs `conclave verify` for more than one request. */
 export async function verifyMany(invocation: Invocation<Options>, selection: Selection): Promise<Result> {
   const { options, host } = invocation;
   const jobs =
@@ -120,7 +120,7 @@ async function auditWith(run: Run, pool: AuditPool, head: { readonly number: big
     begin > last
       ? { requests: 0, known: 0, undecided: 0, partial: 0 }
       : await audit({
-          // Its stream begins where its deployment would.
+          // The reader's stream begins at the block that it takes for the deployment's.
           chain: await createChainReader({ ...source, deploymentBlock: begin }, host.signal),
           last,
           includes: selection.includes,
@@ -139,7 +139,7 @@ async function auditWith(run: Run, pool: AuditPool, head: { readonly number: big
   return found.result(selection, counts);
 }
 
-/** Counts reports, keeps failures and says now and then how far it is. */
+/** Counts reports, keeps failures and regularly tells the progress. */
 class Findings {
   readonly #started = performance.now();
   readonly #last: bigint;
@@ -159,7 +159,7 @@ class Findings {
     this.#tell = tell;
   }
 
-  /** A node may have read on to blocks that do not count yet. */
+  /** Notes the block reached; the node may have read further, to blocks that do not count yet. */
   reached(block: bigint): void {
     this.#block = block < this.#last ? block : this.#last;
     this.#tellProgress();

@@ -51,7 +51,7 @@ async function verifyOne({ options, host, tell, json }: Invocation<Options>, req
   }
 }
 
-/** One line when a step is complete. */
+/** Tells a line for each completed step. */
 function progressLines(tell: (line: string) => void): (step: VerifyStep, done: number, total: number) => void {
   return (step, done, total) => {
     if (done === total) tell(`ok  ${step}${total > 1 ? ` (${total})` : ""}`);
@@ -66,13 +66,13 @@ function textOf(report: VerifyReport): string {
   lines.push(["verdict", verdictOf(report)]);
   if (failure !== undefined && failure.cid !== null) lines.push(["block", failure.cid]);
   if (failure !== undefined) lines.push(["reason", printable(failure.reason)]);
-  const way = failure === undefined ? null : wayOutOf(failure, report.requestId);
+  const way = failure === undefined ? null : wayOutOfFailure(failure, report.requestId);
   if (way !== null) lines.push(["way out", way]);
   return rows(lines);
 }
 
-/** Null where what was decided or signed is at fault. */
-function wayOutOf({ kind, step }: NonNullable<VerifyReport["failure"]>, requestId: string): string | null {
+/** Returns what to do about the failure; null if the decision or a signature is at fault. */
+function wayOutOfFailure({ kind, step }: NonNullable<VerifyReport["failure"]>, requestId: string): string | null {
   if (kind === "undecided")
     return `nothing is refuted: conclave decision ${requestId} says whether one is to come; then verify again`;
   if (kind !== "unavailable") return null;

@@ -1,7 +1,7 @@
-import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import type { Address, Digest, Hex } from "../types.ts";
 import { bytesToHex, hexToBytes, isHex } from "./bytes.ts";
+import { secp256k1 } from "./secp256k1.ts";
 
 /** @param publicKey uncompressed without prefix, 64 bytes */
 export function publicKeyToAddress(publicKey: Uint8Array): Address {
@@ -12,16 +12,11 @@ export function publicKeyToAddress(publicKey: Uint8Array): Address {
 /** Who signed; null for a malformed signature, a high s, or a v other than 27 and 28 (as the contract's verifier). */
 export function recoverSigner(digest: Digest, signature: Hex): Address | null {
   if (!isHex(signature, 65)) return null;
-  const bytes = hexToBytes(signature);
-  const v = bytes[64];
-  if (v !== 27 && v !== 28) return null;
-  try {
-    const parsed = secp256k1.Signature.fromBytes(bytes.subarray(0, 64), "compact");
-    if (parsed.hasHighS()) return null;
-    const point = parsed.addRecoveryBit(v - 27).recoverPublicKey(hexToBytes(digest));
-    return publicKeyToAddress(point.toBytes(false).subarray(1));
-  } catch {
-    // r or s out of range, or r not on the curve.
-    return null;
-  }
+  const publicKey = secp256k1.recover(hexToBytes(digest), hexToBytes(signature));
+  return publicKey === null ? null : publicKeyToAddress(publicKey);
+}
+
+/** The signature that `recoverSigner` takes. Throws a RangeError when the key is not 32 bytes in [1, n). */
+export function signDigest(digest: Digest, secret: Uint8Array): Hex {
+  return bytesToHex(secp256k1.sign(hexToBytes(digest), secret));
 }

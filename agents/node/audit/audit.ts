@@ -13,31 +13,31 @@ export interface Subject {
 }
 
 export interface AuditOptions {
-  /** Its stream begins where the audit does. */
+  /** The reader whose stream begins at the audit's first block. */
   readonly chain: Pick<ChainReader, "follow">;
-  /** The last block that counts, at finality depth already. */
+  /** The last block to audit, which is already at finality depth. */
   readonly last: bigint;
   readonly includes: (requestId: RequestId) => boolean;
-  /** Verified before, e.g. by a run that was ended. */
+  /** True if the subject was verified before, e.g. by an interrupted run. */
   readonly isKnown: (subject: Subject) => boolean;
-  /** An error that is no verdict ends the audit. */
+  /** Verifies one subject. An error that is no verdict ends the audit. */
   readonly verify: (subject: Subject, signal: AbortSignal) => Promise<VerifyReport>;
   readonly onReport: (subject: Subject, report: VerifyReport) => Promise<void>;
-  /** Up to which block the chain was read: of each event, and after each part. */
+  /** Receives the block up to which the chain was read: at each event, and after each part. */
   readonly onBlock?: (block: bigint) => void;
   readonly onTrouble?: (error: Error) => void;
-  /** Verified at once. */
+  /** Subjects verified at the same time. */
   readonly concurrency: number;
   readonly signal: AbortSignal;
 }
 
 export interface AuditCounts {
-  /** Asked in the part of the chain that was read, and included. */
+  /** Included requests that were asked in the part of the chain that was read. */
   readonly requests: number;
   readonly known: number;
-  /** Without a decision that stands, so there is nothing to verify. */
+  /** Requests without a standing decision, so that there is nothing to verify. */
   readonly undecided: number;
-  /** With events in that part, but asked before it, or with a question that cannot be read. */
+  /** Requests with events in that part that were asked before it, or whose question cannot be read. */
   readonly partial: number;
 }
 
@@ -47,8 +47,8 @@ interface Followed {
 }
 
 /**
- * TR6: verifies every decision that stands among the included requests. Events are read once, in order; a request is held in
- * memory until it is final, and reading waits while enough requests are being verified.
+ * TR6: verifies every standing decision among the included requests. It reads the events once, in order, and holds a
+ * request in memory until it is final. Reading waits while `concurrency` requests are being verified.
  */
 export async function audit(options: AuditOptions): Promise<AuditCounts> {
   const { chain, last, signal } = options;
@@ -89,7 +89,7 @@ export async function audit(options: AuditOptions): Promise<AuditCounts> {
   return counts;
 }
 
-/** Adds an event to its request; null where it belongs to none that is included. */
+/** Adds an event to its request; null if that request is not included. */
 function record(
   open: Map<RequestId, Followed>,
   { includes }: AuditOptions,
@@ -101,12 +101,12 @@ function record(
   const followed = open.get(requestId) ?? { progress: null, events: [] };
   open.set(requestId, followed);
   followed.progress = applyEvent(followed.progress, event);
-  // Without its beginning nothing can be made of it: it is only counted.
+  // A request without its first event cannot be verified: it is only counted.
   if (followed.progress !== null) followed.events.push(event);
   return [requestId, followed];
 }
 
-/** So many at a time; the first error that is no verdict is thrown by whatever is called next. */
+/** Verifies at most `concurrency` subjects at a time. The next call throws the first error that is no verdict. */
 class Verifications {
   readonly #options: AuditOptions;
   readonly #running = new Set<Promise<void>>();
@@ -117,7 +117,7 @@ class Verifications {
     this.#options = options;
   }
 
-  /** Resolves once it has begun. */
+  /** Resolves once the verification has begun. */
   async start(subject: Subject): Promise<void> {
     while (this.#running.size >= this.#options.concurrency && this.#trouble === null) await Promise.race(this.#running);
     this.throwTrouble();

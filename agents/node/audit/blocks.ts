@@ -6,7 +6,7 @@ import { Failed, type VerifyOptions, type VerifyStep } from "./report.ts";
 
 export type Fetched = { readonly bytes: Uint8Array } | { readonly error: unknown };
 
-/** Never rejects, so that one that is not awaited any more cannot end the process. */
+/** Fetches a block. Never rejects, so that a fetch that nobody awaits any more cannot end the process. */
 export async function fetchBlock({ store }: VerifyOptions, digest: Digest, signal: AbortSignal): Promise<Fetched> {
   try {
     return { bytes: await store.get(digest, signal) };
@@ -15,7 +15,10 @@ export async function fetchBlock({ store }: VerifyOptions, digest: Digest, signa
   }
 }
 
-/** The store is not trusted with the hash. */
+/**
+ * Returns the block's bytes after it has checked their hash, since the store is not trusted. Throws what ends the
+ * audit.
+ */
 export function requireBlock(step: VerifyStep, digest: Digest, fetched: Fetched): Uint8Array {
   if ("error" in fetched) {
     const { error } = fetched;
@@ -30,7 +33,7 @@ export function requireBlock(step: VerifyStep, digest: Digest, fetched: Fetched)
   throw new Failed(step, `hash mismatch: its bytes are those of ${cidString(actual)}`, digest, "broken");
 }
 
-/** Nobody waited for a source that knows at once. */
+/** A source that answers at once has no timeout. */
 function whyMissing({ data }: ConclaveError): string {
   return data["timeoutMs"] === 0 ? "the source does not hold it" : "nobody delivered it in time";
 }

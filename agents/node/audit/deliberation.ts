@@ -7,11 +7,11 @@ import { type VerifyOptions, type VerifyReport } from "./report.ts";
 import { settledAttempt } from "./standing.ts";
 import { verifyRequest } from "./verify.ts";
 
-/** One message of a transcript as its protocol reads it. */
+/** A message of a transcript, as its protocol reads it. */
 export interface Spoken {
   readonly cid: string;
   readonly header: Header;
-  /** Null where the protocol refuses the payload. */
+  /** Null if the protocol refuses the payload. */
   readonly reading: Reading | null;
   /** Indices of the messages that its sender says it held. */
   readonly parents: readonly number[];
@@ -21,13 +21,13 @@ export interface Deliberation {
   readonly report: VerifyReport;
   readonly attempt: Attempt;
   readonly protocol: Protocol;
-  /** In the order of the root; of a transcript that was refuted, those before the first that failed. */
+  /** Messages in the order of the root; of a refuted transcript, those before the first that failed. */
   readonly messages: readonly Spoken[];
-  /** Indices of the messages with a payload digest: several say the same where nothing was to be said. */
+  /** Indices of the messages by payload digest: several messages have the same payload if they say nothing. */
   readonly byPayload: ReadonlyMap<Digest, readonly number[]>;
 }
 
-/** TR8: what was said, from the blocks that an audit has checked. Null where the chain has no decision to read. */
+/** TR8: reads the deliberation from the blocks that an audit has checked. Null if the chain has no decision to read. */
 export async function readDeliberation(
   options: VerifyOptions,
 ): Promise<{ readonly report: VerifyReport; readonly deliberation: Deliberation | null }> {
@@ -74,7 +74,7 @@ function readAll(
       const said = (byPayload.get(parent.digest) ?? []).filter(
         (one) => one !== index && found[one]?.message.header.seat === parent.seat,
       );
-      // What was said last before; an event may come before its parents in the order of the root.
+      // The latest message before this one; in the order of the root an event may come before its parents.
       return said.findLast((one) => one < index) ?? said[0] ?? [];
     });
     return { cid: cidString(digest), header, reading, parents: [...new Set(parents)] };

@@ -3,28 +3,30 @@ import type { Decision, Digest, RequestId } from "../../core/types.ts";
 import type { ChainReader, TransactionReader } from "../../ports/chain.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 
-/** In this order; the first failure ends the audit. */
+/** Steps of an audit, in this order; the first failure ends it. */
 export type VerifyStep = "chain" | "certificate" | "root" | "messages" | "replay" | "decision";
 
 /**
- * `undecided`: the chain holds no decision that stands, so that there is nothing to verify. `unavailable`: a block was not to be had, the
- * question or the protocol cannot be read by this program, so that nothing is proven and nothing refuted. `broken`: the source delivers bytes
- * with another hash. `refuted`: what was decided or signed is not what it has to be.
+ * `undecided`: the chain holds no standing decision, so that there is nothing to verify. `unavailable`: nobody delivers
+ * a block, or this program cannot read the question or the protocol, so that nothing is proven or refuted. `broken`:
+ * the source delivers bytes with another hash. `refuted`: the decision or a signature is wrong.
  */
 export type FailureKind = "undecided" | "unavailable" | "broken" | "refuted";
 
 export interface VerifyReport {
   readonly requestId: string;
   readonly ok: boolean;
-  /** CID of the transcript; null while there is no decision. */
+  /** CID of the transcript; null without a decision. */
   readonly root: string | null;
   /** Message blocks that the root links. */
   readonly messages: number;
-  /** Deliberation rounds that the decision rests on (hashgraph: events of the seat that said most); 0 until the replay. */
+  /**
+   * Deliberation rounds that the decision rests on (hashgraph: events of the seat that has most); 0 until the replay.
+   */
   readonly rounds: number;
-  /** What was found good. */
+  /** Counts of what the audit has checked and found good. */
   readonly checked: {
-    /** Signatures on the decision; null when its transaction does not show them, see `TransactionReader.certificate`. */
+    /** Signatures on the decision; null if its transaction does not show them (see `TransactionReader.certificate`). */
     readonly certificateSignatures: number | null;
     /** Blocks whose bytes have the hash that their link states, the root included. */
     readonly blocks: number;
@@ -32,12 +34,14 @@ export interface VerifyReport {
     readonly messageSignatures: number;
   };
   readonly decision: Decision | null;
-  /** Why the protocol refuses the question, which is then Hung (CE19); null where it does not, or the attempt is not known. */
+  /**
+   * Why the protocol refuses the question, which then hangs (CE19); null if it accepts it or if the attempt is unknown.
+   */
   readonly refused: string | null;
   readonly failure?: {
     readonly kind: FailureKind;
     readonly step: VerifyStep;
-    /** The first block that fails; null where no single block is at fault. */
+    /** The first block that fails; null if no single block is at fault. */
     readonly cid: string | null;
     readonly reason: string;
   };
@@ -51,7 +55,7 @@ export interface VerifyOptions {
   readonly onProgress?: (step: VerifyStep, done: number, total: number) => void;
 }
 
-/** Ends the audit with a report; errors that are none of its own (chain or network out of reach, aborted) are thrown as they come. */
+/** Ends the audit with a report. Errors of another kind (chain or network unreachable, aborted) pass through. */
 export class Failed extends Error {
   readonly step: VerifyStep;
   readonly block: Digest | null;
@@ -65,7 +69,7 @@ export class Failed extends Error {
   }
 }
 
-/** What is known so far, for the report. */
+/** What the audit knows so far, for the report. */
 export interface Audit {
   readonly options: VerifyOptions;
   decision: Decision | null;
@@ -93,7 +97,7 @@ export function report(audit: Audit, failed: Failed | null): VerifyReport {
   };
 }
 
-/** For people. */
+/** The verdict in words. */
 export function verdictOf({ failure }: VerifyReport): string {
   if (failure === undefined) return "PROVEN: the transcript yields exactly what the chain holds";
   switch (failure.kind) {

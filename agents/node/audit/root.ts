@@ -24,7 +24,7 @@ export async function checkRoot(
   return read.messages;
 }
 
-/** Names what the root says otherwise than the chain; null when that is not the matter. */
+/** Names the fields in which the root differs from the chain; null if they agree. */
 function explainRoot(attempt: Attempt, protocol: Protocol, bytes: Uint8Array): string | null {
   const found = decodeBlock(bytes, limits.rootBytes);
   const expected = decodeBlock(

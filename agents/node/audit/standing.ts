@@ -5,14 +5,14 @@ import { lastRound, progressOf, type Progress } from "../../core/request/progres
 import type { Attempt } from "../../core/types.ts";
 import { Failed } from "./report.ts";
 
-/** The event of the decision that stands; null while there is none. */
+/** Returns the event of the standing decision; null if no decision stands. */
 export function standingCommit(progress: Progress, events: readonly ChainEvent[]): CommittedDecision | null {
   const attempt = lastRound(progress)?.decision.attempt;
   const found = events.findLast((event) => event.kind === "decisionCommitted" && event.decision.attempt === attempt);
   return found?.kind === "decisionCommitted" ? found : null;
 }
 
-/** What the chain fixed for the attempt whose decision stands. Throws where there is none. */
+/** Returns what the chain fixed for the attempt whose decision stands. Throws if no decision stands. */
 export function settledAttempt(
   domain: Attempt["domain"],
   events: readonly ChainEvent[],

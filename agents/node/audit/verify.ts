@@ -9,8 +9,9 @@ import { checkRoot } from "./root.ts";
 import { settledAttempt } from "./standing.ts";
 
 /**
- * Proves a decision from the chain and the transcript alone: every hash and signature, then the protocol's pure replay,
- * which must yield exactly what the chain holds. Throws REQUEST_UNKNOWN, CHAIN_* and NETWORK_FAILED: those are no verdict.
+ * Proves a decision from the chain and the transcript alone. It checks every hash and signature, then replays the
+ * protocol, which must yield exactly what the chain holds. Throws REQUEST_UNKNOWN, CHAIN_* and NETWORK_FAILED, which
+ * are no verdict.
  */
 export async function verifyRequest(options: VerifyOptions): Promise<VerifyReport> {
   const audit: Audit = {
@@ -37,14 +38,13 @@ async function run(audit: Audit): Promise<void> {
   const { chain, requestId, signal } = options;
   const { attempt, protocol, committed } = settledAttempt(chain.domain, await chain.requestEvents(requestId, signal));
   audit.decision = committed.decision;
-  audit.refused = protocol.check(attempt);
+  audit.refused = protocol.refuseRequest(attempt);
   options.onProgress?.("chain", 1, 1);
   await checkCertificate(audit, attempt, committed);
   const digests = await checkRoot(audit, attempt, protocol, committed.decision.transcript);
   const messages = await checkMessages(audit, attempt, digests);
   const replayed = replay(attempt, protocol, committed.decision.transcript, messages);
   if (replayed.kind === "failed") throw new Failed("replay", replayed.reason, replayed.block);
-  if (replayed.conclusion.kind !== "final") throw new Failed("replay", "the messages do not conclude the deliberation");
   audit.rounds = replayed.conclusion.through.round + 1;
   options.onProgress?.("replay", 1, 1);
   const differences = differencesOf(replayed.conclusion.outcome, committed.decision);

@@ -10,7 +10,7 @@ import { type CommittedDecision } from "../../core/request/events.ts";
 import { conflictsOnChain, decisionProof, messageProof } from "./proofs.ts";
 import type { SignedBySeat } from "../seat/session.ts";
 
-/** Why the chain refuses evidence that it will refuse again. */
+/** Reasons of the chain that another try does not change. */
 const FUTILE: ReadonlySet<string> = new Set(["NothingToSlash", "KeyHasEnded"]);
 
 export interface EvidencePorts {
@@ -22,18 +22,18 @@ export interface EvidencePorts {
 }
 
 /**
- * Keeps proofs of equivocation, one per agent and attempt, and brings them to the chain. Kept first, then submitted at once, not when the
- * request is settled: the stake may already be on its way out, and a request may never settle. The seats take turns as they do
- * with certificates, so that one pays.
+ * Keeps one proof of equivocation per agent and attempt, and brings it to the chain. It submits the proof at once, not
+ * when the request is settled: the stake may be unbonding, and a request may never settle. The seats take turns as with
+ * certificates, so that only one pays.
  */
 export interface EvidenceKeeper {
-  /** A seat signed two messages for one slot. */
+  /** Takes two messages that a seat signed for one slot. */
   found(attempt: Attempt, self: SeatIndex, evidence: Evidence): void;
-  /** A seat signed two decisions in one certify round. */
+  /** Takes two decisions that a seat signed in one certify round. */
   conflicting(attempt: Attempt, self: SeatIndex, conflict: DecisionConflict): void;
-  /** Looks for such seats between the decision on chain and what was held signed in its round. */
+  /** Finds the seats that signed the decision on chain and another one held from the same round. */
   compare(attempt: Attempt, self: SeatIndex, held: readonly SignedBySeat[], committed: CommittedDecision): void;
-  /** Submits what an earlier run kept; what the chain knows already costs nothing. */
+  /** Submits the proofs that an earlier run kept; a proof that the chain knows already costs nothing. */
   resume(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
   const { evidence, clock, log } = ports;
   const known = new Set<string>();
 
-  /** Gives up after a few turns; the proof stays for the next start, or for `conclave evidence submit`. */
+  /** Submits the proof, and gives up after a few turns; the next start or `conclave evidence submit` tries again. */
   const bring = async (proof: EquivocationProof, firstDelayMs: number, turnMs: number): Promise<void> => {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       await sleep(clock, attempt === 0 ? firstDelayMs : turnMs, lifetime);
@@ -84,8 +84,7 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
       guarded(
         (async () => {
           const { proofs, unreadable } = await evidence.list();
-          for (const { path } of unreadable)
-            log.error({ path }, "evidence cannot be read: restore it, or move it away");
+          for (const { path } of unreadable) log.error({ path }, "cannot read evidence: restore it, or move it away");
           for (const proof of proofs) {
             known.add(faultOf(proof));
             await submit(ports, proof, lifetime);
@@ -95,7 +94,7 @@ export function createEvidenceKeeper(ports: EvidencePorts, staggerMs: number, li
   };
 }
 
-/** True when nothing is left to do. */
+/** Returns true if nothing is left to do. */
 async function submit({ writer, log }: EvidencePorts, proof: EquivocationProof, signal: AbortSignal): Promise<boolean> {
   const about = { requestId: String(proof.request.id), agentId: proof.agentId };
   try {
@@ -109,7 +108,7 @@ async function submit({ writer, log }: EvidencePorts, proof: EquivocationProof, 
   } catch (error) {
     signal.throwIfAborted();
     log.warn({ ...about, error: messageOf(error) }, "could not submit evidence");
-    // Another try would be refused as well. The stake may come back, so the proof is kept.
+    // Another try would fail as well. The proof is kept, since the stake may come back.
     return error instanceof ConclaveError && FUTILE.has(String(error.data["error"]));
   }
 }

@@ -24,34 +24,40 @@ export interface KeeperPorts {
 }
 
 /**
- * Does what the contract leaves to anybody, in a staggered order (SE9): draws committees, calls others for silent ones, makes
- * decisions final, ends what nobody answers in time, and settles: all pay waits for that, and so do all reputation changes.
+ * Does what the contract leaves to anybody, in a staggered order (SE9): it draws committees, replaces silent ones,
+ * makes decisions final, ends requests that nobody answers in time, and settles. All pay and all reputation changes
+ * wait for the settlement.
  */
 export interface Keeper {
   agents(active: readonly AgentRecord[]): void;
-  /** A request is kept from its first event until it is refunded or settled. `at`: the block of the event that led here. */
+  /** Keeps a request from its first event until it is refunded or settled. `at` is the block of the event. */
   see(progress: Progress, at: bigint): void;
-  /** The requests that became final in this block or later and that nobody has settled yet, as far as this agent knows. */
+  /**
+   * Returns the requests that became final in this block or later and that, as far as this agent knows, nobody has
+   * settled.
+   */
   unsettled(since: bigint): readonly RequestId[];
 }
 
-interface Kept {
+interface KeptRequest {
   progress: Progress;
-  /** Block of its last event. */
+  /** Block of the last event. */
   at: bigint;
-  /** What is due, and since when (unix ms). */
+  /** The action that is due, and since when (Unix milliseconds). */
   due: { readonly action: string; readonly since: number } | null;
   busy: boolean;
 }
 
-/** One look at the chain per tick, whatever the number of open requests. */
+/** Each tick asks the chain once, for all open requests together. */
 const TICK_MS = 500;
 
 export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: AbortSignal): Keeper {
-  const kept = new Map<RequestId, Kept>();
+  const kept = new Map<RequestId, KeptRequest>();
   let active: readonly AgentRecord[] = [];
   let ticking = false;
-  /** One after the other: nobody waits for it, and whoever reads the chain from its beginning finds them all settled. */
+  /**
+   * Settles one request at a time: nobody waits for it, and an agent that reads the chain from its beginning finds all old requests settled.
+   */
   let settling = false;
 
   const tick = async (): Promise<void> => {
@@ -68,7 +74,7 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
     }
   };
 
-  const act = async (entry: Kept, due: Due, action: string): Promise<void> => {
+  const act = async (entry: KeptRequest, due: Due, action: string): Promise<void> => {
     const { progress } = entry;
     entry.busy = true;
     if (due === "settle") settling = true;
@@ -78,7 +84,7 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
     } catch (error) {
       warn(error, progress.request.id);
     } finally {
-      // Until the event arrives, or for another turn of everybody after a failure.
+      // Waits for the event to arrive; after a failure everybody has another turn.
       entry.due = { action, since: ports.clock.now() + staggerMs };
       entry.busy = false;
       if (due === "settle") settling = false;
@@ -118,7 +124,7 @@ export function createKeeper(ports: KeeperPorts, staggerMs: number, lifetime: Ab
   };
 }
 
-/** The same action in another place of the course is another one, with a turn of its own for everybody. */
+/** Names an action with its attempt: in another attempt it is another action, with turns of its own. */
 function nameOf(due: Due, progress: Progress): string {
   const place = progress.stage.kind === "requested" ? ` ${progress.stage.seedBlock}` : "";
   return `${due} ${progress.attempt}${place}`;
@@ -133,7 +139,7 @@ async function perform(ports: KeeperPorts, progress: Progress, due: Due, signal:
 
 const messages: Readonly<Record<Due, string>> = {
   draw: "drew the committee",
-  replace: "called another committee for a silent one",
+  replace: "replaced a silent committee",
   refund: "refunded an expired request",
   fallBack: "made the decision before an unanswered attempt final",
   finalize: "made a decision final",
@@ -159,7 +165,7 @@ async function submit(
   throw new RangeError(`submit: ${due} is not due while the request is ${stage.kind}`);
 }
 
-/** Position of this agent in the order of keeping one request: by sha256(requestId, agentId). */
+/** Returns this agent's turn to keep the request: agents are ordered by sha256(requestId, agentId). */
 function rankOf(active: readonly AgentRecord[], self: Address, requestId: RequestId): number {
   const key = (agentId: AgentId): Digest => sha256(concat(utf8(`${requestId}.`), utf8(String(agentId))));
   const order = active.toSorted((a, b) => compareHex(key(a.agentId), key(b.agentId)));

@@ -19,7 +19,7 @@ import type { SignedBySeat } from "../seat/session.ts";
 
 export type CommittedDecision = Extract<ChainEvent, { kind: "decisionCommitted" }>;
 
-/** Null for a seat that does not exist, which no verified message names. */
+/** Builds the proof from two messages; null if the seat does not exist, which no verified message names. */
 export function messageProof(attempt: Attempt, { first, second }: Evidence): MessageProof | null {
   const { protocol, phase, round, seat } = first.header;
   const accused = accusationOf(attempt, seat);
@@ -29,7 +29,7 @@ export function messageProof(attempt: Attempt, { first, second }: Evidence): Mes
   return { kind: "messages", request, agentId, slot, first: signedPayload(first), second: signedPayload(second) };
 }
 
-/** Null for a seat that does not exist. */
+/** Builds the proof from two decisions; null if the seat does not exist. */
 export function decisionProof(attempt: Attempt, { seat, first, second }: DecisionConflict): DecisionProof | null {
   const accused = accusationOf(attempt, seat);
   if (accused === null) return null;
@@ -39,8 +39,8 @@ export function decisionProof(attempt: Attempt, { seat, first, second }: Decisio
 }
 
 /**
- * CE18: who signed the decision on chain and, in the same certify round, another one that a seat holds. The transaction is
- * only looked at when there is such a seat.
+ * CE18: finds the seats that signed the decision on chain and, in the same certify round, another decision that this
+ * seat holds. It reads the transaction only if there is such a seat.
  */
 export async function conflictsOnChain(
   attempt: Attempt,
@@ -57,7 +57,7 @@ export async function conflictsOnChain(
   const signatures = (await transactions.certificate(transactionHash, requestId, signal)) ?? [];
   return signatures.flatMap(({ seat, signature }) => {
     const first = others.find((one) => one.seat === seat);
-    // The chain has verified it; a node that answers for it may be wrong.
+    // The chain has verified the signature, but the node that reports it may be wrong.
     const isTheirs = recoverSigner(digest, signature) === attempt.committee[seat]?.signer;
     return first === undefined || !isTheirs ? [] : [{ seat, first, second: { decision, signature } }];
   });

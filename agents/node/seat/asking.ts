@@ -7,7 +7,7 @@ import type { Effect, Observation } from "../../core/protocol.ts";
 import { composeText } from "../../core/request/text.ts";
 import type { Ppm } from "../../core/types.ts";
 import type { ModelRequest, ModelResponse } from "../../ports/model.ts";
-import { deadline, warn, type EffectHost } from "./host.ts";
+import { deadline, logFailure, type EffectHost } from "./host.ts";
 
 /** Asks the model, within a phase and the request's token budget; whatever happens becomes an observation. */
 export async function ask(host: EffectHost, effect: Extract<Effect, { kind: "ask" }>): Promise<void> {
@@ -23,8 +23,8 @@ export async function ask(host: EffectHost, effect: Extract<Effect, { kind: "ask
     const { origin } = response;
     observation = { kind: "answered", fields, confidence, ...(origin && { origin: tidyOrigin(origin) }) };
   } catch (error) {
-    warn(host, error, "model call failed: abstaining");
-    observation = { kind: "failed", reason: failureOf(error) };
+    logFailure(host, error, "model call failed: abstaining");
+    observation = { kind: "failed", reason: modelFailure(error) };
   } finally {
     cancel();
   }
@@ -43,14 +43,14 @@ async function answerTo(
   try {
     return await host.ports.model.ask(request, signal);
   } catch (error) {
-    const again = shortened(prompt, failureOf(error));
+    const again = shortened(prompt, modelFailure(error));
     if (again === null) throw error;
-    warn(host, error, "model call failed: asking again with peers' texts cut short");
+    logFailure(host, error, "model call failed: asking again with peers' texts cut short");
     return await answerTo(host, again, call, signal);
   }
 }
 
-/** Why a model call has no answer. */
-function failureOf(error: unknown): string {
+/** Names why a model call has no answer. */
+function modelFailure(error: unknown): string {
   return error instanceof ConclaveError ? String(error.data["kind"] ?? error.code) : "crashed";
 }

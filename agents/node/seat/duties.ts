@@ -19,13 +19,13 @@ export interface DutyPorts extends Omit<SessionPorts, "journal" | "budget"> {
 }
 
 /** A seat of an attempt, and the round that the attempt is in. */
-export interface Place {
+export interface SeatPlace {
   readonly attempt: Attempt;
   readonly round: Round;
   readonly seat: SeatIndex;
 }
 
-export interface Duty extends Place {
+export interface Duty extends SeatPlace {
   readonly session: Session;
 }
 
@@ -44,7 +44,7 @@ export interface DutyOptions {
   readonly tokensPerRequest: number;
   readonly ingress: Ingress;
   /** Receives what the session at the place finds. */
-  readonly eventsOf: (place: Place) => SessionEvents;
+  readonly eventsOf: (place: SeatPlace) => SessionEvents;
   readonly lifetime: AbortSignal;
 }
 
@@ -82,7 +82,7 @@ export class Duties {
       log.warn({ requestId: request.id.toString() }, "unknown protocol: abstaining from the attempt");
       return;
     }
-    const reason = protocol.check(attempt);
+    const reason = protocol.refuseRequest(attempt);
     if (reason !== null) log.warn({ requestId: request.id.toString(), reason }, "the question is refused: it hangs");
     const state = await chain.requestState(request.id, this.options.lifetime);
     // A node that has not seen the draw yet is behind the event; only what came after the draw is a reason to stay away.
@@ -147,7 +147,7 @@ export class Duties {
     };
   }
 
-  private async open(protocol: Protocol, place: Place, cursor: StoredCursor): Promise<void> {
+  private async open(protocol: Protocol, place: SeatPlace, cursor: StoredCursor): Promise<void> {
     const { journals, log } = this.ports;
     const { timing, tokensPerRequest, eventsOf, ingress } = this.options;
     const { attempt, seat } = place;

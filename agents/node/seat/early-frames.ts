@@ -2,14 +2,20 @@ import { limits } from "../../core/limits.ts";
 import type { Address } from "../../core/types.ts";
 import type { Clock } from "../../ports/clock.ts";
 
-/** Frames of attempts that this agent does not know (yet): the newest of each peer, for some minutes. */
+/**
+ * Frames of attempts that this agent does not know yet: the newest of each peer, for some minutes. They stay encoded,
+ * because a hostile payload takes many times its size once it is decoded.
+ */
 export interface EarlyFrames {
   add(from: Address, attempt: string, frame: Uint8Array): void;
-  /** Removes and returns what waits for an attempt. */
+  /** Removes and returns the frames that wait for an attempt. */
   take(attempt: string): readonly { readonly from: Address; readonly frame: Uint8Array }[];
 }
 
-/** Why a frame that waited for its attempt was given up: nobody opened the attempt in time, or the peer's or all peers' share was full. */
+/**
+ * Why a waiting frame was given up: nobody opened the attempt in time, or the share of the peer or of all peers was
+ * full.
+ */
 export type GivenUp = "other-attempt" | "early-overflow";
 
 const BYTES_PER_PEER = 524_288;
@@ -22,12 +28,12 @@ interface Early {
   readonly at: number;
 }
 
-/** @param giveUp is told of every frame that is kept no longer */
+/** @param giveUp runs for every frame that is not kept any longer */
 export function createEarlyFrames(
   clock: Clock,
   giveUp: (from: Address, attempt: string, reason: GivenUp) => void,
 ): EarlyFrames {
-  /** The peer heard last stands last. */
+  /** Ordered by the last frame of each peer. */
   const byPeer = new Map<Address, Early[]>();
 
   const isFresh = (from: Address, { attempt, at }: Early): boolean => {
@@ -44,7 +50,7 @@ export function createEarlyFrames(
   const dropExpired = (): void => {
     const oldest = clock.now() - KEPT_MS;
     for (const [peer, frames] of byPeer) {
-      // Within a peer in order of arrival; peers in order of their last one.
+      // Frames of a peer are ordered by arrival, peers by their last frame.
       if ((frames.at(-1)?.at ?? 0) >= oldest) return;
       dropPeer(peer, frames, "other-attempt");
     }

@@ -2,7 +2,7 @@ import { readDocument } from "../../core/evidence/sources.ts";
 import type { Effect, Protocol } from "../../core/protocol.ts";
 import type { Attempt, DecisionStatus, Digest, Message } from "../../core/types.ts";
 import { ask } from "./asking.ts";
-import { deadline, tagOf, warn, type EffectHost, type Withheld } from "./host.ts";
+import { deadline, tagOf, logFailure, type EffectHost, type Withheld } from "./host.ts";
 import { createLoader, type Loader } from "./loader.ts";
 import { Signing } from "./signing.ts";
 
@@ -97,7 +97,7 @@ export class Effects {
   /** The asker chose what is fetched: a block that is no document counts as missing. */
   private async fetch(effect: Extract<Effect, { kind: "fetch" }>): Promise<void> {
     const { context, ports } = this.host;
-    // What is found has to be said before the phase ends, even if the rest is not.
+    // Half a phase leaves time to say what was found before the phase ends.
     const { signal, cancel } = deadline(this.host, context.timing.phaseMs / 2);
     const fetchOne = async (digest: Digest): Promise<Uint8Array | null> => {
       const block = await ports.store.get(digest, signal).catch(() => null);
@@ -107,7 +107,7 @@ export class Effects {
     cancel();
     const missing = blocks.filter((block) => block === null).length;
     if (missing > 0)
-      warn(this.host, new Error(`${missing} of ${blocks.length}`), "could not get documents of the question");
+      logFailure(this.host, new Error(`${missing} of ${blocks.length}`), "could not get documents of the question");
     this.host.enqueue({ kind: "fetched", fetch: effect.fetch, blocks });
   }
 
@@ -122,5 +122,5 @@ function isTranscribed(protocol: Protocol, attempt: Attempt): (message: Message)
   return ({ header, payload }) =>
     header.requestId === attempt.request.id &&
     header.attempt === attempt.attempt &&
-    protocol.refuses(attempt, header, payload) === null;
+    protocol.rejectPayload(attempt, header, payload) === null;
 }

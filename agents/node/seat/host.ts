@@ -65,7 +65,7 @@ export function deadline({ ports, signal }: EffectHost, delayMs: number): Deadli
 }
 
 /** Logs a failure, unless the session has closed. */
-export function warn({ context, ports, signal }: EffectHost, error: unknown, message: string): void {
+export function logFailure({ context, ports, signal }: EffectHost, error: unknown, message: string): void {
   if (!signal.aborted) ports.log.warn({ ...tagOf(context), error: messageOf(error) }, message);
 }
 

@@ -1,36 +1,36 @@
 import { limits } from "../../core/limits.ts";
-import { decodeMessage, refuseMessage } from "../../core/encoding/transcript.ts";
+import { decodeMessage, forgeryIn } from "../../core/encoding/transcript.ts";
 import type { Address, Attempt, Header, Message } from "../../core/types.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { createEarlyFrames } from "./early-frames.ts";
 
-/** Where verified messages of a running attempt go. */
+/** Receiver of the verified messages of a running attempt. */
 export interface Sink {
   readonly attempt: Attempt;
-  /** Whether there is still a use for a message at this place. */
+  /** True if the seat still needs a message at this place. */
   wants(header: Header): boolean;
-  /** Why the message may not stand in its slot, or null. */
+  /** Returns why the message may not stand in its slot, or null. */
   refuses(message: Message): string | null;
   deliver(message: Message): void;
 }
 
 export interface Ingress {
-  /** One frame from an authenticated peer; never throws. */
+  /** Takes a frame from an authenticated peer; never throws. */
   receive(from: Address, frame: Uint8Array): void;
-  /** Hands over what came before the attempt was known. */
+  /** Opens an attempt, and hands over the frames that came before it was known. */
   opened(sink: Sink): void;
   closed(sink: Sink): void;
 }
 
-/** So many bad frames within the window, and the peer is not listened to for a while. */
+/** A peer with this many bad frames within the window is ignored for a while. */
 const BAD_FRAMES = 50;
 const BAD_WINDOW_MS = 10_000;
 const IGNORED_MS = 60_000;
-/** Attempts whose late frames are no news. */
+/** Ended attempts that are remembered, so that their late frames are recognised. */
 const REMEMBERED_ATTEMPTS = 256;
 
-/** Peers whose bad frames are counted. */
+/** Peers whose bad frames are counted; the one heard least recently is forgotten first. */
 const REMEMBERED_PEERS = 1_024;
 
 interface Conduct {
@@ -40,13 +40,13 @@ interface Conduct {
 }
 
 /**
- * Decode, bound, verify: the only way a peer's bytes become an input. What is cheap to check comes first: a signature
- * costs more than a millisecond, and a peer may send thousands of frames a second.
+ * Decodes, bounds and verifies: the only way a peer's bytes become an input. Cheap checks come first, because a peer
+ * may send thousands of frames a second and a signature is the most expensive check.
  */
 export function createIngress(log: Log, clock: Clock): Ingress {
   const sinks = new Map<string, Sink>();
   const ended = new Set<string>();
-  // No blame: honest seats relay what this seat no longer needs, and know of attempts that it does not know yet.
+  // Nobody is blamed: honest seats relay what this seat no longer needs, and know attempts that it does not know yet.
   const forgo = (from: Address, attempt: string, reason: string): void =>
     log.debug({ from, reason, attempt }, "message dropped");
   const early = createEarlyFrames(clock, forgo);
@@ -74,7 +74,7 @@ export function createIngress(log: Log, clock: Clock): Ingress {
     if (!sink.wants(message.header)) return;
     const misplaced = sink.refuses(message);
     if (misplaced !== null) return blame(from, misplaced, { seat });
-    const forged = refuseMessage(sink.attempt, message);
+    const forged = forgeryIn(sink.attempt, message);
     if (forged !== null) return blame(from, forged, { seat });
     sink.deliver(message);
   };
@@ -111,14 +111,14 @@ export function createIngress(log: Log, clock: Clock): Ingress {
   };
 }
 
-/** Seats relay each other's messages; nobody else has a part in the attempt. */
+/** Returns why a message is refused before its signature is checked, or null. Only seats may relay. */
 function refuseCheaply(attempt: Attempt, header: Header, from: Address): string | null {
   if (!attempt.committee.some((seat) => seat.signer === from)) return "not-a-member";
   if (header.protocol !== attempt.request.terms.protocol) return "other-protocol";
   return attempt.committee[header.seat] === undefined ? "no-such-seat" : null;
 }
 
-/** Maps and sets keep the order of insertion. */
+/** Removes the oldest entries: maps and sets keep the order of insertion. */
 function forgetOldest<T>(entries: Map<T, unknown> | Set<T>, bound: number): void {
   for (const oldest of entries.keys()) {
     if (entries.size <= bound) return;

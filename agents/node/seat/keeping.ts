@@ -3,11 +3,17 @@ import { sha256 } from "../../core/encoding/bytes.ts";
 import type { Digest } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 
-/** AV1, AV6: the blocks of one attempt on their way into the seat's own store. */
+/** AV1, AV6: stores the blocks of one attempt in the seat's own store. */
 export interface Keeping {
-  /** While the seat deliberates: begins to store what a transcript may come to hold. Rejects when the store fails; it is then stored again at the end. */
+  /**
+   * Stores a block that the transcript may hold, while the seat deliberates. Rejects if the store fails; `hold` then
+   * stores the block again.
+   */
   begin(block: Uint8Array): Promise<void>;
-  /** Resolves once all blocks of the transcript are written, read back and pinned. Once per root; after a failure the next call tries again. */
+  /**
+   * Resolves once all blocks of the transcript are written, read back and pinned. Works once per root; after a failure
+   * the next call tries again.
+   */
   hold(root: Digest, blocks: readonly Uint8Array[]): Promise<void>;
 }
 
@@ -18,7 +24,7 @@ export function createKeeping(store: Pick<ContentStore, "put" | "pin">, lifetime
   const stored = new Map<Digest, Promise<void>>();
   const held = new Map<Digest, Promise<void>>();
 
-  /** What failed is forgotten. */
+  /** Runs the work once per digest; failed work is forgotten, so that it can run again. */
   function once(known: Map<Digest, Promise<void>>, digest: Digest, work: () => Promise<void>): Promise<void> {
     const running = known.get(digest) ?? work();
     known.set(digest, running);
@@ -40,10 +46,10 @@ export function createKeeping(store: Pick<ContentStore, "put" | "pin">, lifetime
       once(held, root, async () => {
         await writeAll(blocks);
         try {
-          // It reads every block.
+          // Pinning reads every block.
           await store.pin(root, lifetime);
         } catch {
-          // What was written has gone or is damaged since.
+          // Blocks written earlier are lost or damaged: write all of them again.
           stored.clear();
           await writeAll(blocks);
           await store.pin(root, lifetime);

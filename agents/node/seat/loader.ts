@@ -1,6 +1,6 @@
 import PQueue from "p-queue";
 import { limits } from "../../core/limits.ts";
-import { decodeMessage, refuseMessage } from "../../core/encoding/transcript.ts";
+import { decodeMessage, forgeryIn } from "../../core/encoding/transcript.ts";
 import type { Attempt, Digest, Message } from "../../core/types.ts";
 import type { ContentStore } from "../../ports/content-store.ts";
 
@@ -8,19 +8,22 @@ type Blocks = readonly (Uint8Array | null)[];
 
 /** Fetches the message blocks behind proposals. */
 export interface Loader {
-  /** The blocks in the order of their digests; null where one could not be had, all null when one is none of ours. */
+  /**
+   * Returns the blocks in the order of their digests; null for one that nobody delivers, and all null if one is
+   * foreign.
+   */
   load(digests: readonly Digest[]): Promise<Blocks>;
 }
 
-/** At once, of one load. */
+/** Blocks that one load fetches at the same time. */
 const BLOCKS_PER_LOAD = 16;
 /** Loads per seat that wait for their turn. */
 const WAITING_PER_SEAT = 2;
 
 /**
- * A proposer chooses the digests, so whatever they lead to is kept only if it is a signed message of this attempt:
- * one foreign block makes the proposal invalid and ends the load. As many loads as seats run side by side, so that those of
- * an honest seat do not wait for the others'; `deadline` bounds each from its start.
+ * A proposer chooses the digests, so a block is kept only if it is a signed message of this attempt; one foreign block
+ * makes the proposal invalid and ends the load. As many loads as seats run side by side, so that an honest seat's load
+ * does not wait for others. `deadline` bounds each load from its start.
  */
 export function createLoader(
   attempt: Attempt,
@@ -42,7 +45,7 @@ export function createLoader(
       const { phase, round, seat } = message.header;
       const count = (inSlot.get(`${phase}.${round}.${seat}`) ?? 0) + 1;
       inSlot.set(`${phase}.${round}.${seat}`, count);
-      return count <= limits.payloadsPerSlot && refuseMessage(attempt, message) === null;
+      return count <= limits.payloadsPerSlot && forgeryIn(attempt, message) === null;
     };
     const fetchOne = async (digest: Digest): Promise<Uint8Array | null> => {
       if (ended.aborted) return null;

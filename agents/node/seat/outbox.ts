@@ -1,27 +1,30 @@
-import { PRECOMMIT, PROPOSE } from "../../core/seat/certify/payloads.ts";
+import { PRECOMMIT, PROPOSE } from "../../core/seat/certify/messages.ts";
 import { limits } from "../../core/limits.ts";
 import { encodeMessage } from "../../core/encoding/transcript.ts";
 import type { Address, Header, Message } from "../../core/types.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Network } from "../../ports/network.ts";
 
-/** What a session sends, and what a peer that was away should get again. */
+/** What a session sends, and what it sends again to a peer that was disconnected. */
 export interface Outbox {
-  /** An own message, journalled before: to every other seat. */
+  /** Sends an own message, which is journalled already, to every other seat. */
   publish(message: Message): void;
-  /** Others' messages, to every other seat; each one a few times and then ever more rarely, however often it is asked for. */
+  /** Sends others' messages to every other seat: each message a few times at once, then with ever longer pauses. */
   forward(messages: readonly Message[]): void;
-  /** Own messages, the newest place first, then the precommits handed on last (CE17), then what was relayed last. */
+  /**
+   * Returns own messages, the newest place first, then the precommits handed on last (CE17), then the last relayed
+   * ones.
+   */
   backlog(): readonly Message[];
-  /** After a restart: sends the backlog again. */
+  /** Sends the backlog again after a restart. */
   restore(own: Iterable<Message>, relayed: readonly (readonly Message[])[], signal: AbortSignal): void;
 }
 
-/** CE7 relays the same quorum in every round: so many at once are enough. */
+/** Times that a message is relayed without a pause; CE7 asks for the same quorum in every round. */
 const RELAYS_AT_ONCE = 3;
-/** Whoever was cut off asks again: one more after this pause, and each further one after twice the last pause. */
+/** The first pause between further relays of a message; each further pause is twice the one before. */
 const RELAY_PAUSE_MS = 1_000;
-/** Stays below the queue of the network (limits.bufferedFramesPerPeer). */
+/** Frames sent at once; fewer than the network's queue holds (limits.bufferedFramesPerPeer). */
 const BURST = 64;
 const PAUSE_MS = 100;
 
@@ -71,7 +74,7 @@ export function createOutbox(peers: readonly Address[], network: Network, clock:
   };
 }
 
-/** Sends a burst at once and the rest in further ones, so that no bounded queue loses frames. */
+/** Sends a burst at once and the rest in later bursts, so that no bounded queue loses frames. */
 export function sendPaced<T>(clock: Clock, items: readonly T[], send: (item: T) => void, signal: AbortSignal): void {
   for (const item of items.slice(0, BURST)) send(item);
   const rest = items.slice(BURST);
@@ -83,7 +86,7 @@ export function sendPaced<T>(clock: Clock, items: readonly T[], send: (item: T) 
   signal.addEventListener("abort", cancel, { once: true });
 }
 
-/** CE17: the precommits of a round, of several seats; two of one seat are evidence (CE8). */
+/** CE17: true if the messages are precommits of several seats; two of one seat are evidence (CE8). */
 function isHandOn(messages: readonly Message[]): boolean {
   const isPrecommit = messages.every(({ header }) => header.phase === PRECOMMIT);
   return isPrecommit && new Set(messages.map(({ header }) => header.seat)).size > 1;
@@ -97,13 +100,13 @@ export function slotOfSeat(header: Header): string {
   return `${header.phase}.${header.round}.${header.seat}`;
 }
 
-/** Certification after all deliberation; within each the latest round and phase first. */
+/** Orders certify messages first, then the latest round and phase first. */
 function newestFirst({ header: a }: Message, { header: b }: Message): number {
   const certify = (header: Header): number => (header.phase >= PROPOSE ? 1 : 0);
   return certify(b) - certify(a) || b.round - a.round || b.phase - a.phase;
 }
 
-/** The latest ones, each once, as many as a peer would buffer. */
+/** Returns the latest messages, each once, at most as many as a peer buffers. */
 function distinct(messages: readonly Message[]): readonly Message[] {
   const latest = new Map<string, Message>();
   for (const message of messages.toReversed()) latest.set(nameOf(message), message);

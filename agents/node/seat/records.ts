@@ -10,8 +10,8 @@ import { maxRecordBytes } from "../../ports/journal.ts";
 type Blocks = readonly (Uint8Array | null)[];
 
 /**
- * The journal records of one input of a session: one, except for `loaded` and `fetched`: their blocks come first, each in a record of
- * its own, because a transcript may be longer than a record; the input itself names them by digest.
+ * Returns the journal records of one input. An input is one record, except for `loaded` and `fetched`: their blocks
+ * come first, each in its own record, because a transcript may be longer than a record; the input names them by digest.
  */
 export function encodeInput(input: Input): readonly Uint8Array[] {
   switch (input.kind) {
@@ -42,10 +42,12 @@ function digestsOf(blocks: Blocks): Value {
   return blocks.map((block) => (block === null ? null : hexToBytes(sha256(block))));
 }
 
-/** Reads records in their order; null for one that only prepares a later one. */
+/** Reads records in their order; returns null for a record that belongs to a later input. */
 export type InputReader = (record: Uint8Array) => Input | null;
 
-/** The reader throws JOURNAL_CORRUPT: the record is whole (the journal checks that) but not one of ours. */
+/**
+ * Creates a reader. It throws JOURNAL_CORRUPT for a record that is whole (the journal checks that) but not one of ours.
+ */
 export function createInputReader(): InputReader {
   const blocks = new Map<Digest, Uint8Array>();
   return (record) => {

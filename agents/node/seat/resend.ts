@@ -6,8 +6,8 @@ import { sendPaced } from "./outbox.ts";
 import type { Session } from "./session.ts";
 
 /**
- * Tells a peer that (re)connected what it may have missed: frames are lost with a connection, duplicates cost little.
- * The most urgent message of every session first.
+ * Sends a peer that connected again what it may have missed, since a lost connection loses frames and duplicates cost
+ * little. The most urgent message of every session comes first.
  */
 export function createResend(
   ports: { readonly network: Network; readonly clock: Clock },

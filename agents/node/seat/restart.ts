@@ -20,7 +20,7 @@ export function requireOpening(record: Uint8Array, expected: Uint8Array, { reque
 }
 
 /** True if a journalled input answers the effect, so that a restart need not run the effect again. */
-export function answers(input: Input, effect: Effect, self: SeatIndex): boolean {
+export function isAnswered(input: Input, effect: Effect, self: SeatIndex): boolean {
   switch (effect.kind) {
     case "send":
       return (

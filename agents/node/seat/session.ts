@@ -1,22 +1,22 @@
-import { PROPOSE } from "../../core/seat/certify/payloads.ts";
+import { PROPOSE } from "../../core/seat/certify/messages.ts";
 import { committeeHash, requestHash } from "../../core/encoding/typed-data.ts";
 import { messageOf } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../core/protocol.ts";
-import { isSeatDone, refuseSlot, startSeat, stepSeat, type SeatState } from "../../core/seat/seat.ts";
+import { isSeatDone, rejectMessage, startSeat, stepSeat, type SeatState } from "../../core/seat/seat.ts";
 import type { Attempt, DecisionStatus, Digest, Header, Message, SeatIndex, SignedDecision } from "../../core/types.ts";
 import { maxRecordBytes } from "../../ports/journal.ts";
 import { tagOf, type SessionEvents, type SessionPorts, type Withheld } from "./host.ts";
 import { Effects } from "./effects.ts";
 import { createOutbox, slotOfSeat, type Outbox } from "./outbox.ts";
 import { createInputReader, encodeInput } from "./records.ts";
-import { answers, openingRecord, requireOpening } from "./restart.ts";
+import { isAnswered, openingRecord, requireOpening } from "./restart.ts";
 
 export interface SignedBySeat extends SignedDecision {
   readonly seat: SeatIndex;
 }
 
-/** One seat of one attempt, running. */
+/** A running seat of one attempt. */
 export interface Session {
   readonly attempt: Attempt;
   /** True if the seat still needs a message at this place; spares the verification of duplicates. */
@@ -118,7 +118,7 @@ class RunningSession implements Session {
       }
       const input = read(record);
       if (input === null) continue;
-      open = open.filter((effect) => !answers(input, effect, this.context.self));
+      open = open.filter((effect) => !isAnswered(input, effect, this.context.self));
       this.remember(input);
       if (input.kind === "observed") this.ports.budget.spend(input.tokens ?? 0);
       const stepped = stepSeat(this.protocol, this.context, this.state, input);
@@ -144,7 +144,7 @@ class RunningSession implements Session {
   }
 
   refuses(message: Message): string | null {
-    return refuseSlot(this.protocol, this.attempt, message);
+    return rejectMessage(this.protocol, this.attempt, message);
   }
 
   deliver(message: Message): void {
@@ -152,7 +152,7 @@ class RunningSession implements Session {
   }
 
   signedIn(round: number): readonly SignedBySeat[] {
-    return [...this.state.certify.signatures.values()].filter((signed) => signed.round === round);
+    return [...this.state.certify.signatures.values()].filter((signed) => signed.ballot === round);
   }
 
   backlog(): readonly Message[] {

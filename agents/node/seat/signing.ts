@@ -5,7 +5,7 @@ import { decisionDigest, messageDigest } from "../../core/encoding/typed-data.ts
 import { messageOf } from "../../core/errors.ts";
 import type { Effect } from "../../core/protocol.ts";
 import type { Digest, Header, Message, Value } from "../../core/types.ts";
-import { deadline, tagOf, warn, type EffectHost, type Withheld } from "./host.ts";
+import { deadline, tagOf, logFailure, type EffectHost, type Withheld } from "./host.ts";
 import { createKeeping, type Keeping } from "./keeping.ts";
 
 type Send = Extract<Effect, { kind: "send" }>;
@@ -88,7 +88,7 @@ export class Signing {
   keepBlock(message: Message): void {
     this.keeping
       .begin(encodeMessage(message))
-      .catch((error: unknown) => warn(this.host, error, "could not store a message block"));
+      .catch((error: unknown) => logFailure(this.host, error, "could not store a message block"));
   }
 
   /** Pins the certified transcript, then hands the certificate on. */
@@ -96,7 +96,7 @@ export class Signing {
     try {
       await this.inTime(this.keeping.hold(certificate.decision.transcript, blocks));
     } catch (error) {
-      warn(this.host, error, "could not pin the transcript");
+      logFailure(this.host, error, "could not pin the transcript");
     }
     this.host.events.onCertified(certificate);
   }

@@ -2,14 +2,14 @@ import type { TokenBudget } from "../../ports/model.ts";
 
 /** P8: the tokens that one request may cost this agent. */
 export interface RequestBudget {
-  /** For one call; what it takes is taken from all. */
+  /** Opens a budget for one call; what the call takes is taken from the whole. */
   open(): CallBudget;
-  /** What was spent before a restart. */
+  /** Counts tokens that were spent before a restart. */
   spend(tokens: number): void;
 }
 
 export interface CallBudget extends TokenBudget {
-  /** What the call has cost; what is set aside counts as spent. */
+  /** Returns what the call has cost; tokens that are set aside count as spent. */
   spent(): number;
 }
 

@@ -16,7 +16,7 @@ function commandLine(): Command {
     )
     .option(
       "--published <folder>",
-      `a checkout of ${PUBLISHED} (needs pydantic): its engine runs as it stands; without it the ratios are to a plain Python port of its rules (lab/bench/core/reference.py), which is faster than the engine`,
+      `a checkout of ${PUBLISHED} (needs pydantic): its engine runs as it stands; without this option the ratios are to a plain Python port of its rules (lab/bench/core/reference.py), which is faster than the engine`,
     )
     .option(
       "--seconds <n>",

@@ -5,10 +5,10 @@ import { addRound, attemptFor } from "../../../test/support/message-set.ts";
 import { cpuMs, perSecond } from "./measure.ts";
 import { RIGHT, SEATS, referenceScenario, soundActs, type Workload } from "./workloads.ts";
 
-/** Message sets made at a time. The core remembers what it read and concluded, so every decision needs a set of its own. */
+/** Message sets made at a time. The core remembers what it read and concluded, so every decision needs its own set. */
 const SETS = 64;
 
-/** The reference mode, floats and all: the published engine's rules in TypeScript. */
+/** The reference mode with its floats: the published engine's rules in TypeScript. */
 export function measureReferenceMode(workload: Workload, seconds: number): number {
   const scenario = referenceScenario(workload);
   return perSecond(() => {
@@ -18,8 +18,9 @@ export function measureReferenceMode(workload: Workload, seconds: number): numbe
 }
 
 /**
- * Sound: the complete message set of one round to its outcome. `fresh`: messages never seen before, so that they are decoded and
- * commitments are hashed, too; else the messages were read when they came, as they are in a seat, and the rules alone count.
+ * Measures the sound rules from the complete message set of one round to its outcome. `fresh`: the messages were
+ * never seen, so decoding and hashing of commitments count, too. Otherwise the messages were read when they came, as
+ * in a seat, and the rules alone count.
  */
 export function measureConclude(workload: Workload, seconds: number, fresh: boolean): number {
   const attempt = attemptFor(mbft.code, SEATS, "normal");

@@ -1,6 +1,7 @@
 /**
- * Decisions per second of CPU time of this process, all its threads together: it hardly changes with what else runs on the machine. The
- * median of five slices, after one to warm up. `run` returns how many decisions it made, and what of its CPU time does not count.
+ * Returns decisions per second of CPU time of this process with all its threads, which hardly depends on the
+ * machine's other work: the median of five slices, after one to warm up. `run` returns the number of decisions, and
+ * the CPU time that does not count.
  */
 export function perSecond(
   run: () => { readonly decisions: number; readonly preparedMs?: number },

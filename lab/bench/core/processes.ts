@@ -9,7 +9,7 @@ import type { Workload } from "./workloads.ts";
 
 const run = promisify(execFile);
 const folder = import.meta.dirname;
-/** What `reference.py` loads of a checkout. */
+/** File that `reference.py` loads from a checkout. */
 const ENGINE = join("src", "core", "protocol.py");
 
 export interface PythonRate {
@@ -20,7 +20,7 @@ export interface PythonRate {
   readonly decisionsPerSecond: number;
 }
 
-/** The reference in Python: the published engine in `published`, or our port of its rules. */
+/** Measures the reference in Python: the published engine in the folder `published`, or our port of its rules. */
 export async function measurePython(
   scenario: ReferenceScenario,
   seconds: number,
@@ -37,14 +37,14 @@ export async function measurePython(
   return JSON.parse(stdout) as PythonRate;
 }
 
-/** How many cases of a vector file the port gets right. */
+/** Returns how many cases of a vector file the port gets right. */
 export async function checkPort(vectors: string): Promise<{ readonly right: number; readonly cases: number }> {
   return JSON.parse(await python(["--check", vectors], "")) as { right: number; cases: number };
 }
 
 async function python(options: readonly string[], input: string): Promise<string> {
   const started = run("python3", [join(folder, "reference.py"), ...options]);
-  // A process that could not be started has no input to take.
+  // A process that did not start takes no input.
   started.child.stdin?.on("error", () => undefined).end(input);
   try {
     return (await started).stdout;

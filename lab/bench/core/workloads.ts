@@ -4,7 +4,7 @@ import type { Ppm } from "../../../agents/core/types.ts";
 import { attemptFor, type SeatActs } from "../../../test/support/message-set.ts";
 import { signedBy, type Goal, type StepOptions } from "../../../sim/step-decision.ts";
 
-/** The same situation for every engine: ten seats, of which so many are liars. */
+/** One situation for every engine: ten seats, `liars` of them liars. */
 export interface Workload {
   readonly id: "unanimous" | "contested";
   readonly title: string;
@@ -31,7 +31,7 @@ export function referenceScenario({ liars }: Workload): ReferenceScenario {
   return { agents, theta: 0.6 * SEATS * TAU, sigma: 0.5, maxRounds: 4 };
 }
 
-/** Everybody verifies and judges, as far as there is something to. */
+/** Every seat verifies and judges wherever the rules let it. */
 export function soundActs({ liars }: Workload): readonly SeatActs[] {
   const isLiar = (seat: number): boolean => seat < liars;
   const classes = liars === 0 ? [] : [0, liars];
@@ -56,7 +56,9 @@ export function soundActs({ liars }: Workload): readonly SeatActs[] {
   }));
 }
 
-/** The same, as minds: a liar rejects, and upholds whatever is, against its answer, an honest seat likewise. */
+/**
+ * The same situation as minds: each seat rejects the other side's answer and upholds every counter-proof against it.
+ */
 export function steppedWorkload({ liars }: Workload, goal: Goal, verify: boolean): StepOptions {
   const minds = Array.from({ length: SEATS }, (_, seat) => {
     const answer = seat < liars ? WRONG : RIGHT;

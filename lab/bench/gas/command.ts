@@ -1,5 +1,5 @@
-// Gas figures of the production build on an in-process chain, in the steady state: balances, counters and reputations
-// are non-zero before anything is measured, and the agents have served long enough to weigh in full.
+// Gas figures of the production build on an in-process chain in the steady state: balances, counters and reputations
+// are not zero, and the agents have served long enough to weigh in full.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -37,7 +37,10 @@ const file = join(import.meta.dirname, "../../../test/contracts/gas.json");
 const sizes = [4, 7, 13, 31] as const;
 const samples = 8;
 const batch = { n: 7, items: 5 } as const;
-/** The goals, and what the designers measured on the same kind of chain: a naive prototype of this design, and peers. */
+/**
+ * The goals, and figures that the designers measured on the same kind of chain: a naive prototype of this design, and
+ * other oracles.
+ */
 const anchors = {
   request: { prototype: 66_751, goal: 65_000 },
   direct: { goal: 95_000 },
@@ -58,7 +61,7 @@ interface CommitFigure {
   readonly settle: number;
 }
 
-/** By what pays. */
+/** Gas of a request by its payment. */
 interface RequestFigures {
   readonly subscription: number;
   readonly token: number;
@@ -71,17 +74,17 @@ interface DrawFigure {
   readonly mean: number;
 }
 
-/** Of a committee of 4, without a callback, whose caller is paid for it. */
+/** Gas of a committee of 4 without a callback; the caller is paid for it. */
 interface DeliveryFigures {
   readonly finalize: number;
-  /** With a bond that comes back. */
+  /** A call whose bond comes back. */
   readonly fallBack: number;
 }
 
 interface Figures {
   readonly request: RequestFigures;
   readonly draws: readonly DrawFigure[];
-  /** Of agents that have served nobody yet. */
+  /** A draw among agents that have not served yet. */
   readonly freshDraw: DrawFigure;
   readonly commits: readonly CommitFigure[];
   readonly perBatchItem: number;
@@ -163,7 +166,7 @@ async function measure(agents: readonly number[]): Promise<Figures> {
   };
 }
 
-/** As the file keeps them. */
+/** Names the figures as the file keeps them. */
 function named({ request, draws, freshDraw, commits, perBatchItem, evidence, delivery }: Figures): GasFigures {
   const drawName = ({ n, agents }: DrawFigure): string => `draw of ${n} among ${agents}`;
   return Object.fromEntries([
@@ -222,7 +225,7 @@ async function measureDraw(world: World, n: number, agents: number): Promise<Dra
   return { n, agents, mean: Math.round(Number(total) / samples) };
 }
 
-/** The second request of one consumer: the operators' credits exist by then. */
+/** Measures the second request of one consumer: the operators' credits exist by then. */
 async function measureCommit(world: World, n: number): Promise<CommitFigure> {
   const drawOne = await drawsForNewConsumer(world, n);
   let figure: CommitFigure | undefined;
@@ -253,7 +256,7 @@ async function measureBatch(world: World): Promise<number> {
   return Math.round(Number(receipt.gasUsed) / batch.items);
 }
 
-/** The second of each: its caller and its appellant have a credit by then. */
+/** Measures the second call of each kind: its caller and its appellant have a credit by then. */
 async function measureDelivery(world: World): Promise<DeliveryFigures> {
   await world.oracle.setPrices(Currency.Token, { ...freeTokens, gasRate: 10n ** 18n, gasPriceCap: 10n ** 9n });
   const decided = async () => decide(world, await ask(world, { appeals: 1 }));
@@ -269,7 +272,7 @@ async function measureDelivery(world: World): Promise<DeliveryFigures> {
   return { finalize, fallBack };
 }
 
-/** Asks and draws for a consumer of its own. */
+/** Returns a function that asks and draws for a consumer of its own. */
 async function drawsForNewConsumer(world: World, n: number): Promise<() => Promise<Drawn>> {
   const consumer = await world.ethers.deployContract("SlotConsumer", [world.oracle.target]);
   await world.oracle.setConsumer(subscription, consumer.target, true);

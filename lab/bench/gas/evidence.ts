@@ -14,23 +14,30 @@ import { minStake, nextEpoch, registration } from "../../../test/support/contrac
 import type { World } from "../../../test/support/contracts/world.ts";
 
 export interface EvidenceFigures {
-  /** The very first: neither the reporter nor the treasury is owed anything yet, and the agent's word never changed. */
+  /**
+   * The first proof of all: neither the reporter nor the treasury is owed anything yet, and the agent's word never
+   * changed.
+   */
   readonly first: number;
   /** Two messages; the agent has stake in both pots and stays active. */
   readonly messages: number;
-  /** Two decisions; else the same. */
+  /** Two decisions; otherwise the same. */
   readonly decisions: number;
   /** Two messages; the operator's stake falls below the minimum, so another agent takes the place in the array. */
   readonly deactivating: number;
 }
 
-/** But for the first, the treasury and the reporter have claims from before, and the agents' words in the array were changed before. */
+/**
+ * Measures proofs. Except before the first, the treasury and the reporter have claims already, and the agents' words
+ * in the array changed before.
+ */
 export async function measureEvidence(world: World): Promise<EvidenceFigures> {
   const rich = await enlist(world, "evidence rich", 4n * minStake);
   const poor = await enlist(world, "evidence poor", minStake);
   await enlist(world, "evidence last", minStake);
   await world.registry.startUnbonding(rich.agentId, minStake);
-  // In a later epoch than its registration, so that its word in the array has changed before; a slash still takes it below the minimum.
+  // Waits for a later epoch than the registration, so that its word in the array has changed before; a slash still
+  // takes it below the minimum.
   await nextEpoch(world);
   await world.registry.bond(poor.agentId, minStake / 20n);
   await nextEpoch(world);
@@ -53,7 +60,7 @@ async function enlist(
   return { key, agentId: await world.registry.agentCount() };
 }
 
-/** Of a committee of four. */
+/** Asks and draws a committee of four. */
 async function drawnRequest(world: World): Promise<RequestWitness> {
   return (await draw(world, await ask(world, { fee: 0n }))).request;
 }

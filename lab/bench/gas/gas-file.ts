@@ -1,10 +1,10 @@
-// The gas figures that the repository keeps, and how measured ones differ from them.
+// The gas figures that the repository keeps, and their differences from measured ones.
 
 /** Gas by the name of the figure. */
 export type GasFigures = Readonly<Record<string, number>>;
 
 export interface GasFile {
-  /** Sizes of the registry that the draws were measured with. */
+  /** Sizes of the registry for the measured draws. */
   readonly agents: readonly number[];
   readonly gas: GasFigures;
 }
@@ -16,13 +16,14 @@ export interface Difference {
 }
 
 /**
- * Most gas that two runs of the same code may differ by. A run has timestamps of its own, and a zero byte of calldata costs 12 gas
- * less than another: a round's deadline has three bytes that can be zero, which is 36 gas, one run in 256 for each byte. The header in
- * a draw's calldata has hashes, but the mean of eight draws moved by at most 7 gas in eight runs. All else is the same in every run.
+ * Most gas by which two runs of the same code may differ. Each run has its own timestamps, and a zero byte of
+ * calldata costs 12 gas less than another: three bytes of a round's deadline can be zero, which is 36 gas, in one of
+ * 256 runs for each byte. The header in a draw's calldata has hashes, but the mean of eight draws moved by at most 7
+ * gas in eight runs. Everything else is the same in every run.
  */
 export const TOLERANCE = 40;
 
-/** What is more than the tolerance away, what is missing and what is new, in the order of the file. */
+/** Returns what differs by more than the tolerance, what is missing and what is new, in the order of the file. */
 export function differencesOf(kept: GasFigures, measured: GasFigures): readonly Difference[] {
   const names = [...new Set([...Object.keys(kept), ...Object.keys(measured)])];
   return names

@@ -7,7 +7,10 @@ const SERVICES = 16;
 /** Below MAX_REQUEST_SEATS in contracts/types/Limits.sol. */
 const BATCH = 128;
 
-/** Has the registry count as many settled requests for these agents as prove an agent, as if the oracle had settled them. */
+/**
+ * Makes the registry count as many settled requests for these agents as prove an agent, as if the oracle had settled
+ * them.
+ */
 export async function proveAgents(world: World, first: number, last: number): Promise<void> {
   const { ethers, oracle, registry } = world;
   await ethers.provider.send("hardhat_impersonateAccount", [oracle.target]);

@@ -26,9 +26,9 @@ function commandLine(): Command {
       "For each number of seats: rounds of the held-out yes-no questions of the small model, in turns through the engine (node-llama-cpp, one context, as many sequences as seats, greedy), through the same held to the answer's grammar, and through the agents' model host, which also makes text, checks it and measures confidence, but does not generate tokens that the schema leaves no choice about. Ratios are of rounds that follow each other; their medians are given. On a busy machine those by CPU time (Linux only) are the steadier ones; they count the asking process, too.",
     )
     .option("--seats <list>", "numbers of seats, 1 to 64", (text) => text.split(",").map(between(1, 64)), [1, 4, 8])
-    .option("--rounds <n>", "1 to 1000", between(1, 1000), 7)
-    .option("--questions <n>", "of all seats in a round, 1 to 1000", between(1, 1000), 48)
-    .option("--threads <n>", "of the engine, 1 to 256", between(1, 256), 1)
+    .option("--rounds <n>", "number of rounds, 1 to 1000", between(1, 1000), 7)
+    .option("--questions <n>", "questions of all seats in a round, 1 to 1000", between(1, 1000), 48)
+    .option("--threads <n>", "threads of the engine, 1 to 256", between(1, 256), 1)
     .option("--model <file>", "another GGUF file that knows the same prompts", join(models, "conclave-small.gguf"))
     .option("--json", "print one JSON object instead of a table")
     .addHelpText("after", "\nExample:\n  npm run -s bench:models -- --json\n")

@@ -1,6 +1,6 @@
 /**
- * The engine without our host: one process, one context, k sequences of node-llama-cpp that answer the same prompts. Started by
- * rounds.ts; the first message loads, each further one is a round and answered with what it took.
+ * The engine without our host: one process, one context, k sequences of node-llama-cpp that answer the same prompts.
+ * rounds.ts starts it. The first message loads the model; each further message is a round, answered with its figures.
  */
 import {
   getLlama,
@@ -22,18 +22,18 @@ export interface RawLoad {
 }
 
 export interface RawRound {
-  /** By sequence. */
+  /** Prompts by sequence. */
   readonly users: readonly (readonly string[])[];
   readonly schema: OutputSchema;
   readonly maxTokens: number;
-  /** Whether the tokens are held to the schema. */
+  /** True if the tokens are held to the schema. */
   readonly isConstrained: boolean;
 }
 
 export interface RoundResult {
   readonly tokens: number;
   readonly seconds: number;
-  /** Of all threads of all processes at work. */
+  /** CPU time of all threads of all processes at work. */
   readonly cpuSeconds: number;
 }
 

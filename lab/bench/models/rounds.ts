@@ -1,4 +1,7 @@
-/** Rounds of the same questions through the engine as it is and through the model host, in turns, so that both meet the same machine. */
+/**
+ * Rounds of the same questions, in turns through the bare engine and through the model host, so that both meet the
+ * same load of the machine.
+ */
 import { fork } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -15,7 +18,7 @@ export interface Workload {
   readonly rounds: number;
   /** Rendered prompts. */
   readonly users: readonly string[];
-  /** Of all seats together: rounds are equally long whatever their number. */
+  /** Questions of all seats together: a round is equally long for any number of seats. */
   readonly questionsPerRound: number;
   readonly schema: OutputSchema;
   readonly confidenceOf: string;
@@ -24,12 +27,12 @@ export interface Workload {
 
 interface Rates {
   readonly tokens: number;
-  /** Medians over the rounds. */
+  /** Median over the rounds. */
   readonly tokensPerSecond: number;
   readonly tokensPerCpuSecond: number;
 }
 
-/** Of the host's rate to another's, within a round: median, lowest, highest. */
+/** Ratio of the host's rate to another one within a round: median, lowest, highest. */
 interface Ratio {
   readonly median: number;
   readonly lowest: number;
@@ -38,7 +41,7 @@ interface Ratio {
 
 export interface SeatsReport {
   readonly seats: number;
-  /** The engine alone; held to the answer's grammar; the agents' model host. */
+  /** The engine alone, the engine held to the answer's grammar, and the agents' model host. */
   readonly engine: Rates;
   readonly constrained: Rates;
   readonly host: Rates;
@@ -58,7 +61,7 @@ interface Round {
 const wall = ({ tokens, seconds }: RoundResult): number => tokens / seconds;
 const cpu = ({ tokens, cpuSeconds }: RoundResult): number => tokens / cpuSeconds;
 
-/** One round goes before those that count. */
+/** One round to warm up precedes those that count. */
 export async function measureSeats(workload: Workload): Promise<SeatsReport> {
   const { path, seats, threads, contextSize, schema, maxTokens } = workload;
   const engine = await startEngine({ path, sequences: seats, threads, contextSize });
@@ -118,7 +121,7 @@ function usersOf({ seats, users, questionsPerRound }: Workload, round: number): 
   );
 }
 
-/** Every seat asks one question after the other, all seats at once: what agents on one node do. */
+/** All seats ask at once, each one question after the other, as agents on one node do. */
 async function hostRound(
   model: Model,
   worker: number,
@@ -163,7 +166,7 @@ async function startEngine(
   return { round: ask, close: () => void child.kill() };
 }
 
-/** User and system time of a process, in hundredths of a second. */
+/** Returns user and system time of a process in hundredths of a second. */
 function cpuSecondsOf(pid: number): number {
   if (process.platform !== "linux") return Number.NaN;
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];

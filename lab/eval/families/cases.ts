@@ -8,7 +8,7 @@ type Clause = readonly [
   bound: Bound | "flag",
   facts: readonly string[],
   range: readonly [number, number],
-  /** The fact in an answer; of a flag its opposite. */
+  /** The fact in an answer; for a flag its opposite. */
   words: string,
 ];
 
@@ -16,7 +16,7 @@ interface Domain {
   readonly titles: readonly string[];
   readonly clauses: readonly Clause[];
   readonly asks: readonly string[];
-  /** What a clerk writes: all rules hold, or the beginning when one does not. */
+  /** Text that a clerk writes: that all rules hold, or the beginning if one does not. */
   readonly replies: readonly [string, string];
 }
 
@@ -135,11 +135,11 @@ interface Case {
   readonly items: readonly Item[];
   /** Indices of rules that do not hold, ascending. */
   readonly broken: readonly number[];
-  /** Rules and facts, without what is asked. */
+  /** Rules and facts without the question. */
   readonly told: string;
 }
 
-/** May it be paid? */
+/** The question whether it may be paid. */
 export function policy(random: Random): Drawn {
   const drawn = drawCase(random, 150_000);
   const { domain, broken } = drawn;
@@ -153,7 +153,7 @@ export function policy(random: Random): Drawn {
   };
 }
 
-/** What is written to the customer, with the rule that fails. */
+/** The text that is written to the customer, with the failing rule. */
 export function reply(random: Random): Drawn {
   const drawn = drawCase(random, 0);
   const { domain, broken } = drawn;
@@ -206,12 +206,12 @@ function itemOf(random: Random, [texts, bound, facts, [low, high], words]: Claus
   };
 }
 
-/** Up to the first rule that fails. */
+/** The trace up to the first rule that fails. */
 function proofOf({ items, broken: [first = items.length - 1] }: Case): string {
   return traceOf(items, first, []);
 }
 
-/** A trace that ends in the wrong judgement, and the rule that it takes to be broken; null: none. */
+/** Returns a trace that ends in the wrong judgement, and the rule that it claims to be broken; null if it has none. */
 function liedOn(random: Random, { items, broken }: Case): { readonly at: number | null; readonly proof: string } {
   if (broken.length > 0) return { at: null, proof: traceOf(items, items.length - 1, broken) };
   const at = random.below(items.length);

@@ -2,7 +2,7 @@ import type { Random } from "../../../sim/random.ts";
 
 /** A question as its family draws it, with a true derivation and a lie with a false one. */
 export interface Drawn {
-  /** The line that prompts have. */
+  /** The `kind` line of the prompt. */
   readonly kind: string;
   readonly text: string;
   readonly answer: string;
@@ -13,7 +13,7 @@ export interface Drawn {
 /** Draws one question. */
 export type Family = (random: Random) => Drawn;
 
-/** Whether a limit is the most or the least. */
+/** Kind of a limit: the most or the least. */
 export type Bound = "max" | "min";
 
 /** A value on the wanted side of the limit: near it, at it, or far from it. */
@@ -30,7 +30,7 @@ export function valueFor(random: Random, limit: number, bound: Bound, holds: boo
   return Math.floor(random.between(bottom, bottom + (isNear ? 5 * step : Math.max(5, limit))) / step) * step;
 }
 
-/** As limits are: many of them round. */
+/** Draws a limit; many limits are round. */
 export function rounded(random: Random, value: number): number {
   if (value >= 100) return Math.floor(value / 50) * 50;
   return value >= 20 && random.chance(500_000) ? Math.floor(value / 5) * 5 : value;

@@ -46,7 +46,7 @@ export function sum(random: Random): Drawn {
   const { proof, value } = isSum ? addition(a, b, false) : subtraction(a, b, false);
   const slip = isSum ? addition(a, b, true) : subtraction(a, b, true);
   const off = Math.abs(value + random.pick([-10, 10, -1, 1, 2, -2, 9, -9, 20]));
-  // Without a carry to forget another slip.
+  // Without a carry to forget, the lie makes another slip.
   const other = off === value ? value + 10 : off;
   const lie =
     slip.value === value
@@ -172,7 +172,7 @@ const BUDGETS: readonly Budget[] = [
   ["At least {n} units required.", ["Which fit?", "Which are allowed?"], "{n} units", "min", [20, 500]],
 ];
 
-/** The set of options that keep a limit; never none. */
+/** The set of options that keep a limit; never empty. */
 export function policies(random: Random): Drawn {
   const [condition, asks, unit, bound, [low, high]] = random.pick(BUDGETS);
   const limit = rounded(random, random.between(low, high));

@@ -1,11 +1,11 @@
-import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { digestOf } from "../../../agents/core/encoding/codec.ts";
-import { bytesToHex, concat, hexToBytes, sha256, utf8 } from "../../../agents/core/encoding/bytes.ts";
-import { publicKeyToAddress } from "../../../agents/core/encoding/digest.ts";
+import { hexToBytes, sha256, utf8 } from "../../../agents/core/encoding/bytes.ts";
+import { publicKeyToAddress, signDigest as signDigestBy } from "../../../agents/core/encoding/digest.ts";
 import { decisionDigest, messageDigest } from "../../../agents/core/encoding/typed-data.ts";
 import type { Effect, Input, Protocol, SeatContext, Timing } from "../../../agents/core/protocol.ts";
 import { isSeatDone, startSeat, stepSeat, type SeatState } from "../../../agents/core/seat/seat.ts";
-import { encodeMessage, refuseMessage } from "../../../agents/core/encoding/transcript.ts";
+import { secp256k1 } from "../../../agents/core/encoding/secp256k1.ts";
+import { encodeMessage, forgeryIn } from "../../../agents/core/encoding/transcript.ts";
 import type {
   Address,
   AgentId,
@@ -30,12 +30,11 @@ export function keyOf(seat: number): Uint8Array {
 }
 
 export function addressOf(seat: number): Address {
-  return publicKeyToAddress(secp256k1.getPublicKey(keyOf(seat), false).slice(1));
+  return publicKeyToAddress(secp256k1.publicKey(keyOf(seat)));
 }
 
 export function signDigest(seat: number, digest: Digest): Hex {
-  const signature = secp256k1.sign(hexToBytes(digest), keyOf(seat), { prehash: false, format: "recovered" });
-  return bytesToHex(concat(signature.slice(1), Uint8Array.of(27 + (signature[0] as number))));
+  return signDigestBy(digest, keyOf(seat));
 }
 
 export const booleanTerms = defaultTerms({ fee: 1_000n, protocol: 1 });
@@ -234,7 +233,7 @@ const verdicts = new Map<string, boolean>();
 function verified(attempt: Attempt, message: Message): boolean {
   const { seat, round, phase, payloadDigest } = message.header;
   const key = `${message.signature}.${seat}.${round}.${phase}.${payloadDigest}`;
-  const known = verdicts.get(key) ?? refuseMessage(attempt, message) === null;
+  const known = verdicts.get(key) ?? forgeryIn(attempt, message) === null;
   verdicts.set(key, known);
   return known;
 }

@@ -1,0 +1,115 @@
+import { ContractFunctionExecutionError, HttpRequestError, createPublicClient, erc20Abi, http } from "viem";
+import { originOf } from "../../agents/adapters/chain/errors.ts";
+import { isHex } from "../../agents/core/encoding/bytes.ts";
+import { ConclaveError } from "../../agents/core/errors.ts";
+import type { Address } from "../../agents/core/types.ts";
+import { LOCAL_CHAINS, type PlanOptions } from "./deployment.ts";
+import type { Flags } from "./flags.ts";
+import { amountOf, readPrices, usage } from "./price-options.ts";
+
+export interface Network {
+  readonly rpcUrl: string;
+  /** Null accepts any. */
+  readonly chainId: number | null;
+}
+
+const SECONDS_PER_HOUR = 3_600;
+const SECONDS_PER_DAY = 86_400;
+const DEFAULT_DECIMALS = 18;
+
+/** A network of hardhat.config.ts. Its URL often holds an API key and is never shown. */
+export async function networkOf(name: string): Promise<Network> {
+  const { networks } = (await import("hardhat")).config;
+  const network = networks[name];
+  if (network?.type === "http") {
+    const rpcUrl = await network.url.getUrl().catch((cause: unknown) => {
+      const message = `Find the network ${name}: hardhat.config.ts takes its URL from a variable that is not set, or is no URL`;
+      throw new ConclaveError("CONFIG_MISSING", message, { network: name }, cause);
+    });
+    return { rpcUrl, chainId: network.chainId ?? null };
+  }
+  const known = Object.keys(networks).filter((other) => networks[other]?.type === "http");
+  throw usage("--network", `is one of ${known.join(", ")}`);
+}
+
+/** Reads the rules of the deployment from the flags and checks them against the chain. */
+export async function readRules(
+  flags: Flags,
+  { rpcUrl, chainId: expected }: Network,
+): Promise<{ readonly chainId: number; readonly rules: Omit<PlanOptions, "account"> }> {
+  const buildProfile = flags.profile;
+  if (buildProfile !== "production" && buildProfile !== "default") throw usage("--profile", "is production or default");
+  const days = numberOf(flags.unbondingDays);
+  if (!(days >= 14 && days <= 365)) throw usage("--unbonding-days", "is a number from 14 to 365");
+  const epochBlocks = numberOf(flags.epochBlocks);
+  if (!Number.isInteger(epochBlocks) || epochBlocks < 25 || epochBlocks > 7_200)
+    throw usage("--epoch-blocks", "is a whole number from 25 to 7200");
+  const token = flags.token === undefined ? null : addressOf(flags.token, "--token");
+  if ((token === null) !== (flags.testToken === true)) throw usage("--token", "or --test-token is needed, one of them");
+  const admin = flags.admin === undefined ? {} : { admin: addressOf(flags.admin, "--admin") };
+  const hours = numberOf(flags.governanceHours);
+  if (!(hours >= 0 && hours <= 720)) throw usage("--governance-hours", "is a number from 0 to 720");
+  // Rounded up: a delay above 0 never becomes 0.
+  const governanceDelaySeconds = Math.ceil(hours * SECONDS_PER_HOUR);
+  const treasury = flags.treasury === undefined ? {} : { treasury: addressOf(flags.treasury, "--treasury") };
+
+  const { chainId, decimals } = await inspect(rpcUrl, token);
+  if (expected !== null && expected !== chainId) {
+    const message = `Connect to ${flags.network}: its node serves chain ${chainId}, not ${expected}; correct the variable of its URL`;
+    throw new ConclaveError("CHAIN_WRONG_ID", message, { expected, found: chainId });
+  }
+  if (token === null && !LOCAL_CHAINS.includes(chainId))
+    throw usage("--test-token", `is for local chains, not for chain ${chainId}`);
+  const minStake = amountOf(flags.minStake, decimals, "--min-stake");
+  const maxStake = amountOf(flags.maxStake, decimals, "--max-stake");
+  if (minStake === 0n || minStake > maxStake || maxStake > 16n * minStake || maxStake >= 1n << 96n)
+    throw usage("--max-stake", "is from 1 to 16 times --min-stake, which is above 0, and below 2^96 units");
+  const prices = readPrices(flags, decimals);
+  const unbondingDelaySeconds = Math.round(days * SECONDS_PER_DAY);
+  const amounts = { minStake, maxStake, prices };
+  const delays = { governanceDelaySeconds, unbondingDelaySeconds };
+  return { chainId, rules: { rpcUrl, token, ...admin, ...treasury, ...amounts, ...delays, epochBlocks, buildProfile } };
+}
+
+async function inspect(
+  rpcUrl: string,
+  token: Address | null,
+): Promise<{ readonly chainId: number; readonly decimals: number }> {
+  const client = createPublicClient({ transport: http(rpcUrl) });
+  const chainId = await client.getChainId();
+  if (token === null) return { chainId, decimals: DEFAULT_DECIMALS };
+  const code = await client.getCode({ address: token });
+  if (code === undefined || code === "0x") {
+    throw new ConclaveError(
+      "CHAIN_NO_CONTRACT",
+      `Find the token: chain ${chainId} at ${originOf(rpcUrl)} has no contract at ${token}`,
+      {
+        contract: "token",
+        address: token,
+      },
+    );
+  }
+  try {
+    const decimals = await client.readContract({ address: token, abi: erc20Abi, functionName: "decimals" });
+    return { chainId, decimals };
+  } catch (error) {
+    if (
+      error instanceof ContractFunctionExecutionError &&
+      error.walk((cause) => cause instanceof HttpRequestError) === null
+    )
+      throw usage("--token", `names ${token}, which does not say its decimals: it is no ERC-20 token that can be used`);
+    throw error;
+  }
+}
+
+/** NaN for an empty text, which `Number` takes for 0: an unset variable must not remove a delay. */
+function numberOf(text: string): number {
+  return text.trim() === "" ? Number.NaN : Number(text);
+}
+
+function addressOf(text: string, flag: string): Address {
+  const lower = text.toLowerCase();
+  if (!isHex(lower, 20)) throw usage(flag, "is 0x and 40 hexadecimal digits");
+  if (BigInt(lower) === 0n) throw usage(flag, "is not the zero address, which is nobody's");
+  return lower as Address;
+}
